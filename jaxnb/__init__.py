@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 from jaxnb._version import __version__
 
 if TYPE_CHECKING:
+    from jaxnb.api import inspect, last, stage
     from jaxnb.errors import BadHeader, JaxnbError, NeedsConcrete, Refused
+    from jaxnb.options import StageOptions
     from jaxnb.program import Finding, Fix, Program
+    from jaxnb.run import Run
 
 _HOMES = {
     "BadHeader": "errors",
@@ -22,6 +25,11 @@ _HOMES = {
     "NeedsConcrete": "errors",
     "Program": "program",
     "Refused": "errors",
+    "Run": "run",
+    "StageOptions": "options",
+    "inspect": "api",
+    "last": "api",
+    "stage": "api",
 }
 
 __all__ = [*sorted(_HOMES), "__version__"]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -123,12 +123,25 @@ class Op:
 
 @dataclass(frozen=True, slots=True)
 class Computation:
-    """A list of ops with its inputs and outputs, which are indices into the level's values."""
+    """A straight list of ops.
+
+    Attributes:
+      name: what it is: a function's name, or its part in the op that owns it, such as "body" or "branch 1".
+      inputs: indices into the level's values.
+      outputs: likewise.
+      ops: in the order of execution.
+      constants: values that are part of the program and were not passed to it, as indices.
+      input_names: what the user calls the inputs, one for each or none at all.
+      output_names: likewise for the outputs.
+    """
 
     name: str
     inputs: tuple[int, ...] = ()
     outputs: tuple[int, ...] = ()
     ops: tuple[Op, ...] = ()
+    constants: tuple[int, ...] = ()
+    input_names: tuple[str, ...] = ()
+    output_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +277,15 @@ def _check_level(level: Level, lines: int) -> None:
     owned = set(range(level.entries))
     for index, computation in enumerate(level.computations):
         place = f"{where}, computation {index}"
-        _check_indices(computation.inputs + computation.outputs, len(level.values), place)
+        _check_indices(
+            computation.inputs + computation.outputs + computation.constants, len(level.values), place
+        )
+        for kind, names, named in (
+            ("input", computation.input_names, computation.inputs),
+            ("output", computation.output_names, computation.outputs),
+        ):
+            if names and len(names) != len(named):
+                raise ValueError(f"{place}: {len(names)} {kind} names for {len(named)} {kind}s")
         for op in computation.ops:
             _check_indices(op.inputs + op.outputs, len(level.values), f"{place}, op {op.name!r}")
             for body in op.bodies:

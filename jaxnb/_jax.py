@@ -1,0 +1,256 @@
+"""The one door to private JAX: every name below has no public equivalent in the versions that are supported.
+
+Each entry says what is missing in public. All were checked on jax 0.10.2 and 0.12.0. When a name is gone, importing
+this module raises `ImportError` or `AttributeError` with that name, rather than degrading silently.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import jax
+from jax import errors as jax_errors
+from jax._src import config as _config  # the ambient context that keys JAX's own caches is not public
+from jax._src import core as _core  # jax.core.Tracer is deprecated; the trace of a tracer is not public
+from jax._src.array import ArrayImpl as _ArrayImpl  # the concrete class behind jax.Array
+from jax._src.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
+
+Tracer: type = _core.Tracer
+Array: type = _ArrayImpl
+
+TRACING_ERRORS: tuple[type[Exception], ...] = (
+    jax_errors.ConcretizationTypeError,
+    jax_errors.NonConcreteBooleanIndexError,
+    jax_errors.TracerArrayConversionError,
+    jax_errors.TracerBoolConversionError,
+    jax_errors.TracerIntegerConversionError,
+)
+
+JAX_PACKAGES = ("jax", "jaxlib")
+_JAX_FOLDERS = tuple(os.path.dirname(os.path.abspath(module.__file__)) for module in (jax, sys.modules["jaxlib"]))  # type: ignore[arg-type]
+
+
+def trace_context() -> tuple[Any, ...]:
+    """What JAX adds to the key of its own tracing cache, and the debug flags that change what runs.
+
+    Holds x64, matmul precision, default device, mesh, user contexts. Hashable and comparable.
+    """
+    config = jax.config
+    return (_config.trace_context(), config.jax_debug_nans, config.jax_debug_infs, config.jax_default_device)  # type: ignore[attr-defined]
+
+
+def config_values() -> dict[str, Any]:
+    """Every configuration value by name, as set for the process."""
+    return dict(jax.config.values)  # type: ignore[attr-defined]
+
+
+def context_names(old: tuple[Any, ...], new: tuple[Any, ...]) -> list[str]:
+    """Describes what differs between two results of `trace_context`."""
+    names = ["jax_debug_nans", "jax_debug_infs", "jax_default_device"]
+    found = [f"{n} {a!r} → {b!r}" for n, a, b in zip(names, old[1:], new[1:], strict=True) if a != b]
+    for name, a, b in zip(_config.trace_context_names(), old[0], new[0], strict=True):
+        if a is not b and a != b:
+            found.append(f"{name} {a!r} → {b!r}")
+    return found
+
+
+user_context = jax.make_user_context()
+"""A public context whose value is part of JAX's tracing caches; a value of its own keeps a trace out of them."""
+
+
+@contextmanager
+def unfiltered_tracebacks() -> Iterator[None]:
+    """Keeps JAX from cutting the frames out of exceptions, so that they can be read and cut here."""
+    state = _config.traceback_filtering
+    with state("off"):
+        yield
+
+
+def is_tracer(value: object) -> bool:
+    """Whether `value` is a tracer of any kind."""
+    return isinstance(value, _core.Tracer)
+
+
+def trace_of(tracer: Any) -> object:
+    """The trace that made a tracer; tracers of one trace share it."""
+    return tracer._trace
+
+
+def base_tracers(tracer: Any) -> list[Any]:
+    """The jaxpr tracers below a tracer of a transformation (a JVP, batch or linearize tracer wraps others)."""
+    found: list[Any] = []
+    seen: set[int] = set()
+    stack = [tracer]
+    while stack:
+        item = stack.pop()
+        if not isinstance(item, _core.Tracer) or id(item) in seen:
+            continue
+        seen.add(id(item))
+        if isinstance(item, _JaxprTracer):
+            found.append(item)
+        else:
+            stack.extend(getattr(item, name, None) for name in ("primal", "tangent", "val"))
+    return found
+
+
+def sources_of(tracer: Any, inputs: Sequence[Any]) -> tuple[set[int], bool]:
+    """Which of `inputs` a tracer was computed from, by position, and whether every path led to one of them.
+
+    The second part is False where a path ends in something else: another trace's argument, or an operation without
+    operands (then the value is the same in every run).
+    """
+    places = {id(value): index for index, value in enumerate(inputs)}
+    found: set[int] = set()
+    known = True
+    seen: set[int] = set()
+    stack = base_tracers(tracer)
+    while stack:
+        item = stack.pop()
+        if id(item) in seen:
+            continue
+        seen.add(id(item))
+        if id(item) in places:
+            found.add(places[id(item)])
+            continue
+        parent = getattr(item, "parent", None)
+        if parent is None:
+            known = False
+            continue
+        stack.extend(value for value in parent.in_tracers if isinstance(value, _core.Tracer))
+    return found, known
+
+
+def jit_options(function: Any) -> tuple[tuple[str, Any], ...] | None:
+    """The options with which `jax.jit` made a function, or None where `function` is not such a function."""
+    info = getattr(function, "_jit_info", None)
+    if info is None:
+        return None
+    skipped = ("fun_sourceinfo", "fun_signature")
+    return tuple((name, value) for name, value in zip(info._fields, info, strict=True) if name not in skipped)
+
+
+def captured_arrays(traced: Any) -> list[Any]:
+    """The concrete arrays that a `jax.stages.Traced` closed over: constants of the program."""
+    closed = traced.jaxpr
+    count = traced._num_consts
+    found = [value for value in traced._consts[:count] if isinstance(value, jax.Array)]
+    found.extend(value for value in getattr(closed, "consts", ()) if isinstance(value, jax.Array))
+    return found
+
+
+def flatten_one_level(value: Any) -> tuple[list[Any], Any] | None:
+    """The children of a registered pytree node and the treedef that holds its static data; None if it is a leaf."""
+    children, treedef = jax.tree_util.tree_flatten(value, is_leaf=lambda item: item is not value)
+    if len(children) == 1 and children[0] is value:
+        return None
+    return children, treedef
+
+
+def child_names(value: Any) -> list[str]:
+    """The key paths of the children of a registered pytree node, as a user would write them."""
+    children, _ = jax.tree_util.tree_flatten_with_path(value, is_leaf=lambda item: item is not value)
+    return [jax.tree_util.keystr(path) for path, _ in children]
+
+
+class TraceWatch:
+    """What happened to tracers during a trace that JAX itself lets pass.
+
+    Attributes:
+      errors: tracing errors that were made, whether or not somebody caught them.
+    """
+
+    def __init__(self, on_text: Callable[[Any, str, FrameType], None]) -> None:
+        self.errors: list[Exception] = []
+        self.on_text = on_text
+
+
+_watch: list[TraceWatch] = []
+
+
+@contextmanager
+def watch_trace(on_text: Callable[[Any, str, FrameType], None]) -> Iterator[TraceWatch]:
+    """Reports what a plain cell would answer with a value and a trace with something else.
+
+    `on_text(tracer, what, frame)` is called when user code asks for `str`, `repr`, `format` or `hash` of a tracer,
+    and may raise. Tracing errors are recorded when they are made. There is no public hook for either.
+    """
+    watch = TraceWatch(on_text)
+    if not _watch:
+        _install_hooks()
+    _watch.append(watch)
+    try:
+        yield watch
+    finally:
+        _watch.pop()
+        if not _watch:
+            _remove_hooks()
+
+
+_saved: list[tuple[type, str, Any]] = []
+_MISSING = object()
+
+
+def _patch(owner: type, name: str, value: Any) -> None:
+    _saved.append((owner, name, owner.__dict__.get(name, _MISSING)))
+    setattr(owner, name, value)
+
+
+def _install_hooks() -> None:
+    for name in ("__repr__", "__str__", "__format__", "__hash__"):
+        _patch(_core.Tracer, name, _text_hook(name))
+    for kind in TRACING_ERRORS:
+        if "__init__" in kind.__dict__:
+            _patch(kind, "__init__", _error_hook(kind.__init__))
+
+
+def _remove_hooks() -> None:
+    while _saved:
+        owner, name, value = _saved.pop()
+        if value is _MISSING:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, value)
+
+
+def _text_hook(name: str) -> Callable[..., Any]:
+    original = getattr(_core.Tracer, name)
+
+    def hook(self: Any, *args: Any) -> Any:
+        frame = user_caller(sys._getframe(1))
+        if frame is not None and _watch:
+            _watch[-1].on_text(self, name, frame)
+        return original(self, *args)
+
+    return hook
+
+
+def _error_hook(original: Callable[..., Any]) -> Callable[..., Any]:
+    def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if _watch:
+            _watch[-1].errors.append(self)
+        return original(self, *args, **kwargs)
+
+    return hook
+
+
+def user_caller(frame: FrameType | None) -> FrameType | None:
+    """The frame that asked, unless it was JAX itself: None if a frame of JAX comes before any other code."""
+    own = os.path.dirname(os.path.abspath(__file__))
+    while frame is not None:
+        path = frame.f_code.co_filename
+        if path.startswith(_JAX_FOLDERS) or path.startswith(own):
+            return None
+        if not path.startswith("<frozen"):
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def in_jax(path: str) -> bool:
+    """Whether a file belongs to JAX."""
+    return path.startswith(_JAX_FOLDERS)

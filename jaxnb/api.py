@@ -1,0 +1,95 @@
+"""The functions behind the magics, for scripts and tests."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from jaxnb.errors import JaxnbError
+from jaxnb.options import StageOptions
+from jaxnb.program import Program
+from jaxnb.run import Run
+from jaxnb.session import Session
+
+__all__ = ["inspect", "last", "stage", "use_session"]
+
+
+class _Current:
+    """The session that `stage` and `last` use: that of the shell that loaded the extension, or one of their own."""
+
+    session: Session | None = None
+
+
+def use_session(session: Session | None) -> None:
+    """Makes a session the one that `stage` and `last` use; None goes back to one of their own."""
+    _Current.session = session
+
+
+def _session() -> Session:
+    if _Current.session is None:
+        _Current.session = Session()
+    return _Current.session
+
+
+def stage(source: str, namespace: dict[str, Any], **options: Any) -> Run:
+    """Runs the text of a cell staged: what `%%jit` does, as a function.
+
+    Args:
+      source: the cell, as plain Python.
+      namespace: the globals it runs in; bound into as the plain cell would.
+      **options: the fields of `StageOptions`.
+
+    Returns:
+      The `Run`. Its `value` is that of the trailing expression, its `outputs` are the names that were bound.
+
+    Raises:
+      Refused: if the cell cannot be staged; the message says why, and nothing has changed.
+      Exception: whatever the cell itself raises; names and objects are then as before.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> namespace = {"jnp": jnp, "x": jnp.arange(3.0)}
+      >>> run = stage("y = jnp.sin(x)\\ny.shape", namespace)
+      >>> run.value, list(run.outputs)
+      ((3,), ['y'])
+    """
+    __tracebackhide__ = True
+    return _session().stage(source, namespace, StageOptions.of(options))
+
+
+def last() -> Run:
+    """The last run of a staged cell.
+
+    Raises:
+      JaxnbError: if none ran yet.
+    """
+    run = _session().last
+    if run is None:
+        raise JaxnbError("no cell has been staged yet.", fix="run a cell that begins with %%jit.")
+    return run
+
+
+def inspect(function: Callable[..., Any]) -> Callable[..., Program]:
+    """Makes a function that traces `function` instead of running it; nothing is compiled, run or bound.
+
+    Args:
+      function: anything that `jax.jit` takes.
+
+    Returns:
+      A function of the same arguments that returns the `Program`.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> program = inspect(jnp.sin)(jnp.ones(3))
+      >>> [op.name for op in program.level("jaxpr").ops()]
+      ['sin']
+    """
+
+    @functools.wraps(function)
+    def traced(*args: Any, **kwargs: Any) -> Program:
+        from jaxnb.levels import read_function
+
+        return read_function(function, args, kwargs)
+
+    return traced

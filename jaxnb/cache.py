@@ -1,0 +1,181 @@
+"""The programs of a cell, which of them serves a run, and in words why none did (SEMANTICS, rule 10)."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, field
+from typing import Any
+
+from jaxnb import _jax
+from jaxnb.graph import ALIAS, ARRAY, COMPLEX, CONTENT, FLOAT, FUN, INT, JIT, NUMPY, ROOT, Choices, Scan, render_path
+from jaxnb.staging import Piece, Plan
+
+__all__ = ["CodeRecord", "explain_change", "ints_that_changed"]
+
+
+@dataclass(slots=True)
+class CodeRecord:
+    """What is kept of one cell's code under one set of options.
+
+    Attributes:
+      pieces: the programs, the most recently used last.
+      choices: which leaves are static or dynamic by decision.
+      breaks: statements at which a piece must end.
+      forced: names whose value at entry is read, though the cell binds them too.
+      never_dynamic: ints that turned out to be needed as values.
+      last: for each start of a piece, the one that ran last.
+      runs: how often the cell ran.
+    """
+
+    choices: Choices = field(default_factory=Choices)
+    pieces: list[Piece] = field(default_factory=list[Piece])
+    breaks: set[int] = field(default_factory=set[int])
+    forced: set[str] = field(default_factory=set[str])
+    never_dynamic: set[Any] = field(default_factory=set[Any])
+    last: dict[int, Piece] = field(default_factory=dict[int, Piece])
+    runs: int = 0
+
+    def starting_at(self, start: int) -> list[Piece]:
+        """The pieces that begin there, the most recently used first."""
+        return [piece for piece in reversed(self.pieces) if piece.plan.start == start]
+
+    def use(self, piece: Piece, limit: int) -> None:
+        """Marks a piece as the one used last, and drops the oldest beyond the limit."""
+        start = piece.plan.start
+        self.last[start] = piece
+        self.pieces[:] = [other for other in self.pieces if other is not piece]
+        self.pieces.append(piece)
+        same = [other for other in self.pieces if other.plan.start == start]
+        for old in same[: max(0, len(same) - limit)]:
+            self.pieces.remove(old)
+
+
+def find_piece(
+    record: CodeRecord, start: int, namespace: dict[str, Any], context: tuple[Any, ...], device: Any
+) -> tuple[Piece, Scan] | None:
+    """The program that serves a run in this namespace, with the walk that showed it."""
+    plan: Plan | None = None
+    scan: Scan | None = None
+    key: tuple[Any, ...] = ()
+    for piece in record.starting_at(start):
+        if scan is None or piece.plan is not plan:
+            plan = piece.plan
+            scan = Scan(namespace, plan.roots, plan.names, record.choices, plan.hidden)
+            key = (device, *scan.parts)
+        if piece.key == key and piece.context == context and not piece.reasons:
+            return piece, scan
+    return None
+
+
+def ints_that_changed(old: Piece, key: tuple[Any, ...]) -> set[Any] | None:
+    """Paths of the ints that differ between two keys, if nothing else does."""
+    if len(old.key) != len(key):
+        return None
+    found: set[int] = set()
+    for index, (a, b) in enumerate(zip(old.key, key, strict=True)):
+        if a == b:
+            continue
+        if not (_is_int(a) and _is_int(b)):
+            return None
+        found.add(index)
+    return {_path_at(old, index) for index in found} or None
+
+
+def _is_int(part: Any) -> bool:
+    return isinstance(part, tuple) and len(part) == 2 and part[0] is int
+
+
+def _path_at(piece: Piece, index: int) -> Any:
+    """The path of the value that the part of the key at `index` belongs to."""
+    found: Any = (None, "name", "the cell")
+    for first, path in piece.where:
+        if first > index - 1:  # the key begins with the device
+            break
+        found = path
+    return found
+
+
+def explain_change(old: Piece, new: Piece) -> list[str]:
+    """Sentences on what differs between two pieces of the same code, the most telling first."""
+    reasons: list[str] = []
+    if old.key and new.key and old.key[0] != new.key[0]:
+        reasons.append(f"device {old.key[0]} → {new.key[0]}")
+    matcher = difflib.SequenceMatcher(None, [repr(p) for p in old.key[1:]], [repr(p) for p in new.key[1:]], False)
+    seen: set[str] = set()
+    for tag, a, b, c, d in matcher.get_opcodes():
+        if tag == "equal":
+            continue
+        for before, after, path in _pairs(old, new, range(a + 1, b + 1), range(c + 1, d + 1)):
+            text = _explain(path, before, after)
+            if text and text not in seen:
+                seen.add(text)
+                reasons.append(text)
+    for before, after in zip(old.key[1:], new.key[1:], strict=False):
+        if len(old.key) == len(new.key) and before != after and repr(before) == repr(after):
+            index = next(i for i, part in enumerate(new.key) if part is after)
+            reasons.append(f"{render_path(_path_at(new, index))} is another {_name_of(after)}")
+    reasons.extend(_jax.context_names(old.context, new.context))
+    return reasons
+
+
+def _pairs(old: Piece, new: Piece, before: range, after: range) -> list[tuple[Any, Any, str]]:
+    olds = {render_path(_path_at(old, index)): old.key[index] for index in reversed(before)}
+    news = {render_path(_path_at(new, index)): new.key[index] for index in reversed(after)}
+    return [(olds.get(path), news.get(path), path) for path in dict.fromkeys([*reversed(olds), *reversed(news)])]
+
+
+def _explain(path: str, before: Any, after: Any) -> str:
+    if before is None:
+        return f"{path} is read now and was not there before"
+    if after is None:
+        return f"{path} was read before and is not there now"
+    if _mark(before) is FUN and _mark(after) is FUN:
+        return f"the code of {path} changed"
+    if _mark(before) is JIT and _mark(after) is JIT:
+        return f"the jit options of {path} changed"
+    if _mark(before) is ALIAS or _mark(after) is ALIAS:
+        return f"{path} is {'no longer' if _mark(before) is ALIAS else 'now'} the same object as another input"
+    return f"{path} {_text(before)} → {_text(after)}"
+
+
+def _mark(part: Any) -> Any:
+    return part[0] if isinstance(part, tuple) and part else part
+
+
+def _name_of(part: Any) -> str:
+    return getattr(_mark(part), "__name__", str(_mark(part)))
+
+
+def _text(part: Any) -> str:
+    """A part of a key for people."""
+    mark = _mark(part)
+    if mark is ARRAY:
+        aval = part[1]
+        weak = "~" if getattr(aval, "weak_type", False) else ""
+        text = f"{weak}{aval.dtype.name}[{','.join(map(str, aval.shape))}]"
+        return text if len(part) == 2 else f"{text} on {_sharding(part[2])}"
+    if mark is NUMPY:
+        return f"NumPy {part[2]}[{','.join(map(str, part[3]))}]"
+    if mark is CONTENT:
+        return "other content"
+    if mark in (FLOAT, COMPLEX, INT):
+        return f"a traced {mark!r}"
+    if mark is ROOT:
+        return "a name"
+    if mark is float:
+        return str(float.fromhex(part[1]))
+    if isinstance(part, tuple) and len(part) == 2 and isinstance(mark, type):
+        if mark in (list, tuple, set, frozenset):
+            return f"a {mark.__name__} of {part[1]}"
+        if mark is dict:
+            return f"a dict with keys {', '.join(map(repr, part[1][:6]))}"
+        return repr(part[1])
+    return _name_of(part)
+
+
+def _sharding(sharding: Any) -> str:
+    spec = getattr(sharding, "spec", None)
+    if spec is not None:
+        return str(spec)
+    devices = sorted(sharding.device_set, key=lambda device: device.id)
+    return ", ".join(str(device) for device in devices[:4])

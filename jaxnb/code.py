@@ -1,0 +1,168 @@
+"""What a code object refers to, read from its bytecode.
+
+Statements of a cell, functions of earlier cells and functions of the user's modules are all answered the same way,
+whether or not their source is at hand.
+"""
+
+from __future__ import annotations
+
+import dis
+import hashlib
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CodeType
+
+__all__ = ["CodeNames", "code_digest", "names_of"]
+
+_LOADS = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
+_STORES = {"STORE_NAME", "STORE_GLOBAL"}
+_DELETES = {"DELETE_NAME", "DELETE_GLOBAL"}
+_ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM", "LOAD_SUPER_ATTR"}
+_MUTATIONS = {"STORE_SUBSCR", "DELETE_SUBSCR", "STORE_ATTR", "DELETE_ATTR", "STORE_SLICE"}
+
+
+@dataclass(frozen=True, slots=True)
+class CodeNames:
+    """The names and kinds of operation in a code object and in everything nested in it.
+
+    Attributes:
+      reads: global names that are loaded (for a class body also names of the body itself).
+      order: the same names, sorted.
+      binds: global names that are bound when the code runs.
+      later_binds: global names that functions nested in it bind when they are called.
+      deletes: global names that are deleted.
+      attributes: names of attributes that are read.
+      chains: dotted names such as ("np", "random", "normal"), each with the first line where it stands.
+      mutates: whether an item or attribute is assigned or deleted, or an operator works in place.
+      handles_errors: whether there is an `except` clause.
+      compares_identity: whether `is` compares with something other than a constant.
+    """
+
+    reads: frozenset[str]
+    order: tuple[str, ...]
+    binds: frozenset[str]
+    later_binds: frozenset[str]
+    deletes: frozenset[str]
+    attributes: frozenset[str]
+    chains: dict[tuple[str, ...], int]
+    mutates: bool
+    handles_errors: bool
+    compares_identity: bool
+
+
+_names: dict[int, tuple[weakref.ref[CodeType], CodeNames]] = {}
+_digests: dict[int, tuple[weakref.ref[CodeType], bytes]] = {}
+
+
+def names_of(code: CodeType) -> CodeNames:
+    """The names of a code object; remembered as long as the code object lives."""
+    known = _names.get(id(code))
+    if known is not None and known[0]() is code:
+        return known[1]
+    names = _read_names(code)
+    key = id(code)
+    _names[key] = (weakref.ref(code, lambda _: _names.pop(key, None)), names)
+    return names
+
+
+def code_digest(code: CodeType) -> bytes:
+    """A fingerprint of what the code does, without the lines on which it stands or the file that holds it.
+
+    Two compilations of the same function have one fingerprint wherever they stand in a cell.
+    """
+    known = _digests.get(id(code))
+    if known is not None and known[0]() is code:
+        return known[1]
+    digest = hashlib.blake2b(digest_size=16)
+    for part in _digest_parts(code):
+        digest.update(part)
+        digest.update(b"\0")
+    key = id(code)
+    _digests[key] = (weakref.ref(code, lambda _: _digests.pop(key, None)), digest.digest())
+    return _digests[key][1]
+
+
+def _digest_parts(code: CodeType) -> Iterator[bytes]:
+    yield code.co_code
+    yield code.co_exceptiontable
+    for text in (code.co_name, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars):
+        yield repr(text).encode()
+    counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
+    yield repr(counts).encode()
+    for constant in code.co_consts:
+        yield from _constant_parts(constant)
+
+
+def _constant_parts(constant: object) -> Iterator[bytes]:
+    if isinstance(constant, CodeType):
+        yield code_digest(constant)
+    elif isinstance(constant, tuple | frozenset):
+        yield type(constant).__name__.encode()
+        items: list[object] = list(constant)
+        for item in items if isinstance(constant, tuple) else sorted(items, key=repr):
+            yield from _constant_parts(item)
+    else:
+        yield f"{type(constant).__name__}:{constant!r}".encode()
+
+
+def _read_names(code: CodeType) -> CodeNames:
+    reads: set[str] = set()
+    binds: set[str] = set()
+    later: set[str] = set()
+    deletes: set[str] = set()
+    attributes: set[str] = set()
+    chains: dict[tuple[str, ...], int] = {}
+    flags = {"mutates": False, "handles": False, "identity": False}
+
+    def visit(block: CodeType, top: bool) -> None:
+        chain: list[str] = []
+        line = block.co_firstlineno
+        chain_line = line
+        previous = ""
+        function = bool(block.co_flags & 0x1)  # CO_OPTIMIZED: a function, not a module or class body
+        for instruction in dis.get_instructions(block):
+            op, name = instruction.opname, instruction.argval
+            if (position := instruction.positions) is not None and position.lineno is not None:
+                line = position.lineno
+            if op in _ATTRIBUTES and isinstance(name, str):
+                attributes.add(name)
+                if chain:
+                    chain.append(name)
+            elif op not in ("PUSH_NULL", "CACHE", "EXTENDED_ARG", "NOP"):
+                if chain:
+                    chains.setdefault(tuple(chain), chain_line)
+                chain = []
+                if op in _LOADS:
+                    reads.add(name)
+                    chain, chain_line = [name], line
+                elif op in _STORES and (top or op == "STORE_GLOBAL"):
+                    (later if function else binds).add(name)
+                elif op in _DELETES and (top or op == "DELETE_GLOBAL"):
+                    (later if function else deletes).add(name)
+                elif op in _MUTATIONS or (op == "BINARY_OP" and "=" in str(instruction.argrepr)):
+                    flags["mutates"] = True
+                elif op == "CHECK_EXC_MATCH" or (op == "POP_EXCEPT"):
+                    flags["handles"] = True
+                elif op == "IS_OP" and previous not in ("LOAD_CONST", "RETURN_CONST"):
+                    flags["identity"] = True
+            previous = op
+        if chain:
+            chains.setdefault(tuple(chain), chain_line)
+        for constant in block.co_consts:
+            if isinstance(constant, CodeType):
+                visit(constant, False)
+
+    visit(code, not code.co_flags & 0x1)
+    return CodeNames(
+        frozenset(reads),
+        tuple(sorted(reads)),
+        frozenset(binds),
+        frozenset(later),
+        frozenset(deletes),
+        frozenset(attributes),
+        chains,
+        flags["mutates"],
+        flags["handles"],
+        flags["identity"],
+    )

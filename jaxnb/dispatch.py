@@ -1,0 +1,58 @@
+"""From a traced piece to results: compiling and running."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+
+from jaxnb.errors import Refused
+from jaxnb.graph import Scan, render_path
+from jaxnb.staging import Piece
+
+__all__ = ["compile_piece", "dispatch"]
+
+
+def compile_piece(piece: Piece) -> None:
+    """Lowers and compiles a piece, if it computes anything, and keeps the executable and the times in it."""
+    if piece.compiled is not None or not computes(piece):
+        return
+    start = time.perf_counter()
+    lowered = piece.traced.lower()
+    middle = time.perf_counter()
+    piece.compiled = lowered.compile()
+    piece.lower_seconds, piece.compile_seconds = middle - start, time.perf_counter() - middle
+
+
+def computes(piece: Piece) -> bool:
+    """Whether there is anything to run: results, or effects such as `jax.debug.print`."""
+    return piece.n_outputs > 0 or bool(piece.jaxpr.effects)
+
+
+def dispatch(piece: Piece, scan: Scan, leaves: Sequence[Any]) -> list[Any]:
+    """Starts the program on the leaves and returns its results, which may still be computed.
+
+    Raises:
+      Refused: if an input was deleted, naming it.
+    """
+    if piece.compiled is None:
+        return []
+    try:
+        return piece.compiled(*leaves)
+    except RuntimeError:
+        check_deleted(scan)
+        raise
+
+
+def check_deleted(scan: Scan) -> None:
+    """Raises a `Refused` that names the first input whose buffer is gone, if there is one."""
+    for path, leaf in zip(scan.paths, scan.leaves, strict=True):
+        if isinstance(leaf, jax.Array) and leaf.is_deleted():
+            name = render_path(path)
+            raise Refused(
+                f"`{name}` was deleted: its buffer is gone, and only its shape is left.",
+                why="it was donated to an earlier computation, or deleted by hand.",
+                fix=f"make `{name}` again before this cell.",
+            ) from None

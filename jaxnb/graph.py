@@ -1,0 +1,656 @@
+"""The object graph that a piece of a cell reaches, walked once a run.
+
+`Scan` starts at the names that the code reads and follows containers, objects, functions (closures, defaults, globals)
+and partials. It yields three things at once: the *leaves* that will be inputs of the program, the *parts* of its key
+(everything else that could change what is traced), and the *nodes* (every object with an identity), in an order that
+depends on the structure alone, so that leaf 3 of one run is leaf 3 of the next.
+
+While tracing, `Slots` knows in addition where each leaf is held, so that a tracer can stand there instead.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import types
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jaxnb import _jax
+from jaxnb.code import CodeNames, code_digest, names_of
+from jaxnb.errors import Refused
+from jaxnb.holders import (
+    CELL,
+    CLASS,
+    DICT,
+    FUNCTION,
+    PARTIAL,
+    SLOTS,
+    Holder,
+    holder_of,
+    slot_descriptors,
+)
+from jaxnb.reach import is_library
+
+__all__ = ["Choices", "Path", "Same", "Scan", "render_path"]
+
+Path = tuple[Any, str, Any]
+"""Where something is held: (path of the holder, kind of edge, key); the holder of a name is None."""
+
+INT32 = 2**31
+
+
+class _Mark:
+    """A part of a key that equals only itself."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+FLOAT, COMPLEX, INT, ALIAS, ARRAY, NUMPY, CONTENT, ROOT, FUN, JIT, OBJECT, OPEN = map(
+    _Mark, "float complex int alias array numpy content name function jit object cell".split()
+)
+SCALAR_MARKS = (FLOAT, COMPLEX, INT)
+
+
+class Same:
+    """A part of a key that stands for one object by identity, without keeping it alive where that can be avoided."""
+
+    __slots__ = ("_get", "_hash", "text")
+
+    def __init__(self, value: Any) -> None:
+        self._hash = id(value)
+        self.text = f"{type(value).__name__} object"
+        try:
+            self._get: Callable[[], Any] = weakref.ref(value)
+        except TypeError:
+            self._get = lambda: value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self._hash == other._hash and self._get() is other._get() is not None
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Choices:
+    """Which leaves are traced and which are static, where that is not a matter of type alone.
+
+    Attributes:
+      static: paths of arrays and floats whose value is part of the key.
+      dynamic: paths of ints that are inputs.
+      fixed: paths that an option decided, so that they are not tried otherwise.
+    """
+
+    def __init__(self) -> None:
+        self.static: set[Path] = set()
+        self.dynamic: set[Path] = set()
+        self.fixed: set[Path] = set()
+
+    def make_static(self, paths: Iterable[Path]) -> None:
+        """Makes the values at these paths part of the key."""
+        for path in paths:
+            self.static.add(path)
+            self.dynamic.discard(path)
+
+
+class Immutable(NamedTuple):
+    """A tuple or other immutable node that holds leaves: it must be built anew to hold tracers."""
+
+    value: Any
+    children: list[tuple[int, str, int]]  # position, "leaf" or "built", index
+    slots: list[Slot]
+    treedef: Any  # of a registered node; None for a tuple
+
+
+class Slots:
+    """Where leaves are held, recorded while scanning for a trace.
+
+    Attributes:
+      leaves: for each leaf, the places that hold it.
+      built: the immutable nodes, inner ones first.
+      holders: every holder on the way, to be saved before and compared after.
+    """
+
+    def __init__(self) -> None:
+        self.leaves: list[list[Slot]] = []
+        self.built: list[Immutable] = []
+        self.holders: list[tuple[Any, Holder]] = []
+
+
+class Slot(NamedTuple):
+    """A place that holds a value and can hold another."""
+
+    holder: Holder
+    owner: Any
+    key: Any
+
+
+IN_IMMUTABLE = Slot(DICT, None, None)
+"""Stands for a place inside an immutable node, which is built anew."""
+
+
+class Scan:
+    """One walk over what the names reach. See the module's text.
+
+    Args:
+      namespace: the namespace of the cell.
+      roots: the names to start from, in a fixed order.
+      names: what the code itself refers to (for attributes of the user's modules).
+      choices: which leaves are static by decision.
+      hidden: names that the code binds before it reads them; what they held before does not matter.
+      slots: to be filled while scanning for a trace.
+
+    Attributes:
+      leaves: the inputs: arrays, NumPy values and Python scalars.
+      paths: where each leaf is first held.
+      parts: the key.
+      nodes: objects with an identity that results may refer to.
+      held_by_functions: whether a function, or something bound to one, holds or reads a leaf or a hidden name.
+    """
+
+    def __init__(
+        self,
+        namespace: dict[str, Any],
+        roots: tuple[str, ...],
+        names: tuple[CodeNames, ...],
+        choices: Choices,
+        hidden: frozenset[str] = frozenset(),
+        slots: Slots | None = None,
+    ) -> None:
+        self.namespace, self.choices, self.hidden, self.slots = namespace, choices, hidden, slots
+        self.leaves: list[Any] = []
+        self.paths: list[Path] = []
+        self.parts: list[Any] = []
+        self.nodes: list[Any] = []
+        self.where: list[tuple[int, Path]] = []  # index of the first part of each value, and its path
+        self._memo: dict[int, tuple[str, int]] = {}
+        self._roots: set[tuple[int, str]] = set()
+        self._immutables = 0
+        self._depth = 0
+        self._inside: list[tuple[str, int]] = []  # children of the immutable node that is being visited
+        self._read_by_functions: set[str] = set()
+        self.held_by_functions = False
+        try:
+            self._names(roots, names, namespace)
+        except RecursionError:
+            raise Refused(
+                "the values that this cell reads are nested too deeply to be staged.",
+                why="every container on the way to an array is part of the program's key.",
+                fix="keep arrays in flatter containers, or stack them into one array.",
+            ) from None
+        if not self.held_by_functions and self._read_by_functions:
+            self.held_by_functions = any(root_name(path) in self._read_by_functions for path in self.paths)
+
+    # --- names ---
+
+    def _names(self, roots: tuple[str, ...], all_names: tuple[CodeNames, ...], namespace: dict[str, Any]) -> None:
+        home = namespace is self.namespace
+        for name in roots:
+            if home and self._depth:
+                self._read_by_functions.add(name)
+                self.held_by_functions |= name in self.hidden
+            if (home and name in self.hidden) or name not in namespace or name == "__builtins__":
+                continue
+            value = namespace[name]
+            if isinstance(value, types.ModuleType):
+                self._module(name, value, all_names, home, namespace)
+                continue
+            mark = (id(namespace), name)
+            if mark in self._roots:
+                continue
+            self._roots.add(mark)
+            path: Path = (None, "name", name) if home else (namespace.get("__name__"), "global", name)
+            self.parts.append((ROOT, name) if home else (ROOT, namespace.get("__name__"), name))
+            self.visit(value, path, Slot(DICT, namespace, name))
+
+    def _module(
+        self, name: str, module: types.ModuleType, all_names: tuple[CodeNames, ...], home: bool, holder: dict[str, Any]
+    ) -> None:
+        mark = (id(holder), name)
+        if mark not in self._roots:
+            self._roots.add(mark)
+            self.parts.append((ROOT, name, module))
+        if not is_library(module.__name__):
+            used = sorted(frozenset[str]().union(*(names.attributes for names in all_names)) & vars(module).keys())
+            self._names(tuple(used), all_names, vars(module))
+
+    # --- values ---
+
+    def visit(self, value: Any, path: Path, slot: Slot | None) -> None:
+        """Appends what `value` contributes. `slot` is where it is held, if it can be replaced there."""
+        if self.slots is not None:
+            self.where.append((len(self.parts), path))
+        handler = _HANDLERS.get(type(value))
+        if handler is not None:
+            handler(self, value, path, slot)
+        else:
+            self._other(value, path, slot)
+
+    def _atom(self, value: Any, path: Path, slot: Slot | None) -> None:
+        self.parts.append((type(value), value))
+
+    def _leaf(self, value: Any, path: Path, slot: Slot | None, part: Any) -> None:
+        self.parts.append(part)
+        self.held_by_functions |= self._depth > 0
+        if self.slots is not None:
+            self.slots.leaves.append([])
+            self._held("leaf", len(self.leaves), slot)
+        self.leaves.append(value)
+        self.paths.append(path)
+
+    def _held(self, kind: str, index: int, slot: Slot | None) -> None:
+        if slot is IN_IMMUTABLE:
+            self._inside.append((kind, index))
+        elif slot is not None and self.slots is not None:
+            (self.slots.leaves[index] if kind == "leaf" else self.slots.built[index].slots).append(slot)
+
+    def _alias(self, value: Any, slot: Slot | None) -> bool:
+        known = self._memo.get(id(value))
+        if known is None:
+            return False
+        self.parts.append((ALIAS, known))
+        kind, index = known
+        if kind != "node":
+            self.held_by_functions |= self._depth > 0
+            if self.slots is not None:
+                self._held(kind, index, slot)
+        return True
+
+    def _array(self, value: Any, path: Path, slot: Slot | None) -> None:
+        if self._alias(value, slot):
+            return
+        if self.choices.static and path in self.choices.static:
+            self._memo[id(value)] = ("node", len(self.nodes))
+            self.nodes.append(value)
+            self.parts.append((CONTENT, value.aval, _content(np.asarray(value))))
+            return
+        self._memo[id(value)] = ("leaf", len(self.leaves))
+        part = (ARRAY, value.aval, value.sharding) if value.committed else (ARRAY, value.aval)
+        self._leaf(value, path, slot, part)
+
+    def _numpy(self, value: Any, path: Path, slot: Slot | None) -> None:
+        if self._alias(value, slot):
+            return
+        traced = supported(value.dtype) and not (self.choices.static and path in self.choices.static)
+        if traced:
+            self._memo[id(value)] = ("leaf", len(self.leaves))
+            self._leaf(value, path, slot, (NUMPY, type(value), value.dtype, value.shape))
+            return
+        self._memo[id(value)] = ("node", len(self.nodes))
+        self.nodes.append(value)
+        if value.dtype == object:
+            self.parts.append((OBJECT, Same(value) if type(value) is np.ndarray else value))
+        else:
+            self.parts.append((CONTENT, type(value), value.dtype, value.shape, _content(value)))
+
+    def _float(self, value: float, path: Path, slot: Slot | None) -> None:
+        if self.choices.static and path in self.choices.static:
+            self.parts.append((float, value.hex()))
+        else:
+            self._leaf(value, path, slot, FLOAT)
+
+    def _complex(self, value: complex, path: Path, slot: Slot | None) -> None:
+        if self.choices.static and path in self.choices.static:
+            self.parts.append((complex, repr(value)))
+        else:
+            self._leaf(value, path, slot, COMPLEX)
+
+    def _int(self, value: int, path: Path, slot: Slot | None) -> None:
+        if self.choices.dynamic and path in self.choices.dynamic and -INT32 <= value < INT32:
+            self._leaf(value, path, slot, INT)
+        else:
+            self.parts.append((int, value))
+
+    # --- containers ---
+
+    def _node(self, value: Any, slot: Slot | None) -> bool:
+        """Registers an object with an identity; whether it was met before."""
+        if self._alias(value, slot):
+            return True
+        self._memo[id(value)] = ("node", len(self.nodes))
+        self.nodes.append(value)
+        return False
+
+    def _hold(self, value: Any, holder: Holder) -> None:
+        if self.slots is not None:
+            self.slots.holders.append((value, holder))
+
+    def _list(self, value: Any, path: Path, slot: Slot | None) -> None:
+        if self._node(value, slot):
+            return
+        self.parts.append((type(value), len(value)))
+        holder = holder_of(value)
+        assert holder is not None
+        self._hold(value, holder)
+        for index, child in enumerate(value):
+            self.visit(child, (path, "item", index), Slot(holder, value, index))
+
+    def _dict(self, value: Any, path: Path, slot: Slot | None) -> None:
+        if self._node(value, slot):
+            return
+        keys = tuple(dict.keys(value))
+        kind = type(value)
+        self.parts.append((kind, keys) if kind is dict else (kind, keys, getattr(value, "default_factory", None)))
+        holder = holder_of(value)
+        assert holder is not None
+        self._hold(value, holder)
+        for key in keys:
+            self.visit(dict.__getitem__(value, key), (path, "item", key), Slot(holder, value, key))
+        if kind is not dict and getattr(value, "__dict__", None):
+            self._attributes(value, path)
+
+    def _set(self, value: Any, path: Path, slot: Slot | None) -> None:
+        if self._node(value, slot):
+            return
+        self.parts.append((type(value), len(value)))
+        if type(value) is set:
+            holder = holder_of(value)
+            assert holder is not None
+            self._hold(value, holder)
+        for child in value:
+            if type(child) in (float, complex):
+                self.parts.append((type(child), repr(child)))
+            else:
+                self.visit(child, (path, "member", None), None)
+
+    def _tuple(self, value: Any, path: Path, slot: Slot | None) -> None:
+        if not self._alias(value, slot):
+            self.parts.append((type(value), len(value)))
+            self._immutable(value, value, path, slot, None)
+
+    def _immutable(self, value: Any, children: Any, path: Path, slot: Slot | None, treedef: Any) -> None:
+        self.nodes.append(value)
+        outer = self._inside
+        inner: list[tuple[int, str, int]] = []
+        for index, child in enumerate(children):
+            self._inside = []
+            self.visit(child, (path, "item", index), IN_IMMUTABLE)
+            inner.extend((index, kind, place) for kind, place in self._inside)
+        self._inside = outer
+        place = self._immutables
+        self._immutables += 1
+        self._memo[id(value)] = ("built", place)
+        if self.slots is not None:
+            self.slots.built.append(Immutable(value, inner, [], treedef))
+            self._held("built", place, slot)
+
+    # --- functions and objects ---
+
+    def _cell(self, value: types.CellType, path: Path) -> None:
+        if self._node(value, None):
+            return
+        self._hold(value, CELL)
+        try:
+            content = value.cell_contents
+        except ValueError:
+            self.parts.append(OPEN)
+            return
+        self.visit(content, path, Slot(CELL, value, None))
+
+    def _function(self, value: types.FunctionType, path: Path, slot: Slot | None) -> None:
+        code, module = value.__code__, value.__globals__.get("__name__", "__main__")
+        library = is_library(module)
+        if library and not value.__closure__ and not value.__defaults__ and not value.__kwdefaults__:
+            self.parts.append(value)
+            return
+        if library and getattr(_loaded(module), value.__name__, None) is value:
+            self.parts.append(value)
+            return
+        if self._node(value, slot):
+            return
+        self.parts.append((FUN, code_digest(code)))
+        self._depth += 1
+        for name, cell in zip(code.co_freevars, value.__closure__ or (), strict=True):
+            self._cell(cell, (path, "closure", name))
+        if value.__defaults__:
+            self._hold(value, FUNCTION)
+            self.visit(value.__defaults__, (path, "defaults", None), Slot(FUNCTION, value, "__defaults__"))
+        if value.__kwdefaults__:
+            self.visit(value.__kwdefaults__, (path, "defaults", None), None)
+        if value.__dict__:
+            self.visit(value.__dict__, (path, "attributes", None), None)
+        if not library:
+            names = names_of(code)
+            self._names(names.order, (names,), value.__globals__)
+        self._depth -= 1
+
+    def _method(self, value: types.MethodType, path: Path, slot: Slot | None) -> None:
+        self.parts.append(types.MethodType)
+        self._depth += 1
+        self.visit(value.__func__, (path, "attr", "__func__"), None)
+        self.visit(value.__self__, (path, "attr", "__self__"), None)
+        self._depth -= 1
+
+    def _partial(self, value: Any, path: Path, slot: Slot | None) -> None:
+        if self._node(value, slot):
+            return
+        self.parts.append((type(value), tuple(value.keywords)))
+        self._hold(value, PARTIAL)
+        self._depth += 1
+        self.visit(value.func, (path, "attr", "func"), None)
+        self.visit(value.args, (path, "attr", "args"), Slot(PARTIAL, value, "args"))
+        self.visit(value.keywords, (path, "attr", "keywords"), None)
+        self._depth -= 1
+
+    def _builtin_method(self, value: Any, path: Path, slot: Slot | None) -> None:
+        owner = getattr(value, "__self__", None)
+        if owner is None or isinstance(owner, types.ModuleType | type):
+            self.parts.append(value)
+            return
+        self.parts.append((types.BuiltinMethodType, value.__name__))
+        self.visit(owner, (path, "attr", "__self__"), None)
+
+    def _class(self, value: type, path: Path, slot: Slot | None) -> None:
+        if is_library(value.__module__):
+            self.parts.append(value)
+            return
+        if self._node(value, None):
+            return
+        self.parts.append(Same(value))
+        self._hold(value, CLASS)
+        self._depth += 1
+        for base in value.__mro__[:-1]:
+            if is_library(base.__module__):
+                continue
+            for name, item in list(vars(base).items()):
+                item = _function_of(item)
+                if isinstance(item, types.FunctionType) or not name.startswith("__"):
+                    where = Slot(CLASS, base, name) if item is vars(base).get(name) else None
+                    self.visit(item, (path, "attr", name), where)
+        self._depth -= 1
+
+    def _opaque(self, value: Any, path: Path, slot: Slot | None) -> None:
+        if not self._node(value, slot):
+            self.parts.append(Same(value))
+
+    def _other(self, value: Any, path: Path, slot: Slot | None) -> None:
+        kind = type(value)
+        if isinstance(value, jax.Array):
+            (self._tracer if _jax.is_tracer(value) else self._array)(value, path, slot)
+        elif isinstance(value, np.generic | np.ndarray):
+            self._numpy(value, path, slot)
+        elif isinstance(value, dict):
+            self._dict(value, path, slot)
+        elif isinstance(value, list | deque):
+            self._list(value, path, slot)
+        elif isinstance(value, tuple):
+            self._tuple(value, path, slot)
+        elif isinstance(value, set | frozenset):
+            self._set(value, path, slot)
+        elif isinstance(value, functools.partial):
+            self._partial(value, path, slot)
+        elif isinstance(value, type):
+            self._class(value, path, slot)
+        elif (options := _jax.jit_options(value)) is not None:
+            self._jitted(value, options, path, slot)
+        elif isinstance(value, float | int | complex | str | bytes) or _is_value(value):
+            self.parts.append((kind, value))
+        else:
+            self._object(value, path, slot)
+
+    def _tracer(self, value: Any, path: Path, slot: Slot | None) -> None:
+        raise Refused(
+            f"`{render_path(path)}` is a tracer that leaked out of an earlier transformation.",
+            why="it stands for a value that existed only while a function was traced.",
+            fix=f"run the cell that set `{render_path(path)}` again, returning the value from the function instead.",
+        )
+
+    def _jitted(self, value: Any, options: Any, path: Path, slot: Slot | None) -> None:
+        wrapped = value.__wrapped__
+        if isinstance(wrapped, types.FunctionType) and is_library(wrapped.__globals__.get("__name__", "__main__")):
+            self.parts.append(value)
+        elif not self._node(value, slot):
+            self.parts.append((JIT, options))
+            self._depth += 1
+            self.visit(wrapped, (path, "attr", "__wrapped__"), None)
+            self._depth -= 1
+
+    def _object(self, value: Any, path: Path, slot: Slot | None) -> None:
+        state = getattr(value, "__dict__", None)
+        slotted = slot_descriptors(type(value))
+        if isinstance(state, dict) and callable(value) and is_library(str(state.get("__module__", "_"))):
+            self.parts.append(value)  # a library function wrapped by an object, such as jax.nn.relu
+            return
+        if not isinstance(state, dict) and not slotted:
+            self._registered(value, path, slot)
+            return
+        if self._node(value, slot):
+            return
+        self.parts.append((OBJECT, Same(type(value))))
+        self._attributes(value, path)
+        if not is_library(type(value).__module__):
+            self._class(type(value), (path, "attr", "__class__"), None)
+
+    def _attributes(self, value: Any, path: Path) -> None:
+        state: dict[str, Any] | None = getattr(value, "__dict__", None)
+        if isinstance(state, dict):
+            self.parts.append(tuple(state))
+            self._memo.setdefault(id(state), ("node", len(self.nodes)))
+            self.nodes.append(state)
+            self._hold(state, DICT)
+            for name, child in list(state.items()):
+                self.visit(child, (path, "attr", name), Slot(DICT, state, name))
+        slots = slot_descriptors(type(value))
+        if slots:
+            self._hold(value, SLOTS)
+            for name, child in SLOTS.save(value):
+                self.parts.append(name)
+                self.visit(child, (path, "attr", name), Slot(SLOTS, value, name))
+
+    def _registered(self, value: Any, path: Path, slot: Slot | None) -> None:
+        """A pytree node whose state is out of reach, or something that holds nothing we can see."""
+        flat = _jax.flatten_one_level(value)
+        if flat is None:
+            self._opaque(value, path, slot)
+            return
+        if not self._alias(value, slot):
+            children, treedef = flat
+            self.parts.append((type(value), treedef))
+            self._immutable(value, children, path, slot, treedef)
+
+
+def _loaded(module: Any) -> Any:
+    import sys
+
+    return sys.modules.get(module) if isinstance(module, str) else None
+
+
+def _function_of(item: Any) -> Any:
+    if isinstance(item, staticmethod | classmethod):
+        return item.__func__
+    if isinstance(item, property):
+        return item.fget
+    if isinstance(item, functools.cached_property):
+        return item.func
+    return item
+
+
+def _is_value(value: Any) -> bool:
+    """Whether an object compares by value and can be hashed, and holds no array: dtypes, enums, meshes, shardings."""
+    kind = type(value)
+    if kind.__module__.partition(".")[0] not in ("jax", "jaxlib", "enum", "numpy", "pathlib", "datetime", "decimal"):
+        import enum
+
+        if not isinstance(value, enum.Enum):
+            return False
+    if kind.__eq__ is object.__eq__ or kind.__hash__ is None:
+        return False
+    return not callable(value) or isinstance(value, type)
+
+
+@functools.lru_cache(maxsize=1024)
+def supported(dtype: np.dtype[Any]) -> bool:
+    """Whether JAX has arrays of this dtype."""
+    if dtype.names is not None or dtype.kind in "OSUMmT":
+        return False
+    return dtype.kind in "biufc" or dtype.kind == "V" and jax.dtypes.issubdtype(dtype, np.generic) and dtype.itemsize > 0
+
+
+def _content(value: Any) -> bytes:
+    array = np.ascontiguousarray(value)
+    return hashlib.blake2b(array.tobytes(), digest_size=16).digest()
+
+
+_HANDLERS: Mapping[type, Callable[[Scan, Any, Path, Slot | None], None]] = {
+    **{
+        kind: Scan._atom  # pyright: ignore[reportPrivateUsage]
+        for kind in (type(None), bool, str, bytes, type(...), slice, range, type(NotImplemented))
+    },
+    _jax.Array: Scan._array,  # pyright: ignore[reportPrivateUsage]
+    np.ndarray: Scan._numpy,  # pyright: ignore[reportPrivateUsage]
+    float: Scan._float,  # pyright: ignore[reportPrivateUsage]
+    int: Scan._int,  # pyright: ignore[reportPrivateUsage]
+    complex: Scan._complex,  # pyright: ignore[reportPrivateUsage]
+    list: Scan._list,  # pyright: ignore[reportPrivateUsage]
+    dict: Scan._dict,  # pyright: ignore[reportPrivateUsage]
+    tuple: Scan._tuple,  # pyright: ignore[reportPrivateUsage]
+    set: Scan._set,  # pyright: ignore[reportPrivateUsage]
+    frozenset: Scan._set,  # pyright: ignore[reportPrivateUsage]
+    deque: Scan._list,  # pyright: ignore[reportPrivateUsage]
+    types.FunctionType: Scan._function,  # pyright: ignore[reportPrivateUsage]
+    types.MethodType: Scan._method,  # pyright: ignore[reportPrivateUsage]
+    types.BuiltinFunctionType: Scan._builtin_method,  # pyright: ignore[reportPrivateUsage]
+    functools.partial: Scan._partial,  # pyright: ignore[reportPrivateUsage]
+}
+
+
+def root_name(path: Path) -> str | None:
+    """The name in the cell's namespace where a path begins, or None."""
+    while isinstance(path[0], tuple):
+        path = path[0]
+    return path[2] if path[1] == "name" else None
+
+
+def render_path(path: Path) -> str:
+    """A path as a user would write it: `params['w1']`, `cfg.n`, `helper (closure scale)`."""
+    holder, kind, key = path
+    if kind == "name":
+        return str(key)
+    if kind == "global":
+        return f"{holder}.{key}"
+    outer = render_path(holder)
+    if kind == "item":
+        return f"{outer}[{key!r}]"
+    if kind == "attr":
+        return f"{outer}.{key}"
+    if kind == "closure":
+        return f"{key} (closure of {outer})"
+    if kind == "defaults":
+        return f"{outer} (defaults)"
+    if kind == "attributes":
+        return outer
+    return f"{outer} (member)"

@@ -1,0 +1,113 @@
+"""Which statements of a cell make a piece, which Python runs, and which names a piece takes in."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from types import FunctionType, ModuleType
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxnb.cell import CellSource, Statement
+from jaxnb.reach import refers_to_jax, resolve
+from jaxnb.staging import Plan
+
+__all__ = ["find_stop", "make_plan", "runs_on_host"]
+
+_DEFINITIONS = frozenset({"FunctionDef", "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom", "Global", "Pass"})
+_STRAIGHT = frozenset({"Assign", "AnnAssign", "AugAssign", "Expr", "Delete", "Assert", "Raise"})
+_LOOKS_AROUND = frozenset({"globals", "locals", "vars", "dir", "eval", "exec", "get_ipython"})
+
+_MAKERS: frozenset[Any] = frozenset(
+    {
+        jax.jit,
+        jax.grad,
+        jax.value_and_grad,
+        jax.vmap,
+        jax.checkpoint,
+        jax.jacfwd,
+        jax.jacrev,
+        jax.hessian,
+        jax.custom_jvp,
+        jax.custom_vjp,
+        functools.partial,
+    }
+)
+"""Functions that make functions and compute nothing: a statement that only calls these is a definition."""
+
+
+def runs_on_host(statement: Statement, namespace: Mapping[str, Any], plain: Mapping[int, object] = {}) -> bool:
+    """Whether Python runs the statement itself, with the real values (SEMANTICS, rule 2)."""
+    if statement.kind in _DEFINITIONS or statement.defines or _only_makes(statement, namespace):
+        return True
+    return not refers_to_jax(statement.names, namespace, plain)
+
+
+def _only_makes(statement: Statement, namespace: Mapping[str, Any]) -> bool:
+    if statement.kind not in ("Assign", "AnnAssign") or not statement.calls:
+        return False
+    for chain in statement.calls:
+        if chain is None:
+            return False
+        value = resolve(chain, namespace)
+        try:
+            if value not in _MAKERS:
+                return False
+        except TypeError:
+            return False
+    return True
+
+
+def find_stop(cell: CellSource, start: int, namespace: Mapping[str, Any], breaks: set[int]) -> int:
+    """Where a piece that begins with statement `start` ends, as far as can be told before it is traced.
+
+    A statement that only reads results of the piece might read plain Python values; it is taken in, and `StopAt` is
+    raised while tracing if so.
+    """
+    pending: set[str] = set()
+    for index in range(start, len(cell.statements)):
+        statement = cell.statements[index]
+        if index > start:
+            if index in breaks or statement.kind in _DEFINITIONS or statement.defines:
+                return index
+            if not statement.names.reads & pending and runs_on_host(statement, namespace):
+                return index
+        pending |= statement.names.binds | statement.names.later_binds
+        pending |= {name for name in statement.names.reads if _is_mutable(namespace.get(name))}
+    return len(cell.statements)
+
+
+def _is_mutable(value: Any) -> bool:
+    """Whether a statement that reads a value could put something traced into it."""
+    return not isinstance(value, jax.Array | np.generic | str | bytes | int | float | type | FunctionType | ModuleType)
+
+
+def make_plan(cell: CellSource, start: int, stop: int, forced: frozenset[str]) -> Plan:
+    """The names that statements `start` to `stop` read, and those that they bind before they read them.
+
+    Args:
+      forced: names that were seen to be read first.
+    """
+    statements = cell.statements[start:stop]
+    names = tuple(statement.names for statement in statements)
+    reads = frozenset[str]().union(*(item.reads for item in names))
+    bound = frozenset[str]().union(*(item.binds for item in names))
+    hidden: frozenset[str] = frozenset()
+    if not reads & _LOOKS_AROUND:
+        hidden = frozenset(name for name in bound - forced if not _read_first(name, statements))
+    return Plan(start, stop, tuple(sorted(reads)), hidden, names)
+
+
+def _read_first(name: str, statements: tuple[Statement, ...]) -> bool:
+    """Whether the value that `name` has at entry is surely, or for all we can see, read."""
+    for statement in statements:
+        names = statement.names
+        if name in names.reads:
+            if name not in names.binds or statement.kind in _STRAIGHT:
+                return True
+            return names.handles_errors
+        if name in names.binds:
+            return False
+    return False

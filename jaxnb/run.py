@@ -1,0 +1,148 @@
+"""What one run of a cell came to: values, timings, why it was traced again, and the one line that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from jaxnb.program import Finding, Program
+
+__all__ = ["Retrace", "Run", "Timings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """Seconds spent. `run` is None unless something waited for the result (SEMANTICS, rule 9).
+
+    Attributes:
+      trace: making the jaxpr.
+      lower: jaxpr to StableHLO.
+      compile: StableHLO to an executable.
+      run: from dispatch until the results were there.
+      host: statements that Python ran.
+    """
+
+    trace: float = 0.0
+    lower: float = 0.0
+    compile: float = 0.0
+    run: float | None = None
+    host: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Retrace:
+    """Why a cell that had a program was traced again; one sentence a reason."""
+
+    reasons: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Run:
+    """One run of a staged cell.
+
+    Attributes:
+      value: of the trailing expression; None if there is none or a `;` suppresses it.
+      outputs: the names that were bound, with their values.
+      reused: whether nothing had to be traced.
+      retrace: None on a first or a reused run, otherwise the reasons.
+      findings: what there is to say.
+      timings: in seconds.
+      host_lines: lines of statements that Python ran.
+      transferred: bytes that had to be moved to the device that was asked for.
+      inputs: how many inputs the compiled pieces took.
+      equations: how many equations the pieces hold.
+      pieces: how many compiled pieces there were.
+      note: what replaces "staged" on the line, where nothing was staged.
+    """
+
+    value: Any = None
+    outputs: dict[str, Any] = field(default_factory=dict[str, Any])
+    reused: bool = False
+    retrace: Retrace | None = None
+    findings: tuple[Finding, ...] = ()
+    timings: Timings = field(default_factory=Timings)
+    host_lines: tuple[int, ...] = ()
+    transferred: int = 0
+    inputs: int = 0
+    equations: int = 0
+    pieces: int = 0
+    note: str = ""
+    make_program: Callable[[], Program] | None = None
+    _program: Program | None = None
+
+    @property
+    def program(self) -> Program:
+        """What the cell became. Read when first asked for; nothing is compiled for it."""
+        if self._program is None:
+            self._program = self.make_program() if self.make_program is not None else Program("")
+        return self._program
+
+    @property
+    def line(self) -> str:
+        """The one quiet line under the cell."""
+        if self.note:
+            return self.note
+        head = "reused" if self.reused else "staged"
+        if self.retrace is not None and self.retrace.reasons:
+            more = len(self.retrace.reasons) - 1
+            head = f"retraced: {self.retrace.reasons[0]}" + (f" (and {more} more)" if more else "")
+        parts = [head]
+        if self.pieces > 1:
+            parts.append(f"{self.pieces} pieces")
+        parts.append(f"{_count(self.inputs, 'input')} → {_count(len(self.outputs), 'name')}")
+        parts.append(_count(self.equations, "eqn"))
+        if self.transferred:
+            parts.append(f"moved {format_bytes(self.transferred)}")
+        parts.append(self._times())
+        parts.extend(_count_kind(self.findings))
+        return " · ".join(parts)
+
+    def _times(self) -> str:
+        t = self.timings
+        times: list[str] = []
+        if not self.reused:
+            times += [f"trace {format_seconds(t.trace)}", f"compile {format_seconds(t.lower + t.compile)}"]
+        times.append(f"run {format_seconds(t.run)}" if t.run is not None else "dispatched")
+        return ", ".join(times)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.outputs)
+        return f"<jaxnb.Run {self.line}{': ' + names if names else ''}>"
+
+    def to_html(self, path: str) -> None:
+        """Writes the line and the program as one HTML file that needs no kernel and no network."""
+        from jaxnb.views.html import render_html
+
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(render_html(self.program, line=self.line, findings=self.findings))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _count_kind(findings: tuple[Finding, ...]) -> list[str]:
+    """The findings that belong on the line itself, in short."""
+    return [finding.message for finding in findings if finding.kind in ("not-reusable", "numpy", "static", "x64")]
+
+
+def format_seconds(seconds: float) -> str:
+    """A duration for people: `61 ms`, `0.8 ms`, `1.4 s`."""
+    if seconds >= 1:
+        return f"{seconds:.1f} s"
+    if seconds >= 0.01:
+        return f"{seconds * 1e3:.0f} ms"
+    if seconds >= 1e-4:
+        return f"{seconds * 1e3:.1f} ms"
+    return f"{seconds * 1e6:.0f} us"
+
+
+def format_bytes(count: int) -> str:
+    """A size for people: `64 B`, `1.5 MB`."""
+    size = float(count)
+    for unit in ("B", "KB", "MB", "GB"):
+        if size < 1000 or unit == "GB":
+            return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
+        size /= 1000
+    raise AssertionError

@@ -1,0 +1,56 @@
+"""Python scalars as inputs: where a trace could give another answer than the scalar itself (SEMANTICS, rule 3).
+
+A float is traced, weakly typed, so that changing it does not compile again. That is right only while the cell cannot
+tell. Two things give it away after a trace: a result that is made of Python scalars alone would be a Python scalar in
+the plain cell, and arithmetic among Python scalars runs in double precision there. Where rounding could show, or an
+int could overflow, the scalar is made static instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = ["scalars_that_show"]
+
+_EXACT_ENOUGH = frozenset({"mul", "div", "neg", "convert_element_type", "abs", "sign", "copy", "copy_p"})
+"""Operations that keep the relative error of single precision small; a difference or a power may not."""
+
+
+def scalars_that_show(jaxpr: Any, floats: set[int], ints: set[int], outputs: Sequence[int]) -> set[int]:
+    """Which scalar inputs must be static for the results to be those of the plain cell.
+
+    Args:
+      jaxpr: of the piece; its input variables are the leaves in order.
+      floats: positions of inputs that are Python floats or complex numbers.
+      ints: positions of inputs that are Python ints.
+      outputs: positions of the results that will be bound.
+    """
+    scalars = floats | ints
+    if not scalars:
+        return set()
+    # what a variable was computed from, for those computed from Python scalars (and literals) alone
+    origin: dict[Any, set[int]] = {var: {i} for i, var in enumerate(jaxpr.invars) if i in scalars}
+    found: set[int] = set()
+    for eqn in jaxpr.eqns:
+        sources = [origin.get(var) if not hasattr(var, "val") else set[int]() for var in eqn.invars]
+        if any(source is None for source in sources):
+            continue
+        merged = set[int]().union(*(source for source in sources if source is not None))
+        if not merged or not all(_is_python_like(var.aval) for var in eqn.outvars):
+            continue
+        for var in eqn.outvars:
+            origin[var] = merged
+        name = eqn.primitive.name
+        if name not in _EXACT_ENOUGH or (merged & ints and name != "convert_element_type"):
+            found |= merged
+    for place in outputs:
+        var = jaxpr.outvars[place]
+        if not hasattr(var, "val"):
+            found |= origin.get(var, set())
+    return found
+
+
+def _is_python_like(aval: Any) -> bool:
+    """Whether a value could be a Python scalar in the plain cell: no dimensions, and weakly typed or a truth value."""
+    return getattr(aval, "shape", None) == () and (getattr(aval, "weak_type", False) or str(aval.dtype) == "bool")

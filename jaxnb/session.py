@@ -1,0 +1,436 @@
+"""What one shell has staged, and the run of a cell from its text to its bindings.
+
+A run goes through the statements in order. A stretch of statements that compute with JAX is a *piece*: its program is
+looked up or traced, dispatched at once without waiting, and its results are bound. Every other statement is run by
+Python in between, on the real values. If anything fails, the names and the objects that were touched are put back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+
+from jaxnb import _jax
+from jaxnb.cache import CodeRecord, explain_change, find_piece, ints_that_changed
+from jaxnb.cell import CellSource, Statement, parse_cell
+from jaxnb.devices import find_device, move, on_device
+from jaxnb.dispatch import compile_piece, dispatch
+from jaxnb.errors import Refused
+from jaxnb.graph import Choices, Scan, render_path
+from jaxnb.holders import Journal
+from jaxnb.options import StageOptions
+from jaxnb.plan import find_stop, make_plan, runs_on_host
+from jaxnb.program import Finding, Program
+from jaxnb.reach import may_mutate
+from jaxnb.run import Retrace, Run, Timings
+from jaxnb.staging import MissingName, Piece, StopAt, trace_piece
+
+__all__ = ["Session"]
+
+Progress = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class _Running:
+    """The state of one run."""
+
+    cell: CellSource
+    namespace: dict[str, Any]
+    options: StageOptions
+    record: CodeRecord
+    device: Any
+    progress: Progress
+    context: tuple[Any, ...] = ()
+    journal: Journal = field(default_factory=Journal)
+    pieces: list[Piece] = field(default_factory=list[Piece])
+    outputs: list[Any] = field(default_factory=list[Any])
+    scans: list[Scan] = field(default_factory=list[Scan])
+    traced: list[Piece] = field(default_factory=list[Piece])
+    reasons: list[str] = field(default_factory=list[str])
+    host_lines: list[int] = field(default_factory=list[int])
+    host_seconds: float = 0.0
+    transferred: int = 0
+    value: Any = None
+
+
+class Session:
+    """The programs of the cells that one shell has staged.
+
+    Args:
+      cache_size: how many programs are kept for each piece of a cell.
+    """
+
+    def __init__(self, cache_size: int = 4) -> None:
+        self.cache_size = cache_size
+        self.last: Run | None = None
+        self._records: OrderedDict[tuple[Any, ...], CodeRecord] = OrderedDict()
+        self._sources: OrderedDict[tuple[str, str, int], CellSource] = OrderedDict()
+        self._cells: dict[str, tuple[Any, ...]] = {}
+        self._count = itertools.count(1)
+
+    def stage(
+        self,
+        source: str,
+        namespace: dict[str, Any],
+        options: StageOptions,
+        *,
+        filename: str | None = None,
+        shown: str | None = None,
+        offset: int = 0,
+        cell_id: str | None = None,
+        progress: Progress = lambda _: None,
+    ) -> Run:
+        """Stages a cell: traces it or finds its program, runs it, binds what the plain cell would bind.
+
+        Args:
+          source: the text of the cell, without the magic line.
+          namespace: the globals it runs in.
+          options: see `StageOptions`.
+          filename: the name for tracebacks; made up if None.
+          shown: the cell as displayed, with the magic line.
+          offset: how many displayed lines come before `source`.
+          cell_id: the identity of the cell, where the front end has one.
+          progress: called with what is going on.
+
+        Raises:
+          Refused: if the cell cannot be staged; nothing has changed then.
+          Exception: what the cell raises; names and objects are as before.
+        """
+        __tracebackhide__ = True
+        cell = self._parse(source, filename, shown, offset)
+        namespace.setdefault("__name__", "__main__")
+        namespace.setdefault("__builtins__", __builtins__)
+        if not cell.statements:
+            return self._finish(Run(note="nothing to stage: the cell holds no statement", reused=True))
+        key = (cell.digest, options.static, options.dynamic, options.keep)
+        record = self._record(key, cell_id)
+        changed_code = self._changed_code(key, cell_id)
+        if jax.config.jax_disable_jit:  # type: ignore[attr-defined]
+            return self._finish(self._plainly(cell, namespace))
+        device = find_device(options.device) if options.device is not None else None
+        running = _Running(cell, namespace, options, record, device, progress)
+        entry = dict(namespace)
+        try:
+            with on_device(device):
+                running.context = _jax.trace_context()
+                self._statements(running)
+                self._check_options(running)
+                seconds = self._wait(running)
+        except BaseException:
+            running.journal.undo()
+            _restore(namespace, entry)
+            raise
+        if options.keep is not None:
+            _forget(running, entry, options.keep)
+        if cell_id is not None:
+            self._evict(key, cell_id)
+        record.runs += 1
+        return self._finish(self._describe(running, entry, seconds, changed_code))
+
+    # --- the statements ---
+
+    def _statements(self, running: _Running) -> None:
+        __tracebackhide__ = True
+        index, statements = 0, running.cell.statements
+        while index < len(statements):
+            piece_and_scan = find_piece(
+                running.record, index, running.namespace, running.context, running.device
+            )
+            if piece_and_scan is None:
+                if runs_on_host(statements[index], running.namespace):
+                    self._run_on_host(running, statements[index])
+                    index += 1
+                    continue
+                piece_and_scan = self._trace(running, index)
+            piece, scan = piece_and_scan
+            if running.options.whole and running.pieces:
+                raise Refused(
+                    f"the cell would be compiled in two pieces: Python runs line {running.host_lines[-1]} in between.",
+                    why="--whole asks for a single program.",
+                    fix="move that line above or below the statements that compute, or leave --whole out.",
+                    line=running.host_lines[-1],
+                )
+            self._run_piece(running, piece, scan)
+            index = piece.plan.stop
+
+    def _run_on_host(self, running: _Running, statement: Statement) -> None:
+        __tracebackhide__ = True
+        namespace = running.namespace
+        if not statement.defines and may_mutate(statement.names, namespace):
+            for name in sorted(statement.names.reads):
+                if name in namespace and name != "__builtins__":
+                    running.journal.protect(namespace[name])
+        running.host_lines.append(statement.span.line)
+        start = time.perf_counter()
+        if statement.trailing:
+            running.value = eval(statement.code, namespace)
+        else:
+            exec(statement.code, namespace)
+        running.host_seconds += time.perf_counter() - start
+
+    def _run_piece(self, running: _Running, piece: Piece, scan: Scan) -> None:
+        __tracebackhide__ = True
+        leaves = scan.leaves
+        if running.device is not None:
+            leaves, moved = move(leaves, running.device)
+            running.transferred += moved
+        if piece.compiled is None:
+            running.progress("compiling")
+            compile_piece(piece)
+        outputs = dispatch(piece, scan, leaves)
+        value = piece.template.apply(scan, outputs, running.namespace, before_change=running.journal.protect)
+        if piece.template.value is not None:
+            running.value = value
+        running.pieces.append(piece)
+        running.scans.append(scan)
+        running.outputs.extend(outputs)
+        running.record.use(piece, self.cache_size)
+
+    def _trace(self, running: _Running, start: int) -> tuple[Piece, Scan]:
+        __tracebackhide__ = True
+        record, namespace, cell = running.record, running.namespace, running.cell
+        running.progress("tracing")
+        stop = find_stop(cell, start, namespace, record.breaks)
+        previous = record.last.get(start)
+        if record.runs == 0 and not record.choices.fixed:
+            _apply_options(running)
+        attempt = self._with_dynamic_ints(running, start, stop, previous)
+        piece = attempt
+        while piece is None:
+            plan = make_plan(cell, start, stop, frozenset(record.forced))
+            try:
+                piece = trace_piece(cell, plan, namespace, record.choices, running.context, running.device)
+            except StopAt as stopping:
+                record.breaks.add(stopping.index)
+                stop = stopping.index
+            except MissingName as missing:
+                record.forced.add(missing.name)
+        if previous is not None:
+            if previous.reasons:
+                running.reasons.extend(_reason_text(line, text) for line, text in previous.reasons)
+            else:
+                running.reasons.extend(explain_change(previous, piece))
+        running.traced.append(piece)
+        # The walk of a trace is one of the state before it, which is the state now.
+        scan = Scan(namespace, piece.plan.roots, piece.plan.names, record.choices, piece.plan.hidden)
+        return piece, scan
+
+    def _with_dynamic_ints(self, running: _Running, start: int, stop: int, previous: Piece | None) -> Piece | None:
+        """When ints alone changed: the piece with them as inputs, if no value of theirs was needed (rule 3)."""
+        if previous is None or previous.reasons or previous.context != running.context:
+            return None
+        record, plan = running.record, previous.plan
+        if plan.stop != stop:
+            return None
+        scan = Scan(running.namespace, plan.roots, plan.names, record.choices, plan.hidden)
+        paths = ints_that_changed(previous, (running.device, *scan.parts))
+        if not paths or paths & (record.never_dynamic | record.choices.fixed):
+            return None
+        choices = Choices()
+        choices.static = set(record.choices.static)
+        choices.dynamic = record.choices.dynamic | paths
+        choices.fixed = set(record.choices.fixed)
+        try:
+            piece = trace_piece(running.cell, plan, running.namespace, choices, running.context, running.device)
+        except Exception:  # whatever it is, the trace with static ints below says it properly
+            record.never_dynamic |= paths
+            return None
+        if paths & choices.static or _types(piece) != _types(previous):
+            record.never_dynamic |= paths
+            return None
+        record.choices.dynamic |= paths
+        names = ", ".join(sorted(render_path(path) for path in paths))
+        piece.notes.append(("dynamic", None, f"{names} is an input from now on"))
+        return piece
+
+    # --- before and after ---
+
+    def _parse(self, source: str, filename: str | None, shown: str | None, offset: int) -> CellSource:
+        digest = hashlib.blake2b(source.encode(), digest_size=6).hexdigest()
+        name = filename or f"<jaxnb cell {digest}>"
+        key = (source, name, offset)
+        cell = self._sources.get(key)
+        if cell is None:
+            cell = self._sources[key] = parse_cell(source, filename=name, shown=shown, offset=offset)
+            if len(self._sources) > 512:
+                self._sources.popitem(last=False)
+        return cell
+
+    def _record(self, key: tuple[Any, ...], cell_id: str | None) -> CodeRecord:
+        record = self._records.get(key)
+        if record is None:
+            record = self._records[key] = CodeRecord()
+            if len(self._records) > 256:
+                self._records.popitem(last=False)
+        self._records.move_to_end(key)
+        return record
+
+    def _changed_code(self, key: tuple[Any, ...], cell_id: str | None) -> bool:
+        return cell_id is not None and cell_id in self._cells and self._cells[cell_id] != key
+
+    def _evict(self, key: tuple[Any, ...], cell_id: str) -> None:
+        """After a cell was edited and has run: its old code's programs go, unless another cell has the same code."""
+        old = self._cells.get(cell_id)
+        self._cells[cell_id] = key
+        if old is not None and old != key and old not in self._cells.values():
+            self._records.pop(old, None)
+
+    def _plainly(self, cell: CellSource, namespace: dict[str, Any]) -> Run:
+        run = Run(note="ran plainly: JAX_DISABLE_JIT is set")
+        before = dict(namespace)
+        for statement in cell.statements:
+            if statement.trailing:
+                run.value = eval(statement.code, namespace)
+            else:
+                exec(statement.code, namespace)
+        run.outputs = _bound(before, namespace, cell.binds)
+        run.value = None if cell.silent else run.value
+        return run
+
+    def _check_options(self, running: _Running) -> None:
+        if running.options.strict:
+            for piece in running.traced:
+                for kind, line, text in piece.notes:
+                    if kind == "numpy":
+                        raise Refused(f"{text}.", why="--strict refuses it.", fix="use jax.numpy there.", line=line)
+        if running.options.keep is not None:
+            for name in running.options.keep:
+                if name not in running.cell.binds:
+                    bound = ", ".join(sorted(running.cell.binds)) or "none"
+                    raise Refused(f"--keep {name}: the cell does not bind `{name}`.", why=f"it binds {bound}.")
+
+    def _wait(self, running: _Running) -> float | None:
+        if not running.options.block and not running.options.time:
+            return None
+        start = time.perf_counter()
+        running.progress("running")
+        jax.block_until_ready(running.outputs)
+        return time.perf_counter() - start
+
+    def _describe(
+        self, running: _Running, entry: dict[str, Any], seconds: float | None, changed_code: bool
+    ) -> Run:
+        cell, traced = running.cell, running.traced
+        if changed_code and traced and not running.reasons:
+            running.reasons.append("the code of the cell changed")
+        findings = [
+            Finding(kind, text, line) for piece in running.pieces for kind, line, text in piece.notes
+        ]
+        for piece in running.pieces:
+            findings.extend(
+                Finding("not-reusable", f"not reusable: {_reason_text(line, text)}", line)
+                for line, text in piece.reasons
+            )
+        note = "" if running.pieces else _host_note(cell)
+        timings = Timings(
+            trace=sum(piece.seconds for piece in traced),
+            lower=sum(piece.lower_seconds for piece in traced),
+            compile=sum(piece.compile_seconds for piece in traced),
+            run=seconds,
+            host=running.host_seconds,
+        )
+        pieces = tuple(running.pieces)
+        return Run(
+            value=None if cell.silent else running.value,
+            outputs=_bound(entry, running.namespace, cell.binds),
+            reused=not traced,
+            retrace=Retrace(tuple(running.reasons)) if traced and running.reasons else None,
+            findings=tuple(findings),
+            timings=timings,
+            host_lines=tuple(sorted(running.host_lines)),
+            transferred=running.transferred,
+            inputs=sum(len(scan.leaves) for scan in running.scans),
+            equations=sum(len(piece.jaxpr.eqns) for piece in pieces),
+            pieces=len(pieces),
+            note=note,
+            make_program=lambda: _read_program(cell, pieces, tuple(findings)),
+        )
+
+    def _finish(self, run: Run) -> Run:
+        self.last = run
+        return run
+
+
+def _apply_options(running: _Running) -> None:
+    """Turns `--static` and `--dynamic` into paths. Every name must be one that the cell reads."""
+    options, choices = running.options, running.record.choices
+    if not options.static and not options.dynamic:
+        return
+    cell = running.cell
+    plan = make_plan(cell, 0, len(cell.statements), frozenset(cell.reads))
+    from jaxnb.graph import Slots
+
+    scan = Scan(running.namespace, plan.roots, plan.names, Choices(), frozenset(), Slots())
+    for option, wanted, target in (("static", options.static, choices.static), ("dynamic", options.dynamic, choices.dynamic)):
+        for text in wanted:
+            paths = {path for _, path in scan.where if _is_below(render_path(path), text)}
+            if not paths:
+                read = ", ".join(sorted({render_path(path) for _, path in scan.where if path[1] == "name"}))
+                raise Refused(
+                    f"--{option} {text}: the cell does not read `{text}`.",
+                    why=f"it reads {read or 'no name at all'}.",
+                    fix="check the spelling, or leave the option out.",
+                )
+            target |= paths
+            choices.fixed |= paths
+
+
+def _is_below(path: str, text: str) -> bool:
+    return path == text or path.startswith((f"{text}[", f"{text}."))
+
+
+def _types(piece: Piece) -> list[tuple[Any, ...]]:
+    return [(aval.dtype, aval.shape, getattr(aval, "weak_type", False)) for aval in piece.jaxpr.out_avals]
+
+
+def _reason_text(line: int | None, text: str) -> str:
+    return f"line {line}, {text}" if line is not None else text
+
+
+def _host_note(cell: CellSource) -> str:
+    kinds = {statement.kind for statement in cell.statements}
+    if kinds <= {"FunctionDef", "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom"}:
+        return "nothing to compile: the cell only defines"
+    return "nothing to compile: Python ran every statement"
+
+
+def _bound(before: dict[str, Any], after: dict[str, Any], binds: frozenset[str]) -> dict[str, Any]:
+    """The names that the cell bound, with their values: those that it says it binds, and those that it changed."""
+    skipped = ("__builtins__", "__name__")
+    return {
+        name: value
+        for name, value in after.items()
+        if name not in skipped and (name in binds or name not in before or before[name] is not value)
+    }
+
+
+def _restore(namespace: dict[str, Any], entry: dict[str, Any]) -> None:
+    for name in [name for name in namespace if name not in entry]:
+        del namespace[name]
+    for name, value in entry.items():
+        if name not in namespace or namespace[name] is not value:
+            namespace[name] = value
+
+
+def _forget(running: _Running, entry: dict[str, Any], keep: tuple[str, ...]) -> None:
+    """Puts back every name that is not to be kept."""
+    namespace = running.namespace
+    for name in running.cell.binds - set(keep):
+        if name in entry:
+            namespace[name] = entry[name]
+        else:
+            namespace.pop(name, None)
+
+
+def _read_program(cell: CellSource, pieces: tuple[Piece, ...], findings: tuple[Finding, ...]) -> Program:
+    from jaxnb.levels import read_program
+
+    return read_program(cell, pieces, findings)
+

@@ -1,0 +1,476 @@
+"""One piece of a cell, traced: its statements become a jaxpr, and what they left behind becomes a template.
+
+The statements run in the user's own namespace, with tracers standing where the arrays stood, so that helpers, closures
+and containers see what they would see in the plain cell. Whatever happens, everything is put back before this returns.
+"""
+
+from __future__ import annotations
+
+import time
+import types
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxnb import _jax
+from jaxnb.cell import CellSource, Statement
+from jaxnb.code import CodeNames
+from jaxnb.devices import move
+from jaxnb.errors import NeedsConcrete, Refused
+from jaxnb.graph import Choices, Scan, Slots, render_path
+from jaxnb.reach import first_effect, refers_to_jax
+from jaxnb.scalars import scalars_that_show
+from jaxnb.stand_ins import StandIns, ValueNeeded
+from jaxnb.template import Capture, Template, Unreplayable
+
+__all__ = ["Piece", "Plan", "StopAt", "trace_piece"]
+
+
+class StopAt(Exception):
+    """A statement turned out to read nothing of JAX: the piece ends before it, and Python runs it."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
+class MissingName(Exception):
+    """A name that was taken for one that the piece binds itself is read first; its value is an input."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be traced: statements `start` to `stop`, the names they read, and those they bind before reading."""
+
+    start: int
+    stop: int
+    roots: tuple[str, ...]
+    hidden: frozenset[str]
+    names: tuple[CodeNames, ...]
+
+
+@dataclass(slots=True)
+class Piece:
+    """A traced piece.
+
+    Attributes:
+      plan: what was traced.
+      key: the parts that must be equal for the piece to serve another run.
+      context: JAX's ambient context while it was traced.
+      paths: of the leaves.
+      where: the index of a part of the key where each value begins, and the value's path.
+      traced: JAX's own traced stage; its arguments are the leaves.
+      template: what to bind.
+      jaxpr: closed.
+      reasons: why the piece must not be used again, as (line, text).
+      notes: things to tell the user, as (kind, line, text).
+      static: paths of scalars that were made static because the cell could tell.
+      seconds: how long tracing took.
+    """
+
+    plan: Plan
+    key: tuple[Any, ...]
+    context: tuple[Any, ...]
+    paths: list[Any]
+    where: list[tuple[int, Any]]
+    traced: Any
+    template: Template
+    jaxpr: Any
+    n_outputs: int
+    seconds: float
+    reasons: list[tuple[int | None, str]] = field(default_factory=list[tuple[int | None, str]])
+    notes: list[tuple[str, int | None, str]] = field(default_factory=list[tuple[str, int | None, str]])
+    compiled: Any = None
+    lower_seconds: float = 0.0
+    compile_seconds: float = 0.0
+
+
+class _Trace:
+    """The state of one attempt."""
+
+    def __init__(self, cell: CellSource, plan: Plan, namespace: dict[str, Any], choices: Choices) -> None:
+        self.cell, self.plan, self.namespace, self.choices = cell, plan, namespace, choices
+        self.slots = Slots()
+        self.scan = Scan(namespace, plan.roots, plan.names, choices, plan.hidden, self.slots)
+        self.tracers: list[Any] = []
+        self.capture: Capture | None = None
+        self.template = Template()
+        self.replaced: dict[int, int] = {}
+        self.built: list[Any] = []
+        self.current: Statement | None = None
+        self.watch: _jax.TraceWatch | None = None
+        self.config: dict[str, Any] = {}
+
+    # --- tracers in, tracers out ---
+
+    def install(self) -> None:
+        """Puts the tracers where the leaves are held."""
+        for places, tracer in zip(self.slots.leaves, self.tracers, strict=True):
+            for slot in places:
+                slot.holder.put(slot.owner, slot.key, tracer)
+        nodes = {id(node): index for index, node in enumerate(self.scan.nodes)}
+        for node in self.slots.built:
+            if not node.children or not any(self._is_new(kind, place) for _, kind, place in node.children):
+                self.built.append(node.value)
+                continue
+            items = list(node.value) if node.treedef is None else (_jax.flatten_one_level(node.value) or ([], None))[0]
+            for position, kind, place in node.children:
+                items[position] = self.tracers[place] if kind == "leaf" else self.built[place]
+            if node.treedef is not None:
+                new = jax.tree_util.tree_unflatten(node.treedef, items)
+            else:
+                new = tuple.__new__(type(node.value), items)
+            self.built.append(new)
+            self.replaced[id(new)] = nodes[id(node.value)]
+            for slot in node.slots:
+                slot.holder.put(slot.owner, slot.key, new)
+
+    def _is_new(self, kind: str, place: int) -> bool:
+        return kind == "leaf" or self.built[place] is not self.slots.built[place].value
+
+    def loose(self) -> set[int]:
+        """Leaves that no slot and no rebuilt node holds: they could not be replaced."""
+        held = {i for i, places in enumerate(self.slots.leaves) if places}
+        reachable = [bool(node.slots) for node in self.slots.built]
+        for index in range(len(self.slots.built) - 1, -1, -1):
+            for _, kind, place in self.slots.built[index].children if reachable[index] else ():
+                if kind == "leaf":
+                    held.add(place)
+                else:
+                    reachable[place] = True
+        return set(range(len(self.scan.leaves))) - held
+
+    # --- running the statements ---
+
+    def run(self, tracers: Sequence[Any]) -> list[Any]:
+        """What JAX traces: the statements, run in the namespace. Returns the tracers that are results."""
+        __tracebackhide__ = True
+        namespace, plan = self.namespace, self.plan
+        self.tracers = list(tracers)
+        self.config = _jax.config_values()
+        saved = [(owner, holder, holder.save(owner)) for owner, holder in self.slots.holders]
+        entry = dict(namespace)
+        stand_ins = StandIns(self.scan.leaves, self.tracers, plan.names)
+        try:
+            self.install()
+            for name in plan.hidden:
+                namespace.pop(name, None)
+            stand_ins.install(namespace)
+            before = dict(namespace)
+            placed = [(owner, holder, holder.save(owner)) for owner, holder in self.slots.holders]
+            with _jax.watch_trace(stand_ins.on_text) as watch:
+                self.watch = watch
+                value = self._statements(stand_ins)
+            stand_ins.check(watch, plan.names)
+            self._capture(before, placed, stand_ins, value)
+            assert self.capture is not None
+            return self.capture.outputs
+        finally:
+            for owner, holder, state in reversed(saved):
+                if not _same(holder.save(owner), state):
+                    holder.restore(owner, state)
+            for name in [name for name in namespace if name not in entry]:
+                del namespace[name]
+            for name, item in entry.items():
+                if name not in namespace or namespace[name] is not item:
+                    namespace[name] = item
+
+    def _statements(self, stand_ins: StandIns) -> Any:
+        __tracebackhide__ = True
+        namespace, statements = self.namespace, self.cell.statements
+        value = None
+        for index in range(self.plan.start, self.plan.stop):
+            statement = self.current = statements[index]
+            if index > self.plan.start and not refers_to_jax(statement.names, namespace, stand_ins.plain):
+                raise StopAt(index)
+            stand_ins.line = statement.span.line
+            if statement.trailing:
+                value = eval(statement.code, namespace)
+            else:
+                exec(statement.code, namespace)
+            if _jax.config_values() != self.config:
+                self._restore_config(statement)
+        return value
+
+    def _restore_config(self, statement: Statement) -> None:
+        for name, old in self.config.items():
+            if _jax.config_values()[name] != old:
+                jax.config.update(name, old)
+        raise Refused(
+            f"line {statement.span.line} changes jax.config while the cell is being staged.",
+            why="the configuration is part of what a program is compiled for; it cannot change half way.",
+            fix="change it in a cell of its own, before this one.",
+            line=statement.span.line,
+        )
+
+    def _capture(self, before: dict[str, Any], placed: list[Any], stand_ins: StandIns, value: Any) -> None:
+        existing = {id(item): name for name, item in before.items()}
+        capture = Capture(self.scan, self.tracers, self.replaced, existing, stand_ins.originals)
+        template = self.template
+        for name, item in list(self.namespace.items()):
+            if before.get(name, _ABSENT) is not item:
+                template.names.append((name, self._build(capture, item, f"`{name}`")))
+        template.deleted = [name for name in before if name not in self.namespace]
+        nodes = {id(node): index for index, node in enumerate(self.scan.nodes)}
+        for owner, holder, state in placed:
+            now = holder.save(owner)
+            if not _same(now, state):
+                self._changed(capture, owner, holder, now, nodes.get(id(owner)))
+        template.value = self._build(capture, value, "the trailing value") if value is not None else None
+        self.capture = capture
+
+    def _changed(self, capture: Capture, owner: Any, holder: Any, now: Any, node: int | None) -> None:
+        if node is None:
+            line = self.current.span.line if self.current else None
+            raise Refused(
+                f"the cell changes a {type(owner).__name__} in place that staging does not follow yet.",
+                why="it is held by a function, a partial or a class.",
+                fix="return the new value and bind it to a name.",
+                line=line,
+            )
+        children = [(key, self._build(capture, child, "an item")) for key, child in now]
+        self.template.changed.append((holder, lambda b: b.scan.nodes[node], children))
+
+    def _build(self, capture: Capture, item: Any, what: str) -> Any:
+        try:
+            return capture.build(item)
+        except Unreplayable as error:
+            self.template.reasons.append(f"{what} holds {error}")
+            return lambda b: item
+
+
+_ABSENT = object()
+
+
+def _same(a: list[tuple[Any, Any]], b: list[tuple[Any, Any]]) -> bool:
+    return len(a) == len(b) and all(
+        x[1] is y[1] and (x[0] is y[0] or x[0] == y[0]) for x, y in zip(a, b, strict=True)
+    )
+
+
+def trace_piece(
+    cell: CellSource,
+    plan: Plan,
+    namespace: dict[str, Any],
+    choices: Choices,
+    context: tuple[Any, ...],
+    device: Any = None,
+) -> Piece:
+    """Traces the statements of `plan`.
+
+    Raises:
+      StopAt: if a statement inside turned out to be one that Python runs.
+      MissingName: if a hidden name was read first.
+      NeedsConcrete: if a statement needs the value of something traced.
+      Exception: whatever the cell itself raises.
+    """
+    __tracebackhide__ = True
+    scalars_freed = False
+    while True:
+        trace = _Trace(cell, plan, namespace, choices)
+        loose = trace.loose()
+        if loose:
+            choices.make_static(trace.scan.paths[index] for index in loose)
+            continue
+        start = time.perf_counter()
+        try:
+            traced = _run_trace(trace, device)
+        except (StopAt, Refused):
+            raise
+        except NameError as error:
+            if error.name in plan.hidden and error.name in namespace:
+                raise MissingName(error.name) from None
+            if not scalars_freed and (free := _scalars(trace)):
+                scalars_freed = True
+                choices.make_static(free)
+                continue
+            raise
+        except (ValueNeeded, *_jax.TRACING_ERRORS) as error:
+            free = _scalars_behind(trace, error)
+            if free:
+                choices.make_static(free)
+                continue
+            _needs_concrete(trace, error)
+            raise
+        except Exception:
+            if not scalars_freed and (free := _scalars(trace)):
+                scalars_freed = True
+                choices.make_static(free)
+                continue
+            raise
+        free = _scalars_that_show(trace, traced)
+        if not free:
+            return _finish(trace, traced, context, device, time.perf_counter() - start)
+        choices.static.update(free)
+
+
+def _run_trace(trace: _Trace, device: Any) -> Any:
+    __tracebackhide__ = True
+
+    def cell(*leaves: Any) -> list[Any]:
+        __tracebackhide__ = True
+        return trace.run(leaves)
+
+    # A name that only this trace uses keeps JAX's caches from handing out what they saw of other tracers.
+    own = object() if trace.scan.held_by_functions else None
+    leaves = trace.scan.leaves if device is None else move(trace.scan.leaves, device)[0]
+    with _jax.unfiltered_tracebacks(), _jax.user_context(own):
+        return jax.jit(cell).trace(*leaves)
+
+
+def _scalars(trace: _Trace) -> set[Any]:
+    """Paths of the Python scalars that are traced and not fixed by an option."""
+    pairs = zip(trace.scan.paths, trace.scan.leaves, strict=True)
+    return {path for path, leaf in pairs if _is_scalar(leaf) and path not in trace.choices.fixed}
+
+
+def _is_scalar(leaf: Any) -> bool:
+    return type(leaf) in (float, int, complex)
+
+
+def _scalars_behind(trace: _Trace, error: BaseException) -> set[Any]:
+    """Paths of the Python scalars whose value the error asked for; all of them if that cannot be told."""
+    tracer = culprit_of(error)
+    free = _scalars(trace)
+    if tracer is None or not trace.tracers:
+        return free
+    sources, _ = _jax.sources_of(tracer, trace.tracers)
+    if not sources or not all(_is_scalar(trace.scan.leaves[index]) for index in sources):
+        return set()
+    return {trace.scan.paths[index] for index in sources} & free
+
+
+def _scalars_that_show(trace: _Trace, traced: Any) -> set[Any]:
+    leaves = trace.scan.leaves
+    floats = {i for i, leaf in enumerate(leaves) if type(leaf) in (float, complex)}
+    ints = {i for i, leaf in enumerate(leaves) if type(leaf) is int}
+    if not floats and not ints:
+        return set()
+    jaxpr = traced.jaxpr.jaxpr
+    shown = scalars_that_show(_Tail(jaxpr, len(leaves)), floats, ints, range(len(jaxpr.outvars)))
+    return {trace.scan.paths[index] for index in shown} & _scalars(trace)
+
+
+class _Tail:
+    """A jaxpr seen without the constants that JAX puts before its arguments."""
+
+    def __init__(self, jaxpr: Any, count: int) -> None:
+        self.invars, self.outvars, self.eqns = jaxpr.invars[len(jaxpr.invars) - count :], jaxpr.outvars, jaxpr.eqns
+
+
+def culprit_of(error: BaseException) -> Any:
+    """The tracer whose value was asked for: the first one among the locals of the innermost frames."""
+    if isinstance(error, ValueNeeded):
+        return error.tracer
+    frames: list[types.FrameType] = []
+    traceback = error.__traceback__
+    while traceback is not None:
+        frames.append(traceback.tb_frame)
+        traceback = traceback.tb_next
+    for frame in reversed(frames):
+        for value in frame.f_locals.values():
+            if _jax.is_tracer(value):
+                return value
+    return None
+
+
+def _needs_concrete(trace: _Trace, error: BaseException) -> None:
+    """Turns a tracing error into a diagnosis, unless the plain cell would fail in the same way."""
+    tracer = culprit_of(error)
+    if tracer is not None and not isinstance(error, ValueNeeded) and trace.tracers:
+        own = _jax.trace_of(trace.tracers[0])
+        bases = _jax.base_tracers(tracer)
+        if bases and all(_jax.trace_of(base) is not own for base in bases):
+            return
+    line = _line_of(trace, error)
+    inputs = ""
+    if tracer is not None and trace.tracers:
+        sources, _ = _jax.sources_of(tracer, trace.tracers)
+        inputs = ", ".join(f"`{render_path(trace.scan.paths[index])}`" for index in sorted(sources))
+    aval = getattr(tracer, "aval", None)
+    what = f"a traced value ({aval.str_short()})" if hasattr(aval, "str_short") else "a traced value"
+    reason = error.what if isinstance(error, ValueNeeded) else _REASONS.get(type(error).__name__, "Python asked for it")
+    raise NeedsConcrete(
+        f"line {line} needs the value of {what}{' that depends on ' + inputs if inputs else ''}.",
+        why=f"{reason}; while a cell is staged there are shapes and dtypes, but no values yet.",
+        fix=_advice(trace, reason, inputs),
+        line=line,
+    ) from (error if isinstance(error, Exception) and not isinstance(error, ValueNeeded) else None)
+
+
+_REASONS = {
+    "TracerBoolConversionError": "a branch or a condition tests it",
+    "TracerArrayConversionError": "a NumPy function wants it as an array",
+    "TracerIntegerConversionError": "it is used as an integer, as an index, a size or in range()",
+    "ConcretizationTypeError": "a Python number is made from it",
+    "NonConcreteBooleanIndexError": "it is a boolean mask, so the size of the result depends on its values",
+}
+
+
+def _advice(trace: _Trace, reason: str, inputs: str) -> str:
+    if "branch" in reason:
+        return "use jnp.where or jax.lax.cond, or put the statement into a cell of its own without %%jit."
+    if "mask" in reason:
+        return "use jnp.where(mask, x, y), or jnp.nonzero(mask, size=n)."
+    names = [item.strip("`") for item in inputs.split(", ") if item]
+    if "NumPy" in reason:
+        return "use the jax.numpy function of the same name, or move the NumPy statement to a line of its own."
+    if len(names) == 1 and names[0].isidentifier():
+        return f"put the statement into a cell of its own without %%jit, or say --static {names[0]}."
+    return "put the statement into a cell of its own without %%jit."
+
+
+def _line_of(trace: _Trace, error: BaseException) -> int:
+    line = trace.current.span.line if trace.current is not None else 1
+    traceback = error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename == trace.cell.filename:
+            line = traceback.tb_lineno
+            break
+        traceback = traceback.tb_next
+    return line
+
+
+def _finish(trace: _Trace, traced: Any, context: tuple[Any, ...], device: Any, seconds: float) -> Piece:
+    assert trace.capture is not None
+    scan = trace.scan
+    piece = Piece(
+        plan=trace.plan,
+        key=(device, *scan.parts),
+        context=context,
+        paths=scan.paths,
+        where=scan.where,
+        traced=traced,
+        template=trace.template,
+        jaxpr=traced.jaxpr,
+        n_outputs=len(trace.capture.outputs),
+        seconds=seconds,
+    )
+    piece.reasons.extend((None, reason) for reason in trace.template.reasons)
+    for index in range(trace.plan.start, trace.plan.stop):
+        statement = trace.cell.statements[index]
+        effect = first_effect(statement.names, trace.namespace)
+        if effect is not None:
+            piece.reasons.append((statement.span.line, effect[1]))
+    _note_numpy(trace, piece)
+    return piece
+
+
+def _note_numpy(trace: _Trace, piece: Piece) -> None:
+    for path, leaf in zip(trace.scan.paths, trace.scan.leaves, strict=True):
+        if not isinstance(leaf, np.ndarray | np.generic) or leaf.dtype.itemsize < 8 or leaf.dtype.kind not in "iufc":
+            continue
+        target = jax.dtypes.canonicalize_dtype(leaf.dtype)
+        if target == leaf.dtype:
+            continue
+        narrowed = np.asarray(leaf).astype(target)
+        with np.errstate(all="ignore"):
+            exact = bool(np.array_equal(narrowed.astype(leaf.dtype), leaf, equal_nan=leaf.dtype.kind in "fc"))
+        if not exact:
+            text = f"`{render_path(path)}` is {leaf.dtype} and becomes {np.dtype(target)} in staged statements"
+            piece.notes.append(("x64", None, text))

@@ -1,0 +1,139 @@
+"""While a cell is traced: answers that a plain cell would give otherwise, and the questions that must not be answered.
+
+A tracer stands where the plain cell has an array, a NumPy value or a Python scalar. `isinstance` and `type` are
+answered for what it stands for; `str`, `repr`, `format` and `hash` need the value itself, and so does an error that
+the cell's own `except` would swallow (SEMANTICS, rule 7).
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from jaxnb import _jax
+from jaxnb.code import CodeNames
+
+__all__ = ["StandIns", "ValueNeeded"]
+
+
+class ValueNeeded(BaseException):
+    """The value of a tracer was asked for. No `except Exception` of the cell is meant to catch it.
+
+    Attributes:
+      tracer: whose value.
+      what: what asked for it, as a clause.
+    """
+
+    def __init__(self, tracer: Any, what: str) -> None:
+        super().__init__(what)
+        self.tracer, self.what = tracer, what
+
+
+class StandIns:
+    """What the tracers of one trace stand for.
+
+    Args:
+      leaves: the values.
+      tracers: the tracer for each.
+      names: what the traced code refers to, to know which built-in functions it uses.
+
+    Attributes:
+      plain: the leaves that are no JAX arrays, by the id of their tracer.
+      originals: the built-in functions that were replaced, by the id of the replacement.
+    """
+
+    def __init__(self, leaves: Sequence[Any], tracers: Sequence[Any], names: Sequence[CodeNames]) -> None:
+        self._tracers = tracers
+        self._leaves = leaves
+        self._types = {id(t): type(leaf) for t, leaf in zip(tracers, leaves, strict=True)}
+        own = (float, complex, int, np.ndarray, np.generic)
+        self.plain = {id(t): leaf for t, leaf in zip(tracers, leaves, strict=True) if isinstance(leaf, own)}
+        self.asked: list[ValueNeeded] = []
+        self.originals: dict[int, Any] = {}
+        self.line = 0
+
+    def install(self, namespace: dict[str, Any]) -> None:
+        """Puts `isinstance` and `type` into the namespace, unless the user has names of their own there."""
+        for name, replacement in (("isinstance", self._isinstance_for), ("type", self._type_for)):
+            if name not in namespace:
+                namespace[name] = made = replacement()
+                self.originals[id(made)] = getattr(builtins, name)
+
+    def on_text(self, tracer: Any, method: str, frame: FrameType) -> None:
+        """Called when code of the user asks for the text or the hash of a tracer."""
+        what = "its text is wanted" if method != "__hash__" else "its hash is wanted"
+        self._need(tracer, what)
+
+    def check(self, watch: _jax.TraceWatch, names: Sequence[CodeNames]) -> None:
+        """After the statements: was a question swallowed that the plain cell would have answered?
+
+        Raises:
+          ValueNeeded: if so.
+        """
+        if self.asked:
+            raise self.asked[0]
+        if watch.errors and any(item.handles_errors for item in names):
+            raise ValueNeeded(None, "the cell caught an error that only tracing raises")
+
+    def _need(self, tracer: Any, what: str) -> None:
+        error = ValueNeeded(tracer, what)
+        self.asked.append(error)
+        raise error
+
+    def _type_of(self, tracer: Any) -> type | None:
+        """What the plain cell has there; None where it could be a Python scalar or a NumPy value."""
+        known = self._types.get(id(tracer))
+        if known is not None:
+            return known
+        sources, complete = _jax.sources_of(tracer, self._tracers)
+        if complete and sources and all(id(self._tracers[index]) in self.plain for index in sources):
+            return None
+        return _jax.Array
+
+    def _isinstance_for(self) -> Any:
+        def isinstance(value: Any, kinds: Any, /) -> bool:
+            answer = builtins.isinstance(value, kinds)
+            if not _jax.is_tracer(value):
+                return answer
+            plain = self._type_of(value)
+            if plain is None:
+                candidates = (_jax.Array, float, np.ndarray)
+                if len({issubclass(kind, kinds) for kind in candidates}) > 1:
+                    self._need(value, "its type is tested")
+                return issubclass(_jax.Array, kinds)
+            expected = issubclass(plain, kinds)
+            if expected != answer and plain is not _jax.Array:
+                self._need(value, "its type is tested")
+            return expected
+
+        return isinstance
+
+    def _type_for(self) -> Any:
+        stand_ins = self
+
+        class Meta(builtins.type):
+            def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+                if len(args) != 1 or not _jax.is_tracer(args[0]):
+                    return builtins.type(*args, **kwargs)
+                plain = stand_ins._type_of(args[0])
+                if plain is not _jax.Array:
+                    stand_ins._need(args[0], "its type is wanted")
+                return plain
+
+            def __instancecheck__(cls, instance: Any) -> bool:
+                return isinstance(instance, builtins.type)
+
+            def __eq__(cls, other: object) -> bool:
+                return other is builtins.type or other is cls
+
+            def __hash__(cls) -> int:
+                return hash(builtins.type)
+
+        class type(builtins.type, metaclass=Meta):
+            pass
+
+        return type

@@ -1,0 +1,368 @@
+"""What a traced piece leaves behind, as a recipe that builds it from the outputs of the program.
+
+After a trace the namespace and the user's containers hold tracers. `Capture` turns everything that changed into a
+`Template`: trees of small nodes that say "output 2", "input 0", "the list that `history` was", "a new dict with these
+entries". `Template.apply` builds the same from real arrays, after the first run and after every reused one, keeping
+aliases: two names for one list are two names for one new list.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import functools
+import sys
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxnb import _jax
+from jaxnb.graph import Scan
+from jaxnb.holders import CELL, DICT, SLOTS, Holder, holder_of, slot_descriptors
+from jaxnb.reach import ATOMS, is_library
+
+__all__ = ["Capture", "Template", "Unreplayable"]
+
+_FUNCTION_TEXTS = (
+    "__doc__",
+    "__qualname__",
+    "__module__",
+    "__annotations__" if sys.version_info < (3, 14) else "__annotate__",
+)
+
+Build = Callable[["Building"], Any]
+
+
+class Unreplayable(Exception):
+    """A result that cannot be made anew on a reused run; the message says what it is."""
+
+
+class Building:
+    """One application of a template: the inputs and outputs of a run, and what was built so far."""
+
+    __slots__ = ("made", "outputs", "scan")
+
+    def __init__(self, scan: Scan, outputs: Sequence[Any]) -> None:
+        self.scan, self.outputs = scan, outputs
+        self.made: dict[int, Any] = {}
+
+
+class Template:
+    """How a piece leaves the namespace.
+
+    Attributes:
+      names: for each name that is bound, how its value is built.
+      deleted: names that are deleted.
+      changed: for each holder that was changed in place, its kind, how to find it, and its new content.
+      value: how the trailing value is built, if the piece holds the trailing expression.
+      reasons: why this template must not be applied to another run than the one it was captured from.
+    """
+
+    def __init__(self) -> None:
+        self.names: list[tuple[str, Build]] = []
+        self.deleted: list[str] = []
+        self.changed: list[tuple[Holder, Build, list[tuple[Any, Build]]]] = []
+        self.value: Build | None = None
+        self.reasons: list[str] = []
+
+    def apply(
+        self, scan: Scan, outputs: Sequence[Any], namespace: dict[str, Any], before_change: Callable[[Any], None]
+    ) -> Any:
+        """Binds, deletes and changes what the piece did, and returns the trailing value.
+
+        Everything is built before anything is changed.
+
+        Args:
+          scan: of this run, before the piece.
+          outputs: of the program.
+          namespace: to bind into.
+          before_change: called with each object that is about to be changed in place.
+        """
+        building = Building(scan, outputs)
+        bound = [(name, build(building)) for name, build in self.names]
+        changed = [(h, build(building), [(k, child(building)) for k, child in c]) for h, build, c in self.changed]
+        value = self.value(building) if self.value is not None else None
+        for _, owner, _ in changed:
+            before_change(owner)
+        for holder, owner, state in changed:
+            holder.restore(owner, state)
+        for name, item in bound:
+            namespace[name] = item
+        for name in self.deleted:
+            namespace.pop(name, None)
+        return value
+
+
+class Capture:
+    """Reads the namespace after a trace. See the module's text.
+
+    Args:
+      scan: the scan whose leaves were replaced by tracers.
+      tracers: the tracers, one for each leaf.
+      replaced: immutable nodes that were built to hold tracers, by id, with the position of the original in the scan.
+      existing: objects that existed before the piece without being scanned, by id, with a name that holds each.
+      stand_ins: objects put into the namespace while tracing, by id, with what they stand for.
+    """
+
+    def __init__(
+        self,
+        scan: Scan,
+        tracers: Sequence[Any],
+        replaced: Mapping[int, int],
+        existing: Mapping[int, str],
+        stand_ins: Mapping[int, Any],
+    ) -> None:
+        self.outputs: list[Any] = []
+        self.reasons: list[str] = []
+        self._inputs = {id(tracer): index for index, tracer in enumerate(tracers)}
+        self._nodes = {id(node): index for index, node in enumerate(scan.nodes)}
+        self._replaced, self._existing, self._stand_ins = replaced, existing, stand_ins
+        self._places: dict[int, int] = {}
+        self._builds: dict[int, Build] = {}
+        self._keep: list[Any] = []
+        self._open: set[int] = set()
+
+    def build(self, value: Any) -> Build:
+        """The recipe for `value`."""
+        kind = type(value)
+        if kind in ATOMS:
+            return _constant(value)
+        known = self._builds.get(id(value))
+        if known is None:
+            if id(value) in self._open:
+                raise Unreplayable(f"a {kind.__name__} that contains itself")
+            self._keep.append(value)
+            known = self._builds[id(value)] = self._new(value, kind)
+        return known
+
+    def _new(self, value: Any, kind: type) -> Build:
+        key = id(value)
+        if key in self._stand_ins:
+            return _constant(self._stand_ins[key])
+        if key in self._inputs:
+            return _input(self._inputs[key])
+        if _jax.is_tracer(value):
+            return self._output(value)
+        if key in self._replaced:
+            return _node(self._replaced[key])
+        if key in self._nodes:
+            return _node(self._nodes[key])
+        if isinstance(value, jax.Array | np.generic | types.ModuleType | type):
+            return _constant(value)
+        if isinstance(value, types.FunctionType):
+            return self._function(value)
+        if isinstance(value, types.CellType):
+            return self._cell(value)
+        if isinstance(value, tuple):
+            self._open.add(key)
+            children = [self.build(child) for child in value]
+            self._open.discard(key)
+            return _memoized(key, _tuple_builder(kind, children))
+        holder = holder_of(value)
+        if holder is not None and kind.__module__ in ("builtins", "collections") and not hasattr(value, "__dict__"):
+            return self._container(value, kind, holder)
+        if isinstance(value, np.ndarray):
+            return _memoized(key, functools.partial(_copy_array, value.copy()))
+        if _jax.jit_options(value) is not None:
+            return self._jitted(value)
+        if isinstance(value, types.BuiltinFunctionType) and isinstance(value.__self__, types.ModuleType | None):
+            return _constant(value)
+        flat = _jax.flatten_one_level(value)
+        if flat is not None and not isinstance(getattr(value, "__dict__", None), dict) and not isinstance(value, dict):
+            children, treedef = [self.build(child) for child in flat[0]], flat[1]
+            return _memoized(key, lambda b: jax.tree_util.tree_unflatten(treedef, [child(b) for child in children]))
+        if key in self._existing:
+            return _constant(value)
+        return self._copied(value, kind)
+
+    def _output(self, tracer: Any) -> Build:
+        place = self._places.get(id(tracer))
+        if place is None:
+            place = self._places[id(tracer)] = len(self.outputs)
+            self.outputs.append(tracer)
+        return lambda b: b.outputs[place]
+
+    def _container(self, value: Any, kind: type, holder: Holder) -> Build:
+        state: list[tuple[Any, Build]] = []
+        extra: tuple[Any, ...] = ()
+        if kind.__name__ == "defaultdict":
+            factory = self.build(value.default_factory)
+            extra = (factory,)
+        maximum = getattr(value, "maxlen", None)
+
+        def build(b: Building) -> Any:
+            made = b.made.get(key)
+            if made is None:
+                if maximum is not None:
+                    made = kind((), maximum)
+                else:
+                    made = kind(*(item(b) for item in extra))
+                b.made[key] = made
+                holder.restore(made, [(k, child(b)) for k, child in state])
+            return made
+
+        key = id(value)
+        self._builds[key] = build
+        state.extend((k, self.build(child)) for k, child in holder.save(value))
+        return build
+
+    def _cell(self, value: types.CellType) -> Build:
+        key, state = id(value), list[Build]()
+
+        def build(b: Building) -> Any:
+            made = b.made.get(key)
+            if made is None:
+                made = b.made[key] = types.CellType()
+                if state:
+                    made.cell_contents = state[0](b)
+            return made
+
+        self._builds[key] = build
+        state.extend(self.build(child) for _, child in CELL.save(value))
+        return build
+
+    def _function(self, value: types.FunctionType) -> Build:
+        home = sys.modules.get(value.__module__) if is_library(value.__module__) else None
+        if home is not None and getattr(home, value.__name__, None) is value:
+            return _constant(value)
+        if id(value) in self._existing:
+            return _constant(value)
+        key, code, home_globals, name = id(value), value.__code__, value.__globals__, value.__name__
+        parts: dict[str, Any] = {}
+        texts = {text: getattr(value, text) for text in _FUNCTION_TEXTS}
+
+        def build(b: Building) -> Any:
+            made = b.made.get(key)
+            if made is None:
+                cells = tuple(cell(b) for cell in parts["closure"])
+                made = types.FunctionType(code, home_globals, name, parts["defaults"](b), cells or None)
+                b.made[key] = made
+                made.__kwdefaults__ = parts["kwdefaults"](b)
+                made.__dict__.update(parts["dict"](b))
+                for text, item in texts.items():
+                    setattr(made, text, item)
+            return made
+
+        self._builds[key] = build
+        parts["closure"] = [self.build(cell) for cell in value.__closure__ or ()]
+        parts["defaults"] = self.build(value.__defaults__)
+        parts["kwdefaults"] = self.build(value.__kwdefaults__)
+        parts["dict"] = self.build(dict(value.__dict__))
+        return build
+
+    def _jitted(self, value: Any) -> Build:
+        """A jitted function is made again only where what it wraps is; otherwise it is the same function each time."""
+        wrapped = self.build(value.__wrapped__)
+        if not self.outputs and id(value.__wrapped__) in self._nodes:
+            return _constant(value)
+        options = dict(_jax.jit_options(value) or ())
+        plain = not any(options.get(name) for name in ("user_specified_in_shardings", "device", "backend"))
+        if not plain:
+            raise Unreplayable("a function jitted with shardings or a device")
+        kept = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames", "keep_unused", "inline")
+        arguments = {name: options[name] for name in kept}
+        return _memoized(id(value), lambda b: jax.jit(wrapped(b), **arguments))
+
+    def _copied(self, value: Any, kind: type) -> Build:
+        """Anything else is copied by the copy protocol, as `copy.copy` would, with its parts built anew."""
+        if isinstance(value, types.MethodType):
+            function, owner = self.build(value.__func__), self.build(value.__self__)
+            return _memoized(id(value), lambda b: types.MethodType(function(b), owner(b)))
+        key = id(value)
+        state = getattr(value, "__dict__", None)
+        default = getattr(kind, "__reduce_ex__", None) is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__
+        if default and kind.__new__ is object.__new__ and kind not in copyreg.dispatch_table:
+            return self._plain_object(value, kind, state if isinstance(state, dict) else None)
+        try:
+            reduced = value.__reduce_ex__(4)
+        except TypeError as error:
+            raise Unreplayable(f"a {kind.__name__}, which cannot be copied") from error
+        if isinstance(reduced, str):
+            return _constant(value)
+        parts = [self.build(list(item) if index in (3, 4) and item is not None else item) for index, item in
+                 enumerate((*reduced, None, None, None, None)[:5])]  # fmt: skip
+
+        def build(b: Building) -> Any:
+            if key not in b.made:
+                make, arguments, state, items, pairs = (part(b) for part in parts)
+                made = b.made[key] = make(*arguments)
+                if state is not None:
+                    _set_state(made, state)
+                if items:
+                    made.extend(items)
+                for k, v in pairs or ():
+                    made[k] = v
+            return b.made[key]
+
+        return build
+
+    def _plain_object(self, value: Any, kind: Any, state: dict[str, Any] | None) -> Build:
+        key = id(value)
+        attributes: list[tuple[Any, Build]] = []
+        slots: list[tuple[Any, Build]] = []
+        slotted = bool(slot_descriptors(kind))
+
+        def build(b: Building) -> Any:
+            made = b.made.get(key)
+            if made is None:
+                made = b.made[key] = object.__new__(kind)
+                if attributes:
+                    DICT.restore(made.__dict__, [(k, child(b)) for k, child in attributes])
+                for name, child in slots:
+                    SLOTS.put(made, name, child(b))
+            return made
+
+        self._builds[key] = build
+        if state is not None:
+            attributes.extend((k, self.build(child)) for k, child in state.items())
+        if slotted:
+            slots.extend((k, self.build(child)) for k, child in SLOTS.save(value))
+        elif state is None:
+            if kind is object:
+                return build
+            raise Unreplayable(f"a {kind.__name__}, whose content is out of reach")
+        return build
+
+
+def _set_state(made: Any, state: Any) -> None:
+    if hasattr(made, "__setstate__"):
+        made.__setstate__(state)
+        return
+    attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
+    if attributes:
+        made.__dict__.update(attributes)
+    for name, item in (slots or {}).items():
+        object.__setattr__(made, name, item)
+
+
+def _constant(value: Any) -> Build:
+    return lambda b: value
+
+
+def _input(index: int) -> Build:
+    return lambda b: b.scan.leaves[index]
+
+
+def _node(index: int) -> Build:
+    return lambda b: b.scan.nodes[index]
+
+
+def _copy_array(array: Any, building: Building) -> Any:
+    return array.copy()
+
+
+def _memoized(key: int, build: Build) -> Build:
+    def once(b: Building) -> Any:
+        if key not in b.made:
+            b.made[key] = build(b)
+        return b.made[key]
+
+    return once
+
+
+def _tuple_builder(kind: Any, children: list[Build]) -> Build:
+    if kind is tuple:
+        return lambda b: tuple([child(b) for child in children])
+    return lambda b: tuple.__new__(kind, [child(b) for child in children])

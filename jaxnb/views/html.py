@@ -1,0 +1,106 @@
+"""A program as static HTML for a notebook: one quiet line, and folded under it the cell beside what it
+became.
+
+There is no script in it and nothing is loaded, so it is the same in a live notebook, a saved one and a page.
+Where a notebook is not trusted and its styles are taken away, the lines still read well: each line of the
+cell is a `pre`, and the ops that it caused are the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from jaxnb.program import Finding, Program
+from jaxnb.views.columns import column_widths, row_pieces
+from jaxnb.views.escape import Html, element, joined
+from jaxnb.views.rows import MOST_ROWS, Group, Row, read_groups
+from jaxnb.views.style import style_element
+
+__all__ = ["render_html"]
+
+_LONGEST_ATTRIBUTES = 60
+_ROOM = 60  # columns that the statements and types of the ops are laid out for
+_COLOURS = 6
+_TAGS = {"op": "b", "heading": "em", "type": "i", "bound": "u", "note": "i", "attributes": "small"}
+
+
+def render_html(
+    program: Program,
+    *,
+    line: str,
+    findings: Sequence[Finding] | None = None,
+    level: str | None = None,
+    limit: int | None = MOST_ROWS,
+) -> str:
+    """The one line, folded under it source and ops side by side, and the findings.
+
+    Args:
+      program: what the cell became.
+      line: what was done, in one line.
+      findings: what to show under the line without unfolding; by default the program's own.
+      level: which level to show; by default the one below the source.
+      limit: how many equations at most, or None for all.
+
+    Raises:
+      KeyError: if the program does not have that level.
+
+    >>> "<summary>staged · 0 eqns</summary>" in render_html(Program("x"), line="staged · 0 eqns")
+    True
+    """
+    groups = read_groups(program, level, limit)
+    listing = element("div", {"class": "g"}, *_listing(groups))
+    told = program.findings if findings is None else findings
+    return element(
+        "div",
+        {"class": "jnb"},
+        style_element("program.css"),
+        element("details", {"class": "jaxnb"}, element("summary", None, line), listing),
+        *(_finding_element(finding) for finding in told),
+    )
+
+
+def _listing(groups: Sequence[Group]) -> Iterable[Html]:
+    gutter = len(str(len(groups)))
+    widths = column_widths((row for group in groups for row in group.rows), _ROOM)
+    colour = 0
+    for group in groups:
+        number = "" if group.line is None else str(group.line)
+        source = element("pre", None, element("i", None, f"{number:>{gutter}}  "), group.text)
+        rows = joined((_row(row, widths) for row in group.rows), "\n")
+        if group.note and not rows:
+            rows = element("i", None, group.note)
+        attributes = {"class": f"r c{colour % _COLOURS}" if group.rows and number else "r"}
+        colour += "c" in attributes["class"]
+        yield element("div", attributes, source, element("pre", None, rows))
+
+
+def _row(row: Row, widths: tuple[int, int]) -> Html:
+    """A row as the text view writes it, with its parts marked."""
+    return joined(
+        element(_TAGS[kind], None, _shortened(text) if kind == "attributes" else text)
+        if kind in _TAGS
+        else text
+        for kind, text in row_pieces(row, widths)
+    )
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_ATTRIBUTES else text[: _LONGEST_ATTRIBUTES - 1] + "…"
+
+
+def _finding_element(finding: Finding) -> Html:
+    """A finding in a box of its own, its edit as lines to take away and to add."""
+    where = f"line {finding.line} · " if finding.line is not None else ""
+    parts: list[str] = [element("b", None, f"{where}{finding.kind}"), f": {finding.message}"]
+    if finding.holder:
+        parts += [" Held by ", element("code", None, finding.holder), "."]
+    if finding.origin:
+        parts += [" Made at ", element("code", None, finding.origin), "."]
+    if (fix := finding.fix) is not None:
+        parts += [element("br"), "Try: " if not fix.verified else "Try (it works): ", fix.text]
+        if fix.options:
+            parts += [" ", element("code", None, fix.options)]
+        if fix.edit is not None:
+            _, old, new = fix.edit
+            parts.append(element("pre", None, f"- {old}\n+ {new}"))
+    return element("div", {"class": "f"}, *parts)

@@ -1,0 +1,169 @@
+"""A notebook as one page that opens anywhere: facts, a table of the staged cells, then every cell with its
+outputs.
+
+Nothing is loaded from a network and nothing is run. Of HTML only jaxnb's own is let in, under a MIME type
+that the caller has to give on purpose; whatever else a notebook holds is shown as text or as a picture.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from jaxnb.views.escape import Html, element
+from jaxnb.views.markup import highlight_python, render_markdown
+from jaxnb.views.style import style_element
+
+__all__ = ["ERROR_TEXT", "TRUSTED_HTML", "PageCell", "render_page"]
+
+# For what jaxnb rendered itself in this run, never for what a notebook holds.
+TRUSTED_HTML = "text/html; jaxnb"
+ERROR_TEXT = "application/vnd.jupyter.error"
+
+_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/svg+xml"})
+_BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+@dataclass(frozen=True, slots=True)
+class PageCell:
+    """A cell of the notebook.
+
+    Attributes:
+      kind: "markdown" or "code".
+      source: its text.
+      outputs: pairs of MIME type and content in the order in which they came. Pictures are in base64, as
+        notebooks
+        hold them, SVG as text; `TRUSTED_HTML` goes in as it is; of any other type the content is shown as
+        text.
+      line: the one line of a staged cell, for the table at the top.
+    """
+
+    kind: str
+    source: str
+    outputs: Sequence[tuple[str, str]] = ()
+    line: str = ""
+
+
+def render_page(title: str, cells: Sequence[PageCell], facts: Sequence[tuple[str, str]] = ()) -> str:
+    """The page.
+
+    Args:
+      title: of the page; a heading that says the same at the top of the first cell is not repeated.
+      cells: in their order; code cells are numbered from 1.
+      facts: pairs of name and value for the head of the page, such as ("jax", "0.12.0").
+
+    >>> page = render_page("Digits", [PageCell("code", "1 + 1", [("text/plain", "2")])])
+    >>> page.startswith("<!DOCTYPE html><html") and "<pre>2</pre>" in page
+    True
+    """
+    cells = _without_title(cells, title)
+    numbers = _numbers(cells)
+    head = element(
+        "head",
+        None,
+        element("meta", {"charset": "utf-8"}),
+        element("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
+        # Should anything have slipped through, the browser still neither runs nor loads it.
+        element("meta", {"http-equiv": "Content-Security-Policy", "content": _POLICY}),
+        element("title", None, title),
+        style_element("page.css"),
+    )
+    body = element(
+        "body",
+        None,
+        element("header", None, element("h1", None, title), _facts(facts)),
+        _contents(cells, numbers),
+        element("main", None, *(_cell(cell, number) for cell, number in zip(cells, numbers, strict=True))),
+        element("footer", None, "Made by jaxnb. This page needs no network and no kernel."),
+    )
+    return Html("<!DOCTYPE html>") + element("html", {"lang": "en"}, head, body)
+
+
+_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+
+
+def _without_title(cells: Sequence[PageCell], title: str) -> Sequence[PageCell]:
+    if not cells or cells[0].kind != "markdown":
+        return cells
+    first, _, rest = cells[0].source.lstrip().partition("\n")
+    if first.strip() != f"# {title}":
+        return cells
+    return [replace(cells[0], source=rest), *cells[1:]]
+
+
+def _numbers(cells: Sequence[PageCell]) -> list[int | None]:
+    count = 0
+    numbers: list[int | None] = []
+    for cell in cells:
+        count += cell.kind == "code"
+        numbers.append(count if cell.kind == "code" else None)
+    return numbers
+
+
+def _facts(facts: Sequence[tuple[str, str]]) -> Html:
+    if not facts:
+        return Html()
+    pairs = (
+        element("div", None, element("dt", None, name), element("dd", None, value)) for name, value in facts
+    )
+    return element("dl", None, *pairs)
+
+
+def _contents(cells: Sequence[PageCell], numbers: Sequence[int | None]) -> Html:
+    """A table of the code cells that have a line of their own; of all, where none has."""
+    listed = [(cell, number) for cell, number in zip(cells, numbers, strict=True) if number is not None]
+    staged = [item for item in listed if item[0].line] or listed
+    rows = (
+        element(
+            "tr",
+            None,
+            element("td", None, element("a", {"href": f"#cell-{number}"}, f"[{number}]")),
+            element("td", None, element("code", None, _first_line(cell.source))),
+            element("td", None, cell.line),
+        )
+        for cell, number in staged
+    )
+    return element("nav", None, element("table", None, *rows)) if staged else Html()
+
+
+def _first_line(source: str) -> str:
+    """The first line that says something: the one after a bare magic."""
+    lines = [line.strip() for line in source.split("\n") if line.strip()]
+    if len(lines) > 1 and lines[0].startswith("%%"):
+        return f"{lines[0]} · {lines[1]}"
+    return lines[0] if lines else ""
+
+
+def _cell(cell: PageCell, number: int | None) -> Html:
+    if number is None:
+        return element("section", {"class": "md"}, render_markdown(cell.source))
+    link = element("a", {"href": f"#cell-{number}"}, f"[{number}]")
+    code = element("pre", None, highlight_python(cell.source))
+    return element(
+        "section",
+        {"id": f"cell-{number}"},
+        element("div", {"class": "in"}, link, code),
+        *_outputs(cell.outputs),
+    )
+
+
+def _outputs(outputs: Iterable[tuple[str, str]]) -> Iterable[Html]:
+    for mime, content in outputs:
+        if mime == TRUSTED_HTML:
+            yield element("div", {"class": "out"}, Html(content))
+        elif mime in _IMAGES and (url := _data_url(mime, content)):
+            yield element("div", {"class": "out"}, element("img", {"src": url, "alt": "output of the cell"}))
+        else:
+            kind = "out err" if mime == ERROR_TEXT else "out"
+            text = _ANSI.sub("", content).rstrip("\n")
+            yield element("div", {"class": kind}, element("pre", None, text))
+
+
+def _data_url(mime: str, content: str) -> str:
+    """A picture as a URL that holds it, "" if it is not one. Scripts in an SVG do not run in an `img`."""
+    if mime == "image/svg+xml":
+        return f"data:{mime};base64,{b64encode(content.encode()).decode()}"
+    return f"data:{mime};base64,{''.join(content.split())}" if _BASE64.fullmatch(content) else ""
