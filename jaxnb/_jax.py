@@ -125,11 +125,14 @@ def sources_of(tracer: Any, inputs: Sequence[Any]) -> tuple[set[int], bool]:
     return found, known
 
 
+_JITTED = type(jax.jit(lambda: None))
+
+
 def jit_options(function: Any) -> tuple[tuple[str, Any], ...] | None:
     """The options with which `jax.jit` made a function, or None where `function` is not such a function."""
-    info = getattr(function, "_jit_info", None)
-    if info is None:
+    if type(function) is not _JITTED:
         return None
+    info = function._jit_info
     skipped = ("fun_sourceinfo", "fun_signature")
     return tuple((name, value) for name, value in zip(info._fields, info, strict=True) if name not in skipped)
 
@@ -161,11 +164,13 @@ class TraceWatch:
     """What happened to tracers during a trace that JAX itself lets pass.
 
     Attributes:
-      errors: tracing errors that were made, whether or not somebody caught them.
+      filename: of the cell.
+      errors: tracing errors that were made, whether or not somebody caught them, each with the line of the cell.
     """
 
-    def __init__(self, on_text: Callable[[Any, str, FrameType], None]) -> None:
-        self.errors: list[Exception] = []
+    def __init__(self, filename: str, on_text: Callable[[Any, str, FrameType], None]) -> None:
+        self.filename = filename
+        self.errors: list[tuple[Exception, int | None]] = []
         self.on_text = on_text
 
 
@@ -173,13 +178,13 @@ _watch: list[TraceWatch] = []
 
 
 @contextmanager
-def watch_trace(on_text: Callable[[Any, str, FrameType], None]) -> Iterator[TraceWatch]:
+def watch_trace(filename: str, on_text: Callable[[Any, str, FrameType], None]) -> Iterator[TraceWatch]:
     """Reports what a plain cell would answer with a value and a trace with something else.
 
     `on_text(tracer, what, frame)` is called when user code asks for `str`, `repr`, `format` or `hash` of a tracer,
     and may raise. Tracing errors are recorded when they are made. There is no public hook for either.
     """
-    watch = TraceWatch(on_text)
+    watch = TraceWatch(filename, on_text)
     if not _watch:
         _install_hooks()
     _watch.append(watch)
@@ -232,10 +237,16 @@ def _text_hook(name: str) -> Callable[..., Any]:
 def _error_hook(original: Callable[..., Any]) -> Callable[..., Any]:
     def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
         if _watch:
-            _watch[-1].errors.append(self)
+            _watch[-1].errors.append((self, _line_in(sys._getframe(1), _watch[-1].filename)))
         return original(self, *args, **kwargs)
 
     return hook
+
+
+def _line_in(frame: FrameType | None, filename: str) -> int | None:
+    while frame is not None and frame.f_code.co_filename != filename:
+        frame = frame.f_back
+    return frame.f_lineno if frame is not None else None
 
 
 def user_caller(frame: FrameType | None) -> FrameType | None:

@@ -17,7 +17,15 @@ import jax
 import numpy as np
 from jax.extend import core as jax_core
 
-__all__ = ["Place", "body_jaxprs", "dtype_name", "eqn_places", "open_jaxpr", "shape_and_dtype"]
+__all__ = [
+    "Place",
+    "body_jaxprs",
+    "dtype_name",
+    "eqn_places",
+    "function_name",
+    "open_jaxpr",
+    "shape_and_dtype",
+]
 
 
 class Place(NamedTuple):
@@ -91,6 +99,13 @@ def _jaxprs_in(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, .
     elif isinstance(value, dict):
         for name, item in cast(dict[Any, Any], value).items():
             yield from _jaxprs_in(item, (*path, str(name)))
+
+
+def function_name(jaxpr: jax_core.Jaxpr) -> str:
+    """The name of the Python function that was traced to this jaxpr, "" where it has none."""
+    # `Jaxpr.debug_info` holds it; `DebugInfo` is exported, the way to it is not documented.
+    name = cast(Any, jaxpr).debug_info.func_name
+    return name if isinstance(name, str) and name.isidentifier() else ""
 
 
 def shape_and_dtype(aval: Any) -> tuple[tuple[Any, ...], str, int]:

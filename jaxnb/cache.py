@@ -60,7 +60,7 @@ def find_piece(
     for piece in record.starting_at(start):
         if scan is None or piece.plan is not plan:
             plan = piece.plan
-            scan = Scan(namespace, plan.roots, plan.names, record.choices, plan.hidden)
+            scan = plan.scan(namespace, record.choices)
             key = (device, *scan.parts)
         if piece.key == key and piece.context == context and not piece.reasons:
             return piece, scan

@@ -20,6 +20,9 @@ _STORES = {"STORE_NAME", "STORE_GLOBAL"}
 _DELETES = {"DELETE_NAME", "DELETE_GLOBAL"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM", "LOAD_SUPER_ATTR"}
 _MUTATIONS = {"STORE_SUBSCR", "DELETE_SUBSCR", "STORE_ATTR", "DELETE_ATTR", "STORE_SLICE"}
+_ITERATIONS = {"GET_ITER", "DICT_UPDATE", "DICT_MERGE", "CALL_FUNCTION_EX", "UNPACK_SEQUENCE", "FORMAT_VALUE"}
+_ORDERED_BUILTINS = frozenset("list tuple dict iter next enumerate zip map filter reversed str repr print".split())
+_ORDERED_METHODS = frozenset("items keys values copy popitem fromkeys update".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,8 @@ class CodeNames:
       deletes: global names that are deleted.
       attributes: names of attributes that are read.
       chains: dotted names such as ("np", "random", "normal"), each with the first line where it stands.
+      reads_first: global names whose first occurrence, in the order of the code, is a load.
+      iterates: whether the order of a dict could be seen: by a loop, by unpacking, or by a method such as `items`.
       mutates: whether an item or attribute is assigned or deleted, or an operator works in place.
       handles_errors: whether there is an `except` clause.
       compares_identity: whether `is` compares with something other than a constant.
@@ -46,6 +51,8 @@ class CodeNames:
     deletes: frozenset[str]
     attributes: frozenset[str]
     chains: dict[tuple[str, ...], int]
+    reads_first: frozenset[str]
+    iterates: bool
     mutates: bool
     handles_errors: bool
     compares_identity: bool
@@ -113,7 +120,8 @@ def _read_names(code: CodeType) -> CodeNames:
     deletes: set[str] = set()
     attributes: set[str] = set()
     chains: dict[tuple[str, ...], int] = {}
-    flags = {"mutates": False, "handles": False, "identity": False}
+    flags = {"mutates": False, "handles": False, "identity": False, "iterates": False}
+    first: set[str] = set()
 
     def visit(block: CodeType, top: bool) -> None:
         chain: list[str] = []
@@ -121,6 +129,7 @@ def _read_names(code: CodeType) -> CodeNames:
         chain_line = line
         previous = ""
         function = bool(block.co_flags & 0x1)  # CO_OPTIMIZED: a function, not a module or class body
+        caught, contexts = 0, 0
         for instruction in dis.get_instructions(block):
             op, name = instruction.opname, instruction.argval
             if (position := instruction.positions) is not None and position.lineno is not None:
@@ -134,24 +143,33 @@ def _read_names(code: CodeType) -> CodeNames:
                     chains.setdefault(tuple(chain), chain_line)
                 chain = []
                 if op in _LOADS:
+                    if name not in binds:
+                        first.add(name)
                     reads.add(name)
                     chain, chain_line = [name], line
+                elif op == "LOAD_CONST" and isinstance(name, CodeType):
+                    visit(name, False)
+                elif op in _ITERATIONS:
+                    flags["iterates"] = True
                 elif op in _STORES and (top or op == "STORE_GLOBAL"):
                     (later if function else binds).add(name)
                 elif op in _DELETES and (top or op == "DELETE_GLOBAL"):
                     (later if function else deletes).add(name)
                 elif op in _MUTATIONS or (op == "BINARY_OP" and "=" in str(instruction.argrepr)):
                     flags["mutates"] = True
-                elif op == "CHECK_EXC_MATCH" or (op == "POP_EXCEPT"):
+                elif op == "CHECK_EXC_MATCH":
                     flags["handles"] = True
+                elif op == "PUSH_EXC_INFO":
+                    caught += 1
+                elif op in ("WITH_EXCEPT_START", "RERAISE"):
+                    contexts += 1
                 elif op == "IS_OP" and previous not in ("LOAD_CONST", "RETURN_CONST"):
                     flags["identity"] = True
             previous = op
         if chain:
             chains.setdefault(tuple(chain), chain_line)
-        for constant in block.co_consts:
-            if isinstance(constant, CodeType):
-                visit(constant, False)
+        # a bare `except:` is entered without a match, and, unlike `with` and `finally`, may not raise again
+        flags["handles"] |= caught > contexts
 
     visit(code, not code.co_flags & 0x1)
     return CodeNames(
@@ -162,6 +180,8 @@ def _read_names(code: CodeType) -> CodeNames:
         frozenset(deletes),
         frozenset(attributes),
         chains,
+        frozenset(first),
+        flags["iterates"] or bool(reads & _ORDERED_BUILTINS) or bool(attributes & _ORDERED_METHODS),
         flags["mutates"],
         flags["handles"],
         flags["identity"],

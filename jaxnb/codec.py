@@ -15,7 +15,6 @@ many each computation has.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from jaxnb.errors import JaxnbError
@@ -175,81 +174,74 @@ def decode(data: Mapping[str, Any]) -> Program:
 
 
 def _decode(data: Mapping[str, Any]) -> Program:
-    strings: list[str] = data["strings"]
+    strings = [_typed(text, str) for text in data["strings"]]
     columns = data["avals"]
     weak = set(columns["weak_type"])
+    names = ("dtype", "shape", "itemsize")
     avals = [
-        Aval(_at(strings, dtype), tuple(shape), i in weak, itemsize)
-        for i, (dtype, shape, itemsize) in enumerate(
-            zip(columns["dtype"], columns["shape"], columns["itemsize"], strict=True)
-        )
+        Aval(_at(strings, dtype), tuple(_typed(n, int, str) for n in shape), i in weak, _typed(itemsize, int))
+        for i, (dtype, shape, itemsize) in enumerate(_rows(columns, names))
     ]
-    columns = data["spans"]
-    names = ("line", "column", "end_line", "end_column", "file")
     names = ("line", "column", "end_line", "end_column", "file")
     spans = [
-        Span(line, column, end_line, end_column, _at(strings, file))
-        for line, column, end_line, end_column, file in zip(*(columns[key] for key in names), strict=True)
+        Span(*(_typed(number, int) for number in numbers), file=_at(strings, file))
+        for *numbers, file in _rows(data["spans"], names)
     ]
     levels = tuple(_decode_level(level, strings, avals, spans) for level in data["levels"])
-    columns = data["links"]
-    inferred = set(columns["inferred"])
+    inferred = set(data["links"]["inferred"])
     names = ("upper", "upper_op", "lower", "lower_op")
     links = tuple(
-        Link(_at(levels, upper).name, _pair(upper_op), _at(levels, lower).name, _pair(lower_op))
-        for upper, upper_op, lower, lower_op in zip(*(columns[key] for key in names), strict=True)
+        Link(
+            _at(levels, upper).name,
+            _pair(upper_op),
+            _at(levels, lower).name,
+            _pair(lower_op),
+            i not in inferred,
+        )
+        for i, (upper, upper_op, lower, lower_op) in enumerate(_rows(data["links"], names))
     )
-    links = tuple(replace(link, exact=False) if i in inferred else link for i, link in enumerate(links))
     findings = tuple(_decode_finding(finding, spans) for finding in data["findings"])
-    return Program(data["source"], levels, links, findings)
+    return Program(_typed(data["source"], str), levels, links, findings)
 
 
 def _decode_level(
     data: Mapping[str, Any], strings: Sequence[str], avals: Sequence[Aval], spans: Sequence[Span]
 ) -> Level:
-    columns = data["values"]
-    literal = set(columns["literal"])
+    literal = set(data["values"]["literal"])
     values = tuple(
         Value(_at(strings, name), None if aval == -1 else _at(avals, aval), i in literal)
-        for i, (name, aval) in enumerate(zip(columns["name"], columns["aval"], strict=True))
+        for i, (name, aval) in enumerate(_rows(data["values"], ("name", "aval")))
     )
-    columns = data["ops"]
     names = ("name", "inputs", "outputs", "attributes", "span", "bodies")
     ops = [
         Op(
             _at(strings, name),
-            tuple(inputs),
-            tuple(outputs),
+            _indices(inputs),
+            _indices(outputs),
             _pairs(_texts(attributes, strings)),
             None if span == -1 else _at(spans, span),
-            tuple(bodies),
+            _indices(bodies),
         )
-        for name, inputs, outputs, attributes, span, bodies in zip(
-            *(columns[key] for key in names), strict=True
-        )
+        for name, inputs, outputs, attributes, span, bodies in _rows(data["ops"], names)
     ]
-    columns = data["computations"]
     names = ("name", "inputs", "outputs", "ops", "constants", "input_names", "output_names")
     computations: list[Computation] = []
     start = 0
-    for name, inputs, outputs, count, constants, input_names, output_names in zip(
-        *(columns[key] for key in names), strict=True
-    ):
+    for name, inputs, outputs, count, constants, *user_names in _rows(data["computations"], names):
         computations.append(
             Computation(
                 _at(strings, name),
-                tuple(inputs),
-                tuple(outputs),
+                _indices(inputs),
+                _indices(outputs),
                 tuple(ops[start : start + count]),
-                tuple(constants),
-                _texts(input_names, strings),
-                _texts(output_names, strings),
+                _indices(constants),
+                *(_texts(texts, strings) for texts in user_names),
             )
         )
         start += count
     if start != len(ops):
         raise ValueError(f"level {data['name']!r} has {len(ops)} ops, its computations have {start}")
-    return Level(data["name"], values, tuple(computations), data["entries"])
+    return Level(_typed(data["name"], str), values, tuple(computations), _typed(data["entries"], int))
 
 
 def _decode_finding(data: Mapping[str, Any], spans: Sequence[Span]) -> Finding:
@@ -258,25 +250,40 @@ def _decode_finding(data: Mapping[str, Any], spans: Sequence[Span]) -> Finding:
         edit = fix.get("edit")
         if edit is not None:
             line, old, new = edit
-            edit = (line, old, new)
-        fix = Fix(fix["text"], fix["options"], edit, fix["verified"])
-    span = _at(spans, data["span"]) if "span" in data else None
+            edit = (_typed(line, int), _typed(old, str), _typed(new, str))
+        fix = Fix(_typed(fix["text"], str), _typed(fix["options"], str), edit, _typed(fix["verified"], bool))
     return Finding(
-        data["kind"],
-        data["message"],
-        data.get("line"),
-        span,
-        data.get("holder", ""),
-        data.get("origin", ""),
+        _typed(data["kind"], str),
+        _typed(data["message"], str),
+        _typed(data.get("line"), int, type(None)),
+        _at(spans, data["span"]) if "span" in data else None,
+        _typed(data.get("holder", ""), str),
+        _typed(data.get("origin", ""), str),
         fix,
     )
 
 
-def _at(items: Sequence[Any], index: int) -> Any:
+def _rows(columns: Mapping[str, Any], names: Sequence[str]) -> Iterable[tuple[Any, ...]]:
+    """The rows of some columns, which must be of one length."""
+    return zip(*(columns[name] for name in names), strict=True)
+
+
+def _typed(value: Any, *types: type) -> Any:
+    """The value, if it is of one of these types; True is no number here, and 1.0 no index."""
+    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+        raise TypeError(f"{value!r} where {' or '.join(t.__name__ for t in types)} should be")
+    return value
+
+
+def _at(items: Sequence[T], index: int) -> T:
     """An item of a table; a negative index is an error here, not the end of the list."""
     if index < 0:
         raise IndexError(f"index {index} into a table of {len(items)}")
     return items[index]
+
+
+def _indices(indices: Iterable[int]) -> tuple[int, ...]:
+    return tuple(_typed(index, int) for index in indices)
 
 
 def _texts(indices: Iterable[int], strings: Sequence[str]) -> tuple[str, ...]:
@@ -284,7 +291,7 @@ def _texts(indices: Iterable[int], strings: Sequence[str]) -> tuple[str, ...]:
 
 
 def _pair(items: Sequence[int]) -> tuple[int, int]:
-    first, second = items
+    first, second = _indices(items)
     return first, second
 
 

@@ -10,11 +10,12 @@ While tracing, `Slots` knows in addition where each leaf is held, so that a trac
 
 from __future__ import annotations
 
+import enum
 import functools
 import hashlib
 import types
 import weakref
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -60,7 +61,13 @@ class _Mark:
 FLOAT, COMPLEX, INT, ALIAS, ARRAY, NUMPY, CONTENT, ROOT, FUN, JIT, OBJECT, OPEN = map(
     _Mark, "float complex int alias array numpy content name function jit object cell".split()
 )
-SCALAR_MARKS = (FLOAT, COMPLEX, INT)
+CLASS_MARK = _Mark("class")
+_NOT_VALUES = frozenset({"__builtins__", "__annotations__", "__annotate__", "__conditional_annotations__"})
+_NOT_CONTENT = frozenset(
+    "__dict__ __weakref__ __module__ __doc__ __firstlineno__ __static_attributes__ __annotations__ __annotate__ "
+    "__annotate_func__ __annotations_cache__ __slotnames__ _abc_impl __dataclass_params__ __signature__".split()
+)
+_DESCRIPTORS = frozenset("member_descriptor getset_descriptor _tuplegetter wrapper_descriptor".split())
 
 
 class Same:
@@ -153,12 +160,15 @@ class Scan:
       choices: which leaves are static by decision.
       hidden: names that the code binds before it reads them; what they held before does not matter.
       slots: to be filled while scanning for a trace.
+      ordered: whether the order of the keys of a dict is part of the key, because the code could see it.
 
     Attributes:
       leaves: the inputs: arrays, NumPy values and Python scalars.
       paths: where each leaf is first held.
       parts: the key.
       nodes: objects with an identity that results may refer to.
+      namespaces: globals of other modules of the user whose names were read.
+      sees_order: whether the code, or a function of the user that it reaches, could see the order of a dict.
       held_by_functions: whether a function, or something bound to one, holds or reads a leaf or a hidden name.
     """
 
@@ -170,6 +180,7 @@ class Scan:
         choices: Choices,
         hidden: frozenset[str] = frozenset(),
         slots: Slots | None = None,
+        ordered: bool = True,
     ) -> None:
         self.namespace, self.choices, self.hidden, self.slots = namespace, choices, hidden, slots
         self.leaves: list[Any] = []
@@ -179,6 +190,9 @@ class Scan:
         self.where: list[tuple[int, Path]] = []  # index of the first part of each value, and its path
         self._memo: dict[int, tuple[str, int]] = {}
         self._roots: set[tuple[int, str]] = set()
+        self.namespaces: list[dict[str, Any]] = []
+        self.sees_order = any(item.iterates for item in names)
+        self._ordered = ordered
         self._immutables = 0
         self._depth = 0
         self._inside: list[tuple[str, int]] = []  # children of the immutable node that is being visited
@@ -199,11 +213,13 @@ class Scan:
 
     def _names(self, roots: tuple[str, ...], all_names: tuple[CodeNames, ...], namespace: dict[str, Any]) -> None:
         home = namespace is self.namespace
+        if not home and not any(namespace is other for other in self.namespaces):
+            self.namespaces.append(namespace)
         for name in roots:
             if home and self._depth:
                 self._read_by_functions.add(name)
                 self.held_by_functions |= name in self.hidden
-            if (home and name in self.hidden) or name not in namespace or name == "__builtins__":
+            if (home and name in self.hidden) or name not in namespace or name in _NOT_VALUES:
                 continue
             value = namespace[name]
             if isinstance(value, types.ModuleType):
@@ -332,19 +348,26 @@ class Scan:
     def _list(self, value: Any, path: Path, slot: Slot | None) -> None:
         if self._node(value, slot):
             return
-        self.parts.append((type(value), len(value)))
+        kind = type(value)
+        self.parts.append((kind if kind is list else self._kind(kind), len(value)))
         holder = holder_of(value)
         assert holder is not None
         self._hold(value, holder)
         for index, child in enumerate(value):
             self.visit(child, (path, "item", index), Slot(holder, value, index))
+        if kind is not list and kind is not deque and getattr(value, "__dict__", None):
+            self._attributes(value, path)
 
     def _dict(self, value: Any, path: Path, slot: Slot | None) -> None:
         if self._node(value, slot):
             return
         keys = tuple(dict.keys(value))
         kind = type(value)
-        self.parts.append((kind, keys) if kind is dict else (kind, keys, getattr(value, "default_factory", None)))
+        if not self._ordered and kind is dict and all(type(key) is str for key in keys):
+            keys = tuple(sorted(keys))
+        self.parts.append((kind, keys) if kind is dict else (self._kind(kind), keys))
+        if isinstance(value, defaultdict):
+            self.visit(value.default_factory, (path, "attr", "default_factory"), None)
         holder = holder_of(value)
         assert holder is not None
         self._hold(value, holder)
@@ -369,7 +392,8 @@ class Scan:
 
     def _tuple(self, value: Any, path: Path, slot: Slot | None) -> None:
         if not self._alias(value, slot):
-            self.parts.append((type(value), len(value)))
+            kind = type(value)
+            self.parts.append((kind if kind is tuple else self._kind(kind), len(value)))
             self._immutable(value, value, path, slot, None)
 
     def _immutable(self, value: Any, children: Any, path: Path, slot: Slot | None, treedef: Any) -> None:
@@ -425,6 +449,7 @@ class Scan:
             self.visit(value.__dict__, (path, "attributes", None), None)
         if not library:
             names = names_of(code)
+            self.sees_order |= names.iterates
             self._names(names.order, (names,), value.__globals__)
         self._depth -= 1
 
@@ -454,23 +479,31 @@ class Scan:
         self.parts.append((types.BuiltinMethodType, value.__name__))
         self.visit(owner, (path, "attr", "__self__"), None)
 
+    def _kind(self, kind: type) -> Any:
+        """A class as a part of the key: itself, or for a class of the user its name, its content being visited."""
+        if is_library(kind.__module__):
+            return kind
+        self._class(kind, (None, "name", kind.__qualname__), None)
+        return kind.__qualname__
+
     def _class(self, value: type, path: Path, slot: Slot | None) -> None:
+        """A class of the user counts by content, so that running its definition again changes nothing."""
         if is_library(value.__module__):
             self.parts.append(value)
             return
-        if self._node(value, None):
+        if self._node(value, slot):
             return
-        self.parts.append(Same(value))
+        self.parts.append((CLASS_MARK, value.__qualname__, type(value)))
         self._hold(value, CLASS)
         self._depth += 1
-        for base in value.__mro__[:-1]:
-            if is_library(base.__module__):
+        for base in value.__bases__:
+            self._class(base, (path, "attr", base.__name__), None)
+        for name, item in list(vars(value).items()):
+            if name in _NOT_CONTENT or type(item).__name__ in _DESCRIPTORS:
                 continue
-            for name, item in list(vars(base).items()):
-                item = _function_of(item)
-                if isinstance(item, types.FunctionType) or not name.startswith("__"):
-                    where = Slot(CLASS, base, name) if item is vars(base).get(name) else None
-                    self.visit(item, (path, "attr", name), where)
+            self.parts.append(name)
+            inner = _function_of(item)
+            self.visit(inner, (path, "attr", name), Slot(CLASS, value, name) if inner is item else None)
         self._depth -= 1
 
     def _opaque(self, value: Any, path: Path, slot: Slot | None) -> None:
@@ -497,8 +530,12 @@ class Scan:
             self._class(value, path, slot)
         elif (options := _jax.jit_options(value)) is not None:
             self._jitted(value, options, path, slot)
+        elif isinstance(value, enum.Enum) and not is_library(kind.__module__):
+            self.parts.append((self._kind(kind), value.name))
+            if not self._node(value, slot):
+                self.parts.append(OPEN)
         elif isinstance(value, float | int | complex | str | bytes) or _is_value(value):
-            self.parts.append((kind, value))
+            self.parts.append((self._kind(kind), value))
         else:
             self._object(value, path, slot)
 
@@ -530,10 +567,8 @@ class Scan:
             return
         if self._node(value, slot):
             return
-        self.parts.append((OBJECT, Same(type(value))))
+        self.parts.append((OBJECT, self._kind(type(value))))
         self._attributes(value, path)
-        if not is_library(type(value).__module__):
-            self._class(type(value), (path, "attr", "__class__"), None)
 
     def _attributes(self, value: Any, path: Path) -> None:
         state: dict[str, Any] | None = getattr(value, "__dict__", None)
@@ -582,11 +617,9 @@ def _function_of(item: Any) -> Any:
 def _is_value(value: Any) -> bool:
     """Whether an object compares by value and can be hashed, and holds no array: dtypes, enums, meshes, shardings."""
     kind = type(value)
-    if kind.__module__.partition(".")[0] not in ("jax", "jaxlib", "enum", "numpy", "pathlib", "datetime", "decimal"):
-        import enum
-
-        if not isinstance(value, enum.Enum):
-            return False
+    packages = ("jax", "jaxlib", "enum", "numpy", "pathlib", "datetime", "decimal", "fractions", "uuid")
+    if kind.__module__.partition(".")[0] not in packages and not isinstance(value, enum.Enum):
+        return False
     if kind.__eq__ is object.__eq__ or kind.__hash__ is None:
         return False
     return not callable(value) or isinstance(value, type)

@@ -40,6 +40,10 @@ class Holder:
         """Makes it hold exactly what `state` says."""
         raise NotImplementedError
 
+    def update(self, holder: Any, state: State) -> None:
+        """Makes it hold what `state` says after a change in place."""
+        self.restore(holder, state)
+
 
 class _List(Holder):
     def save(self, holder: list[Any]) -> State:
@@ -67,6 +71,14 @@ class _Deque(Holder):
 class _Dict(Holder):
     def save(self, holder: dict[Any, Any]) -> State:
         return list(dict.items(holder))
+
+    def update(self, holder: dict[Any, Any], state: State) -> None:
+        """Like `restore`, but keeps the order of the keys that are there, as assignments would."""
+        wanted = dict(state)
+        for key in [key for key in dict.keys(holder) if key not in wanted]:
+            dict.__delitem__(holder, key)
+        for key, child in state:
+            dict.__setitem__(holder, key, child)
 
     def put(self, holder: dict[Any, Any], key: Any, child: Any) -> None:
         dict.__setitem__(holder, key, child)
@@ -192,7 +204,7 @@ def holder_of(value: Any) -> Holder | None:
     if isinstance(value, list):
         return LIST
     if isinstance(value, dict):
-        return ORDERED if hasattr(value, "move_to_end") else DICT
+        return ORDERED if hasattr(type(value), "move_to_end") else DICT
     if isinstance(value, set):
         return SET
     if isinstance(value, deque):
@@ -238,6 +250,8 @@ class Journal:
                 stack.extend(self._save(item, SLOTS))
 
     def _save(self, item: Any, holder: Holder) -> list[Any]:
+        if id(item) in self._saved:
+            return []
         state = holder.save(item)
 
         def undo() -> None:

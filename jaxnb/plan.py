@@ -32,10 +32,12 @@ _MAKERS: frozenset[Any] = frozenset(
         jax.hessian,
         jax.custom_jvp,
         jax.custom_vjp,
+        jax.device_put,
         functools.partial,
     }
 )
-"""Functions that make functions and compute nothing: a statement that only calls these is a definition."""
+"""Functions that make functions or place arrays, and compute nothing: a statement that only calls these is run by
+Python, so that what it makes has the identity and the placement that the plain cell gives it."""
 
 
 def runs_on_host(statement: Statement, namespace: Mapping[str, Any], plain: Mapping[int, object] = {}) -> bool:
@@ -96,18 +98,20 @@ def make_plan(cell: CellSource, start: int, stop: int, forced: frozenset[str]) -
     bound = frozenset[str]().union(*(item.binds for item in names))
     hidden: frozenset[str] = frozenset()
     if not reads & _LOOKS_AROUND:
-        hidden = frozenset(name for name in bound - forced if not _read_first(name, statements))
+        deleted = frozenset[str]().union(*(item.deletes for item in names))
+        hidden = frozenset(name for name in bound - forced - deleted if not _read_first(name, statements))
     return Plan(start, stop, tuple(sorted(reads)), hidden, names)
 
 
 def _read_first(name: str, statements: tuple[Statement, ...]) -> bool:
     """Whether the value that `name` has at entry is surely, or for all we can see, read."""
-    for statement in statements:
+    for index, statement in enumerate(statements):
         names = statement.names
-        if name in names.reads:
-            if name not in names.binds or statement.kind in _STRAIGHT:
-                return True
-            return names.handles_errors
+        if name in names.reads_first:
+            return True
         if name in names.binds:
-            return False
+            # A branch may leave the name as it was. Then the next read fails while tracing, and the name is forced;
+            # but not where an `except` of the cell could take that failure for an answer.
+            later = statements[index:] if statement.kind not in _STRAIGHT else ()
+            return any(item.names.handles_errors and name in item.names.reads for item in later)
     return False

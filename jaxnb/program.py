@@ -1,8 +1,9 @@
 """What a cell became, as one neutral, frozen structure that every view and the codec share.
 
-A `Program` holds levels, from the cell's source down. A level is a list of values and a list of computations; a
-computation is a straight list of ops over those values; an op may own further computations (the body of a scan, the
-branches of a cond). Ops, values and computations refer to one another by index, so that the whole is plain data:
+A `Program` holds levels, from the cell's source down. A level is a list of values and a list of computations;
+a computation is a straight list of ops over those values; an op may own further computations (the body of a
+scan, the branches of a cond). Ops, values and computations refer to one another by index, so that the whole
+is plain data:
 
     Program
       levels: source, jaxpr (later: stablehlo, hlo)
@@ -146,7 +147,7 @@ class Computation:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One form of the program. The first `entries` computations are entry points, the others bodies of ops."""
+    """One form of the program. The first `entries` computations are entry points, the others are bodies."""
 
     name: str
     values: tuple[Value, ...] = ()
@@ -246,8 +247,8 @@ class Program:
 def check_program(program: Program) -> None:
     """Checks the laws of the structure.
 
-    Every index points to something; bodies form a forest below the entry points; spans of the cell lie inside its
-    source; links name ops that exist, of neighbouring levels.
+    Every index points to something; bodies form a forest below the entry points; spans of the cell lie inside
+    its source; links name ops that exist, of neighbouring levels.
 
     Raises:
       ValueError: naming the law and the place where it does not hold.

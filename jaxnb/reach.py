@@ -260,14 +260,12 @@ def _effect_of(value: Any, chain: tuple[str, ...], namespace: Mapping[str, Any],
         found = first_effect(names_of(value.__code__), value.__globals__, seen)
         if found is not None:
             return f"{dotted} does: {found[1]}"
-        if names_of(value.__code__).later_binds or names_of(value.__code__).binds:
-            return f"{dotted} assigns to a global name"
         return _first_of(function_parts(value), chain, seen)
     if isinstance(value, types.BuiltinFunctionType | types.MethodType):
         return _module_effect(value.__module__, dotted) if value.__module__ else None
     if isinstance(value, types.GeneratorType) or (hasattr(type(value), "__next__")):
         return f"{dotted} is an iterator, and reading it moves it on"
-    wrapped = getattr(value, "__wrapped__", None) if callable(value) else None
+    wrapped = vars(value).get("__wrapped__") if callable(value) and hasattr(value, "__dict__") else None
     if wrapped is not None:
         return _effect_of(wrapped, chain, namespace, seen)
     if callable(value) and is_user_function(getattr(type(value), "__call__", None)):

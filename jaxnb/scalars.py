@@ -13,8 +13,9 @@ from typing import Any
 
 __all__ = ["scalars_that_show"]
 
-_EXACT_ENOUGH = frozenset({"mul", "div", "neg", "convert_element_type", "abs", "sign", "copy", "copy_p"})
-"""Operations that keep the relative error of single precision small; a difference or a power may not."""
+_EXACT_ENOUGH = frozenset({"mul", "neg", "convert_element_type", "abs", "sign", "copy", "copy_p"})
+"""Operations that keep the relative error of single precision small, and that cannot fail. A difference or a power
+may lose digits, and a division by zero raises an error among Python scalars."""
 
 
 def scalars_that_show(jaxpr: Any, floats: set[int], ints: set[int], outputs: Sequence[int]) -> set[int]:

@@ -30,7 +30,7 @@ from jaxnb.plan import find_stop, make_plan, runs_on_host
 from jaxnb.program import Finding, Program
 from jaxnb.reach import may_mutate
 from jaxnb.run import Retrace, Run, Timings
-from jaxnb.staging import MissingName, Piece, StopAt, trace_piece
+from jaxnb.staging import MissingName, Piece, StopAt, restore_names, trace_piece
 
 __all__ = ["Session"]
 
@@ -125,7 +125,7 @@ class Session:
                 seconds = self._wait(running)
         except BaseException:
             running.journal.undo()
-            _restore(namespace, entry)
+            restore_names(namespace, entry)
             raise
         if options.keep is not None:
             _forget(running, entry, options.keep)
@@ -219,7 +219,7 @@ class Session:
                 running.reasons.extend(explain_change(previous, piece))
         running.traced.append(piece)
         # The walk of a trace is one of the state before it, which is the state now.
-        scan = Scan(namespace, piece.plan.roots, piece.plan.names, record.choices, piece.plan.hidden)
+        scan = piece.plan.scan(namespace, record.choices)
         return piece, scan
 
     def _with_dynamic_ints(self, running: _Running, start: int, stop: int, previous: Piece | None) -> Piece | None:
@@ -229,7 +229,7 @@ class Session:
         record, plan = running.record, previous.plan
         if plan.stop != stop:
             return None
-        scan = Scan(running.namespace, plan.roots, plan.names, record.choices, plan.hidden)
+        scan = plan.scan(running.namespace, record.choices)
         paths = ints_that_changed(previous, (running.device, *scan.parts))
         if not paths or paths & (record.never_dynamic | record.choices.fixed):
             return None
@@ -409,14 +409,6 @@ def _bound(before: dict[str, Any], after: dict[str, Any], binds: frozenset[str])
         for name, value in after.items()
         if name not in skipped and (name in binds or name not in before or before[name] is not value)
     }
-
-
-def _restore(namespace: dict[str, Any], entry: dict[str, Any]) -> None:
-    for name in [name for name in namespace if name not in entry]:
-        del namespace[name]
-    for name, value in entry.items():
-        if name not in namespace or namespace[name] is not value:
-            namespace[name] = value
 
 
 def _forget(running: _Running, entry: dict[str, Any], keep: tuple[str, ...]) -> None:

@@ -6,10 +6,11 @@ and containers see what they would see in the plain cell. Whatever happens, ever
 
 from __future__ import annotations
 
+import re
 import time
 import types
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
@@ -26,7 +27,7 @@ from jaxnb.scalars import scalars_that_show
 from jaxnb.stand_ins import StandIns, ValueNeeded
 from jaxnb.template import Capture, Template, Unreplayable
 
-__all__ = ["Piece", "Plan", "StopAt", "trace_piece"]
+__all__ = ["MissingName", "Piece", "Plan", "StopAt", "restore_names", "trace_piece"]
 
 
 class StopAt(Exception):
@@ -45,13 +46,21 @@ class MissingName(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be traced: statements `start` to `stop`, the names they read, and those they bind before reading."""
+    """What is to be traced: statements `start` to `stop`, the names they read, and those they bind before reading.
+
+    `ordered` says whether they, or functions that they reach, could see the order of a dict.
+    """
 
     start: int
     stop: int
     roots: tuple[str, ...]
     hidden: frozenset[str]
     names: tuple[CodeNames, ...]
+    ordered: bool = False
+
+    def scan(self, namespace: dict[str, Any], choices: Choices, slots: Slots | None = None) -> Scan:
+        """Walks what the statements reach."""
+        return Scan(namespace, self.roots, self.names, choices, self.hidden, slots, self.ordered)
 
 
 @dataclass(slots=True)
@@ -94,9 +103,14 @@ class _Trace:
     """The state of one attempt."""
 
     def __init__(self, cell: CellSource, plan: Plan, namespace: dict[str, Any], choices: Choices) -> None:
-        self.cell, self.plan, self.namespace, self.choices = cell, plan, namespace, choices
+        self.cell, self.namespace, self.choices = cell, namespace, choices
         self.slots = Slots()
-        self.scan = Scan(namespace, plan.roots, plan.names, choices, plan.hidden, self.slots)
+        self.scan = plan.scan(namespace, choices, self.slots)
+        if self.scan.sees_order and not plan.ordered:
+            plan = replace(plan, ordered=True)
+            self.slots = Slots()
+            self.scan = plan.scan(namespace, choices, self.slots)
+        self.plan = plan
         self.tracers: list[Any] = []
         self.capture: Capture | None = None
         self.template = Template()
@@ -105,6 +119,7 @@ class _Trace:
         self.current: Statement | None = None
         self.watch: _jax.TraceWatch | None = None
         self.config: dict[str, Any] = {}
+        self.annotations: dict[str, Any] = {}
 
     # --- tracers in, tracers out ---
 
@@ -155,6 +170,9 @@ class _Trace:
         self.config = _jax.config_values()
         saved = [(owner, holder, holder.save(owner)) for owner, holder in self.slots.holders]
         entry = dict(namespace)
+        noted = namespace.get("__annotations__")
+        self.annotations = dict(noted) if isinstance(noted, dict) else {}
+        others = [(other, dict(other)) for other in self.scan.namespaces]
         stand_ins = StandIns(self.scan.leaves, self.tracers, plan.names)
         try:
             self.install()
@@ -163,10 +181,11 @@ class _Trace:
             stand_ins.install(namespace)
             before = dict(namespace)
             placed = [(owner, holder, holder.save(owner)) for owner, holder in self.slots.holders]
-            with _jax.watch_trace(stand_ins.on_text) as watch:
+            with _jax.watch_trace(self.cell.filename, stand_ins.on_text) as watch:
                 self.watch = watch
                 value = self._statements(stand_ins)
             stand_ins.check(watch, plan.names)
+            self._check_other_modules(others)
             self._capture(before, placed, stand_ins, value)
             assert self.capture is not None
             return self.capture.outputs
@@ -174,11 +193,12 @@ class _Trace:
             for owner, holder, state in reversed(saved):
                 if not _same(holder.save(owner), state):
                     holder.restore(owner, state)
-            for name in [name for name in namespace if name not in entry]:
-                del namespace[name]
-            for name, item in entry.items():
-                if name not in namespace or namespace[name] is not item:
-                    namespace[name] = item
+            restore_names(namespace, entry)
+            if isinstance(noted, dict) and noted != self.annotations:
+                noted.clear()
+                noted.update(self.annotations)
+            for other, names in others:
+                restore_names(other, names)
 
     def _statements(self, stand_ins: StandIns) -> Any:
         __tracebackhide__ = True
@@ -197,6 +217,17 @@ class _Trace:
                 self._restore_config(statement)
         return value
 
+    def _check_other_modules(self, others: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+        tracers = {id(tracer) for tracer in self.tracers}
+        for other, names in others:
+            for name, item in other.items():
+                if names.get(name, _ABSENT) is not item and id(item) not in tracers and id(item) not in self.replaced:
+                    raise Refused(
+                        f"the cell assigns to `{name}` in module {other.get('__name__')}.",
+                        why="staging follows assignments to names of the notebook, not yet to those of other modules.",
+                        fix="return the value from the function and bind it in the cell.",
+                    )
+
     def _restore_config(self, statement: Statement) -> None:
         for name, old in self.config.items():
             if _jax.config_values()[name] != old:
@@ -212,6 +243,11 @@ class _Trace:
         existing = {id(item): name for name, item in before.items()}
         capture = Capture(self.scan, self.tracers, self.replaced, existing, stand_ins.originals)
         template = self.template
+        annotations = self.namespace.pop("__annotations__", None)
+        before.pop("__annotations__", None)
+        for name, item in (annotations or {}).items():
+            if self.annotations.get(name, _ABSENT) is not item:
+                template.annotations.append((name, self._build(capture, item, "an annotation")))
         for name, item in list(self.namespace.items()):
             if before.get(name, _ABSENT) is not item:
                 template.names.append((name, self._build(capture, item, f"`{name}`")))
@@ -245,6 +281,20 @@ class _Trace:
 
 
 _ABSENT = object()
+_SPEAKS_OF_TRACERS = re.compile(r"Tracer|traced array|concrete values?\b|trace level")
+"""Errors of JAX and of libraries built on it that plain execution would not raise have no class of their own."""
+
+
+def restore_names(namespace: dict[str, Any], entry: dict[str, Any]) -> None:
+    """Makes a namespace what it was: the same names, in the same order, with the same values."""
+    for name in [name for name in namespace if name not in entry]:
+        del namespace[name]
+    for name, item in entry.items():
+        if name not in namespace or namespace[name] is not item:
+            namespace[name] = item
+    if list(namespace) != list(entry):
+        for name in entry:
+            namespace[name] = namespace.pop(name)
 
 
 def _same(a: list[tuple[Any, Any]], b: list[tuple[Any, Any]]) -> bool:
@@ -297,16 +347,20 @@ def trace_piece(
                 continue
             _needs_concrete(trace, error)
             raise
-        except Exception:
+        except Exception as error:
             if not scalars_freed and (free := _scalars(trace)):
                 scalars_freed = True
                 choices.make_static(free)
                 continue
+            if _SPEAKS_OF_TRACERS.search(str(error)):
+                _needs_concrete(trace, error)
             raise
-        free = _scalars_that_show(trace, traced)
+        assert trace.capture is not None
+        passed_on = {trace.scan.paths[index] for index in trace.capture.passed_on if _is_python(trace, index)}
+        free = (passed_on & _scalars(trace)) | _scalars_that_show(trace, traced)
         if not free:
             return _finish(trace, traced, context, device, time.perf_counter() - start)
-        choices.static.update(free)
+        choices.make_static(free)
 
 
 def _run_trace(trace: _Trace, device: Any) -> Any:
@@ -330,7 +384,11 @@ def _scalars(trace: _Trace) -> set[Any]:
 
 
 def _is_scalar(leaf: Any) -> bool:
-    return type(leaf) in (float, int, complex)
+    return type(leaf) in (float, int, complex) or isinstance(leaf, np.generic)
+
+
+def _is_python(trace: _Trace, index: int) -> bool:
+    return type(trace.scan.leaves[index]) in (float, int, complex)
 
 
 def _scalars_behind(trace: _Trace, error: BaseException) -> set[Any]:
@@ -396,11 +454,18 @@ def _needs_concrete(trace: _Trace, error: BaseException) -> None:
     what = f"a traced value ({aval.str_short()})" if hasattr(aval, "str_short") else "a traced value"
     reason = error.what if isinstance(error, ValueNeeded) else _REASONS.get(type(error).__name__, "Python asked for it")
     raise NeedsConcrete(
-        f"line {line} needs the value of {what}{' that depends on ' + inputs if inputs else ''}.",
+        f"line {line}, `{_text_of(trace, line)}`, needs the value of {what}"
+        f"{' that depends on ' + inputs if inputs else ''}.",
         why=f"{reason}; while a cell is staged there are shapes and dtypes, but no values yet.",
         fix=_advice(trace, reason, inputs),
         line=line,
     ) from (error if isinstance(error, Exception) and not isinstance(error, ValueNeeded) else None)
+
+
+def _text_of(trace: _Trace, line: int) -> str:
+    lines = trace.cell.shown.splitlines()
+    text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+    return text if len(text) <= 60 else text[:59] + "…"
 
 
 _REASONS = {
@@ -426,12 +491,14 @@ def _advice(trace: _Trace, reason: str, inputs: str) -> str:
 
 
 def _line_of(trace: _Trace, error: BaseException) -> int:
+    """The innermost line of the cell that led to an error."""
+    if isinstance(error, ValueNeeded) and error.line is not None:
+        return error.line
     line = trace.current.span.line if trace.current is not None else 1
     traceback = error.__traceback__
     while traceback is not None:
         if traceback.tb_frame.f_code.co_filename == trace.cell.filename:
             line = traceback.tb_lineno
-            break
         traceback = traceback.tb_next
     return line
 

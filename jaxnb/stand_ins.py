@@ -26,11 +26,12 @@ class ValueNeeded(BaseException):
     Attributes:
       tracer: whose value.
       what: what asked for it, as a clause.
+      line: of the cell, where the traceback does not tell.
     """
 
-    def __init__(self, tracer: Any, what: str) -> None:
+    def __init__(self, tracer: Any, what: str, line: int | None = None) -> None:
         super().__init__(what)
-        self.tracer, self.what = tracer, what
+        self.tracer, self.what, self.line = tracer, what, line
 
 
 class StandIns:
@@ -77,7 +78,8 @@ class StandIns:
         if self.asked:
             raise self.asked[0]
         if watch.errors and any(item.handles_errors for item in names):
-            raise ValueNeeded(None, "the cell caught an error that only tracing raises")
+            _, line = watch.errors[0]
+            raise ValueNeeded(None, "the cell caught an error that only tracing raises", line)
 
     def _need(self, tracer: Any, what: str) -> None:
         error = ValueNeeded(tracer, what)

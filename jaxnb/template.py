@@ -12,6 +12,7 @@ import copyreg
 import functools
 import sys
 import types
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -31,6 +32,8 @@ _FUNCTION_TEXTS = (
     "__module__",
     "__annotations__" if sys.version_info < (3, 14) else "__annotate__",
 )
+
+_CONTAINER_NEWS = (list.__new__, dict.__new__, set.__new__, deque.__new__, defaultdict.__new__, OrderedDict.__new__)
 
 Build = Callable[["Building"], Any]
 
@@ -54,6 +57,7 @@ class Template:
 
     Attributes:
       names: for each name that is bound, how its value is built.
+      annotations: what the piece adds to the annotations of the namespace.
       deleted: names that are deleted.
       changed: for each holder that was changed in place, its kind, how to find it, and its new content.
       value: how the trailing value is built, if the piece holds the trailing expression.
@@ -62,6 +66,7 @@ class Template:
 
     def __init__(self) -> None:
         self.names: list[tuple[str, Build]] = []
+        self.annotations: list[tuple[str, Build]] = []
         self.deleted: list[str] = []
         self.changed: list[tuple[Holder, Build, list[tuple[Any, Build]]]] = []
         self.value: Build | None = None
@@ -87,7 +92,11 @@ class Template:
         for _, owner, _ in changed:
             before_change(owner)
         for holder, owner, state in changed:
-            holder.restore(owner, state)
+            holder.update(owner, state)
+        if self.annotations:
+            notes = namespace.setdefault("__annotations__", {})
+            before_change(notes)
+            notes.update((name, build(building)) for name, build in self.annotations)
         for name, item in bound:
             namespace[name] = item
         for name in self.deleted:
@@ -116,6 +125,7 @@ class Capture:
     ) -> None:
         self.outputs: list[Any] = []
         self.reasons: list[str] = []
+        self.passed_on: set[int] = set()
         self._inputs = {id(tracer): index for index, tracer in enumerate(tracers)}
         self._nodes = {id(node): index for index, node in enumerate(scan.nodes)}
         self._replaced, self._existing, self._stand_ins = replaced, existing, stand_ins
@@ -142,6 +152,7 @@ class Capture:
         if key in self._stand_ins:
             return _constant(self._stand_ins[key])
         if key in self._inputs:
+            self.passed_on.add(self._inputs[key])
             return _input(self._inputs[key])
         if _jax.is_tracer(value):
             return self._output(value)
@@ -159,9 +170,9 @@ class Capture:
             self._open.add(key)
             children = [self.build(child) for child in value]
             self._open.discard(key)
-            return _memoized(key, _tuple_builder(kind, children))
+            return _memoized(key, _tuple_builder(self._kind(kind), children))
         holder = holder_of(value)
-        if holder is not None and kind.__module__ in ("builtins", "collections") and not hasattr(value, "__dict__"):
+        if holder is not None and kind.__new__ in _CONTAINER_NEWS:
             return self._container(value, kind, holder)
         if isinstance(value, np.ndarray):
             return _memoized(key, functools.partial(_copy_array, value.copy()))
@@ -170,12 +181,19 @@ class Capture:
         if isinstance(value, types.BuiltinFunctionType) and isinstance(value.__self__, types.ModuleType | None):
             return _constant(value)
         flat = _jax.flatten_one_level(value)
-        if flat is not None and not isinstance(getattr(value, "__dict__", None), dict) and not isinstance(value, dict):
+        stateful = isinstance(getattr(value, "__dict__", None), dict) or slot_descriptors(kind)
+        if flat is not None and not stateful:
             children, treedef = [self.build(child) for child in flat[0]], flat[1]
             return _memoized(key, lambda b: jax.tree_util.tree_unflatten(treedef, [child(b) for child in children]))
         if key in self._existing:
             return _constant(value)
+        if kind.__module__.partition(".")[0] in _jax.JAX_PACKAGES and not _holds_tracer(value):
+            return _constant(value)
         return self._copied(value, kind)
+
+    def _kind(self, kind: type) -> Build:
+        """A class, which a reused run finds where this run found it."""
+        return self.build(kind) if id(kind) in self._nodes else _constant(kind)
 
     def _output(self, tracer: Any) -> Build:
         place = self._places.get(id(tracer))
@@ -190,22 +208,26 @@ class Capture:
         if kind.__name__ == "defaultdict":
             factory = self.build(value.default_factory)
             extra = (factory,)
-        maximum = getattr(value, "maxlen", None)
+        if isinstance(value, deque):
+            extra = (_constant(()), _constant(value.maxlen))
+        make, plain = self._kind(kind), kind.__module__ in ("builtins", "collections")
+        attributes: list[tuple[Any, Build]] = []
 
         def build(b: Building) -> Any:
             made = b.made.get(key)
             if made is None:
-                if maximum is not None:
-                    made = kind((), maximum)
-                else:
-                    made = kind(*(item(b) for item in extra))
+                made = make(b)(*(item(b) for item in extra)) if plain else kind.__new__(make(b))
                 b.made[key] = made
                 holder.restore(made, [(k, child(b)) for k, child in state])
+                for name, child in attributes:
+                    made.__dict__[name] = child(b)
             return made
 
         key = id(value)
         self._builds[key] = build
         state.extend((k, self.build(child)) for k, child in holder.save(value))
+        if not plain:
+            attributes.extend((k, self.build(child)) for k, child in getattr(value, "__dict__", {}).items())
         return build
 
     def _cell(self, value: types.CellType) -> Build:
@@ -273,7 +295,7 @@ class Capture:
         key = id(value)
         state = getattr(value, "__dict__", None)
         default = getattr(kind, "__reduce_ex__", None) is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__
-        if default and kind.__new__ is object.__new__ and kind not in copyreg.dispatch_table:
+        if default and kind not in copyreg.dispatch_table and _has_plain_layout(kind):
             return self._plain_object(value, kind, state if isinstance(state, dict) else None)
         try:
             reduced = value.__reduce_ex__(4)
@@ -303,11 +325,12 @@ class Capture:
         attributes: list[tuple[Any, Build]] = []
         slots: list[tuple[Any, Build]] = []
         slotted = bool(slot_descriptors(kind))
+        make = self._kind(kind)
 
         def build(b: Building) -> Any:
             made = b.made.get(key)
             if made is None:
-                made = b.made[key] = object.__new__(kind)
+                made = b.made[key] = object.__new__(make(b))
                 if attributes:
                     DICT.restore(made.__dict__, [(k, child(b)) for k, child in attributes])
                 for name, child in slots:
@@ -362,7 +385,38 @@ def _memoized(key: int, build: Build) -> Build:
     return once
 
 
-def _tuple_builder(kind: Any, children: list[Build]) -> Build:
-    if kind is tuple:
-        return lambda b: tuple([child(b) for child in children])
-    return lambda b: tuple.__new__(kind, [child(b) for child in children])
+def _tuple_builder(kind: Build, children: list[Build]) -> Build:
+    return lambda b: tuple.__new__(kind(b), [child(b) for child in children])
+
+
+def _has_plain_layout(kind: Any) -> bool:
+    """Whether an object of this class is made by `object.__new__`, so that its attributes and slots are all it has."""
+    try:
+        object.__new__(kind)
+    except TypeError:
+        return False
+    return True
+
+
+def _holds_tracer(value: Any) -> bool:
+    """Whether an object of JAX's own holds a tracer in a container or attribute."""
+    seen: set[int] = set()
+    stack: list[Any] = [value]
+    while stack:
+        item = stack.pop()
+        if _jax.is_tracer(item):
+            return True
+        if id(item) in seen or type(item) in ATOMS or isinstance(item, types.ModuleType | type):
+            continue
+        seen.add(id(item))
+        if (holder := holder_of(item)) is not None:
+            stack.extend(child for _, child in holder.save(item))
+        elif isinstance(item, tuple):
+            stack.extend(item)
+        elif isinstance(item, types.FunctionType):
+            stack.extend(child for cell in item.__closure__ or () for _, child in CELL.save(cell))
+        elif type(item).__module__.partition(".")[0] in _jax.JAX_PACKAGES:
+            if isinstance(state := getattr(item, "__dict__", None), dict):
+                stack.extend(state.values())
+            stack.extend(child for _, child in SLOTS.save(item))
+    return False

@@ -91,30 +91,39 @@ class _Reading:
         self.computations.append(None)  # its place comes before those of its bodies
         self._seen[id(jaxpr)] = jaxpr
         scope: dict[jax_core.Var, int] = {}
+        used = {v for eqn in jaxpr.eqns for v in eqn.invars if not isinstance(v, jax_core.Literal)}
+        used.update(v for v in jaxpr.outvars if not isinstance(v, jax_core.Literal))
         constants = tuple(self._defined(v, scope) for v in jaxpr.constvars)
         inputs = tuple(self._defined(v, scope) for v in jaxpr.invars)
-        ops = tuple(self._op(eqn, scope, owner) for eqn in jaxpr.eqns)
+        ops = tuple(self._op(eqn, scope, used, owner) for eqn in jaxpr.eqns)
         outputs = tuple(self._used(v, scope) for v in jaxpr.outvars)
         self.computations[index] = Computation(
             name, inputs, outputs, ops, constants, input_names, output_names
         )
         return index
 
-    def _op(self, eqn: jax_core.JaxprEqn, scope: dict[jax_core.Var, int], owner: Span | None) -> Op:
+    def _op(
+        self,
+        eqn: jax_core.JaxprEqn,
+        scope: dict[jax_core.Var, int],
+        used: set[jax_core.Var],
+        owner: Span | None,
+    ) -> Op:
         self.ops += 1
         span = self.spans.of(eqn, owner)
-        outputs = tuple(self._defined(v, scope) for v in eqn.outvars)
+        outputs = tuple(self._defined(v, scope, dropped=v not in used) for v in eqn.outvars)
         found = list(_jax_eqns.body_jaxprs(eqn.params))
         attributes = read_params(eqn.params, {path[0] for path, _ in found})
         if self.ops > MOST_OPS and all(id(jaxpr) in self._seen for _, jaxpr in found):
             attributes += tuple((".".join(path), f"as above, {len(body.eqns)} eqns") for path, body in found)
             found = []
-        bodies = tuple(self.computation(_body_name(path, eqn.params), body, span) for path, body in found)
+        bodies = tuple(
+            self.computation(_body_name(path, body, eqn.params), body, span) for path, body in found
+        )
         inputs = tuple(self._used(v, scope) for v in eqn.invars)
         return Op(eqn.primitive.name, inputs, outputs, attributes, span, bodies)
 
-    def _defined(self, var: jax_core.Var, scope: dict[jax_core.Var, int]) -> int:
-        dropped = isinstance(var, jax_core.DropVar)
+    def _defined(self, var: jax_core.Var, scope: dict[jax_core.Var, int], dropped: bool = False) -> int:
         if not dropped and var not in self._names:
             self._names[var] = _letters(len(self._names))
         self.values.append(Value("_" if dropped else self._names[var], self._aval(var.aval)))
@@ -144,12 +153,14 @@ def _letters(index: int) -> str:
             return letters
 
 
-def _body_name(path: tuple[str, ...], params: Any) -> str:
-    """What a body is to its op: the function's name for a jit, "branch 1", "cond", "body"."""
+def _body_name(path: tuple[str, ...], body: jax_core.Jaxpr, params: Any) -> str:
+    """What a body is to its op: the name of a function that is called, "branch 1", "cond", "body"."""
     *above, last = path
     if last.isdigit() and above:
-        return f"{above[-1].removesuffix('_jaxprs').replace('branches', 'branch')} {last}"
-    if last in ("jaxpr", "call_jaxpr"):
+        return f"{above[-1].replace('branches', 'branch')} {last}"
+    if last == "call_jaxpr":
+        return _jax_eqns.function_name(body) or "body"
+    if last == "jaxpr":
         name = params.get("name")
         return name if isinstance(name, str) and name else "body"
     return last.removesuffix("_jaxpr")

@@ -42,8 +42,10 @@ def read_params(params: Mapping[str, Any], bodies: Iterable[str] = ()) -> tuple[
 
 def literal_text(value: Any) -> str:
     """A literal such as `0.1` or `True`; the elements of an array are elided."""
-    if isinstance(value, bool | int | float | complex):
-        return _short(str(value))
+    # JAX has numbers of its own that know their dtype: subclasses of Python's, printed like constructors.
+    for kind in (bool, int, float, complex):
+        if isinstance(value, kind):
+            return _short(str(cast(Any, kind)(value)))
     if isinstance(value, np.ndarray | np.generic) and value.ndim == 0:
         return _short(str(cast(Any, value)[()]))
     return "[…]"

@@ -45,8 +45,10 @@ def row_pieces(row: Row, widths: tuple[int, int]) -> list[Piece]:
         last.append(Piece("attributes", " ".join(f"{name}={text}" for name, text in row.attributes)))
     if row.type:
         statement, type_ = widths
-        pieces.append(Piece("plain", padded("", statement - text_width(_joined(pieces))) + "  "))
-        pieces.append(Piece("type", padded(row.type, type_) if last else row.type))
+        spare = statement - text_width(_joined(pieces))
+        pieces.append(Piece("plain", " " * (spare + 2 if spare > 0 else 2)))
+        # A statement that is too long for its column takes what it can from the next one.
+        pieces.append(Piece("type", padded(row.type, type_ + min(spare, 0)) if last else row.type))
     for piece in last:
         if pieces:
             pieces.append(Piece("plain", "  " if row.type else " "))

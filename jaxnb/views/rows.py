@@ -20,7 +20,8 @@ __all__ = ["MOST_ROWS", "Group", "Row", "read_groups", "short_type"]
 
 MOST_ROWS = 200
 _MOST_NAMES = 6  # operands or results of one op that are written out
-_MOST_INPUTS = 24
+_MOST_INPUTS = 16
+_LONGEST_LINE = 400
 
 _NOTES = {"host": "run by Python"}
 _DTYPE = re.compile(r"\b(bfloat|float|uint|int|complex)(?=\d)")
@@ -56,7 +57,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A line of the cell and the rows that belong to it; `line` is None for what belongs to none."""
+    """A line of the cell and the rows that belong to it; for what belongs to none, `line` is None and `text`
+    says why."""
 
     line: int | None
     text: str = ""
@@ -94,9 +96,12 @@ def read_groups(
     if inputs and not groups[0].rows:
         groups[0] = replace(groups[0], rows=inputs)
     elif inputs:
-        groups.insert(0, Group(None, rows=inputs))
-    groups.extend(Group(None, rows=found) for found in (*rows.values(), listing.output_rows()) if found)
-    return tuple(groups)
+        groups.insert(0, Group(None, "(inputs)", inputs))
+    for found in rows.values():
+        groups.append(Group(None, "(from outside the cell)", found))
+    if handed_on := listing.output_rows():
+        groups.append(Group(None, "(bound as they came in)", handed_on))
+    return tuple(groups) if limit is None else _shortened(groups, limit)
 
 
 def short_type(aval: Aval | None) -> str:
@@ -106,6 +111,23 @@ def short_type(aval: Aval | None) -> str:
     '~bf16[2,n]'
     """
     return "" if aval is None else _DTYPE.sub(lambda found: _DTYPE_LETTERS[found[1]], str(aval))
+
+
+def _shortened(groups: list[Group], limit: int) -> tuple[Group, ...]:
+    """Leaves out of a long cell the lines that made nothing, and of a long line its end."""
+    shown: list[Group] = []
+    run: list[Group] = []
+    for group in (*groups, None):
+        if group is not None and not group.rows and len(groups) > limit // 2:
+            run.append(group)
+            continue
+        shown += run if len(run) < 4 else [Group(None, f"… {len(run)} lines")]
+        shown += [] if group is None else [group]
+        run = []
+    if len(shown) > limit:
+        shown[limit:] = [Group(None, f"… {len(shown) - limit} more lines")]
+    cut = _LONGEST_LINE
+    return tuple(replace(g, text=g.text[:cut] + "…") if len(g.text) > cut else g for g in shown)
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from jaxnb.program import Finding, Program
 from jaxnb.views.columns import chunks, column_widths, padded, row_pieces, text_width
@@ -34,12 +35,13 @@ def render_program(
     >>> values = (Value("a", Aval("float32")), Value("b", Aval("float32")))
     >>> main = Computation("main", (0,), (1,), (Op("neg", (0,), (1,), span=Span(1)),), (), ("x",), ("y",))
     >>> print(render_program(Program("y = -x", (Level("jaxpr", values, (main,)),)), width=80))
+       (inputs)
          a ← x      f32[]
     1  y = -x
          b = neg a  f32[]  → y
     """
     columns = max(40, shutil.get_terminal_size().columns if width is None else width)
-    groups = read_groups(program, level, limit)
+    groups = [replace(group, text=printable(group.text)) for group in read_groups(program, level, limit)]
     gutter = len(str(len(groups)))
     if columns >= _SIDE_BY_SIDE:
         lines = _beside(groups, columns, gutter)
@@ -73,8 +75,7 @@ def _below(groups: Sequence[Group], columns: int, gutter: int) -> Iterable[str]:
     room = columns - len(margin)
     widths = column_widths((row for group in groups for row in group.rows), room)
     for group in groups:
-        if group.line is not None:
-            yield _noted(f"{group.line:>{gutter}}  {printable(group.text)}", group.note, columns)
+        yield _noted(f"{group.line or '':>{gutter}}  {group.text}", group.note, columns)
         for row in group.rows:
             yield margin + _row_line(row, widths, room)
 
@@ -84,7 +85,7 @@ def _beside(groups: Sequence[Group], columns: int, gutter: int) -> Iterable[str]
     room = columns - gutter - 2 - left - 3
     widths = column_widths((row for group in groups for row in group.rows), room)
     for group in groups:
-        texts = chunks(printable(group.text), left)
+        texts = chunks(group.text, left)
         rows = [_row_line(row, widths, room) for row in group.rows] or [group.note]
         number = "" if group.line is None else str(group.line)
         for index in range(max(len(texts), len(rows))):

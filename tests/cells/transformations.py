@@ -1,0 +1,272 @@
+"""JAX's own transformations inside a cell."""
+
+from .case import Case
+
+LOSS = "def loss(p):\n    return jnp.sum((w @ p) ** 2)\n"
+
+CASES = [
+    Case("jit-lambda", cell="y = jax.jit(lambda a: jnp.sin(a) * 2)(x)"),
+    Case(
+        "jit-kept",
+        cell="""\
+f = jax.jit(lambda a: a * 2)
+y = f(x)
+z = f(w)""",
+        probes=("f(x)",),
+    ),
+    Case("grad", cell=LOSS + "g = jax.grad(loss)(x)", probes=("loss(x)",)),
+    Case(
+        "grad-kept-as-function",
+        cell="""\
+g = jax.grad(lambda a: (a**2).sum())
+y = g(x)""",
+        probes=("g(x)",),
+    ),
+    Case(
+        "grad-argnums-and-aux",
+        cell="""\
+def f(a, b):
+    return (a @ b).sum(), {'a': a * 2}
+(ga, gb), aux = jax.grad(f, argnums=(0, 1), has_aux=True)(w, x)""",
+    ),
+    Case(
+        "value-and-grad",
+        cell=LOSS
+        + """\
+l, g = jax.value_and_grad(loss)(x)
+l""",
+        change="x = x * 2",
+    ),
+    Case(
+        "grad-through-python-loop",
+        cell="""\
+def f(a):
+    for i in range(3):
+        a = jnp.sin(a) * i
+    return a.sum()
+g = jax.grad(f)(x)""",
+    ),
+    Case(
+        "grad-with-python-branch-on-static",
+        cell="""\
+def f(a, n):
+    return (a if n else -a).sum()
+g = jax.grad(f)(x, 0)""",
+    ),
+    Case("grad-of-grad", cell="g2 = jax.grad(jax.grad(lambda s: jnp.sin(s) * s))(x[0])"),
+    Case(
+        "hessian-and-jacobians",
+        cell=LOSS
+        + """\
+h = jax.hessian(loss)(x)
+f = jax.jacfwd(jnp.sin)(x)
+r = jax.jacrev(lambda a: w @ a)(x)""",
+    ),
+    Case("jvp", cell="y, t = jax.jvp(jnp.sin, (x,), (jnp.ones(3),))"),
+    Case(
+        "vjp-used",
+        cell="""\
+y, pull = jax.vjp(lambda a: w @ a, x)
+g, = pull(jnp.ones(3))
+del pull""",
+    ),
+    Case(
+        "vjp-function-is-bound",
+        cell="y, pull = jax.vjp(lambda a: jnp.sin(a), x)",
+        may_refuse=True,
+        reused2=None,
+        probes=("pull(jnp.ones(3))",),
+        rule=6,
+        loose_identity=("pull",),
+    ),
+    Case(
+        "linearize",
+        cell="""\
+y, lin = jax.linearize(jnp.sin, x)
+t = lin(jnp.ones(3))
+del lin""",
+        reused2=None,
+    ),
+    Case(
+        "vmap",
+        cell="""\
+y = jax.vmap(lambda r: r @ x)(w)
+z = jax.vmap(jnp.dot, in_axes=(0, None))(w, x)""",
+    ),
+    Case("vmap-of-grad", cell="g = jax.vmap(jax.grad(lambda a: jnp.sin(a) ** 2))(x)"),
+    Case("vmap-axis-name", cell="y = jax.vmap(lambda a: a - jax.lax.pmean(a, 'i'), axis_name='i')(x)"),
+    Case("scan", cell="c, ys = jax.lax.scan(lambda c, a: (c + a, c * a), 0.0, x)"),
+    Case(
+        "scan-with-closure",
+        cell="""\
+def step(c, _):
+    return jnp.tanh(w @ c), c
+c, cs = jax.lax.scan(step, x, None, length=4)""",
+        tolerance=0.0001,
+    ),
+    Case(
+        "scan-carry-pytree",
+        cell="""\
+def step(c, a):
+    return {'n': c['n'] + 1, 's': c['s'] + a}, None
+c, _ = jax.lax.scan(step, {'n': 0, 's': jnp.float32(0)}, x)""",
+    ),
+    Case(
+        "fori-loop",
+        setup="n = 4",
+        cell="y = jax.lax.fori_loop(0, n, lambda i, a: a * 1.1 + i, x)",
+        change=(
+            "n = 5",
+            "n = 6",
+        ),
+        reused=(
+            False,
+            None,
+        ),
+        rule=3,
+    ),
+    Case(
+        "while-loop",
+        cell=("n, y = jax.lax.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, s[1] * 2), (0, x))"),
+    ),
+    Case("cond", cell="y = jax.lax.cond(x.sum() > 0, lambda a: a, lambda a: -a, x)", change="x = -x"),
+    Case(
+        "cond-on-static",
+        setup="flag = True",
+        cell="y = jax.lax.cond(flag, jnp.sin, jnp.cos, x)",
+        change="flag = False",
+        reused=None,
+        rule=3,
+    ),
+    Case(
+        "switch-and-select",
+        setup="i = jnp.int32(1)",
+        cell="""\
+y = jax.lax.switch(i, [jnp.sin, jnp.cos, lambda a: a], x)
+z = jnp.select([x > 1, x > 0], [x, 2 * x], 0)""",
+        change="i = jnp.int32(2)",
+    ),
+    Case(
+        "map-and-associative-scan",
+        cell="""\
+y = jax.lax.map(lambda a: a * 2, x)
+z = jax.lax.associative_scan(jnp.add, x)""",
+    ),
+    Case(
+        "checkpoint",
+        cell="""\
+f = jax.checkpoint(lambda a: jnp.sin(jnp.sin(a)).sum())
+g = jax.grad(f)(x)""",
+        probes=("f(x)",),
+    ),
+    Case("stop-gradient", cell="g = jax.grad(lambda a: (a * jax.lax.stop_gradient(a)).sum())(x)"),
+    Case(
+        "custom-jvp-in-cell",
+        cell="""\
+@jax.custom_jvp
+def f(a):
+    return a * 2
+@f.defjvp
+def f_jvp(p, t):
+    return f(*p), 5 * t[0]
+g = jax.grad(lambda a: f(a).sum())(x)""",
+        probes=("f(x)",),
+    ),
+    Case(
+        "custom-vjp-in-cell",
+        cell="""\
+@jax.custom_vjp
+def f(a):
+    return a * 2
+f.defvjp(lambda a: (f(a), None), lambda r, ct: (ct * 9,))
+g = jax.grad(lambda a: f(a).sum())(x)""",
+        probes=("f(x)",),
+    ),
+    Case(
+        "custom-derivative-closes-over-traced",
+        cell="""\
+k = x * 3
+@jax.custom_vjp
+def f(a):
+    return a * 2
+def fwd(a):
+    return f(a), None
+def bwd(_, ct):
+    return (ct * k,)
+f.defvjp(fwd, bwd)
+g = jax.grad(lambda a: f(a).sum())(x)""",
+    ),
+    Case(
+        "transform-closes-over-cell-value",
+        cell="""\
+k = jnp.sin(x)
+g = jax.grad(lambda a: (a * k).sum())(x)
+j = jax.jit(lambda a: a + k)(x)
+v = jax.vmap(lambda a: a + k.sum())(x)""",
+    ),
+    Case(
+        "jit-donation-free-static-argnums",
+        cell="""\
+f = jax.jit(lambda n, a: a[:n], static_argnums=0)
+y = f(2, x)""",
+        probes=("f(1, x)",),
+    ),
+    Case(
+        "eval-shape-and-make-jaxpr",
+        cell="""\
+s = jax.eval_shape(lambda a: a @ a, x)
+n = len(jax.make_jaxpr(lambda a: jnp.sin(a) + 1)(1.0).jaxpr.eqns)
+y = x * n""",
+    ),
+    Case(
+        "ensure-compile-time-eval",
+        cell="""\
+with jax.ensure_compile_time_eval():
+    n = int(jnp.arange(3).sum())
+y = x * n""",
+        may_refuse=True,
+        reused2=None,
+    ),
+    Case(
+        "pure-callback",
+        cell=(
+            "y = jax.pure_callback(lambda a: np.asarray(a) * 2, jax.ShapeDtypeStruct((3,), jnp.float32), x)"
+        ),
+        may_refuse=True,
+        reused2=None,
+    ),
+    Case(
+        "debug-callbacks-are-silent-values",
+        cell="""\
+y = x * 2
+z = jax.named_call(lambda a: a + 1, name='n')(y)""",
+    ),
+    Case(
+        "block-until-ready",
+        cell="""\
+y = (x * 2).block_until_ready()
+z = jax.block_until_ready([y, x])""",
+        may_refuse=True,
+        reused2=None,
+        loose_identity=("z",),
+    ),
+    Case(
+        "numerical-solver",
+        cell="""\
+def newton(f, a, n):
+    for _ in range(n):
+        a = a - f(a) / jax.grad(f)(a)
+    return a
+root = newton(lambda t: t**2 - 2, jnp.float32(1), 5)""",
+        probes=("newton(jnp.cos, 1.0, 3)",),
+    ),
+    Case(
+        "shard-map-over-one-device",
+        cell="""\
+mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ('i',))
+spec = jax.sharding.PartitionSpec('i')
+y = jax.shard_map(lambda a: a * 2, mesh=mesh, in_specs=spec, out_specs=spec)(x)""",
+        may_refuse=True,
+        reused2=None,
+    ),
+]

@@ -1,0 +1,220 @@
+"""The codec: a round trip is the identity, the schema holds, and what is not ours is refused."""
+
+from __future__ import annotations
+
+import doctest
+import json
+from importlib.resources import files
+
+import jsonschema
+import pytest
+from golden import check_golden
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sample_programs import PROGRAMS, loop, mlp
+
+from jaxnb import codec
+from jaxnb.codec import MIME_TYPE, decode, encode
+from jaxnb.errors import JaxnbError
+from jaxnb.program import (
+    FORMAT_VERSION,
+    Aval,
+    Computation,
+    Finding,
+    Fix,
+    Level,
+    Link,
+    Op,
+    Program,
+    Span,
+    Value,
+    check_program,
+)
+
+SCHEMA = json.loads(files("jaxnb").joinpath("program.schema.json").read_text("utf-8"))
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+texts = st.text(st.characters(codec="utf-8"), max_size=6)
+numbers = st.integers(0, 2**40)
+avals = st.builds(
+    Aval, texts, st.lists(st.one_of(numbers, texts), max_size=3).map(tuple), st.booleans(), st.integers(0, 16)
+)
+values = st.builds(Value, texts, st.none() | avals, st.booleans())
+places = st.builds(Span, numbers, numbers, numbers, numbers, texts.filter(bool))
+
+
+def spans(lines: int):
+    return st.none() | places | st.builds(Span, st.integers(1, lines), numbers, numbers, numbers)
+
+
+@st.composite
+def levels(draw, name: str, lines: int):
+    """A level that keeps the laws: bodies are handed out once each, to a computation before them."""
+    pool = tuple(draw(st.lists(values, max_size=5)))
+    count = draw(st.integers(0, 5))
+    entries = draw(st.integers(min(1, count), min(2, count)))
+    indices = st.lists(st.integers(0, len(pool) - 1), max_size=3).map(tuple) if pool else st.just(())
+    owners: dict[int, list[int]] = {}
+    for body in range(entries, count):
+        owners.setdefault(draw(st.integers(0, body - 1)), []).append(body)
+    computations = []
+    for index in range(count):
+        bodies = [tuple(owners[index])] if index in owners else []
+        bodies += [()] * draw(st.integers(0, 2))
+        pairs = st.lists(st.tuples(texts, texts), max_size=2).map(tuple)
+        ops = tuple(
+            Op(draw(texts), draw(indices), draw(indices), draw(pairs), draw(spans(lines)), own)
+            for own in bodies
+        )
+        inputs, outputs = draw(indices), draw(indices)
+        names = [
+            tuple(draw(texts) for _ in some) if draw(st.booleans()) else () for some in (inputs, outputs)
+        ]
+        computations.append(Computation(draw(texts), inputs, outputs, ops, draw(indices), *names))
+    return Level(name, pool, tuple(computations), entries)
+
+
+edits = st.tuples(numbers, texts, texts)
+fixes = st.builds(Fix, texts, texts, st.none() | edits, st.booleans())
+findings = st.builds(
+    Finding, texts, texts, st.none() | numbers, st.none() | places, texts, texts, st.none() | fixes
+)
+
+
+@st.composite
+def programs(draw):
+    source = draw(st.text(st.sampled_from("a =\n%漢"), max_size=12))
+    lines = source.count("\n") + 1
+    names = draw(st.lists(texts, max_size=3, unique=True))
+    made = tuple(draw(levels(name, lines)) for name in names)
+    links = []
+    for upper, lower in zip(made, made[1:], strict=False):
+        ends = [
+            [(at, index) for at, c in enumerate(level.computations) for index in range(len(c.ops))]
+            for level in (upper, lower)
+        ]
+        if all(ends):
+            pairs = st.tuples(st.sampled_from(ends[0]), st.sampled_from(ends[1]), st.booleans())
+            links += [
+                Link(upper.name, a, lower.name, b, exact) for a, b, exact in draw(st.lists(pairs, max_size=3))
+            ]
+    return Program(source, made, tuple(links), tuple(draw(st.lists(findings, max_size=2))))
+
+
+@settings(max_examples=80, deadline=None)
+@given(programs())
+def test_round_trip(program):
+    check_program(program)
+    data = json.loads(json.dumps(encode(program)))
+    VALIDATOR.validate(data)
+    assert decode(data) == program
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_round_trip_of_the_samples(name):
+    program = PROGRAMS[name]()
+    data = json.loads(json.dumps(encode(program)))
+    VALIDATOR.validate(data)
+    assert decode(data) == program
+
+
+@pytest.mark.parametrize("name", ["mlp", "loop"])
+def test_golden(name):
+    """The front end's tests read these files too."""
+    check_golden(
+        f"{name}.program.json", json.dumps(encode(PROGRAMS[name]()), indent=1, ensure_ascii=False) + "\n"
+    )
+
+
+def test_the_schema_is_a_schema():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    assert SCHEMA["properties"]["version"] == {"const": FORMAT_VERSION}
+    assert f".v{FORMAT_VERSION}+json" in MIME_TYPE
+
+
+def test_it_is_small():
+    assert len(json.dumps(encode(mlp()), separators=(",", ":"))) < 3500
+
+
+def test_a_newer_version_is_refused():
+    with pytest.raises(JaxnbError) as raised:
+        decode({**encode(mlp()), "version": FORMAT_VERSION + 1})
+    assert str(raised.value) == (
+        f"this program was saved in version {FORMAT_VERSION + 1} of the format.\n"
+        f"  Why: this jaxnb reads versions 1 to {FORMAT_VERSION}.\n"
+        "  Try: upgrade jaxnb, or run the cell again."
+    )
+
+
+@pytest.mark.parametrize("data", [{}, {"format": "other"}, {"version": 1}])
+def test_other_data_is_refused(data):
+    with pytest.raises(JaxnbError, match="not a saved jaxnb program"):
+        decode(data)
+
+
+@pytest.mark.parametrize("version", [None, 0, -1, "1", 1.5])
+def test_a_version_that_is_none(version):
+    with pytest.raises(JaxnbError, match="saved in version"):
+        decode({**encode(mlp()), "version": version})
+
+
+def damaged(path: tuple, new) -> dict:
+    data = json.loads(json.dumps(encode(loop())))
+    inner = data
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = new
+    return data
+
+
+@pytest.mark.parametrize(
+    ("path", "new"),
+    [
+        (("source",), 3),
+        (("strings",), None),
+        (("strings", 0), 7),
+        (("levels", 1, "values", "name", 0), 10_000),
+        (("levels", 1, "values", "name", 0), -2),
+        (("levels", 1, "values", "aval"), []),
+        (("levels", 1, "ops", "inputs", 0), ["a"]),
+        (("levels", 1, "ops", "inputs", 0), [0.0]),
+        (("levels", 1, "ops", "attributes", 0), [0]),
+        (("levels", 1, "computations", "ops", 0), 1),
+        (("levels", 1, "entries"), True),
+        (("links", "upper_op", 0), [0]),
+        (("links", "lower", 0), 0),
+        (("spans", "line", 0), 10_000),
+        (("findings",), [{"kind": "x"}]),
+        (("findings",), [{"kind": "x", "message": None}]),
+        (("avals",), []),
+    ],
+)
+def test_damaged_data_is_refused(path, new):
+    with pytest.raises(JaxnbError, match="the saved program is damaged"):
+        decode(damaged(path, new))
+
+
+def test_any_damage_is_a_jaxnb_error_or_harmless():
+    """Every single entry that is replaced gives a program or a clear refusal, never another exception."""
+
+    def replaced(data, new):
+        if isinstance(data, dict):
+            for key, value in data.items():
+                yield {**data, key: new}
+                yield from ({**data, key: inner} for inner in replaced(value, new))
+        elif isinstance(data, list):
+            for i, value in list(enumerate(data))[:3]:
+                yield [*data[:i], new, *data[i + 1 :]]
+                yield from ([*data[:i], inner, *data[i + 1 :]] for inner in replaced(value, new))
+
+    data = json.loads(json.dumps(encode(mlp())))
+    for new in (None, "x", -7, [], {}):
+        for broken in replaced(data, new):
+            try:
+                decode(broken)
+            except JaxnbError:
+                pass
+
+
+def test_examples():
+    assert doctest.testmod(codec).failed == 0
