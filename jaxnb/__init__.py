@@ -13,6 +13,7 @@ from jaxnb._version import __version__
 if TYPE_CHECKING:
     from jaxnb.api import inspect, last, stage
     from jaxnb.errors import BadHeader, JaxnbError, NeedsConcrete, Refused
+    from jaxnb.extension import load_ipython_extension, unload_ipython_extension
     from jaxnb.options import StageOptions
     from jaxnb.program import Finding, Fix, Program
     from jaxnb.run import Run
@@ -28,8 +29,10 @@ _HOMES = {
     "Run": "run",
     "StageOptions": "options",
     "inspect": "api",
+    "load_ipython_extension": "extension",
     "last": "api",
     "stage": "api",
+    "unload_ipython_extension": "extension",
 }
 
 __all__ = [*sorted(_HOMES), "__version__"]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
@@ -19,6 +20,8 @@ from jax._src import config as _config  # the ambient context that keys JAX's ow
 from jax._src import core as _core  # jax.core.Tracer is deprecated; the trace of a tracer is not public
 from jax._src.array import ArrayImpl as _ArrayImpl  # the concrete class behind jax.Array
 from jax._src.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
+
+from jaxnb.reach import is_jax_module, is_library
 
 Tracer: type = _core.Tracer
 Array: type = _ArrayImpl
@@ -148,7 +151,9 @@ def captured_arrays(traced: Any) -> list[Any]:
 
 def flatten_one_level(value: Any) -> tuple[list[Any], Any] | None:
     """The children of a registered pytree node and the treedef that holds its static data; None if it is a leaf."""
-    children, treedef = jax.tree_util.tree_flatten(value, is_leaf=lambda item: item is not value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # an iterator is a leaf, and JAX says so
+        children, treedef = jax.tree_util.tree_flatten(value, is_leaf=lambda item: item is not value)
     if len(children) == 1 and children[0] is value:
         return None
     return children, treedef
@@ -250,13 +255,13 @@ def _line_in(frame: FrameType | None, filename: str) -> int | None:
 
 
 def user_caller(frame: FrameType | None) -> FrameType | None:
-    """The frame that asked, unless it was JAX itself: None if a frame of JAX comes before any other code."""
+    """The frame of the user that asked, perhaps through a library; None if JAX, or a library built on it, asked."""
     own = os.path.dirname(os.path.abspath(__file__))
     while frame is not None:
-        path = frame.f_code.co_filename
-        if path.startswith(_JAX_FOLDERS) or path.startswith(own):
+        path, module = frame.f_code.co_filename, frame.f_globals.get("__name__", "__main__")
+        if path.startswith(own) or is_jax_module(module):
             return None
-        if not path.startswith("<frozen"):
+        if not is_library(module):
             return frame
         frame = frame.f_back
     return None

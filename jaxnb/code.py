@@ -20,7 +20,8 @@ _STORES = {"STORE_NAME", "STORE_GLOBAL"}
 _DELETES = {"DELETE_NAME", "DELETE_GLOBAL"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM", "LOAD_SUPER_ATTR"}
 _MUTATIONS = {"STORE_SUBSCR", "DELETE_SUBSCR", "STORE_ATTR", "DELETE_ATTR", "STORE_SLICE"}
-_ITERATIONS = {"GET_ITER", "DICT_UPDATE", "DICT_MERGE", "CALL_FUNCTION_EX", "UNPACK_SEQUENCE", "FORMAT_VALUE"}
+_ITERATIONS = {"GET_ITER", "DICT_UPDATE", "DICT_MERGE", "CALL_FUNCTION_EX", "FORMAT_VALUE"}
+_PLAIN_LOADS = ("LOAD_NAME", "LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_ATTR", "BINARY_SUBSCR")
 _ORDERED_BUILTINS = frozenset("list tuple dict iter next enumerate zip map filter reversed str repr print".split())
 _ORDERED_METHODS = frozenset("items keys values copy popitem fromkeys update".split())
 
@@ -149,7 +150,7 @@ def _read_names(code: CodeType) -> CodeNames:
                     chain, chain_line = [name], line
                 elif op == "LOAD_CONST" and isinstance(name, CodeType):
                     visit(name, False)
-                elif op in _ITERATIONS:
+                elif op in _ITERATIONS or (op == "UNPACK_SEQUENCE" and previous.startswith(_PLAIN_LOADS)):
                     flags["iterates"] = True
                 elif op in _STORES and (top or op == "STORE_GLOBAL"):
                     (later if function else binds).add(name)

@@ -160,6 +160,7 @@ class Scan:
       choices: which leaves are static by decision.
       hidden: names that the code binds before it reads them; what they held before does not matter.
       slots: to be filled while scanning for a trace.
+      identity: whether it is part of the key which arrays are one object, because the code compares with `is`.
       ordered: whether the order of the keys of a dict is part of the key, because the code could see it.
 
     Attributes:
@@ -169,6 +170,8 @@ class Scan:
       nodes: objects with an identity that results may refer to.
       namespaces: globals of other modules of the user whose names were read.
       sees_order: whether the code, or a function of the user that it reaches, could see the order of a dict.
+      sees_identity: whether they compare objects with `is`.
+      handles_errors: whether they have an `except` clause.
       held_by_functions: whether a function, or something bound to one, holds or reads a leaf or a hidden name.
     """
 
@@ -181,6 +184,7 @@ class Scan:
         hidden: frozenset[str] = frozenset(),
         slots: Slots | None = None,
         ordered: bool = True,
+        identity: bool = True,
     ) -> None:
         self.namespace, self.choices, self.hidden, self.slots = namespace, choices, hidden, slots
         self.leaves: list[Any] = []
@@ -192,6 +196,9 @@ class Scan:
         self._roots: set[tuple[int, str]] = set()
         self.namespaces: list[dict[str, Any]] = []
         self.sees_order = any(item.iterates for item in names)
+        self.sees_identity = any(item.compares_identity or "id" in item.reads for item in names)
+        self.handles_errors = any(item.handles_errors for item in names)
+        self._by_identity = identity
         self._ordered = ordered
         self._immutables = 0
         self._depth = 0
@@ -294,7 +301,8 @@ class Scan:
             self.nodes.append(value)
             self.parts.append((CONTENT, value.aval, _content(np.asarray(value))))
             return
-        self._memo[id(value)] = ("leaf", len(self.leaves))
+        if self._by_identity:
+            self._memo[id(value)] = ("leaf", len(self.leaves))
         part = (ARRAY, value.aval, value.sharding) if value.committed else (ARRAY, value.aval)
         self._leaf(value, path, slot, part)
 
@@ -303,7 +311,8 @@ class Scan:
             return
         traced = supported(value.dtype) and not (self.choices.static and path in self.choices.static)
         if traced:
-            self._memo[id(value)] = ("leaf", len(self.leaves))
+            if self._by_identity:
+                self._memo[id(value)] = ("leaf", len(self.leaves))
             self._leaf(value, path, slot, (NUMPY, type(value), value.dtype, value.shape))
             return
         self._memo[id(value)] = ("node", len(self.nodes))
@@ -450,6 +459,8 @@ class Scan:
         if not library:
             names = names_of(code)
             self.sees_order |= names.iterates
+            self.sees_identity |= names.compares_identity
+            self.handles_errors |= names.handles_errors
             self._names(names.order, (names,), value.__globals__)
         self._depth -= 1
 

@@ -89,10 +89,16 @@ class _Dict(Holder):
 
 
 class _OrderedDict(_Dict):
+    def save(self, holder: Any) -> State:
+        return list(holder.items())
+
     def restore(self, holder: Any, state: State) -> None:
         holder.clear()
         for key, child in state:
             holder[key] = child
+
+    def update(self, holder: Any, state: State) -> None:
+        self.restore(holder, state)
 
 
 class _Set(Holder):

@@ -33,6 +33,7 @@ _MAKERS: frozenset[Any] = frozenset(
         jax.custom_jvp,
         jax.custom_vjp,
         jax.device_put,
+        jax.devices,
         functools.partial,
     }
 )
@@ -112,6 +113,6 @@ def _read_first(name: str, statements: tuple[Statement, ...]) -> bool:
         if name in names.binds:
             # A branch may leave the name as it was. Then the next read fails while tracing, and the name is forced;
             # but not where an `except` of the cell could take that failure for an answer.
-            later = statements[index:] if statement.kind not in _STRAIGHT else ()
+            later = statements[index + 1 :] if statement.kind not in _STRAIGHT else ()
             return any(item.names.handles_errors and name in item.names.reads for item in later)
     return False

@@ -286,7 +286,7 @@ def _first_of(parts: Any, chain: tuple[str, ...], seen: set[int]) -> str | None:
 def _module_effect(module: str, dotted: str) -> str | None:
     if module.startswith(_IMPURE_PREFIXES):
         return f"{dotted} draws from a random state that a replay would not advance"
-    package = module.partition(".")[0]
+    package = module.partition(".")[0].removeprefix("_") if module != "__future__" else module
     if package in _PURE_MODULES or package == "builtins" or is_jax_module(module) or not is_library(module):
         return None
     return f"{dotted} belongs to {package}, which may act on the outside"

@@ -53,6 +53,8 @@ class Run:
       inputs: how many inputs the compiled pieces took.
       equations: how many equations the pieces hold.
       pieces: how many compiled pieces there were.
+      dispatch_seconds: from the start of the first dispatch until the last had returned.
+      kept: what views may keep with the programs, because it stays the same while the cell is reused.
       note: what replaces "staged" on the line, where nothing was staged.
     """
 
@@ -68,6 +70,8 @@ class Run:
     equations: int = 0
     pieces: int = 0
     note: str = ""
+    dispatch_seconds: float = 0.0
+    kept: dict[str, Any] | None = None
     make_program: Callable[[], Program] | None = None
     _program: Program | None = None
 

@@ -8,7 +8,6 @@ Python in between, on the real values. If anything fails, the names and the obje
 from __future__ import annotations
 
 import hashlib
-import itertools
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -47,6 +46,8 @@ class _Running:
     record: CodeRecord
     device: Any
     progress: Progress
+    before_host: Callable[[], None]
+    dispatch_seconds: float = 0.0
     context: tuple[Any, ...] = ()
     journal: Journal = field(default_factory=Journal)
     pieces: list[Piece] = field(default_factory=list[Piece])
@@ -73,7 +74,13 @@ class Session:
         self._records: OrderedDict[tuple[Any, ...], CodeRecord] = OrderedDict()
         self._sources: OrderedDict[tuple[str, str, int], CellSource] = OrderedDict()
         self._cells: dict[str, tuple[Any, ...]] = {}
-        self._count = itertools.count(1)
+        self.filenames: OrderedDict[str, str] = OrderedDict()
+
+    def remember_filename(self, shown: str, filename: str) -> None:
+        """Keeps the name under which a text was compiled, so that it need not be compiled again."""
+        self.filenames[shown] = filename
+        if len(self.filenames) > 512:
+            self.filenames.popitem(last=False)
 
     def stage(
         self,
@@ -86,6 +93,7 @@ class Session:
         offset: int = 0,
         cell_id: str | None = None,
         progress: Progress = lambda _: None,
+        before_host: Callable[[], None] = lambda: None,
     ) -> Run:
         """Stages a cell: traces it or finds its program, runs it, binds what the plain cell would bind.
 
@@ -98,6 +106,7 @@ class Session:
           offset: how many displayed lines come before `source`.
           cell_id: the identity of the cell, where the front end has one.
           progress: called with what is going on.
+          before_host: called before Python runs a statement, which may print.
 
         Raises:
           Refused: if the cell cannot be staged; nothing has changed then.
@@ -115,7 +124,7 @@ class Session:
         if jax.config.jax_disable_jit:  # type: ignore[attr-defined]
             return self._finish(self._plainly(cell, namespace))
         device = find_device(options.device) if options.device is not None else None
-        running = _Running(cell, namespace, options, record, device, progress)
+        running = _Running(cell, namespace, options, record, device, progress, before_host)
         entry = dict(namespace)
         try:
             with on_device(device):
@@ -168,6 +177,7 @@ class Session:
                 if name in namespace and name != "__builtins__":
                     running.journal.protect(namespace[name])
         running.host_lines.append(statement.span.line)
+        running.before_host()
         start = time.perf_counter()
         if statement.trailing:
             running.value = eval(statement.code, namespace)
@@ -184,7 +194,9 @@ class Session:
         if piece.compiled is None:
             running.progress("compiling")
             compile_piece(piece)
+        start = time.perf_counter()
         outputs = dispatch(piece, scan, leaves)
+        running.dispatch_seconds += time.perf_counter() - start
         value = piece.template.apply(scan, outputs, running.namespace, before_change=running.journal.protect)
         if piece.template.value is not None:
             running.value = value
@@ -250,6 +262,60 @@ class Session:
         piece.notes.append(("dynamic", None, f"{names} is an input from now on"))
         return piece
 
+    def trace_only(
+        self,
+        source: str,
+        namespace: dict[str, Any],
+        options: StageOptions,
+        *,
+        filename: str | None = None,
+        shown: str | None = None,
+        offset: int = 0,
+    ) -> Run:
+        """Traces a cell as a whole and puts everything back: nothing is compiled, dispatched or bound.
+
+        Statements before the first one that computes with JAX are run by Python, since their values are needed.
+
+        Raises:
+          Refused: if it cannot be staged.
+        """
+        __tracebackhide__ = True
+        cell = self._parse(source, filename, shown, offset)
+        namespace.setdefault("__name__", "__main__")
+        if not cell.statements:
+            return Run(note="nothing to trace: the cell holds no statement")
+        running = _Running(cell, namespace, options, CodeRecord(), None, lambda _: None, lambda: None)
+        entry = dict(namespace)
+        try:
+            running.context = _jax.trace_context()
+            index = 0
+            while index < len(cell.statements) and runs_on_host(cell.statements[index], namespace):
+                self._run_on_host(running, cell.statements[index])
+                index += 1
+            if index == len(cell.statements):
+                return Run(note=_host_note(cell))
+            _apply_options(running)
+            piece: Piece | None = None
+            while piece is None:
+                plan = make_plan(cell, index, len(cell.statements), frozenset(running.record.forced))
+                try:
+                    piece = trace_piece(cell, plan, namespace, running.record.choices, running.context, whole=True)
+                except MissingName as missing:
+                    running.record.forced.add(missing.name)
+        finally:
+            running.journal.undo()
+            restore_names(namespace, entry)
+        traced = piece
+        count = f"{len(traced.jaxpr.eqns)} eqn{'' if len(traced.jaxpr.eqns) == 1 else 's'}"
+        return Run(
+            note=f"traced only · {count} · nothing was compiled, run or bound",
+            equations=len(traced.jaxpr.eqns),
+            inputs=len(traced.paths),
+            pieces=1,
+            timings=Timings(trace=traced.seconds),
+            make_program=lambda: _read_program(cell, (traced,), ()),
+        )
+
     # --- before and after ---
 
     def _parse(self, source: str, filename: str | None, shown: str | None, offset: int) -> CellSource:
@@ -312,7 +378,7 @@ class Session:
         start = time.perf_counter()
         running.progress("running")
         jax.block_until_ready(running.outputs)
-        return time.perf_counter() - start
+        return running.dispatch_seconds + time.perf_counter() - start
 
     def _describe(
         self, running: _Running, entry: dict[str, Any], seconds: float | None, changed_code: bool
@@ -350,6 +416,8 @@ class Session:
             equations=sum(len(piece.jaxpr.eqns) for piece in pieces),
             pieces=len(pieces),
             note=note,
+            dispatch_seconds=running.dispatch_seconds,
+            kept=pieces[-1].kept if len(pieces) == 1 and not findings else None,
             make_program=lambda: _read_program(cell, pieces, tuple(findings)),
         )
 

@@ -48,7 +48,8 @@ class MissingName(Exception):
 class Plan:
     """What is to be traced: statements `start` to `stop`, the names they read, and those they bind before reading.
 
-    `ordered` says whether they, or functions that they reach, could see the order of a dict.
+    `ordered` says whether they, or functions that they reach, could see the order of a dict, and `identity` whether
+    they could see that two arrays are one.
     """
 
     start: int
@@ -57,10 +58,11 @@ class Plan:
     hidden: frozenset[str]
     names: tuple[CodeNames, ...]
     ordered: bool = False
+    identity: bool = False
 
     def scan(self, namespace: dict[str, Any], choices: Choices, slots: Slots | None = None) -> Scan:
         """Walks what the statements reach."""
-        return Scan(namespace, self.roots, self.names, choices, self.hidden, slots, self.ordered)
+        return Scan(namespace, self.roots, self.names, choices, self.hidden, slots, self.ordered, self.identity)
 
 
 @dataclass(slots=True)
@@ -97,6 +99,7 @@ class Piece:
     compiled: Any = None
     lower_seconds: float = 0.0
     compile_seconds: float = 0.0
+    kept: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 class _Trace:
@@ -106,8 +109,9 @@ class _Trace:
         self.cell, self.namespace, self.choices = cell, namespace, choices
         self.slots = Slots()
         self.scan = plan.scan(namespace, choices, self.slots)
-        if self.scan.sees_order and not plan.ordered:
-            plan = replace(plan, ordered=True)
+        seen = (self.scan.sees_order or plan.ordered, self.scan.sees_identity or plan.identity)
+        if seen != (plan.ordered, plan.identity):
+            plan = replace(plan, ordered=seen[0], identity=seen[1])
             self.slots = Slots()
             self.scan = plan.scan(namespace, choices, self.slots)
         self.plan = plan
@@ -120,6 +124,7 @@ class _Trace:
         self.watch: _jax.TraceWatch | None = None
         self.config: dict[str, Any] = {}
         self.annotations: dict[str, Any] = {}
+        self.whole = False
 
     # --- tracers in, tracers out ---
 
@@ -173,19 +178,20 @@ class _Trace:
         noted = namespace.get("__annotations__")
         self.annotations = dict(noted) if isinstance(noted, dict) else {}
         others = [(other, dict(other)) for other in self.scan.namespaces]
-        stand_ins = StandIns(self.scan.leaves, self.tracers, plan.names)
+        stand_ins = StandIns(self.scan.leaves, self.tracers)
         try:
             self.install()
             for name in plan.hidden:
                 namespace.pop(name, None)
-            stand_ins.install(namespace)
+            for home in (namespace, *self.scan.namespaces):
+                stand_ins.install(home)
             before = dict(namespace)
             placed = [(owner, holder, holder.save(owner)) for owner, holder in self.slots.holders]
             with _jax.watch_trace(self.cell.filename, stand_ins.on_text) as watch:
                 self.watch = watch
                 value = self._statements(stand_ins)
-            stand_ins.check(watch, plan.names)
-            self._check_other_modules(others)
+            stand_ins.check(watch, self.scan.handles_errors)
+            self._check_other_modules(others, stand_ins)
             self._capture(before, placed, stand_ins, value)
             assert self.capture is not None
             return self.capture.outputs
@@ -206,7 +212,7 @@ class _Trace:
         value = None
         for index in range(self.plan.start, self.plan.stop):
             statement = self.current = statements[index]
-            if index > self.plan.start and not refers_to_jax(statement.names, namespace, stand_ins.plain):
+            if index > self.plan.start and not self.whole and not refers_to_jax(statement.names, namespace, stand_ins.plain):
                 raise StopAt(index)
             stand_ins.line = statement.span.line
             if statement.trailing:
@@ -217,11 +223,11 @@ class _Trace:
                 self._restore_config(statement)
         return value
 
-    def _check_other_modules(self, others: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
-        tracers = {id(tracer) for tracer in self.tracers}
+    def _check_other_modules(self, others: list[tuple[dict[str, Any], dict[str, Any]]], stand_ins: StandIns) -> None:
+        known = {id(tracer) for tracer in self.tracers} | set(self.replaced) | set(stand_ins.originals)
         for other, names in others:
             for name, item in other.items():
-                if names.get(name, _ABSENT) is not item and id(item) not in tracers and id(item) not in self.replaced:
+                if names.get(name, _ABSENT) is not item and id(item) not in known:
                     raise Refused(
                         f"the cell assigns to `{name}` in module {other.get('__name__')}.",
                         why="staging follows assignments to names of the notebook, not yet to those of other modules.",
@@ -281,8 +287,15 @@ class _Trace:
 
 
 _ABSENT = object()
-_SPEAKS_OF_TRACERS = re.compile(r"Tracer|traced array|concrete values?\b|trace level")
-"""Errors of JAX and of libraries built on it that plain execution would not raise have no class of their own."""
+_SPEAKS_OF_TRACERS = re.compile(r"JitTracer|traced array|concrete values?\b|trace level")
+
+
+def _only_tracing_raises(error: Exception) -> bool:
+    """Whether the plain cell would not raise this. Such errors of JAX and of libraries on it have no class of their
+    own; they are told by their words, or by an attribute that arrays have and tracers lack."""
+    if isinstance(error, AttributeError) and _jax.is_tracer(error.obj):
+        return hasattr(_jax.Array, error.name)
+    return _SPEAKS_OF_TRACERS.search(str(error)) is not None
 
 
 def restore_names(namespace: dict[str, Any], entry: dict[str, Any]) -> None:
@@ -310,8 +323,18 @@ def trace_piece(
     choices: Choices,
     context: tuple[Any, ...],
     device: Any = None,
+    whole: bool = False,
 ) -> Piece:
     """Traces the statements of `plan`.
+
+    Args:
+      cell: that they belong to.
+      plan: which ones.
+      namespace: where they run; it is afterwards as it was.
+      choices: which scalars are static; what turns out to be needed is added.
+      context: JAX's ambient context.
+      device: where the program will run, or None.
+      whole: trace every statement, also those that Python would run.
 
     Raises:
       StopAt: if a statement inside turned out to be one that Python runs.
@@ -323,6 +346,7 @@ def trace_piece(
     scalars_freed = False
     while True:
         trace = _Trace(cell, plan, namespace, choices)
+        trace.whole = whole
         loose = trace.loose()
         if loose:
             choices.make_static(trace.scan.paths[index] for index in loose)
@@ -352,7 +376,7 @@ def trace_piece(
                 scalars_freed = True
                 choices.make_static(free)
                 continue
-            if _SPEAKS_OF_TRACERS.search(str(error)):
+            if _only_tracing_raises(error):
                 _needs_concrete(trace, error)
             raise
         assert trace.capture is not None

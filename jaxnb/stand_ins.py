@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from jaxnb import _jax
-from jaxnb.code import CodeNames
 
 __all__ = ["StandIns", "ValueNeeded"]
 
@@ -40,14 +39,13 @@ class StandIns:
     Args:
       leaves: the values.
       tracers: the tracer for each.
-      names: what the traced code refers to, to know which built-in functions it uses.
 
     Attributes:
       plain: the leaves that are no JAX arrays, by the id of their tracer.
       originals: the built-in functions that were replaced, by the id of the replacement.
     """
 
-    def __init__(self, leaves: Sequence[Any], tracers: Sequence[Any], names: Sequence[CodeNames]) -> None:
+    def __init__(self, leaves: Sequence[Any], tracers: Sequence[Any]) -> None:
         self._tracers = tracers
         self._leaves = leaves
         self._types = {id(t): type(leaf) for t, leaf in zip(tracers, leaves, strict=True)}
@@ -69,7 +67,7 @@ class StandIns:
         what = "its text is wanted" if method != "__hash__" else "its hash is wanted"
         self._need(tracer, what)
 
-    def check(self, watch: _jax.TraceWatch, names: Sequence[CodeNames]) -> None:
+    def check(self, watch: _jax.TraceWatch, handles_errors: bool) -> None:
         """After the statements: was a question swallowed that the plain cell would have answered?
 
         Raises:
@@ -77,7 +75,7 @@ class StandIns:
         """
         if self.asked:
             raise self.asked[0]
-        if watch.errors and any(item.handles_errors for item in names):
+        if watch.errors and handles_errors:
             _, line = watch.errors[0]
             raise ValueNeeded(None, "the cell caught an error that only tracing raises", line)
 

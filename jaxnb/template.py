@@ -33,6 +33,9 @@ _FUNCTION_TEXTS = (
     "__annotations__" if sys.version_info < (3, 14) else "__annotate__",
 )
 
+_INTERMEDIATE_CODE = ("jax._src.core", "jax._src.interpreters", "jaxlib")
+"""Where JAX's jaxprs, avals and executables are defined: they never change, and need not be made again."""
+
 _CONTAINER_NEWS = (list.__new__, dict.__new__, set.__new__, deque.__new__, defaultdict.__new__, OrderedDict.__new__)
 
 Build = Callable[["Building"], Any]
@@ -187,9 +190,17 @@ class Capture:
             return _memoized(key, lambda b: jax.tree_util.tree_unflatten(treedef, [child(b) for child in children]))
         if key in self._existing:
             return _constant(value)
-        if kind.__module__.partition(".")[0] in _jax.JAX_PACKAGES and not _holds_tracer(value):
+        if isinstance(value, jax.sharding.Mesh | jax.sharding.Sharding | jax.sharding.PartitionSpec):
             return _constant(value)
-        return self._copied(value, kind)
+        internal = kind.__module__.partition(".")[0] in _jax.JAX_PACKAGES
+        if internal and kind.__module__.startswith(_INTERMEDIATE_CODE) and not _holds_tracer(value):
+            return _constant(value)
+        try:
+            return self._copied(value, kind)
+        except Unreplayable:
+            if internal and not _holds_tracer(value):
+                return _constant(value)
+            raise
 
     def _kind(self, kind: type) -> Build:
         """A class, which a reused run finds where this run found it."""
@@ -276,7 +287,10 @@ class Capture:
 
     def _jitted(self, value: Any) -> Build:
         """A jitted function is made again only where what it wraps is; otherwise it is the same function each time."""
-        wrapped = self.build(value.__wrapped__)
+        inner = value.__wrapped__
+        if isinstance(inner, types.FunctionType) and is_library(inner.__module__) and not inner.__closure__:
+            return _constant(value)
+        wrapped = self.build(inner)
         if not self.outputs and id(value.__wrapped__) in self._nodes:
             return _constant(value)
         options = dict(_jax.jit_options(value) or ())
@@ -294,8 +308,7 @@ class Capture:
             return _memoized(id(value), lambda b: types.MethodType(function(b), owner(b)))
         key = id(value)
         state = getattr(value, "__dict__", None)
-        default = getattr(kind, "__reduce_ex__", None) is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__
-        if default and kind not in copyreg.dispatch_table and _has_plain_layout(kind):
+        if kind not in copyreg.dispatch_table and _has_plain_layout(kind):
             return self._plain_object(value, kind, state if isinstance(state, dict) else None)
         try:
             reduced = value.__reduce_ex__(4)
@@ -413,6 +426,10 @@ def _holds_tracer(value: Any) -> bool:
             stack.extend(child for _, child in holder.save(item))
         elif isinstance(item, tuple):
             stack.extend(item)
+        elif isinstance(item, functools.partial):
+            stack.extend((item.func, *item.args, *item.keywords.values()))
+        elif isinstance(item, types.MethodType):
+            stack.extend((item.__func__, item.__self__))
         elif isinstance(item, types.FunctionType):
             stack.extend(child for cell in item.__closure__ or () for _, child in CELL.save(cell))
         elif type(item).__module__.partition(".")[0] in _jax.JAX_PACKAGES:

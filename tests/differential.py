@@ -498,7 +498,9 @@ def _expect(case: Case, when: str, problems: list[str]) -> None:
     if problems:
         setup = "\n".join(case.setups[1:])
         listed = "\n".join(f"  - {problem}" for problem in problems)
-        raise AssertionError(f"{case.name}, {when}:\n{listed}\n--- setup\n{setup}\n--- cell\n{case.cell}")
+        raise AssertionError(
+            f"{case.name}, {when}:\n{listed}\n--- setup\n{setup}\n--- cell\n{case.cell}\n--- changes\n{case.changes}"
+        )
 
 
 # Atomicity -----------------------------------------------------------------------

@@ -170,7 +170,7 @@ class Writer:
             f"({a} if {self.test(scope)} else {b})",
             f"jax.grad(lambda a: jnp.tanh(a).sum())({a}.astype(jnp.float32))",
             f"jax.vmap(lambda r: jnp.tanh(r).sum())({self.expr(scope, 'mat', deep)}) * 0.25",
-            f"jax.jit({self.expr(scope, 'fun', 0)})({a})",
+            f"jax.jit(lambda a: {self.expr(scope, 'fun', 0)}(a))({a})",
             f"jax.lax.scan(lambda c, r: (jnp.tanh(c + r), None), jnp.zeros(3), {mat}.astype(jnp.float32))[0]",
             f"jax.random.uniform(jax.random.fold_in(key, {i}), (3,))",
             f"(lambda a, k={b}: (a + k) * 0.5)({a})",

@@ -51,7 +51,7 @@ mlp = eqx.nn.MLP(3, 1, 4, 1, key=jax.random.key(1))"""
 
 OPTAX = """\
 import optax
-params = {'b': x, 'w': w}
+params = {'b': x * 1, 'w': w * 1}
 opt = optax.adam(1e-2)
 state = opt.init(params)"""
 

@@ -160,7 +160,7 @@ match x.sum():
     case _:
         y = -x""",
         rule=7,
-        refused="line 1",
+        refused="line",
     ),
     Case(
         "refuse-index-list",

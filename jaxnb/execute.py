@@ -1,0 +1,193 @@
+"""Running a notebook's cells in a kernel of this very interpreter.
+
+Whatever kernels are installed, none is looked up: the one called "python3" may be another environment's. The
+kernel is reached through files rather than ports, so that it needs no network, not even a loopback, and
+nobody else can connect.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any, Protocol
+
+from jaxnb.errors import JaxnbError
+from jaxnb.notebook import Cell, code_cells, needs_lab, read_cell
+
+__all__ = ["CellFailed", "Progress", "describe_devices", "execute_notebook"]
+
+_TICK = 0.1  # seconds between two calls of `Progress.tick`
+_ASK_SECONDS = 20  # how long the kernel may take to name its devices
+_DEVICES = f"__import__('importlib').import_module({__name__!r}).describe_devices()"
+
+
+class CellFailed(JaxnbError):
+    """A cell raised, took too long, or took the kernel with it; no page was written.
+
+    Args:
+      traceback: as IPython shows it, with its colours; "" where there is none.
+    """
+
+    def __init__(self, what: str, *, why: str = "", fix: str = "", traceback: str = "") -> None:
+        super().__init__(what, why=why, fix=fix)
+        self.traceback = traceback
+
+
+class Progress(Protocol):
+    """Is told what goes on while a notebook runs."""
+
+    def begin(self, cell: Cell) -> None:
+        """A cell begins."""
+        ...
+
+    def tick(self) -> None:
+        """Some time has passed."""
+        ...
+
+    def end(self, cell: Cell) -> None:
+        """The cell has ended; now it has its line, or its error."""
+        ...
+
+
+async def execute_notebook(
+    nb: Any, path: Path, *, progress: Progress, keep_going: bool = False, timeout: float | None = None
+) -> str:
+    """Runs the code cells in the notebook's folder and puts their outputs into `nb`.
+
+    Args:
+      nb: a notebook as nbformat 4 has it.
+      path: the file it came from; it is not touched.
+      progress: is told what goes on.
+      keep_going: whether a cell may fail without ending it all.
+      timeout: seconds that one cell may take, None for any time.
+
+    Returns:
+      What `describe_devices` says in the kernel, "" if it cannot.
+
+    Raises:
+      CellFailed: if a cell fails and `keep_going` is not set, or if the kernel dies.
+      KeyboardInterrupt: at Ctrl-C; the kernel is gone then.
+    """
+    try:
+        from nbclient import NotebookClient
+        from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+    except ImportError as error:
+        raise needs_lab(error) from error
+
+    with tempfile.TemporaryDirectory(prefix="jaxnb-") as folder:
+        client = NotebookClient(
+            nb,
+            km=_kernel_manager(folder),
+            timeout=timeout,
+            allow_errors=keep_going,
+            interrupt_on_timeout=keep_going,
+            coalesce_streams=True,
+            resources={"metadata": {"path": str(path.resolve().parent)}},
+        )
+        async with client.async_setup_kernel(cleanup_kc=True), _interruptible(), _ticking(progress):
+            for cell, index in code_cells(nb):
+                progress.begin(cell)
+                try:
+                    await client.async_execute_cell(nb.cells[index], index)
+                except CellExecutionError as error:
+                    raise _failure(path, read_cell(nb.cells[index], cell), error.traceback) from None
+                except CellTimeoutError:
+                    raise CellFailed(
+                        f"cell [{cell.number}] of {path.name} did not end within {timeout:g} s.",
+                        why="--timeout says how long a cell may take.",
+                        fix="give it more time.",
+                    ) from None
+                except DeadKernelError:
+                    task = asyncio.current_task()
+                    if task is not None and task.cancelling():
+                        raise KeyboardInterrupt from None
+                    raise CellFailed(
+                        f"the kernel died in cell [{cell.number}] of {path.name}.",
+                        why="it crashed, was killed, or ran out of memory.",
+                    ) from None
+                progress.end(read_cell(nb.cells[index], cell))
+            return await _ask_devices(client.kc)
+
+
+def _kernel_manager(folder: str) -> Any:
+    """A manager whose one kernel is IPython's in this interpreter, with its sockets in `folder`."""
+    try:
+        import ipykernel  # noqa: F401  # pyright: ignore[reportUnusedImport]
+        from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+        from jupyter_client.manager import AsyncKernelManager
+    except ImportError as error:
+        raise needs_lab(error) from error
+
+    class ThisInterpreter(KernelSpecManager):
+        def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
+            # Without frozen modules, or the debugger that ipykernel loads warns about them.
+            command = [sys.executable, "-X", "frozen_modules=off", "-m", "ipykernel_launcher"]
+            return KernelSpec(
+                argv=[*command, "-f", "{connection_file}"], display_name="Python 3", language="python"
+            )
+
+    manager = AsyncKernelManager(
+        kernel_name="python3",
+        kernel_spec_manager=ThisInterpreter(),
+        transport="tcp" if os.name == "nt" else "ipc",
+    )
+    manager.connection_file = os.path.join(folder, "kernel.json")
+    return manager
+
+
+@contextlib.asynccontextmanager
+async def _interruptible() -> AsyncGenerator[None, None]:
+    """Makes Ctrl-C end what runs here; nbclient would end the kernel and call it a dead one."""
+    task = asyncio.current_task()
+    with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C arrives as KeyboardInterrupt
+        if task is not None:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
+    yield
+
+
+@contextlib.asynccontextmanager
+async def _ticking(progress: Progress) -> AsyncGenerator[None, None]:
+    async def tick() -> None:
+        while True:
+            await asyncio.sleep(_TICK)
+            progress.tick()
+
+    task = asyncio.create_task(tick())
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+async def _ask_devices(client: Any) -> str:
+    reply = await client.execute(
+        "", silent=True, user_expressions={"devices": _DEVICES}, reply=True, timeout=_ASK_SECONDS
+    )
+    answer = reply["content"].get("user_expressions", {}).get("devices", {})
+    return str(ast.literal_eval(answer["data"]["text/plain"])) if answer.get("status") == "ok" else ""
+
+
+def _failure(path: Path, cell: Cell, traceback: str) -> CellFailed:
+    return CellFailed(
+        f"cell [{cell.number}] of {path.name} raised {cell.error}",
+        fix="run it with --keep-going to get the page all the same.",
+        traceback=traceback,
+    )
+
+
+def describe_devices() -> str:
+    """The devices of this process's JAX, such as "cpu" or "4 × gpu (NVIDIA H200)"; "" without JAX."""
+    if "jax" not in sys.modules:
+        return ""
+    import jax
+
+    first, count = jax.devices()[0], jax.device_count()
+    kind = "" if first.device_kind == first.platform else f" ({first.device_kind})"
+    return (f"{count} × " if count > 1 else "") + first.platform + kind

@@ -1,0 +1,69 @@
+"""Loading into IPython, and leaving without a trace."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from typing import Any
+
+from jaxnb._version import __version__
+
+__all__ = ["load_ipython_extension", "unload_ipython_extension"]
+
+_ATTRIBUTE = "_jaxnb_magics"
+_PARKED = "_jaxnb_session"
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext jaxnb`: registers the magics and prints one line. No backend is started."""
+    import jax
+    import jaxlib
+
+    from jaxnb.api import use_session
+    from jaxnb.backend import prepare_backend
+    from jaxnb.magics import JaxNB, JaxnbMagics
+    from jaxnb.session import Session
+
+    prepare_backend()
+    session = shell.__dict__.pop(_PARKED, None) or Session()
+    settings = JaxNB(parent=shell)
+    magics = JaxnbMagics(shell, session, settings)
+    shell.register_magics(magics)
+    shell.configurables.append(settings)
+    shell.events.register("pre_run_cell", magics.before_cell)
+    shell.events.register("post_run_cell", magics.after_cell)
+    setattr(shell, _ATTRIBUTE, magics)
+    use_session(session)
+    versions = f"jax {jax.__version__} · jaxlib {jaxlib.__version__} · Python {platform.python_version()}"
+    print(f"jaxnb {__version__} · {versions}")
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """`%unload_ext jaxnb`: removes the magics, the events, the settings and everything that was staged."""
+    from jaxnb.api import use_session
+
+    magics = shell.__dict__.pop(_ATTRIBUTE, None)
+    if magics is None:
+        return
+    if _is_reloading():
+        setattr(shell, _PARKED, magics.session)
+    shell.events.unregister("pre_run_cell", magics.before_cell)
+    shell.events.unregister("post_run_cell", magics.after_cell)
+    manager = shell.magics_manager
+    for kind, names in type(magics).magics.items():
+        for name in names:
+            manager.magics[kind].pop(name, None)
+    manager.registry.pop(type(magics).__name__, None)
+    if magics.settings in shell.configurables:
+        shell.configurables.remove(magics.settings)
+    use_session(None)
+
+
+def _is_reloading() -> bool:
+    """Whether IPython unloads only to load again: `%reload_ext` calls the same function and says nothing of it."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == "reload_extension":
+            return True
+        frame = frame.f_back
+    return False

@@ -1,0 +1,117 @@
+"""The header of a magic: options and lists of names, with errors that point at the word.
+
+One parser serves every magic. Text is taken as it stands: no `{x}` or `$x` is expanded, lists may have spaces after
+their commas, and lines that begin with `#:` at the top of the cell continue the header.
+
+>>> parse_header("--static n, cfg.k --block -o run", JIT_OPTIONS)
+{'static': ('n', 'cfg.k'), 'block': True, 'o': 'run'}
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from jaxnb.errors import BadHeader
+
+__all__ = ["JAXPR_OPTIONS", "JIT_OPTIONS", "full_header", "parse_header"]
+
+JIT_OPTIONS: Mapping[str, str] = {
+    "static": "names",
+    "dynamic": "names",
+    "keep": "names",
+    "device": "word",
+    "whole": "flag",
+    "block": "flag",
+    "time": "flag",
+    "strict": "flag",
+    "o": "name",
+}
+"""The options of `%%jit`, each with what follows it: nothing, a word, one name, or a list of names and paths."""
+
+JAXPR_OPTIONS: Mapping[str, str] = {"static": "names", "dynamic": "names", "o": "name"}
+
+_WORD = re.compile(r"\S+")
+_PATH = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*|\[[^\]]*\])*")
+
+
+def full_header(line: str, body: str) -> str:
+    """The header with the `#:` lines at the top of the body."""
+    parts = [line.strip()]
+    for text in body.splitlines():
+        if not text.startswith("#:"):
+            break
+        parts.append(text[2:].strip())
+    return " ".join(part for part in parts if part)
+
+
+def parse_header(header: str, options: Mapping[str, str], magic: str = "%%jit") -> dict[str, Any]:
+    """Reads the options in a header.
+
+    Args:
+      header: the text behind the magic's name.
+      options: the options that there are, see `JIT_OPTIONS`.
+      magic: its name, for messages.
+
+    Raises:
+      BadHeader: pointing at the word that is wrong.
+    """
+    shown = f"{magic} {header}".rstrip()
+    shift = len(magic) + 1
+    found: dict[str, Any] = {}
+    position = 0
+    while (word := _WORD.search(header, position)) is not None:
+        text = word.group()
+        column = word.start() + shift
+        if not text.startswith("-"):
+            fix = _meant(text, options) or f"options begin with --; {magic} takes {_listed(options)}."
+            raise BadHeader(f"{text!r} is no option.", header=shown, column=column, width=len(text), fix=fix)
+        name, _, joined = text.lstrip("-").partition("=")
+        kind = options.get(name) if text.startswith("--" if len(name) > 1 else "-") else None
+        if kind is None:
+            fix = _meant(name, options) or f"{magic} takes {_listed(options)}."
+            raise BadHeader(f"there is no option {text!r}.", header=shown, column=column, width=len(text), fix=fix)
+        if name in found:
+            raise BadHeader(f"{text} is given twice.", header=shown, column=column, width=len(text))
+        position = word.end()
+        if kind == "flag":
+            found[name] = True
+            continue
+        if joined:
+            position = word.end() - len(joined)
+        value, position = _value(header, position, kind)
+        if not value:
+            what = {"names": "a name, or several with commas", "name": "a name", "word": "a word"}[kind]
+            raise BadHeader(f"{text} wants {what}.", header=shown, column=column, width=len(text))
+        found[name] = value
+    return found
+
+
+def _value(header: str, position: int, kind: str) -> tuple[Any, int]:
+    while position < len(header) and header[position].isspace():
+        position += 1
+    if kind == "word":
+        word = _WORD.match(header, position)
+        return (word.group(), word.end()) if word is not None and not word.group().startswith("-") else (None, position)
+    names: list[str] = []
+    while (path := _PATH.match(header, position)) is not None:
+        names.append(path.group())
+        position = path.end()
+        comma = re.compile(r"\s*,\s*").match(header, position)
+        if kind == "name" or comma is None:
+            break
+        position = comma.end()
+    if kind == "name":
+        return (names[0] if names else None), position
+    return tuple(names), position
+
+
+def _listed(options: Mapping[str, str]) -> str:
+    return ", ".join(f"--{name}" if len(name) > 1 else f"-{name}" for name in options)
+
+
+def _meant(text: str, options: Mapping[str, str]) -> str:
+    close = difflib.get_close_matches(text.lstrip("-"), options, n=1)
+    return f"did you mean --{close[0]}?" if close else ""

@@ -1,0 +1,164 @@
+"""A notebook, executed from top to bottom, as one HTML page that opens anywhere.
+
+What a notebook holds and what its kernel sends is not trusted: of a staged cell the program is read from its
+data and rendered here, and no HTML of a notebook gets into the page. The notebook on disk is only read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import platform
+import textwrap
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from jaxnb._version import __version__
+from jaxnb.codec import MIME_TYPE, decode
+from jaxnb.errors import JaxnbError
+from jaxnb.execute import Progress, execute_notebook
+from jaxnb.notebook import Cell, first_line, read_cells, read_facts, read_notebook, read_title, staged_line
+from jaxnb.views.html import render_html
+from jaxnb.views.page import ERROR_TEXT, TRUSTED_HTML, PageCell, render_page
+
+__all__ = ["Report", "report"]
+
+_SHOWN = ("image/svg+xml", "image/png", "image/jpeg", "image/gif", "text/plain")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was made.
+
+    Attributes:
+      page: the file.
+      cells: the code cells.
+      facts: names and values of what the cells tagged `fact` said, in their order.
+      seconds: how long everything took.
+    """
+
+    page: Path
+    cells: tuple[Cell, ...]
+    facts: tuple[tuple[str, str], ...]
+    seconds: float
+
+    @property
+    def failed(self) -> tuple[Cell, ...]:
+        """The cells that raised without being tagged `raises-exception`."""
+        return tuple(cell for cell in self.cells if cell.error)
+
+
+def report(
+    notebook: str | os.PathLike[str],
+    page: str | os.PathLike[str],
+    *,
+    progress: Progress,
+    execute: bool = True,
+    keep_going: bool = False,
+    timeout: float | None = None,
+) -> Report:
+    """Runs a notebook in its own folder and writes it as a page.
+
+    The page appears when it is complete; until then, and if this fails, what was there before stays.
+
+    Args:
+      notebook: the file, in nbformat 4 or what nbformat can turn into it.
+      page: the file to write.
+      progress: is told what goes on.
+      execute: whether to run the cells; otherwise the page shows the outputs that the notebook holds.
+      keep_going: go on behind a cell that fails, and make the page all the same.
+      timeout: seconds that one cell may take, None for any time.
+
+    Raises:
+      CellFailed: if a cell fails and `keep_going` is not set, or if the kernel dies.
+      JaxnbError: if the notebook cannot be read, or the page cannot be written.
+    """
+    start = time.perf_counter()
+    source, target = Path(notebook), Path(page)
+    nb = read_notebook(source)
+    _check_target(target, source)
+    facts: list[tuple[str, str]] = []
+    if execute:
+        facts = _versions()
+        run = execute_notebook(nb, source, progress=progress, keep_going=keep_going, timeout=timeout)
+        if device := asyncio.run(run):
+            facts.append(("Device", device))
+    cells = tuple(read_cells(nb))
+    told = tuple(read_facts(nb))
+    shown = [_page_cell(cell) for cell in nb.cells]
+    _write(target, render_page(read_title(nb, source), shown, [*told, *facts]))
+    return Report(target, cells, told, time.perf_counter() - start)
+
+
+# --- files ---
+
+
+def _check_target(target: Path, notebook: Path) -> None:
+    """Before any cell runs: can the page be written at all?"""
+    what, folder = f"cannot write {target}.", target.parent
+    if not folder.is_dir():
+        raise JaxnbError(what, why=f"there is no folder {folder}.", fix="create it.")
+    if target.is_dir():
+        raise JaxnbError(what, why="it is a folder.", fix="name a file with -o.")
+    if target.exists() and target.samefile(notebook):
+        raise JaxnbError(what, why="it is the notebook.", fix="name another file with -o.")
+    if not os.access(folder, os.W_OK):
+        raise JaxnbError(what, why=f"{folder} is not writable.")
+
+
+def _write(target: Path, page: str) -> None:
+    """Writes beside the target and moves it there, so that nobody ever reads half a page."""
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        # A lone surrogate, which a notebook's JSON can hold, has no form in UTF-8.
+        part.write_bytes(page.encode("utf-8", errors="replace"))
+        part.replace(target)
+    except OSError as error:
+        raise JaxnbError(f"cannot write {target}.", why=f"{error.strerror}.") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+# --- from cells to the page ---
+
+
+def _page_cell(node: Any) -> PageCell:
+    if node.cell_type == "markdown":
+        return PageCell("markdown", node.source)
+    if node.cell_type == "raw":  # meant for other converters; shown as text
+        return PageCell("markdown", textwrap.indent(node.source, "    "))
+    outputs = [pair for output in node.outputs for pair in _page_outputs(output)]
+    return PageCell("code", node.source, outputs, staged_line(node))
+
+
+def _page_outputs(output: Any) -> Sequence[tuple[str, str]]:
+    """An output as the page takes it; where it has several forms, the best that can be trusted."""
+    if output.output_type == "stream":
+        return [("text/plain", output.text)]
+    if output.output_type == "error":
+        return [(ERROR_TEXT, "\n".join(output.traceback) or f"{output.ename}: {output.evalue}")]
+    data: Mapping[str, Any] = output.data
+    if MIME_TYPE in data:
+        line = first_line(data.get("text/plain", ""))
+        try:
+            return [(TRUSTED_HTML, render_html(decode(data[MIME_TYPE]), line=line))]
+        except JaxnbError:  # of another version, or damaged: its text says what it was
+            return [("text/plain", data.get("text/plain", ""))]
+    for mime in _SHOWN:
+        if mime in data:
+            return [(mime, data[mime])]
+    texts = [(mime, value) for mime, value in data.items() if isinstance(value, str)]
+    return texts[:1]
+
+
+def _versions() -> list[tuple[str, str]]:
+    facts = [("jaxnb", __version__)]
+    for name in ("jax", "jaxlib"):
+        with contextlib.suppress(PackageNotFoundError):
+            facts.append((name, version(name)))
+    return [*facts, ("Python", platform.python_version())]

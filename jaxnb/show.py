@@ -1,0 +1,51 @@
+"""The MIME bundle under a staged cell: the line as text, as HTML that needs no kernel, and the program as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxnb.run import Run
+
+__all__ = ["bundle"]
+
+_LINE = "line of the run goes here"
+MOST_SAVED = 12_000
+"""Characters of JSON that are saved in the notebook; beyond that only the HTML and the text are."""
+
+
+def bundle(run: Run, *, rich: bool) -> dict[str, Any]:
+    """What is published for a run.
+
+    Args:
+      run: to be shown.
+      rich: whether the front end shows more than text; otherwise nothing else is made.
+    """
+    data: dict[str, Any] = {"text/plain": run.line}
+    if not rich:
+        return data
+    from jaxnb.views.escape import escape
+
+    html, json = _drawn(run)
+    data["text/html"] = html.replace(_LINE, str(escape(run.line)), 1)
+    if json is not None:
+        data[json[0]] = json[1]
+    return data
+
+
+def _drawn(run: Run) -> tuple[str, tuple[str, Any] | None]:
+    """The HTML with a place for the line, and the JSON; kept with the programs, because they do not change."""
+    kept = run.kept
+    if kept is not None and "drawn" in kept:
+        return kept["drawn"]
+    from json import dumps
+
+    from jaxnb.codec import MIME_TYPE, encode
+    from jaxnb.views.html import render_html
+
+    program = run.program
+    encoded = encode(program)
+    small = len(dumps(encoded)) <= MOST_SAVED
+    drawn = (render_html(program, line=_LINE, findings=run.findings), (MIME_TYPE, encoded) if small else None)
+    if kept is not None:
+        kept["drawn"] = drawn
+    return drawn

@@ -1,0 +1,61 @@
+"""Every notebook of the repository runs from top to bottom in this interpreter, and its asserts hold."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from jaxnb.execute import execute_notebook
+from jaxnb.notebook import read_cells, read_notebook
+
+NOTEBOOKS = sorted(Path(__file__).parent.parent.joinpath("notebooks").glob("*.ipynb"))
+
+
+class Quiet:
+    def begin(self, cell):
+        pass
+
+    def tick(self):
+        pass
+
+    def end(self, cell):
+        pass
+
+
+def named(path):
+    return path.stem
+
+
+def test_there_are_notebooks():
+    assert NOTEBOOKS
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=named)
+def test_is_valid_and_holds_no_outputs(path):
+    notebook = nbformat.read(path, as_version=nbformat.NO_CONVERT)
+    nbformat.validate(notebook)
+    assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
+    ids = [cell.id for cell in notebook.cells]
+    assert len(set(ids)) == len(ids)
+    assert notebook.cells[0].source.startswith("# ")
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            assert cell.outputs == [] and cell.execution_count is None, cell.id
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=named)
+def test_executes(path):
+    before = path.read_bytes()
+    notebook = read_notebook(path)
+    asyncio.run(execute_notebook(notebook, path, progress=Quiet(), timeout=60))
+    for cell, read in zip([c for c in notebook.cells if c.cell_type == "code"], read_cells(notebook), strict=True):
+        raised = [output.ename for output in cell.outputs if output.output_type == "error"]
+        meant = "raises-exception" in cell.metadata.get("tags", [])
+        # What is tagged has to raise, and to be refused by jaxnb rather than to break.
+        assert not raised if not meant else raised in (["Refused"], ["NeedsConcrete"]), (cell.id, raised)
+        if cell.source.startswith(("%%jit", "%%jaxpr")) and not meant:
+            assert read.line, cell.id
+    assert path.read_bytes() == before
