@@ -19,7 +19,7 @@ from jaxnb.progress import Progress
 from jaxnb.run import Run
 from jaxnb.session import Session
 from jaxnb.show import bundle
-from jaxnb.tracebacks import show_only_user_frames, tidy
+from jaxnb.tracebacks import as_shown_by_ipython, show_only_user_frames, tidy
 
 __all__ = ["JaxNB", "JaxnbMagics"]
 
@@ -84,6 +84,8 @@ class JaxnbMagics(Magics):
         progress = Progress(self.shell)
         try:
             run = self._stage(cell, StageOptions.of(header), progress)
+        except SyntaxError as error:
+            raise as_shown_by_ipython(error, self.shell) from None
         except BaseException as error:
             tidy(error)
             show_only_user_frames(error, self.shell)
@@ -112,8 +114,15 @@ class JaxnbMagics(Magics):
         try:
             shown, offset = (source, 0) if cell is None else self._displayed(cell)
             run = self.session.trace_only(
-                source, self.shell.user_ns, StageOptions.of(header), filename=self._filename(shown), shown=shown, offset=offset
+                source,
+                self.shell.user_ns,
+                StageOptions.of(header),
+                filename=self._filename(shown),
+                shown=shown,
+                offset=offset,
             )
+        except SyntaxError as error:
+            raise as_shown_by_ipython(error, self.shell) from None
         except BaseException as error:
             tidy(error)
             show_only_user_frames(error, self.shell)

@@ -54,6 +54,7 @@ class Run:
       equations: how many equations the pieces hold.
       pieces: how many compiled pieces there were.
       dispatch_seconds: from the start of the first dispatch until the last had returned.
+      traced_only: whether the cell was only to be looked at: then its text is shown, not just the line.
       kept: what views may keep with the programs, because it stays the same while the cell is reused.
       note: what replaces "staged" on the line, where nothing was staged.
     """
@@ -72,6 +73,7 @@ class Run:
     note: str = ""
     dispatch_seconds: float = 0.0
     kept: dict[str, Any] | None = None
+    traced_only: bool = False
     make_program: Callable[[], Program] | None = None
     _program: Program | None = None
 

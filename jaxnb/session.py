@@ -117,7 +117,9 @@ class Session:
         namespace.setdefault("__name__", "__main__")
         namespace.setdefault("__builtins__", __builtins__)
         if not cell.statements:
-            return self._finish(Run(note="nothing to stage: the cell holds no statement", reused=True))
+            run = Run(note="nothing to stage: the cell holds no statement", reused=True)
+            run.make_program = lambda: _read_program(cell, (), ())
+            return self._finish(run)
         key = (cell.digest, options.static, options.dynamic, options.keep)
         record = self._record(key, cell_id)
         changed_code = self._changed_code(key, cell_id)
@@ -313,6 +315,7 @@ class Session:
             inputs=len(traced.paths),
             pieces=1,
             timings=Timings(trace=traced.seconds),
+            traced_only=True,
             make_program=lambda: _read_program(cell, (traced,), ()),
         )
 

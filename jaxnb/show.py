@@ -20,7 +20,8 @@ def bundle(run: Run, *, rich: bool) -> dict[str, Any]:
       run: to be shown.
       rich: whether the front end shows more than text; otherwise nothing else is made.
     """
-    data: dict[str, Any] = {"text/plain": run.line}
+    text = f"{run.line}\n\n{run.program}" if run.traced_only else run.line
+    data: dict[str, Any] = {"text/plain": text}
     if not rich:
         return data
     from jaxnb.views.escape import escape

@@ -23,7 +23,7 @@ import tokenize
 import types
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
@@ -107,6 +107,8 @@ def look(obj: Any, namespace: Namespace) -> Look:
         edges = tuple((f"[{i}]", item) for i, item in enumerate(obj))
         held = type(obj) is not tuple or any(look(item, namespace).identity for item in obj)
         return make((getattr(obj, "maxlen", None),), edges=edges + _attributes(obj), identity=held)
+    if kind == "flax.core.frozen_dict.FrozenDict":  # reading an item of it makes a new one
+        return make(edges=(("dict", obj._dict),))
     if isinstance(obj, collections.abc.Mapping):
         edges = tuple((f"[{plain_repr(key)}]", item) for key, item in obj.items())
         if isinstance(obj, collections.defaultdict):
@@ -124,7 +126,7 @@ def look(obj: Any, namespace: Namespace) -> Look:
     flow = _look_flow(obj, kind)
     if flow is not None:
         return flow
-    edges = _attributes(obj)
+    edges = () if isinstance(obj, jax.sharding.Mesh | jax.sharding.Sharding) else _attributes(obj)
     if not edges:
         return make((plain_repr(obj),), edges=edges, identity=False)
     return make(edges=edges)
@@ -212,8 +214,8 @@ def names_of(namespace: Namespace) -> list[str]:
     return [name for name in namespace if not name.startswith("__")]
 
 
-def walk(namespace: Namespace) -> Iterator[tuple[str, Any, Look]]:
-    """Every object that can be reached from the namespace, once, with the first path to it."""
+def walk(namespace: Namespace, flow: bool = True) -> Iterator[tuple[str, Any, Look]]:
+    """Every object reachable, once, with the first path to it; with `flow` what generators hold, too."""
     todo = [(name, namespace[name]) for name in names_of(namespace)]
     seen: dict[int, Any] = {}
     while todo:
@@ -222,6 +224,8 @@ def walk(namespace: Namespace) -> Iterator[tuple[str, Any, Look]]:
             continue
         seen[id(obj)] = obj
         record = look(obj, namespace)
+        if record.kind == "generator" and not flow:
+            record = replace(record, edges=())
         yield path, obj, record
         todo += [(path + label, child) for label, child in record.edges]
 
@@ -498,9 +502,8 @@ def _expect(case: Case, when: str, problems: list[str]) -> None:
     if problems:
         setup = "\n".join(case.setups[1:])
         listed = "\n".join(f"  - {problem}" for problem in problems)
-        raise AssertionError(
-            f"{case.name}, {when}:\n{listed}\n--- setup\n{setup}\n--- cell\n{case.cell}\n--- changes\n{case.changes}"
-        )
+        shown = f"--- setup\n{setup}\n--- cell\n{case.cell}\n--- changes\n{case.changes}"
+        raise AssertionError(f"{case.name}, {when}:\n{listed}\n{shown}")
 
 
 # Atomicity -----------------------------------------------------------------------
@@ -509,7 +512,7 @@ def _expect(case: Case, when: str, problems: list[str]) -> None:
 def snapshot(namespace: Namespace) -> dict[str, tuple[Any, ...]]:
     """Everything reachable, by path: the object itself, its facts, what it holds, array contents."""
     shot: dict[str, tuple[Any, ...]] = {"": (None, tuple(sorted(names_of(namespace))), (), b"")}
-    for path, obj, record in walk(namespace):
+    for path, obj, record in walk(namespace, flow=False):
         contents = record.numbers.tobytes() if record.numbers is not None else b""
         holds = tuple((label, id(child)) for label, child in record.edges if look(child, namespace).identity)
         labels = tuple(label for label, _ in record.edges)

@@ -51,7 +51,9 @@ def test_executes(path):
     before = path.read_bytes()
     notebook = read_notebook(path)
     asyncio.run(execute_notebook(notebook, path, progress=Quiet(), timeout=60))
-    for cell, read in zip([c for c in notebook.cells if c.cell_type == "code"], read_cells(notebook), strict=True):
+    for cell, read in zip(
+        [c for c in notebook.cells if c.cell_type == "code"], read_cells(notebook), strict=True
+    ):
         raised = [output.ename for output in cell.outputs if output.output_type == "error"]
         meant = "raises-exception" in cell.metadata.get("tags", [])
         # What is tagged has to raise, and to be refused by jaxnb rather than to break.

@@ -519,6 +519,7 @@ up, state2 = opt2.update(params, state2, params)""",
 import optax
 schedule = optax.cosine_decay_schedule(0.1, 10)""",
         cell="lrs = jnp.stack([schedule(i) for i in range(3)])",
+        reused2=None,
     ),
     Case(
         "optax-masked-and-multi",
