@@ -6,15 +6,17 @@ this module raises `ImportError` or `AttributeError` with that name, rather than
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax import errors as jax_errors
 from jax._src import config as _config  # the ambient context that keys JAX's own caches is not public
 from jax._src import core as _core  # jax.core.Tracer is deprecated; the trace of a tracer is not public
@@ -170,11 +172,15 @@ class TraceWatch:
 
     Attributes:
       filename: of the cell.
+      foreign: ids of the tracers that stand for something other than a JAX array.
       errors: tracing errors that were made, whether or not somebody caught them, each with the line of the cell.
     """
 
-    def __init__(self, filename: str, on_text: Callable[[Any, str, FrameType], None]) -> None:
+    def __init__(
+        self, filename: str, on_text: Callable[[Any, str, FrameType], None], foreign: Collection[int] = ()
+    ) -> None:
         self.filename = filename
+        self.foreign = foreign
         self.errors: list[tuple[Exception, int | None]] = []
         self.on_text = on_text
 
@@ -183,13 +189,15 @@ _watch: list[TraceWatch] = []
 
 
 @contextmanager
-def watch_trace(filename: str, on_text: Callable[[Any, str, FrameType], None]) -> Iterator[TraceWatch]:
+def watch_trace(
+    filename: str, on_text: Callable[[Any, str, FrameType], None], foreign: Collection[int] = ()
+) -> Iterator[TraceWatch]:
     """Reports what a plain cell would answer with a value and a trace with something else.
 
     `on_text(tracer, what, frame)` is called when user code asks for `str`, `repr`, `format` or `hash` of a tracer,
     and may raise. Tracing errors are recorded when they are made. There is no public hook for either.
     """
-    watch = TraceWatch(filename, on_text)
+    watch = TraceWatch(filename, on_text, foreign)
     if not _watch:
         _install_hooks()
     _watch.append(watch)
@@ -201,11 +209,11 @@ def watch_trace(filename: str, on_text: Callable[[Any, str, FrameType], None]) -
             _remove_hooks()
 
 
-_saved: list[tuple[type, str, Any]] = []
+_saved: list[tuple[Any, str, Any]] = []
 _MISSING = object()
 
 
-def _patch(owner: type, name: str, value: Any) -> None:
+def _patch(owner: Any, name: str, value: Any) -> None:
     _saved.append((owner, name, owner.__dict__.get(name, _MISSING)))
     setattr(owner, name, value)
 
@@ -216,6 +224,24 @@ def _install_hooks() -> None:
     for kind in TRACING_ERRORS:
         if "__init__" in kind.__dict__:
             _patch(kind, "__init__", _error_hook(kind.__init__))
+
+
+    for name in ("asarray", "array"):
+        _patch(jnp, name, _array_hook(getattr(jnp, name)))
+
+
+def _array_hook(original: Any) -> Any:
+    """`jnp.asarray` hands a tracer back as it is. Where that stands for a NumPy value or a Python scalar, the plain
+    cell would have got a new array, so that a new tracer of the same variable must come out."""
+
+    @functools.wraps(original)
+    def hook(*args: Any, **kwargs: Any) -> Any:
+        result = original(*args, **kwargs)
+        if _watch and id(result) in _watch[-1].foreign:
+            result = original(result, copy=True)
+        return result
+
+    return hook
 
 
 def _remove_hooks() -> None:
@@ -270,3 +296,17 @@ def user_caller(frame: FrameType | None) -> FrameType | None:
 def in_jax(path: str) -> bool:
     """Whether a file belongs to JAX."""
     return path.startswith(_JAX_FOLDERS)
+
+
+def made_by_operator(eqn: Any) -> bool:
+    """Whether user code made an equation by an operator or a method of a value, not by calling a function of JAX.
+
+    `JaxprEqn.source_info` is not public. The outermost frame of JAX below the user's is the one that was called.
+    """
+    traceback = eqn.source_info.traceback
+    called = ""
+    for frame in traceback.frames if traceback is not None else ():
+        if not in_jax(frame.file_name):
+            break
+        called = frame.file_name
+    return called.endswith("array_methods.py")

@@ -39,7 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
       The exit status: 0, or 1 if something failed. A command line that cannot be read exits with 2.
     """
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options, options.rest = parser.parse_known_args(arguments)
+    if options.rest and options.command is not _lab:
+        parser.error(f"unrecognized arguments: {' '.join(options.rest)}")
     try:
         return options.command(options)
     except CellFailed as failure:
@@ -79,17 +82,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.set_defaults(command=_demo)
 
-    command = commands.add_parser("lab", help="open the tutorials in JupyterLab")
-    command.add_argument("rest", metavar="...", nargs=argparse.REMAINDER, help="goes to JupyterLab")
+    what = "open the tutorials in JupyterLab, which gets all further options"
+    command = commands.add_parser("lab", help=what, description=what)
     command.set_defaults(command=_lab)
     return parser
 
 
-def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError("must be more than 0")
-    return seconds
+def _seconds(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds, 1 or more")
+    return int(text)
 
 
 # --- commands ---
@@ -123,7 +125,7 @@ def _tutorials() -> Path:
 
 
 def _make(
-    notebook: Path, output: Path, execute: bool = True, keep_going: bool = False, timeout: float | None = None
+    notebook: Path, output: Path, execute: bool = True, keep_going: bool = False, timeout: int | None = None
 ) -> int:
     progress = Bar(sys.stderr) if sys.stderr.isatty() else Lines(sys.stderr)
     try:

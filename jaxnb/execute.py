@@ -10,22 +10,22 @@ from __future__ import annotations
 import ast
 import asyncio
 import contextlib
+import json
 import os
-import signal
 import sys
 import tempfile
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any, Protocol
 
+from jaxnb.codec import MIME_TYPE
 from jaxnb.errors import JaxnbError
-from jaxnb.notebook import Cell, code_cells, needs_lab, read_cell
+from jaxnb.notebook import Cell, code_cells, first_line, is_staged, needs_lab, read_cell
 
-__all__ = ["CellFailed", "Progress", "describe_devices", "execute_notebook"]
+__all__ = ["CellFailed", "Progress", "describe_devices", "execute_notebook", "last_program"]
 
 _TICK = 0.1  # seconds between two calls of `Progress.tick`
-_ASK_SECONDS = 20  # how long the kernel may take to name its devices
-_DEVICES = f"__import__('importlib').import_module({__name__!r}).describe_devices()"
+_ASK_SECONDS = 20  # how long the kernel may take to answer a question
 
 
 class CellFailed(JaxnbError):
@@ -57,7 +57,7 @@ class Progress(Protocol):
 
 
 async def execute_notebook(
-    nb: Any, path: Path, *, progress: Progress, keep_going: bool = False, timeout: float | None = None
+    nb: Any, path: Path, *, progress: Progress, keep_going: bool = False, timeout: int | None = None
 ) -> str:
     """Runs the code cells in the notebook's folder and puts their outputs into `nb`.
 
@@ -73,7 +73,7 @@ async def execute_notebook(
 
     Raises:
       CellFailed: if a cell fails and `keep_going` is not set, or if the kernel dies.
-      KeyboardInterrupt: at Ctrl-C; the kernel is gone then.
+      asyncio.CancelledError: if it is cancelled, as `asyncio.run` does at Ctrl-C.
     """
     try:
         from nbclient import NotebookClient
@@ -91,29 +91,31 @@ async def execute_notebook(
             coalesce_streams=True,
             resources={"metadata": {"path": str(path.resolve().parent)}},
         )
-        async with client.async_setup_kernel(cleanup_kc=True), _interruptible(), _ticking(progress):
+        async with _kernel(client), _ticking(progress):
             for cell, index in code_cells(nb):
                 progress.begin(cell)
+                node = nb.cells[index]
                 try:
-                    await client.async_execute_cell(nb.cells[index], index)
+                    await client.async_execute_cell(node, index)
                 except CellExecutionError as error:
-                    raise _failure(path, read_cell(nb.cells[index], cell), error.traceback) from None
+                    raise _failure(path, read_cell(node, cell), error.traceback) from None
                 except CellTimeoutError:
                     raise CellFailed(
-                        f"cell [{cell.number}] of {path.name} did not end within {timeout:g} s.",
+                        f"cell [{cell.number}] of {path.name} did not end within {timeout} s.",
                         why="--timeout says how long a cell may take.",
                         fix="give it more time.",
                     ) from None
                 except DeadKernelError:
                     task = asyncio.current_task()
-                    if task is not None and task.cancelling():
-                        raise KeyboardInterrupt from None
+                    if task is not None and task.cancelling():  # which nbclient takes for a dead kernel
+                        raise asyncio.CancelledError from None
                     raise CellFailed(
                         f"the kernel died in cell [{cell.number}] of {path.name}.",
                         why="it crashed, was killed, or ran out of memory.",
                     ) from None
-                progress.end(read_cell(nb.cells[index], cell))
-            return await _ask_devices(client.kc)
+                await _complete_programs(client.kc, node)
+                progress.end(read_cell(node, cell))
+            return await _ask(client.kc, "describe_devices()")
 
 
 def _kernel_manager(folder: str) -> Any:
@@ -143,13 +145,23 @@ def _kernel_manager(folder: str) -> Any:
 
 
 @contextlib.asynccontextmanager
-async def _interruptible() -> AsyncGenerator[None, None]:
-    """Makes Ctrl-C end what runs here; nbclient would end the kernel and call it a dead one."""
-    task = asyncio.current_task()
-    with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C arrives as KeyboardInterrupt
-        if task is not None:
-            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
-    yield
+async def _kernel(client: Any) -> AsyncGenerator[None, None]:
+    """Starts the kernel and ends it; in a hurry if something went wrong, because it may be busy for long."""
+    manager, hurry = client.km, True
+    try:
+        try:
+            await client.async_start_new_kernel()
+            await client.async_start_new_kernel_client()
+        except RuntimeError as error:
+            raise CellFailed("the kernel did not start.", why=f"{error}.") from error
+        yield
+        hurry = False
+    finally:
+        if client.kc is not None:
+            client.kc.stop_channels()
+        if await manager.is_alive():
+            await manager.shutdown_kernel(now=hurry)
+        await manager.cleanup_resources()
 
 
 @contextlib.asynccontextmanager
@@ -166,12 +178,23 @@ async def _ticking(progress: Progress) -> AsyncGenerator[None, None]:
         task.cancel()
 
 
-async def _ask_devices(client: Any) -> str:
+async def _ask(client: Any, call: str) -> str:
+    """What a function of this module says in the kernel; "" if it fails, or cannot be imported there."""
+    expression = f"__import__('importlib').import_module({__name__!r}).{call}"
     reply = await client.execute(
-        "", silent=True, user_expressions={"devices": _DEVICES}, reply=True, timeout=_ASK_SECONDS
+        "", silent=True, user_expressions={"answer": expression}, reply=True, timeout=_ASK_SECONDS
     )
-    answer = reply["content"].get("user_expressions", {}).get("devices", {})
+    answer = reply["content"].get("user_expressions", {}).get("answer", {})
     return str(ast.literal_eval(answer["data"]["text/plain"])) if answer.get("status") == "ok" else ""
+
+
+async def _complete_programs(client: Any, node: Any) -> None:
+    """Gets the programs that were too large to be saved in a notebook; a page has room for them."""
+    for output in node.outputs:
+        if is_staged(output) and MIME_TYPE not in output.data:
+            line = first_line(output.data["text/plain"])
+            if answer := await _ask(client, f"last_program({line!r})"):
+                output.data[MIME_TYPE] = json.loads(answer)
 
 
 def _failure(path: Path, cell: Cell, traceback: str) -> CellFailed:
@@ -180,6 +203,9 @@ def _failure(path: Path, cell: Cell, traceback: str) -> CellFailed:
         fix="run it with --keep-going to get the page all the same.",
         traceback=traceback,
     )
+
+
+# --- what the kernel is asked ---
 
 
 def describe_devices() -> str:
@@ -191,3 +217,12 @@ def describe_devices() -> str:
     first, count = jax.devices()[0], jax.device_count()
     kind = "" if first.device_kind == first.platform else f" ({first.device_kind})"
     return (f"{count} × " if count > 1 else "") + first.platform + kind
+
+
+def last_program(line: str) -> str:
+    """The program of the last staged cell as JSON; "" if the line of that cell is another."""
+    from jaxnb.api import last
+    from jaxnb.codec import encode
+
+    run = last()
+    return json.dumps(encode(run.program)) if run.line == line else ""

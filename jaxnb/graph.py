@@ -65,7 +65,7 @@ CLASS_MARK = _Mark("class")
 _NOT_VALUES = frozenset({"__builtins__", "__annotations__", "__annotate__", "__conditional_annotations__"})
 _NOT_CONTENT = frozenset(
     "__dict__ __weakref__ __module__ __doc__ __firstlineno__ __static_attributes__ __annotations__ __annotate__ "
-    "__annotate_func__ __annotations_cache__ __slotnames__ _abc_impl __dataclass_params__ __signature__".split()
+    "__annotate_func__ __annotations_cache__ __slotnames__ _abc_impl __orig_bases__ __parameters__ __dataclass_params__ __signature__".split()
 )
 _DESCRIPTORS = frozenset("member_descriptor getset_descriptor _tuplegetter wrapper_descriptor".split())
 

@@ -18,6 +18,7 @@ __all__ = [
     "Cell",
     "code_cells",
     "first_line",
+    "is_staged",
     "needs_lab",
     "read_cell",
     "read_cells",
@@ -105,10 +106,18 @@ def read_cell(node: Any, cell: Cell) -> Cell:
 
 def staged_line(node: Any) -> str:
     """The one line of a staged cell: the first line of the text beside its program."""
-    for output in node.outputs:
-        if MIME_TYPE in output.get("data", {}):
-            return first_line(output.data.get("text/plain", ""))
-    return ""
+    return next((first_line(output.data["text/plain"]) for output in node.outputs if is_staged(output)), "")
+
+
+def is_staged(output: Any) -> bool:
+    """Whether an output is what jaxnb shows under a cell.
+
+    Without the program, which can be too large to be saved, only the HTML tells. Anybody could write that, so
+    nothing else is read from it.
+    """
+    data = output.get("data", {})
+    html = data.get("text/html", "")
+    return "text/plain" in data and (MIME_TYPE in data or html.startswith('<div class="jnb">'))
 
 
 def first_line(text: str) -> str:
@@ -141,7 +150,7 @@ def _said(output: Any) -> str:
     if output.output_type == "stream":
         return output.text if output.name == "stdout" else ""
     data = output.get("data", {})
-    return "" if MIME_TYPE in data else str(data.get("text/plain", ""))
+    return "" if is_staged(output) else str(data.get("text/plain", ""))
 
 
 def needs_lab(error: ImportError) -> JaxnbError:

@@ -16,13 +16,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from jaxnb._version import __version__
 from jaxnb.codec import MIME_TYPE, decode
 from jaxnb.errors import JaxnbError
 from jaxnb.execute import Progress, execute_notebook
-from jaxnb.notebook import Cell, first_line, read_cells, read_facts, read_notebook, read_title, staged_line
+from jaxnb.notebook import (
+    Cell,
+    first_line,
+    is_staged,
+    read_cells,
+    read_facts,
+    read_notebook,
+    read_title,
+    staged_line,
+)
 from jaxnb.views.html import render_html
 from jaxnb.views.page import ERROR_TEXT, TRUSTED_HTML, PageCell, render_page
 
@@ -60,7 +69,7 @@ def report(
     progress: Progress,
     execute: bool = True,
     keep_going: bool = False,
-    timeout: float | None = None,
+    timeout: int | None = None,
 ) -> Report:
     """Runs a notebook in its own folder and writes it as a page.
 
@@ -143,17 +152,24 @@ def _page_outputs(output: Any) -> Sequence[tuple[str, str]]:
     if output.output_type == "error":
         return [(ERROR_TEXT, "\n".join(output.traceback) or f"{output.ename}: {output.evalue}")]
     data: Mapping[str, Any] = output.data
-    if MIME_TYPE in data:
-        line = first_line(data.get("text/plain", ""))
+    if is_staged(output):
         try:
-            return [(TRUSTED_HTML, render_html(decode(data[MIME_TYPE]), line=line))]
-        except JaxnbError:  # of another version, or damaged: its text says what it was
-            return [("text/plain", data.get("text/plain", ""))]
+            return [(TRUSTED_HTML, _rendered(data))]
+        except JaxnbError:  # not saved, damaged, or of another version: its text says what it was
+            return [("text/plain", data["text/plain"])]
     for mime in _SHOWN:
         if mime in data:
             return [(mime, data[mime])]
-    texts = [(mime, value) for mime, value in data.items() if isinstance(value, str)]
+    # Never under its own MIME type, which could be the one that is trusted.
+    texts = [("text/plain", value) for value in data.values() if isinstance(value, str)]
     return texts[:1]
+
+
+def _rendered(data: Mapping[str, Any]) -> str:
+    program = data.get(MIME_TYPE)
+    if not isinstance(program, dict):
+        raise JaxnbError("there is no program.")
+    return render_html(decode(cast(dict[str, Any], program)), line=first_line(data["text/plain"]))
 
 
 def _versions() -> list[tuple[str, str]]:

@@ -22,10 +22,11 @@ from jaxnb.code import CodeNames
 from jaxnb.devices import move
 from jaxnb.errors import NeedsConcrete, Refused
 from jaxnb.graph import Choices, Scan, Slots, render_path
+from jaxnb.lifted import numpy_results
 from jaxnb.reach import first_effect, refers_to_jax
 from jaxnb.scalars import scalars_that_show
 from jaxnb.stand_ins import StandIns, ValueNeeded
-from jaxnb.template import Capture, Template, Unreplayable
+from jaxnb.template import Capture, Template, Unreplayable, reaches_tracer
 
 __all__ = ["MissingName", "Piece", "Plan", "StopAt", "restore_names", "trace_piece"]
 
@@ -119,6 +120,7 @@ class _Trace:
         self.capture: Capture | None = None
         self.template = Template()
         self.replaced: dict[int, int] = {}
+        self.named_outputs: list[tuple[str, int]] = []
         self.built: list[Any] = []
         self.current: Statement | None = None
         self.watch: _jax.TraceWatch | None = None
@@ -187,7 +189,7 @@ class _Trace:
                 stand_ins.install(home)
             before = dict(namespace)
             placed = [(owner, holder, holder.save(owner)) for owner, holder in self.slots.holders]
-            with _jax.watch_trace(self.cell.filename, stand_ins.on_text) as watch:
+            with _jax.watch_trace(self.cell.filename, stand_ins.on_text, stand_ins.plain) as watch:
                 self.watch = watch
                 value = self._statements(stand_ins)
             stand_ins.check(watch, self.scan.handles_errors)
@@ -257,6 +259,8 @@ class _Trace:
         for name, item in list(self.namespace.items()):
             if before.get(name, _ABSENT) is not item:
                 template.names.append((name, self._build(capture, item, f"`{name}`")))
+                if (place := capture.place_of(item)) is not None:
+                    self.named_outputs.append((name, place))
         template.deleted = [name for name in before if name not in self.namespace]
         nodes = {id(node): index for index, node in enumerate(self.scan.nodes)}
         for owner, holder, state in placed:
@@ -282,6 +286,13 @@ class _Trace:
         try:
             return capture.build(item)
         except Unreplayable as error:
+            if reaches_tracer(item):
+                raise Refused(
+                    f"{what} holds {error}, with traced values inside.",
+                    why="such an object cannot be made anew from the results of a program.",
+                    fix="make it in a cell of its own without %%jit.",
+                    line=self.current.span.line if self.current else None,
+                ) from None
             self.template.reasons.append(f"{what} holds {error}")
             return lambda b: item
 
@@ -549,10 +560,29 @@ def _finish(trace: _Trace, traced: Any, context: tuple[Any, ...], device: Any, s
         if effect is not None:
             piece.reasons.append((statement.span.line, effect[1]))
     _note_numpy(trace, piece)
+    static = sorted(render_path(path) for path in _made_static(trace))
+    if static:
+        piece.notes.append(("static", None, f"static: {', '.join(static)}"))
     return piece
 
 
+def _made_static(trace: _Trace) -> set[Any]:
+    """Paths of the scalars in reach that were made static because the cell could tell their value."""
+    reached = {path for _, path in trace.scan.where}
+    return (trace.choices.static - trace.choices.fixed) & reached
+
+
 def _note_numpy(trace: _Trace, piece: Piece) -> None:
+    """Notes what NumPy values lose in staged statements: their kind, and bits."""
+    jaxpr = _Tail(piece.jaxpr.jaxpr, len(trace.scan.leaves))
+    foreign = {i for i, leaf in enumerate(trace.scan.leaves) if isinstance(leaf, np.ndarray | np.generic)}
+    results = numpy_results(jaxpr.invars, jaxpr.eqns, jaxpr.outvars, foreign)
+    statements = trace.cell.statements[trace.plan.start : trace.plan.stop]
+    for name, place in trace.named_outputs:
+        if place in results:
+            lines = [statement.span.line for statement in statements if name in statement.names.binds]
+            text = f"`{name}` is a jax.Array, where the plain cell binds a NumPy value"
+            piece.notes.append(("numpy", lines[-1] if lines else None, text))
     for path, leaf in zip(trace.scan.paths, trace.scan.leaves, strict=True):
         if not isinstance(leaf, np.ndarray | np.generic) or leaf.dtype.itemsize < 8 or leaf.dtype.kind not in "iufc":
             continue

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copyreg
 import functools
+import gc
 import sys
 import types
 from collections import OrderedDict, defaultdict, deque
@@ -24,7 +25,7 @@ from jaxnb.graph import Scan
 from jaxnb.holders import CELL, DICT, SLOTS, Holder, holder_of, slot_descriptors
 from jaxnb.reach import ATOMS, is_library
 
-__all__ = ["Capture", "Template", "Unreplayable"]
+__all__ = ["Capture", "Template", "Unreplayable", "reaches_tracer"]
 
 _FUNCTION_TEXTS = (
     "__doc__",
@@ -48,10 +49,10 @@ class Unreplayable(Exception):
 class Building:
     """One application of a template: the inputs and outputs of a run, and what was built so far."""
 
-    __slots__ = ("made", "outputs", "scan")
+    __slots__ = ("made", "namespace", "outputs", "scan")
 
-    def __init__(self, scan: Scan, outputs: Sequence[Any]) -> None:
-        self.scan, self.outputs = scan, outputs
+    def __init__(self, scan: Scan, outputs: Sequence[Any], namespace: dict[str, Any]) -> None:
+        self.scan, self.outputs, self.namespace = scan, outputs, namespace
         self.made: dict[int, Any] = {}
 
 
@@ -88,7 +89,7 @@ class Template:
           namespace: to bind into.
           before_change: called with each object that is about to be changed in place.
         """
-        building = Building(scan, outputs)
+        building = Building(scan, outputs, namespace)
         bound = [(name, build(building)) for name, build in self.names]
         changed = [(h, build(building), [(k, child(building)) for k, child in c]) for h, build, c in self.changed]
         value = self.value(building) if self.value is not None else None
@@ -127,7 +128,7 @@ class Capture:
         stand_ins: Mapping[int, Any],
     ) -> None:
         self.outputs: list[Any] = []
-        self.reasons: list[str] = []
+        self._scan = scan
         self.passed_on: set[int] = set()
         self._inputs = {id(tracer): index for index, tracer in enumerate(tracers)}
         self._nodes = {id(node): index for index, node in enumerate(scan.nodes)}
@@ -213,6 +214,10 @@ class Capture:
             self.outputs.append(tracer)
         return lambda b: b.outputs[place]
 
+    def place_of(self, value: Any) -> int | None:
+        """The position among the outputs, if `value` is one."""
+        return self._places.get(id(value))
+
     def _container(self, value: Any, kind: type, holder: Holder) -> Build:
         state: list[tuple[Any, Build]] = []
         extra: tuple[Any, ...] = ()
@@ -262,7 +267,9 @@ class Capture:
             return _constant(value)
         if id(value) in self._existing:
             return _constant(value)
-        key, code, home_globals, name = id(value), value.__code__, value.__globals__, value.__name__
+        key, code, name = id(value), value.__code__, value.__name__
+        # a program may serve another namespace than the one it was traced in
+        elsewhere = value.__globals__ if value.__globals__ is not self._scan.namespace else None
         parts: dict[str, Any] = {}
         texts = {text: getattr(value, text) for text in _FUNCTION_TEXTS}
 
@@ -270,6 +277,7 @@ class Capture:
             made = b.made.get(key)
             if made is None:
                 cells = tuple(cell(b) for cell in parts["closure"])
+                home_globals = b.namespace if elsewhere is None else elsewhere
                 made = types.FunctionType(code, home_globals, name, parts["defaults"](b), cells or None)
                 b.made[key] = made
                 made.__kwdefaults__ = parts["kwdefaults"](b)
@@ -436,4 +444,25 @@ def _holds_tracer(value: Any) -> bool:
             if isinstance(state := getattr(item, "__dict__", None), dict):
                 stack.extend(state.values())
             stack.extend(child for _, child in SLOTS.save(item))
+    return False
+
+
+def reaches_tracer(value: Any) -> bool:
+    """Whether an object of unknown make holds a tracer, as far as the garbage collector can follow it."""
+    seen: set[int] = set()
+    stack: list[Any] = [value]
+    while stack and len(seen) < 10_000:
+        item = stack.pop()
+        if _jax.is_tracer(item):
+            return True
+        if id(item) in seen or isinstance(item, types.ModuleType | type | types.CodeType):
+            continue
+        seen.add(id(item))
+        if isinstance(item, types.GeneratorType | types.CoroutineType):
+            frame = item.gi_frame if isinstance(item, types.GeneratorType) else item.cr_frame
+            stack.extend(frame.f_locals.values() if frame is not None else ())
+        elif isinstance(item, types.FunctionType):
+            stack.extend(child for cell in item.__closure__ or () for _, child in CELL.save(cell))
+        elif not isinstance(item, dict) or "__builtins__" not in item:
+            stack.extend(gc.get_referents(item))
     return False

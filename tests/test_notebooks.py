@@ -47,7 +47,9 @@ def test_is_valid_and_holds_no_outputs(path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=named)
-def test_executes(path):
+def test_executes(path, monkeypatch, tmp_path):
+    monkeypatch.setenv("PYTHONPATH", str(path.parent.parent))
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     before = path.read_bytes()
     notebook = read_notebook(path)
     asyncio.run(execute_notebook(notebook, path, progress=Quiet(), timeout=60))

@@ -615,5 +615,6 @@ T = TypeVar('T')
 class Box(Generic[T]):
     size = 2
 y = x * Box[int].size""",
+        reused2=None,
     ),
 ]

@@ -59,6 +59,7 @@ z = jnp.full(3, c)
 q = jnp.asarray(c)""",
         change="c = 0.25",
         rule=3,
+        reused=None,
     ),
     Case(
         "float-is-bound",
