@@ -73,7 +73,9 @@ def matmuls_for(shell: InteractiveShell, seconds: float) -> int:
 def import_seconds(code: str) -> float:
     """The least of several starts of a fresh interpreter, in seconds inside it."""
     program = f"import time; t = time.perf_counter(); {code}; print(time.perf_counter() - t)"
-    runs = [subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True) for _ in range(5)]
+    runs = [
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True) for _ in range(5)
+    ]
     return min(float(run.stdout.split()[-1]) for run in runs)
 
 
@@ -85,8 +87,12 @@ def main() -> None:
     shell.run_cell(SETUP)
     for name, (plain, staged) in PAIRS.items():
         p, s = compare(shell, plain, staged, 400)
-        print(f"{name}: plain {p * 1e6:.0f} us, staged {s * 1e6:.0f} us, added {(s - p) * 1e6:.0f} us, ratio {s / p:.3f}")
-    with_shell = "from IPython.core.interactiveshell import InteractiveShell; s = InteractiveShell.instance(); import jax"
+        print(
+            f"{name}: plain {p * 1e6:.0f} us, staged {s * 1e6:.0f} us, added {(s - p) * 1e6:.0f} us, ratio {s / p:.3f}"
+        )
+    with_shell = (
+        "from IPython.core.interactiveshell import InteractiveShell; s = InteractiveShell.instance(); import jax"
+    )
     base = import_seconds(with_shell)
     loaded = import_seconds(with_shell + "; s.run_cell('%load_ext jaxnb')")
     print(f"import jax in a shell: {base:.3f} s; with %load_ext jaxnb: {loaded:.3f} s, added {loaded - base:.3f} s")

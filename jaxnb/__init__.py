@@ -35,7 +35,23 @@ _HOMES = {
     "unload_ipython_extension": "extension",
 }
 
-__all__ = [*sorted(_HOMES), "__version__"]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [
+    "BadHeader",
+    "Finding",
+    "Fix",
+    "JaxnbError",
+    "NeedsConcrete",
+    "Program",
+    "Refused",
+    "Run",
+    "StageOptions",
+    "__version__",
+    "inspect",
+    "last",
+    "load_ipython_extension",
+    "stage",
+    "unload_ipython_extension",
+]
 
 
 def __getattr__(name: str) -> Any:

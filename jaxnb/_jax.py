@@ -10,8 +10,9 @@ import functools
 import os
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
+from inspect import currentframe
 from types import FrameType
 from typing import Any
 
@@ -37,7 +38,7 @@ TRACING_ERRORS: tuple[type[Exception], ...] = (
 )
 
 JAX_PACKAGES = ("jax", "jaxlib")
-_JAX_FOLDERS = tuple(os.path.dirname(os.path.abspath(module.__file__)) for module in (jax, sys.modules["jaxlib"]))  # type: ignore[arg-type]
+_JAX_FOLDERS = tuple(os.path.dirname(str(sys.modules[name].__file__)) for name in JAX_PACKAGES)
 
 
 def trace_context() -> tuple[Any, ...]:
@@ -69,7 +70,7 @@ user_context = jax.make_user_context()
 
 
 @contextmanager
-def unfiltered_tracebacks() -> Iterator[None]:
+def unfiltered_tracebacks() -> Generator[None]:
     """Keeps JAX from cutting the frames out of exceptions, so that they can be read and cut here."""
     state = _config.traceback_filtering
     with state("off"):
@@ -137,7 +138,7 @@ def jit_options(function: Any) -> tuple[tuple[str, Any], ...] | None:
     """The options with which `jax.jit` made a function, or None where `function` is not such a function."""
     if type(function) is not _JITTED:
         return None
-    info = function._jit_info
+    info: Any = function._jit_info  # pyright: ignore[reportAttributeAccessIssue]
     skipped = ("fun_sourceinfo", "fun_signature")
     return tuple((name, value) for name, value in zip(info._fields, info, strict=True) if name not in skipped)
 
@@ -191,7 +192,7 @@ _watch: list[TraceWatch] = []
 @contextmanager
 def watch_trace(
     filename: str, on_text: Callable[[Any, str, FrameType], None], foreign: Collection[int] = ()
-) -> Iterator[TraceWatch]:
+) -> Generator[TraceWatch]:
     """Reports what a plain cell would answer with a value and a trace with something else.
 
     `on_text(tracer, what, frame)` is called when user code asks for `str`, `repr`, `format` or `hash` of a tracer,
@@ -225,7 +226,6 @@ def _install_hooks() -> None:
         if "__init__" in kind.__dict__:
             _patch(kind, "__init__", _error_hook(kind.__init__))
 
-
     for name in ("asarray", "array"):
         _patch(jnp, name, _array_hook(getattr(jnp, name)))
 
@@ -257,7 +257,7 @@ def _text_hook(name: str) -> Callable[..., Any]:
     original = getattr(_core.Tracer, name)
 
     def hook(self: Any, *args: Any) -> Any:
-        frame = user_caller(sys._getframe(1))
+        frame = user_caller(_caller())
         if frame is not None and _watch:
             _watch[-1].on_text(self, name, frame)
         return original(self, *args)
@@ -268,10 +268,16 @@ def _text_hook(name: str) -> Callable[..., Any]:
 def _error_hook(original: Callable[..., Any]) -> Callable[..., Any]:
     def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
         if _watch:
-            _watch[-1].errors.append((self, _line_in(sys._getframe(1), _watch[-1].filename)))
+            _watch[-1].errors.append((self, _line_in(_caller(), _watch[-1].filename)))
         return original(self, *args, **kwargs)
 
     return hook
+
+
+def _caller() -> FrameType | None:
+    """The frame that called the function which calls this one."""
+    frame = currentframe()
+    return frame.f_back.f_back if frame is not None and frame.f_back is not None else None
 
 
 def _line_in(frame: FrameType | None, filename: str) -> int | None:

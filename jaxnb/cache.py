@@ -7,7 +7,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jaxnb import _jax
-from jaxnb.graph import ALIAS, ARRAY, COMPLEX, CONTENT, FLOAT, FUN, INT, JIT, NUMPY, ROOT, Choices, Scan, render_path
+from jaxnb.graph import (
+    ALIAS,
+    ARRAY,
+    COMPLEX,
+    CONTENT,
+    FLOAT,
+    FUN,
+    INT,
+    JIT,
+    NUMPY,
+    ROOT,
+    Choices,
+    Scan,
+    render_path,
+)
 from jaxnb.staging import Piece, Plan
 
 __all__ = ["CodeRecord", "explain_change", "ints_that_changed"]

@@ -13,7 +13,6 @@ import re
 import tokenize
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any
 
 from jaxnb.code import CodeNames, names_of
 from jaxnb.errors import Refused

@@ -64,21 +64,15 @@ def _parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser("report", help="run a notebook and write it as a page that opens anywhere")
     command.add_argument("notebook", metavar="NOTEBOOK", type=Path)
-    command.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help="the page; by default NOTEBOOK.html here"
-    )
-    command.add_argument(
-        "--no-execute", action="store_true", help="run nothing: show the outputs that were saved"
-    )
-    command.add_argument(
-        "--keep-going", action="store_true", help="go on behind a cell that fails; still exits with 1"
-    )
+    command.add_argument("-o", "--output", metavar="FILE", type=Path, help="the page; by default NOTEBOOK.html here")
+    command.add_argument("--no-execute", action="store_true", help="run nothing: show the outputs that were saved")
+    command.add_argument("--keep-going", action="store_true", help="go on behind a cell that fails; still exits with 1")
     command.add_argument("--timeout", metavar="S", type=_seconds, help="seconds that one cell may take")
     command.set_defaults(command=_report)
 
     command = commands.add_parser("demo", help="train a classifier on real data and write it as a page")
     command.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, default=Path("demo.html"), help="demo.html"
+        "-o", "--output", metavar="FILE", type=Path, default=Path("demo.html"), help="the page; by default demo.html"
     )
     command.set_defaults(command=_demo)
 
@@ -129,9 +123,7 @@ def _make(
 ) -> int:
     progress = Bar(sys.stderr) if sys.stderr.isatty() else Lines(sys.stderr)
     try:
-        made = report(
-            notebook, output, progress=progress, execute=execute, keep_going=keep_going, timeout=timeout
-        )
+        made = report(notebook, output, progress=progress, execute=execute, keep_going=keep_going, timeout=timeout)
     finally:
         progress.close()
     if not execute:

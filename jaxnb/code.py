@@ -22,8 +22,24 @@ _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM", "LOAD_SUPER_ATTR"}
 _MUTATIONS = {"STORE_SUBSCR", "DELETE_SUBSCR", "STORE_ATTR", "DELETE_ATTR", "STORE_SLICE"}
 _ITERATIONS = {"GET_ITER", "DICT_UPDATE", "DICT_MERGE", "CALL_FUNCTION_EX", "FORMAT_VALUE"}
 _PLAIN_LOADS = ("LOAD_NAME", "LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_ATTR", "BINARY_SUBSCR")
-_ORDERED_BUILTINS = frozenset("list tuple dict iter next enumerate zip map filter reversed str repr print".split())
-_ORDERED_METHODS = frozenset("items keys values copy popitem fromkeys update".split())
+_ORDERED_BUILTINS = frozenset(
+    [
+        "list",
+        "tuple",
+        "dict",
+        "iter",
+        "next",
+        "enumerate",
+        "zip",
+        "map",
+        "filter",
+        "reversed",
+        "str",
+        "repr",
+        "print",
+    ]
+)
+_ORDERED_METHODS = frozenset(["items", "keys", "values", "copy", "popitem", "fromkeys", "update"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,9 +96,7 @@ def encode(program: Program) -> dict[str, Any]:
     }
 
 
-def _encode_level(
-    level: Level, strings: _Table[str], avals: _Table[Aval], spans: _Table[Span]
-) -> dict[str, Any]:
+def _encode_level(level: Level, strings: _Table[str], avals: _Table[Aval], spans: _Table[Span]) -> dict[str, Any]:
     ops = list(level.ops())
     computations = level.computations
     return {

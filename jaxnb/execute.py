@@ -97,8 +97,8 @@ async def execute_notebook(
                 node = nb.cells[index]
                 try:
                     await client.async_execute_cell(node, index)
-                except CellExecutionError as error:
-                    raise _failure(path, read_cell(node, cell), error.traceback) from None
+                except CellExecutionError:
+                    raise _failure(path, read_cell(node, cell), node) from None
                 except CellTimeoutError:
                     raise CellFailed(
                         f"cell [{cell.number}] of {path.name} did not end within {timeout} s.",
@@ -131,9 +131,7 @@ def _kernel_manager(folder: str) -> Any:
         def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
             # Without frozen modules, or the debugger that ipykernel loads warns about them.
             command = [sys.executable, "-X", "frozen_modules=off", "-m", "ipykernel_launcher"]
-            return KernelSpec(
-                argv=[*command, "-f", "{connection_file}"], display_name="Python 3", language="python"
-            )
+            return KernelSpec(argv=[*command, "-f", "{connection_file}"], display_name="Python 3", language="python")
 
     manager = AsyncKernelManager(
         kernel_name="python3",
@@ -197,11 +195,12 @@ async def _complete_programs(client: Any, node: Any) -> None:
                 output.data[MIME_TYPE] = json.loads(answer)
 
 
-def _failure(path: Path, cell: Cell, traceback: str) -> CellFailed:
+def _failure(path: Path, cell: Cell, node: Any) -> CellFailed:
+    traceback = next((output.traceback for output in node.outputs if output.output_type == "error"), [])
     return CellFailed(
         f"cell [{cell.number}] of {path.name} raised {cell.error}",
         fix="run it with --keep-going to get the page all the same.",
-        traceback=traceback,
+        traceback="\n".join(traceback),
     )
 
 

@@ -34,7 +34,7 @@ def load_ipython_extension(shell: Any) -> None:
     shell.events.register("post_run_cell", magics.after_cell)
     setattr(shell, _ATTRIBUTE, magics)
     use_session(session)
-    versions = f"jax {jax.__version__} · jaxlib {jaxlib.__version__} · Python {platform.python_version()}"
+    versions = f"jax {jax.__version__} · jaxlib {jaxlib.version.__version__} · Python {platform.python_version()}"
     print(f"jaxnb {__version__} · {versions}")
 
 
@@ -61,7 +61,7 @@ def unload_ipython_extension(shell: Any) -> None:
 
 def _is_reloading() -> bool:
     """Whether IPython unloads only to load again: `%reload_ext` calls the same function and says nothing of it."""
-    frame = sys._getframe(1)
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:
         if frame.f_code.co_name == "reload_extension":
             return True

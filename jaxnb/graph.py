@@ -59,15 +59,45 @@ class _Mark:
 
 
 FLOAT, COMPLEX, INT, ALIAS, ARRAY, NUMPY, CONTENT, ROOT, FUN, JIT, OBJECT, OPEN = map(
-    _Mark, "float complex int alias array numpy content name function jit object cell".split()
+    _Mark,
+    [
+        "float",
+        "complex",
+        "int",
+        "alias",
+        "array",
+        "numpy",
+        "content",
+        "name",
+        "function",
+        "jit",
+        "object",
+        "cell",
+    ],
 )
 CLASS_MARK = _Mark("class")
 _NOT_VALUES = frozenset({"__builtins__", "__annotations__", "__annotate__", "__conditional_annotations__"})
 _NOT_CONTENT = frozenset(
-    "__dict__ __weakref__ __module__ __doc__ __firstlineno__ __static_attributes__ __annotations__ __annotate__ "
-    "__annotate_func__ __annotations_cache__ __slotnames__ _abc_impl __orig_bases__ __parameters__ __dataclass_params__ __signature__".split()
+    [
+        "__dict__",
+        "__weakref__",
+        "__module__",
+        "__doc__",
+        "__firstlineno__",
+        "__static_attributes__",
+        "__annotations__",
+        "__annotate__",
+        "__annotate_func__",
+        "__annotations_cache__",
+        "__slotnames__",
+        "_abc_impl",
+        "__orig_bases__",
+        "__parameters__",
+        "__dataclass_params__",
+        "__signature__",
+    ]
 )
-_DESCRIPTORS = frozenset("member_descriptor getset_descriptor _tuplegetter wrapper_descriptor".split())
+_DESCRIPTORS = frozenset(["member_descriptor", "getset_descriptor", "_tuplegetter", "wrapper_descriptor"])
 
 
 class Same:
@@ -241,7 +271,12 @@ class Scan:
             self.visit(value, path, Slot(DICT, namespace, name))
 
     def _module(
-        self, name: str, module: types.ModuleType, all_names: tuple[CodeNames, ...], home: bool, holder: dict[str, Any]
+        self,
+        name: str,
+        module: types.ModuleType,
+        all_names: tuple[CodeNames, ...],
+        home: bool,
+        holder: dict[str, Any],
     ) -> None:
         mark = (id(holder), name)
         if mark not in self._roots:
@@ -641,7 +676,8 @@ def supported(dtype: np.dtype[Any]) -> bool:
     """Whether JAX has arrays of this dtype."""
     if dtype.names is not None or dtype.kind in "OSUMmT":
         return False
-    return dtype.kind in "biufc" or dtype.kind == "V" and jax.dtypes.issubdtype(dtype, np.generic) and dtype.itemsize > 0
+    # bfloat16 and the like have kind "V" and a scalar type of their own
+    return dtype.kind in "biufc" or (dtype.kind == "V" and dtype.type is not np.void)
 
 
 def _content(value: Any) -> bytes:
@@ -650,10 +686,10 @@ def _content(value: Any) -> bytes:
 
 
 _HANDLERS: Mapping[type, Callable[[Scan, Any, Path, Slot | None], None]] = {
-    **{
-        kind: Scan._atom  # pyright: ignore[reportPrivateUsage]
-        for kind in (type(None), bool, str, bytes, type(...), slice, range, type(NotImplemented))
-    },
+    **dict.fromkeys(
+        (type(None), bool, str, bytes, type(...), slice, range, type(NotImplemented)),
+        Scan._atom,  # pyright: ignore[reportPrivateUsage]
+    ),
     _jax.Array: Scan._array,  # pyright: ignore[reportPrivateUsage]
     np.ndarray: Scan._numpy,  # pyright: ignore[reportPrivateUsage]
     float: Scan._float,  # pyright: ignore[reportPrivateUsage]

@@ -58,12 +58,21 @@ def _shifted(computation: Computation, by: int, level: int, place: dict[tuple[in
         return tuple(index + by for index in indices)
 
     ops = tuple(
-        replace(op, inputs=move(op.inputs), outputs=move(op.outputs), bodies=tuple(place[level, b] for b in op.bodies))
+        replace(
+            op,
+            inputs=move(op.inputs),
+            outputs=move(op.outputs),
+            bodies=tuple(place[level, b] for b in op.bodies),
+        )
         for op in computation.ops
     )
     constants = move(computation.constants)
     return replace(
-        computation, inputs=move(computation.inputs), outputs=move(computation.outputs), ops=ops, constants=constants
+        computation,
+        inputs=move(computation.inputs),
+        outputs=move(computation.outputs),
+        ops=ops,
+        constants=constants,
     )
 
 

@@ -31,8 +31,4 @@ def numpy_results(invars: Sequence[Any], eqns: Sequence[Any], outvars: Sequence[
         if operands and all(var in foreign for var in operands) and _jax.made_by_operator(eqn):
             foreign.update(eqn.outvars)
     own = {var for index, var in enumerate(invars) if index in numpy}
-    return {
-        place
-        for place, var in enumerate(outvars)
-        if not hasattr(var, "val") and var in foreign and var not in own
-    }
+    return {place for place, var in enumerate(outvars) if not hasattr(var, "val") and var in foreign and var not in own}

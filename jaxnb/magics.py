@@ -37,6 +37,7 @@ class JaxnbMagics(Magics):
 
     def __init__(self, shell: Any, session: Session, settings: JaxNB) -> None:
         super().__init__(shell)
+        self.shell: Any = shell
         self.session, self.settings = session, settings
         self._raw = ""
         self._pending: list[Run] = []
@@ -104,8 +105,8 @@ class JaxnbMagics(Magics):
     def jaxpr(self, line: str, cell: str | None = None) -> Any:
         """Traces an expression or a cell and shows its jaxpr. Nothing is compiled, run on a device, or bound.
 
-            %jaxpr jnp.sin(x) @ w
-            %%jaxpr [--static n] [--dynamic n] [-o program]
+        %jaxpr jnp.sin(x) @ w
+        %%jaxpr [--static n] [--dynamic n] [-o program]
         """
         __tracebackhide__ = True
         header = {} if cell is None else self._header(line, cell, JAXPR_OPTIONS, "%%jaxpr")
@@ -168,7 +169,7 @@ class JaxnbMagics(Magics):
         if known is None:
             known = compiler.cache(shown, self.shell.execution_count, raw_code=shown)
             self.session.remember_filename(shown, known)
-        compiler._filename_map[known] = self.shell.execution_count
+        vars(compiler).setdefault("_filename_map", {})[known] = self.shell.execution_count
         return known
 
     def _cell_id(self) -> str | None:
@@ -188,5 +189,3 @@ class JaxnbMagics(Magics):
         if any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(run.value)):
             jax.block_until_ready(run.value)
             run.timings = replace(run.timings, run=run.dispatch_seconds + time.perf_counter() - start)
-
-

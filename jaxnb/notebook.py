@@ -86,9 +86,7 @@ def read_notebook(path: Path) -> Any:
 def code_cells(nb: Any) -> list[tuple[Cell, int]]:
     """The code cells, none of which has run yet, with their indices among all cells."""
     indices = [index for index, cell in enumerate(nb.cells) if cell.cell_type == "code"]
-    return [
-        (Cell(number, len(indices), nb.cells[index].source), index) for number, index in enumerate(indices, 1)
-    ]
+    return [(Cell(number, len(indices), nb.cells[index].source), index) for number, index in enumerate(indices, 1)]
 
 
 def read_cells(nb: Any) -> list[Cell]:
@@ -155,6 +153,4 @@ def _said(output: Any) -> str:
 
 def needs_lab(error: ImportError) -> JaxnbError:
     """What to raise where a package of the `lab` extra is missing."""
-    return JaxnbError(
-        f"a report needs {error.name}, which is not installed.", fix='run: pip install "jaxnb[lab]".'
-    )
+    return JaxnbError(f"a report needs {error.name}, which is not installed.", fix='run: pip install "jaxnb[lab]".')

@@ -278,9 +278,7 @@ def _check_level(level: Level, lines: int) -> None:
     owned = set(range(level.entries))
     for index, computation in enumerate(level.computations):
         place = f"{where}, computation {index}"
-        _check_indices(
-            computation.inputs + computation.outputs + computation.constants, len(level.values), place
-        )
+        _check_indices(computation.inputs + computation.outputs + computation.constants, len(level.values), place)
         for kind, names, named in (
             ("input", computation.input_names, computation.inputs),
             ("output", computation.output_names, computation.outputs),

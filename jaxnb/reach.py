@@ -18,10 +18,31 @@ import numpy as np
 
 from jaxnb.code import CodeNames, names_of
 
-__all__ = ["first_effect", "is_jax_module", "is_library", "is_user_function", "may_mutate", "refers_to_jax", "resolve"]
+__all__ = [
+    "first_effect",
+    "is_jax_module",
+    "is_library",
+    "is_user_function",
+    "may_mutate",
+    "refers_to_jax",
+    "resolve",
+]
 
 ATOMS = frozenset(
-    {type(None), bool, int, float, complex, str, bytes, type(...), slice, range, type(NotImplemented), np.dtype}
+    {
+        type(None),
+        bool,
+        int,
+        float,
+        complex,
+        str,
+        bytes,
+        type(...),
+        slice,
+        range,
+        type(NotImplemented),
+        np.dtype,
+    }
 )
 """Types whose values hold nothing else that matters and never change."""
 
@@ -198,15 +219,107 @@ def _slot_names(kind: type) -> tuple[str, ...]:
 # --- effects -------------------------------------------------------------------------------------------------------
 
 _PURE_BUILTINS = frozenset(
-    "abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict dir divmod enumerate filter "
-    "float format frozenset getattr hasattr hash hex id int isinstance issubclass iter len list map max memoryview "
-    "min object oct ord pow property range repr reversed round set slice sorted staticmethod str sum super tuple type "
-    "vars zip __build_class__ __import__".split()
+    [
+        "abs",
+        "all",
+        "any",
+        "ascii",
+        "bin",
+        "bool",
+        "bytearray",
+        "bytes",
+        "callable",
+        "chr",
+        "classmethod",
+        "complex",
+        "dict",
+        "dir",
+        "divmod",
+        "enumerate",
+        "filter",
+        "float",
+        "format",
+        "frozenset",
+        "getattr",
+        "hasattr",
+        "hash",
+        "hex",
+        "id",
+        "int",
+        "isinstance",
+        "issubclass",
+        "iter",
+        "len",
+        "list",
+        "map",
+        "max",
+        "memoryview",
+        "min",
+        "object",
+        "oct",
+        "ord",
+        "pow",
+        "property",
+        "range",
+        "repr",
+        "reversed",
+        "round",
+        "set",
+        "slice",
+        "sorted",
+        "staticmethod",
+        "str",
+        "sum",
+        "super",
+        "tuple",
+        "type",
+        "vars",
+        "zip",
+        "__build_class__",
+        "__import__",
+    ]
 )
 _PURE_MODULES = frozenset(
-    "abc bisect cmath collections contextlib copy copyreg dataclasses decimal enum fractions functools heapq itertools "
-    "json keyword math numbers numpy operator re statistics string struct textwrap types typing typing_extensions "
-    "unicodedata warnings weakref __future__ ml_dtypes einops jaxtyping chex beartype scipy".split()
+    [
+        "abc",
+        "bisect",
+        "cmath",
+        "collections",
+        "contextlib",
+        "copy",
+        "copyreg",
+        "dataclasses",
+        "decimal",
+        "enum",
+        "fractions",
+        "functools",
+        "heapq",
+        "itertools",
+        "json",
+        "keyword",
+        "math",
+        "numbers",
+        "numpy",
+        "operator",
+        "re",
+        "statistics",
+        "string",
+        "struct",
+        "textwrap",
+        "types",
+        "typing",
+        "typing_extensions",
+        "unicodedata",
+        "warnings",
+        "weakref",
+        "__future__",
+        "ml_dtypes",
+        "einops",
+        "jaxtyping",
+        "chex",
+        "beartype",
+        "scipy",
+    ]
 )
 _IMPURE_PREFIXES = ("numpy.random", "scipy.stats", "copy.copy_")
 _NUMPY_MUTATORS = frozenset({"put", "copyto", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle"})
@@ -225,7 +338,9 @@ def resolve(chain: tuple[str, ...], namespace: Mapping[str, Any]) -> Any:
     return value
 
 
-def first_effect(names: CodeNames, namespace: Mapping[str, Any], seen: set[int] | None = None) -> tuple[int, str] | None:
+def first_effect(
+    names: CodeNames, namespace: Mapping[str, Any], seen: set[int] | None = None
+) -> tuple[int, str] | None:
     """The first thing in the code, or in user functions that it reaches, that replaying a program would leave out.
 
     Returns its line and a description, or None where nothing but pure code is found. A name that only *might* have
@@ -268,7 +383,7 @@ def _effect_of(value: Any, chain: tuple[str, ...], namespace: Mapping[str, Any],
     wrapped = vars(value).get("__wrapped__") if callable(value) and hasattr(value, "__dict__") else None
     if wrapped is not None:
         return _effect_of(wrapped, chain, namespace, seen)
-    if callable(value) and is_user_function(getattr(type(value), "__call__", None)):
+    if callable(value) and is_user_function(type(value).__call__):
         return _effect_of(type(value).__call__, chain, namespace, seen)
     kind = type(value)
     if not is_library(kind.__module__) or is_jax_module(kind.__module__) or kind.__module__ in ("builtins", "numpy"):

@@ -151,9 +151,7 @@ class Session:
         __tracebackhide__ = True
         index, statements = 0, running.cell.statements
         while index < len(statements):
-            piece_and_scan = find_piece(
-                running.record, index, running.namespace, running.context, running.device
-            )
+            piece_and_scan = find_piece(running.record, index, running.namespace, running.context, running.device)
             if piece_and_scan is None:
                 if runs_on_host(statements[index], running.namespace):
                     self._run_on_host(running, statements[index])
@@ -383,15 +381,11 @@ class Session:
         jax.block_until_ready(running.outputs)
         return running.dispatch_seconds + time.perf_counter() - start
 
-    def _describe(
-        self, running: _Running, entry: dict[str, Any], seconds: float | None, changed_code: bool
-    ) -> Run:
+    def _describe(self, running: _Running, entry: dict[str, Any], seconds: float | None, changed_code: bool) -> Run:
         cell, traced = running.cell, running.traced
         if changed_code and traced and not running.reasons:
             running.reasons.append("the code of the cell changed")
-        findings = [
-            Finding(kind, text, line) for piece in running.pieces for kind, line, text in piece.notes
-        ]
+        findings = [Finding(kind, text, line) for piece in running.pieces for kind, line, text in piece.notes]
         for piece in running.pieces:
             findings.extend(
                 Finding("not-reusable", f"not reusable: {_reason_text(line, text)}", line)
@@ -439,7 +433,10 @@ def _apply_options(running: _Running) -> None:
     from jaxnb.graph import Slots
 
     scan = Scan(running.namespace, plan.roots, plan.names, Choices(), frozenset(), Slots())
-    for option, wanted, target in (("static", options.static, choices.static), ("dynamic", options.dynamic, choices.dynamic)):
+    for option, wanted, target in (
+        ("static", options.static, choices.static),
+        ("dynamic", options.dynamic, choices.dynamic),
+    ):
         for text in wanted:
             paths = {path for _, path in scan.where if _is_below(render_path(path), text)}
             if not paths:
@@ -496,4 +493,3 @@ def _read_program(cell: CellSource, pieces: tuple[Piece, ...], findings: tuple[F
     from jaxnb.levels import read_program
 
     return read_program(cell, pieces, findings)
-

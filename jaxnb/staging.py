@@ -214,7 +214,11 @@ class _Trace:
         value = None
         for index in range(self.plan.start, self.plan.stop):
             statement = self.current = statements[index]
-            if index > self.plan.start and not self.whole and not refers_to_jax(statement.names, namespace, stand_ins.plain):
+            if (
+                index > self.plan.start
+                and not self.whole
+                and not refers_to_jax(statement.names, namespace, stand_ins.plain)
+            ):
                 raise StopAt(index)
             stand_ins.line = statement.span.line
             if statement.trailing:
@@ -305,7 +309,7 @@ def _only_tracing_raises(error: Exception) -> bool:
     """Whether the plain cell would not raise this. Such errors of JAX and of libraries on it have no class of their
     own; they are told by their words, or by an attribute that arrays have and tracers lack."""
     if isinstance(error, AttributeError) and _jax.is_tracer(error.obj):
-        return hasattr(_jax.Array, error.name)
+        return hasattr(_jax.Array, error.name or "")
     return _SPEAKS_OF_TRACERS.search(str(error)) is not None
 
 
@@ -322,9 +326,7 @@ def restore_names(namespace: dict[str, Any], entry: dict[str, Any]) -> None:
 
 
 def _same(a: list[tuple[Any, Any]], b: list[tuple[Any, Any]]) -> bool:
-    return len(a) == len(b) and all(
-        x[1] is y[1] and (x[0] is y[0] or x[0] == y[0]) for x, y in zip(a, b, strict=True)
-    )
+    return len(a) == len(b) and all(x[1] is y[1] and (x[0] is y[0] or x[0] == y[0]) for x, y in zip(a, b, strict=True))
 
 
 def trace_piece(
@@ -453,7 +455,11 @@ class _Tail:
     """A jaxpr seen without the constants that JAX puts before its arguments."""
 
     def __init__(self, jaxpr: Any, count: int) -> None:
-        self.invars, self.outvars, self.eqns = jaxpr.invars[len(jaxpr.invars) - count :], jaxpr.outvars, jaxpr.eqns
+        self.invars, self.outvars, self.eqns = (
+            jaxpr.invars[len(jaxpr.invars) - count :],
+            jaxpr.outvars,
+            jaxpr.eqns,
+        )
 
 
 def culprit_of(error: BaseException) -> Any:
@@ -485,7 +491,7 @@ def _needs_concrete(trace: _Trace, error: BaseException) -> None:
     if tracer is not None and trace.tracers:
         sources, _ = _jax.sources_of(tracer, trace.tracers)
         inputs = ", ".join(f"`{render_path(trace.scan.paths[index])}`" for index in sorted(sources))
-    aval = getattr(tracer, "aval", None)
+    aval: Any = getattr(tracer, "aval", None)
     what = f"a traced value ({aval.str_short()})" if hasattr(aval, "str_short") else "a traced value"
     reason = error.what if isinstance(error, ValueNeeded) else _REASONS.get(type(error).__name__, "Python asked for it")
     raise NeedsConcrete(

@@ -37,7 +37,14 @@ _FUNCTION_TEXTS = (
 _INTERMEDIATE_CODE = ("jax._src.core", "jax._src.interpreters", "jaxlib")
 """Where JAX's jaxprs, avals and executables are defined: they never change, and need not be made again."""
 
-_CONTAINER_NEWS = (list.__new__, dict.__new__, set.__new__, deque.__new__, defaultdict.__new__, OrderedDict.__new__)
+_CONTAINER_NEWS = (
+    list.__new__,
+    dict.__new__,
+    set.__new__,
+    deque.__new__,
+    defaultdict.__new__,
+    OrderedDict.__new__,
+)
 
 Build = Callable[["Building"], Any]
 
@@ -77,7 +84,11 @@ class Template:
         self.reasons: list[str] = []
 
     def apply(
-        self, scan: Scan, outputs: Sequence[Any], namespace: dict[str, Any], before_change: Callable[[Any], None]
+        self,
+        scan: Scan,
+        outputs: Sequence[Any],
+        namespace: dict[str, Any],
+        before_change: Callable[[Any], None],
     ) -> Any:
         """Binds, deletes and changes what the piece did, and returns the trailing value.
 
@@ -228,11 +239,12 @@ class Capture:
             extra = (_constant(()), _constant(value.maxlen))
         make, plain = self._kind(kind), kind.__module__ in ("builtins", "collections")
         attributes: list[tuple[Any, Build]] = []
+        new: Any = kind.__new__
 
         def build(b: Building) -> Any:
             made = b.made.get(key)
             if made is None:
-                made = make(b)(*(item(b) for item in extra)) if plain else kind.__new__(make(b))
+                made = make(b)(*(item(b) for item in extra)) if plain else new(make(b))
                 b.made[key] = made
                 holder.restore(made, [(k, child(b)) for k, child in state])
                 for name, child in attributes:
@@ -305,7 +317,14 @@ class Capture:
         plain = not any(options.get(name) for name in ("user_specified_in_shardings", "device", "backend"))
         if not plain:
             raise Unreplayable("a function jitted with shardings or a device")
-        kept = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames", "keep_unused", "inline")
+        kept = (
+            "static_argnums",
+            "static_argnames",
+            "donate_argnums",
+            "donate_argnames",
+            "keep_unused",
+            "inline",
+        )
         arguments = {name: options[name] for name in kept}
         return _memoized(id(value), lambda b: jax.jit(wrapped(b), **arguments))
 

@@ -277,9 +277,7 @@ class Pairing:
                 problems.append(f"{path}: {one.kind} plain, {other.kind} staged")
                 continue
             if one.identity and root not in self.case.loose_identity and not self.holds(a, b):
-                problems.append(
-                    f"{path}: not the same object, or no longer shared, as in the plain cell ({one.kind})"
-                )
+                problems.append(f"{path}: not the same object, or no longer shared, as in the plain cell ({one.kind})")
             done.add((id(a), id(b)))
             if one.facts != other.facts or one.volatile != other.volatile:
                 theirs = (one.facts + one.volatile, other.facts + other.volatile)
@@ -448,9 +446,7 @@ def _check_run(case: Case, pairing: Pairing, which: str, reused: bool | None, ch
     for name, value in run.outputs.items():
         if pairing.staged.get(name, run) is not value:
             problems.append(f"outputs[{name!r}] is not what the name is bound to")
-    problems += [
-        f"{n}: new, but not in outputs" for n in {*names_of(pairing.staged)} - known - {*run.outputs}
-    ]
+    problems += [f"{n}: new, but not in outputs" for n in {*names_of(pairing.staged)} - known - {*run.outputs}]
     if reused is not None and run.reused is not reused:
         reasons = getattr(run.retrace, "reasons", ())
         problems.append(f"reused is {run.reused}, should be {reused}; retrace reasons: {list(reasons)}")
@@ -467,9 +463,7 @@ def _check_refused(case: Case, namespace: Namespace) -> None:
     for which in ("run 1", "run 2"):
         error = run_staged(case.cell, namespace, dict(case.options)).error
         if not isinstance(error, jaxnb.Refused):
-            _expect(
-                case, which, [f"should be refused, but {'ran' if error is None else f'raised {error!r}'}"]
-            )
+            _expect(case, which, [f"should be refused, but {'ran' if error is None else f'raised {error!r}'}"])
         if case.refused.lower() not in str(error).lower():
             _expect(case, which, [f"the refusal should speak of {case.refused!r}: {error}"])
         _expect(case, f"{which}, refused", changes_since(before, namespace))
@@ -490,9 +484,7 @@ def compare_errors(case: Case, plain: BaseException | None, staged: BaseExceptio
         problems.append(f"the plain cell should raise {case.raises or 'nothing'}, and raised {plain!r}")
     if isinstance(plain, SyntaxError):
         facts = [(error.msg, error.lineno) for error in (plain, staged)]
-        return problems + (
-            [] if facts[0] == facts[1] else [f"the error says {facts[0]} plain, {facts[1]} staged"]
-        )
+        return problems + ([] if facts[0] == facts[1] else [f"the error says {facts[0]} plain, {facts[1]} staged"])
     if case.same_message and not same_text(str(plain), str(staged)):
         problems.append(f"the error says {str(plain)!r} plain, {str(staged)!r} staged")
     return problems

@@ -116,9 +116,7 @@ class Scope:
         """The scope after `name` was bound to something of `kind`."""
         kinds = {k: tuple(n for n in names if n != name) for k, names in self.kinds.items()}
         kinds[kind] = (*kinds.get(kind, ()), name)
-        return replace(
-            self, kinds=kinds, own=(*self.own, name) if own else tuple(o for o in self.own if o != name)
-        )
+        return replace(self, kinds=kinds, own=(*self.own, name) if own else tuple(o for o in self.own if o != name))
 
     def without(self, name: str) -> Scope:
         kinds = {k: tuple(n for n in names if n != name) for k, names in self.kinds.items()}
@@ -256,9 +254,7 @@ class Writer:
 
     def _str(self, scope: Scope, deep: int) -> str:
         a = self.expr(scope, "str", deep)
-        return self.pick(
-            [f"{a}.upper()", f"'%d' % {self.expr(scope, 'int', 0)}", "'b'", f"'_'.join([{a}[:3], 'c'])"]
-        )
+        return self.pick([f"{a}.upper()", f"'%d' % {self.expr(scope, 'int', 0)}", "'b'", f"'_'.join([{a}[:3], 'c'])"])
 
     def _np(self, scope: Scope, deep: int) -> str:
         a = self.expr(scope, "np", deep)
@@ -344,9 +340,7 @@ class Writer:
         return getattr(self, f"_{self.pick(rules)}_statement")(scope)
 
     def kind(self) -> str:
-        return self.pick(
-            ["vec", "vec", "vec", "mat", "ivec", "bvec", "low", "dot", "int", "float", "str", "bool"]
-        )
+        return self.pick(["vec", "vec", "vec", "mat", "ivec", "bvec", "low", "dot", "int", "float", "str", "bool"])
 
     def _assign_statement(self, scope: Scope) -> tuple[str, Scope]:
         kind, name = self.kind(), scope.fresh()
@@ -441,9 +435,7 @@ class Writer:
 
     def _call_statement(self, scope: Scope) -> tuple[str, Scope]:
         name = scope.fresh()
-        return f"{name} = {self.pick(scope.kinds['fun'])}({self.expr(scope, 'vec', 1)})", scope.binding(
-            name, "vec"
-        )
+        return f"{name} = {self.pick(scope.kinds['fun'])}({self.expr(scope, 'vec', 1)})", scope.binding(name, "vec")
 
     def _host_statement(self, scope: Scope) -> tuple[str, Scope]:
         """What reads no jax value: Python runs it, with the real values."""
@@ -457,20 +449,14 @@ class Writer:
         if form == "add":
             return f"{self.pick(own)} *= 0.5", scope
         if form == "print":
-            statics = [
-                n for kind in ("str", "bool") for n in scope.kinds[kind] if n in ("name", "flag", "names[0]")
-            ]
+            statics = [n for kind in ("str", "bool") for n in scope.kinds[kind] if n in ("name", "flag", "names[0]")]
             return f"print('shown', {self.pick(statics)}, n, lr, npa.sum().round(3))", scope
         if form == "names":
             return f"names.append(names[-1] + 'r')\n{name} = sorted(names)[0]", scope.binding(name, "str")
         if form == "loop":
-            return f"{name} = 0\nfor _ in range(n):\n    {name} = ({name} + 2) % 5", scope.binding(
-                name, "int"
-            )
+            return f"{name} = 0\nfor _ in range(n):\n    {name} = ({name} + 2) % 5", scope.binding(name, "int")
         if form == "view":
-            return f"npv[{self.pick([0, 1])}] = npa[2] * 0.5\n{name} = npa + npv.sum()", scope.binding(
-                name, "np"
-            )
+            return f"npv[{self.pick([0, 1])}] = npa[2] * 0.5\n{name} = npa + npv.sum()", scope.binding(name, "np")
         return f"{name} = (n + 3) % 4", scope.binding(name, "int")
 
     def _block_statement(self, scope: Scope) -> tuple[str, Scope]:

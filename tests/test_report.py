@@ -50,16 +50,19 @@ def environment(folder):
     }
 
 
+# Where the tests run in the background of a shell, Ctrl-C is ignored, and that would be handed down.
+MAIN = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from jaxnb.cli import main
+sys.exit(main())
+"""
+
+
 def start(*arguments, env, **options):
-    command = [sys.executable, "-m", "jaxnb.cli", *map(str, arguments)]
+    command = [sys.executable, "-c", MAIN, *map(str, arguments)]
     return subprocess.Popen(
-        command,
-        env=env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-        **options,
+        command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8", **options
     )
 
 
@@ -77,9 +80,7 @@ class Page(HTMLParser):
         if tag in ("script", "iframe", "object", "embed", "link", "base", "form", "svg"):
             self.complaints.append(tag)
         for name, value in attrs:
-            loads = name in ("src", "srcset", "data", "poster", "background") and not value.startswith(
-                "data:image/"
-            )
+            loads = name in ("src", "srcset", "data", "poster", "background") and not value.startswith("data:image/")
             follows = name == "href" and value.lower().startswith(("javascript:", "data:"))
             if loads or follows or name.startswith("on"):
                 self.complaints.append((tag, name, value))
@@ -113,13 +114,11 @@ def run(capsys, *arguments):
 def quickstart(tmp_path_factory):
     folder = tmp_path_factory.mktemp("quickstart")
     before = QUICKSTART.read_bytes()
-    process = start("report", QUICKSTART, "-o", "page.html", env=environment(folder), cwd=folder)
-    out, err = process.communicate(timeout=120)
+    with start("report", QUICKSTART, "-o", "page.html", env=environment(folder), cwd=folder) as process:
+        out, err = process.communicate()
     assert process.returncode == 0, err
     assert QUICKSTART.read_bytes() == before
-    assert sorted(path.name for path in folder.iterdir() if path.suffix in (".html", ".part")) == [
-        "page.html"
-    ]
+    assert sorted(path.name for path in folder.iterdir() if path.suffix in (".html", ".part")) == ["page.html"]
     return out, err, Page((folder / "page.html").read_text(encoding="utf-8"))
 
 
@@ -130,8 +129,7 @@ def test_every_staged_cell_has_its_line(quickstart):
     staged = {
         str(number)
         for number, cell in enumerate(cells, 1)
-        if cell.source.startswith(("%%jit", "%%jaxpr"))
-        and "raises-exception" not in cell.metadata.get("tags", [])
+        if cell.source.startswith(("%%jit", "%%jaxpr")) and "raises-exception" not in cell.metadata.get("tags", [])
     }
     assert set(lines) == staged
     summaries = [unescape(text) for text in re.findall(r"<summary>(.*?)</summary>", page.html)]
@@ -186,9 +184,7 @@ def test_a_failing_cell_ends_it_and_no_page_is_written(tmp_path, capsys):
 
 
 def test_keep_going_shows_the_errors_and_still_fails(tmp_path, capsys):
-    source = notebook(
-        tmp_path / "bad.ipynb", "1 / 0", "print('reached')", "int('no')", tags=["raises-exception"]
-    )
+    source = notebook(tmp_path / "bad.ipynb", "1 / 0", "print('reached')", "int('no')", tags=["raises-exception"])
     code, _, err = run(capsys, "report", source, "-o", tmp_path / "page.html", "--keep-going")
     assert code == 1
     assert "cell [1] raised ZeroDivisionError: division by zero" in err and "cell [3] raised" not in err
@@ -223,13 +219,16 @@ def test_interrupted(tmp_path):
     source = notebook(
         tmp_path / "long.ipynb", "import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(60)"
     )
-    process = start("report", source, "-o", tmp_path / "page.html", env=environment(tmp_path))
     pid = tmp_path / "pid"
-    while not (pid.exists() and pid.read_text()):
-        assert process.poll() is None
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    with start("report", source, "-o", tmp_path / "page.html", env=environment(tmp_path)) as process:
+        try:
+            while not (pid.exists() and pid.read_text()):
+                assert process.poll() is None
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=30)
+        finally:
+            process.kill()
     assert process.returncode == 130 and "jaxnb: interrupted; nothing was written." in err
     assert "Traceback" not in err and not (tmp_path / "page.html").exists()
     with pytest.raises(ProcessLookupError):
@@ -242,11 +241,9 @@ def test_interrupted(tmp_path):
 def test_the_kernel_is_this_interpreter_in_the_folder_of_the_notebook(tmp_path):
     folder = tmp_path / "there"
     folder.mkdir()
-    source = notebook(
-        folder / "where.ipynb", "import os, sys\nprint(sys.executable)", "os.getcwd()", tags=["fact"]
-    )
-    process = start("report", source, "-o", "page.html", env=environment(tmp_path), cwd=tmp_path)
-    out, err = process.communicate(timeout=60)
+    source = notebook(folder / "where.ipynb", "import os, sys\nprint(sys.executable)", "os.getcwd()", tags=["fact"])
+    with start("report", source, "-o", "page.html", env=environment(tmp_path), cwd=tmp_path) as process:
+        out, err = process.communicate()
     assert process.returncode == 0, err
     page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert sys.executable in page.text and out == f"result: {str(folder)!r}\n"
@@ -264,9 +261,7 @@ def saved(path, *outputs, markdown="# Saved", source="pass", tags=()):
 
 def bundle(line="staged · 1 input → 1 name", data=None, html="<b>not mine</b>"):
     data = encode(mlp()) if data is None else data
-    return v4.new_output(
-        "display_data", {MIME_TYPE: data, "text/html": html, "text/plain": f"{line}\n\nmore"}
-    )
+    return v4.new_output("display_data", {MIME_TYPE: data, "text/html": html, "text/plain": f"{line}\n\nmore"})
 
 
 def test_no_execute_shows_what_was_saved(tmp_path, capsys):
@@ -290,9 +285,7 @@ def test_hostile_text_stays_text(tmp_path, capsys):
         v4.new_output("display_data", {"text/html": EVIL, "text/plain": EVIL}),
         v4.new_output("display_data", {"text/html": EVIL}),
         v4.new_output("display_data", {"text/html; jaxnb": EVIL}),
-        v4.new_output(
-            "display_data", {"image/svg+xml": f"<svg xmlns='http://www.w3.org/2000/svg'>{EVIL}</svg>"}
-        ),
+        v4.new_output("display_data", {"image/svg+xml": f"<svg xmlns='http://www.w3.org/2000/svg'>{EVIL}</svg>"}),
         v4.new_output("display_data", {"image/png": '" onerror="alert(3)'}),
         v4.new_output("display_data", {"application/json": {"a": EVIL}}),
         v4.new_output("error", ename=EVIL, evalue=EVIL, traceback=[EVIL]),

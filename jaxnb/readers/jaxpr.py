@@ -97,9 +97,7 @@ class _Reading:
         inputs = tuple(self._defined(v, scope) for v in jaxpr.invars)
         ops = tuple(self._op(eqn, scope, used, owner) for eqn in jaxpr.eqns)
         outputs = tuple(self._used(v, scope) for v in jaxpr.outvars)
-        self.computations[index] = Computation(
-            name, inputs, outputs, ops, constants, input_names, output_names
-        )
+        self.computations[index] = Computation(name, inputs, outputs, ops, constants, input_names, output_names)
         return index
 
     def _op(
@@ -117,9 +115,7 @@ class _Reading:
         if self.ops > MOST_OPS and all(id(jaxpr) in self._seen for _, jaxpr in found):
             attributes += tuple((".".join(path), f"as above, {len(body.eqns)} eqns") for path, body in found)
             found = []
-        bodies = tuple(
-            self.computation(_body_name(path, body, eqn.params), body, span) for path, body in found
-        )
+        bodies = tuple(self.computation(_body_name(path, body, eqn.params), body, span) for path, body in found)
         inputs = tuple(self._used(v, scope) for v in eqn.invars)
         return Op(eqn.primitive.name, inputs, outputs, attributes, span, bodies)
 

@@ -17,10 +17,7 @@ from jaxnb.program import Span
 __all__ = ["Spans"]
 
 _LIBRARIES = tuple(
-    {
-        os.path.dirname(path) + os.sep
-        for path in (str(jax.__file__), str(jaxlib.__file__), os.path.dirname(__file__))
-    }
+    {os.path.dirname(path) + os.sep for path in (str(jax.__file__), str(jaxlib.__file__), os.path.dirname(__file__))}
     | {sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")}
 )
 

@@ -14,9 +14,7 @@ K = TypeVar("K", bound=Hashable)
 
 def count_equations(level: Level, op: Op) -> int:
     """The equations in the bodies of an op, and in theirs."""
-    return sum(
-        1 + count_equations(level, inner) for body in op.bodies for inner in level.computations[body].ops
-    )
+    return sum(1 + count_equations(level, inner) for body in op.bodies for inner in level.computations[body].ops)
 
 
 def fold_depth(level: Level, limit: int | None) -> int:
@@ -25,9 +23,7 @@ def fold_depth(level: Level, limit: int | None) -> int:
     rows = sum(len(computation.ops) for computation in shown)
     depth = 0
     while True:
-        shown = [
-            level.computations[body] for computation in shown for op in computation.ops for body in op.bodies
-        ]
+        shown = [level.computations[body] for computation in shown for op in computation.ops for body in op.bodies]
         rows += sum(1 + len(computation.ops) for computation in shown)
         if not shown or (limit is not None and rows > limit):
             return depth

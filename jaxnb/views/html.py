@@ -77,9 +77,7 @@ def _listing(groups: Sequence[Group]) -> Iterable[Html]:
 def _row(row: Row, widths: tuple[int, int]) -> Html:
     """A row as the text view writes it, with its parts marked."""
     return joined(
-        element(_TAGS[kind], None, _shortened(text) if kind == "attributes" else text)
-        if kind in _TAGS
-        else text
+        element(_TAGS[kind], None, _shortened(text) if kind == "attributes" else text) if kind in _TAGS else text
         for kind, text in row_pieces(row, widths)
     )
 

@@ -50,9 +50,7 @@ def render_markdown(text: str) -> Html:
         import mistune
     except ImportError:
         return element("pre", None, text)
-    return Html(
-        mistune.create_markdown(renderer=_renderer(mistune), plugins=["table", "strikethrough"])(text)
-    )
+    return Html(mistune.create_markdown(renderer=_renderer(mistune), plugins=["table", "strikethrough"])(text))
 
 
 def _renderer(mistune: Any) -> Any:

@@ -106,9 +106,7 @@ def _numbers(cells: Sequence[PageCell]) -> list[int | None]:
 def _facts(facts: Sequence[tuple[str, str]]) -> Html:
     if not facts:
         return Html()
-    pairs = (
-        element("div", None, element("dt", None, name), element("dd", None, value)) for name, value in facts
-    )
+    pairs = (element("div", None, element("dt", None, name), element("dd", None, value)) for name, value in facts)
     return element("dl", None, *pairs)
 
 

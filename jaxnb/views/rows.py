@@ -66,9 +66,7 @@ class Group:
     note: str = ""
 
 
-def read_groups(
-    program: Program, level: str | None = None, limit: int | None = MOST_ROWS
-) -> tuple[Group, ...]:
+def read_groups(program: Program, level: str | None = None, limit: int | None = MOST_ROWS) -> tuple[Group, ...]:
     """The lines of the cell in their order, each with the rows of a level.
 
     Args:

@@ -13,9 +13,7 @@ CASES = [
         rule=1,
     ),
     Case("shape-changes", cell="y = x.sum()", change="x = jnp.ones(5)", reused=False, reason="x", rule=1),
-    Case(
-        "rank-changes", cell="y = x.sum(0)", change="x = jnp.ones((2, 2))", reused=False, reason="x", rule=1
-    ),
+    Case("rank-changes", cell="y = x.sum(0)", change="x = jnp.ones((2, 2))", reused=False, reason="x", rule=1),
     Case(
         "weak-type-changes",
         setup="s = jnp.float32(2)",

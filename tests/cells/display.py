@@ -34,7 +34,7 @@ y  # not quiet;""",
 y = x * 2
 'a;'""",
     ),
-    Case("trailing-assignment", cell="y = x * 2"),
+    Case("trailing-assignment", cell="y = x * 4"),
     Case(
         "trailing-none",
         cell="""\

@@ -94,9 +94,7 @@ z = p['missing']""",
         rule=8,
     ),
     Case("error-attribute-of-module", cell="y = jnp.no_such_function(x)", raises="AttributeError", rule=8),
-    Case(
-        "error-attribute-of-none", setup="none = None", cell="y = none.shape", raises="AttributeError", rule=8
-    ),
+    Case("error-attribute-of-none", setup="none = None", cell="y = none.shape", raises="AttributeError", rule=8),
     Case("error-assert", cell="assert x.shape == (4,), f'got {x.shape}'", raises="AssertionError", rule=8),
     Case(
         "error-own-exception",

@@ -245,9 +245,7 @@ s = x * 2
 d = {'a': s, 'b': s, 'c': s + 0}""",
         rule=5,
     ),
-    Case(
-        "swap-in-container", setup="p = {'a': x, 'b': x + 1}", cell="p = {'a': p['b'], 'b': p['a']}", rule=5
-    ),
+    Case("swap-in-container", setup="p = {'a': x, 'b': x + 1}", cell="p = {'a': p['b'], 'b': p['a']}", rule=5),
     Case(
         "unpacked-rows-are-new",
         cell="""\

@@ -201,9 +201,7 @@ y = x * s""",
         reason="p",
         rule=3,
     ),
-    Case(
-        "float-zero-division", setup="s = 0.0", cell="y = x * (1.0 / s)", raises="ZeroDivisionError", rule=3
-    ),
+    Case("float-zero-division", setup="s = 0.0", cell="y = x * (1.0 / s)", raises="ZeroDivisionError", rule=3),
     Case(
         "float-arithmetic-in-double",
         setup="""\
@@ -332,7 +330,7 @@ m = (n + 1, x)""",
     Case(
         "int-index-out-of-bounds",
         setup="i = 0",
-        cell="y = x[i]",
+        cell="y = x[i] + 1",
         change=(
             "i = 1",
             "i = -1",
@@ -451,7 +449,7 @@ a = jnp.arange(3, dtype=jnp.int8)""",
     Case(
         "int-becomes-float",
         setup="n = 2",
-        cell="y = x * n",
+        cell="y = x * n + 1",
         change="n = 2.5",
         reused=False,
         reason="n",
@@ -493,9 +491,7 @@ a = jnp.arange(3, dtype=jnp.int8)""",
         reason="spec",
         rule=3,
     ),
-    Case(
-        "none-is-static", setup="k = None", cell="y = x[k]", change="k = 0", reused=False, reason="k", rule=3
-    ),
+    Case("none-is-static", setup="k = None", cell="y = x[k]", change="k = 0", reused=False, reason="k", rule=3),
     Case("none-axis", setup="axis = None", cell="y = w.sum(axis)"),
     Case(
         "two-ints-one-changes",
@@ -514,7 +510,7 @@ a = jnp.arange(3, dtype=jnp.int8)""",
     Case(
         "int-and-array-change-together",
         setup="n = 2",
-        cell="y = x * n",
+        cell="y = n * x",
         change="""\
 n = 3
 x = x + 1""",

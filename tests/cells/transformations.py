@@ -229,9 +229,7 @@ y = x * n""",
     ),
     Case(
         "pure-callback",
-        cell=(
-            "y = jax.pure_callback(lambda a: np.asarray(a) * 2, jax.ShapeDtypeStruct((3,), jnp.float32), x)"
-        ),
+        cell=("y = jax.pure_callback(lambda a: np.asarray(a) * 2, jax.ShapeDtypeStruct((3,), jnp.float32), x)"),
         may_refuse=True,
         reused2=None,
     ),
