@@ -9,7 +9,8 @@ from typing import Any
 import jax
 
 from jaxnb.errors import Refused
-from jaxnb.graph import Scan, render_path
+from jaxnb.graph import Scan
+from jaxnb.paths import render_path
 from jaxnb.staging import Piece
 
 __all__ = ["compile_piece", "dispatch"]

@@ -14,9 +14,8 @@ import enum
 import functools
 import hashlib
 import types
-import weakref
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -36,46 +35,32 @@ from jaxnb.holders import (
     holder_of,
     slot_descriptors,
 )
+from jaxnb.paths import (
+    ALIAS,
+    ARRAY,
+    CLASS_MARK,
+    COMPLEX,
+    CONTENT,
+    FLOAT,
+    FUN,
+    INT,
+    JIT,
+    NUMPY,
+    OBJECT,
+    OPEN,
+    ROOT,
+    Choices,
+    Path,
+    Same,
+    render_path,
+    root_name,
+)
 from jaxnb.reach import is_library
 
-__all__ = ["Choices", "Path", "Same", "Scan", "render_path"]
-
-Path = tuple[Any, str, Any]
-"""Where something is held: (path of the holder, kind of edge, key); the holder of a name is None."""
+__all__ = ["Immutable", "Scan", "Slot", "Slots"]
 
 INT32 = 2**31
 
-
-class _Mark:
-    """A part of a key that equals only itself."""
-
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-FLOAT, COMPLEX, INT, ALIAS, ARRAY, NUMPY, CONTENT, ROOT, FUN, JIT, OBJECT, OPEN = map(
-    _Mark,
-    [
-        "float",
-        "complex",
-        "int",
-        "alias",
-        "array",
-        "numpy",
-        "content",
-        "name",
-        "function",
-        "jit",
-        "object",
-        "cell",
-    ],
-)
-CLASS_MARK = _Mark("class")
 _NOT_VALUES = frozenset({"__builtins__", "__annotations__", "__annotate__", "__conditional_annotations__"})
 _NOT_CONTENT = frozenset(
     [
@@ -98,50 +83,6 @@ _NOT_CONTENT = frozenset(
     ]
 )
 _DESCRIPTORS = frozenset(["member_descriptor", "getset_descriptor", "_tuplegetter", "wrapper_descriptor"])
-
-
-class Same:
-    """A part of a key that stands for one object by identity, without keeping it alive where that can be avoided."""
-
-    __slots__ = ("_get", "_hash", "text")
-
-    def __init__(self, value: Any) -> None:
-        self._hash = id(value)
-        self.text = f"{type(value).__name__} object"
-        try:
-            self._get: Callable[[], Any] = weakref.ref(value)
-        except TypeError:
-            self._get = lambda: value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self._hash == other._hash and self._get() is other._get() is not None
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-class Choices:
-    """Which leaves are traced and which are static, where that is not a matter of type alone.
-
-    Attributes:
-      static: paths of arrays and floats whose value is part of the key.
-      dynamic: paths of ints that are inputs.
-      fixed: paths that an option decided, so that they are not tried otherwise.
-    """
-
-    def __init__(self) -> None:
-        self.static: set[Path] = set()
-        self.dynamic: set[Path] = set()
-        self.fixed: set[Path] = set()
-
-    def make_static(self, paths: Iterable[Path]) -> None:
-        """Makes the values at these paths part of the key."""
-        for path in paths:
-            self.static.add(path)
-            self.dynamic.discard(path)
 
 
 class Immutable(NamedTuple):
@@ -706,31 +647,3 @@ _HANDLERS: Mapping[type, Callable[[Scan, Any, Path, Slot | None], None]] = {
     types.BuiltinFunctionType: Scan._builtin_method,  # pyright: ignore[reportPrivateUsage]
     functools.partial: Scan._partial,  # pyright: ignore[reportPrivateUsage]
 }
-
-
-def root_name(path: Path) -> str | None:
-    """The name in the cell's namespace where a path begins, or None."""
-    while isinstance(path[0], tuple):
-        path = path[0]
-    return path[2] if path[1] == "name" else None
-
-
-def render_path(path: Path) -> str:
-    """A path as a user would write it: `params['w1']`, `cfg.n`, `helper (closure scale)`."""
-    holder, kind, key = path
-    if kind == "name":
-        return str(key)
-    if kind == "global":
-        return f"{holder}.{key}"
-    outer = render_path(holder)
-    if kind == "item":
-        return f"{outer}[{key!r}]"
-    if kind == "attr":
-        return f"{outer}.{key}"
-    if kind == "closure":
-        return f"{key} (closure of {outer})"
-    if kind == "defaults":
-        return f"{outer} (defaults)"
-    if kind == "attributes":
-        return outer
-    return f"{outer} (member)"

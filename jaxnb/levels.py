@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from jaxnb.cell import CellSource
-from jaxnb.graph import render_path
+from jaxnb.paths import render_path
 from jaxnb.program import Computation, Finding, Level, Op, Program, Span
 from jaxnb.readers.jaxpr import read_jaxpr
 from jaxnb.readers.source import link_source, read_source

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import jax
+import numpy as np
+
 from jaxnb import _jax
 
-__all__ = ["numpy_results"]
+__all__ = ["narrowed_to", "numpy_results"]
 
 
 def numpy_results(invars: Sequence[Any], eqns: Sequence[Any], outvars: Sequence[Any], numpy: set[int]) -> set[int]:
@@ -32,3 +35,15 @@ def numpy_results(invars: Sequence[Any], eqns: Sequence[Any], outvars: Sequence[
             foreign.update(eqn.outvars)
     own = {var for index, var in enumerate(invars) if index in numpy}
     return {place for place, var in enumerate(outvars) if not hasattr(var, "val") and var in foreign and var not in own}
+
+
+def narrowed_to(value: Any) -> np.dtype[Any] | None:
+    """The dtype that a NumPy value gets as an input of a program, if it loses bits on the way; otherwise None."""
+    if value.dtype.itemsize < 8 or value.dtype.kind not in "iufc":
+        return None
+    target = np.dtype(jax.dtypes.canonicalize_dtype(value.dtype))
+    if target == value.dtype:
+        return None
+    with np.errstate(all="ignore"):
+        back = np.asarray(value).astype(target).astype(value.dtype)
+    return None if np.array_equal(back, value, equal_nan=value.dtype.kind in "fc") else target

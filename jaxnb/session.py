@@ -22,9 +22,10 @@ from jaxnb.cell import CellSource, Statement, parse_cell
 from jaxnb.devices import find_device, move, on_device
 from jaxnb.dispatch import compile_piece, dispatch
 from jaxnb.errors import Refused
-from jaxnb.graph import Choices, Scan, render_path
+from jaxnb.graph import Scan, Slots
 from jaxnb.holders import Journal
 from jaxnb.options import StageOptions
+from jaxnb.paths import Choices, render_path
 from jaxnb.plan import find_stop, make_plan, runs_on_host
 from jaxnb.program import Finding, Program
 from jaxnb.reach import may_mutate
@@ -430,8 +431,6 @@ def _apply_options(running: _Running) -> None:
         return
     cell = running.cell
     plan = make_plan(cell, 0, len(cell.statements), frozenset(cell.reads))
-    from jaxnb.graph import Slots
-
     scan = Scan(running.namespace, plan.roots, plan.names, Choices(), frozenset(), Slots())
     for option, wanted, target in (
         ("static", options.static, choices.static),

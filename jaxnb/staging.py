@@ -6,7 +6,6 @@ and containers see what they would see in the plain cell. Whatever happens, ever
 
 from __future__ import annotations
 
-import re
 import time
 import types
 from collections.abc import Sequence
@@ -18,11 +17,13 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb.cell import CellSource, Statement
-from jaxnb.code import CodeNames
+from jaxnb.code import CodeNames, names_of
 from jaxnb.devices import move
-from jaxnb.errors import NeedsConcrete, Refused
-from jaxnb.graph import Choices, Scan, Slots, render_path
-from jaxnb.lifted import numpy_results
+from jaxnb.diagnosis import Attempt, culprit_of, explain_needed_value, only_tracing_raises
+from jaxnb.errors import Refused
+from jaxnb.graph import Scan, Slots
+from jaxnb.lifted import narrowed_to, numpy_results
+from jaxnb.paths import Choices, render_path
 from jaxnb.reach import first_effect, refers_to_jax
 from jaxnb.scalars import scalars_that_show
 from jaxnb.stand_ins import StandIns, ValueNeeded
@@ -116,6 +117,7 @@ class _Trace:
             self.slots = Slots()
             self.scan = plan.scan(namespace, choices, self.slots)
         self.plan = plan
+        self._refuse_generators()
         self.tracers: list[Any] = []
         self.capture: Capture | None = None
         self.template = Template()
@@ -127,6 +129,22 @@ class _Trace:
         self.config: dict[str, Any] = {}
         self.annotations: dict[str, Any] = {}
         self.whole = False
+
+    def _refuse_generators(self) -> None:
+        """A generator that is advanced while tracing would keep tracers in its frame, and cannot be set back."""
+        sends = any("send" in names.attributes for names in self.plan.names)
+        for node in self.scan.nodes:
+            if isinstance(node, types.GeneratorType) and (sends or _computes_with_jax(node)):
+                raise Refused(
+                    f"the cell advances the generator `{node.__qualname__}`, which computes with JAX.",
+                    why="it would keep traced values in its frame, and it cannot be set back.",
+                    fix="advance it in a cell of its own without %%jit, or make the values in a list.",
+                )
+
+    def attempt(self) -> Attempt:
+        """What a diagnosis of a failure needs to know."""
+        line = self.current.span.line if self.current is not None else 1
+        return Attempt(self.cell, line, self.tracers, self.scan.paths)
 
     # --- tracers in, tracers out ---
 
@@ -302,15 +320,11 @@ class _Trace:
 
 
 _ABSENT = object()
-_SPEAKS_OF_TRACERS = re.compile(r"JitTracer|traced array|concrete values?\b|trace level")
 
 
-def _only_tracing_raises(error: Exception) -> bool:
-    """Whether the plain cell would not raise this. Such errors of JAX and of libraries on it have no class of their
-    own; they are told by their words, or by an attribute that arrays have and tracers lack."""
-    if isinstance(error, AttributeError) and _jax.is_tracer(error.obj):
-        return hasattr(_jax.Array, error.name or "")
-    return _SPEAKS_OF_TRACERS.search(str(error)) is not None
+def _computes_with_jax(generator: types.GeneratorType[Any, Any, Any]) -> bool:
+    frame = generator.gi_frame
+    return frame is not None and refers_to_jax(names_of(generator.gi_code), {**frame.f_globals, **frame.f_locals}, {})
 
 
 def restore_names(namespace: dict[str, Any], entry: dict[str, Any]) -> None:
@@ -382,15 +396,15 @@ def trace_piece(
             if free:
                 choices.make_static(free)
                 continue
-            _needs_concrete(trace, error)
+            explain_needed_value(trace.attempt(), error)
             raise
         except Exception as error:
             if not scalars_freed and (free := _scalars(trace)):
                 scalars_freed = True
                 choices.make_static(free)
                 continue
-            if _only_tracing_raises(error):
-                _needs_concrete(trace, error)
+            if only_tracing_raises(error):
+                explain_needed_value(trace.attempt(), error)
             raise
         assert trace.capture is not None
         passed_on = {trace.scan.paths[index] for index in trace.capture.passed_on if _is_python(trace, index)}
@@ -462,88 +476,6 @@ class _Tail:
         )
 
 
-def culprit_of(error: BaseException) -> Any:
-    """The tracer whose value was asked for: the first one among the locals of the innermost frames."""
-    if isinstance(error, ValueNeeded):
-        return error.tracer
-    frames: list[types.FrameType] = []
-    traceback = error.__traceback__
-    while traceback is not None:
-        frames.append(traceback.tb_frame)
-        traceback = traceback.tb_next
-    for frame in reversed(frames):
-        for value in frame.f_locals.values():
-            if _jax.is_tracer(value):
-                return value
-    return None
-
-
-def _needs_concrete(trace: _Trace, error: BaseException) -> None:
-    """Turns a tracing error into a diagnosis, unless the plain cell would fail in the same way."""
-    tracer = culprit_of(error)
-    if tracer is not None and not isinstance(error, ValueNeeded) and trace.tracers:
-        own = _jax.trace_of(trace.tracers[0])
-        bases = _jax.base_tracers(tracer)
-        if bases and all(_jax.trace_of(base) is not own for base in bases):
-            return
-    line = _line_of(trace, error)
-    inputs = ""
-    if tracer is not None and trace.tracers:
-        sources, _ = _jax.sources_of(tracer, trace.tracers)
-        inputs = ", ".join(f"`{render_path(trace.scan.paths[index])}`" for index in sorted(sources))
-    aval: Any = getattr(tracer, "aval", None)
-    what = f"a traced value ({aval.str_short()})" if hasattr(aval, "str_short") else "a traced value"
-    reason = error.what if isinstance(error, ValueNeeded) else _REASONS.get(type(error).__name__, "Python asked for it")
-    raise NeedsConcrete(
-        f"line {line}, `{_text_of(trace, line)}`, needs the value of {what}"
-        f"{' that depends on ' + inputs if inputs else ''}.",
-        why=f"{reason}; while a cell is staged there are shapes and dtypes, but no values yet.",
-        fix=_advice(trace, reason, inputs),
-        line=line,
-    ) from (error if isinstance(error, Exception) and not isinstance(error, ValueNeeded) else None)
-
-
-def _text_of(trace: _Trace, line: int) -> str:
-    lines = trace.cell.shown.splitlines()
-    text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
-    return text if len(text) <= 60 else text[:59] + "…"
-
-
-_REASONS = {
-    "TracerBoolConversionError": "a branch or a condition tests it",
-    "TracerArrayConversionError": "a NumPy function wants it as an array",
-    "TracerIntegerConversionError": "it is used as an integer, as an index, a size or in range()",
-    "ConcretizationTypeError": "a Python number is made from it",
-    "NonConcreteBooleanIndexError": "it is a boolean mask, so the size of the result depends on its values",
-}
-
-
-def _advice(trace: _Trace, reason: str, inputs: str) -> str:
-    if "branch" in reason:
-        return "use jnp.where or jax.lax.cond, or put the statement into a cell of its own without %%jit."
-    if "mask" in reason:
-        return "use jnp.where(mask, x, y), or jnp.nonzero(mask, size=n)."
-    names = [item.strip("`") for item in inputs.split(", ") if item]
-    if "NumPy" in reason:
-        return "use the jax.numpy function of the same name, or move the NumPy statement to a line of its own."
-    if len(names) == 1 and names[0].isidentifier():
-        return f"put the statement into a cell of its own without %%jit, or say --static {names[0]}."
-    return "put the statement into a cell of its own without %%jit."
-
-
-def _line_of(trace: _Trace, error: BaseException) -> int:
-    """The innermost line of the cell that led to an error."""
-    if isinstance(error, ValueNeeded) and error.line is not None:
-        return error.line
-    line = trace.current.span.line if trace.current is not None else 1
-    traceback = error.__traceback__
-    while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename == trace.cell.filename:
-            line = traceback.tb_lineno
-        traceback = traceback.tb_next
-    return line
-
-
 def _finish(trace: _Trace, traced: Any, context: tuple[Any, ...], device: Any, seconds: float) -> Piece:
     assert trace.capture is not None
     scan = trace.scan
@@ -580,8 +512,9 @@ def _made_static(trace: _Trace) -> set[Any]:
 
 def _note_numpy(trace: _Trace, piece: Piece) -> None:
     """Notes what NumPy values lose in staged statements: their kind, and bits."""
-    jaxpr = _Tail(piece.jaxpr.jaxpr, len(trace.scan.leaves))
-    foreign = {i for i, leaf in enumerate(trace.scan.leaves) if isinstance(leaf, np.ndarray | np.generic)}
+    leaves = trace.scan.leaves
+    jaxpr = _Tail(piece.jaxpr.jaxpr, len(leaves))
+    foreign = {i for i, leaf in enumerate(leaves) if isinstance(leaf, np.ndarray | np.generic)}
     results = numpy_results(jaxpr.invars, jaxpr.eqns, jaxpr.outvars, foreign)
     statements = trace.cell.statements[trace.plan.start : trace.plan.stop]
     for name, place in trace.named_outputs:
@@ -589,15 +522,8 @@ def _note_numpy(trace: _Trace, piece: Piece) -> None:
             lines = [statement.span.line for statement in statements if name in statement.names.binds]
             text = f"`{name}` is a jax.Array, where the plain cell binds a NumPy value"
             piece.notes.append(("numpy", lines[-1] if lines else None, text))
-    for path, leaf in zip(trace.scan.paths, trace.scan.leaves, strict=True):
-        if not isinstance(leaf, np.ndarray | np.generic) or leaf.dtype.itemsize < 8 or leaf.dtype.kind not in "iufc":
-            continue
-        target = jax.dtypes.canonicalize_dtype(leaf.dtype)
-        if target == leaf.dtype:
-            continue
-        narrowed = np.asarray(leaf).astype(target)
-        with np.errstate(all="ignore"):
-            exact = bool(np.array_equal(narrowed.astype(leaf.dtype), leaf, equal_nan=leaf.dtype.kind in "fc"))
-        if not exact:
-            text = f"`{render_path(path)}` is {leaf.dtype} and becomes {np.dtype(target)} in staged statements"
-            piece.notes.append(("x64", None, text))
+    for index in sorted(foreign):
+        narrowed = narrowed_to(leaves[index])
+        if narrowed is not None:
+            name, dtype = render_path(trace.scan.paths[index]), leaves[index].dtype
+            piece.notes.append(("x64", None, f"`{name}` is {dtype} and becomes {narrowed} in staged statements"))

@@ -432,7 +432,7 @@ def _check_run(case: Case, pairing: Pairing, which: str, reused: bool | None, ch
         _expect(case, f"{which}, refused", changes_since(before, pairing.staged))
         return False
     if plain.error is not None or staged.error is not None:
-        _expect(case, which, compare_errors(case, plain.error, staged.error))
+        _expect(case, which, compare_errors(case, plain.error, staged.error), staged.error)
         _expect(case, f"{which}, after its error", changes_since(before, pairing.staged))
         return False
     if case.raises:
@@ -490,12 +490,12 @@ def compare_errors(case: Case, plain: BaseException | None, staged: BaseExceptio
     return problems
 
 
-def _expect(case: Case, when: str, problems: list[str]) -> None:
+def _expect(case: Case, when: str, problems: list[str], cause: BaseException | None = None) -> None:
     if problems:
         setup = "\n".join(case.setups[1:])
         listed = "\n".join(f"  - {problem}" for problem in problems)
         shown = f"--- setup\n{setup}\n--- cell\n{case.cell}\n--- changes\n{case.changes}"
-        raise AssertionError(f"{case.name}, {when}:\n{listed}\n{shown}")
+        raise AssertionError(f"{case.name}, {when}:\n{listed}\n{shown}") from cause
 
 
 # Atomicity -----------------------------------------------------------------------
@@ -543,7 +543,7 @@ def check_failure(case: Case) -> None:
             before = snapshot(namespace)
             source = case.cell + "\nraise RuntimeError('injected')\n"
             error = run_staged(source, namespace, dict(case.options)).error
-            _expect(case, f"failing after {good_runs} good runs", _wrong_error(case, error))
+            _expect(case, f"failing after {good_runs} good runs", _wrong_error(case, error), error)
             _expect(case, f"failing after {good_runs} good runs", changes_since(before, namespace))
 
             namespace = new_namespace(case)

@@ -1,0 +1,77 @@
+# Every target builds what it needs in .venv, given Python 3.11 or later, make and a package index.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+NEW := .venv-newest
+OLDEST_IPYTHON := 8.24.0
+WORKERS ?= 2
+PYTEST := -m pytest -q -n $(WORKERS)
+
+export JAX_PLATFORMS ?= cpu
+export JAX_COMPILATION_CACHE_DIR =
+
+.PHONY: demo lab test test-here test-newest test-oldest-ipython test-deep check format bench clean
+
+demo: $(VENV)/.lab
+	$(BIN)/jaxnb report notebooks/01_quickstart.ipynb -o demo.html
+
+lab: $(VENV)/.lab
+	$(BIN)/jupyter lab notebooks/01_quickstart.ipynb
+
+test: test-here test-oldest-ipython test-newest
+
+test-here: $(VENV)/.dev
+	$(BIN)/python $(PYTEST)
+
+# The shell-facing tests once more on the oldest IPython that is supported, laid over the same environment.
+test-oldest-ipython: $(VENV)/.oldest-ipython
+	PYTHONPATH=$(VENV)/oldest-ipython $(BIN)/python -m pytest -q tests/test_magics.py tests/test_semantics.py
+
+# Everything once more on the newest jax, where a Python that it supports is found.
+test-newest:
+	@python=$$($(PYTHON) tools/find_python.py 3.12) && \
+	if [ -n "$$python" ]; then $(MAKE) --no-print-directory run-newest NEWEST="$$python"; \
+	else echo "no Python 3.12 or later was found: the newest jax was not tested"; fi
+
+.PHONY: run-newest
+run-newest:
+	@test -x $(NEW)/bin/python || $(NEWEST) -m venv $(NEW)
+	$(NEW)/bin/python -m pip install -q --upgrade-strategy eager -U -e ".[test]"
+	$(NEW)/bin/python -c "import sys, jax, IPython; print('newest: Python', sys.version.split()[0], 'jax', jax.__version__, 'IPython', IPython.__version__)"
+	$(NEW)/bin/python $(PYTEST)
+
+test-deep: $(VENV)/.dev
+	JAXNB_DEEP=1 $(BIN)/python $(PYTEST)
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/python -m pytest -q tests/test_layers.py
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/dispatch.py
+	$(BIN)/python benchmarks/memory.py
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.lab: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q -e ".[lab]"
+	touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q -e ".[dev]"
+	touch $@ $(VENV)/.lab
+
+$(VENV)/.oldest-ipython: Makefile $(VENV)/.dev
+	$(BIN)/python -m pip install -q --target $(VENV)/oldest-ipython --upgrade "ipython==$(OLDEST_IPYTHON)"
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(NEW) demo.html

@@ -1,0 +1,116 @@
+"""Where a value is held, and what stands for it in the key of a program."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
+
+__all__ = ["Choices", "Path", "Same", "render_path", "root_name"]
+
+Path = tuple[Any, str, Any]
+"""Where something is held: (path of the holder, kind of edge, key); the holder of a name is None."""
+
+
+class _Mark:
+    """A part of a key that equals only itself."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+FLOAT, COMPLEX, INT, ALIAS, ARRAY, NUMPY, CONTENT, ROOT, FUN, JIT, OBJECT, OPEN = map(
+    _Mark,
+    [
+        "float",
+        "complex",
+        "int",
+        "alias",
+        "array",
+        "numpy",
+        "content",
+        "name",
+        "function",
+        "jit",
+        "object",
+        "cell",
+    ],
+)
+CLASS_MARK = _Mark("class")
+
+
+class Same:
+    """A part of a key that stands for one object by identity, without keeping it alive where that can be avoided."""
+
+    __slots__ = ("_get", "_hash", "text")
+
+    def __init__(self, value: Any) -> None:
+        self._hash = id(value)
+        self.text = f"{type(value).__name__} object"
+        try:
+            self._get: Callable[[], Any] = weakref.ref(value)
+        except TypeError:
+            self._get = lambda: value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self._hash == other._hash and self._get() is other._get() is not None
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Choices:
+    """Which leaves are traced and which are static, where that is not a matter of type alone.
+
+    Attributes:
+      static: paths of arrays and floats whose value is part of the key.
+      dynamic: paths of ints that are inputs.
+      fixed: paths that an option decided, so that they are not tried otherwise.
+    """
+
+    def __init__(self) -> None:
+        self.static: set[Path] = set()
+        self.dynamic: set[Path] = set()
+        self.fixed: set[Path] = set()
+
+    def make_static(self, paths: Iterable[Path]) -> None:
+        """Makes the values at these paths part of the key."""
+        for path in paths:
+            self.static.add(path)
+            self.dynamic.discard(path)
+
+
+def root_name(path: Path) -> str | None:
+    """The name in the cell's namespace where a path begins, or None."""
+    while isinstance(path[0], tuple):
+        path = path[0]
+    return path[2] if path[1] == "name" else None
+
+
+def render_path(path: Path) -> str:
+    """A path as a user would write it: `params['w1']`, `cfg.n`, `helper (closure scale)`."""
+    holder, kind, key = path
+    if kind == "name":
+        return str(key)
+    if kind == "global":
+        return f"{holder}.{key}"
+    outer = render_path(holder)
+    if kind == "item":
+        return f"{outer}[{key!r}]"
+    if kind == "attr":
+        return f"{outer}.{key}"
+    if kind == "closure":
+        return f"{key} (closure of {outer})"
+    if kind == "defaults":
+        return f"{outer} (defaults)"
+    if kind == "attributes":
+        return outer
+    return f"{outer} (member)"
