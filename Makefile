@@ -17,7 +17,7 @@ demo: $(VENV)/.lab
 	$(BIN)/jaxnb report notebooks/01_quickstart.ipynb -o demo.html
 
 lab: $(VENV)/.lab
-	$(BIN)/jupyter lab notebooks/01_quickstart.ipynb
+	$(BIN)/jaxnb lab
 
 test: test-here test-oldest-ipython test-newest
 

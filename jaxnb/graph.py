@@ -60,6 +60,7 @@ from jaxnb.reach import is_library
 __all__ = ["Immutable", "Scan", "Slot", "Slots"]
 
 INT32 = 2**31
+FLOAT32_MAX = 3.4028234e38
 
 _NOT_VALUES = frozenset({"__builtins__", "__annotations__", "__annotate__", "__conditional_annotations__"})
 _NOT_CONTENT = frozenset(
@@ -299,7 +300,8 @@ class Scan:
             self.parts.append((CONTENT, type(value), value.dtype, value.shape, _content(value)))
 
     def _float(self, value: float, path: Path, slot: Slot | None) -> None:
-        if self.choices.static and path in self.choices.static:
+        beyond = not -FLOAT32_MAX <= value <= FLOAT32_MAX and value - value == 0
+        if beyond or (self.choices.static and path in self.choices.static):
             self.parts.append((float, value.hex()))
         else:
             self._leaf(value, path, slot, FLOAT)

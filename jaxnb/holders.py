@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxnb.reach import is_library
+from jaxnb.code import names_of
+from jaxnb.reach import is_library, is_user_function
 
 __all__ = ["Holder", "Journal", "holder_of", "slot_descriptors"]
 
@@ -228,11 +229,12 @@ class Journal:
         self._saved: dict[int, tuple[Any, Callable[[], None]]] = {}
 
     def protect(self, value: Any) -> None:
-        """Saves every container, NumPy array and object that is reachable from `value`.
+        """Saves every container, NumPy array and object that is reachable from `value`, also through functions.
 
         The containers are saved as they are, not copied deeply; a NumPy array is copied.
         """
         stack = [value]
+        seen: set[int] = set()
         while stack:
             item = stack.pop()
             if id(item) in self._saved or isinstance(item, str | bytes | int | float | types.ModuleType | type(None)):
@@ -245,9 +247,15 @@ class Journal:
                 stack.extend(self._save(item, holder))
             elif isinstance(item, tuple | frozenset):
                 stack.extend(item)
+            elif isinstance(item, types.CellType):
+                stack.extend(self._save(item, CELL))
             elif isinstance(item, types.FunctionType):
-                for cell in item.__closure__ or ():
-                    stack.extend(self._save(cell, CELL))
+                stack.extend(item.__closure__ or ())
+                stack.extend(item.__defaults__ or ())
+                if is_user_function(item) and id(item) not in seen:
+                    seen.add(id(item))
+                    read = names_of(item.__code__).reads & item.__globals__.keys()
+                    stack.extend(item.__globals__[name] for name in read - {"__builtins__"})
             elif isinstance(item, types.MethodType):
                 stack.append(item.__self__)
             if not isinstance(item, type) and isinstance(state := getattr(item, "__dict__", None), dict):

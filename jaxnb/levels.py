@@ -18,24 +18,34 @@ from jaxnb.staging import Piece
 __all__ = ["read_function", "read_program"]
 
 
-def read_program(cell: CellSource, pieces: tuple[Piece, ...], findings: tuple[Finding, ...]) -> Program:
-    """The source and jaxpr levels of a staged cell, one entry computation a piece."""
+def read_program(
+    cell: CellSource,
+    pieces: tuple[Piece, ...],
+    findings: tuple[Finding, ...],
+    file_label: Callable[[str], str] = str,
+) -> Program:
+    """The source and jaxpr levels of a staged cell, one entry computation a piece.
+
+    `file_label` turns the file name of another cell into what the user knows it by, such as "Cell In[3]".
+    """
     staged = {index for piece in pieces for index in range(piece.plan.start, piece.plan.stop)}
     order = sorted(range(len(cell.statements)), key=lambda index: cell.statements[index].span.line)
     statements = [(cell.statements[i].span, "staged" if i in staged else "host") for i in order]
     source = read_source(cell.shown, statements)
-    jaxprs = [_read_piece(cell, piece) for piece in pieces]
+    jaxprs = [_read_piece(cell, piece, file_label) for piece in pieces]
     jaxpr = _joined(jaxprs)
     if jaxpr is None:
         return Program(cell.shown, (source,), (), findings)
     return Program(cell.shown, (source, jaxpr), link_source(source, jaxpr), findings)
 
 
-def _read_piece(cell: CellSource, piece: Piece) -> Level:
+def _read_piece(cell: CellSource, piece: Piece, file_label: Callable[[str], str]) -> Level:
     names = tuple(render_path(path) for path in piece.paths)
     count = len(piece.jaxpr.jaxpr.invars)
     padded = ("",) * (count - len(names)) + names if count >= len(names) else ()
-    return read_jaxpr(piece.jaxpr, cell_file=cell.filename, invar_names=padded, source=cell.shown)
+    return read_jaxpr(
+        piece.jaxpr, cell_file=cell.filename, invar_names=padded, source=cell.shown, file_label=file_label
+    )
 
 
 def _joined(levels: list[Level]) -> Level | None:

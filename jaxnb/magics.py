@@ -39,6 +39,7 @@ class JaxnbMagics(Magics):
         super().__init__(shell)
         self.shell: Any = shell
         self.session, self.settings = session, settings
+        session.file_label = self._label_of
         self._raw = ""
         self._pending: list[Run] = []
 
@@ -171,6 +172,11 @@ class JaxnbMagics(Magics):
             self.session.remember_filename(shown, known)
         vars(compiler).setdefault("_filename_map", {})[known] = self.shell.execution_count
         return known
+
+    def _label_of(self, filename: str) -> str:
+        """What IPython's tracebacks call the cell that was compiled under this name."""
+        named = self.shell.compile.format_code_name(filename)
+        return f"{named[0]} {named[1]}" if named is not None else filename
 
     def _cell_id(self) -> str | None:
         """The identity of the cell, where the front end sends one."""

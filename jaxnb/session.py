@@ -27,7 +27,7 @@ from jaxnb.holders import Journal
 from jaxnb.options import StageOptions
 from jaxnb.paths import Choices, render_path
 from jaxnb.plan import find_stop, make_plan, runs_on_host
-from jaxnb.program import Finding, Program
+from jaxnb.program import Finding
 from jaxnb.reach import may_mutate
 from jaxnb.run import Retrace, Run, Timings
 from jaxnb.staging import MissingName, Piece, StopAt, restore_names, trace_piece
@@ -67,11 +67,16 @@ class Session:
 
     Args:
       cache_size: how many programs are kept for each piece of a cell.
+
+    Attributes:
+      last: the last run.
+      file_label: what the user knows a file by, such as "Cell In[3]" for the source of another cell.
     """
 
     def __init__(self, cache_size: int = 4) -> None:
         self.cache_size = cache_size
         self.last: Run | None = None
+        self.file_label: Callable[[str], str] = str
         self._records: OrderedDict[tuple[Any, ...], CodeRecord] = OrderedDict()
         self._sources: OrderedDict[tuple[str, str, int], CellSource] = OrderedDict()
         self._cells: dict[str, tuple[Any, ...]] = {}
@@ -119,7 +124,7 @@ class Session:
         namespace.setdefault("__builtins__", __builtins__)
         if not cell.statements:
             run = Run(note="nothing to stage: the cell holds no statement", reused=True)
-            run.make_program = lambda: _read_program(cell, (), ())
+            run.make_program = lambda: _levels().read_program(cell, (), ())
             return self._finish(run)
         key = (cell.digest, options.static, options.dynamic, options.keep)
         record = self._record(key, cell_id)
@@ -315,7 +320,7 @@ class Session:
             pieces=1,
             timings=Timings(trace=traced.seconds),
             traced_only=True,
-            make_program=lambda: _read_program(cell, (traced,), ()),
+            make_program=lambda: _levels().read_program(cell, (traced,), (), self.file_label),
         )
 
     # --- before and after ---
@@ -392,6 +397,8 @@ class Session:
                 Finding("not-reusable", f"not reusable: {_reason_text(line, text)}", line)
                 for line, text in piece.reasons
             )
+        if len(running.reasons) > 1:
+            findings.extend(Finding("retrace", f"retraced: {reason}") for reason in running.reasons)
         note = "" if running.pieces else _host_note(cell)
         timings = Timings(
             trace=sum(piece.seconds for piece in traced),
@@ -416,7 +423,7 @@ class Session:
             note=note,
             dispatch_seconds=running.dispatch_seconds,
             kept=pieces[-1].kept if len(pieces) == 1 and not findings else None,
-            make_program=lambda: _read_program(cell, pieces, tuple(findings)),
+            make_program=lambda: _levels().read_program(cell, pieces, tuple(findings), self.file_label),
         )
 
     def _finish(self, run: Run) -> Run:
@@ -488,7 +495,8 @@ def _forget(running: _Running, entry: dict[str, Any], keep: tuple[str, ...]) -> 
             namespace.pop(name, None)
 
 
-def _read_program(cell: CellSource, pieces: tuple[Piece, ...], findings: tuple[Finding, ...]) -> Program:
-    from jaxnb.levels import read_program
+def _levels() -> Any:
+    """Reading the levels, which is asked for only when somebody looks."""
+    from jaxnb import levels
 
-    return read_program(cell, pieces, findings)
+    return levels

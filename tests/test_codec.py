@@ -63,22 +63,17 @@ def levels(draw, name: str, lines: int):
         bodies += [()] * draw(st.integers(0, 2))
         pairs = st.lists(st.tuples(texts, texts), max_size=2).map(tuple)
         ops = tuple(
-            Op(draw(texts), draw(indices), draw(indices), draw(pairs), draw(spans(lines)), own)
-            for own in bodies
+            Op(draw(texts), draw(indices), draw(indices), draw(pairs), draw(spans(lines)), own) for own in bodies
         )
         inputs, outputs = draw(indices), draw(indices)
-        names = [
-            tuple(draw(texts) for _ in some) if draw(st.booleans()) else () for some in (inputs, outputs)
-        ]
+        names = [tuple(draw(texts) for _ in some) if draw(st.booleans()) else () for some in (inputs, outputs)]
         computations.append(Computation(draw(texts), inputs, outputs, ops, draw(indices), *names))
     return Level(name, pool, tuple(computations), entries)
 
 
 edits = st.tuples(numbers, texts, texts)
 fixes = st.builds(Fix, texts, texts, st.none() | edits, st.booleans())
-findings = st.builds(
-    Finding, texts, texts, st.none() | numbers, st.none() | places, texts, texts, st.none() | fixes
-)
+findings = st.builds(Finding, texts, texts, st.none() | numbers, st.none() | places, texts, texts, st.none() | fixes)
 
 
 @st.composite
@@ -95,9 +90,7 @@ def programs(draw):
         ]
         if all(ends):
             pairs = st.tuples(st.sampled_from(ends[0]), st.sampled_from(ends[1]), st.booleans())
-            links += [
-                Link(upper.name, a, lower.name, b, exact) for a, b, exact in draw(st.lists(pairs, max_size=3))
-            ]
+            links += [Link(upper.name, a, lower.name, b, exact) for a, b, exact in draw(st.lists(pairs, max_size=3))]
     return Program(source, made, tuple(links), tuple(draw(st.lists(findings, max_size=2))))
 
 
@@ -121,9 +114,7 @@ def test_round_trip_of_the_samples(name):
 @pytest.mark.parametrize("name", ["mlp", "loop"])
 def test_golden(name):
     """The front end's tests read these files too."""
-    check_golden(
-        f"{name}.program.json", json.dumps(encode(PROGRAMS[name]()), indent=1, ensure_ascii=False) + "\n"
-    )
+    check_golden(f"{name}.program.json", json.dumps(encode(PROGRAMS[name]()), indent=1, ensure_ascii=False) + "\n")
 
 
 def test_the_schema_is_a_schema():

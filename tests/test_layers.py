@@ -25,7 +25,10 @@ LAYERS = (
     {"cache", "dispatch", "plan", "levels"},
     {"session", "show", "header", "progress", "tracebacks"},
     {"api", "magics"},
-    {"extension", "execute", "notebook", "report", "cli"},
+    {"extension", "notebook"},
+    {"execute"},
+    {"report"},
+    {"cli"},
 )
 HEIGHT = {name: height for height, layer in enumerate(LAYERS) for name in layer}
 

@@ -200,9 +200,7 @@ def test_lines_in_functions_of_the_cell():
 
 def test_spans_have_columns():
     program = read("y = jnp.sin(x) + jnp.cos(x)", {"x": X})
-    spans = {
-        op.name: program.source[op.span.column : op.span.end_column] for op in program.level("jaxpr").ops()
-    }
+    spans = {op.name: program.source[op.span.column : op.span.end_column] for op in program.level("jaxpr").ops()}
     assert spans == {"sin": "jnp.sin(x)", "cos": "jnp.cos(x)", "add": "jnp.sin(x) + jnp.cos(x)"}
 
 
@@ -224,9 +222,7 @@ def test_links_of_bodies():
     program = read(*PROGRAMS["scan"])
     level = program.level("jaxpr")
     found = {
-        level.computations[at].ops[index].name: link.upper_op
-        for link in program.links
-        for at, index in [link.lower_op]
+        level.computations[at].ops[index].name: link.upper_op for link in program.links for at, index in [link.lower_op]
     }
     assert found["mul"] == (0, 0)  # the `def`
     assert found["scan"] == (0, 1)
@@ -274,9 +270,7 @@ def test_names_of_inputs_and_outputs():
 
 
 def test_bodies_are_named():
-    names = {
-        name: {c.name for c in read(*PROGRAMS[name]).level("jaxpr").computations[1:]} for name in PROGRAMS
-    }
+    names = {name: {c.name for c in read(*PROGRAMS[name]).level("jaxpr").computations[1:]} for name in PROGRAMS}
     assert names["jit"] == {"g"}
     assert names["where"] == {"_where"}
     assert names["scan"] == {"body"}
@@ -364,9 +358,7 @@ def test_without_columns():
         "level = read_jaxpr(jax.make_jaxpr(space['f'])(1.0), cell_file='c')\n"
         "print([(op.span.line, op.span.end_column) for op in level.ops()])"
     )
-    done = subprocess.run(
-        [sys.executable, "-X", "no_debug_ranges", "-c", code], capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-X", "no_debug_ranges", "-c", code], capture_output=True, text=True)
     assert done.stdout == "[(3, 0)]\n", done.stderr
 
 

@@ -173,14 +173,10 @@ def test_the_terminals_width_counts(monkeypatch):
 
 def test_findings_in_text():
     fix = Fix("keep it in NumPy:", options="--keep a", edit=(3, "a = 1", "a = 2"), verified=True)
-    text = render_findings(
-        [Finding("x64", "word " * 30, 3, None, "history[3].loss", "line 2", fix)], width=60
-    )
+    text = render_findings([Finding("x64", "word " * 30, 3, None, "history[3].loss", "line 2", fix)], width=60)
     assert text.startswith("line 3 · x64: word word")
     assert max(map(len, text.split("\n"))) <= 60
-    assert text.endswith(
-        "  try: keep it in NumPy: --keep a (tried: it works)\n    line 3\n    - a = 1\n    + a = 2"
-    )
+    assert text.endswith("  try: keep it in NumPy: --keep a (tried: it works)\n    line 3\n    - a = 1\n    + a = 2")
     assert render_findings([]) == ""
 
 
@@ -299,10 +295,7 @@ def test_views_import_neither_jax_nor_the_rest():
         " or m.startswith('jaxnb.') and not m.startswith(('jaxnb.views', 'jaxnb.program', 'jaxnb.codec',"
         " 'jaxnb.errors', 'jaxnb._version'))])"
     )
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-        == "[]\n"
-    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 def test_an_empty_program():
