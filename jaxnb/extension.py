@@ -54,8 +54,9 @@ def unload_ipython_extension(shell: Any) -> None:
         for name in names:
             manager.magics[kind].pop(name, None)
     manager.registry.pop(type(magics).__name__, None)
-    if magics.settings in shell.configurables:
-        shell.configurables.remove(magics.settings)
+    for own in (magics, magics.settings):  # IPython itself adds every object with magics
+        if own in shell.configurables:
+            shell.configurables.remove(own)
     use_session(None)
 
 

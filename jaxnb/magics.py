@@ -41,6 +41,7 @@ class JaxnbMagics(Magics):
         self.session, self.settings = session, settings
         session.file_label = self._label_of
         self._raw = ""
+        self._cell_id: str | None = None
         self._pending: list[Run] = []
 
     # --- events ---
@@ -48,6 +49,7 @@ class JaxnbMagics(Magics):
     def before_cell(self, info: Any) -> None:
         """Remembers the cell as displayed."""
         self._raw = info.raw_cell or ""
+        self._cell_id = getattr(info, "cell_id", None)
 
     def after_cell(self, result: Any) -> None:
         """Shows the line of what ran, after the cell's own output."""
@@ -151,7 +153,7 @@ class JaxnbMagics(Magics):
             filename=self._filename(shown),
             shown=shown,
             offset=offset,
-            cell_id=self._cell_id(),
+            cell_id=self._cell_id,
             progress=progress,
             before_host=progress.silence,
         )
@@ -167,23 +169,17 @@ class JaxnbMagics(Magics):
         """The name by which IPython's tracebacks say `Cell In[5]`; the same text keeps its name when it runs again."""
         known = self.session.filenames.get(shown)
         compiler = self.shell.compile
+        number = self.shell.displayhook.prompt_count
         if known is None:
-            known = compiler.cache(shown, self.shell.execution_count, raw_code=shown)
+            known = compiler.cache(shown, number, raw_code=shown)
             self.session.remember_filename(shown, known)
-        vars(compiler).setdefault("_filename_map", {})[known] = self.shell.execution_count
+        vars(compiler).setdefault("_filename_map", {})[known] = number
         return known
 
     def _label_of(self, filename: str) -> str:
         """What IPython's tracebacks call the cell that was compiled under this name."""
         named = self.shell.compile.format_code_name(filename)
         return f"{named[0]} {named[1]}" if named is not None else filename
-
-    def _cell_id(self) -> str | None:
-        """The identity of the cell, where the front end sends one."""
-        if not hasattr(self.shell, "kernel"):
-            return None
-        parent = self.shell.kernel.get_parent()
-        return (parent.get("metadata") or {}).get("cellId") if isinstance(parent, dict) else None
 
     def _wait_for_display(self, run: Run, shown: bool) -> None:
         """What is displayed is waited for; then the line can say how long it ran."""

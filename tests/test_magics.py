@@ -1,0 +1,288 @@
+"""What a user of IPython sees: loading, headers, output, errors, and bad input, on a real shell."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+
+import jaxnb
+
+ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+SETUP = "import jax, jax.numpy as jnp, numpy as np\nx = jnp.arange(3.0)\nw = jnp.ones((3, 2))\nn = 2"
+
+
+class Shell:
+    """An IPython shell of its own; `run` returns what a cell printed, without colours."""
+
+    def __init__(self) -> None:
+        InteractiveShell.clear_instance()
+        self.ip = InteractiveShell.instance()
+        self.ns = self.ip.user_ns
+
+    def run(self, cell: str, ok: bool | None = True) -> str:
+        with capture_output() as caught:
+            result = self.ip.run_cell(cell, store_history=True)
+        shown = "".join(str(item.data.get("text/plain", "")) + "\n" for item in caught.outputs)
+        text = ESCAPES.sub("", caught.stdout + caught.stderr + shown)
+        assert ok is None or result.success == ok, text
+        return text
+
+
+@pytest.fixture
+def shell() -> Iterator[Shell]:
+    made = Shell()
+    made.run("%load_ext jaxnb")
+    made.run(SETUP)
+    yield made
+    made.run("%unload_ext jaxnb", ok=None)
+    InteractiveShell.clear_instance()
+
+
+# --- loading -------------------------------------------------------------------------------------------------------
+
+
+def test_loading_prints_one_line_with_versions() -> None:
+    text = Shell().run("%load_ext jaxnb")
+    assert re.fullmatch(r"jaxnb [\d.]+ · jax [\d.]+ · jaxlib [\d.]+ · Python [\d.]+\n", text)
+
+
+def test_unloading_removes_every_trace() -> None:
+    shell = Shell()
+    shell.run("%load_ext jaxnb")
+    shell.run("%unload_ext jaxnb")
+    before = {
+        "line": set(shell.ip.magics_manager.magics["line"]),
+        "cell": set(shell.ip.magics_manager.magics["cell"]),
+        "registry": set(shell.ip.magics_manager.registry),
+        "events": {name: list(found) for name, found in shell.ip.events.callbacks.items()},
+        "configurables": list(shell.ip.configurables),
+        "attributes": set(vars(shell.ip)),
+    }
+    shell.run("%load_ext jaxnb")
+    assert "jit" in shell.ip.magics_manager.magics["cell"]
+    shell.run("%unload_ext jaxnb")
+    assert before == {
+        "line": set(shell.ip.magics_manager.magics["line"]),
+        "cell": set(shell.ip.magics_manager.magics["cell"]),
+        "registry": set(shell.ip.magics_manager.registry),
+        "events": {name: list(found) for name, found in shell.ip.events.callbacks.items()},
+        "configurables": list(shell.ip.configurables),
+        "attributes": set(vars(shell.ip)),
+    }
+
+
+def test_reloading_keeps_the_session(shell: Shell) -> None:
+    shell.run("%%jit\ny = x @ w")
+    shell.run("%reload_ext jaxnb")
+    assert shell.run("%%jit\ny = x @ w").startswith("reused")
+
+
+# --- what is shown -------------------------------------------------------------------------------------------------
+
+
+def test_the_line_comes_after_the_cells_own_output(shell: Shell) -> None:
+    text = shell.run("%%jit\nprint('first')\ny = x @ w\ny")
+    value, line = text.index("Array("), text.index("staged · 2 inputs → 1 name · 1 eqn")
+    assert text.index("first") < value < line and "run " in text
+    assert shell.ns["_"] is shell.ns["y"] and shell.ns["Out"][shell.ip.execution_count - 1] is shell.ns["y"]
+
+
+def test_a_semicolon_suppresses_the_value_and_nothing_waits(shell: Shell) -> None:
+    text = shell.run("%%jit\ny = x @ w\ny;")
+    assert "Array" not in text and "dispatched" in text
+
+
+def test_the_line_says_reused_and_why_retraced(shell: Shell) -> None:
+    shell.run("%%jit\ny = x @ w")
+    assert shell.run("%%jit\ny = x @ w").startswith("reused · 2 inputs → 1 name · 1 eqn")
+    shell.run("x = x.astype(jnp.bfloat16)")
+    assert "retraced: x float32[3] → bfloat16[3]" in shell.run("%%jit\ny = x @ w")
+
+
+def test_config_switches_the_line_off(shell: Shell) -> None:
+    shell.run("%config JaxNB.display = 'none'")
+    assert shell.run("%%jit\ny = x @ w") == ""
+
+
+def test_time_and_capture_stack(shell: Shell) -> None:
+    text = shell.run("%%time\n%%jit\ny = x * 3\ny")
+    assert "Wall time" in text and "staged" in text
+    assert shell.run("%%capture out\n%%jit\nprint('inside')\ny = x * 4") == ""
+    assert "inside" in shell.ns["out"].stdout and len(shell.ns["out"].outputs) == 1
+
+
+def test_rich_front_ends_get_html_and_json(shell: Shell) -> None:
+    shell.ip.display_formatter.active_types = ["text/plain", "text/html"]
+    for _ in range(2):
+        with capture_output() as caught:
+            shell.ip.run_cell("%%jit\ny = jnp.sin(x) @ w")
+        (data,) = [item.data for item in caught.outputs]
+        assert {"text/plain", "text/html", "application/vnd.jaxnb.program.v1+json"} == set(data)
+        assert data["text/plain"] in data["text/html"].replace("&gt;", ">") and "<script" not in data["text/html"]
+        assert "dot_general" in data["text/html"]
+    assert data["text/plain"].startswith("reused")
+
+
+def test_jaxpr_shows_and_binds_nothing(shell: Shell) -> None:
+    text = shell.run("%jaxpr jnp.sin(x) * 2")
+    assert "sin a" in text and "nothing was compiled" in text
+    before = set(shell.ns)
+    text = shell.run("%%jaxpr\nfresh = jnp.cos(x)\nfresh.sum()")
+    assert (
+        "cos" in text and "reduce_sum" in text and "fresh" not in shell.ns and set(shell.ns) - before <= {"_i4", "_i5"}
+    )
+
+
+def test_inspect_traces_a_function() -> None:
+    import jax.numpy as jnp
+
+    def double(a: Any) -> Any:
+        return jnp.sin(a) * 2
+
+    program = jaxnb.inspect(double)(jnp.ones(3))
+    assert [op.name for op in program.level("jaxpr").ops()] == ["sin", "mul"]
+    assert [op.line for op in program.level("jaxpr").ops()] == [2, 2]
+
+
+def test_last_and_output_name(shell: Shell) -> None:
+    shell.run("%%jit -o run\ny = x * 2\ny.sum()")
+    run = shell.ns["run"]
+    assert run is jaxnb.last() and list(run.outputs) == ["y"] and float(run.value) == 6.0
+    assert run.timings.trace > 0 and run.timings.compile > 0 and not run.reused
+    assert [level.name for level in run.program.levels] == ["source", "jaxpr"]
+    assert repr(run).startswith("<jaxnb.Run staged")
+
+
+# --- options -------------------------------------------------------------------------------------------------------
+
+
+def test_options_with_lists_and_continued_headers(shell: Shell) -> None:
+    shell.run("a, b = 1.5, 2.5")
+    shell.run("%%jit --static a, b\n#: --keep y\n#: --block\nz = x * a\ny = z * b")
+    assert "y" in shell.ns and "z" not in shell.ns
+    shell.run("a = 3.5")
+    assert "retraced: a 1.5 → 3.5" in shell.run("%%jit --static a, b\n#: --keep y\n#: --block\nz = x * a\ny = z * b")
+
+
+def test_device_moves_and_counts_bytes(shell: Shell) -> None:
+    text = shell.run("%%jit --device cpu:1\ny = x @ w\nz = jnp.ones(2)")
+    assert "moved 36 B" in text
+    assert {d.id for name in "yz" for d in shell.ns[name].devices()} == {1}
+    assert {d.id for d in shell.ns["x"].devices()} == {0}
+
+
+def test_whole_refuses_two_pieces(shell: Shell) -> None:
+    text = shell.run("%%jit --whole\ny = x * 2\nprint('between')\nz = y * 3", ok=False)
+    assert "Refused" in text and "line 3" in text and "y" not in shell.ns
+
+
+# --- errors --------------------------------------------------------------------------------------------------------
+
+
+def test_tracebacks_show_the_cells_own_lines(shell: Shell) -> None:
+    shell.run("def helper(a):\n    return a @ jnp.ones(7)")
+    text = shell.run("%%jit\n\ny = x * 2\nz = helper(y)", ok=False)
+    assert "----> 4 z = helper(y)" in text and "----> 2     return a @ jnp.ones(7)" in text
+    assert "dot_general requires contracting dimensions" in text
+    assert "site-packages" not in text and "staging.py" not in text
+    again = shell.run("%tb")
+    assert "----> 4 z = helper(y)" in again and "staging.py" not in again
+    assert shell.ip.InteractiveTB.tb.tb_frame.f_code.co_name in ("<module>", "helper")
+
+
+def test_a_traceback_of_a_rerun_names_the_present_cell(shell: Shell) -> None:
+    for _ in range(2):
+        plain = shell.run("1 / 0", ok=False)
+        number = int(re.search(r"Cell In\[(\d+)\]", plain).group(1)) + 1
+        text = shell.run("%%jit\ny = x @ jnp.ones(9)", ok=False)
+        assert f"Cell In[{number}], line 2" in text
+
+
+BAD = {
+    "unknown option": ("%%jit --statc n\ny = x", ["--statc", "^^^^^^^", "did you mean --static?"]),
+    "option twice": ("%%jit --block --block\ny = x", ["given twice"]),
+    "option without its word": ("%%jit --device\ny = x", ["--device wants a word"]),
+    "a name that is not read": ("%%jit --static q\ny = x", ["does not read `q`", "it reads x"]),
+    "a name that is not bound": ("%%jit --keep q\ny = x * 2", ["does not bind `q`"]),
+    "unknown device": ("%%jit --device xpu:3\ny = x", ["no device 'xpu:3'", "cpu:0"]),
+    "device number": ("%%jit --device cpu:99\ny = x", ["no device 'cpu:99'", "cpu:7"]),
+    "syntax": ("%%jit\ny = x\nz = (y", ["line 3", "SyntaxError: '(' was never closed"]),
+    "await": ("%%jit\nawait x", ["line 2 awaits at top level"]),
+    "yield": ("%%jit\ny = x\nyield y", ["line 3", "'yield' outside function"]),
+    "return": ("%%jit\nreturn x", ["line 2", "'return' outside function"]),
+    "magic inside": ("%%jit\ny = x\n%time y", ["line 3 is a magic or shell line"]),
+    "shell inside": ("%%jit\nfiles = !ls\ny = x", ["line 2 is a magic or shell line"]),
+    "deleted array": ("%%jit\ny = gone * 2", ["`gone` was deleted"]),
+    "string array": ("%%jit\ny = jnp.asarray(words)", ["words", "line 2"]),
+    "config": ("%%jit\njax.config.update('jax_enable_x64', True)\ny = x", ["line 2 changes jax.config"]),
+    "value needed": ("%%jit\nif x.sum() > 1:\n    y = 1", ["line 2, `if x.sum() > 1:`", "depends on `x`"]),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_input_gets_one_clear_message_and_loses_nothing(shell: Shell, kind: str) -> None:
+    shell.run("gone = x + 1\ngone.delete()\nwords = np.array(['a', 'b'])")
+    cell, fragments = BAD[kind]
+    before = {name: value for name, value in shell.ns.items() if not name.startswith("_") and name not in ("In", "Out")}
+    text = shell.run(cell, ok=False)
+    for fragment in fragments:
+        assert fragment in text, text
+    assert "jaxnb/" not in text and "site-packages" not in text, text
+    after = {name: value for name, value in shell.ns.items() if not name.startswith("_") and name not in ("In", "Out")}
+    assert after.keys() == before.keys() and all(after[name] is before[name] for name in before)
+
+
+def test_empty_and_comment_only_cells_say_so(shell: Shell) -> None:
+    assert "cell body is empty" in shell.run("%%jit\n", ok=None)
+    assert "nothing to stage" in shell.run("%%jit\n# only words")
+
+
+def test_outside_ipython() -> None:
+    code = (
+        "import jaxnb, jax.numpy as jnp; ns = {'jnp': jnp, 'x': jnp.ones(3)};"
+        "run = jaxnb.stage('y = x * 2\\ny.sum()', ns); print(run.value, jaxnb.last() is run)\n"
+        "try: jaxnb.stage('if x.sum() > 0: z = 1', ns)\n"
+        "except jaxnb.Refused as error: print(error.line, 'z' in ns)\n"
+        "try: jaxnb.stage('y = x', ns, statc='n')\n"
+        "except jaxnb.JaxnbError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    first, second, third = done.stdout.splitlines()[:3]
+    assert (first, second) == ("6.0 True", "1 False") and "no option 'statc'" in third
+
+
+# --- progress ------------------------------------------------------------------------------------------------------
+
+
+def test_progress_appears_after_a_while_and_is_wiped_out(monkeypatch: Any) -> None:
+    from jaxnb.progress import Progress
+
+    written: list[str] = []
+
+    class Screen:
+        def write(self, text: str) -> None:
+            written.append(text)
+
+        def flush(self) -> None: ...
+
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stderr", Screen())
+    quick = Progress(object(), delay=0.2)
+    quick("tracing")
+    quick.silence()
+    assert written == []
+    slow = Progress(object(), delay=0.05)
+    slow("compiling")
+    time.sleep(0.4)
+    slow.silence()
+    assert re.match(r"\rcompiling … 0\.\d s", written[0]) and written[-1] == "\r\x1b[K"
