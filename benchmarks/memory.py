@@ -14,6 +14,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
 import jax.numpy as jnp
+
 import jaxnb
 
 RERUNS = 1_000
@@ -59,7 +60,7 @@ def main() -> None:
 
     for turn in range(5):
         namespace["f"] = rebind(turn)
-        jaxnb.stage("y = f(x)", namespace).value
+        jaxnb.stage("y = f(x)", namespace)
     before = live(), resident()
     reused = 0
     for turn in range(REBINDINGS):

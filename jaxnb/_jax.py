@@ -17,13 +17,15 @@ from types import FrameType
 from typing import Any
 
 import jax
-import jax.extend.core  # on 0.12 importing it adds entries to the context, which must not happen between runs
 import jax.numpy as jnp
 from jax import errors as jax_errors
 from jax._src import config as _config  # the ambient context that keys JAX's own caches is not public
 from jax._src import core as _core  # jax.core.Tracer is deprecated; the trace of a tracer is not public
 from jax._src.array import ArrayImpl as _ArrayImpl  # the concrete class behind jax.Array
 from jax._src.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
+
+# On 0.12 loading this adds entries to the context below, which must not happen between the runs of a cell.
+from jax.extend import core as _extend_core  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
 from jaxnb.reach import is_jax_module, is_library
 
