@@ -424,8 +424,7 @@ def _run_trace(trace: _Trace, device: Any) -> Any:
     # A name that only this trace uses keeps JAX's caches from handing out what they saw of other tracers.
     own = object() if trace.scan.held_by_functions else None
     leaves = trace.scan.leaves if device is None else move(trace.scan.leaves, device)[0]
-    # A literal such as 1e200 becomes inf in float32 without a word, as it does in a plain cell.
-    with _jax.unfiltered_tracebacks(), _jax.user_context(own), np.errstate(over="ignore"):
+    with _jax.unfiltered_tracebacks(), _jax.user_context(own):
         return jax.jit(cell).trace(*leaves)
 
 
