@@ -9,8 +9,11 @@ from jaxnb.run import Run
 __all__ = ["bundle"]
 
 _LINE = "line of the run goes here"
-MOST_SAVED = 12_000
-"""Characters of JSON that are saved in the notebook; beyond that only the HTML and the text are."""
+MOST_SAVED = 15_000
+"""Bytes of one output in the notebook. A long program is elided in the HTML, and its JSON left out."""
+
+_ROOM_FOR_THE_LINE = 600
+_LIMITS = (200, 120, 60, 30)
 
 
 def bundle(run: Run, *, rich: bool) -> dict[str, Any]:
@@ -44,9 +47,14 @@ def _drawn(run: Run) -> tuple[str, tuple[str, Any] | None]:
     from jaxnb.views.html import render_html
 
     program = run.program
+    html = ""
+    for limit in _LIMITS:
+        html = render_html(program, line=_LINE, findings=run.findings, limit=limit)
+        if len(html.encode()) <= MOST_SAVED - _ROOM_FOR_THE_LINE:
+            break
     encoded = encode(program)
-    small = len(dumps(encoded)) <= MOST_SAVED
-    drawn = (render_html(program, line=_LINE, findings=run.findings), (MIME_TYPE, encoded) if small else None)
+    small = len(html.encode()) + len(dumps(encoded).encode()) <= MOST_SAVED - _ROOM_FOR_THE_LINE
+    drawn = (html, (MIME_TYPE, encoded) if small else None)
     if kept is not None:
         kept["drawn"] = drawn
     return drawn

@@ -57,4 +57,4 @@ def as_shown_by_ipython(error: SyntaxError, shell: Any) -> Exception:
     """
     lines = shell.SyntaxTB.structured_traceback(SyntaxError, error, [])
     kind = type("SyntaxError", (Exception,), {"_render_traceback_": lambda self: lines})
-    return kind(*error.args)
+    return kind(error.msg)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -129,6 +130,17 @@ def test_rich_front_ends_get_html_and_json(shell: Shell) -> None:
         assert data["text/plain"] in data["text/html"].replace("&gt;", ">") and "<script" not in data["text/html"]
         assert "dot_general" in data["text/html"]
     assert data["text/plain"].startswith("reused")
+
+
+@pytest.mark.parametrize("count", [3, 40, 90, 400])
+def test_an_output_saves_at_most_15_kb(shell: Shell, count: int) -> None:
+    shell.ip.display_formatter.active_types = ["text/plain", "text/html"]
+    with capture_output() as caught:
+        shell.ip.run_cell(f"%%jaxpr\ny = x\nfor _ in range({count}):\n    y = jnp.sin(y) * 0.5")
+    (data,) = [item.data for item in caught.outputs]
+    kept = {name: part for name, part in data.items() if name != "text/plain"}
+    assert sum(len(json.dumps(part)) for part in kept.values()) <= 15_500
+    assert ("application/vnd.jaxnb.program.v1+json" in data) == (count <= 40)
 
 
 def test_jaxpr_shows_and_binds_nothing(shell: Shell) -> None:
