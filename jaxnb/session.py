@@ -313,7 +313,7 @@ class Session:
             restore_names(namespace, entry)
         traced = piece
         count = f"{len(traced.jaxpr.eqns)} eqn{'' if len(traced.jaxpr.eqns) == 1 else 's'}"
-        return Run(
+        run = Run(
             note=f"traced only · {count} · nothing was compiled, run or bound",
             equations=len(traced.jaxpr.eqns),
             inputs=len(traced.paths),
@@ -322,6 +322,7 @@ class Session:
             traced_only=True,
             make_program=lambda: _levels().read_program(cell, (traced,), (), self.file_label),
         )
+        return self._finish(run)
 
     # --- before and after ---
 
