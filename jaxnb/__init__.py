@@ -11,10 +11,17 @@ from typing import TYPE_CHECKING, Any
 from jaxnb._version import __version__
 
 if TYPE_CHECKING:
+    from jaxnb.named import NamedShape, SerialLoop, fake_mesh, named_shape, serial_loop, xmap
     from jaxnb.errors import BadHeader, JaxnbError, NeedsConcrete, Refused
     from jaxnb.program import Finding, Fix, Program
 
 _HOMES = {
+    "NamedShape": "named",
+    "SerialLoop": "named",
+    "fake_mesh": "named",
+    "named_shape": "named",
+    "serial_loop": "named",
+    "xmap": "named",
     "BadHeader": "errors",
     "Finding": "program",
     "Fix": "program",
