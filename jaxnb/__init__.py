@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from jaxnb._version import __version__
 
 if TYPE_CHECKING:
-    from jaxnb.named import NamedShape, SerialLoop, fake_mesh, named_shape, serial_loop, xmap
     from jaxnb.errors import BadHeader, JaxnbError, NeedsConcrete, Refused
+    from jaxnb.named import NamedShape, SerialLoop, fake_mesh, named_shape, serial_loop, xmap
     from jaxnb.program import Finding, Fix, Program
 
 _HOMES = {

@@ -9,13 +9,14 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.extend.core import ClosedJaxpr
+from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 from jax.sharding import NamedSharding, PartitionSpec
 
 import jaxnb.named.lowering  # gives the primitive its meaning  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from jaxnb.named import checks, probe
 from jaxnb.named._jax_private import bound_axes
-from jaxnb.named.errors import AxisSizeError, NamedAxisError, ResourceError
+from jaxnb.named.body import trace
+from jaxnb.named.errors import AxisSizeError, ResourceError
 from jaxnb.named.flow import flow
 from jaxnb.named.primitive import Axes, mapped, unmapped_shape, xmap_p
 from jaxnb.named.resources import FakeMesh, Plan, current_mesh, loops_in_scope, make_plan
@@ -116,7 +117,9 @@ class Mapped:
                     why="a size is an integer, 0 or more.",
                     fix="pass the number of positions.",
                 )
-        checks.check_declared({**in_names, **dict.fromkeys(axis_sizes, "axis_sizes")}, out_names, axis_resources)
+        checks.check_declared(
+            {**in_names, **dict.fromkeys(axis_sizes, "axis_sizes")}, out_names, axis_resources
+        )
 
     def __repr__(self) -> str:
         name = getattr(self._fun, "__name__", repr(self._fun))
@@ -139,7 +142,9 @@ class Mapped:
         closed = jax.make_jaxpr(lambda *xs: self._bind(self._current_mesh(), *xs))(*args)
         (eqn,) = [eqn for eqn in closed.jaxpr.eqns if eqn.primitive is xmap_p]
         params = eqn.params
-        return render_body(params["body"].closed, [mapped(a) for a in params["in_axes"]], dict(params["sizes"]))
+        return render_body(
+            params["body"].closed, [mapped(a) for a in params["in_axes"]], dict(params["sizes"])
+        )
 
     def _current_mesh(self) -> Any:
         enclosing = probe.enclosing_mesh()
@@ -175,7 +180,9 @@ class Mapped:
             check_rank(spec, np.ndim(leaf), place, "in_axes")
         return leaves, places, tree, specs
 
-    def _sizes(self, leaves: Sequence[Any], places: Sequence[str], specs: Sequence[LeafSpec]) -> dict[Any, int]:
+    def _sizes(
+        self, leaves: Sequence[Any], places: Sequence[str], specs: Sequence[LeafSpec]
+    ) -> dict[Any, int]:
         sizes = sizes_of(specs, [np.shape(leaf) for leaf in leaves], places, self._axis_sizes)
         missing = set(declared_names(self._in_axes, "in_axes")) - set(sizes)
         if missing:
@@ -188,10 +195,15 @@ class Mapped:
         return sizes
 
     def _check_placement(self, args: Sequence[Any], mesh: Any) -> None:
-        if not any(isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(args)):
+        if not any(
+            isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)
+            for leaf in jax.tree.leaves(args)
+        ):
             return
         leaves, places, _, specs = self._flatten(args)
-        plan = make_plan(self._resources, self._sizes(leaves, places, specs), mesh, self._lowering, dict(loops_in_scope()))
+        plan = make_plan(
+            self._resources, self._sizes(leaves, places, specs), mesh, self._lowering, dict(loops_in_scope())
+        )
         for leaf, place, spec in zip(leaves, places, specs, strict=True):
             checks.check_placement(leaf, place, spec.names, plan)
 
@@ -209,16 +221,12 @@ class Mapped:
             out_tree[:] = [out_def, result]
             return outs
 
-        traced = body
-        if plan.loops:
-            # Without it a backward pass would keep what every turn computed, and the loop would save nothing.
-            traced = jax.checkpoint(body, prevent_cse=False)
         avals = [
             jax.ShapeDtypeStruct(unmapped_shape(t.shape, axes), t.dtype, weak_type=t.weak_type)
             for t, axes in zip(map(jax.typeof, leaves), in_axes, strict=True)
         ]
         in_names = [mapped(axes) for axes in in_axes]
-        traced_body, constants = probe.trace_with_probes(traced, avals, sizes, in_names, mesh)
+        traced_body, constants = probe.trace_with_probes(body, avals, sizes, in_names, mesh)
         out_def, result = out_tree
         out_specs = read_prefix(self._out_axes, result, "out_axes")
         out_places = _result_places(result)
@@ -227,8 +235,15 @@ class Mapped:
         names = [mapped(axes) for axes in in_axes]
         varying = flow(traced_body.closed, names)
         checks.check_body(traced_body.closed, names, plan, sizes)
-        checks.check_escapes(traced_body.closed, names, varying, out_specs, out_places, [""] * len(constants) + places)
+        checks.check_escapes(
+            traced_body.closed, names, varying, out_specs, out_places, [""] * len(constants) + places
+        )
         checks.check_output_resources(out_specs, out_places, varying, plan)
+        if plan.loops:
+            # Otherwise a backward pass would keep what every turn computed, and the loop would save nothing.
+            again = jax.checkpoint(jaxpr_as_fun(traced_body.closed), prevent_cse=False)
+            traced_body, none = trace(again, traced_body.closed.in_avals, sizes)
+            assert not none
         outs = xmap_p.bind(
             *constants,
             *leaves,
@@ -274,12 +289,3 @@ def _anchor_on(mesh: Any) -> Any:
 
 def _anchor(plan: Plan) -> ClosedJaxpr | None:
     return _anchor_on(plan.mesh) if isinstance(plan.mesh, jax.sharding.Mesh) else None
-
-
-def no_results() -> NamedAxisError:
-    """The error for a body that returns nothing."""
-    return NamedAxisError(
-        "the mapped function returns no arrays.",
-        why="a map without results computes nothing.",
-        fix="return at least one array.",
-    )

@@ -37,7 +37,9 @@ class Body:
 
     def __repr__(self) -> str:
         jaxpr = plain(self.closed)
-        return f"<body of {len(jaxpr.invars)} inputs, {len(jaxpr.eqns)} equations, {len(jaxpr.outvars)} outputs>"
+        return (
+            f"<body of {len(jaxpr.invars)} inputs, {len(jaxpr.eqns)} equations, {len(jaxpr.outvars)} outputs>"
+        )
 
 
 @contextmanager
@@ -59,7 +61,9 @@ def trace(fun: Callable[..., Any], avals: Sequence[Any], sizes: Mapping[Any, int
     Returns:
       (body, constants): the body takes the constants first; they may be tracers of an enclosing trace.
     """
-    structs = [jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=getattr(a, "weak_type", False)) for a in avals]
+    structs = [
+        jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=getattr(a, "weak_type", False)) for a in avals
+    ]
     with without_mesh():
         closed = jax.make_jaxpr(fun, axis_env=list(sizes.items()))(*structs)
         jaxpr, constants = hoist_constants(closed)
@@ -85,5 +89,3 @@ def primitives(jaxpr: Any) -> frozenset[str]:
         for sub in sub_jaxprs(eqn):
             found |= primitives(sub)
     return frozenset(found)
-
-

@@ -32,7 +32,9 @@ def line_of(eqn: Any) -> str:
     return source_info_util.summarize(eqn.source_info) or "an unknown line"
 
 
-def check_declared(known: Mapping[Any, str], out_names: Mapping[Any, str], resources: Mapping[Any, Any]) -> None:
+def check_declared(
+    known: Mapping[Any, str], out_names: Mapping[Any, str], resources: Mapping[Any, Any]
+) -> None:
     """Names in out_axes and axis_resources must be in in_axes or axis_sizes.
 
     Raises:
@@ -66,7 +68,9 @@ def check_shadowing(sizes: Mapping[Any, int], outer: Mapping[Any, int]) -> None:
         )
 
 
-def check_results(specs: Sequence[LeafSpec], places: Sequence[str], avals: Sequence[Any], sizes: Mapping[Any, int]) -> None:
+def check_results(
+    specs: Sequence[LeafSpec], places: Sequence[str], avals: Sequence[Any], sizes: Mapping[Any, int]
+) -> None:
     """The specs of out_axes must fit the results.
 
     Raises:
@@ -111,7 +115,9 @@ def check_body(closed: Any, ins: Sequence[Names], plan: Plan, sizes: Mapping[Any
         del sets
         for names in outs:
             for axis, holders in shared.items():
-                _check_meeting(names, axis, holders, f"the result of `{eqn.primitive.name}` at {line_of(eqn)}")
+                _check_meeting(
+                    names, axis, holders, f"the result of `{eqn.primitive.name}` at {line_of(eqn)}"
+                )
 
     flow(closed, ins, visit)
 

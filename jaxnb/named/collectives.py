@@ -72,7 +72,9 @@ def take(x: Any, axes: Sequence[Axis], dimension: int) -> Any:
 def scatter_sum(x: Any, axes: Sequence[Axis], dimension: int) -> Any:
     """The sum of every position's `x`, of which this position keeps its entry along `dimension`, which disappears."""
     out = lax.reshape(x, (*x.shape[:dimension], *(a.size for a in axes), *x.shape[dimension + 1 :]))
-    for i in reversed(range(len(axes))):  # vectorised axes first: they cost nothing and shrink what devices exchange
+    for i in reversed(
+        range(len(axes))
+    ):  # vectorised axes first: they cost nothing and shrink what devices exchange
         # tiled, because vectorising the untiled form puts the vectorised dimension in the wrong place (jax 0.10 to 0.12)
         out = lax.psum_scatter(out, axes[i].key, scatter_dimension=dimension + i, tiled=True)
         out = lax.squeeze(out, [dimension + i])
@@ -111,7 +113,9 @@ def permute(x: Any, axes: Sequence[Axis], pairs: Sequence[tuple[int, int]], mesh
     routes: dict[int, list[tuple[int, int, int, int]]] = {}
     for source, destination in pairs:
         (from_device, from_row), (to_device, to_row) = place(source), place(destination)
-        routes.setdefault((to_device - from_device) % devices, []).append((from_device, from_row, to_device, to_row))
+        routes.setdefault((to_device - from_device) % devices, []).append(
+            (from_device, from_row, to_device, to_row)
+        )
 
     held = gather(x, rest, 0)
     everyone_gets = len({destination for _, destination in pairs}) == devices * rows
@@ -132,7 +136,11 @@ def permute(x: Any, axes: Sequence[Axis], pairs: Sequence[tuple[int, int]], mesh
             sent[from_device].append(from_row)
         width = max(map(len, sent))
         table = np.array([[*picked, *[0] * (width - len(picked))] for picked in sent], np.int32)
-        message = held[jnp.asarray(table)[device]] if (table != np.arange(rows)[None, :width]).any() else held[:width]
+        message = (
+            held[jnp.asarray(table)[device]]
+            if (table != np.arange(rows)[None, :width]).any()
+            else held[:width]
+        )
         links = [(d, (d + shift) % devices) for d in range(devices) if sent[d]]
         buffers.append(lax.ppermute(message, tuple(a.key for a in mesh), links))
         offset += width

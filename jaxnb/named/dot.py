@@ -72,14 +72,19 @@ def _transpose_x(ct: Any, x_aval: Any, y: Any, *, names: Any, dimensions: Any, p
     ct_batch = range(len(bx))
     ct_y = range(len(bx) + len(free_x), len(bx) + len(free_x) + len(free_y))
     out = lax.dot_general(
-        ct.astype(y.dtype), y, ((tuple(ct_y), tuple(free_y)), (tuple(ct_batch), tuple(by))), precision=precision
+        ct.astype(y.dtype),
+        y,
+        ((tuple(ct_y), tuple(free_y)), (tuple(ct_batch), tuple(by))),
+        precision=precision,
     )
     # the result has the batch dimensions, x's free ones, and y's contracted ones by rising position in y
     contracted = [cx[cy.index(i)] for i in sorted(cy)]
     return lax.transpose(out, _transposed([*bx, *free_x, *contracted])).astype(x_aval.dtype)
 
 
-def _transpose(ct: Any, x: Any, y: Any, *, names: Any, dimensions: Any, precision: Any, accumulate: Any) -> list[Any]:
+def _transpose(
+    ct: Any, x: Any, y: Any, *, names: Any, dimensions: Any, precision: Any, accumulate: Any
+) -> list[Any]:
     del accumulate
     swapped = precision[::-1] if isinstance(precision, tuple) else precision
     if ad.is_undefined_primal(x):
@@ -96,7 +101,9 @@ def _transpose(ct: Any, x: Any, y: Any, *, names: Any, dimensions: Any, precisio
     ]
 
 
-def _batch(axis: Any, values: Any, dims: Any, *, names: Any, dimensions: Any, precision: Any, accumulate: Any) -> Any:
+def _batch(
+    axis: Any, values: Any, dims: Any, *, names: Any, dimensions: Any, precision: Any, accumulate: Any
+) -> Any:
     (x, y), (dx, dy) = values, dims
     (cx, cy), (bx, by) = dimensions
     rest = dict(precision=precision, accumulate=accumulate)
@@ -132,7 +139,11 @@ def _beyond(positions: Sequence[int], inserted: int) -> tuple[int, ...]:
 
 named_dot_p.def_impl(_plain)
 named_dot_p.def_abstract_eval(_abstract)
-ad.defjvp(named_dot_p, lambda g, x, y, **p: named_dot_p.bind(g, y, **p), lambda g, x, y, **p: named_dot_p.bind(x, g, **p))
+ad.defjvp(
+    named_dot_p,
+    lambda g, x, y, **p: named_dot_p.bind(g, y, **p),
+    lambda g, x, y, **p: named_dot_p.bind(x, g, **p),
+)
 ad.primitive_transposes[named_dot_p] = _transpose
 batching.fancy_primitive_batchers[named_dot_p] = _batch
 mlir.register_lowering(named_dot_p, mlir.lower_fun(_plain, multiple_results=False))

@@ -46,4 +46,8 @@ def nearest(name: Any, known: Iterable[Any]) -> str:
     close = difflib.get_close_matches(str(name), choices, n=1, cutoff=0.6)
     if close:
         return f"did you mean {choices[close[0]]!r}?"
-    return f"use one of the names in scope: {listed(choices.values())}." if choices else "no name is in scope here."
+    return (
+        f"use one of the names in scope: {listed(choices.values())}."
+        if choices
+        else "no name is in scope here."
+    )

@@ -33,14 +33,19 @@ def _identity_primitive(name: str) -> Any:
     primitive = Primitive(name)
     primitive.def_impl(lambda x, *, over: x)
     primitive.def_abstract_eval(lambda x, *, over: x)
-    batching.primitive_batchers[primitive] = lambda args, dims, *, over: (primitive.bind(*args, over=over), dims[0])
+    batching.primitive_batchers[primitive] = lambda args, dims, *, over: (
+        primitive.bind(*args, over=over),
+        dims[0],
+    )
     mlir.register_lowering(primitive, mlir.lower_fun(lambda x, *, over: x, multiple_results=False))
     return primitive
 
 
 total_p = _identity_primitive("total_cotangent")  # its transpose adds the cotangent up over `over`
 shared_p = _identity_primitive("shared_operand")  # its transpose is settle_p over `over`
-settle_p = _identity_primitive("settle")  # divides by the size of those names of `over` that the value does not vary over
+settle_p = _identity_primitive(
+    "settle"
+)  # divides by the size of those names of `over` that the value does not vary over
 
 ad.deflinear2(total_p, lambda ct, x, *, over: [lax.psum(ct, over)])
 ad.deflinear2(shared_p, lambda ct, x, *, over: [settle_p.bind(ct, over=over)])

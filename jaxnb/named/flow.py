@@ -113,7 +113,11 @@ def scan_inputs(eqn: Any, ins: Sequence[Names], visit: Visit | None = None) -> l
     ins = list(ins)
     while True:
         outs = flow(eqn.params["jaxpr"], ins, visit)
-        settled = [*ins[:constants], *map(_join, ins[constants:], outs[:carries]), *ins[constants + carries :]]
+        settled = [
+            *ins[:constants],
+            *map(_join, ins[constants:], outs[:carries]),
+            *ins[constants + carries :],
+        ]
         if settled == ins:
             return ins
         ins = settled

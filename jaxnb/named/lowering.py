@@ -66,7 +66,11 @@ class _Map:
 
     def parts(self, name: Any) -> list[tuple[Any, int]]:
         """(label, size) of each dimension that a name's tile on one device is cut into."""
-        mesh = [(Simulated(axis), self.mesh_sizes[axis]) for axis in self.mesh_axes[name]] if self.simulated else []
+        mesh = (
+            [(Simulated(axis), self.mesh_sizes[axis]) for axis in self.mesh_axes[name]]
+            if self.simulated
+            else []
+        )
         turns = [(Turn(name), self.turns[name])] if name in self.turns else []
         return [*mesh, *turns, (Local(name), self.left(name))]
 
@@ -124,14 +128,20 @@ def run_map(
     out_specs = [
         _spec(axes, job, aval.ndim + len(axes)) for axes, aval in zip(out_axes, body.out_avals, strict=True)
     ]
-    run = jax.shard_map(_cut(job, inner, ins), mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=False)
+    run = jax.shard_map(
+        _cut(job, inner, ins), mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=False
+    )
     return list(run(*values))
 
 
 def _mesh_inside(closed: Any) -> Any:
     """The mesh of a map nested in a body. Its `shard_map` has to be outermost, around all vectorised names."""
     for eqn in plain(closed).eqns:
-        if eqn.primitive.name == "xmap" and eqn.params["plan"].mesh is not None and eqn.params["plan"].lowering != "spmd":
+        if (
+            eqn.primitive.name == "xmap"
+            and eqn.params["plan"].mesh is not None
+            and eqn.params["plan"].lowering != "spmd"
+        ):
             return eqn.params["plan"].mesh
         for sub in sub_jaxprs(eqn):
             mesh = _mesh_inside(sub)
@@ -185,10 +195,18 @@ def _cut(job: _Map, scope: Scope, ins: Sequence[Names]) -> Callable[..., list[An
     in_sets = [names | mapped(axes) for names, axes in zip(ins, job.in_axes, strict=True)]
     varying = flow(job.body.closed, in_sets)
     local = [Local(name) for name in job.sizes]
-    simulated = list(dict.fromkeys(label for name in job.sizes for label, _ in job.parts(name) if _is_mesh(label)))
+    simulated = list(
+        dict.fromkeys(label for name in job.sizes for label, _ in job.parts(name) if _is_mesh(label))
+    )
     extents = {label: size for name in job.sizes for label, size in job.parts(name)}
-    in_labels = [_labels(axes, len(v.aval.shape) + len(axes), job) for axes, v in zip(job.in_axes, _inputs(job), strict=True)]
-    out_labels = [_labels(axes, a.ndim + len(axes), job) for axes, a in zip(job.out_axes, job.body.out_avals, strict=True)]
+    in_labels = [
+        _labels(axes, len(v.aval.shape) + len(axes), job)
+        for axes, v in zip(job.in_axes, _inputs(job), strict=True)
+    ]
+    out_labels = [
+        _labels(axes, a.ndim + len(axes), job)
+        for axes, a in zip(job.out_axes, job.body.out_avals, strict=True)
+    ]
 
     def tile(index_of_turn: Mapping[Any, Any]) -> Scope:
         axes = dict(scope.axes)
@@ -205,21 +223,31 @@ def _cut(job: _Map, scope: Scope, ins: Sequence[Names]) -> Callable[..., list[An
     def at_position(here: Scope) -> Callable[..., list[Any]]:
         def run(*values: Any) -> list[Any]:
             outs = evaluate(job.body.closed, values, in_sets, Substitute(here, run_map))
-            return [_add_up(x, names, vary, here) for x, names, vary in zip(outs, job.sums, varying, strict=True)]
+            return [
+                _add_up(x, names, vary, here) for x, names, vary in zip(outs, job.sums, varying, strict=True)
+            ]
 
         return run
 
-    def vectorised(turn: Mapping[Any, Any], ins: Sequence[Any], outs: Sequence[Any]) -> Callable[..., list[Any]]:
+    def vectorised(
+        turn: Mapping[Any, Any], ins: Sequence[Any], outs: Sequence[Any]
+    ) -> Callable[..., list[Any]]:
         return _vmaps(at_position(tile(turn)), local, extents, ins, outs)
 
-    def looped(names: Sequence[Any], turn: Mapping[Any, Any], ins: Any, outs: Any) -> Callable[..., list[Any]]:
+    def looped(
+        names: Sequence[Any], turn: Mapping[Any, Any], ins: Any, outs: Any
+    ) -> Callable[..., list[Any]]:
         if not names:
             return vectorised(turn, ins, outs)
         name, label = names[0], Turn(names[0])
         summed = [name in sums and name in vary for sums, vary in zip(job.sums, varying, strict=True)]
         shapes = [
             jax.ShapeDtypeStruct(
-                tuple(s if isinstance(lab, int) else extents[lab] for lab, s in _with_sizes(labels, aval.shape) if lab != label),
+                tuple(
+                    s if isinstance(lab, int) else extents[lab]
+                    for lab, s in _with_sizes(labels, aval.shape)
+                    if lab != label
+                ),
                 aval.dtype,
             )
             for labels, aval in zip(outs, job.body.out_avals, strict=True)
@@ -232,7 +260,10 @@ def _cut(job: _Map, scope: Scope, ins: Sequence[Names]) -> Callable[..., list[An
         return _scan(one_turn, label, job.turns[name], ins, outs, summed, shapes)
 
     def run(*values: Any) -> list[Any]:
-        cut = [lax.reshape(x, _cut_shape(x.shape, axes, job)) for x, axes in zip(values, job.in_axes, strict=True)]
+        cut = [
+            lax.reshape(x, _cut_shape(x.shape, axes, job))
+            for x, axes in zip(values, job.in_axes, strict=True)
+        ]
         inner_ins, inner_outs = in_labels, out_labels
         for label in simulated:
             inner_ins, inner_outs = _without(inner_ins, label), _without(inner_outs, label)
@@ -324,7 +355,9 @@ def _scan(
             for i, x in zip(sliced, tiles, strict=True):
                 full[i] = x
             results = one_turn(index, full)
-            new = [old + results[k] if summed[k] else results[k] for old, k in zip(carry, carried, strict=True)]
+            new = [
+                old + results[k] if summed[k] else results[k] for old, k in zip(carry, carried, strict=True)
+            ]
             return new, [results[k] for k in stacked]
 
         start = [_empty(shapes[k]) for k in carried]

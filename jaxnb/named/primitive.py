@@ -83,7 +83,9 @@ def _flow(eqn: Any, ins: list[Names], visit: Visit | None) -> list[Names]:
 # --- vectorisation: one more name ---
 
 
-def _batch(axis: Any, values: Any, dims: Any, *, body: Body, in_axes: Any, out_axes: Any, sizes: Any, **rest: Any) -> Any:
+def _batch(
+    axis: Any, values: Any, dims: Any, *, body: Body, in_axes: Any, out_axes: Any, sizes: Any, **rest: Any
+) -> Any:
     name = axis.name
     used = not is_anonymous(name) and name in mentioned(body.closed)
     if all(dim is None for dim in dims) and not used:
@@ -109,7 +111,17 @@ def _insert(axes: Axes, dim: int | None, name: Any) -> Axes:
 # --- differentiation ---
 
 
-def _jvp(primals: Any, tangents: Any, *, body: Body, in_axes: Any, out_axes: Any, sums: Any, sizes: Any, **rest: Any) -> Any:
+def _jvp(
+    primals: Any,
+    tangents: Any,
+    *,
+    body: Body,
+    in_axes: Any,
+    out_axes: Any,
+    sums: Any,
+    sizes: Any,
+    **rest: Any,
+) -> Any:
     """Two maps: one for the results and what the tangents need of them, and a linear one for the tangents.
 
     Because they are two, partial evaluation and transposition need no rule of their own for the first.
@@ -205,7 +217,9 @@ def _differentiable(body: Body, names: list[Names], sizes: dict[Any, int]) -> tu
     return trace(lambda *args: evaluate(body.closed, args, names, rewrite), body.closed.in_avals, sizes)
 
 
-def _transpose(cts: Any, *args: Any, body: Body, in_axes: Any, out_axes: Any, sums: Any, sizes: Any, **rest: Any) -> Any:
+def _transpose(
+    cts: Any, *args: Any, body: Body, in_axes: Any, out_axes: Any, sums: Any, sizes: Any, **rest: Any
+) -> Any:
     """Each position gets its part of a cotangent: an equal share where the result was one for all positions."""
     extents = dict(sizes)
     linear = [i for i, arg in enumerate(args) if ad.is_undefined_primal(arg)]
@@ -224,7 +238,9 @@ def _transpose(cts: Any, *args: Any, body: Body, in_axes: Any, out_axes: Any, su
             outs = run(*(full[i] for i in range(len(args))))
             return [outs[k] for k in live]
 
-        return list(jax.linear_transpose(forward, *(_struct(avals[i]) for i in linear))(list(values[len(known) :])))
+        return list(
+            jax.linear_transpose(forward, *(_struct(avals[i]) for i in linear))(list(values[len(known) :]))
+        )
 
     out_avals = [body.out_avals[k] for k in live]
     shares: list[Any] = []

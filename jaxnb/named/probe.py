@@ -16,12 +16,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import Primitive
+from jax.extend.core import Literal, Primitive
 from jax.interpreters import ad, batching, mlir
 
 from jaxnb.named.body import Body, trace
 from jaxnb.named.errors import NamedAxisError
-from jaxnb.named.flow import Names, Visit, flow, register
+from jaxnb.named.flow import Names, Visit, flow, plain, register
 from jaxnb.named.shape import NamedShape
 
 __all__ = ["enclosing_mesh", "named_shape", "trace_with_probes"]
@@ -134,7 +134,9 @@ def trace_with_probes(
                 if better == answers:
                     return body, constants
                 answers = better
-            elif body is None:  # the value lives in an inner trace: guess, and correct the guess when all is traced
+            elif (
+                body is None
+            ):  # the value lives in an inner trace: guess, and correct the guess when all is traced
                 answers = [*answers, frozenset(sizes)]
             else:
                 with _tracing(tracing):
@@ -161,7 +163,11 @@ def _tracing(record: _Outermost) -> Iterator[None]:
 
 
 def _one_round(
-    fun: Callable[..., Any], avals: Sequence[Any], sizes: Mapping[Any, int], mesh: Any, answers: Sequence[Names]
+    fun: Callable[..., Any],
+    avals: Sequence[Any],
+    sizes: Mapping[Any, int],
+    mesh: Any,
+    answers: Sequence[Names],
 ) -> tuple[Body | None, list[Any], _Outermost, _Asked | None]:
     """(body, constants, record, open question); with a question the body ends at the value that it asks for."""
     record = _Outermost(mesh, answers)
@@ -182,4 +188,13 @@ def _one_round(
             if not questions:
                 raise
             return None, [], record, questions[0]
+    if questions and not _made_here(body, plain(body.closed).outvars[0]):
+        return None, [], record, questions[0]
     return body, constants, record, questions[0] if questions else None
+
+
+def _made_here(body: Body, atom: Any) -> bool:
+    jaxpr = plain(body.closed)
+    if isinstance(atom, Literal) or atom in jaxpr.invars or atom in jaxpr.constvars:
+        return True
+    return any(atom in eqn.outvars for eqn in jaxpr.eqns)

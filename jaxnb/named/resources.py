@@ -14,7 +14,16 @@ import jax
 from jaxnb.named._jax_private import concrete_mesh
 from jaxnb.named.errors import ResourceError, listed, nearest
 
-__all__ = ["FakeMesh", "Plan", "SerialLoop", "current_mesh", "fake_mesh", "loops_in_scope", "make_plan", "serial_loop"]
+__all__ = [
+    "FakeMesh",
+    "Plan",
+    "SerialLoop",
+    "current_mesh",
+    "fake_mesh",
+    "loops_in_scope",
+    "make_plan",
+    "serial_loop",
+]
 
 
 @dataclass(frozen=True)
@@ -203,7 +212,11 @@ def make_plan(
                     if have
                     else "pass mesh=..., or run inside jax.set_mesh(...) or jaxnb.fake_mesh(...).",
                 )
-        twice = [entry for i, entry in enumerate(entries) if entry in entries[:i] and not isinstance(entry, SerialLoop)]
+        twice = [
+            entry
+            for i, entry in enumerate(entries)
+            if entry in entries[:i] and not isinstance(entry, SerialLoop)
+        ]
         if twice:
             raise ResourceError(
                 f"axis_resources[{name!r}] uses {twice[0]!r} twice.",

@@ -41,7 +41,8 @@ class Rewrite(ABC):
     def concerns(self, jaxpr: Any) -> bool:
         """Whether anything in a jaxpr is replaced."""
         return any(
-            self.handles(eqn) or any(self.concerns(sub) for sub in sub_jaxprs(eqn)) for eqn in plain(jaxpr).eqns
+            self.handles(eqn) or any(self.concerns(sub) for sub in sub_jaxprs(eqn))
+            for eqn in plain(jaxpr).eqns
         )
 
 

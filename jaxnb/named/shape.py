@@ -74,4 +74,8 @@ class NamedShape:
     def __str__(self) -> str:
         positional = ",".join(map(str, self.positional))
         named = ", ".join(f"{name}:{size}" for name, size in self._named)
-        return f"[{positional} | {named}]" if named and positional else f"[{'| ' + named if named else positional}]"
+        return (
+            f"[{positional} | {named}]"
+            if named and positional
+            else f"[{'| ' + named if named else positional}]"
+        )

@@ -13,7 +13,15 @@ from jaxnb.named.shape import NamedShape
 
 __all__ = ["render_body", "render_type"]
 
-_SHORT = {"float": "f", "int": "i", "uint": "u", "complex": "c", "bfloat": "bf", "bool": "bool", "key<": "key<"}
+_SHORT = {
+    "float": "f",
+    "int": "i",
+    "uint": "u",
+    "complex": "c",
+    "bfloat": "bf",
+    "bool": "bool",
+    "key<": "key<",
+}
 
 
 def render_type(aval: Any, names: Names, sizes: Mapping[Any, int]) -> str:
@@ -46,7 +54,9 @@ def _letters(number: int) -> str:
             return out
 
 
-def _render(closed: Any, ins: list[Names], sizes: Mapping[Any, int], lines: list[str], indent: str, fresh: Any) -> None:
+def _render(
+    closed: Any, ins: list[Names], sizes: Mapping[Any, int], lines: list[str], indent: str, fresh: Any
+) -> None:
     jaxpr = plain(closed)
     label: dict[Any, str] = {}
     made: dict[int, tuple[list[Names], list[Names]]] = {}
@@ -83,7 +93,17 @@ def _render(closed: Any, ins: list[Names], sizes: Mapping[Any, int], lines: list
 
 
 # parameters that say what an equation does; the others are how it does it
-_TOLD = ("axes", "axis_name", "names", "axis", "dimensions", "dimension_numbers", "length", "new_dtype", "perm")
+_TOLD = (
+    "axes",
+    "axis_name",
+    "names",
+    "axis",
+    "dimensions",
+    "dimension_numbers",
+    "length",
+    "new_dtype",
+    "perm",
+)
 
 
 def _inner(eqn: Any, ins: list[Names]) -> list[tuple[Any, list[Names]]]:
@@ -101,6 +121,9 @@ def _inner(eqn: Any, ins: list[Names]) -> list[tuple[Any, list[Names]]]:
         return [(branch, ins[1:]) for branch in params["branches"]]
     if kind == "xmap":
         return [
-            (params["body"].closed, [s | {n for _, n in axes} for s, axes in zip(ins, params["in_axes"], strict=True)])
+            (
+                params["body"].closed,
+                [s | {n for _, n in axes} for s, axes in zip(ins, params["in_axes"], strict=True)],
+            )
         ]
     return [(sub, ins) for sub in sub_jaxprs(eqn) if len(plain(sub).invars) == len(ins)]

@@ -55,7 +55,9 @@ class Substitute(Rewrite):
 
     def handles(self, eqn: Any) -> bool:
         kind = eqn.primitive.name
-        return kind == "xmap" or (kind in COLLECTIVES and any(name in self.scope.axes for name in axis_names(eqn)))
+        return kind == "xmap" or (
+            kind in COLLECTIVES and any(name in self.scope.axes for name in axis_names(eqn))
+        )
 
     def replace(self, eqn: Any, values: list[Any], ins: list[Names], outs: list[Names]) -> list[Any]:
         if eqn.primitive.name == "xmap":
@@ -107,7 +109,9 @@ def _extremum(kind: str, by_position: Callable[..., Any]) -> Callable[..., list[
 def _merge(x: Any, dimension: int) -> Any:
     """Joins `dimension` with the one after it."""
     shape = x.shape
-    return lax.reshape(x, (*shape[:dimension], shape[dimension] * shape[dimension + 1], *shape[dimension + 2 :]))
+    return lax.reshape(
+        x, (*shape[:dimension], shape[dimension] * shape[dimension + 1], *shape[dimension + 2 :])
+    )
 
 
 def _all_gather(scope: Scope, params: Any, names: Any, values: list[Any], ins: list[Names]) -> list[Any]:
@@ -179,7 +183,10 @@ def _pbroadcast(scope: Scope, params: Any, names: Any, values: list[Any], ins: l
             fix="broadcast over the names that the value varies over only.",
         )
     chosen = collectives.index_of(scope.of(names)) == params["source"]
-    return [lax.psum(jnp.where(chosen, x, jnp.zeros_like(x)), tuple(a.key for a in scope.of(names))) for x in values]
+    return [
+        lax.psum(jnp.where(chosen, x, jnp.zeros_like(x)), tuple(a.key for a in scope.of(names)))
+        for x in values
+    ]
 
 
 def _axis_index(scope: Scope, params: Any, names: Any, values: list[Any], ins: list[Names]) -> list[Any]:

@@ -64,7 +64,11 @@ ONE_NAME = {
         lambda x: jnp.zeros_like(x).at[5].set(x[0]).at[1].set(x[7]),
         "ij",
     ),
-    "pshuffle": (lambda x: lax.pshuffle(x, "i", [7, 5, 1, 2, 3, 0, 6, 4]), lambda x: x[jnp.array([7, 5, 1, 2, 3, 0, 6, 4])], "ij"),
+    "pshuffle": (
+        lambda x: lax.pshuffle(x, "i", [7, 5, 1, 2, 3, 0, 6, 4]),
+        lambda x: x[jnp.array([7, 5, 1, 2, 3, 0, 6, 4])],
+        "ij",
+    ),
     "pswapaxes": (
         lambda x: lax.pswapaxes(jnp.outer(jnp.arange(1, 9.0), x), "i", 0),
         lambda x: jnp.einsum("ijk,n->njik", x, jnp.arange(1, 9.0)),
@@ -103,7 +107,9 @@ TWO_NAMES = {
 def compare(body, oracle, left, x, options):
     out_axes = [*left, ...]
     mapped = xmap(body, in_axes=["i", "j", None], out_axes=out_axes, **options)
-    weights = np.cos(np.arange(np.prod(jax.eval_shape(oracle, x).shape))).reshape(jax.eval_shape(oracle, x).shape)
+    weights = np.cos(np.arange(np.prod(jax.eval_shape(oracle, x).shape))).reshape(
+        jax.eval_shape(oracle, x).shape
+    )
 
     def both(fun):
         value, pull = jax.vjp(fun, x)
@@ -122,7 +128,9 @@ def test_over_one_name(name, schedule, mesh):
     compare(body, oracle, left, x, options)
 
 
-@pytest.mark.parametrize(("order", "schedule"), [("ij", "vectorised"), ("ji", "both names"), ("ji", "two axes, reversed")])
+@pytest.mark.parametrize(
+    ("order", "schedule"), [("ij", "vectorised"), ("ji", "both names"), ("ji", "two axes, reversed")]
+)
 @pytest.mark.parametrize("name", TWO_NAMES)
 def test_over_two_names(name, schedule, order, mesh):
     body, oracle, left = TWO_NAMES[name]
@@ -141,7 +149,12 @@ def test_all_at_once(schedule, mesh):
         return tuple(body(x) for body, _, _ in ONE_NAME.values())
 
     x = jnp.asarray(np.random.default_rng(1).normal(size=(8, 4, 5)))
-    mapped = xmap(body, ["i", "j", None], tuple([*left, ...] for _, _, left in ONE_NAME.values()), **given(schedule, mesh))
+    mapped = xmap(
+        body,
+        ["i", "j", None],
+        tuple([*left, ...] for _, _, left in ONE_NAME.values()),
+        **given(schedule, mesh),
+    )
     wanted = tuple(oracle(x) for _, oracle, _ in ONE_NAME.values())
     for got, want in zip(mapped(x), wanted, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-12)
@@ -149,7 +162,9 @@ def test_all_at_once(schedule, mesh):
 
 def test_a_ring_over_devices_costs_one_permute(mesh):
     options = {"mesh": mesh, "axis_resources": {"i": ("x", "y")}}
-    turn = xmap(lambda x: lax.ppermute(x, "i", [(k, (k + 1) % 16) for k in range(16)]), ["i"], ["i"], **options)
+    turn = xmap(
+        lambda x: lax.ppermute(x, "i", [(k, (k + 1) % 16) for k in range(16)]), ["i"], ["i"], **options
+    )
     text = turn.lower(jnp.arange(16.0)).compile().as_text()
     assert text.count(" collective-permute(") + text.count(" collective-permute-start(") == 1
 
@@ -157,7 +172,9 @@ def test_a_ring_over_devices_costs_one_permute(mesh):
 @pytest.mark.parametrize("schedule", ["vectorised", "mesh", "spmd"])
 def test_in_control_flow(schedule, mesh):
     def body(x):
-        total, steps = lax.scan(lambda c, t: (lax.pmean(c, "i") + t * x.sum(), lax.psum(c, "i")), x.sum(), jnp.arange(3.0))
+        total, steps = lax.scan(
+            lambda c, t: (lax.pmean(c, "i") + t * x.sum(), lax.psum(c, "i")), x.sum(), jnp.arange(3.0)
+        )
         picked = lax.cond(lax.psum(x[0], "i") > 0, lambda v: lax.pmax(v, "i"), lambda v: lax.pmin(v, "i"), x)
         chosen = lax.cond(x[0] > 0, lambda v: lax.psum(v, "i"), lambda v: -lax.psum(v, "i"), x)
         last = lax.fori_loop(0, 3, lambda k, c: c + lax.psum(c, "i") * 0.1, x)
