@@ -18,8 +18,8 @@ from jaxnb.named._jax_private import bound_axes
 from jaxnb.named.body import trace
 from jaxnb.named.errors import AxisSizeError, ResourceError
 from jaxnb.named.flow import flow
-from jaxnb.named.primitive import Axes, mapped, unmapped_shape, xmap_p
-from jaxnb.named.resources import FakeMesh, Plan, current_mesh, loops_in_scope, make_plan
+from jaxnb.named.primitive import Axes, mapped, mesh_of_devices, unmapped_shape, xmap_p
+from jaxnb.named.resources import FakeMesh, current_mesh, loops_in_scope, make_plan
 from jaxnb.named.specs import LeafSpec, check_name, check_rank, declared_names, read_prefix, sizes_of
 
 __all__ = ["Mapped", "xmap"]
@@ -253,7 +253,7 @@ class Mapped:
             sums=((),) * len(out_specs),
             sizes=tuple(sizes.items()),
             plan=plan,
-            anchor=_anchor(plan),
+            anchor=_anchor(mesh_of_devices(plan, traced_body.closed)),
         )
         return jax.tree.unflatten(out_def, outs)
 
@@ -287,5 +287,5 @@ def _anchor_on(mesh: Any) -> Any:
         return jax.make_jaxpr(lambda x: jax.lax.with_sharding_constraint(x, where))(np.float32(0))
 
 
-def _anchor(plan: Plan) -> ClosedJaxpr | None:
-    return _anchor_on(plan.mesh) if isinstance(plan.mesh, jax.sharding.Mesh) else None
+def _anchor(mesh: Any) -> ClosedJaxpr | None:
+    return _anchor_on(mesh) if isinstance(mesh, jax.sharding.Mesh) else None

@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 from jax.extend import source_info_util
-from jax.sharding import NamedSharding, PartitionSpec
+from jax.sharding import NamedSharding
 
 from jaxnb.named.body import collective_names
 from jaxnb.named.errors import AxisSpecError, NamedAxisError, ResourceError, listed, nearest
@@ -240,10 +240,7 @@ def check_placement(leaf: Any, place: str, names: Sequence[tuple[int, Any]], pla
             return
     if sharding.is_fully_replicated or not isinstance(plan.mesh, jax.sharding.Mesh):
         return
-    entries: list[Any] = [None] * leaf.ndim
-    for position, name in names:
-        entries[position] = plan.mesh_axes(name) or None
-    wanted = NamedSharding(plan.mesh, PartitionSpec(*entries))
+    wanted = NamedSharding(plan.mesh, plan.partition(names, leaf.ndim))
     if not sharding.is_equivalent_to(wanted, leaf.ndim):
         have = getattr(sharding, "spec", sharding)
         raise ResourceError(

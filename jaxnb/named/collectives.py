@@ -45,8 +45,14 @@ def index_of(axes: Iterable[Axis]) -> Any:
 
 
 def reduce(kind: str, x: Any, axes: Sequence[Axis]) -> Any:
-    """`psum`, `pmax` or `pmin` over all axes at once."""
-    return getattr(lax, kind)(x, tuple(axis.key for axis in axes)) if axes else x
+    """`psum`, `pmax` or `pmin` over all axes: vectorised ones first, then those of the mesh at once."""
+    combine = getattr(lax, kind)
+    for axis in axes:
+        # one by one, because a checking `jax.shard_map` refuses its own axes beside vectorised ones
+        if axis.kind == "vector":
+            x = combine(x, axis.key)
+    mesh = tuple(axis.key for axis in axes if axis.kind == "mesh")
+    return combine(x, mesh) if mesh else x
 
 
 def gather(x: Any, axes: Sequence[Axis], dimension: int) -> Any:

@@ -18,10 +18,11 @@ from jax.interpreters import mlir
 from jax.sharding import NamedSharding, PartitionSpec
 
 from jaxnb.named import collectives
+from jaxnb.named._jax_private import unchecked_collectives
 from jaxnb.named.body import Body, collective_names
 from jaxnb.named.collectives import Axis
-from jaxnb.named.flow import NONE, Names, flow, plain, sub_jaxprs
-from jaxnb.named.primitive import Axes, mapped, mapped_shape, xmap_p
+from jaxnb.named.flow import NONE, Names, flow, plain
+from jaxnb.named.primitive import Axes, mapped, mapped_shape, mesh_within, xmap_p
 from jaxnb.named.resources import FakeMesh, Plan
 from jaxnb.named.rewrite import evaluate
 from jaxnb.named.substitute import Scope, Substitute
@@ -116,7 +117,7 @@ def run_map(
         values = [_constrain(x, axes, plan) for x, axes in zip(values, in_axes, strict=True)]
         outs = _cut(job, scope, ins)(*values)
         return [_constrain(x, axes, plan) for x, axes in zip(outs, out_axes, strict=True)]
-    mesh = plan.mesh if plan.mesh is not None else _mesh_inside(body.closed)
+    mesh = mesh_within(plan, body.closed)
     if partitioned or mesh is None or isinstance(mesh, FakeMesh):
         return _cut(job, scope, ins)(*values)
     inner = Scope(scope.axes, tuple(mesh.axis_names), True)
@@ -124,40 +125,25 @@ def run_map(
         tiles = [_own_tile(x, axes, job) for x, axes in zip(values, in_axes, strict=True)]
         outs = _cut(job, inner, ins)(*tiles)
         return [_whole(x, axes, job) for x, axes in zip(outs, out_axes, strict=True)]
-    in_specs = tuple(_spec(axes, job, x.ndim) for x, axes in zip(values, in_axes, strict=True))
+    in_specs = tuple(plan.partition(axes, x.ndim) for x, axes in zip(values, in_axes, strict=True))
     out_specs = [
-        _spec(axes, job, aval.ndim + len(axes)) for axes, aval in zip(out_axes, body.out_avals, strict=True)
+        plan.partition(axes, aval.ndim + len(axes)) for axes, aval in zip(out_axes, body.out_avals, strict=True)
     ]
     run = jax.shard_map(
         _cut(job, inner, ins), mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=False
     )
-    return list(run(*values))
-
-
-def _mesh_inside(closed: Any) -> Any:
-    """The mesh of a map nested in a body. Its `shard_map` has to be outermost, around all vectorised names."""
-    for eqn in plain(closed).eqns:
-        if (
-            eqn.primitive.name == "xmap"
-            and eqn.params["plan"].mesh is not None
-            and eqn.params["plan"].lowering != "spmd"
-        ):
-            return eqn.params["plan"].mesh
-        for sub in sub_jaxprs(eqn):
-            mesh = _mesh_inside(sub)
-            if mesh is not None:
-                return mesh
-    return None
+    return list(run(*(_placed(x, spec, mesh) for x, spec in zip(values, in_specs, strict=True))))
 
 
 # --- tiles of a mesh ---
 
 
-def _spec(axes: Axes, job: _Map, ndim: int) -> PartitionSpec:
-    entries: list[Any] = [None] * ndim
-    for position, name in axes:
-        entries[position] = job.mesh_axes[name] or None
-    return PartitionSpec(*entries)
+def _placed(x: Any, spec: PartitionSpec, mesh: Any) -> Any:
+    """On a mesh with explicit axes `shard_map` takes only what is placed already; on others it places."""
+    context = jax.sharding.get_abstract_mesh()
+    if context.empty or context.are_all_axes_auto or context.manual_axes:
+        return x
+    return jax.sharding.reshard(x, NamedSharding(mesh, spec))
 
 
 def _constrain(x: Any, axes: Axes, plan: Plan) -> Any:
@@ -389,7 +375,8 @@ def _add_up(x: Any, names: Sequence[Any], varying: Names, here: Scope) -> Any:
 
 
 def _run_top(*values: Any, **params: Any) -> list[Any]:
-    return run_map(values, [NONE] * len(values), Scope(), **params)
+    with unchecked_collectives():
+        return run_map(values, [NONE] * len(values), Scope(), **params)
 
 
 xmap_p.def_impl(lambda *values, **params: jax.jit(lambda *xs: _run_top(*xs, **params))(*values))

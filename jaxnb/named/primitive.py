@@ -22,16 +22,20 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Literal, Primitive, jaxpr_as_fun
 from jax.interpreters import ad, batching
+from jax.sharding import ManualAxisType, NamedSharding, PartitionSpec
 
 from jaxnb.named._jax_private import is_anonymous, split_known
 from jaxnb.named.body import Body, primitives, trace, without_mesh
 from jaxnb.named.exact import Exact, Settle
-from jaxnb.named.flow import Names, Visit, flow, mentioned, plain, register
+from jaxnb.named.flow import Names, Visit, flow, mentioned, plain, register, sub_jaxprs
+from jaxnb.named.resources import Plan
 from jaxnb.named.rewrite import evaluate
 
-__all__ = ["Axes", "mapped", "xmap_p"]
+__all__ = ["Axes", "mapped", "mapped_shape", "mesh_of_devices", "mesh_within", "unmapped_shape", "xmap_p"]
 
 Axes = tuple[tuple[int, Any], ...]
+
+NO_PLAN = Plan()
 
 xmap_p = Primitive("xmap")
 xmap_p.multiple_results = True
@@ -65,12 +69,53 @@ def mapped_shape(shape: Sequence[int], axes: Axes, sizes: dict[Any, int]) -> tup
     return tuple(out)
 
 
-def _abstract(*avals: Any, body: Body, out_axes: Any, sizes: Any, **_: Any) -> list[Any]:
+def _abstract(*avals: Any, body: Body, in_axes: Any, out_axes: Any, sizes: Any, plan: Plan, **_: Any) -> list[Any]:
     extents = dict(sizes)
-    out: list[Any] = []
-    for aval, axes in zip(body.out_avals, out_axes, strict=True):
-        out.append(aval.update(shape=mapped_shape(aval.shape, axes, extents)))
-    return out
+    shapes = [
+        mapped_shape(aval.shape, axes, extents) for aval, axes in zip(body.out_avals, out_axes, strict=True)
+    ]
+    types: list[dict[str, Any]] = [{} for _ in shapes]
+    context = jax.sharding.get_abstract_mesh()
+    outer = [_manual_names(aval) for aval in avals]
+    if any(outer):  # inside a `jax.shard_map` that checks what its values vary over
+        ins = [names | mapped(axes) for names, axes in zip(outer, in_axes, strict=True)]
+        for type_, shape, names in zip(types, shapes, flow(body.closed, ins), strict=True):
+            type_["manual_axis_type"] = ManualAxisType(varying=names & frozenset[Any]().union(*outer))
+            type_["sharding"] = NamedSharding(context, PartitionSpec(*[None] * len(shape)))
+    if not context.empty and not context.are_all_axes_auto and not context.manual_axes:
+        for type_, shape, axes in zip(types, shapes, out_axes, strict=True):
+            type_["sharding"] = NamedSharding(context, plan.partition(axes, len(shape)))
+    return [
+        aval.update(shape=shape, **type_) for aval, shape, type_ in zip(body.out_avals, shapes, types, strict=True)
+    ]
+
+
+def _manual_names(aval: Any) -> Names:
+    mat = getattr(aval, "mat", None)
+    return frozenset() if mat is None else frozenset(mat.varying)
+
+
+def mesh_within(plan: Plan, closed: Any) -> Any:
+    """The mesh of a map, or else of a map nested in its body: the mesh that its program runs on."""
+    if plan.mesh is not None:
+        return plan.mesh
+    for eqn in plain(closed).eqns:
+        inner = eqn.params.get("plan") if eqn.primitive is xmap_p else None
+        for mesh in (inner.mesh if inner is not None else None, *(mesh_within(NO_PLAN, s) for s in sub_jaxprs(eqn))):
+            if mesh is not None:
+                return mesh
+    return None
+
+
+def mesh_of_devices(plan: Plan, closed: Any) -> Any:
+    """The mesh whose devices a map needs: its own, or that of a `jax.shard_map` in its body."""
+    mesh = mesh_within(plan, closed)
+    for eqn in plain(closed).eqns if mesh is None else ():
+        held = eqn.params["mesh"] if eqn.primitive.name == "shard_map" else None
+        for found in (held, *(mesh_of_devices(NO_PLAN, sub) for sub in sub_jaxprs(eqn))):
+            if found is not None:
+                return found
+    return mesh
 
 
 def _flow(eqn: Any, ins: list[Names], visit: Visit | None) -> list[Names]:

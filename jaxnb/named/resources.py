@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from math import prod
 from typing import Any
 
 import jax
+from jax.sharding import PartitionSpec
 
 from jaxnb.named._jax_private import concrete_mesh
 from jaxnb.named.errors import ResourceError, listed, nearest
@@ -160,6 +161,13 @@ class Plan:
     def mesh_axes(self, name: Any) -> tuple[Any, ...]:
         """The mesh axes of a name."""
         return dict(self.spread).get(name, ())
+
+    def partition(self, axes: Sequence[tuple[int, Any]], ndim: int) -> PartitionSpec:
+        """How a value with these named dimensions lies on the mesh."""
+        entries: list[Any] = [None] * ndim
+        for position, name in axes:
+            entries[position] = self.mesh_axes(name) or None
+        return PartitionSpec(*entries)
 
     def turns(self, name: Any) -> int:
         """The turns of a name's loop, 1 without one."""
