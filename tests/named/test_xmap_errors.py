@@ -91,7 +91,7 @@ CASES = {
     ),
     "two names, one resource": (
         lambda: xmap(meeting, (["i"], ["j"]), ["i", "j"], axis_resources={"i": "x", "j": "x"}, mesh=fake)(x8, x8),
-        ["`add` at", "test_errors.py:", "varies over 'i' and 'j', which share the resource 'x'"],
+        ["`add` at", "test_xmap_errors.py:", "varies over 'i' and 'j', which share the resource 'x'"],
     ),
     "broadcast over a taken resource": (
         lambda: xmap(lambda a, b: a, (["i"], ["j"]), ["i", "j"], axis_resources={"i": "x", "j": "x"}, mesh=fake)(x8, x8),
@@ -101,15 +101,15 @@ CASES = {
     "another mesh inside": (other_mesh_inside, ["the mesh inside a map is {'x': 2}", "outermost map"]),
     "collective over a loop": (
         over_a_loop,
-        ["exchanges values over 'i', which goes turn by turn", "test_errors.py:", "no turn can wait"],
+        ["exchanges values over 'i', which goes turn by turn", "test_xmap_errors.py:", "no turn can wait"],
     ),
     "escapes": (
         lambda: xmap(lambda x, y: {"a": jnp.sin(x) * y}, (["i"], ["j"]), {"a": ["j"]})(x8, x8),
-        ["the result['a'] varies over 'i', which its out_axes lack", "came in with argument 'x'", "test_errors.py:"],
+        ["the result['a'] varies over 'i', which its out_axes lack", "came in with argument 'x'", "test_xmap_errors.py:"],
     ),
     "escapes, made inside": (
         lambda: xmap(lambda x: lax.axis_index("k") + lax.psum(x, "i"), ["i"], [], axis_sizes={"k": 2})(x8),
-        ["varies over 'k'", "came in by `axis_index` at", "test_errors.py:"],
+        ["varies over 'k'", "came in by `axis_index` at", "test_xmap_errors.py:"],
     ),
     "unbound axis": (
         lambda: xmap(lambda x: nnp.sum(x, "bach"), ["batch"], [])(x8),
