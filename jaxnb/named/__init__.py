@@ -1,7 +1,7 @@
 """Named axes: functions written for one position, mapped over names, spread over any resources.
 
-This package is the library; `jaxnb.xmap` and its companions, `jaxnb.numpy`, `jaxnb.lax`, `jaxnb.nn` and `jaxnb.random`
-hand it on.
+This package is the library; `jaxnb.xmap` and its companions, `jaxnb.numpy`, `jaxnb.lax`, `jaxnb.nn` and
+`jaxnb.random` hand it on.
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
 """What `jaxnb.named` needs of JAX and JAX does not export, in one place; checked on jax 0.10.2 and 0.12.0.
 
-| name | why | public alternative that is missing |
-| --- | --- | --- |
-| `partial_eval_jaxpr_nounits` | splits a linearised body into what is known and what is linear | exported by 0.12, not by 0.10 |
-| `convert_constvars_jaxpr` | turns the constants of a body into arguments | exported by 0.12, not by 0.10 |
-| `no_axis_name` | tells a `vmap` without `axis_name` from one with it in a batching rule | none |
-| `thread_resources` | finds the mesh of `with mesh:` | none (`jax.sharding.get_mesh` sees `jax.set_mesh` only) |
-| `get_concrete_mesh` | finds the devices of `jax.set_mesh` inside a `jax.jit` too | `jax.sharding.get_mesh` refuses there |
-| `config._check_vma` | inside a checking `jax.shard_map`, `lax.psum` binds other primitives | none |
-| `extend_axis_env_nd` | binds names around `partial_eval_jaxpr_nounits` | none |
-| `get_axis_env` | the names that enclosing maps have bound, for checks of shadowing and of misspelt names | none |
+- `partial_eval_jaxpr_nounits` splits a linearised body into what is known and what is linear. Exported by
+  0.12 (`jax.interpreters.partial_eval`), not by 0.10.
+- `convert_constvars_jaxpr` turns the constants of a body into arguments. Exported by 0.12, not by 0.10.
+- `no_axis_name` tells a `vmap` without `axis_name` from one with it in a batching rule. No public name.
+- `thread_resources` finds the mesh of `with mesh:`; `jax.sharding.get_mesh` sees `jax.set_mesh` only.
+- `get_concrete_mesh` finds the devices of `jax.set_mesh` inside a `jax.jit` too, where `get_mesh` refuses.
+- `config._check_vma`: inside a checking `jax.shard_map`, `lax.psum` binds other primitives. No public switch.
+- `extend_axis_env_nd` binds names around `partial_eval_jaxpr_nounits`. No public name.
+- `get_axis_env` tells the names that enclosing maps have bound, to check shadowing and misspelt names. No
+  public name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -49,8 +49,9 @@ def split_known(
 ) -> tuple[Any, Any, list[bool], int]:
     """Splits a jaxpr by what depends on its `unknown` inputs; `names` are bound meanwhile.
 
-    Returns (known jaxpr, unknown jaxpr, which outputs are unknown, number of residuals). The known jaxpr gives the
-    known outputs and then the residuals; the unknown one takes the residuals and then the unknown inputs.
+    Returns (known jaxpr, unknown jaxpr, which outputs are unknown, number of residuals). The known jaxpr
+    gives the known outputs and then the residuals; the unknown one takes the residuals and then the unknown
+    inputs.
     """
     with extend_axis_env_nd(list(names.items())):
         known, unknown_jaxpr, out_unknown, residuals = partial_eval_jaxpr_nounits(
@@ -71,16 +72,16 @@ def bound_axes() -> Mapping[Any, int]:
 
 def concrete_mesh() -> jax.sharding.Mesh | None:
     """The mesh, with devices, of the enclosing `with mesh:` or `jax.set_mesh(mesh)`; inside `jax.jit` too."""
-    for mesh in (thread_resources.env.physical_mesh, get_concrete_mesh()):
-        if mesh is not None and not mesh.empty:
-            return mesh
-    return None
+    of_manager, of_context = thread_resources.env.physical_mesh, get_concrete_mesh()
+    if not of_manager.empty:
+        return of_manager
+    return None if of_context.empty else of_context
 
 
 @contextmanager
-def unchecked_collectives() -> Iterator[None]:
+def unchecked_collectives() -> Generator[None]:
     """Traces collectives in their plain form, whatever an enclosing `jax.shard_map` checks of them."""
-    with config._check_vma(False):
+    with config._check_vma(False):  # pyright: ignore[reportPrivateUsage]
         yield
 
 

@@ -64,7 +64,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 
 def diff(a: Any, n: int = 1, axis: Any = -1) -> Any:
-    """`jax.numpy.diff`; along a name the differences, which are fewer than positions, get a new leading dimension.
+    """`jax.numpy.diff`; along a name the differences, which are fewer than positions, get a new leading
+    dimension.
 
     >>> diff(jnp.array([1, 4, 9])).tolist()
     [3, 5]
@@ -76,7 +77,8 @@ def diff(a: Any, n: int = 1, axis: Any = -1) -> Any:
 
 
 def take(a: Any, indices: Any, axis: Any = None, **kwargs: Any) -> Any:
-    """`jax.numpy.take`, whose `axis` may be a name: the entries at `indices` along it, which may vary themselves.
+    """`jax.numpy.take`, whose `axis` may be a name: the entries at `indices` along it, which may vary
+    themselves.
 
     Args:
       a: an array.
@@ -93,7 +95,8 @@ def take(a: Any, indices: Any, axis: Any = None, **kwargs: Any) -> Any:
 
 
 def take_along_axis(a: Any, indices: Any, axis: Any = -1, **kwargs: Any) -> Any:
-    """`jax.numpy.take_along_axis`, whose `axis` may be a name: each position takes the entry at its own index.
+    """`jax.numpy.take_along_axis`, whose `axis` may be a name: each position takes the entry at its own
+    index.
 
     Args:
       a: an array of the shape of `indices` by position, or broadcast against it.
@@ -132,7 +135,8 @@ def stack(arrays: Any, axis: Any = 0, **kwargs: Any) -> Any:
 
 
 def concatenate(arrays: Sequence[Any], axis: Any = 0, **kwargs: Any) -> Any:
-    """`jax.numpy.concatenate`, whose `axis` may be a name: the arrays, joined along dimension 0, are laid along it.
+    """`jax.numpy.concatenate`, whose `axis` may be a name: the arrays, joined along dimension 0, are laid
+    along it.
 
     Args:
       arrays: arrays whose extents along dimension 0 add up to the size of the name.
@@ -162,7 +166,8 @@ def _own_of(x: Any, name: Any, where: str) -> Any:
 
 
 def expand_dims(a: Any, axis: Any) -> Any:
-    """`jax.numpy.expand_dims`; a name in `axis` adds no dimension, because a value broadcasts over names by itself.
+    """`jax.numpy.expand_dims`; a name in `axis` adds no dimension, because a value broadcasts over names by
+    itself.
 
     >>> expand_dims(jnp.zeros(2), (0, 2)).shape
     (1, 2, 1)

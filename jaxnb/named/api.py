@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 from jax.sharding import NamedSharding, PartitionSpec
 
@@ -39,8 +40,9 @@ def xmap(
 ) -> Mapped:
     """Maps `fun` over named axes.
 
-    `fun` is written for one position along every name: it does not see the named dimensions. Collectives such as
-    `jax.lax.psum(x, "batch")`, and the functions of `jaxnb.numpy` with a name for an axis, work across positions.
+    `fun` is written for one position along every name: it does not see the named dimensions. Collectives such
+    as `jax.lax.psum(x, "batch")`, and the functions of `jaxnb.numpy` with a name for an axis, work across
+    positions.
 
     Args:
       fun: a function of positional arguments that are pytrees of arrays.
@@ -48,8 +50,8 @@ def xmap(
         `["batch", ...]`, `{0: "batch"}`, `{}`, or a pytree prefix of such specs.
       out_axes: the same for the results. A name that is not in them must not matter to the result.
       axis_sizes: sizes of names; needed for names that no argument has.
-      axis_resources: what each name is spread over: a mesh axis, a `SerialLoop`, the name of a `serial_loop`, or a
-        tuple of them. Resources never change a value or a gradient.
+      axis_resources: what each name is spread over: a mesh axis, a `SerialLoop`, the name of a `serial_loop`,
+        or a tuple of them. Resources never change a value or a gradient.
       donate_argnums: arguments whose memory the results may take, as in `jax.jit`.
       backend: the XLA backend, as in `jax.jit`.
       mesh: the mesh, or a `fake_mesh`; by default that of the context.
@@ -153,7 +155,8 @@ class Mapped:
             return here
         if here is not None and enclosing.mesh is not None and dict(here.shape) != dict(enclosing.mesh.shape):
             raise ResourceError(
-                f"the mesh inside a map is {dict(here.shape)!r}, and outside it is {dict(enclosing.mesh.shape)!r}.",
+                f"the mesh inside a map is {dict(here.shape)!r}, and outside it is "
+                f"{dict(enclosing.mesh.shape)!r}.",
                 why="the whole map runs on one mesh.",
                 fix="set the mesh outside the outermost map.",
             )
@@ -165,7 +168,7 @@ class Mapped:
         compiled = self._compiled.get(key)
         if compiled is None:
             run = functools.wraps(self._fun, updated=())(lambda *args: self._bind(mesh, *args))
-            backend = {} if self._backend is None else {"backend": self._backend}
+            backend: dict[str, Any] = {} if self._backend is None else {"backend": self._backend}
             compiled = jax.jit(run, donate_argnums=self._donate, inline=True, **backend)
             self._compiled[key] = compiled
         return compiled
@@ -196,8 +199,7 @@ class Mapped:
 
     def _check_placement(self, args: Sequence[Any], mesh: Any) -> None:
         if not any(
-            isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)
-            for leaf in jax.tree.leaves(args)
+            isinstance(leaf, jax.Array) and not isinstance(leaf, Tracer) for leaf in jax.tree.leaves(args)
         ):
             return
         leaves, places, _, specs = self._flatten(args)
@@ -281,7 +283,8 @@ def _result_places(result: Any) -> list[str]:
 
 @functools.lru_cache(maxsize=256)
 def _anchor_on(mesh: Any) -> Any:
-    # `jax.jit` looks for the devices to run on in the shardings that it sees in a jaxpr, and it cannot see into a body.
+    # `jax.jit` looks for the devices to run on in the shardings that it sees in a jaxpr, and it cannot see
+    # into a body.
     where = NamedSharding(mesh, PartitionSpec())
     with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((), ())):
         return jax.make_jaxpr(lambda x: jax.lax.with_sharding_constraint(x, where))(np.float32(0))

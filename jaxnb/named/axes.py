@@ -1,4 +1,4 @@
-"""Axis arguments that mix positions and names, and the moves between the two that the vocabulary is built of."""
+"""Axis arguments that mix positions and names, and the moves between the two."""
 
 from __future__ import annotations
 

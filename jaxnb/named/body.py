@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,7 +15,8 @@ __all__ = ["Body", "collective_names", "primitives", "trace", "without_mesh"]
 
 
 class Body:
-    """A closed jaxpr without constants, hidden from JAX's own walks over jaxprs, which do not know the names in it.
+    """A closed jaxpr without constants, hidden from JAX's own walks over jaxprs, which do not know the names
+    in it.
 
     Two bodies are equal only if they are the same object, as with JAX's jaxprs.
     """
@@ -43,8 +44,8 @@ class Body:
 
 
 @contextmanager
-def without_mesh() -> Iterator[None]:
-    """Hides the mesh of the context, and the checks of an enclosing `jax.shard_map`, while a body is traced."""
+def without_mesh() -> Generator[None]:
+    """Hides the mesh of the context, and the checks of an enclosing `shard_map`, while a body is traced."""
     # With the mesh of the context every type would carry it, and inside shard_map it is another one.
     with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((), ())), unchecked_collectives():
         yield

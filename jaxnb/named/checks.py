@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
 from typing import Any
 
 import jax
+from jax.core import Tracer
 from jax.extend import source_info_util
 from jax.sharding import NamedSharding
 
@@ -92,7 +92,8 @@ def check_body(closed: Any, ins: Sequence[Names], plan: Plan, sizes: Mapping[Any
     """What the body does must be possible with the resources of its names.
 
     Raises:
-      ResourceError: a collective over a name with a loop, or a value that varies over two names that share a resource.
+      ResourceError: a collective over a name with a loop, or a value that varies over two names that share a
+        resource.
     """
     exchanged = collective_names(closed)
     looped = [name for name, _ in plan.loops if name in exchanged]
@@ -216,8 +217,8 @@ def check_output_resources(
                 broadcast = [name for name in here if name not in names] or here
                 other = next(name for name in here if name != broadcast[0])
                 raise ResourceError(
-                    f"the {place} is broadcast over {broadcast[0]!r}, whose resource {axis!r} already cuts it "
-                    f"along {other!r}.",
+                    f"the {place} is broadcast over {broadcast[0]!r}, whose resource {axis!r} already cuts "
+                    f"it along {other!r}.",
                     why="a resource cuts a value along one name only.",
                     fix=f"leave {broadcast[0]!r} out of its out_axes, or give it another resource.",
                 )
@@ -226,25 +227,25 @@ def check_output_resources(
 def check_placement(leaf: Any, place: str, names: Sequence[tuple[int, Any]], plan: Plan) -> None:
     """An array that is already spread over devices must be spread as the map wants it.
 
-    Arrays on one device, and arrays that every device holds whole, are cut without being asked: that is no silent
-    exchange between devices.
+    Arrays on one device, and arrays that every device holds whole, are cut without being asked: that is no
+    silent exchange between devices.
 
     Raises:
       ResourceError: it is spread in another way.
     """
-    if isinstance(leaf, jax.core.Tracer) or not isinstance(leaf, jax.Array) or not leaf.committed:
+    if isinstance(leaf, Tracer) or not isinstance(leaf, jax.Array) or not leaf.committed:
         return
     sharding = leaf.sharding
-    if len(sharding.device_set) == 1 and prod(plan.mesh.shape.values() if plan.mesh is not None else ()) > 1:
-        if not isinstance(sharding, NamedSharding):
-            return
-    if sharding.is_fully_replicated or not isinstance(plan.mesh, jax.sharding.Mesh):
+    if len(sharding.device_set) == 1 or sharding.is_fully_replicated:
+        return
+    if not isinstance(plan.mesh, jax.sharding.Mesh):
         return
     wanted = NamedSharding(plan.mesh, plan.partition(names, leaf.ndim))
     if not sharding.is_equivalent_to(wanted, leaf.ndim):
         have = getattr(sharding, "spec", sharding)
         raise ResourceError(
-            f"{place} is spread as {have}, and the map takes it as {wanted.spec} ({listed(n for _, n in names)}).",
+            f"{place} is spread as {have}, and the map takes it as {wanted.spec} "
+            f"({listed(n for _, n in names)}).",
             why="moving it would be a copy between devices that nobody asked for.",
             fix=f"reshard it first: jax.device_put(x, NamedSharding(mesh, {wanted.spec})).",
         )

@@ -1,8 +1,8 @@
 """Collectives over names in terms of what the names became: mesh axes, vectorised axes, turns of a loop.
 
-A name becomes a row of physical axes, the most significant first; its position is the number that their indices spell.
-JAX's collectives accept a vectorised axis beside a mesh axis in some cases and not in others, so all but the plain
-reductions go axis by axis here.
+A name becomes a row of physical axes, the most significant first; its position is the number that their
+indices spell. JAX's collectives accept a vectorised axis beside a mesh axis in some cases and not in others,
+so all but the plain reductions go axis by axis here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Axis", "gather", "index_of", "permute", "reduce", "scatter_sum", "ta
 
 @dataclass(frozen=True)
 class Axis:
-    """A physical axis: `key` is what JAX knows it by; for a turn of a loop it is the number of the turn, traced."""
+    """A physical axis: `key` is what JAX knows it by; for a loop it is the number of the turn."""
 
     key: Any
     size: int
@@ -76,12 +76,13 @@ def take(x: Any, axes: Sequence[Axis], dimension: int) -> Any:
 
 
 def scatter_sum(x: Any, axes: Sequence[Axis], dimension: int) -> Any:
-    """The sum of every position's `x`, of which this position keeps its entry along `dimension`, which disappears."""
+    """The sum of every position's `x`, cut along `dimension`, of which this position keeps its entry."""
     out = lax.reshape(x, (*x.shape[:dimension], *(a.size for a in axes), *x.shape[dimension + 1 :]))
     for i in reversed(
         range(len(axes))
     ):  # vectorised axes first: they cost nothing and shrink what devices exchange
-        # tiled, because vectorising the untiled form puts the vectorised dimension in the wrong place (jax 0.10 to 0.12)
+        # tiled, because vectorising the untiled form puts the vectorised dimension in the wrong place (jax
+        # 0.10 to 0.12)
         out = lax.psum_scatter(out, axes[i].key, scatter_dimension=dimension + i, tiled=True)
         out = lax.squeeze(out, [dimension + i])
     return out
@@ -103,14 +104,16 @@ def transpose_blocks(x: Any, axes: Sequence[Axis]) -> Any:
 def permute(x: Any, axes: Sequence[Axis], pairs: Sequence[tuple[int, int]], mesh_order: Sequence[Any]) -> Any:
     """Sends `x` from position to position by (source, destination) `pairs`; who gets nothing gets zeros.
 
-    Each device sends at most one message for each shift between devices that occurs, with the rows that this shift
+    Each device sends at most one message for each shift between devices that occurs, with the rows that this
+    shift
     needs: moving on by one around a ring costs one message of one row, however many positions a device holds.
 
     Args:
       x: this position's value.
       axes: the physical axes of the names, the most significant first.
       pairs: (source, destination) numbers of positions, each at most once as source and once as destination.
-      mesh_order: the mesh's axis names in order, in which `lax.ppermute` numbers devices whatever order it is given.
+      mesh_order: the mesh's axis names in order, in which `lax.ppermute` numbers devices whatever order it is
+        given.
     """
     mesh = sorted((a for a in axes if a.kind == "mesh"), key=lambda a: list(mesh_order).index(a.key))
     rest = [a for a in axes if a.kind != "mesh"]
@@ -123,6 +126,9 @@ def permute(x: Any, axes: Sequence[Axis], pairs: Sequence[tuple[int, int]], mesh
             (from_device, from_row, to_device, to_row)
         )
 
+    if rows == 1 and len(routes) == 1:
+        links = [(move[0], move[2]) for moves in routes.values() for move in moves]
+        return lax.ppermute(x, tuple(a.key for a in mesh), links) if mesh else x
     held = gather(x, rest, 0)
     everyone_gets = len({destination for _, destination in pairs}) == devices * rows
     buffers: list[Any] = [] if everyone_gets else [jnp.zeros_like(held[:1])]

@@ -1,7 +1,7 @@
 """`named_dot`: a `dot_general` that contracts names too.
 
-A contraction of a name stays one dot: where the name becomes a dimension of the operands, that dimension becomes a
-contracted one, instead of a product as large as both operands and a sum over it.
+A contraction of a name stays one dot: where the name becomes a dimension of the operands, that dimension
+becomes a contracted one, instead of a product as large as both operands and a sum over it.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _transposed(order: Sequence[int]) -> tuple[int, ...]:
 
 
 def _transpose_x(ct: Any, x_aval: Any, y: Any, *, names: Any, dimensions: Any, precision: Any) -> Any:
-    """The cotangent of x: the sum of the cotangent over the names, contracted with the free dimensions of y."""
+    """The cotangent of x: the sum of the cotangent over the names, contracted with what is free of y."""
     (cx, cy), (bx, by) = dimensions
     ct = lax.psum(ct, names)
     free_x = [i for i in range(len(x_aval.shape)) if i not in (*cx, *bx)]
@@ -106,7 +106,7 @@ def _batch(
 ) -> Any:
     (x, y), (dx, dy) = values, dims
     (cx, cy), (bx, by) = dimensions
-    rest = dict(precision=precision, accumulate=accumulate)
+    rest: dict[str, Any] = {"precision": precision, "accumulate": accumulate}
     if not is_anonymous(axis.name) and axis.name in names:
         left = tuple(name for name in names if name != axis.name)
         if dx is None and dy is None:
@@ -117,7 +117,7 @@ def _batch(
             x = x if dx is None else jnp.sum(x, axis=dx, dtype=x.dtype)
             y = y if dy is None else jnp.sum(y, axis=dy, dtype=y.dtype)
             return named_dot(x, y, left, dimensions, **rest), None
-        grown = ((*_beyond(cx, dx), dx), (*_beyond(cy, dy), dy)), (_beyond(bx, dx), _beyond(by, dy))
+        grown = ((dx, *_beyond(cx, dx)), (dy, *_beyond(cy, dy))), (_beyond(bx, dx), _beyond(by, dy))
         return named_dot(x, y, left, grown, **rest), None
     if dx is None and dy is None:
         return named_dot(x, y, names, dimensions, **rest), None
@@ -128,6 +128,7 @@ def _batch(
         shifted = (_beyond(cx, dx), cy), (_beyond(bx, dx), by)
         free = [i for i in range(x.ndim) if i not in (*shifted[0][0], *shifted[1][0])]
         return named_dot(x, y, names, shifted, **rest), len(bx) + free.index(dx)
+    assert dy is not None
     shifted = (cx, _beyond(cy, dy)), (bx, _beyond(by, dy))
     free = [i for i in range(y.ndim) if i not in (*shifted[0][1], *shifted[1][1])]
     return named_dot(x, y, names, shifted, **rest), x.ndim - len(cx) + free.index(dy)

@@ -69,8 +69,8 @@ def einsum(
 ) -> Any:
     """`jax.numpy.einsum`, with names in braces beside the letters.
 
-    Letters stand for positions as always. Names stand in braces: those of an operand that the result lacks are
-    contracted, in a real dot where two operands have them. Names that are written nowhere are left alone.
+    Letters stand for positions as always. Names stand in braces: those of an operand that the result lacks
+    are contracted, in a real dot where two operands have them. Names that are written nowhere are left alone.
 
     Args:
       subscripts: for example `"b{i},{i,j}->b{j}"`; without braces this is `jax.numpy.einsum`.
@@ -91,7 +91,8 @@ def einsum(
     for term, operand in zip(terms, operands, strict=True):
         if len(term.letters) != jnp.ndim(operand):
             raise AxisSpecError(
-                f"einsum: {subscripts!r} gives {len(term.letters)} letters to an operand of {jnp.ndim(operand)} dimensions.",
+                f"einsum: {subscripts!r} gives {len(term.letters)} letters to an operand of "
+                f"{jnp.ndim(operand)} dimensions.",
                 why="each positional dimension has a letter; named dimensions are in the braces.",
                 fix="write one letter for each positional dimension.",
             )
@@ -107,7 +108,7 @@ def einsum(
         )
     dtype = jnp.result_type(*operands)
     values = [jnp.asarray(operand, dtype) for operand in operands]
-    options = dict(precision=precision, accumulate=preferred_element_type)
+    options = {"precision": precision, "accumulate": preferred_element_type}
     value, term = values[0], terms[0]
     value, term = _reduce_alone(value, term, terms[1:], result)
     for k in range(1, len(values)):

@@ -1,15 +1,17 @@
 """Making the body of a map ready for differentiation.
 
-Differentiating a body position by position leaves each position with its own part of a cotangent, and the parts add up
-along a name. JAX's transposition rules keep that so. Four things do not, and are replaced here:
+Differentiating a body position by position leaves each position with its own part of a cotangent, and the
+parts add up along a name. JAX's transposition rules keep that so. Four things do not, and are replaced here:
 
 - `pmax` and `pmin` have no derivative in JAX; they get the one of `jnp.max`, which shares equally among ties.
-- A branch that is chosen differently along a name is run everywhere if it holds collectives, and its result selected.
-  JAX's rule for `cond` would send a whole cotangent into one branch; the rule for the selection does what is meant.
+- A branch that is chosen differently along a name is run everywhere if it holds collectives, and its result
+  selected. JAX's rule for `cond` would send a whole cotangent into one branch; the rule for the selection
+  does what is meant.
 - The transpose of an untiled `all_to_all` has the wrong shape in JAX unless both its dimensions are the same.
-- A `custom_vjp` rule is the user's own and need not be linear (gradient clipping is not). It must see the whole
-  cotangent of a result that does not vary, as it would if the body had been vectorised. So the parts are added up in
-  front of the rule, and what the rule gives for an operand that does not vary is shared out again behind it.
+- A `custom_vjp` rule is the user's own and need not be linear (gradient clipping is not). It must see the
+  whole cotangent of a result that does not vary, as it would if the body had been vectorised. So the parts
+  are added up in front of the rule, and what the rule gives for an operand that does not vary is shared out
+  again behind it.
 """
 
 from __future__ import annotations
@@ -91,7 +93,8 @@ class Exact(Rewrite):
         if eqn.primitive.name == "cond":
             return run_cond(eqn, values, ins, self)
         if eqn.primitive.name == "all_to_all":
-            # As bound, the untiled form computes what the tiled one does, but its transpose has the wrong shape.
+            # As bound, the untiled form computes what the tiled one does, but its transpose has the wrong
+            # shape.
             return [eqn.primitive.bind(*values, **{**eqn.params, "tiled": True})]
         if eqn.primitive.name != "custom_vjp_call":
             least = eqn.primitive.name == "pmin"

@@ -1,9 +1,10 @@
 """Which names a value varies over: a static analysis of the body of a map.
 
-Every value of a jaxpr gets the set of names along which its elements may differ. The analysis is a sound upper bound:
-a name that is not in the set is one along which the value is certainly the same everywhere. It is what `named_shape`
-shows, what the error checks ask, and what lets a collective over a name that its operand does not vary over be done
-without communication (which is also the only right way when two names share a mesh axis).
+Every value of a jaxpr gets the set of names along which its elements may differ. The analysis is a sound
+upper bound: a name that is not in the set is one along which the value is certainly the same everywhere. It
+is what `named_shape` shows, what the error checks ask, and what lets a collective over a name that its
+operand does not vary over be done without communication (which is also the only right way when two names
+share a mesh axis).
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ _EXTENSIONS: dict[str, Callable[[Any, list[Names], Visit | None], list[Names]]] 
 
 
 def register(primitive_name: str, rule: Callable[[Any, list[Names], Visit | None], list[Names]]) -> None:
-    """Gives a primitive of this package its rule: (equation, names of its inputs, visitor) -> names of its outputs."""
+    """Gives a primitive of this package its rule: (equation, names of inputs, visitor) -> those of outputs."""
     _EXTENSIONS[primitive_name] = rule
 
 
@@ -180,8 +181,8 @@ def flow(
     Args:
       jaxpr: a jaxpr, open or closed; its constants vary over nothing.
       ins: for each input the names that it varies over.
-      visit: called with each equation, inner ones too, the names of its inputs and of its outputs; an equation of a
-        loop body is visited until the names of the carry have settled.
+      visit: called with each equation, inner ones too, the names of its inputs and of its outputs; an
+        equation of a loop body is visited until the names of the carry have settled.
     """
     jaxpr = plain(jaxpr)
     env: dict[Any, Names] = dict(zip(jaxpr.invars, ins, strict=True))

@@ -1,4 +1,4 @@
-"""`jaxnb.nn.initializers`: `jax.nn.initializers` for shapes with names, with names for fan-in and fan-out axes."""
+"""`jaxnb.nn.initializers`: `jax.nn.initializers` for shapes with names, with names for fan-in and fan-out."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def variance_scaling(
             why="modes are fan_in, fan_out and fan_avg; distributions normal, truncated_normal and uniform.",
             fix="use one of each.",
         )
-    options: dict[str, Any] = dict(in_axis=in_axis, out_axis=out_axis, batch_axis=batch_axis)
+    options: dict[str, Any] = {"in_axis": in_axis, "out_axis": out_axis, "batch_axis": batch_axis}
     names_given = any(is_name(entry) for axis in options.values() for entry in _entries(axis))
 
     def init(key: Any, shape: Any, dtype: Any = dtype, **kwargs: Any) -> Any:
@@ -95,7 +95,8 @@ def variance_scaling(
                 )
                 return plain(key, shape, dtype, **kwargs)
         fan_in, fan_out = _extent(shape, in_axis, "in_axis"), _extent(shape, out_axis, "out_axis")
-        # what is no axis of the layer is a receptive field, which both fans see, or a batch, which neither does
+        # what is no axis of the layer is a receptive field, which both fans see, or a batch, which neither
+        # does
         rest = shape.total // max(1, fan_in * fan_out * _extent(shape, batch_axis, "batch_axis"))
         fan_in, fan_out = fan_in * rest, fan_out * rest
         fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[mode]

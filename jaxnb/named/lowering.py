@@ -1,7 +1,9 @@
-"""Running a map: `shard_map` over the mesh, `scan` over the turns of loops, `vmap` over what is left of each name.
+"""Running a map: `shard_map` over the mesh, `scan` over the turns of loops, `vmap` over the rest of each
+name.
 
-Every dimension that has a name is cut into its parts, and each part is labelled with what it became. Then one label
-after the other is mapped away, and inside all of them `Substitute` runs the body with physical axes for names.
+Every dimension that has a name is cut into its parts, and each part is labelled with what it became. Then one
+label after the other is mapped away, and inside all of them `Substitute` runs the body with physical axes for
+names.
 """
 
 from __future__ import annotations
@@ -22,10 +24,11 @@ from jaxnb.named._jax_private import unchecked_collectives
 from jaxnb.named.body import Body, collective_names
 from jaxnb.named.collectives import Axis
 from jaxnb.named.flow import NONE, Names, flow, plain
+from jaxnb.named.fuse import early_sums
 from jaxnb.named.primitive import Axes, mapped, mapped_shape, mesh_within, xmap_p
 from jaxnb.named.resources import FakeMesh, Plan
 from jaxnb.named.rewrite import evaluate
-from jaxnb.named.substitute import Scope, Substitute
+from jaxnb.named.substitute import Scope, Substitute, add_up
 
 __all__ = ["run_map"]
 
@@ -104,7 +107,8 @@ def run_map(
     """
     del anchor
     extents = dict(sizes)
-    # A backward pass may add up cotangents over a name inside the body; then that name cannot go turn by turn.
+    # A backward pass may add up cotangents over a name inside the body; then that name cannot go turn by
+    # turn.
     exchanged = collective_names(body.closed)
     turns = {name: n for name, n in plan.loops if name not in exchanged}
     partitioned = plan.mesh is not None and (plan.lowering == "spmd" or isinstance(plan.mesh, FakeMesh))
@@ -127,7 +131,8 @@ def run_map(
         return [_whole(x, axes, job) for x, axes in zip(outs, out_axes, strict=True)]
     in_specs = tuple(plan.partition(axes, x.ndim) for x, axes in zip(values, in_axes, strict=True))
     out_specs = [
-        plan.partition(axes, aval.ndim + len(axes)) for axes, aval in zip(out_axes, body.out_avals, strict=True)
+        plan.partition(axes, aval.ndim + len(axes))
+        for axes, aval in zip(out_axes, body.out_avals, strict=True)
     ]
     run = jax.shard_map(
         _cut(job, inner, ins), mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=False
@@ -177,9 +182,10 @@ def _whole(x: Any, axes: Axes, job: _Map) -> Any:
 
 
 def _cut(job: _Map, scope: Scope, ins: Sequence[Names]) -> Callable[..., list[Any]]:
-    """The map as a function of device tiles: cuts their named dimensions, maps the labels away, joins them again."""
+    """The map as a function of device tiles: cuts named dimensions, maps the labels away, joins again."""
     in_sets = [names | mapped(axes) for names, axes in zip(ins, job.in_axes, strict=True)]
     varying = flow(job.body.closed, in_sets)
+    early, begun = early_sums(job.body.closed, job.sums, frozenset(job.sizes))
     local = [Local(name) for name in job.sizes]
     simulated = list(
         dict.fromkeys(label for name in job.sizes for label, _ in job.parts(name) if _is_mesh(label))
@@ -208,10 +214,9 @@ def _cut(job: _Map, scope: Scope, ins: Sequence[Names]) -> Callable[..., list[An
 
     def at_position(here: Scope) -> Callable[..., list[Any]]:
         def run(*values: Any) -> list[Any]:
-            outs = evaluate(job.body.closed, values, in_sets, Substitute(here, run_map))
-            return [
-                _add_up(x, names, vary, here) for x, names, vary in zip(outs, job.sums, varying, strict=True)
-            ]
+            outs = evaluate(job.body.closed, values, in_sets, Substitute(here, run_map, early))
+            todo = zip(outs, job.sums, varying, begun, strict=True)
+            return [add_up(x, names, vary, here, summed) for x, names, vary, summed in todo]
 
         return run
 
@@ -328,7 +333,7 @@ def _scan(
     summed: Sequence[bool],
     shapes: Sequence[jax.ShapeDtypeStruct],
 ) -> Callable[..., list[Any]]:
-    """One turn after the other: results along the label are stacked, sums are carried, others are the same each turn."""
+    """One turn after the other: results along the label are stacked, sums and constants are carried."""
 
     def run(*values: Any) -> list[Any]:
         sliced = [i for i, row in enumerate(ins) if label in row]
@@ -361,17 +366,9 @@ def _scan(
 
 def _empty(struct: jax.ShapeDtypeStruct) -> Any:
     if jnp.issubdtype(struct.dtype, jax.dtypes.prng_key):
-        return jax.random.split(jax.random.key(0, impl=jax.random.key_impl(struct)), struct.shape)
+        impl: Any = jax.random.key_impl(struct)  # pyright: ignore[reportArgumentType]
+        return jax.random.split(jax.random.key(0, impl=impl), struct.shape)
     return jnp.zeros(struct.shape, struct.dtype)
-
-
-def _add_up(x: Any, names: Sequence[Any], varying: Names, here: Scope) -> Any:
-    """The sum over names of one output, but for the turns of a loop, which the loop adds up."""
-    over = [name for name in names if name in varying]
-    same = here.size([name for name in names if name not in varying])
-    axes = [axis for axis in here.of(over) if axis.kind != "loop"]
-    x = collectives.reduce("psum", x, axes)
-    return x if same == 1 else x * jnp.asarray(same, x.dtype)
 
 
 def _run_top(*values: Any, **params: Any) -> list[Any]:

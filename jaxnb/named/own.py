@@ -1,7 +1,8 @@
 """`take_own`: from a value that holds one entry for each position of a name, the entry of one's own position.
 
-It undoes `lax.all_gather`: gather, work along the gathered dimension, take one's own entry back. Scans and sorts over
-a name are written so. Where the name is vectorised both steps only relabel dimensions, and nothing is computed.
+It undoes `lax.all_gather`: gather, work along the gathered dimension, take one's own entry back. Scans and
+sorts over a name are written so. Where the name is vectorised both steps only relabel dimensions, and nothing
+is computed.
 """
 
 from __future__ import annotations

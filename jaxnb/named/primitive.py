@@ -69,7 +69,9 @@ def mapped_shape(shape: Sequence[int], axes: Axes, sizes: dict[Any, int]) -> tup
     return tuple(out)
 
 
-def _abstract(*avals: Any, body: Body, in_axes: Any, out_axes: Any, sizes: Any, plan: Plan, **_: Any) -> list[Any]:
+def _abstract(
+    *avals: Any, body: Body, in_axes: Any, out_axes: Any, sizes: Any, plan: Plan, **_: Any
+) -> list[Any]:
     extents = dict(sizes)
     shapes = [
         mapped_shape(aval.shape, axes, extents) for aval, axes in zip(body.out_avals, out_axes, strict=True)
@@ -86,7 +88,8 @@ def _abstract(*avals: Any, body: Body, in_axes: Any, out_axes: Any, sizes: Any, 
         for type_, shape, axes in zip(types, shapes, out_axes, strict=True):
             type_["sharding"] = NamedSharding(context, plan.partition(axes, len(shape)))
     return [
-        aval.update(shape=shape, **type_) for aval, shape, type_ in zip(body.out_avals, shapes, types, strict=True)
+        aval.update(shape=shape, **type_)
+        for aval, shape, type_ in zip(body.out_avals, shapes, types, strict=True)
     ]
 
 
@@ -101,7 +104,10 @@ def mesh_within(plan: Plan, closed: Any) -> Any:
         return plan.mesh
     for eqn in plain(closed).eqns:
         inner = eqn.params.get("plan") if eqn.primitive is xmap_p else None
-        for mesh in (inner.mesh if inner is not None else None, *(mesh_within(NO_PLAN, s) for s in sub_jaxprs(eqn))):
+        for mesh in (
+            inner.mesh if inner is not None else None,
+            *(mesh_within(NO_PLAN, s) for s in sub_jaxprs(eqn)),
+        ):
             if mesh is not None:
                 return mesh
     return None
@@ -265,7 +271,7 @@ def _differentiable(body: Body, names: list[Names], sizes: dict[Any, int]) -> tu
 def _transpose(
     cts: Any, *args: Any, body: Body, in_axes: Any, out_axes: Any, sums: Any, sizes: Any, **rest: Any
 ) -> Any:
-    """Each position gets its part of a cotangent: an equal share where the result was one for all positions."""
+    """Each position gets its part of a cotangent: an equal share of one that was for all of them."""
     extents = dict(sizes)
     linear = [i for i, arg in enumerate(args) if ad.is_undefined_primal(arg)]
     known = [i for i in range(len(args)) if i not in linear]

@@ -1,14 +1,15 @@
 """`named_shape`: what a value varies over, asked while the body is being traced.
 
-A tracer does not know what it varies over. So the question ends the trace with the value as its only result; the
-analysis of what was traced so far answers, and the body is traced again with the answer. A value inside a loop or a
-branch cannot be brought out in this way: its answer starts as a guess, an identity in the jaxpr marks the place, and the
-body is traced again until guess and analysis agree.
+A tracer does not know what it varies over. So the question ends the trace with the value as its only result;
+the analysis of what was traced so far answers, and the body is traced again with the answer. A value inside a
+loop or a
+branch cannot be brought out in this way: its answer starts as a guess, an identity in the jaxpr marks the
+place, and the body is traced again until guess and analysis agree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 from jax.extend.core import Literal, Primitive
 from jax.interpreters import ad, batching, mlir
 
@@ -76,7 +78,8 @@ register("named_shape", _record)
 def named_shape(x: Any) -> NamedShape:
     """The shape of a value in the body of a map, by position and by name.
 
-    The names are those that the value really varies over: a sum over a name no longer has it, and a constant has none.
+    The names are those that the value really varies over: a sum over a name no longer has it, and a constant
+    has none.
 
     Args:
       x: an array.
@@ -94,7 +97,7 @@ def named_shape(x: Any) -> NamedShape:
     number, tracing.asked = tracing.asked, tracing.asked + 1
     if number >= len(tracing.answers):
         raise _Asked(x)
-    if isinstance(x, jax.core.Tracer):
+    if isinstance(x, Tracer):
         probe_p.bind(x, number=number)
     else:
         tracing.found[number] = frozenset()
@@ -154,7 +157,7 @@ _ROUNDS = 200  # every question costs one
 
 
 @contextmanager
-def _tracing(record: _Outermost) -> Iterator[None]:
+def _tracing(record: _Outermost) -> Generator[None]:
     token = _outermost.set(record)
     try:
         yield
@@ -169,7 +172,7 @@ def _one_round(
     mesh: Any,
     answers: Sequence[Names],
 ) -> tuple[Body | None, list[Any], _Outermost, _Asked | None]:
-    """(body, constants, record, open question); with a question the body ends at the value that it asks for."""
+    """(body, constants, record, open question); with a question the body ends at its value."""
     record = _Outermost(mesh, answers)
     questions: list[_Asked] = []
 

@@ -1,7 +1,8 @@
 """`jaxnb.random`: `jax.random`, whose samplers take a `NamedShape`.
 
-Every position along a name draws from a key of its own: the key folded with the position's number along each name, the
-names taken in a fixed order. What is drawn depends on the key and the positions, never on resources.
+Every position along a name draws from a key of its own: the key folded with the position's number along each
+name, the names taken in a fixed order. What is drawn depends on the key and the positions, never on
+resources.
 """
 
 from __future__ import annotations

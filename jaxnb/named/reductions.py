@@ -42,22 +42,14 @@ __all__ = [
 
 def has_names(axis: Any) -> bool:
     """Whether an axis argument has a name in it."""
-    return any_of(axis)
-
-
-def any_of(axis: Any) -> bool:
-    """Whether an entry of `axis` is a name."""
-    entries = axis if isinstance(axis, (tuple, list)) else (axis,)
-    for entry in entries:
-        if is_name(entry):
-            return True
-    return False
+    return bool(list(filter(is_name, axis if isinstance(axis, (tuple, list)) else (axis,))))
 
 
 def _document(named: Callable[..., Any], plain: Callable[..., Any]) -> None:
     first = (plain.__doc__ or "").strip().split("\n")[0]
     named.__doc__ = (
-        f"`{plain.__name__}` of JAX, whose `axis` may be a name, or a tuple of positions and names.\n\n    {first}\n\n"
+        f"`{plain.__name__}` of JAX, whose `axis` may be a name, or a tuple of positions and names."
+        f"\n\n    {first}\n\n"
         "    A name has no dimension to keep, so `keepdims` and `where` speak of positions only.\n    "
     )
 
@@ -67,7 +59,7 @@ def _reduction(plain: Callable[..., Any], over_names: Callable[..., Any]) -> Any
 
     @wraps(plain)
     def run(a: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
-        if not any_of(axis):
+        if not has_names(axis):
             return plain(a, axis, *args, **kwargs)
         a = jnp.asarray(a)
         positions, names = split_axes(axis, a.ndim, f"{plain.__name__}(axis=...)")
@@ -127,7 +119,7 @@ def _spread(root: bool) -> Callable[..., Any]:
 
 
 def _by_gathering(plain: Any, a: Any, positions: Any, names: Any, *args: Any, **kwargs: Any) -> Any:
-    """For what has no collective: the named dimensions become a position, and JAX's function does the rest."""
+    """For what has no collective: names become a position, and JAX's function does the rest."""
     keepdims = kwargs.pop("keepdims", False)
     full = gathered(a, names, 0)
     axes = (0, *(p + 1 for p in positions))
@@ -168,7 +160,7 @@ ptp = _reduction(jnp.ptp, _by_gathering)
 
 @wraps(jnp.quantile)
 def quantile(a: Any, q: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
-    if not any_of(axis):
+    if not has_names(axis):
         return jnp.quantile(a, q, axis, *args, **kwargs)
     a = jnp.asarray(a)
     positions, names = split_axes(axis, a.ndim, "quantile(axis=...)")
@@ -181,7 +173,7 @@ _document(quantile, jnp.quantile)
 def _arg_extreme(plain: Callable[..., Any], least: bool) -> Callable[..., Any]:
     @wraps(plain)
     def run(a: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
-        if not any_of(axis):
+        if not has_names(axis):
             return plain(a, axis, *args, **kwargs)
         a = jnp.asarray(a)
         positions, names = split_axes(axis, a.ndim, f"{plain.__name__}(axis=...)")
@@ -222,7 +214,7 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -
     >>> float(logsumexp(jnp.zeros(4)))  # doctest: +ELLIPSIS
     1.38629...
     """
-    if not any_of(axis):
+    if not has_names(axis):
         return jax.scipy.special.logsumexp(a, axis=axis, b=b, keepdims=keepdims)
     a = (
         jnp.asarray(a, dtype=jnp.result_type(a, jnp.float32))
@@ -242,7 +234,7 @@ def softmax(x: Any, axis: Any = -1) -> Any:
     >>> softmax(jnp.zeros(4)).tolist()
     [0.25, 0.25, 0.25, 0.25]
     """
-    if not any_of(axis):
+    if not has_names(axis):
         return jax.nn.softmax(x, axis)
     raised = jnp.exp(x - _largest(x, axis))
     return raised / sum(raised, axis, keepdims=True)
@@ -254,7 +246,7 @@ def log_softmax(x: Any, axis: Any = -1) -> Any:
     >>> log_softmax(jnp.zeros(1)).tolist()
     [0.0]
     """
-    if not any_of(axis):
+    if not has_names(axis):
         return jax.nn.log_softmax(x, axis)
     shifted = x - _largest(x, axis)
     return shifted - jnp.log(sum(jnp.exp(shifted), axis, keepdims=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -31,7 +31,8 @@ __all__ = [
 class SerialLoop:
     """A resource that goes through a name in `length` turns, one after the other, instead of all at once.
 
-    The forward pass holds one turn in memory at a time, and so does the backward pass, which computes each turn again.
+    The forward pass holds one turn in memory at a time, and so does the backward pass, which computes each
+    turn again.
 
     >>> SerialLoop(4)
     SerialLoop(length=4)
@@ -79,8 +80,8 @@ _loops: ContextVar[tuple[tuple[Any, int], ...]] = ContextVar("serial_loops", def
 def fake_mesh(**axes: int) -> FakeMesh:
     """A mesh that is simulated on one device: every device of it becomes one entry of a vectorised axis.
 
-    Use it as `mesh=` of `xmap` or in a `with`. Programs see the tiles, the collectives and the errors that a real
-    mesh of this shape would give, and the same numbers.
+    Use it as `mesh=` of `xmap` or in a `with`. Programs see the tiles, the collectives and the errors that a
+    real mesh of this shape would give, and the same numbers.
 
     Args:
       **axes: the size of each mesh axis.
@@ -99,7 +100,7 @@ def fake_mesh(**axes: int) -> FakeMesh:
 
 
 @contextmanager
-def serial_loop(name: Any, length: int) -> Iterator[None]:
+def serial_loop(name: Any, length: int) -> Generator[None]:
     """Makes `name` a resource that stands for `SerialLoop(length)` inside the `with`.
 
     Args:
@@ -180,14 +181,16 @@ def make_plan(
     """Reads `axis_resources`.
 
     Args:
-      resources: for each name one resource or several: mesh axis names, `SerialLoop`s, names of `serial_loop`s.
+      resources: for each name one resource or several: mesh axis names, `SerialLoop`s, names of
+        `serial_loop`s.
       sizes: the size of every name of the map.
       mesh: the mesh that mesh axes belong to, or None.
       lowering: `manual` or `spmd`.
       loops: the lengths of the `serial_loop`s in scope.
 
     Raises:
-      ResourceError: a name or a resource that does not exist, a resource twice, or a size that it does not divide.
+      ResourceError: a name or a resource that does not exist, a resource twice, or a size that it does not
+        divide.
     """
     known_axes: dict[Any, int] = free_axes(mesh) if mesh is not None else {}
     spread: list[tuple[Any, tuple[Any, ...]]] = []
@@ -234,7 +237,8 @@ def make_plan(
         parts = prod(known_axes[axis] for axis in axes) * length
         if sizes[name] % parts:
             raise ResourceError(
-                f"The name {name!r} has size {sizes[name]}, and axis_resources[{name!r}] cuts it into {parts} parts.",
+                f"The name {name!r} has size {sizes[name]}, and axis_resources[{name!r}] cuts it into "
+                f"{parts} parts.",
                 why=f"{sizes[name]} is not divisible by {parts}.",
                 fix="change the size, or spread the name over fewer resources.",
             )

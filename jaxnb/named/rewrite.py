@@ -1,7 +1,7 @@
 """Running a jaxpr with some of its equations replaced, inside control flow too.
 
-A `Rewrite` says which equations it replaces and by what. It is given the names that each operand varies over, because
-the meaning of a collective in terms of devices depends on them.
+A `Rewrite` says which equations it replaces and by what. It is given the names that each operand varies over,
+because the meaning of a collective in terms of devices depends on them.
 """
 
 from __future__ import annotations
@@ -38,10 +38,20 @@ class Rewrite(ABC):
     def replace(self, eqn: Any, values: list[Any], ins: list[Names], outs: list[Names]) -> list[Any]:
         """The outputs of the replaced equation, for `values` that vary over `ins`."""
 
+    def finishes(self, eqn: Any) -> bool:
+        """Whether `finish` changes the outputs of this equation."""
+        del eqn
+        return False
+
+    def finish(self, eqn: Any, results: list[Any]) -> list[Any]:
+        """A last change to the outputs of any equation; none here."""
+        del eqn
+        return results
+
     def concerns(self, jaxpr: Any) -> bool:
         """Whether anything in a jaxpr is replaced."""
         return any(
-            self.handles(eqn) or any(self.concerns(sub) for sub in sub_jaxprs(eqn))
+            self.handles(eqn) or self.finishes(eqn) or any(self.concerns(sub) for sub in sub_jaxprs(eqn))
             for eqn in plain(jaxpr).eqns
         )
 
@@ -82,6 +92,8 @@ def evaluate(jaxpr: Any, values: Sequence[Any], ins: Sequence[Names], rewrite: R
             _computed_on(eqn),
         ):
             results = _run(eqn, args, names_in, names_out, rewrite)
+            if rewrite.finishes(eqn):
+                results = rewrite.finish(eqn, results)
         env.update(zip(eqn.outvars, zip(results, names_out, strict=True), strict=True))
     return [read(atom)[0] for atom in jaxpr.outvars]
 
@@ -108,7 +120,7 @@ def _run(eqn: Any, args: list[Any], ins: list[Names], outs: list[Names], rewrite
     if rebuild is None:
         raise NamedAxisError(
             f"the primitive `{kind}` holds a collective over a name of the map.",
-            why="names are carried into jit, scan, while, cond, checkpoint and custom rules, and this is none of them.",
+            why="names go into jit, scan, while, cond, checkpoint and custom rules, not into others.",
             fix="move the collective out of it.",
         )
     return rebuild(eqn, args, ins, rewrite)
@@ -158,13 +170,14 @@ def _while(eqn: Any, args: list[Any], ins: list[Names], rewrite: Rewrite) -> lis
 
 
 def run_cond(eqn: Any, args: list[Any], ins: list[Names], rewrite: Rewrite) -> list[Any]:
-    """A `cond` or `switch`, selected from the results of all branches where the choice differs along a name."""
+    """A `cond` or `switch`, selected from the results of all branches where the choice differs."""
 
     def branch(jaxpr: Any) -> Callable[..., list[Any]]:
         return lambda *values: evaluate(jaxpr, values, ins[1:], rewrite)
 
     if ins[0]:
-        # Where the choice differs, every branch runs everywhere: collectives stay in step and the result is selected.
+        # Where the choice differs, every branch runs everywhere: collectives stay in step and the result is
+        # selected.
         results = [branch(jaxpr)(*args[1:]) for jaxpr in eqn.params["branches"]]
         return [_select(args[0], list(options)) for options in zip(*results, strict=True)]
     return list(lax.switch(args[0], [branch(jaxpr) for jaxpr in eqn.params["branches"]], *args[1:]))

@@ -26,7 +26,7 @@ __all__ = ["LeafSpec", "check_name", "check_rank", "declared_names", "read_leaf"
 
 @dataclass(frozen=True)
 class LeafSpec:
-    """The names of one leaf: (position, name) by rising position, and the rank that is asserted, if one is."""
+    """The names of one leaf: (position, name) by rising position, and the asserted rank, if any."""
 
     names: tuple[tuple[int, Any], ...] = ()
     rank: int | None = None
@@ -79,7 +79,7 @@ def read_leaf(spec: Any, where: str) -> LeafSpec:
         if ... in entries:
             raise AxisSpecError(
                 f"{where} = {spec!r} has `...` before its end.",
-                why="names count from the first dimension, so only the last entry may stand for all the others.",
+                why="names count from the first dimension, so only the last entry may stand for the rest.",
                 fix="write a dict of positions to names, such as {1: 'batch'}.",
             )
         named = tuple((i, name) for i, name in enumerate(entries) if name is not None)
@@ -193,7 +193,8 @@ def sizes_of(
             here = f"{place} (dimension {position})"
             if sizes.setdefault(name, shape[position]) != shape[position]:
                 raise AxisSizeError(
-                    f"The name {name!r} has size {sizes[name]} in {found[name]} and {shape[position]} in {here}.",
+                    f"The name {name!r} has size {sizes[name]} in {found[name]} and "
+                    f"{shape[position]} in {here}.",
                     why="a name has one size throughout the map.",
                     fix="check the shapes, or give one of the two dimensions another name.",
                 )

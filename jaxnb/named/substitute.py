@@ -1,4 +1,4 @@
-"""From names to physical axes: the rewrite that turns a body written with names into what one tile computes."""
+"""From names to physical axes: the rewrite that turns a body with names into what one tile computes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from jaxnb.named.collectives import Axis
 from jaxnb.named.dot import named_dot
 from jaxnb.named.errors import NamedAxisError
 from jaxnb.named.flow import COLLECTIVES, Names, axis_names
+from jaxnb.named.fuse import Early
 from jaxnb.named.rewrite import Rewrite
 
-__all__ = ["Scope", "Substitute"]
+__all__ = ["Scope", "Substitute", "add_up"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Scope:
     manual: bool = False
 
     def of(self, names: Sequence[Any]) -> list[Axis]:
-        """The physical axes of several names in order; a name of an outer `vmap` or `shard_map` stands for itself."""
+        """The physical axes of several names in order; a name bound outside the map stands for itself."""
         out: list[Axis] = []
         for name in names:
             out += self.axes.get(name) or (Axis(name, bound_axes()[name], "vector"),)
@@ -50,25 +51,70 @@ class Scope:
 class Substitute(Rewrite):
     """Replaces every collective over a name of `scope`, and runs nested maps in place by `run_map`."""
 
-    def __init__(self, scope: Scope, run_map: Callable[..., list[Any]]) -> None:
-        self.scope, self.run_map = scope, run_map
+    def __init__(self, scope: Scope, run_map: Callable[..., list[Any]], early: Early) -> None:
+        self.scope, self.run_map, self.early = scope, run_map, early
 
     def handles(self, eqn: Any) -> bool:
         kind = eqn.primitive.name
+        if id(eqn) in self.early.dots:
+            return True
         return kind == "xmap" or (
             kind in COLLECTIVES and any(name in self.scope.axes for name in axis_names(eqn))
         )
 
+    def finishes(self, eqn: Any) -> bool:
+        return id(eqn) in self.early.after
+
+    def finish(self, eqn: Any, results: list[Any]) -> list[Any]:
+        results = list(results)
+        for k, names in self.early.after[id(eqn)].items():
+            results[k] = collectives.reduce("psum", results[k], _vectors(self.scope, names))
+        return results
+
     def replace(self, eqn: Any, values: list[Any], ins: list[Names], outs: list[Names]) -> list[Any]:
         if eqn.primitive.name == "xmap":
             return self.run_map(values, ins, self.scope, **eqn.params)
+        if id(eqn) in self.early.dots:
+            return [_summed_dot(self.scope, eqn.params, self.early.dots[id(eqn)], values)]
+        if id(eqn) in self.early.finished:
+            return [add_up(values[0], axis_names(eqn), ins[0], self.scope, True)]
         if eqn.params.get("axis_index_groups") is not None:
             raise NamedAxisError(
                 f"`{eqn.primitive.name}` over {axis_names(eqn)!r} has axis_index_groups.",
-                why="a name may be spread over devices and vectorised at once, which groups of positions cut across.",
+                why="a name may be spread over devices and vectorised at once, which groups cut across.",
                 fix="split the name into two names, and use the collective over one of them.",
             )
         return _RULES[eqn.primitive.name](self.scope, eqn.params, axis_names(eqn), values, ins)
+
+
+def _vectors(scope: Scope, names: Sequence[Any]) -> list[Axis]:
+    return [axis for axis in scope.of(names) if axis.kind == "vector"]
+
+
+def _summed_dot(scope: Scope, params: Mapping[str, Any], names: Sequence[Any], values: list[Any]) -> Any:
+    x, y = values
+    over = [axis.key for axis in _vectors(scope, names)]
+    return named_dot(
+        x, y, over, params["dimension_numbers"], params["precision"], params["preferred_element_type"]
+    )
+
+
+def add_up(x: Any, names: Sequence[Any], varying: Names, scope: Scope, begun: bool) -> Any:
+    """The sum of `x` over names, but for the turns of a loop, which the loop adds up.
+
+    Args:
+      x: the value at one position.
+      names: what to sum over.
+      varying: the names that it varies over; along the others it counts as often as there are positions.
+      scope: what the names became.
+      begun: whether the vectorised part of the sum has been taken.
+    """
+    known = [name for name in names if name not in varying]
+    over = [axis for axis in scope.of([n for n in names if n in varying]) if axis.kind != "loop"]
+    times = [axis for axis in scope.of(known)]
+    if begun:
+        over, times = ([axis for axis in row if axis.kind != "vector"] for row in (over, times))
+    return _times(collectives.reduce("psum", x, over), prod(axis.size for axis in times))
 
 
 def _split(scope: Scope, names: Sequence[Any], varying: Names) -> tuple[list[Any], list[Any]]:
@@ -143,7 +189,8 @@ def _reduce_scatter(scope: Scope, params: Any, names: Any, values: list[Any], in
 
 def _all_to_all(scope: Scope, params: Any, names: Any, values: list[Any], ins: list[Names]) -> list[Any]:
     (x,), split, concat, n = values, params["split_axis"], params["concat_axis"], scope.size(names)
-    # JAX gives the untiled form a dimension of size 1 before it binds the primitive, so both forms cut and join here.
+    # JAX gives the untiled form a dimension of size 1 before it binds the primitive, so both forms cut and
+    # join here.
     shape = x.shape
     x = lax.reshape(x, (*shape[:split], n, shape[split] // n, *shape[split + 1 :]))
     blocks = jnp.moveaxis(x, split, 0)
@@ -198,7 +245,8 @@ def _named_dot(scope: Scope, params: Any, names: Any, values: list[Any], ins: li
     over, same = _split(scope, names, ins[0] | ins[1])
     axes = scope.of(over)
     local = [axis.key for axis in axes if axis.kind == "vector"]
-    out = named_dot(*values, local, params["dimensions"], params["precision"], params["accumulate"])
+    x, y = values
+    out = named_dot(x, y, local, params["dimensions"], params["precision"], params["accumulate"])
     out = collectives.reduce("psum", out, [axis for axis in axes if axis.kind != "vector"])
     return [_times(out, scope.size(same))]
 

@@ -1,4 +1,4 @@
-"""Eight virtual devices and float64, set before the backend starts; the schedules that every property is tried on."""
+"""Eight virtual devices and float64, set before the backend starts; the seed of a run."""
 
 from __future__ import annotations
 

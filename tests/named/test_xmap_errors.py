@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
-from jax.sharding import NamedSharding, PartitionSpec as P
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
 
 import jaxnb.nn
 import jaxnb.numpy as nnp
@@ -16,7 +17,12 @@ from jaxnb import JaxnbError, NamedShape, SerialLoop, fake_mesh, named_shape, se
 from jaxnb.named.specs import LeafSpec, read_prefix
 
 x8, x83 = jnp.ones(8), jnp.ones((8, 3))
-ident = lambda x: x
+
+
+def ident(x):
+    return x
+
+
 fake = fake_mesh(x=4, y=2)
 
 
@@ -25,7 +31,9 @@ def nested_shadow():
 
 
 def other_mesh_inside():
-    inner = lambda x: xmap(ident, ["k"], ["k"], mesh=fake_mesh(x=2))(jnp.ones(4)) + x
+    def inner(x):
+        return xmap(ident, ["k"], ["k"], mesh=fake_mesh(x=2))(jnp.ones(4)) + x
+
     return xmap(inner, ["i"], ["i", None], mesh=fake, axis_resources={"i": "x"})(x8)
 
 
@@ -40,7 +48,10 @@ def meeting(x, y):
 
 CASES = {
     "name twice": (lambda: xmap(ident, ["i", "i"], ["i"]), ["in_axes = ['i', 'i']", "twice", "Try:"]),
-    "integer name": (lambda: xmap(ident, [3], [3]), ["in_axes: 3 cannot be the name", "integers mean positions"]),
+    "integer name": (
+        lambda: xmap(ident, [3], [3]),
+        ["in_axes: 3 cannot be the name", "integers mean positions"],
+    ),
     "dots first": (lambda: xmap(ident, [..., "i"], ["i"]), ["before its end", "{1: 'batch'}"]),
     "negative": (lambda: xmap(ident, {-1: "i"}, ["i"]), ["negative dimension -1", "count dimensions from 0"]),
     "no spec": (lambda: xmap(ident, "i", ["i"]), ["in_axes = 'i' is no axis spec"]),
@@ -54,7 +65,10 @@ CASES = {
     ),
     "bad lowering": (lambda: xmap(ident, ["i"], ["i"], lowering="auto"), ["lowering = 'auto'"]),
     "bad size": (lambda: xmap(ident, {}, {}, axis_sizes={"i": -1}), ["axis_sizes['i'] = -1"]),
-    "structure": (lambda: xmap(ident, ({"a": ["i"]},), ["i"])({"b": x8}), ["in_axes", "structure of the arguments"]),
+    "structure": (
+        lambda: xmap(ident, ({"a": ["i"]},), ["i"])({"b": x8}),
+        ["in_axes", "structure of the arguments"],
+    ),
     "too many arguments": (lambda: xmap(ident, (["i"], ["i"]), ["i"])(x8), ["structure of the arguments"]),
     "sizes disagree": (
         lambda: xmap(lambda a, b: a, (["i"], ({"w": ["i", ...]})), ["i"])(x8, {"w": jnp.ones((7, 2))}),
@@ -64,13 +78,22 @@ CASES = {
         lambda: xmap(ident, ["i"], ["i"], axis_sizes={"i": 9})(x8),
         ["size 9 in axis_sizes and 8 in argument 'x'"],
     ),
-    "size unknown": (lambda: xmap(lambda d: jnp.ones(2), {"a": ["i"]}, {})({}), ["structure of the arguments"]),
+    "size unknown": (
+        lambda: xmap(lambda d: jnp.ones(2), {"a": ["i"]}, {})({}),
+        ["structure of the arguments"],
+    ),
     "empty tree": (
         lambda: xmap(lambda d, y: y, (["i"], {}), {})({}, x8),
         ["the size of 'i' is not known", "pass axis_sizes={'i': ...}"],
     ),
-    "rank": (lambda: xmap(ident, ["i"], ["i"])(x83), ["argument 'x' has 2 dimensions, and in_axes asserts 1", "`...`"]),
-    "rank of results": (lambda: xmap(ident, ["i", None], ["i"])(x83), ["result has 2 dimensions, and out_axes asserts 1"]),
+    "rank": (
+        lambda: xmap(ident, ["i"], ["i"])(x83),
+        ["argument 'x' has 2 dimensions, and in_axes asserts 1", "`...`"],
+    ),
+    "rank of results": (
+        lambda: xmap(ident, ["i", None], ["i"])(x83),
+        ["result has 2 dimensions, and out_axes asserts 1"],
+    ),
     "beyond": (lambda: xmap(ident, {2: "i"}, {})(x83), ["names dimension 2 'i'", "name dimensions 0 to 1"]),
     "no results": (lambda: xmap(lambda x: (), ["i"], ["i"])(x8), ["returns no arrays"]),
     "no mesh": (
@@ -90,11 +113,15 @@ CASES = {
         ["'i' has size 8, and axis_resources['i'] cuts it into 16 parts"],
     ),
     "two names, one resource": (
-        lambda: xmap(meeting, (["i"], ["j"]), ["i", "j"], axis_resources={"i": "x", "j": "x"}, mesh=fake)(x8, x8),
+        lambda: xmap(meeting, (["i"], ["j"]), ["i", "j"], axis_resources={"i": "x", "j": "x"}, mesh=fake)(
+            x8, x8
+        ),
         ["`add` at", "test_xmap_errors.py:", "varies over 'i' and 'j', which share the resource 'x'"],
     ),
     "broadcast over a taken resource": (
-        lambda: xmap(lambda a, b: a, (["i"], ["j"]), ["i", "j"], axis_resources={"i": "x", "j": "x"}, mesh=fake)(x8, x8),
+        lambda: xmap(
+            lambda a, b: a, (["i"], ["j"]), ["i", "j"], axis_resources={"i": "x", "j": "x"}, mesh=fake
+        )(x8, x8),
         ["broadcast over 'j', whose resource 'x' already cuts it along 'i'"],
     ),
     "shadowed": (nested_shadow, ["the name 'i' is bound by an enclosing map", "rename it"]),
@@ -105,7 +132,11 @@ CASES = {
     ),
     "escapes": (
         lambda: xmap(lambda x, y: {"a": jnp.sin(x) * y}, (["i"], ["j"]), {"a": ["j"]})(x8, x8),
-        ["the result['a'] varies over 'i', which its out_axes lack", "came in with argument 'x'", "test_xmap_errors.py:"],
+        [
+            "the result['a'] varies over 'i', which its out_axes lack",
+            "came in with argument 'x'",
+            "test_xmap_errors.py:",
+        ],
     ),
     "escapes, made inside": (
         lambda: xmap(lambda x: lax.axis_index("k") + lax.psum(x, "i"), ["i"], [], axis_sizes={"k": 2})(x8),
@@ -116,19 +147,39 @@ CASES = {
         ["sum(axis=...): the name 'bach' is not bound here", "did you mean 'batch'?"],
     ),
     "axis twice": (lambda: xmap(lambda x: nnp.sum(x, ("i", "i")), ["i"], [])(x8), ["has an axis twice"]),
-    "no dimension": (lambda: xmap(lambda x: nnp.sum(x, ("i", 1)), ["i"], [])(x8), ["there is no dimension 1"]),
+    "no dimension": (
+        lambda: xmap(lambda x: nnp.sum(x, ("i", 1)), ["i"], [])(x8),
+        ["there is no dimension 1"],
+    ),
     "loop length": (lambda: SerialLoop(0), ["SerialLoop got the length 0"]),
     "fake mesh": (lambda: fake_mesh(x=0), ["the size 0 for 'x'"]),
     "named shape": (lambda: NamedShape(2, i=-1), ["extent -1 for 'i'"]),
-    "one hot": (lambda: xmap(lambda x: jaxnb.nn.one_hot(1, 7, axis="i") + x, ["i"], ["i"])(x8), ["7 classes", "size 8"]),
+    "one hot": (
+        lambda: xmap(lambda x: jaxnb.nn.one_hot(1, 7, axis="i") + x, ["i"], ["i"])(x8),
+        ["7 classes", "size 8"],
+    ),
     "random": (
-        lambda: xmap(lambda k: jaxnb.random.normal(k, NamedShape(i=7)), {}, ["i"], axis_sizes={"i": 8})(jax.random.key(0)),
+        lambda: xmap(lambda k: jaxnb.random.normal(k, NamedShape(i=7)), {}, ["i"], axis_sizes={"i": 8})(
+            jax.random.key(0)
+        ),
         ["gives 'i' the size 7", "it has size 8 here"],
     ),
-    "stack": (lambda: xmap(lambda x: nnp.stack([x, x], "i"), ["i"], ["i"])(x8), ["there are 2 entries", "8 positions"]),
-    "einsum letters": (lambda: xmap(lambda x: nnp.einsum("ab{i}->a", x), ["i", None], [None])(x83), ["gives 2 letters"]),
-    "einsum result": (lambda: xmap(lambda x: nnp.einsum("a{i}->b", x), ["i", None], [None])(x83), ["has 'b', which no operand has"]),
-    "einsum arrow": (lambda: xmap(lambda x: nnp.einsum("a{i}", x), ["i", None], [None])(x83), ["has no '->'"]),
+    "stack": (
+        lambda: xmap(lambda x: nnp.stack([x, x], "i"), ["i"], ["i"])(x8),
+        ["there are 2 entries", "8 positions"],
+    ),
+    "einsum letters": (
+        lambda: xmap(lambda x: nnp.einsum("ab{i}->a", x), ["i", None], [None])(x83),
+        ["gives 2 letters"],
+    ),
+    "einsum result": (
+        lambda: xmap(lambda x: nnp.einsum("a{i}->b", x), ["i", None], [None])(x83),
+        ["has 'b', which no operand has"],
+    ),
+    "einsum arrow": (
+        lambda: xmap(lambda x: nnp.einsum("a{i}", x), ["i", None], [None])(x83),
+        ["has no '->'"],
+    ),
     "initializer": (
         lambda: jaxnb.nn.initializers.lecun_normal("inptus", 0)(jax.random.key(0), NamedShape(3, inputs=4)),
         ["no name 'inptus'", "did you mean 'inputs'?"],
@@ -167,7 +218,9 @@ def test_a_name_in_scope_is_only_where_it_is_bound():
 
 def test_a_question_without_an_answer():
     def body(x):
-        inside = lambda c, a: (c + (lax.psum(x, "i") if "i" in named_shape(c).named else x), None)
+        def inside(c, a):
+            return (c + (lax.psum(x, "i") if "i" in named_shape(c).named else x), None)
+
         return lax.scan(inside, jnp.zeros(()), jnp.ones(2))[0]
 
     with pytest.raises(JaxnbError, match="named_shape has no answer"):
@@ -179,7 +232,11 @@ def test_a_question_without_an_answer():
     [
         (["i", ...], (1,), [LeafSpec(((0, "i"),))]),
         ((["i"], {}), (1, 2), [LeafSpec(((0, "i"),), 1), LeafSpec()]),
-        (({"w": ["i"]}, {1: "j"}), ({"w": 1}, [2, 3]), [LeafSpec(((0, "i"),), 1), LeafSpec(((1, "j"),)), LeafSpec(((1, "j"),))]),
+        (
+            ({"w": ["i"]}, {1: "j"}),
+            ({"w": 1}, [2, 3]),
+            [LeafSpec(((0, "i"),), 1), LeafSpec(((1, "j"),)), LeafSpec(((1, "j"),))],
+        ),
         ((None, [None, "i"]), (1, 2), [LeafSpec(), LeafSpec(((1, "i"),), 2)]),
         ([["i"], []], (1, 2), [LeafSpec(((0, "i"),), 1), LeafSpec((), 0)]),
         (("i", "j"), (1,), [LeafSpec(((0, "i"), (1, "j")), 2)]),

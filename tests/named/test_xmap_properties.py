@@ -1,7 +1,7 @@
 """Random programs, specs and resources against the same programs on whole arrays: values and two derivatives.
 
-A run draws fresh programs and prints the seed of one that fails; JAXNB_SEED repeats it, JAXNB_DEEP=1 tries 20,000 cases,
-and JAXNB_CASES any other number. A case is one program with one schedule of resources.
+A run draws fresh programs and prints the seed of one that fails; JAXNB_SEED repeats it, JAXNB_DEEP=1 tries
+20,000 cases, and JAXNB_CASES any other number. A case is one program with one schedule of resources.
 """
 
 from __future__ import annotations
@@ -125,7 +125,9 @@ def test_order_of_dimensions_changes_nothing(ins, outs, number):
     f = xmap(lambda x: nnp.softmax(x, "i") + lax.psum(x, "j"), ins, outs)
     straight = xmap(lambda x: nnp.softmax(x, "i") + lax.psum(x, "j"), ["i", "j", None], ["i", "j", None])
     base = straight(np.transpose(x, [ins.index(n) for n in ("i", "j", None)]))
-    np.testing.assert_allclose(f(x), np.transpose(base, [("i", "j", None).index(n) for n in outs]), rtol=1e-12)
+    np.testing.assert_allclose(
+        f(x), np.transpose(base, [("i", "j", None).index(n) for n in outs]), rtol=1e-12
+    )
 
 
 @settings(max_examples=100 if DEEP else 4, deadline=None)
@@ -134,7 +136,9 @@ def test_names_are_only_names(names, number):
     x = np.random.default_rng(number).normal(size=(4, 2))
 
     def renamed(p, q):
-        body = lambda x: nnp.cumsum(x, p) * lax.axis_index(q) + nnp.max(x, (q, p))
+        def body(x):
+            return nnp.cumsum(x, p) * lax.axis_index(q) + nnp.max(x, (q, p))
+
         return xmap(body, [p, q], [p, q])(x)
 
     np.testing.assert_array_equal(renamed(*names), renamed("i", "j"))
@@ -150,15 +154,22 @@ def test_an_elementwise_function_is_itself(resources, fun):
     x = np.random.default_rng(0).normal(size=(8, 4))
     f = xmap(fun, ["i", "j"], ["i", "j"], axis_resources=resources, mesh=mesh)
     np.testing.assert_allclose(f(x), fun(x), rtol=1e-13)
-    np.testing.assert_allclose(jax.vmap(jax.grad(lambda x: f(x).sum()))(x[None])[0], jax.grad(lambda x: fun(x).sum())(x), rtol=1e-12)
+    np.testing.assert_allclose(
+        jax.vmap(jax.grad(lambda x: f(x).sum()))(x[None])[0], jax.grad(lambda x: fun(x).sum())(x), rtol=1e-12
+    )
 
 
 def test_resources_change_nothing(mesh):
     x = jnp.asarray(np.random.default_rng(1).normal(size=(8, 4, 3)))
-    body = lambda x: nnp.logsumexp(x, ("i", "j")) * nnp.sort(x, "i")
+
+    def body(x):
+        return nnp.logsumexp(x, ("i", "j")) * nnp.sort(x, "i")
+
     runs = []
     for resources, lowering in [({}, "manual"), ({"i": "x"}, "manual"), ({"i": "y", "j": "x"}, "spmd")]:
-        f = xmap(body, ["i", "j", None], ["j", "i", None], axis_resources=resources, mesh=mesh, lowering=lowering)
+        f = xmap(
+            body, ["i", "j", None], ["j", "i", None], axis_resources=resources, mesh=mesh, lowering=lowering
+        )
         runs.append(jax.jit(lambda x: (f(x), jax.grad(lambda x: jnp.sum(f(x) ** 2))(x)))(x))
     for run in runs[1:]:
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13), run, runs[0])

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
-from jax.sharding import NamedSharding, PartitionSpec as P
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
 
 import jaxnb.lax
 import jaxnb.numpy as nnp
@@ -16,11 +17,21 @@ from jaxnb import NamedShape, SerialLoop, fake_mesh, named_shape, serial_loop, x
 RESOURCES = [{}, {"i": "x"}, {"i": ("y", "x")}]
 X = jnp.asarray(np.random.default_rng(0).normal(size=(8, 3)))
 Y = jnp.asarray(np.random.default_rng(1).normal(size=(6, 8, 3)))
-close = lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+
+
+def close(a, b):
+    return np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
 
 
 def centred(mesh, resources, **options):
-    return xmap(lambda x: jnp.sin(x - nnp.mean(x, "i")), ["i", ...], ["i", ...], axis_resources=resources, mesh=mesh, **options)
+    return xmap(
+        lambda x: jnp.sin(x - nnp.mean(x, "i")),
+        ["i", ...],
+        ["i", ...],
+        axis_resources=resources,
+        mesh=mesh,
+        **options,
+    )
 
 
 def plain(x):
@@ -68,7 +79,14 @@ def test_transformations_in_the_body(resources, mesh):
         inner = jax.vmap(lambda a: a * lax.axis_index("i") + lax.psum(a, "i"))(x)
         mixed = jax.vmap(lambda a: lax.psum(a, ("i", "k")), axis_name="k")(x)
         looped, _ = lax.scan(lambda c, a: (jnp.tanh(c + a), None), x[0], x)
-        return lax.psum(jax.grad(loss)(w), "i"), inner, mixed, looped, jax.jit(lambda a: a * 2)(x), jax.hessian(loss)(w)
+        return (
+            lax.psum(jax.grad(loss)(w), "i"),
+            inner,
+            mixed,
+            looped,
+            jax.jit(lambda a: a * 2)(x),
+            jax.hessian(loss)(w),
+        )
 
     def oracle(x, w):
         grad = (x * jnp.cos(x * w)).sum(0)
@@ -90,7 +108,9 @@ def test_transformations_in_the_body(resources, mesh):
     jax.tree.map(close, got, want)
 
 
-@pytest.mark.parametrize("resources", [({}, {}), ({"i": "x"}, {"j": "y"}), ({}, {"j": "x"}), ({"i": "y"}, {"j": SerialLoop(2)})])
+@pytest.mark.parametrize(
+    "resources", [({}, {}), ({"i": "x"}, {"j": "y"}), ({}, {"j": "x"}), ({"i": "y"}, {"j": SerialLoop(2)})]
+)
 def test_nesting_equals_flattening(resources, mesh):
     outer_resources, inner_resources = resources
     a, b = jnp.asarray(np.random.default_rng(3).normal(size=(2, 8, 4)))
@@ -102,11 +122,15 @@ def test_nesting_equals_flattening(resources, mesh):
         inner = xmap(lambda y: work(x, y), ["j"], (["j"], {}), axis_resources=inner_resources, mesh=mesh)
         return inner(row)
 
-    nested = xmap(outer, (["i"], ["i", None]), (["i", None], ["i"]), axis_resources=outer_resources, mesh=mesh)
+    nested = xmap(
+        outer, (["i"], ["i", None]), (["i", None], ["i"]), axis_resources=outer_resources, mesh=mesh
+    )
     flat = xmap(work, (["i"], ["i", "j"]), (["i", "j"], ["i"]))
 
     def run(f):
-        return f(a[:, 0], b), jax.grad(lambda x, y: sum(jnp.sum(jnp.sin(o)) for o in f(x, y)), (0, 1))(a[:, 0], b)
+        return f(a[:, 0], b), jax.grad(lambda x, y: sum(jnp.sum(jnp.sin(o)) for o in f(x, y)), (0, 1))(
+            a[:, 0], b
+        )
 
     jax.tree.map(close, *jax.jit(lambda: (run(nested), run(flat)))())
 
@@ -131,7 +155,10 @@ def test_custom_rules_see_whole_cotangents(resources, mesh):
     f = xmap(body, (["i", None], [None]), ["i", None], axis_resources=resources, mesh=mesh)
     oracle = jax.vmap(body, (0, None))
     w = jnp.asarray([0.3, -0.2, 1.0])
-    run = lambda f: jax.grad(lambda x, w: jnp.sum(jnp.sin(f(x, w) * 3)), (0, 1))(X, w)
+
+    def run(f):
+        return jax.grad(lambda x, w: jnp.sum(jnp.sin(f(x, w) * 3)), (0, 1))(X, w)
+
     jax.tree.map(close, run(f), run(oracle))
 
 
@@ -170,7 +197,9 @@ def test_inside_and_around_shard_map(mesh):
     around = jax.shard_map(inner, mesh=mesh, in_specs=P("x"), out_specs=P("x"))
     close(jax.jit(around)(X), X - X.mean(0))
     inside = xmap(
-        lambda x: jax.shard_map(lambda a: a + lax.psum(a, "x"), mesh=mesh, in_specs=P("x"), out_specs=P("x"))(x),
+        lambda x: jax.shard_map(lambda a: a + lax.psum(a, "x"), mesh=mesh, in_specs=P("x"), out_specs=P("x"))(
+            x
+        ),
         {1: "k"},
         {1: "k"},
     )
@@ -217,7 +246,10 @@ def test_named_shape():
         seen["const"] = named_shape(jnp.ones((2,)))
         assert "i" in named_shape(x * w).named
         seen["index"] = named_shape(lax.axis_index("j"))
-        with_scan = lambda c, a: (seen.update(carry=named_shape(c)) or (c + a, None))
+
+        def with_scan(c, a):
+            return seen.update(carry=named_shape(c)) or (c + a, None)
+
         lax.scan(with_scan, jnp.zeros(()), x)
         nested = xmap(lambda y: (seen.update(inner=named_shape(y * w)), y)[1], ["k"], ["k"])
         return x * w + nested(jnp.ones(3)) * 0
@@ -230,7 +262,9 @@ def test_named_shape():
 
 
 def test_the_text_of_a_body():
-    text = xmap(lambda x: lax.psum(x, "batch"), ["batch", None], [None]).jaxpr_text(jnp.ones((20, 5), jnp.float32))
+    text = xmap(lambda x: lax.psum(x, "batch"), ["batch", None], [None]).jaxpr_text(
+        jnp.ones((20, 5), jnp.float32)
+    )
     assert "f32[5 | batch:20]" in text and "= psum[axes=('batch',)]" in text and ":f32[5] =" in text
 
 
@@ -247,7 +281,11 @@ def test_trees_donation_and_stages():
     close(out["y"], X)
     assert x.is_deleted() and out["z"][0] == 2
     compiled = f.lower(params, X + 0).compile()
-    assert compiled.cost_analysis() and compiled.memory_analysis() is not None and "HloModule" in compiled.as_text()
+    assert (
+        compiled.cost_analysis()
+        and compiled.memory_analysis() is not None
+        and "HloModule" in compiled.as_text()
+    )
 
 
 def test_closed_over_values():
@@ -264,11 +302,17 @@ def test_contractions_under_every_rule(mesh):
         return jaxnb.lax.pdot(a, b, "i", ((0,), (1,)))
 
     for resources in ({}, {"i": "x", "n": "y"}, {"n": SerialLoop(3)}):
-        f = xmap(body, (["n", "i", None], ["i", None, None]), ["n", None], axis_resources=resources, mesh=mesh)
-        oracle = lambda a, b: jnp.einsum("nik,ijk->nj", a, b)
+        f = xmap(
+            body, (["n", "i", None], ["i", None, None]), ["n", None], axis_resources=resources, mesh=mesh
+        )
+
+        def oracle(a, b):
+            return jnp.einsum("nik,ijk->nj", a, b)
 
         def run(f):
-            loss = lambda a, b: jnp.sum(jnp.sin(f(a, b)))
+            def loss(a, b):
+                return jnp.sum(jnp.sin(f(a, b)))
+
             grads = jax.grad(loss, (0, 1))
             second = jax.grad(lambda a, b: sum(jnp.sum(jnp.cos(g)) for g in grads(a, b)), (0, 1))
             return f(x, w), grads(x, w), second(x, w)

@@ -117,7 +117,8 @@ WORDS = {
         lambda x: x * jax.nn.one_hot(x.argmax(0), 8, axis=0),
     ),
 }
-# one_hot, einsum alone: sums of a name that an operand lacks count it as often as it has positions, as lax.psum does
+# one_hot, einsum alone: sums of a name that an operand lacks count it as often as it has positions, as
+# lax.psum does
 X = np.random.default_rng(5).normal(size=(8, 4, 5))
 
 
@@ -164,7 +165,10 @@ def test_each_gradient(name):
     body, left, oracle = WORDS[name]
     mapped = xmap(body, ["i", "j", None], [*left, ...])
     x = jnp.asarray(X)
-    pull = lambda fun: jax.grad(lambda x: jnp.sum(jnp.sin(fun(x))))(x)
+
+    def pull(fun):
+        return jax.grad(lambda x: jnp.sum(jnp.sin(fun(x))))(x)
+
     got, want = jax.jit(lambda: (pull(mapped), pull(oracle)))()
     np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-9)
 

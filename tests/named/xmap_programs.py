@@ -1,7 +1,8 @@
-"""Random programs over names, each in two meanings: as the body of a map, and on whole arrays without any names.
+"""Random programs over names, each in two meanings: as the body of a map, and on whole arrays without any
+names.
 
-A whole value is an array with one dimension for each name, of size 1 where the value does not vary, and one for its
-positional entries. The second meaning uses plain array functions only, and no part of jaxnb.
+A whole value is an array with one dimension for each name, of size 1 where the value does not vary, and one
+for its positional entries. The second meaning uses plain array functions only, and no part of jaxnb.
 """
 
 from __future__ import annotations
@@ -84,14 +85,26 @@ def over_names(rng, sizes):
     chosen = [order[k] for k in rng.permutation(len(order))[: rng.integers(1, min(2, len(order)) + 1)]]
     axes = tuple(order.index(n) for n in chosen)
     names = tuple(chosen)
-    fill = lambda x: [x := full(x, a, sizes[n]) for a, n in zip(axes, names)][-1]
+
+    def fill(x):
+        return [x := full(x, a, sizes[n]) for a, n in zip(axes, names)][-1]
+
     pos = len(order)
     size = int(np.prod([sizes[n] for n in names]))
     weights = jnp.asarray(rng.normal(size=size))
-    listed = lambda x: jnp.moveaxis(fill(x), axes, range(len(axes))).reshape(size, *[1 if a in axes else s for a, s in enumerate(x.shape)])
+
+    def listed(x):
+        return jnp.moveaxis(fill(x), axes, range(len(axes))).reshape(
+            size, *[1 if a in axes else s for a, s in enumerate(x.shape)]
+        )
+
     turn = int(rng.integers(1, size))
     table = rng.permutation(size)
-    laid = lambda w: jnp.moveaxis(w.reshape([sizes[n] for n in names] + [1] * (pos + 1 - len(names))), range(len(axes)), axes)
+
+    def laid(w):
+        return jnp.moveaxis(
+            w.reshape([sizes[n] for n in names] + [1] * (pos + 1 - len(names))), range(len(axes)), axes
+        )
 
     def unlisted(y):
         shape = [s for a, s in enumerate(y.shape[1:]) if a not in axes]
@@ -99,19 +112,32 @@ def over_names(rng, sizes):
 
     one, axis = names[0], axes[0]
     n = sizes[one]
-    filled = lambda x: full(x, axis, n)
+
+    def filled(x):
+        return full(x, axis, n)
+
     w1 = jnp.asarray(rng.normal(size=n))
-    along = lambda w: w.reshape([n if a == axis else 1 for a in range(pos + 1)])
+    ranks = np.argsort(np.asarray(w1))
+
+    def along(w):
+        return w.reshape([n if a == axis else 1 for a in range(pos + 1)])
+
     both = {
         "sum": (lambda x: nnp.sum(x, names), lambda x: fill(x).sum(axes, keepdims=True)),
         "psum": (lambda x: lax.psum(x, names), lambda x: fill(x).sum(axes, keepdims=True)),
-        "mean": (lambda x: nnp.mean(x, (*names, 0), keepdims=True), lambda x: fill(x).mean((*axes, pos), keepdims=True)),
+        "mean": (
+            lambda x: nnp.mean(x, (*names, 0), keepdims=True),
+            lambda x: fill(x).mean((*axes, pos), keepdims=True),
+        ),
         "max": (lambda x: nnp.max(x, names), lambda x: fill(x).max(axes, keepdims=True)),
         "pmax": (lambda x: lax.pmax(x, names), lambda x: fill(x).max(axes, keepdims=True)),
         "min": (lambda x: nnp.min(x, names), lambda x: fill(x).min(axes, keepdims=True)),
         "var": (lambda x: nnp.var(x, names), lambda x: fill(x).var(axes, keepdims=True)),
         "prod": (lambda x: nnp.prod(jnp.sin(x), names), lambda x: jnp.sin(fill(x)).prod(axes, keepdims=True)),
-        "logsumexp": (lambda x: nnp.logsumexp(x, names), lambda x: jax.nn.logsumexp(fill(x), axes, keepdims=True)),
+        "logsumexp": (
+            lambda x: nnp.logsumexp(x, names),
+            lambda x: jax.nn.logsumexp(fill(x), axes, keepdims=True),
+        ),
         "softmax": (lambda x: nnp.softmax(x, names), lambda x: jax.nn.softmax(fill(x), axes)),
         "norm": (
             lambda x: nnp.linalg.norm(2 + jnp.sin(x), axis=names),
@@ -124,7 +150,9 @@ def over_names(rng, sizes):
         "all_gather tiled": (
             lambda x: lax.all_gather(x, names, tiled=True)[turn : turn + WIDTH],
             lambda x: jnp.moveaxis(
-                jnp.moveaxis(full(listed(x), pos + 1, WIDTH), 0, pos).reshape(*listed(x).shape[1:-1], size * WIDTH),
+                jnp.moveaxis(full(listed(x), pos + 1, WIDTH), 0, pos).reshape(
+                    *listed(x).shape[1:-1], size * WIDTH
+                ),
                 -1,
                 0,
             )[turn : turn + WIDTH].transpose(*range(1, pos + 1), 0),
@@ -145,8 +173,14 @@ def over_names(rng, sizes):
             lambda x: lax.ppermute(x, names, [(k, int(table[k])) for k in range(0, size, 2)]),
             lambda x: unlisted(jnp.zeros_like(listed(x)).at[table[::2]].set(listed(x)[::2])),
         ),
-        "pshuffle": (lambda x: lax.pshuffle(x, one, list(map(int, np.argsort(w1)))), lambda x: filled(x).take(jnp.argsort(w1), axis)),
-        "axis_index": (lambda x: x * jnp.sin(1.0 + lax.axis_index(names)), lambda x: x * laid(jnp.sin(1.0 + jnp.arange(size)))),
+        "pshuffle": (
+            lambda x: lax.pshuffle(x, one, list(map(int, ranks))),
+            lambda x: filled(x).take(ranks, axis),
+        ),
+        "axis_index": (
+            lambda x: x * jnp.sin(1.0 + lax.axis_index(names)),
+            lambda x: x * laid(jnp.sin(1.0 + jnp.arange(size))),
+        ),
         "cumsum": (lambda x: nnp.cumsum(x, one), lambda x: jnp.cumsum(filled(x), axis)),
         "sort": (lambda x: nnp.sort(x, one), lambda x: jnp.sort(filled(x), axis)),
         "flip": (lambda x: nnp.flip(x, one), lambda x: jnp.flip(filled(x), axis)),
@@ -154,13 +188,22 @@ def over_names(rng, sizes):
             lambda x: x * jaxnb.nn.one_hot(nnp.argmax(x, one), n, axis=one),
             lambda x: filled(x) * jax.nn.one_hot(filled(x).argmax(axis), n, axis=axis),
         ),
-        "take": (lambda x: nnp.take(x, turn % n, one), lambda x: jnp.take(filled(x), jnp.array([turn % n]), axis)),
+        "take": (
+            lambda x: nnp.take(x, turn % n, one),
+            lambda x: jnp.take(filled(x), jnp.array([turn % n]), axis),
+        ),
         "scan": (
-            lambda x: lax.scan(lambda c, t: (jnp.tanh(c + t * lax.psum(c, one)), None), x, jnp.asarray(w1[:2]) * 0.3)[0],
-            lambda x: step(step(filled(x), w1[0], axis), w1[1], axis) if x.shape[axis] > 1 else still(x, w1, n),
+            lambda x: lax.scan(
+                lambda c, t: (jnp.tanh(c + t * lax.psum(c, one)), None), x, jnp.asarray(w1[:2]) * 0.3
+            )[0],
+            lambda x: (
+                step(step(filled(x), w1[0], axis), w1[1], axis) if x.shape[axis] > 1 else still(x, w1, n)
+            ),
         ),
         "cond same": (
-            lambda x: lax.cond(lax.psum(jnp.sum(lax.pmax(x, tuple(order))), one) > 0, lambda v: lax.psum(v, one), jnp.sin, x),
+            lambda x: lax.cond(
+                lax.psum(jnp.sum(lax.pmax(x, tuple(order))), one) > 0, lambda v: lax.psum(v, one), jnp.sin, x
+            ),
             lambda x: jnp.where(full_max(x) > 0, filled(x).sum(axis, keepdims=True), jnp.sin(x)),
         ),
         "cond other": (
@@ -171,7 +214,11 @@ def over_names(rng, sizes):
     }
     kind = list(both)[rng.integers(len(both))]
     named, whole = both[kind]
-    used = names if kind not in ("pshuffle", "cumsum", "sort", "flip", "argmax", "take", "scan", "cond other", "stack") else (one,)
+    used = (
+        names
+        if kind not in ("pshuffle", "cumsum", "sort", "flip", "argmax", "take", "scan", "cond other", "stack")
+        else (one,)
+    )
     exchanged = frozenset() if kind in ("axis_index", "stack") else frozenset(used)
     if kind == "cond same":
         exchanged = frozenset(order)
@@ -204,9 +251,17 @@ def contraction(rng, sizes):
         return (x * y).sum((*axes, -1), keepdims=True) * jnp.ones(WIDTH)
 
     if rng.integers(2):
-        spec = "a{%s},a{%s}->" % (",".join(chosen), ",".join(chosen))
-        return f"einsum{chosen}", lambda x, y: nnp.einsum(spec, x, y) * jnp.ones(WIDTH), whole, frozenset(chosen)
-    named = lambda x, y: jaxnb.lax.pdot(x, y, chosen, ((0,), (0,))) * jnp.ones(WIDTH)
+        spec = "a{n},a{n}->".replace("n", ",".join(chosen))
+        return (
+            f"einsum{chosen}",
+            lambda x, y: nnp.einsum(spec, x, y) * jnp.ones(WIDTH),
+            whole,
+            frozenset(chosen),
+        )
+
+    def named(x, y):
+        return jaxnb.lax.pdot(x, y, chosen, ((0,), (0,))) * jnp.ones(WIDTH)
+
     return f"pdot{chosen}{letters[:0]}", named, whole, frozenset(chosen)
 
 
@@ -267,7 +322,11 @@ def schedules(rng, program, count):
             axes = options[rng.integers(len(options))]
             free = [a for a in free if a not in axes]
             left = size // int(np.prod([{"x": 4, "y": 2}[a] for a in axes] or [1]))
-            loop = (SerialLoop(2),) if name not in program.exchanged and left % 2 == 0 and rng.integers(2) else ()
+            loop = (
+                (SerialLoop(2),)
+                if name not in program.exchanged and left % 2 == 0 and rng.integers(2)
+                else ()
+            )
             if axes or loop:
                 resources[name] = (*axes, *loop)
         lowering = "spmd" if rng.integers(4) == 0 else "manual"
