@@ -1,15 +1,16 @@
 """xmap beside hand-written shard_map and vmap, in pairs in one run.
 
-    XLA_FLAGS=--xla_force_host_platform_device_count=8 python benchmarks/xmap.py [--repeat 30]
+    XLA_FLAGS=--xla_force_host_platform_device_count=8 python benchmarks/xmap.py [--repeat 30] [--only ring]
 
-Each row is one program written twice. Columns: median time of a call, of tracing and lowering, and of compiling, as
-xmap / by hand = ratio; dots and collectives in the optimised HLO; memory for temporaries. The two are called in turns,
-so that both see the same machine.
+Each row is one program written twice. Columns: median time of a call, of tracing and lowering, and of
+compiling, as xmap / by hand = ratio; dots and collectives in the optimised HLO; memory for temporaries. The
+two are called in turns, so that both see the same machine.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import re
 import statistics
@@ -48,9 +49,7 @@ def contraction(mesh, n, rows):
     def named(a, b):
         return jaxnb.lax.pdot(a, b, "k", ((1,), (0,)))
 
-    mapped = xmap(
-        named, (["k", None, None],) * 2, [None, None], axis_resources={"k": "d"}, mesh=mesh
-    )
+    mapped = xmap(named, (["k", None, None],) * 2, [None, None], axis_resources={"k": "d"}, mesh=mesh)
 
     def by_hand(a, b):
         return lax.psum(lax.dot_general(a, b, (((0, 2), (0, 1)), ((), ()))), "d")
@@ -74,7 +73,11 @@ def ring(mesh, n):
     """Moving on by one around all devices."""
     turn = [(k, (k + 1) % 8) for k in range(8)]
     mapped = xmap(
-        lambda x: x + lax.ppermute(x, "i", turn), ["i", None], ["i", None], axis_resources={"i": "d"}, mesh=mesh
+        lambda x: x + lax.ppermute(x, "i", turn),
+        ["i", None],
+        ["i", None],
+        axis_resources={"i": "d"},
+        mesh=mesh,
     )
     by_hand = manual(mesh, lambda x: x + lax.ppermute(x, "d", turn), P("d"), P("d"))
     return mapped, by_hand, (on(mesh, jnp.ones((8, n), jnp.float32), "d"),)
@@ -153,7 +156,9 @@ def serial_loop(mesh, batch, width, turns):
 
     def by_hand(x, w):
         body = jax.checkpoint(lambda w, rows: jax.vmap(at, (0, None))(rows, w), prevent_cse=False)
-        return lax.scan(lambda _, rows: (None, body(w, rows)), None, x.reshape(turns, -1, width))[1].reshape(-1)
+        return lax.scan(lambda _, rows: (None, body(w, rows)), None, x.reshape(turns, -1, width))[1].reshape(
+            -1
+        )
 
     return (
         jax.grad(lambda w, x: jnp.sum(mapped(x, w))),
@@ -179,7 +184,7 @@ def staged(fun, args):
     for _ in range(3):
         jax.clear_caches()
         start = time.perf_counter()
-        lowered = jax.jit(lambda *a: fun(*a)).lower(*args)
+        lowered = jax.jit(functools.partial(fun)).lower(*args)
         middle = time.perf_counter()
         compiled = lowered.compile()
         lowering.append(middle - start)
@@ -199,10 +204,14 @@ def ops(text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeat", type=int, default=30)
-    repeat = parser.parse_args().repeat
+    parser.add_argument("--only", default="", help="programs whose title has this text")
+    options = parser.parse_args()
+    repeat = options.repeat
     mesh = jax.sharding.Mesh(np.array(jax.devices()[:8]), ("d",))
     print(f"jax {jax.__version__}, {jax.devices()[0].platform}")
     for title, (mapped, by_hand, args) in programs(mesh):
+        if options.only not in title:
+            continue
         pair = [staged(mapped, args), staged(by_hand, args)]
         calls = [jax.jit(mapped), jax.jit(by_hand)]
         results = [jax.block_until_ready(call(*args)) for call in calls]

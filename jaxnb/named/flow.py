@@ -65,7 +65,7 @@ _EXTENSIONS: dict[str, Callable[[Any, list[Names], Visit | None], list[Names]]] 
 
 
 def register(primitive_name: str, rule: Callable[[Any, list[Names], Visit | None], list[Names]]) -> None:
-    """Gives a primitive of this package its rule: (equation, names of inputs, visitor) -> those of outputs."""
+    """Gives a primitive of this package its rule: (equation, names of inputs, visitor) -> of outputs."""
     _EXTENSIONS[primitive_name] = rule
 
 

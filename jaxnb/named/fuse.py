@@ -1,10 +1,12 @@
 """Sums over a name, moved into the dots that make what is summed.
 
-The gradient of a shared weight is, position by position, an outer product, of which the sum over all positions is
-wanted. Vectorised as it stands that is an array as large as all the outer products; as a dot that contracts the name it is
-as large as the weight. This pass finds, from where a sum is taken, the linear way back to such dots.
+The gradient of a shared weight is, position by position, an outer product, of which the sum over all
+positions is wanted. Vectorised as it stands that is an array as large as all the outer products; as a dot
+that contracts the name it is as large as the weight. This pass finds, from where a sum is taken, the linear
+way back to such dots.
 
-Only the vectorised part of a name is summed early. What is left for devices to exchange stays one exchange, at the end.
+Only the vectorised part of a name is summed early. What is left for devices to exchange stays one exchange,
+at the end.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from jaxnb.named.flow import CALLS, Names, axis_names, plain, sub_jaxprs
 __all__ = ["Early", "early_sums"]
 
 # linear in one operand, so that a sum over positions may be taken before as well as after
-_LINEAR = frozenset({"transpose", "reshape", "neg", "squeeze", "broadcast_in_dim", "reduce_sum", "copy", "rev"})
+_LINEAR = frozenset(
+    {"transpose", "reshape", "neg", "squeeze", "broadcast_in_dim", "reduce_sum", "copy", "rev"}
+)
 _SUMS = frozenset({"add_any", "sub", "add"})
 
 
@@ -36,7 +40,9 @@ class Early:
     """
 
     dots: dict[int, tuple[Any, ...]] = field(default_factory=dict[int, tuple[Any, ...]])
-    after: dict[int, dict[int, tuple[Any, ...]]] = field(default_factory=dict[int, dict[int, tuple[Any, ...]]])
+    after: dict[int, dict[int, tuple[Any, ...]]] = field(
+        default_factory=dict[int, dict[int, tuple[Any, ...]]]
+    )
     finished: set[int] = field(default_factory=set[int])
 
 
@@ -78,7 +84,11 @@ def _plan(
     def may_enter(eqn: Any) -> bool:
         # what is planned in a jaxpr holds for all its calls, so it must have one only
         kind = eqn.primitive.name
-        return kind in CALLS and not kind.startswith("custom_") and calls[id(plain(eqn.params[CALLS[kind]]))] == 1
+        return (
+            kind in CALLS
+            and not kind.startswith("custom_")
+            and calls[id(plain(eqn.params[CALLS[kind]]))] == 1
+        )
 
     def movable(atom: Any) -> bool:
         return not isinstance(atom, Literal) and uses[atom] == 1 and atom in made
@@ -116,7 +126,11 @@ def _plan(
     for eqn in reversed(jaxpr.eqns):
         if eqn.primitive.name == "psum" and len(eqn.invars) == 1 and eqn.params["axis_index_groups"] is None:
             names = axis_names(eqn)
-            if len(names) == len(eqn.params["axes"]) and scope.issuperset(names) and reaches_dot(eqn.invars[0]):
+            if (
+                len(names) == len(eqn.params["axes"])
+                and scope.issuperset(names)
+                and reaches_dot(eqn.invars[0])
+            ):
                 move(eqn.invars[0], names)
                 early.finished.add(id(eqn))
         if eqn.primitive.name in CALLS:

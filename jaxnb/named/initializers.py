@@ -51,7 +51,7 @@ def variance_scaling(
     in_axis: Any = -2,
     out_axis: Any = -1,
     batch_axis: Any = (),
-    dtype: Any = jnp.float_,
+    dtype: Any = float,
 ) -> Callable[..., Any]:
     """`jax.nn.initializers.variance_scaling`, for a `NamedShape` too, with names for axes.
 
@@ -132,7 +132,7 @@ _FAMILIES: dict[str, tuple[float, str, str]] = {
 
 
 def _family(name: str, scale: float, mode: str, distribution: str) -> Callable[..., Any]:
-    def make(in_axis: Any = -2, out_axis: Any = -1, batch_axis: Any = (), dtype: Any = jnp.float_) -> Any:
+    def make(in_axis: Any = -2, out_axis: Any = -1, batch_axis: Any = (), dtype: Any = float) -> Any:
         return variance_scaling(scale, mode, distribution, in_axis, out_axis, batch_axis, dtype)
 
     make.__name__ = make.__qualname__ = name

@@ -16,7 +16,7 @@ from jaxnb.named.reductions import log_softmax, logsumexp, softmax
 __all__ = ["initializers", "log_softmax", "logsumexp", "one_hot", "softmax", "standardize"]
 
 
-def one_hot(x: Any, num_classes: int, *, dtype: Any = jnp.float_, axis: Any = -1) -> Any:
+def one_hot(x: Any, num_classes: int, *, dtype: Any = float, axis: Any = -1) -> Any:
     """`jax.nn.one_hot`, whose `axis` may be a name: at each position whether `x` is that position's number.
 
     Args:

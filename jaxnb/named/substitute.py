@@ -111,7 +111,7 @@ def add_up(x: Any, names: Sequence[Any], varying: Names, scope: Scope, begun: bo
     """
     known = [name for name in names if name not in varying]
     over = [axis for axis in scope.of([n for n in names if n in varying]) if axis.kind != "loop"]
-    times = [axis for axis in scope.of(known)]
+    times = scope.of(known)
     if begun:
         over, times = ([axis for axis in row if axis.kind != "vector"] for row in (over, times))
     return _times(collectives.reduce("psum", x, over), prod(axis.size for axis in times))

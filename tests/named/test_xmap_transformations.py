@@ -183,6 +183,13 @@ def test_meshes_of_the_context(mesh):
         close(f(X), X.sum(0))
 
 
+@pytest.mark.filterwarnings("ignore:.*context manager has been deprecated:DeprecationWarning")
+def test_the_older_way_to_set_a_mesh(mesh):
+    f = xmap(lambda x: lax.psum(x, "i"), ["i", ...], [...], axis_resources={"i": "x"})
+    with mesh:
+        close(f(X), X.sum(0))
+
+
 def test_an_explicit_mesh():
     mesh = jax.make_mesh((4, 2), ("x", "y"), axis_types=(jax.sharding.AxisType.Explicit,) * 2)
     f = xmap(lambda x: x - nnp.mean(x, "i"), ["i", ...], ["i", ...], axis_resources={"i": "x"}, mesh=mesh)
@@ -286,6 +293,18 @@ def test_trees_donation_and_stages():
         and compiled.memory_analysis() is not None
         and "HloModule" in compiled.as_text()
     )
+
+
+@pytest.mark.parametrize("resources", [{}, {"i": ("x", "y")}])
+def test_printing_from_the_body(resources, mesh, capfd):
+    def body(x):
+        jax.debug.print("seen {}", jnp.sum(x))
+        return x * 2
+
+    f = xmap(body, ["i", None], ["i", None], axis_resources=resources, mesh=mesh)
+    close(f(X), X * 2)
+    jax.effects_barrier()
+    assert capfd.readouterr().out.count("seen") == 8
 
 
 def test_closed_over_values():

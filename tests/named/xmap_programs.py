@@ -24,7 +24,7 @@ WIDTH = 3
 
 @dataclass(frozen=True)
 class Program:
-    """`steps` work on a growing list of values; `exchanged` are the names over which positions exchange values."""
+    """Steps on a growing list of values; `exchanged` are the names over which positions exchange values."""
 
     sizes: dict
     inputs: tuple  # for each input the names that it has
@@ -276,25 +276,29 @@ def generate(rng, steps):
     todo, text, exchanged, count = [], [], frozenset(), 2
     for _ in range(steps):
         roll = rng.integers(10)
-        latest = lambda: int(max(0, count - 1 - rng.integers(0, min(3, count))))
         if roll < 2:
             kind = list(UNARY)[rng.integers(len(UNARY))]
-            todo.append((UNARY[kind], UNARY[kind], (latest(),)))
+            todo.append((UNARY[kind], UNARY[kind], (latest(rng, count),)))
         elif roll < 4:
             kind = list(BINARY)[rng.integers(len(BINARY))]
-            todo.append((BINARY[kind], BINARY[kind], (latest(), latest())))
+            todo.append((BINARY[kind], BINARY[kind], (latest(rng, count), latest(rng, count))))
         elif roll < 5:
             kind, named, whole, used = contraction(rng, sizes)
-            todo.append((named, whole, (latest(), latest())))
+            todo.append((named, whole, (latest(rng, count), latest(rng, count))))
             exchanged |= used
         else:
             kind, named, whole, used = over_names(rng, sizes)
-            todo.append((bound(named), whole_bound(whole), (latest(),)))
+            todo.append((bound(named), whole_bound(whole), (latest(rng, count),)))
             exchanged |= used
         text.append(f"v{count} = {kind}({', '.join(f'v{k}' for k in todo[-1][2])})")
         count += 1
     outputs = tuple(sorted({count - 1, count - 2}))
     return Program(sizes, tuple(inputs), tuple(todo), outputs, exchanged, "\n".join(text))
+
+
+def latest(rng, count):
+    """One of the last three values."""
+    return int(max(0, count - 1 - rng.integers(0, min(3, count))))
 
 
 def bound(named):
@@ -310,7 +314,7 @@ def whole_bound(whole):
 
 
 def schedules(rng, program, count):
-    """Random resources that fit a program: no two names on one mesh axis, loops only where nothing is exchanged."""
+    """Random resources that fit a program: a mesh axis for one name, loops where nothing is exchanged."""
     found = []
     for _ in range(count):
         free, resources = ["x", "y"], {}
