@@ -74,7 +74,7 @@ def _count_calls(closed: Any, calls: Counter[int]) -> None:
 def _plan(
     closed: Any, wanted: Mapping[int, tuple[Any, ...]], scope: Names, early: Early, calls: Counter[int]
 ) -> set[int]:
-    """Plans the sums of outputs `wanted`, and of every `psum` inside; returns the outputs that come summed."""
+    """Plans the sums of outputs `wanted`, and of every `psum` inside; returns what comes summed."""
     jaxpr = plain(closed)
     uses = Counter(atom for eqn in jaxpr.eqns for atom in eqn.invars if not isinstance(atom, Literal))
     uses.update(atom for atom in jaxpr.outvars if not isinstance(atom, Literal))

@@ -27,8 +27,9 @@ def pgather(src: Any, idx: Any, axes: Any) -> Any:
 
     >>> import jax.numpy as jnp
     >>> from jaxnb import xmap
-    >>> xmap(lambda x, k: pgather(x, k, "i"), (["i"], ["j"]), ["j"])(jnp.arange(3.0), jnp.array([2,
-    0])).tolist() [2.0, 0.0]
+    >>> pick = xmap(lambda x, k: pgather(x, k, "i"), (["i"], ["j"]), ["j"])
+    >>> pick(jnp.arange(3.0), jnp.array([2, 0])).tolist()
+    [2.0, 0.0]
     """
     names = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)
     if len(names) == 1:

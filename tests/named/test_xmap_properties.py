@@ -64,7 +64,7 @@ def check_program(seed, mesh):
             return sum(jnp.sum(jnp.cos(out) * 0.3) for out in fun(*values))
 
         def bent_loss(*values):
-            return sum(jnp.sum(jnp.sin(g)) for g in jax.grad(loss, (0, 1))(*values))
+            return sum(jnp.sum(g * jnp.cos(x)) for g, x in zip(jax.grad(loss, (0, 1))(*values), args))
 
         return fun(*args), jax.grad(loss, (0, 1))(*args), jax.grad(bent_loss, (0, 1))(*args) if second else ()
 

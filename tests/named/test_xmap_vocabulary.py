@@ -19,7 +19,6 @@ from jaxnb import NamedShape, SerialLoop, fake_mesh, named_shape, xmap
 DEEP = os.environ.get("JAXNB_DEEP") == "1"
 SCHEDULES = {
     "vectorised": {},
-    "mesh": {"axis_resources": {"i": "x"}},
     "both": {"axis_resources": {"i": ("y", "x")}},
     "spmd": {"axis_resources": {"i": "x", "j": "y"}, "lowering": "spmd"},
 }

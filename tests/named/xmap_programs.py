@@ -284,7 +284,7 @@ def generate(rng, steps):
             todo.append((BINARY[kind], BINARY[kind], (latest(rng, count), latest(rng, count))))
         elif roll < 5:
             kind, named, whole, used = contraction(rng, sizes)
-            todo.append((named, whole, (latest(rng, count), latest(rng, count))))
+            todo.append((bound(named), whole_bound(whole), (latest(rng, count), latest(rng, count))))
             exchanged |= used
         else:
             kind, named, whole, used = over_names(rng, sizes)
@@ -302,12 +302,13 @@ def latest(rng, count):
 
 
 def bound(named):
-    return lambda x: jnp.broadcast_to(jnp.sin(named(x)), (WIDTH,))
+    """`named` with its result kept small: derivatives of large values are not comparable to many digits."""
+    return lambda *xs: jnp.broadcast_to(jnp.sin(0.5 * named(*xs)), (WIDTH,))
 
 
 def whole_bound(whole):
-    def run(x):
-        out = jnp.sin(whole(x))
+    def run(*xs):
+        out = jnp.sin(0.5 * whole(*xs))
         return jnp.broadcast_to(out, (*out.shape[:-1], WIDTH))
 
     return run
