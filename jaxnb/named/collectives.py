@@ -19,7 +19,19 @@ from jax import lax
 
 from jaxnb.named.own import take_own
 
-__all__ = ["Axis", "gather", "index_of", "permute", "reduce", "scatter_sum", "take", "transpose_blocks"]
+__all__ = [
+    "Axis",
+    "gather",
+    "index_of",
+    "like_gathered",
+    "permute",
+    "reduce",
+    "scatter_sum",
+    "share",
+    "take",
+    "times",
+    "transpose_blocks",
+]
 
 
 @dataclass(frozen=True)
@@ -38,10 +50,13 @@ class Axis:
 
 def index_of(axes: Iterable[Axis]) -> Any:
     """The number that the indices along `axes` spell, int32."""
-    index: Any = jnp.int32(0)
+    index: Any = None
     for axis in axes:
-        index = index * axis.size + axis.index
-    return index
+        if index is None:
+            index = axis.index
+        else:  # lax, not operators: those go through jnp, which costs ten times as much to trace
+            index = lax.add(lax.mul(index, np.int32(axis.size)), axis.index)
+    return jnp.int32(0) if index is None else index
 
 
 def reduce(kind: str, x: Any, axes: Sequence[Axis]) -> Any:
@@ -174,6 +189,16 @@ def _placer(axes: Sequence[Axis], mesh: Sequence[Axis], rest: Sequence[Axis]) ->
         return number(mesh, digits), number(rest, digits)
 
     return place
+
+
+def times(x: Any, n: int) -> Any:
+    """`n * x`."""
+    return x if n == 1 else lax.mul(x, lax.full_like(x, n))
+
+
+def share(x: Any, n: int) -> Any:
+    """`x / n`."""
+    return x if n == 1 else lax.div(x, lax.full_like(x, n))
 
 
 def like_gathered(x: Any, size: int, dimension: int) -> Any:

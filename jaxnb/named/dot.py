@@ -16,6 +16,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from jaxnb.named._jax_private import is_anonymous
+from jaxnb.named.errors import AxisSizeError
 
 __all__ = ["named_dot"]
 
@@ -50,13 +51,25 @@ def _plain(x: Any, y: Any, *, names: Any, dimensions: Any, precision: Any, accum
     return lax.dot_general(x, y, dimensions, precision=precision, preferred_element_type=accumulate)
 
 
-def _abstract(x: Any, y: Any, **params: Any) -> Any:
-    out = jax.eval_shape(lambda a, b: _plain(a, b, **params), _struct(x), _struct(y))
-    return x.update(shape=out.shape, dtype=out.dtype, weak_type=False)
-
-
-def _struct(aval: Any) -> Any:
-    return jax.ShapeDtypeStruct(aval.shape, aval.dtype)
+def _abstract(x: Any, y: Any, *, names: Any, dimensions: Any, precision: Any, accumulate: Any) -> Any:
+    del names, precision
+    (cx, cy), (bx, by) = dimensions
+    paired = [*zip(cx, cy, strict=True), *zip(bx, by, strict=True)]
+    unequal = [(i, k) for i, k in paired if x.shape[i] != y.shape[k]]
+    if unequal:
+        i, k = unequal[0]
+        raise AxisSizeError(
+            f"a named dot pairs dimension {i} of size {x.shape[i]} with dimension {k} of size {y.shape[k]}.",
+            why="dimensions that are contracted or paired have one size.",
+            fix="check the shapes of the two operands at one position.",
+        )
+    shape = (
+        *(x.shape[i] for i in bx),
+        *(size for i, size in enumerate(x.shape) if i not in (*cx, *bx)),
+        *(size for i, size in enumerate(y.shape) if i not in (*cy, *by)),
+    )
+    dtype = x.dtype if accumulate is None else jax.dtypes.canonicalize_dtype(accumulate)
+    return x.update(shape=shape, dtype=dtype, weak_type=False)
 
 
 def _transposed(order: Sequence[int]) -> tuple[int, ...]:

@@ -26,6 +26,7 @@ from jax.sharding import ManualAxisType, NamedSharding, PartitionSpec
 
 from jaxnb.named._jax_private import is_anonymous, split_known
 from jaxnb.named.body import Body, primitives, trace, without_mesh
+from jaxnb.named.collectives import share as divided
 from jaxnb.named.exact import Exact, Settle
 from jaxnb.named.flow import Names, Visit, flow, mentioned, plain, register, sub_jaxprs
 from jaxnb.named.resources import Plan
@@ -299,7 +300,7 @@ def _transpose(
         share = 1
         for name in frozenset(extents) - mapped(out_axes[k]) - frozenset(sums[k]):
             share *= extents[name]
-        shares.append(cts[k] if share == 1 else cts[k] / jnp.asarray(share, cts[k].dtype))
+        shares.append(divided(cts[k], share))
     back, constants = trace(backward, [*(avals[i] for i in known), *out_avals], extents)
     back_in: tuple[Axes, ...] = (
         *[()] * len(constants),

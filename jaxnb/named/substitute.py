@@ -114,17 +114,13 @@ def add_up(x: Any, names: Sequence[Any], varying: Names, scope: Scope, begun: bo
     times = scope.of(known)
     if begun:
         over, times = ([axis for axis in row if axis.kind != "vector"] for row in (over, times))
-    return _times(collectives.reduce("psum", x, over), prod(axis.size for axis in times))
+    return collectives.times(collectives.reduce("psum", x, over), prod(axis.size for axis in times))
 
 
 def _split(scope: Scope, names: Sequence[Any], varying: Names) -> tuple[list[Any], list[Any]]:
     """Names that the operand varies over, and names along which it is known to be the same everywhere."""
     known = [name for name in names if name in scope.axes and name not in varying]
     return [name for name in names if name not in known], known
-
-
-def _times(x: Any, n: int) -> Any:
-    return x if n == 1 else x * jnp.asarray(n, x.dtype)
 
 
 def _positions(params: Mapping[str, Any]) -> tuple[int, ...]:
@@ -136,7 +132,7 @@ def _psum(scope: Scope, params: Any, names: Any, values: list[Any], ins: list[Na
     for x, varying in zip(values, ins, strict=True):
         over, same = _split(scope, names, varying)
         x = jnp.sum(x, axis=_positions(params), dtype=x.dtype) if _positions(params) else x
-        out.append(_times(collectives.reduce("psum", x, scope.of(over)), scope.size(same)))
+        out.append(collectives.times(collectives.reduce("psum", x, scope.of(over)), scope.size(same)))
     return out
 
 
@@ -181,7 +177,7 @@ def _reduce_scatter(scope: Scope, params: Any, names: Any, values: list[Any], in
         left = scope.size(names[i + 1 :])
         x = lax.reshape(x, (*x.shape[:dimension], scope.size([name]), left, *x.shape[dimension + 1 :]))
         if name in scope.axes and name not in ins[0]:
-            x = _times(collectives.take(x, scope.of([name]), dimension), scope.size([name]))
+            x = collectives.times(collectives.take(x, scope.of([name]), dimension), scope.size([name]))
         else:
             x = collectives.scatter_sum(x, scope.of([name]), dimension)
     return [lax.squeeze(x, [dimension])]
@@ -248,7 +244,7 @@ def _named_dot(scope: Scope, params: Any, names: Any, values: list[Any], ins: li
     x, y = values
     out = named_dot(x, y, local, params["dimensions"], params["precision"], params["accumulate"])
     out = collectives.reduce("psum", out, [axis for axis in axes if axis.kind != "vector"])
-    return [_times(out, scope.size(same))]
+    return [collectives.times(out, scope.size(same))]
 
 
 def _take_own(scope: Scope, params: Any, names: Any, values: list[Any], ins: list[Names]) -> list[Any]:

@@ -168,6 +168,10 @@ CASES = {
         lambda: xmap(lambda x: nnp.stack([x, x], "i"), ["i"], ["i"])(x8),
         ["there are 2 entries", "8 positions"],
     ),
+    "einsum sizes": (
+        lambda: xmap(lambda x: nnp.einsum("a{i},a{i}->", x, x[:2]), ["i", None], [])(x83),
+        ["pairs dimension 0 of size 3 with dimension 0 of size 2"],
+    ),
     "einsum letters": (
         lambda: xmap(lambda x: nnp.einsum("ab{i}->a", x), ["i", None], [None])(x83),
         ["gives 2 letters"],
