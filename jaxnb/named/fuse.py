@@ -26,6 +26,8 @@ __all__ = ["Early", "early_sums"]
 _LINEAR = frozenset(
     {"transpose", "reshape", "neg", "squeeze", "broadcast_in_dim", "reduce_sum", "copy", "rev"}
 )
+# how far back a sum is moved: far enough for layers, and not so far that Python's stack ends
+_FAR = 100
 _SUMS = frozenset({"add_any", "sub", "add"})
 
 
@@ -93,28 +95,28 @@ def _plan(
     def movable(atom: Any) -> bool:
         return not isinstance(atom, Literal) and uses[atom] == 1 and atom in made
 
-    def reaches_dot(atom: Any) -> bool:
+    def reaches_dot(atom: Any, steps: int = _FAR) -> bool:
         """Whether moving the sum to `atom` gains anything."""
-        if not movable(atom):
+        if not steps or not movable(atom):
             return False
         eqn = made[atom]
         kind = eqn.primitive.name
         if kind == "dot_general" or may_enter(eqn):
             return True
-        return kind in _LINEAR | _SUMS and any(map(reaches_dot, eqn.invars))
+        return kind in _LINEAR | _SUMS and any(reaches_dot(v, steps - 1) for v in eqn.invars)
 
-    def move(atom: Any, names: tuple[Any, ...]) -> None:
+    def move(atom: Any, names: tuple[Any, ...], steps: int = _FAR) -> None:
         eqn = made[atom]
         kind = eqn.primitive.name
         if kind == "dot_general":
             early.dots[id(eqn)] = names
         elif may_enter(eqn):
             inner.setdefault(id(eqn), {})[eqn.outvars.index(atom)] = names
-        elif kind in _LINEAR and reaches_dot(eqn.invars[0]):
-            move(eqn.invars[0], names)
-        elif kind in _SUMS and all(map(movable, eqn.invars)) and eqn.invars[0] is not eqn.invars[1]:
+        elif kind in _LINEAR and steps and reaches_dot(eqn.invars[0]):
+            move(eqn.invars[0], names, steps - 1)
+        elif kind in _SUMS and steps and all(map(movable, eqn.invars)):
             for operand in eqn.invars:
-                move(operand, names)
+                move(operand, names, steps - 1)
         else:
             early.after.setdefault(id(eqn), {})[eqn.outvars.index(atom)] = names
 

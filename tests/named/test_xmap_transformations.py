@@ -244,6 +244,18 @@ def test_a_loop_saves_memory():
     assert memory({"b": SerialLoop(16)}) < memory({}) / 8
 
 
+def test_a_weight_that_is_used_often(mesh):
+    def body(x, w):
+        for _ in range(150):
+            x = x + 0.001 * jnp.tanh(x @ w)
+        return x
+
+    x, w = jnp.asarray(np.random.default_rng(0).normal(size=(8, 3))), jnp.eye(3)
+    f = xmap(body, (["b", None], {}), ["b", None], axis_resources={"b": "x"}, mesh=mesh)
+    run = lambda f: jax.jit(jax.grad(lambda w: jnp.sum(f(x, w) ** 2)))(w)  # noqa: E731
+    close(run(f), run(body))
+
+
 def test_named_shape():
     seen = {}
 
