@@ -36,8 +36,13 @@ __all__ = [
 ]
 
 
-def hoist_constants(closed: Any) -> tuple[Any, list[Any]]:
-    """(the same jaxpr with its constants as leading inputs, the constants)."""
+def hoist_constants(closed: Any, names: Mapping[Any, int]) -> tuple[Any, list[Any]]:
+    """(the same jaxpr with its constants as leading inputs, the constants); `names` are bound meanwhile."""
+    with extend_axis_env_nd(list(names.items())):
+        return _hoist(closed)
+
+
+def _hoist(closed: Any) -> tuple[Any, list[Any]]:
     constants = list(closed.consts)
     if isinstance(closed.jaxpr, ClosedJaxpr):  # jax 0.12: a jaxpr holds its own constants
         return convert_constvars_jaxpr(closed), constants

@@ -67,7 +67,7 @@ def trace(fun: Callable[..., Any], avals: Sequence[Any], sizes: Mapping[Any, int
     ]
     with without_mesh():
         closed = jax.make_jaxpr(fun, axis_env=list(sizes.items()))(*structs)
-        jaxpr, constants = hoist_constants(closed)
+        jaxpr, constants = hoist_constants(closed, sizes)
     return Body(jaxpr), constants
 
 

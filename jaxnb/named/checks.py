@@ -12,7 +12,7 @@ from jax.sharding import NamedSharding
 
 from jaxnb.named.body import collective_names
 from jaxnb.named.errors import AxisSpecError, NamedAxisError, ResourceError, listed, nearest
-from jaxnb.named.flow import Names, axis_names, flow, plain
+from jaxnb.named.flow import Names, axis_names, flow, plain, sub_jaxprs
 from jaxnb.named.resources import Plan
 from jaxnb.named.specs import LeafSpec, check_rank
 
@@ -105,7 +105,7 @@ def check_body(closed: Any, ins: Sequence[Names], plan: Plan, sizes: Mapping[Any
             why="no turn can wait for a later one.",
             fix=f"give {name!r} a mesh axis, or no resource, or move the collective out of the map.",
         )
-    shared = _shared(plan)
+    shared = _shared(*_plans_inside(closed), plan)
     if not shared:
         return
     for names, place in ((names, "an argument") for names in ins):
@@ -123,9 +123,14 @@ def check_body(closed: Any, ins: Sequence[Names], plan: Plan, sizes: Mapping[Any
     flow(closed, ins, visit)
 
 
-def _shared(plan: Plan) -> dict[Any, list[Any]]:
+def _plans_inside(closed: Any) -> list[Plan]:
+    plans = [eqn.params["plan"] for eqn in plain(closed).eqns if eqn.primitive.name == "xmap"]
+    return [*plans, *(p for eqn in plain(closed).eqns for sub in sub_jaxprs(eqn) for p in _plans_inside(sub))]
+
+
+def _shared(*plans: Plan) -> dict[Any, list[Any]]:
     holders: dict[Any, list[Any]] = {}
-    for name, axes in plan.spread:
+    for name, axes in dict(item for plan in plans for item in plan.spread).items():
         for axis in axes:
             holders.setdefault(axis, []).append(name)
     return {axis: names for axis, names in holders.items() if len(names) > 1}
@@ -142,8 +147,6 @@ def _check_meeting(names: Names, axis: Any, holders: Sequence[Any], place: str) 
 
 
 def _line_of_collective(closed: Any, name: Any) -> str:
-    from jaxnb.named.flow import sub_jaxprs
-
     for eqn in plain(closed).eqns:
         if eqn.primitive.name != "axis_index" and name in axis_names(eqn):
             return line_of(eqn)

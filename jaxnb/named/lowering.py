@@ -8,7 +8,7 @@ names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -115,6 +115,13 @@ def run_map(
     spread = {name: plan.mesh_axes(name) for name in extents}
     if plan.lowering == "spmd" and not isinstance(plan.mesh, FakeMesh):
         spread = {name: axes if name in turns else () for name, axes in spread.items()}
+    taken = {
+        axis.key.name if isinstance(axis.key, Simulated) else axis.key
+        for row in scope.axes.values()
+        for axis in row
+        if axis.kind != "loop"
+    }
+    spread = _apart(spread, taken, body, [s | mapped(axes) for s, axes in zip(ins, in_axes, strict=True)])
     mesh_sizes = dict(plan.mesh.shape) if plan.mesh is not None else {}
     job = _Map(body, in_axes, out_axes, sums, extents, spread, mesh_sizes, partitioned, turns)
     if plan.lowering == "spmd" and isinstance(plan.mesh, jax.sharding.Mesh) and not scope.manual:
@@ -129,9 +136,9 @@ def run_map(
         tiles = [_own_tile(x, axes, job) for x, axes in zip(values, in_axes, strict=True)]
         outs = _cut(job, inner, ins)(*tiles)
         return [_whole(x, axes, job) for x, axes in zip(outs, out_axes, strict=True)]
-    in_specs = tuple(plan.partition(axes, x.ndim) for x, axes in zip(values, in_axes, strict=True))
+    in_specs = tuple(_partition(spread, axes, x.ndim) for x, axes in zip(values, in_axes, strict=True))
     out_specs = [
-        plan.partition(axes, aval.ndim + len(axes))
+        _partition(spread, axes, aval.ndim + len(axes))
         for axes, aval in zip(out_axes, body.out_avals, strict=True)
     ]
     run = jax.shard_map(
@@ -140,7 +147,38 @@ def run_map(
     return list(run(*(_placed(x, spec, mesh) for x, spec in zip(values, in_specs, strict=True))))
 
 
+def _apart(
+    spread: Mapping[Any, tuple[Any, ...]], taken: Collection[Any], body: Body, ins: Sequence[Names]
+) -> dict[Any, tuple[Any, ...]]:
+    """The mesh axes of each name, where one that another name of the same value has is given up.
+
+    What a user writes is checked before; but a backward pass adds up parts that vary over different names.
+    """
+    out = {name: () if set(axes) & set(taken) else axes for name, axes in spread.items()}
+    holders: dict[Any, list[Any]] = {}
+    for name, axes in out.items():
+        for axis in axes:
+            holders.setdefault(axis, []).append(name)
+    rivals = [names for names in holders.values() if len(names) > 1]
+    if not rivals:
+        return out
+    met: set[Any] = set()
+
+    def meet(names: Names) -> None:
+        for row in rivals:
+            met.update([name for name in row if name in names][1:])
+
+    for names in ins:
+        meet(names)
+    flow(body.closed, ins, lambda _, before, after: [meet(names) for names in (*before, *after)] and None)
+    return {name: () if name in met else axes for name, axes in out.items()}
+
+
 # --- tiles of a mesh ---
+
+
+def _partition(spread: Mapping[Any, tuple[Any, ...]], axes: Axes, ndim: int) -> PartitionSpec:
+    return Plan(spread=tuple(spread.items())).partition(axes, ndim)
 
 
 def _placed(x: Any, spec: PartitionSpec, mesh: Any) -> Any:
@@ -337,7 +375,9 @@ def _scan(
 
     def run(*values: Any) -> list[Any]:
         sliced = [i for i, row in enumerate(ins) if label in row]
-        stacked = [k for k, row in enumerate(outs) if label in row]
+        # a key has no zero to start a carry from, so it is stacked although every turn gives the same
+        keys = [k for k, s in enumerate(shapes) if jnp.issubdtype(s.dtype, jax.dtypes.prng_key)]
+        stacked = [k for k, row in enumerate(outs) if label in row or k in keys]
         carried = [k for k in range(len(outs)) if k not in stacked]
 
         def step(carry: Any, xs: Any) -> Any:
@@ -351,24 +391,17 @@ def _scan(
             ]
             return new, [results[k] for k in stacked]
 
-        start = [_empty(shapes[k]) for k in carried]
+        start = [jnp.zeros(shapes[k].shape, shapes[k].dtype) for k in carried]
         tiles = [jnp.moveaxis(values[i], ins[i].index(label), 0) for i in sliced]
         carry, ys = lax.scan(step, start, (jnp.arange(length, dtype=jnp.int32), tiles), length=length)
         results: list[Any] = [None] * len(outs)
         for k, value in zip(carried, carry, strict=True):
             results[k] = value
         for k, value in zip(stacked, ys, strict=True):
-            results[k] = jnp.moveaxis(value, 0, outs[k].index(label))
+            results[k] = jnp.moveaxis(value, 0, outs[k].index(label)) if label in outs[k] else value[0]
         return results
 
     return run
-
-
-def _empty(struct: jax.ShapeDtypeStruct) -> Any:
-    if jnp.issubdtype(struct.dtype, jax.dtypes.prng_key):
-        impl: Any = jax.random.key_impl(struct)  # pyright: ignore[reportArgumentType]
-        return jax.random.split(jax.random.key(0, impl=impl), struct.shape)
-    return jnp.zeros(struct.shape, struct.dtype)
 
 
 def _run_top(*values: Any, **params: Any) -> list[Any]:

@@ -195,7 +195,7 @@ def _remat(eqn: Any, args: list[Any], ins: list[Names], rewrite: Rewrite) -> lis
     def run(*values: Any) -> list[Any]:
         return evaluate(eqn.params["jaxpr"], values, ins, rewrite)
 
-    closed, constants = hoist_constants(jax.make_jaxpr(run)(*args))
+    closed, constants = hoist_constants(jax.make_jaxpr(run)(*args), {})
     return list(eqn.primitive.bind(*constants, *args, **{**eqn.params, "jaxpr": plain(closed)}))
 
 

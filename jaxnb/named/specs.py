@@ -124,6 +124,8 @@ def read_prefix(spec: Any, tree: Any, label: str) -> list[LeafSpec]:
     """
     if isinstance(tree, (tuple, list)) and isinstance(spec, (tuple, list)) and not _is_spec(spec):
         spec = type(tree)(spec) if type(tree) in (tuple, list) else spec
+    if isinstance(tree, tuple) and len(tree) == 1 and isinstance(spec, dict) and not _is_spec(spec):
+        spec = (spec,)  # a single argument needs no tuple around its specs
     placed, prefix = jax.tree_util.tree_flatten_with_path(spec, is_leaf=_is_spec)
     leaves = [read_leaf(leaf, label + jax.tree_util.keystr(path)) for path, leaf in placed]
     try:

@@ -118,6 +118,16 @@ CASES = {
         ),
         ["`add` at", "test_xmap_errors.py:", "varies over 'i' and 'j', which share the resource 'x'"],
     ),
+    "two names of nested maps, one resource": (
+        lambda: xmap(
+            lambda x: xmap(lambda y: x * y, ["j"], ["j"], axis_resources={"j": "x"}, mesh=fake)(x8),
+            ["i"],
+            ["i", None],
+            axis_resources={"i": "x"},
+            mesh=fake,
+        )(x8),
+        ["`mul` at", "varies over 'j' and 'i', which share the resource 'x'"],
+    ),
     "broadcast over a taken resource": (
         lambda: xmap(
             lambda a, b: a, (["i"], ["j"]), ["i", "j"], axis_resources={"i": "x", "j": "x"}, mesh=fake
@@ -242,6 +252,7 @@ def test_a_question_without_an_answer():
             [LeafSpec(((0, "i"),), 1), LeafSpec(((1, "j"),)), LeafSpec(((1, "j"),))],
         ),
         ((None, [None, "i"]), (1, 2), [LeafSpec(), LeafSpec(((1, "i"),), 2)]),
+        ({"w": ["i"]}, ({"w": 1},), [LeafSpec(((0, "i"),), 1)]),
         ([["i"], []], (1, 2), [LeafSpec(((0, "i"),), 1), LeafSpec((), 0)]),
         (("i", "j"), (1,), [LeafSpec(((0, "i"), (1, "j")), 2)]),
     ],

@@ -256,6 +256,45 @@ def test_a_weight_that_is_used_often(mesh):
     close(run(f), run(body))
 
 
+@pytest.mark.parametrize("fake", [False, True])
+def test_one_mesh_axis_for_two_names_that_meet_in_the_gradient_only(fake, mesh):
+    def body(a, b):
+        return lax.psum(a, "i") * lax.psum(b, "j"), a * 2 + lax.psum(b, "j"), b + lax.psum(a, "i")
+
+    def oracle(a, b):
+        return a.sum() * b.sum(), a * 2 + b.sum(), b + a.sum()
+
+    mesh = fake_mesh(x=4, y=2) if fake else mesh
+    f = xmap(body, (["i"], ["j"]), ([], ["i"], ["j"]), axis_resources={"i": "x", "j": "x"}, mesh=mesh)
+    a, b = X[:, 0], X[:4, 1]
+
+    def run(f):
+        grad = jax.grad(lambda a, b: sum(jnp.sum(jnp.sin(t)) for t in f(a, b)), (0, 1))
+        return f(a, b), grad(a, b), jax.jvp(lambda a: grad(a, b)[0], (a,), (a,))
+
+    jax.tree.map(close, run(f), run(oracle))
+
+
+@pytest.mark.parametrize("resources", [{}, {"i": SerialLoop(2)}, {"i": ("x", SerialLoop(2))}])
+def test_keys_pass_through(resources, mesh):
+    keys, key = jax.random.split(jax.random.key(0), 8), jax.random.key(1)
+
+    def body(k, own):
+        return jax.random.split(k)[0], jax.random.normal(own, (2,))
+
+    f = xmap(body, ({}, ["i"]), ({}, ["i", None]), axis_resources=resources, mesh=mesh)
+    one, drawn = f(key, keys)
+    np.testing.assert_array_equal(jax.random.key_data(one), jax.random.key_data(jax.random.split(key)[0]))
+    np.testing.assert_array_equal(drawn, jax.vmap(lambda k: jax.random.normal(k, (2,)))(keys))
+
+
+def test_under_jax_s_own_checks(mesh):
+    f = xmap(lambda a: nnp.softmax(a, "i"), ["i", None], ["i", None], axis_resources={"i": "x"}, mesh=mesh)
+    with jax.enable_checks(True):
+        got = jax.jit(jax.grad(lambda a: jnp.sum(f(a) ** 2)))(X)
+    close(got, jax.grad(lambda a: jnp.sum(jax.nn.softmax(a, 0) ** 2))(X))
+
+
 def test_named_shape():
     seen = {}
 
