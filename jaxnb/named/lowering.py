@@ -168,9 +168,14 @@ def _apart(
         for row in rivals:
             met.update([name for name in row if name in names][1:])
 
+    def visit(eqn: Any, before: list[Names], after: list[Names]) -> None:
+        del eqn
+        for names in (*before, *after):
+            meet(names)
+
     for names in ins:
         meet(names)
-    flow(body.closed, ins, lambda _, before, after: [meet(names) for names in (*before, *after)] and None)
+    flow(body.closed, ins, visit)
     return {name: () if name in met else axes for name, axes in out.items()}
 
 

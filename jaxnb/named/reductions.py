@@ -182,7 +182,8 @@ def _arg_extreme(plain: Callable[..., Any], least: bool) -> Callable[..., Any]:
                 f"{plain.__name__} works along one axis: a position or names, not both."
             )
         value = lax.stop_gradient(a)
-        value = value.astype(jnp.int32) if value.dtype == bool else value
+        # as in `extremum`, the value that is compared must be the one that was reduced, to the last bit
+        value = lax.optimization_barrier(value.astype(jnp.int32) if value.dtype == bool else value)
         best = (lax.pmin if least else lax.pmax)(value, names)
         hit = (value == best) | (value != value)  # a NaN is the extreme, as in NumPy
         size = lax.axis_size(names)
