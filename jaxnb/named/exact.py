@@ -65,7 +65,8 @@ def extremum(x: Any, names: Sequence[Any], least: bool) -> Any:
     @run.defjvp
     def _(primals: Any, tangents: Any) -> Any:
         (value,), (tangent,) = primals, tangents
-        # Computed twice, in two fusions, the value may differ in its last bit, and then nothing would equal the best.
+        # Computed twice, in two fusions, the value may differ in its last bit: then nothing would
+        # equal the best.
         value = lax.optimization_barrier(value)
         best = run(value)
         hit = (value == best).astype(tangent.dtype)
