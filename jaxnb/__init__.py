@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jaxnb.api import inspect, last, stage
     from jaxnb.errors import BadHeader, JaxnbError, NeedsConcrete, Refused
     from jaxnb.extension import load_ipython_extension, unload_ipython_extension
+    from jaxnb.named import NamedShape, SerialLoop, fake_mesh, named_shape, serial_loop, xmap
     from jaxnb.options import StageOptions
     from jaxnb.program import Finding, Fix, Program
     from jaxnb.run import Run
@@ -23,16 +24,22 @@ _HOMES = {
     "Finding": "program",
     "Fix": "program",
     "JaxnbError": "errors",
+    "NamedShape": "named",
     "NeedsConcrete": "errors",
     "Program": "program",
     "Refused": "errors",
     "Run": "run",
+    "SerialLoop": "named",
     "StageOptions": "options",
+    "fake_mesh": "named",
     "inspect": "api",
     "load_ipython_extension": "extension",
     "last": "api",
+    "named_shape": "named",
+    "serial_loop": "named",
     "stage": "api",
     "unload_ipython_extension": "extension",
+    "xmap": "named",
 }
 
 __all__ = [
@@ -40,17 +47,23 @@ __all__ = [
     "Finding",
     "Fix",
     "JaxnbError",
+    "NamedShape",
     "NeedsConcrete",
     "Program",
     "Refused",
     "Run",
+    "SerialLoop",
     "StageOptions",
     "__version__",
+    "fake_mesh",
     "inspect",
     "last",
     "load_ipython_extension",
+    "named_shape",
+    "serial_loop",
     "stage",
     "unload_ipython_extension",
+    "xmap",
 ]
 
 

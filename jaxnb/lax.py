@@ -1,0 +1,15 @@
+"""`jaxnb.lax`: `jax.lax` with named axes; see `jaxnb.named.lax`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxnb.named import lax as _named
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_named, name)
+
+
+def __dir__() -> list[str]:
+    return dir(_named)

@@ -1,0 +1,15 @@
+"""`jaxnb.random`: `jax.random` with named axes; see `jaxnb.named.random`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxnb.named import random as _named
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_named, name)
+
+
+def __dir__() -> list[str]:
+    return dir(_named)
