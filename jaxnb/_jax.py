@@ -148,13 +148,16 @@ def jit_options(function: Any) -> tuple[tuple[str, Any], ...] | None:
     return tuple((name, value) for name, value in zip(info._fields, info, strict=True) if name not in skipped)
 
 
-def captured_arrays(traced: Any) -> list[Any]:
-    """The concrete arrays that a `jax.stages.Traced` closed over: constants of the program."""
-    closed = traced.jaxpr
-    count = traced._num_consts
-    found = [value for value in traced._consts[:count] if isinstance(value, jax.Array)]
-    found.extend(value for value in getattr(closed, "consts", ()) if isinstance(value, jax.Array))
-    return found
+def captured_arrays(closed_jaxpr: Any) -> list[Any]:
+    """The concrete JAX arrays that a closed jaxpr and the jaxprs inside it hold as constants."""
+    found: dict[int, Any] = {}
+    stack = [closed_jaxpr]
+    while stack:
+        closed = stack.pop()
+        found.update((id(value), value) for value in getattr(closed, "consts", ()) if isinstance(value, jax.Array))
+        for eqn in closed.eqns:
+            stack.extend(part for part in jax.tree.leaves(eqn.params) if hasattr(part, "eqns"))
+    return list(found.values())
 
 
 def flatten_one_level(value: Any) -> tuple[list[Any], Any] | None:
@@ -165,12 +168,6 @@ def flatten_one_level(value: Any) -> tuple[list[Any], Any] | None:
     if len(children) == 1 and children[0] is value:
         return None
     return children, treedef
-
-
-def child_names(value: Any) -> list[str]:
-    """The key paths of the children of a registered pytree node, as a user would write them."""
-    children, _ = jax.tree_util.tree_flatten_with_path(value, is_leaf=lambda item: item is not value)
-    return [jax.tree_util.keystr(path) for path, _ in children]
 
 
 class TraceWatch:

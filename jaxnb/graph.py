@@ -57,8 +57,9 @@ from jaxnb.paths import (
 )
 from jaxnb.reach import is_library
 
-__all__ = ["Immutable", "Scan", "Slot", "Slots"]
+__all__ = ["CACHED_FUNCTION", "Immutable", "Scan", "Slot", "Slots"]
 
+CACHED_FUNCTION = type(functools.lru_cache(lambda: None))
 INT32 = 2**31
 FLOAT32_MAX = 3.4028234e38
 
@@ -517,6 +518,8 @@ class Scan:
             self._partial(value, path, slot)
         elif isinstance(value, type):
             self._class(value, path, slot)
+        elif isinstance(value, CACHED_FUNCTION):
+            self._cached(value, path, slot)
         elif (options := _jax.jit_options(value)) is not None:
             self._jitted(value, options, path, slot)
         elif isinstance(value, enum.Enum) and not is_library(kind.__module__):
@@ -534,6 +537,14 @@ class Scan:
             why="it stands for a value that existed only while a function was traced.",
             fix=f"run the cell that set `{render_path(path)}` again, returning the value from the function instead.",
         )
+
+    def _cached(self, value: Any, path: Path, slot: Slot | None) -> None:
+        """A function under `functools.lru_cache`: what it has cached is out of reach."""
+        if not self._node(value, slot):
+            self.parts.append(CACHED_FUNCTION)
+            self._depth += 1
+            self.visit(value.__wrapped__, (path, "attr", "__wrapped__"), None)
+            self._depth -= 1
 
     def _jitted(self, value: Any, options: Any, path: Path, slot: Slot | None) -> None:
         wrapped = value.__wrapped__

@@ -90,7 +90,9 @@ class Run:
         if self.note:
             return self.note
         head = "reused" if self.reused else "staged"
-        if self.retrace is not None and self.retrace.reasons:
+        if self.retrace is not None and any(finding.kind == "not-reusable" for finding in self.findings):
+            head = "traced again"
+        elif self.retrace is not None and self.retrace.reasons:
             more = len(self.retrace.reasons) - 1
             head = f"retraced: {self.retrace.reasons[0]}" + (f" (and {more} more)" if more else "")
         parts = [head]

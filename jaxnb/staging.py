@@ -21,7 +21,7 @@ from jaxnb.code import CodeNames, names_of
 from jaxnb.devices import move
 from jaxnb.diagnosis import Attempt, culprit_of, explain_needed_value, only_tracing_raises
 from jaxnb.errors import Refused
-from jaxnb.graph import Scan, Slots
+from jaxnb.graph import CACHED_FUNCTION, Scan, Slots
 from jaxnb.lifted import narrowed_to, numpy_results
 from jaxnb.paths import Choices, render_path
 from jaxnb.reach import first_effect, refers_to_jax
@@ -197,6 +197,7 @@ class _Trace:
         entry = dict(namespace)
         noted = namespace.get("__annotations__")
         self.annotations = dict(noted) if isinstance(noted, dict) else {}
+        cached = [(node, node.cache_info().currsize) for node in self.scan.nodes if isinstance(node, CACHED_FUNCTION)]
         others = [(other, dict(other)) for other in self.scan.namespaces]
         stand_ins = StandIns(self.scan.leaves, self.tracers)
         try:
@@ -219,6 +220,9 @@ class _Trace:
             for owner, holder, state in reversed(saved):
                 if not _same(holder.save(owner), state):
                     holder.restore(owner, state)
+            for function, size in cached:
+                if function.cache_info().currsize != size:
+                    function.cache_clear()  # it may have cached a tracer
             restore_names(namespace, entry)
             if isinstance(noted, dict) and noted != self.annotations:
                 noted.clear()
@@ -497,6 +501,11 @@ def _finish(trace: _Trace, traced: Any, context: tuple[Any, ...], device: Any, s
         effect = first_effect(statement.names, trace.namespace)
         if effect is not None:
             piece.reasons.append((statement.span.line, effect[1]))
+    followed = {id(node) for node in scan.nodes}
+    for array in _jax.captured_arrays(traced.jaxpr):
+        if id(array) not in followed:
+            text = f"a {array.aval.str_short()} array is held where staging cannot follow, and is baked in"
+            piece.reasons.append((None, text))
     _note_numpy(trace, piece)
     static = sorted(render_path(path) for path in _made_static(trace))
     if static:

@@ -47,7 +47,6 @@ class StandIns:
 
     def __init__(self, leaves: Sequence[Any], tracers: Sequence[Any]) -> None:
         self._tracers = tracers
-        self._leaves = leaves
         self._types = {id(t): type(leaf) for t, leaf in zip(tracers, leaves, strict=True)}
         own = (float, complex, int, np.ndarray, np.generic)
         self.plain = {id(t): leaf for t, leaf in zip(tracers, leaves, strict=True) if isinstance(leaf, own)}

@@ -211,6 +211,23 @@ def test_rule_4_arrays_of_the_users_own_module(session: Session, ns: Namespace, 
     assert isinstance(module.k, jax.Array) and not isinstance(module.k, jax.core.Tracer)
 
 
+@pytest.mark.parametrize("cell", ["y = x * table(3)", "y = jax.jit(lambda a: a * table(3))(x)"])
+@pytest.mark.parametrize("filled", [True, False])
+def test_rule_4_what_a_cache_holds_is_never_stale_and_never_a_tracer(
+    session: Session, ns: Namespace, cell: str, filled: bool
+) -> None:
+    exec("import functools\nk = 1.0\n@functools.lru_cache\ndef table(n): return jnp.arange(n) * k", ns)
+    if filled:
+        ns["table"](3)
+    stage(session, ns, cell)
+    np.testing.assert_allclose(ns["y"], ns["x"] * np.arange(3))
+    assert isinstance(ns["table"](3).sum().item(), float)
+    ns["table"].cache_clear()
+    ns["k"] = 2.0
+    stage(session, ns, cell)
+    np.testing.assert_allclose(ns["y"], ns["x"] * np.arange(3) * 2)
+
+
 # --- 5. identity ---------------------------------------------------------------------------------------------------
 
 
