@@ -269,7 +269,7 @@ def _text_hook(name: str) -> Callable[..., Any]:
 
 def _error_hook(original: Callable[..., Any]) -> Callable[..., Any]:
     def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if _watch:
+        if _watch and not _expected_by_jax(_caller()):
             _watch[-1].errors.append((self, _line_in(_caller(), _watch[-1].filename)))
         return original(self, *args, **kwargs)
 
@@ -280,6 +280,18 @@ def _caller() -> FrameType | None:
     """The frame that called the function which calls this one."""
     frame = currentframe()
     return frame.f_back.f_back if frame is not None and frame.f_back is not None else None
+
+
+_CATCHERS = ("control_flow/loops.py", "ad_checkpoint.py", "sparse/bcoo.py")
+"""Where JAX itself asks for a value and goes on without it."""
+
+
+def _expected_by_jax(frame: FrameType | None) -> bool:
+    while frame is not None and in_jax(frame.f_code.co_filename):
+        if frame.f_code.co_filename.endswith(_CATCHERS):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _line_in(frame: FrameType | None, filename: str) -> int | None:

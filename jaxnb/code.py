@@ -39,7 +39,14 @@ _ORDERED_BUILTINS = frozenset(
         "print",
     ]
 )
-_ORDERED_METHODS = frozenset(["items", "keys", "values", "copy", "popitem", "fromkeys", "update"])
+_ORDERED_METHODS = frozenset(["items", "keys", "values", "copy", "deepcopy", "popitem", "fromkeys", "update"])
+_TYPE_TESTS = frozenset(
+    {
+        *("hasattr", "getattr", "isscalar", "__class__", "builtins", "singledispatch", "is_integer"),
+        *("equinox", "eqx", "filter_grad", "filter_value_and_grad", "filter_jit"),
+        *("partition", "is_array", "is_array_like", "is_inexact_array", "is_inexact_array_like"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,7 @@ class CodeNames:
       chains: dotted names such as ("np", "random", "normal"), each with the first line where it stands.
       reads_first: global names whose first occurrence, in the order of the code, is a load.
       iterates: whether the order of a dict could be seen: by a loop, by unpacking, or by a method such as `items`.
+      tests_types: whether it asks values of what kind they are in a way that a tracer answers otherwise.
       mutates: whether an item or attribute is assigned or deleted, or an operator works in place.
       handles_errors: whether there is an `except` clause.
       compares_identity: whether `is` compares with something other than a constant.
@@ -70,6 +78,7 @@ class CodeNames:
     chains: dict[tuple[str, ...], int]
     reads_first: frozenset[str]
     iterates: bool
+    tests_types: bool
     mutates: bool
     handles_errors: bool
     compares_identity: bool
@@ -122,7 +131,7 @@ def _constant_parts(constant: object) -> Iterator[bytes]:
     if isinstance(constant, CodeType):
         yield code_digest(constant)
     elif isinstance(constant, tuple | frozenset):
-        yield type(constant).__name__.encode()
+        yield f"{type(constant).__name__}:{len(constant)}".encode()
         items: list[object] = list(constant)
         for item in items if isinstance(constant, tuple) else sorted(items, key=repr):
             yield from _constant_parts(item)
@@ -137,7 +146,7 @@ def _read_names(code: CodeType) -> CodeNames:
     deletes: set[str] = set()
     attributes: set[str] = set()
     chains: dict[tuple[str, ...], int] = {}
-    flags = {"mutates": False, "handles": False, "identity": False, "iterates": False}
+    flags = {"mutates": False, "handles": False, "identity": False, "iterates": False, "types": False}
     first: set[str] = set()
 
     def visit(block: CodeType, top: bool) -> None:
@@ -166,6 +175,12 @@ def _read_names(code: CodeType) -> CodeNames:
                     chain, chain_line = [name], line
                 elif op == "LOAD_CONST" and isinstance(name, CodeType):
                     visit(name, False)
+                elif op in ("MATCH_CLASS", "MATCH_MAPPING", "MATCH_KEYS"):
+                    flags["types"] |= op == "MATCH_CLASS"
+                    flags["iterates"] = True
+                elif op == "BINARY_OP" and str(instruction.argrepr).startswith("|"):
+                    flags["iterates"] = True
+                    flags["mutates"] |= "=" in str(instruction.argrepr)
                 elif op in _ITERATIONS or (op == "UNPACK_SEQUENCE" and previous.startswith(_PLAIN_LOADS)):
                     flags["iterates"] = True
                 elif op in _STORES and (top or op == "STORE_GLOBAL"):
@@ -199,6 +214,7 @@ def _read_names(code: CodeType) -> CodeNames:
         chains,
         frozenset(first),
         flags["iterates"] or bool(reads & _ORDERED_BUILTINS) or bool(attributes & _ORDERED_METHODS),
+        flags["types"] or bool((reads | attributes) & _TYPE_TESTS),
         flags["mutates"],
         flags["handles"],
         flags["identity"],

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
 from jaxnb.errors import Refused
 from jaxnb.graph import Scan
@@ -41,7 +42,8 @@ def dispatch(piece: Piece, scan: Scan, leaves: Sequence[Any]) -> list[Any]:
     if piece.compiled is None:
         return []
     try:
-        return piece.compiled(*leaves)
+        # A NumPy array may be written to as soon as this returns, while the program still reads it.
+        return piece.compiled(*(leaf.copy() if type(leaf) is np.ndarray else leaf for leaf in leaves))
     except RuntimeError:
         check_deleted(scan)
         raise

@@ -55,7 +55,7 @@ from jaxnb.paths import (
     render_path,
     root_name,
 )
-from jaxnb.reach import is_library
+from jaxnb.reach import ATOMS, LOOKS_AROUND, effect_of_builtin, first_effect, is_library, is_stateful, is_unchanging
 
 __all__ = ["CACHED_FUNCTION", "Immutable", "Scan", "Slot", "Slots"]
 
@@ -134,6 +134,7 @@ class Scan:
       hidden: names that the code binds before it reads them; what they held before does not matter.
       slots: to be filled while scanning for a trace.
       identity: whether it is part of the key which arrays are one object, because the code compares with `is`.
+      typed: whether floats stay themselves, because the code asks of what kind values are.
       ordered: whether the order of the keys of a dict is part of the key, because the code could see it.
 
     Attributes:
@@ -145,6 +146,11 @@ class Scan:
       sees_order: whether the code, or a function of the user that it reaches, could see the order of a dict.
       sees_identity: whether they compare objects with `is`.
       handles_errors: whether they have an `except` clause.
+      tests_types: whether they ask values of what kind they are.
+      looks_around: whether they look names up in ways that cannot be seen, such as `globals()`.
+      dispatches_on_types: whether they call a function under `functools.singledispatch`.
+      attributes: names of attributes that they read.
+      effects: what was reached that a replay would leave out, filled while scanning for a trace.
       held_by_functions: whether a function, or something bound to one, holds or reads a leaf or a hidden name.
     """
 
@@ -158,6 +164,7 @@ class Scan:
         slots: Slots | None = None,
         ordered: bool = True,
         identity: bool = True,
+        typed: bool = False,
     ) -> None:
         self.namespace, self.choices, self.hidden, self.slots = namespace, choices, hidden, slots
         self.leaves: list[Any] = []
@@ -171,7 +178,13 @@ class Scan:
         self.sees_order = any(item.iterates for item in names)
         self.sees_identity = any(item.compares_identity or "id" in item.reads for item in names)
         self.handles_errors = any(item.handles_errors for item in names)
+        self.tests_types = any(item.tests_types for item in names)
+        self.looks_around = any(item.reads & LOOKS_AROUND for item in names)
+        self.attributes = {name for item in names for name in item.attributes}
+        self.dispatches_on_types = False
+        self.effects: list[tuple[Path, str]] = []
         self._by_identity = identity
+        self._typed = typed
         self._ordered = ordered
         self._immutables = 0
         self._depth = 0
@@ -244,6 +257,9 @@ class Scan:
     def _atom(self, value: Any, path: Path, slot: Slot | None) -> None:
         self.parts.append((type(value), value))
 
+    def _range(self, value: Any, path: Path, slot: Slot | None) -> None:
+        self.parts.append((type(value), value.start, value.stop, value.step))
+
     def _leaf(self, value: Any, path: Path, slot: Slot | None, part: Any) -> None:
         self.parts.append(part)
         self.held_by_functions |= self._depth > 0
@@ -287,6 +303,11 @@ class Scan:
     def _numpy(self, value: Any, path: Path, slot: Slot | None) -> None:
         if self._alias(value, slot):
             return
+        if type(value) not in (np.ndarray, np.memmap) and isinstance(value, np.ndarray):
+            self.nodes.append(value)
+            self.parts.append(Same(value))
+            self._effect(path, f"a {type(value).__name__} has operators of its own and stays as it is")
+            return
         traced = supported(value.dtype) and not (self.choices.static and path in self.choices.static)
         if traced:
             if self._by_identity:
@@ -302,7 +323,7 @@ class Scan:
 
     def _float(self, value: float, path: Path, slot: Slot | None) -> None:
         beyond = not -FLOAT32_MAX <= value <= FLOAT32_MAX and value - value == 0
-        if beyond or (self.choices.static and path in self.choices.static):
+        if beyond or self._typed or (self.choices.static and path in self.choices.static):
             self.parts.append((float, value.hex()))
         else:
             self._leaf(value, path, slot, FLOAT)
@@ -314,7 +335,7 @@ class Scan:
             self._leaf(value, path, slot, COMPLEX)
 
     def _int(self, value: int, path: Path, slot: Slot | None) -> None:
-        if self.choices.dynamic and path in self.choices.dynamic and -INT32 <= value < INT32:
+        if self.choices.dynamic and path in self.choices.dynamic and 0 <= value < INT32:
             self._leaf(value, path, slot, INT)
         else:
             self.parts.append((int, value))
@@ -354,6 +375,11 @@ class Scan:
         if not self._ordered and kind is dict and all(type(key) is str for key in keys):
             keys = tuple(sorted(keys))
         self.parts.append((kind, keys) if kind is dict else (self._kind(kind), keys))
+        if not all(type(key) is str for key in keys):
+            for key in keys:
+                self.parts.append(type(key))
+                if type(key) not in ATOMS:
+                    self.visit(key, (path, "member", key), None)
         if isinstance(value, defaultdict):
             self.visit(value.default_factory, (path, "attr", "default_factory"), None)
         holder = holder_of(value)
@@ -416,15 +442,16 @@ class Scan:
     def _function(self, value: types.FunctionType, path: Path, slot: Slot | None) -> None:
         code, module = value.__code__, value.__globals__.get("__name__", "__main__")
         library = is_library(module)
-        if library and not value.__closure__ and not value.__defaults__ and not value.__kwdefaults__:
-            self.parts.append(value)
-            return
         if library and getattr(_loaded(module), value.__name__, None) is value:
             self.parts.append(value)
             return
         if self._node(value, slot):
             return
-        self.parts.append((FUN, code_digest(code)))
+        self.parts.append((FUN, code_digest(code), value.__name__))
+        self._hold(value.__dict__, DICT)
+        if {"registry", "dispatch"} <= value.__dict__.keys():
+            self._effect(path, "functools.singledispatch looks at the class of traced values")
+            self.dispatches_on_types = True
         self._depth += 1
         for name, cell in zip(code.co_freevars, value.__closure__ or (), strict=True):
             self._cell(cell, (path, "closure", name))
@@ -437,11 +464,21 @@ class Scan:
             self.visit(value.__dict__, (path, "attributes", None), None)
         if not library:
             names = names_of(code)
+            self.tests_types |= names.tests_types
+            self.looks_around |= bool(names.reads & LOOKS_AROUND)
+            self.attributes |= names.attributes
+            if self.slots is not None and (effect := first_effect(names, value.__globals__)) is not None:
+                self._effect(path, effect[1])
             self.sees_order |= names.iterates
             self.sees_identity |= names.compares_identity
             self.handles_errors |= names.handles_errors
             self._names(names.order, (names,), value.__globals__)
         self._depth -= 1
+
+    def _effect(self, path: Path, text: str) -> None:
+        """Remembers something that a replay would leave out."""
+        if self.slots is not None:
+            self.effects.append((path, text))
 
     def _method(self, value: types.MethodType, path: Path, slot: Slot | None) -> None:
         self.parts.append(types.MethodType)
@@ -455,6 +492,7 @@ class Scan:
             return
         self.parts.append((type(value), tuple(value.keywords)))
         self._hold(value, PARTIAL)
+        self._hold(value.__dict__, DICT)
         self._depth += 1
         self.visit(value.func, (path, "attr", "func"), None)
         self.visit(value.args, (path, "attr", "args"), Slot(PARTIAL, value, "args"))
@@ -465,6 +503,9 @@ class Scan:
         owner = getattr(value, "__self__", None)
         if owner is None or isinstance(owner, types.ModuleType | type):
             self.parts.append(value)
+            self.tests_types |= value in (isinstance, hasattr, getattr)
+            if self.slots is not None and (effect := effect_of_builtin(value)) is not None:
+                self._effect(path, effect)
             return
         self.parts.append((types.BuiltinMethodType, value.__name__))
         self.visit(owner, (path, "attr", "__self__"), None)
@@ -483,7 +524,8 @@ class Scan:
             return
         if self._node(value, slot):
             return
-        self.parts.append((CLASS_MARK, value.__qualname__, type(value)))
+        self.parts.append((CLASS_MARK, value.__qualname__))
+        self._class(type(value), (path, "attr", "__class__"), None)
         self._hold(value, CLASS)
         self._depth += 1
         for base in value.__bases__:
@@ -493,12 +535,23 @@ class Scan:
                 continue
             self.parts.append(name)
             inner = _function_of(item)
+            if isinstance(item, property):
+                for part in (item.fset, item.fdel):
+                    self.visit(part, (path, "attr", name), None)
             self.visit(inner, (path, "attr", name), Slot(CLASS, value, name) if inner is item else None)
         self._depth -= 1
 
     def _opaque(self, value: Any, path: Path, slot: Slot | None) -> None:
-        if not self._node(value, slot):
-            self.parts.append(Same(value))
+        if self._node(value, slot):
+            return
+        if isinstance(value, types.MappingProxyType):
+            self.parts.append(types.MappingProxyType)
+            self.visit(dict(value), (path, "item", "…"), None)
+            self._effect(path, "what a mappingproxy shows may change")
+            return
+        self.parts.append(Same(value))
+        if not is_unchanging(value):
+            self._effect(path, f"a {type(value).__name__} keeps a state that staging cannot follow")
 
     def _other(self, value: Any, path: Path, slot: Slot | None) -> None:
         kind = type(value)
@@ -528,6 +581,8 @@ class Scan:
                 self.parts.append(OPEN)
         elif isinstance(value, float | int | complex | str | bytes) or _is_value(value):
             self.parts.append((self._kind(kind), value))
+            if getattr(value, "__dict__", None) and isinstance(value, float | int | complex | str | bytes):
+                self._attributes(value, path)
         else:
             self._object(value, path, slot)
 
@@ -552,6 +607,7 @@ class Scan:
             self.parts.append(value)
         elif not self._node(value, slot):
             self.parts.append((JIT, options))
+            self._hold(value.__dict__, DICT)
             self._depth += 1
             self.visit(wrapped, (path, "attr", "__wrapped__"), None)
             self._depth -= 1
@@ -559,6 +615,8 @@ class Scan:
     def _object(self, value: Any, path: Path, slot: Slot | None) -> None:
         state = getattr(value, "__dict__", None)
         slotted = slot_descriptors(type(value))
+        if is_stateful(value):
+            self._effect(path, f"a {type(value).__name__} keeps a state that a replay would not move on")
         if isinstance(state, dict) and callable(value) and is_library(str(state.get("__module__", "_"))):
             self.parts.append(value)  # a library function wrapped by an object, such as jax.nn.relu
             return
@@ -641,9 +699,11 @@ def _content(value: Any) -> bytes:
 
 _HANDLERS: Mapping[type, Callable[[Scan, Any, Path, Slot | None], None]] = {
     **dict.fromkeys(
-        (type(None), bool, str, bytes, type(...), slice, range, type(NotImplemented)),
+        (type(None), bool, str, bytes, type(...), type(NotImplemented)),
         Scan._atom,  # pyright: ignore[reportPrivateUsage]
     ),
+    range: Scan._range,  # pyright: ignore[reportPrivateUsage]
+    slice: Scan._range,  # pyright: ignore[reportPrivateUsage]
     _jax.Array: Scan._array,  # pyright: ignore[reportPrivateUsage]
     np.ndarray: Scan._numpy,  # pyright: ignore[reportPrivateUsage]
     float: Scan._float,  # pyright: ignore[reportPrivateUsage]

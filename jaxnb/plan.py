@@ -11,14 +11,13 @@ import jax
 import numpy as np
 
 from jaxnb.cell import CellSource, Statement
-from jaxnb.reach import refers_to_jax, resolve
+from jaxnb.reach import LOOKS_AROUND, refers_to_jax, resolve
 from jaxnb.staging import Plan
 
 __all__ = ["find_stop", "make_plan", "runs_on_host"]
 
 _DEFINITIONS = frozenset({"FunctionDef", "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom", "Global", "Pass"})
 _STRAIGHT = frozenset({"Assign", "AnnAssign", "AugAssign", "Expr", "Delete", "Assert", "Raise"})
-_LOOKS_AROUND = frozenset({"globals", "locals", "vars", "dir", "eval", "exec", "get_ipython"})
 
 _MAKERS: frozenset[Any] = frozenset(
     {
@@ -98,7 +97,7 @@ def make_plan(cell: CellSource, start: int, stop: int, forced: frozenset[str]) -
     reads = frozenset[str]().union(*(item.reads for item in names))
     bound = frozenset[str]().union(*(item.binds for item in names))
     hidden: frozenset[str] = frozenset()
-    if not reads & _LOOKS_AROUND:
+    if not reads & LOOKS_AROUND:
         deleted = frozenset[str]().union(*(item.deletes for item in names))
         hidden = frozenset(name for name in bound - forced - deleted if not _read_first(name, statements))
     return Plan(start, stop, tuple(sorted(reads)), hidden, names)

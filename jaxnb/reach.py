@@ -7,7 +7,12 @@ all (if not, Python runs it), and may it change or consume anything (if so, a pr
 from __future__ import annotations
 
 import builtins
+import contextvars
 import functools
+import io
+import logging
+import random
+import re
 import sys
 import sysconfig
 import types
@@ -19,9 +24,14 @@ import numpy as np
 from jaxnb.code import CodeNames, names_of
 
 __all__ = [
+    "ATOMS",
+    "LOOKS_AROUND",
+    "effect_of_builtin",
     "first_effect",
     "is_jax_module",
     "is_library",
+    "is_stateful",
+    "is_unchanging",
     "is_user_function",
     "may_mutate",
     "refers_to_jax",
@@ -233,7 +243,6 @@ _PURE_BUILTINS = frozenset(
         "classmethod",
         "complex",
         "dict",
-        "dir",
         "divmod",
         "enumerate",
         "filter",
@@ -273,7 +282,6 @@ _PURE_BUILTINS = frozenset(
         "super",
         "tuple",
         "type",
-        "vars",
         "zip",
         "__build_class__",
         "__import__",
@@ -322,6 +330,9 @@ _PURE_MODULES = frozenset(
     ]
 )
 _IMPURE_PREFIXES = ("numpy.random", "scipy.stats", "copy.copy_")
+LOOKS_AROUND = frozenset({"globals", "locals", "eval", "exec", "get_ipython"})
+"""Ways to look names up that cannot be seen in the code."""
+
 _NUMPY_MUTATORS = frozenset({"put", "copyto", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle"})
 
 
@@ -398,7 +409,8 @@ def _first_of(parts: Any, chain: tuple[str, ...], seen: set[int]) -> str | None:
     return None
 
 
-def _module_effect(module: str, dotted: str) -> str | None:
+def _module_effect(module: str | None, dotted: str) -> str | None:
+    module = module or "__main__"
     if module.startswith(_IMPURE_PREFIXES):
         return f"{dotted} draws from a random state that a replay would not advance"
     package = module.partition(".")[0].removeprefix("_") if module != "__future__" else module
@@ -429,3 +441,42 @@ def may_mutate(names: CodeNames, namespace: Mapping[str, Any], seen: set[int] | 
         elif len(chain) > 1 or callable(value):
             return True
     return bool(names.attributes & {"out"})
+
+
+def effect_of_builtin(function: Any) -> str | None:
+    """What calling a built-in function that is held somewhere does besides giving a value; None if nothing."""
+    name = function.__name__
+    if getattr(builtins, name, None) is function:
+        return None if name in _PURE_BUILTINS else f"{name}() acts on the outside"
+    return _module_effect(function.__module__, name)
+
+
+def is_stateful(value: Any) -> bool:
+    """Whether using an object moves it on: random states, files, iterators, loggers."""
+    kind = type(value)
+    stateful = isinstance(value, random.Random | io.IOBase | logging.Logger | contextvars.ContextVar)
+    return stateful or kind.__module__.startswith("numpy.random") or hasattr(kind, "__next__")
+
+
+_UNCHANGING = (
+    types.CodeType,
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+    types.WrapperDescriptorType,
+    types.MethodDescriptorType,
+    types.ClassMethodDescriptorType,
+    types.GenericAlias,
+    types.UnionType,
+    re.Pattern,
+)
+_UNCHANGING_MODULES = frozenset(
+    ["jax", "jaxlib", "typing", "abc", "dataclasses", "enum", "datetime", "decimal", "fractions", "uuid", "zoneinfo"]
+)
+
+
+def is_unchanging(value: Any) -> bool:
+    """Whether an object whose content is out of reach is known never to change."""
+    kind = type(value)
+    if isinstance(value, _UNCHANGING) or kind is object or kind.__name__ in ("lock", "RLock", "_thread._local"):
+        return True
+    return kind.__module__.partition(".")[0] in _UNCHANGING_MODULES

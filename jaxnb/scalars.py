@@ -13,9 +13,9 @@ from typing import Any
 
 __all__ = ["scalars_that_show"]
 
-_EXACT_ENOUGH = frozenset({"mul", "neg", "convert_element_type", "abs", "sign", "copy", "copy_p"})
-"""Operations that keep the relative error of single precision small, and that cannot fail. A difference or a power
-may lose digits, and a division by zero raises an error among Python scalars."""
+_EXACT_ENOUGH = frozenset({"neg", "convert_element_type", "abs", "sign", "copy", "copy_p"})
+"""Operations whose result in single precision is the rounded result in double. Differences and powers lose digits,
+products leave the range, and a division by zero raises an error among Python scalars."""
 
 
 def scalars_that_show(jaxpr: Any, floats: set[int], ints: set[int], outputs: Sequence[int]) -> set[int]:

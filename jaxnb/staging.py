@@ -51,7 +51,7 @@ class Plan:
     """What is to be traced: statements `start` to `stop`, the names they read, and those they bind before reading.
 
     `ordered` says whether they, or functions that they reach, could see the order of a dict, and `identity` whether
-    they could see that two arrays are one.
+    they could see that two arrays are one, and `typed` whether they ask of what kind values are.
     """
 
     start: int
@@ -61,10 +61,13 @@ class Plan:
     names: tuple[CodeNames, ...]
     ordered: bool = False
     identity: bool = False
+    typed: bool = False
 
     def scan(self, namespace: dict[str, Any], choices: Choices, slots: Slots | None = None) -> Scan:
         """Walks what the statements reach."""
-        return Scan(namespace, self.roots, self.names, choices, self.hidden, slots, self.ordered, self.identity)
+        return Scan(
+            namespace, self.roots, self.names, choices, self.hidden, slots, self.ordered, self.identity, self.typed
+        )
 
 
 @dataclass(slots=True)
@@ -111,13 +114,25 @@ class _Trace:
         self.cell, self.namespace, self.choices = cell, namespace, choices
         self.slots = Slots()
         self.scan = plan.scan(namespace, choices, self.slots)
-        seen = (self.scan.sees_order or plan.ordered, self.scan.sees_identity or plan.identity)
-        if seen != (plan.ordered, plan.identity):
-            plan = replace(plan, ordered=seen[0], identity=seen[1])
+        wanted = replace(
+            plan,
+            ordered=self.scan.sees_order or plan.ordered,
+            identity=self.scan.sees_identity or plan.identity,
+            typed=self.scan.tests_types or plan.typed,
+            hidden=frozenset() if self.scan.looks_around else plan.hidden,
+        )
+        if wanted != plan:
+            plan = wanted
             self.slots = Slots()
             self.scan = plan.scan(namespace, choices, self.slots)
         self.plan = plan
         self._refuse_generators()
+        if self.scan.dispatches_on_types:
+            raise Refused(
+                "the cell calls a function under functools.singledispatch.",
+                why="it looks at the class of its argument, which while staging is that of a tracer.",
+                fix="call the implementation that you mean by its own name.",
+            )
         self.tracers: list[Any] = []
         self.capture: Capture | None = None
         self.template = Template()
@@ -211,7 +226,7 @@ class _Trace:
             with _jax.watch_trace(self.cell.filename, stand_ins.on_text, stand_ins.plain) as watch:
                 self.watch = watch
                 value = self._statements(stand_ins)
-            stand_ins.check(watch, self.scan.handles_errors)
+            stand_ins.check(watch)
             self._check_other_modules(others, stand_ins)
             self._capture(before, placed, stand_ins, value)
             assert self.capture is not None
@@ -292,11 +307,11 @@ class _Trace:
         for owner, holder, state in placed:
             now = holder.save(owner)
             if not _same(now, state):
-                self._changed(capture, owner, holder, now, nodes.get(id(owner)))
+                self._changed(capture, owner, holder, state, now, nodes.get(id(owner)))
         template.value = self._build(capture, value, "the trailing value") if value is not None else None
         self.capture = capture
 
-    def _changed(self, capture: Capture, owner: Any, holder: Any, now: Any, node: int | None) -> None:
+    def _changed(self, capture: Capture, owner: Any, holder: Any, state: Any, now: Any, node: int | None) -> None:
         if node is None:
             line = self.current.span.line if self.current else None
             raise Refused(
@@ -306,7 +321,7 @@ class _Trace:
                 line=line,
             )
         children = [(key, self._build(capture, child, "an item")) for key, child in now]
-        self.template.changed.append((holder, lambda b: b.scan.nodes[node], children))
+        self.template.changed.append((holder, lambda b: b.scan.nodes[node], children, _moved(state, now)))
 
     def _build(self, capture: Capture, item: Any, what: str) -> Any:
         try:
@@ -329,6 +344,12 @@ _ABSENT = object()
 def _computes_with_jax(generator: types.GeneratorType[Any, Any, Any]) -> bool:
     frame = generator.gi_frame
     return frame is not None and refers_to_jax(names_of(generator.gi_code), {**frame.f_globals, **frame.f_locals}, {})
+
+
+def _moved(before: list[tuple[Any, Any]], after: list[tuple[Any, Any]]) -> bool:
+    """Whether keys that were there before and still are have another order."""
+    old, new = [key for key, _ in before], [key for key, _ in after]
+    return [key for key in old if key in new] != [key for key in new if key in old]
 
 
 def restore_names(namespace: dict[str, Any], entry: dict[str, Any]) -> None:
@@ -501,6 +522,9 @@ def _finish(trace: _Trace, traced: Any, context: tuple[Any, ...], device: Any, s
         effect = first_effect(statement.names, trace.namespace)
         if effect is not None:
             piece.reasons.append((statement.span.line, effect[1]))
+    for path, text in scan.effects:
+        if path[1] != "attr" or path[2] in scan.attributes:
+            piece.reasons.append((None, f"{render_path(path)}: {text}"))
     followed = {id(node) for node in scan.nodes}
     for array in _jax.captured_arrays(traced.jaxpr):
         if id(array) not in followed:

@@ -66,7 +66,7 @@ class StandIns:
         what = "its text is wanted" if method != "__hash__" else "its hash is wanted"
         self._need(tracer, what)
 
-    def check(self, watch: _jax.TraceWatch, handles_errors: bool) -> None:
+    def check(self, watch: _jax.TraceWatch) -> None:
         """After the statements: was a question swallowed that the plain cell would have answered?
 
         Raises:
@@ -74,7 +74,7 @@ class StandIns:
         """
         if self.asked:
             raise self.asked[0]
-        if watch.errors and handles_errors:
+        if watch.errors:
             _, line = watch.errors[0]
             raise ValueNeeded(None, "the cell caught an error that only tracing raises", line)
 

@@ -70,7 +70,8 @@ class Template:
       names: for each name that is bound, how its value is built.
       annotations: what the piece adds to the annotations of the namespace.
       deleted: names that are deleted.
-      changed: for each holder that was changed in place, its kind, how to find it, and its new content.
+      changed: for each holder that was changed in place, its kind, how to find it, its new content, and whether keys
+        changed places.
       value: how the trailing value is built, if the piece holds the trailing expression.
       reasons: why this template must not be applied to another run than the one it was captured from.
     """
@@ -79,7 +80,7 @@ class Template:
         self.names: list[tuple[str, Build]] = []
         self.annotations: list[tuple[str, Build]] = []
         self.deleted: list[str] = []
-        self.changed: list[tuple[Holder, Build, list[tuple[Any, Build]]]] = []
+        self.changed: list[tuple[Holder, Build, list[tuple[Any, Build]], bool]] = []
         self.value: Build | None = None
         self.reasons: list[str] = []
 
@@ -102,12 +103,12 @@ class Template:
         """
         building = Building(scan, outputs, namespace)
         bound = [(name, build(building)) for name, build in self.names]
-        changed = [(h, build(building), [(k, child(building)) for k, child in c]) for h, build, c in self.changed]
+        changed = [(h, at(building), [(k, new(building)) for k, new in c], moved) for h, at, c, moved in self.changed]
         value = self.value(building) if self.value is not None else None
-        for _, owner, _ in changed:
+        for _, owner, _, _ in changed:
             before_change(owner)
-        for holder, owner, state in changed:
-            holder.update(owner, state)
+        for holder, owner, state, moved in changed:
+            (holder.restore if moved else holder.update)(owner, state)
         if self.annotations:
             notes = namespace.setdefault("__annotations__", {})
             before_change(notes)
@@ -276,6 +277,8 @@ class Capture:
     def _function(self, value: types.FunctionType) -> Build:
         home = sys.modules.get(value.__module__) if is_library(value.__module__) else None
         if home is not None and getattr(home, value.__name__, None) is value:
+            return _constant(value)
+        if home is not None and not value.__closure__ and not value.__defaults__ and not value.__dict__:
             return _constant(value)
         if id(value) in self._existing:
             return _constant(value)
