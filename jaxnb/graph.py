@@ -13,6 +13,7 @@ from __future__ import annotations
 import enum
 import functools
 import hashlib
+import pathlib
 import types
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
@@ -84,6 +85,7 @@ _NOT_CONTENT = frozenset(
         "__signature__",
     ]
 )
+_FILE_METHODS = frozenset({"read_text", "read_bytes", "write_text", "write_bytes", "open", "exists", "iterdir", "stat"})
 _DESCRIPTORS = frozenset(["member_descriptor", "getset_descriptor", "_tuplegetter", "wrapper_descriptor"])
 
 
@@ -581,6 +583,9 @@ class Scan:
                 self.parts.append(OPEN)
         elif isinstance(value, float | int | complex | str | bytes) or _is_value(value):
             self.parts.append((self._kind(kind), value))
+            if isinstance(value, pathlib.Path):
+                for name in _FILE_METHODS & self.attributes:
+                    self._effect((path, "attr", name), "the file system may change between runs")
             if getattr(value, "__dict__", None) and isinstance(value, float | int | complex | str | bytes):
                 self._attributes(value, path)
         else:

@@ -523,7 +523,7 @@ def _finish(trace: _Trace, traced: Any, context: tuple[Any, ...], device: Any, s
         if effect is not None:
             piece.reasons.append((statement.span.line, effect[1]))
     for path, text in scan.effects:
-        if path[1] != "attr" or path[2] in scan.attributes:
+        if path[1] != "attr" or path[2] in scan.attributes or str(path[2]).startswith("__"):
             piece.reasons.append((None, f"{render_path(path)}: {text}"))
     followed = {id(node) for node in scan.nodes}
     for array in _jax.captured_arrays(traced.jaxpr):
