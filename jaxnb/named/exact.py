@@ -65,11 +65,12 @@ def extremum(x: Any, names: Sequence[Any], least: bool) -> Any:
     @run.defjvp
     def _(primals: Any, tangents: Any) -> Any:
         (value,), (tangent,) = primals, tangents
-        # Computed twice, in two fusions, the value may differ in its last bit: then nothing would
-        # equal the best.
+        # Computed twice, in two fusions, the value may differ in its last bits, and then nothing would equal the
+        # best; a barrier alone does not keep XLA from it. So what is within rounding of the best counts as a tie.
         value = lax.optimization_barrier(value)
         best = run(value)
-        hit = (value == best).astype(tangent.dtype)
+        rounding = 4 * jnp.finfo(value.dtype).eps * abs(best)
+        hit = ((value == best) | (abs(value - best) <= rounding)).astype(tangent.dtype)
         return best, lax.psum(tangent * hit, names) / lax.psum(hit, names)
 
     return run(x)
