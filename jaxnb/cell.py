@@ -29,7 +29,7 @@ class Statement:
       span: where it stands, in lines of the cell as displayed.
       code: compiled; to be run with `exec`, or with `eval` where `trailing`.
       names: what it refers to.
-      defines: whether it only defines (def, import, a class of definitions, a constant) and so may run early.
+      defines: whether it only defines or binds a constant, so that it may just as well run inside a trace.
       calls: the dotted names of what it calls itself when it runs, function bodies excepted; None stands for a call
         of something without such a name.
       trailing: whether it is the expression whose value the cell shows.
@@ -53,7 +53,7 @@ class CellSource:
       text: the text that was parsed, without the magic line.
       shown: the cell as displayed, with the magic line if there is one.
       filename: what tracebacks call it.
-      statements: in the order in which they run (definitions may run before statements above them).
+      statements: in the order of the text.
       digest: a fingerprint of the code; comments and layout do not count.
       silent: whether a `;` at the end suppresses the trailing value.
     """
@@ -105,7 +105,7 @@ def parse_cell(text: str, *, filename: str, shown: str | None = None, offset: in
         raise _shifted(error, 0, shown) from None
     digest = hashlib.blake2b(ast.dump(tree).encode() + str(flags).encode(), digest_size=16).digest()
     statements = [_read_statement(node, node is tree.body[-1], filename, flags) for node in tree.body]
-    return CellSource(text, shown, filename, tuple(_schedule(statements)), digest, _ends_in_semicolon(text))
+    return CellSource(text, shown, filename, tuple(statements), digest, _ends_in_semicolon(text))
 
 
 def _read_statement(node: ast.stmt, last: bool, filename: str, flags: int) -> Statement:
@@ -121,28 +121,21 @@ def _read_statement(node: ast.stmt, last: bool, filename: str, flags: int) -> St
 
 
 def _defines(node: ast.stmt) -> bool:
-    """Whether a statement may be run earlier than it stands: it only makes definitions or binds constants."""
+    """Whether running a statement while tracing, and binding again what it bound, is as good as running it."""
     match node:
         case ast.Import():
             return True
         case ast.ImportFrom(names=names):
             return all(name.name != "*" for name in names)
-        case ast.FunctionDef() | ast.AsyncFunctionDef():
-            return not any(_evaluates(item) for item in [*node.args.defaults, *node.args.kw_defaults] if item)
-        case ast.ClassDef(body=body):
-            fields = all(_defines(item) or isinstance(item, ast.Pass) or _is_field(item) for item in body)
-            return fields and not any(_evaluates(item.value) for item in node.keywords)
+        case ast.FunctionDef():
+            defaults = [*node.args.defaults, *(item for item in node.args.kw_defaults if item)]
+            return not node.decorator_list and not any(_evaluates(item) for item in defaults)
         case ast.Assign(targets=targets, value=value):
             return all(isinstance(item, ast.Name) for item in targets) and isinstance(value, ast.Constant | ast.Lambda)
         case ast.Expr(value=ast.Constant()):
             return True
         case _:
             return False
-
-
-def _is_field(node: ast.stmt) -> bool:
-    """An annotated name in a class body, as dataclasses have them, with a constant or no value."""
-    return isinstance(node, ast.AnnAssign) and (node.value is None or not _evaluates(node.value))
 
 
 def _evaluates(node: ast.expr) -> bool:
@@ -165,27 +158,6 @@ def _dotted(node: ast.expr) -> tuple[str, ...] | None:
     return (node.id, *reversed(names)) if isinstance(node, ast.Name) else None
 
 
-def _schedule(statements: list[Statement]) -> list[Statement]:
-    """Moves definitions up as far as the names allow, so that they do not stand between statements that compute.
-
-    Running a definition early is not observable: it prints nothing, and if a statement fails everything is undone.
-    """
-    ordered: list[Statement] = []
-    for statement in statements:
-        place = len(ordered)
-        if statement.defines and not statement.trailing:
-            while place > 0 and not ordered[place - 1].defines and not _conflict(ordered[place - 1], statement):
-                place -= 1
-        ordered.insert(place, statement)
-    return ordered
-
-
-def _conflict(above: Statement, moving: Statement) -> bool:
-    a, b = above.names, moving.names
-    touched = a.binds | a.deletes | a.later_binds
-    return bool((b.binds | b.deletes) & (a.reads | touched) or b.reads & touched or a.later_binds)
-
-
 def _future_flags(tree: ast.Module) -> int:
     import __future__
 
@@ -206,7 +178,8 @@ def _refuse_await(tree: ast.Module) -> None:
             continue
         asynchronous = isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith)
         if asynchronous or (isinstance(node, ast.comprehension) and node.is_async):
-            line: int = getattr(node, "lineno", 1)
+            where = node.target if isinstance(node, ast.comprehension) else node
+            line: int = getattr(where, "lineno", 1)
             raise Refused(
                 f"line {line} awaits at top level, and such a cell cannot be staged.",
                 why="what it waits for happens outside the program, while a staged cell is traced in one go.",

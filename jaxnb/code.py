@@ -189,18 +189,20 @@ def _read_names(code: CodeType) -> CodeNames:
                     (later if function else deletes).add(name)
                 elif op in _MUTATIONS or (op == "BINARY_OP" and "=" in str(instruction.argrepr)):
                     flags["mutates"] = True
-                elif op == "CHECK_EXC_MATCH":
+                elif op in ("CHECK_EXC_MATCH", "CHECK_EG_MATCH"):
                     flags["handles"] = True
                 elif op == "PUSH_EXC_INFO":
                     caught += 1
-                elif op in ("WITH_EXCEPT_START", "RERAISE"):
+                elif op == "WITH_EXCEPT_START":
                     contexts += 1
                 elif op == "IS_OP" and previous not in ("LOAD_CONST", "RETURN_CONST"):
                     flags["identity"] = True
             previous = op
         if chain:
             chains.setdefault(tuple(chain), chain_line)
-        # a bare `except:` is entered without a match, and, unlike `with` and `finally`, may not raise again
+        if any(isinstance(constant, tuple) and "out" in constant for constant in block.co_consts):
+            attributes.add("out")  # the names of keyword arguments
+        # a bare `except:` is entered without a match; `finally`, which looks the same, is counted with it
         flags["handles"] |= caught > contexts
 
     visit(code, not code.co_flags & 0x1)

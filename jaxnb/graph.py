@@ -260,7 +260,8 @@ class Scan:
         self.parts.append((type(value), value))
 
     def _range(self, value: Any, path: Path, slot: Slot | None) -> None:
-        self.parts.append((type(value), value.start, value.stop, value.step))
+        bounds = (value.start, value.stop, value.step)
+        self.parts.append((type(value), bounds, tuple(map(type, bounds))))
 
     def _leaf(self, value: Any, path: Path, slot: Slot | None, part: Any) -> None:
         self.parts.append(part)
@@ -366,7 +367,7 @@ class Scan:
         self._hold(value, holder)
         for index, child in enumerate(value):
             self.visit(child, (path, "item", index), Slot(holder, value, index))
-        if kind is not list and kind is not deque and getattr(value, "__dict__", None):
+        if kind is not list and kind is not deque and isinstance(getattr(value, "__dict__", None), dict):
             self._attributes(value, path)
 
     def _dict(self, value: Any, path: Path, slot: Slot | None) -> None:
@@ -389,7 +390,7 @@ class Scan:
         self._hold(value, holder)
         for key in keys:
             self.visit(dict.__getitem__(value, key), (path, "item", key), Slot(holder, value, key))
-        if kind is not dict and getattr(value, "__dict__", None):
+        if kind is not dict and isinstance(getattr(value, "__dict__", None), dict):
             self._attributes(value, path)
 
     def _set(self, value: Any, path: Path, slot: Slot | None) -> None:

@@ -72,9 +72,9 @@ def find_stop(cell: CellSource, start: int, namespace: Mapping[str, Any], breaks
     for index in range(start, len(cell.statements)):
         statement = cell.statements[index]
         if index > start:
-            if index in breaks or statement.kind in _DEFINITIONS or statement.defines:
+            if index in breaks or (statement.kind in _DEFINITIONS and not statement.defines):
                 return index
-            if not statement.names.reads & pending and runs_on_host(statement, namespace):
+            if not statement.defines and not statement.names.reads & pending and runs_on_host(statement, namespace):
                 return index
         pending |= statement.names.binds | statement.names.later_binds
         pending |= {name for name in statement.names.reads if _is_mutable(namespace.get(name))}
@@ -107,6 +107,10 @@ def _read_first(name: str, statements: tuple[Statement, ...]) -> bool:
     """Whether the value that `name` has at entry is surely, or for all we can see, read."""
     for index, statement in enumerate(statements):
         names = statement.names
+        if statement.defines:  # what a function reads is read when it is called
+            if name in names.binds:
+                return False
+            continue
         if name in names.reads_first:
             return True
         if name in names.binds:

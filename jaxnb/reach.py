@@ -388,7 +388,9 @@ def _effect_of(value: Any, chain: tuple[str, ...], namespace: Mapping[str, Any],
             return f"{dotted} does: {found[1]}"
         return _first_of(function_parts(value), chain, seen)
     if isinstance(value, types.BuiltinFunctionType | types.MethodType):
-        return _module_effect(value.__module__, dotted) if value.__module__ else None
+        return _module_effect(value.__module__ or type(value.__self__).__module__, dotted)
+    if isinstance(value, types.ClassMethodDescriptorType | types.MethodDescriptorType):
+        return _module_effect(value.__objclass__.__module__, dotted)
     if isinstance(value, types.GeneratorType) or (hasattr(type(value), "__next__")):
         return f"{dotted} is an iterator, and reading it moves it on"
     wrapped = vars(value).get("__wrapped__") if callable(value) and hasattr(value, "__dict__") else None

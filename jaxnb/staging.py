@@ -253,7 +253,7 @@ class _Trace:
             statement = self.current = statements[index]
             if (
                 index > self.plan.start
-                and not self.whole
+                and not (self.whole or statement.defines)
                 and not refers_to_jax(statement.names, namespace, stand_ins.plain)
             ):
                 raise StopAt(index)

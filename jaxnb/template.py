@@ -292,6 +292,8 @@ class Capture:
             made = b.made.get(key)
             if made is None:
                 cells = tuple(cell(b) for cell in parts["closure"])
+                if key in b.made:  # one of the cells holds the function itself
+                    return b.made[key]
                 home_globals = b.namespace if elsewhere is None else elsewhere
                 made = types.FunctionType(code, home_globals, name, parts["defaults"](b), cells or None)
                 b.made[key] = made

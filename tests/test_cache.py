@@ -1,0 +1,220 @@
+"""Which program serves a run, which are kept, and in words why none did."""
+
+from __future__ import annotations
+
+import functools
+from types import SimpleNamespace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxnb import _jax
+from jaxnb.cache import CodeRecord, explain_change, find_piece, ints_that_changed
+from jaxnb.cell import parse_cell
+from jaxnb.options import StageOptions
+from jaxnb.paths import render_path
+from jaxnb.plan import make_plan
+from jaxnb.session import Session
+from jaxnb.staging import Piece, trace_piece
+
+Namespace = dict[str, Any]
+HOME = {"__name__": "__main__", "jax": jax, "jnp": jnp, "np": np, "functools": functools, "NS": SimpleNamespace}
+
+
+def piece_of(cell: str, ns: Namespace, record: CodeRecord | None = None, device: Any = None) -> Piece:
+    source = parse_cell(cell, filename="<test cell>")
+    plan = make_plan(source, 0, len(source.statements), frozenset())
+    return trace_piece(source, plan, ns, (record or CodeRecord()).choices, _jax.trace_context(), device)
+
+
+def namespace(setup: str) -> Namespace:
+    ns = dict(HOME, x=jnp.ones(3))
+    exec(setup, ns)
+    return ns
+
+
+# --- in words ------------------------------------------------------------------------------------------------------
+
+CHANGES = {
+    "dtype": ("", "x = x.astype(jnp.bfloat16)", "y = x * 2", "x float32[3] → bfloat16[3]"),
+    "shape": ("", "x = jnp.ones((2, 4))", "y = x * 2", "x float32[3] → float32[2,4]"),
+    "weak type": ("", "x = jnp.asarray(1.0)", "y = x * 2", "x float32[3] → ~float32[]"),
+    "NumPy to JAX": ("a = np.ones(3, 'f')", "a = x", "y = x * a", "a NumPy float32[3] → float32[3]"),
+    "NumPy shape": (
+        "a = np.ones(3, 'f')",
+        "a = np.ones((1, 3), 'f')",
+        "y = x * a",
+        "a NumPy float32[3] → NumPy float32[1,3]",
+    ),
+    "text": ("s = 'a'", "s = 'b'", "y = x if s == 'a' else -x", "s 'a' → 'b'"),
+    "bool": ("s = True", "s = False", "y = x if s else -x", "s True → False"),
+    "None": ("s = None", "s = 'b'", "y = x if s is None else -x", "s None → 'b'"),
+    "int": ("n = 2", "n = 3", "y = x ** n", "n 2 → 3"),
+    "int to float": ("n = 2", "n = 2.5", "y = x * n", "n 2 → a traced float"),
+    "static float": ("c = 2.0", "c = 3.0", "y = x if c > 1 else -x", "c 2.0 → 3.0"),
+    "length": (
+        "l = [x]",
+        "l = [x, x + 1]",
+        "y = sum(l)",
+        "l a list of 1 → a list of 2|l[1] is read now and was not there before",
+    ),
+    "list to tuple": ("l = [x]", "l = (x,)", "y = l[0]", "l a list of 1 → a tuple of 1"),
+    "keys": (
+        "d = {'a': x}",
+        "d = {'b': x}",
+        "y = [v for v in d.values()]",
+        "d a dict with keys 'a' → a dict with keys 'b'",
+    ),
+    "inside": ("d = {'a': [x, 1]}", "d = {'a': [x, 2]}", "y = d['a'][0] * d['a'][1]", "d['a'][1] 1 → 2"),
+    "attribute": ("o = NS(n=1)", "o = NS(n=2)", "y = x * o.n", "o.n 1 → 2"),
+    "function": ("def f(a): return a", "def f(a): return -a", "y = f(x)", "the code of f changed"),
+    "closure": (
+        "f = (lambda k: lambda a: a * k)(2)",
+        "f = (lambda k: lambda a: a * k)(3)",
+        "y = f(x)",
+        "k (closure of f) 2 → 3",
+    ),
+    "default": ("def f(a, k=2): return a * k", "def f(a, k=3): return a * k", "y = f(x)", "f (defaults)[0] 2 → 3"),
+    "jit": (
+        "g = lambda a, n: a * n\nf = jax.jit(g)",
+        "f = jax.jit(g, static_argnums=1)",
+        "y = f(x, 2)",
+        "the jit options of f changed",
+    ),
+    "alias": ("z = x", "z = x + 1", "y = x is z\nw = x + z", "z is no longer the same object as another input"),
+    "no alias": ("z = x + 1", "z = x", "y = x is z\nw = x + z", "z is now the same object as another input"),
+    "content": (
+        "a = np.array(['a', 'b'])",
+        "a = np.array(['a', 'c'])",
+        "y = x * len(a[1])",
+        "a other content → other content",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_what_changed_is_said(kind: str) -> None:
+    setup, change, cell, said = CHANGES[kind]
+    ns = namespace(setup)
+    record = CodeRecord()
+    old = piece_of(cell, ns, record)
+    exec(change, ns)
+    new = piece_of(cell, ns, record)
+    assert explain_change(old, new) == said.split("|")
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_what_did_not_change_is_not_said(kind: str) -> None:
+    ns = namespace(CHANGES[kind][0])
+    cell = CHANGES[kind][2]
+    assert explain_change(piece_of(cell, ns), piece_of(cell, ns)) == []
+
+
+def test_several_changes_are_several_sentences() -> None:
+    ns = namespace("s, d = 'a', {'n': 1}")
+    cell = "y = (x if s == 'a' else -x) * d['n']"
+    old = piece_of(cell, ns)
+    exec("s, x, d = 'b', jnp.ones(4), {'n': 2}", ns)
+    assert set(explain_change(old, piece_of(cell, ns))) == {"s 'a' → 'b'", "x float32[3] → float32[4]", "d['n'] 1 → 2"}
+
+
+def test_the_device_and_the_context_are_said() -> None:
+    ns, (one, other) = namespace(""), jax.devices("cpu")[:2]
+    reasons = explain_change(piece_of("y = x * 2", ns, device=one), piece_of("y = x * 2", ns, device=other))
+    assert reasons == [f"device {one} → {other}"]
+    session = Session()
+    session.stage("y = x @ x", ns, StageOptions())
+    with jax.default_matmul_precision("highest"):
+        run = session.stage("y = x @ x", ns, StageOptions())
+    assert run.retrace is not None and "default_matmul_precision" in run.retrace.reasons[0]
+
+
+def test_a_sharding_is_said() -> None:
+    ns = namespace("")
+    ns["x"] = jax.device_put(jnp.ones(8), jax.devices("cpu")[0])
+    old = piece_of("y = x * 2", ns)
+    mesh = jax.sharding.Mesh(jax.devices("cpu")[:4], ("i",))
+    ns["x"] = jax.device_put(jnp.ones(8), jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("i")))
+    (reason,) = explain_change(old, piece_of("y = x * 2", ns))
+    assert reason.startswith("x float32[8] on ") and reason.endswith(f"on {ns['x'].sharding.spec}")
+
+
+# --- ints ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "paths"),
+    [
+        ("n = 3", {"n"}),
+        ("n, d = 3, {'m': 5}", {"n", "d['m']"}),
+        ("", set()),
+        ("n = 3.0", None),
+        ("n = True", None),
+        ("n, s = 3, 'b'", None),
+        ("n, x = 3, jnp.ones(4)", None),
+        ("n, d = 3, {'m': 4, 'k': 5}", None),
+    ],
+)
+def test_ints_that_changed_alone(change: str, paths: set[str] | None) -> None:
+    ns = namespace("n, s, d = 2, 'a', {'m': 4}")
+    record = CodeRecord()
+    old = piece_of("y = x * n * d['m'] * len(s)", ns, record)
+    exec(change, ns)
+    found = ints_that_changed(old, (None, *old.plan.scan(ns, record.choices).parts))
+    assert (None if found is None else {render_path(path) for path in found}) == (paths or None)
+
+
+# --- finding and keeping -------------------------------------------------------------------------------------------
+
+
+def test_a_piece_is_found_where_nothing_of_its_key_changed() -> None:
+    record, ns = CodeRecord(), namespace("lr, f = 0.5, lambda a: a + 1")
+    piece = piece_of("y = f(x) * lr", ns, record)
+    record.use(piece, 4)
+
+    def found(**changes: Any) -> bool:
+        here = {**ns, **changes}
+        pair = find_piece(record, 0, here, _jax.trace_context(), None)
+        assert pair is None or (pair[0] is piece and len(pair[1].leaves) == len(piece.paths))
+        return pair is not None
+
+    assert found() and found(x=jnp.zeros(3)) and found(lr=0.1) and found(unread=1)
+    assert not found(x=jnp.zeros(4)) and not found(lr="a") and not found(f=jnp.sin)
+    assert find_piece(record, 1, ns, _jax.trace_context(), None) is None
+    with jax.default_matmul_precision("highest"):
+        assert not found()
+    assert find_piece(record, 0, ns, _jax.trace_context(), jax.devices("cpu")[1]) is None
+
+
+def test_a_piece_that_must_not_be_replayed_is_not_found() -> None:
+    record, ns = CodeRecord(), namespace("")
+    record.use(piece_of("print('seen')\ny = x * 2", ns, record), 4)
+    assert record.pieces[0].reasons and find_piece(record, 0, ns, _jax.trace_context(), None) is None
+
+
+@pytest.mark.parametrize("limit", [1, 2, 4])
+def test_the_most_recently_used_are_kept(limit: int) -> None:
+    record, ns = CodeRecord(), namespace("")
+    pieces = []
+    for size in range(1, 6):
+        ns["x"] = jnp.ones(size)
+        pieces.append(piece_of("y = x * 2", ns, record))
+        record.use(pieces[-1], limit)
+        if size > 1 and limit > 1:
+            record.use(pieces[0], limit)  # the first is used again and again
+    kept = [*pieces[-(limit - 1) :], pieces[0]] if limit > 1 else pieces[-1:]
+    assert [piece.n_outputs for piece in record.pieces] == [1] * limit and set(map(id, record.pieces)) == set(
+        map(id, kept)
+    )
+    assert record.starting_at(0) == record.pieces[::-1] and record.last[0] is record.pieces[-1]
+
+
+def test_the_limit_is_one_of_each_start() -> None:
+    record = CodeRecord()
+    pieces: list[Any] = [SimpleNamespace(plan=SimpleNamespace(start=start)) for start in (0, 2, 0, 2, 0)]
+    for piece in pieces:
+        record.use(piece, 2)
+    assert record.pieces == pieces[1:] and record.starting_at(2) == [pieces[3], pieces[1]]

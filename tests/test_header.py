@@ -1,0 +1,144 @@
+"""The header of a magic: what it may say, and errors that point at the word."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from jaxnb.errors import BadHeader
+from jaxnb.header import JAXPR_OPTIONS, JIT_OPTIONS, full_header, parse_header
+
+TESTED = settings(max_examples=300, deadline=None, database=None, print_blob=True)
+
+
+@pytest.mark.parametrize(
+    ("header", "options"),
+    [
+        ("", {}),
+        ("   ", {}),
+        ("--block", {"block": True}),
+        ("--block --whole --time --strict", {"block": True, "whole": True, "time": True, "strict": True}),
+        ("--static n", {"static": ("n",)}),
+        ("--static n, cfg.k ,m", {"static": ("n", "cfg.k", "m")}),
+        ("--static n,m --block", {"static": ("n", "m"), "block": True}),
+        ("--static=n, m", {"static": ("n", "m")}),
+        ("--static params['w1'], cfg.layers[0].n", {"static": ("params['w1']", "cfg.layers[0].n")}),
+        ("--static params['a b']", {"static": ("params['a b']",)}),
+        ("--dynamic n --keep loss, params", {"dynamic": ("n",), "keep": ("loss", "params")}),
+        ("--keep größe", {"keep": ("größe",)}),
+        ("--device cpu:1 -o run", {"device": "cpu:1", "o": "run"}),
+        ("--device=gpu", {"device": "gpu"}),
+        ("-o=run", {"o": "run"}),
+        ("--keep {x}, y", None),
+        ("--static $n", None),
+    ],
+)
+def test_what_a_header_says(header: str, options: dict[str, object] | None) -> None:
+    if options is None:  # nothing is expanded: it stays what it is, and that is no name
+        with pytest.raises(BadHeader):
+            parse_header(header, JIT_OPTIONS)
+    else:
+        assert parse_header(header, JIT_OPTIONS) == options
+
+
+@pytest.mark.parametrize(
+    ("header", "word", "said"),
+    [
+        ("block", "block", "did you mean --block?"),
+        ("--blok", "--blok", "did you mean --block?"),
+        ("--whole x", "x", "options begin with --"),
+        ("--static n m", "m", "is no option"),
+        ("--static", "--static", "wants a name, or several"),
+        ("--time --device --block", "--device", "wants a word"),
+        ("-o", "-o", "wants a name"),
+        ("-o 3", "-o", "wants a name"),
+        ("--block --time --block", "--block", "is given twice"),
+        ("-block", "-block", "there is no option"),
+        ("--zzzzz", "--zzzzz", "takes --static, --dynamic"),
+        ("--", "--", "there is no option"),
+    ],
+)
+def test_errors_point_at_the_word(header: str, word: str, said: str) -> None:
+    with pytest.raises(BadHeader) as caught:
+        parse_header(header, JIT_OPTIONS)
+    error = caught.value
+    assert error.header == f"%%jit {header}" and said in str(error)
+    assert error.column == len("%%jit ") + header.rindex(word) and error.width == len(word)
+    _, shown, caret = str(error).splitlines()[:3]
+    assert "".join(c for c, mark in zip(shown, caret.ljust(len(shown))) if mark == "^") == word
+
+
+def test_each_magic_has_its_own_options_and_name() -> None:
+    assert parse_header("--static n", JAXPR_OPTIONS, "%%jaxpr") == {"static": ("n",)}
+    with pytest.raises(BadHeader, match=r"%%jaxpr takes --static, --dynamic, -o") as caught:
+        parse_header("--whole", JAXPR_OPTIONS, "%%jaxpr")
+    assert caught.value.header[caught.value.column :] == "--whole"
+
+
+@pytest.mark.parametrize(
+    ("line", "body", "header"),
+    [
+        (" --block ", "x = 1", "--block"),
+        ("", "#: --static n\nx = 1", "--static n"),
+        ("--block", "#: --static n,\n#:   m\nx = 1\n#: --time", "--block --static n, m"),
+        ("--block", "# --static n\n#: --time", "--block"),
+        ("--block", " #: --time", "--block"),
+        ("", "#:\n#: -o run", "-o run"),
+        ("", "", ""),
+    ],
+)
+def test_lines_at_the_top_continue_the_header(line: str, body: str, header: str) -> None:
+    assert full_header(line, body) == header
+
+
+WORDS = st.one_of(
+    st.sampled_from([f"--{name}" for name in JIT_OPTIONS]),
+    st.sampled_from(
+        ["-o", "--", "-", ",", "=", "n", "cfg.k", "p['a b']", "n, m", "--static=n", "--blck", "cpu:1", "[", "é"]
+    ),
+    st.text(max_size=6),
+)
+HEADERS = st.one_of(
+    st.text(max_size=30), st.lists(WORDS, max_size=6).map(" ".join), st.lists(WORDS, max_size=4).map("".join)
+)
+
+
+@TESTED
+@given(HEADERS)
+@example("--static=")
+@example("--block=yes")
+@example("--device --o")
+def test_any_text_parses_or_is_an_error_under_the_word(header: str) -> None:
+    try:
+        found = parse_header(header, JIT_OPTIONS)
+    except BadHeader as error:
+        assert error.header == f"%%jit {header}".rstrip()
+        start, end = error.column, error.column + error.width
+        assert start >= len("%%jit ") and end <= len(error.header) and error.width > 0
+        assert not any(c.isspace() for c in error.header[start:end])
+        # it is a word: what stands before and behind is space, unless a list of names ended there
+        assert end == len(error.header) or error.header[end].isspace()
+    else:
+        assert found.keys() <= JIT_OPTIONS.keys()
+        kinds = {"flag": bool, "word": str, "name": str, "names": tuple}
+        assert all(type(value) is kinds[JIT_OPTIONS[name]] and value for name, value in found.items())
+
+
+NAME = st.from_regex(r"[a-z]\w{0,5}(\.[a-z]\w{0,3}|\[[0-9]\]|\['[a-z ]{0,3}'\])?", fullmatch=True)
+LIST = st.lists(NAME, min_size=1, max_size=3)
+VALUES = {"names": LIST.map(tuple), "flag": st.just(True), "word": st.sampled_from(["cpu:1", "gpu"]), "name": NAME}
+
+
+@TESTED
+@given(st.fixed_dictionaries({}, optional={name: VALUES[kind] for name, kind in JIT_OPTIONS.items()}), st.data())
+def test_what_is_written_is_what_is_read(options: dict[str, object], data: st.DataObject) -> None:
+    gaps = st.sampled_from([" ", "  ", "\t"])
+    words: list[str] = []
+    for name in data.draw(st.permutations(sorted(options))):
+        value = options[name]
+        dashed = f"--{name}" if len(name) > 1 else f"-{name}"
+        comma = data.draw(st.sampled_from([",", ", ", " , "]))
+        text = comma.join(value) if isinstance(value, tuple) else value
+        words.append(dashed if value is True else f"{dashed}{data.draw(gaps | st.just('='))}{text}")
+    assert parse_header(data.draw(gaps).join(words), JIT_OPTIONS) == options

@@ -1,0 +1,249 @@
+"""What a staged cell leaves behind, built anew on every run: containers, functions, objects, with their aliases."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxnb.errors import Refused
+from jaxnb.options import StageOptions
+from jaxnb.run import Run
+from jaxnb.session import Session
+
+Namespace = dict[str, Any]
+
+SETUP = """
+import collections, copy, dataclasses, functools, types
+class MyList(list): pass
+class MyDict(dict): pass
+Point = collections.namedtuple("Point", "a b")
+@dataclasses.dataclass
+class Data:
+    a: object
+    b: object = 2
+@dataclasses.dataclass(frozen=True, slots=True)
+class Frozen:
+    a: object
+    b: object = 2
+class Slotted:
+    __slots__ = ("a", "__dict__")
+class Reduced:
+    def __init__(self, a): self.a = a
+    def __reduce__(self): return Reduced, (self.a,)
+"""
+
+
+@pytest.fixture
+def ns() -> Namespace:
+    namespace: Namespace = {"__name__": "__main__", "jax": jax, "jnp": jnp, "np": np, "x": jnp.array([0.5, -1.0])}
+    exec(SETUP, namespace)
+    return namespace
+
+
+class Runs:
+    """One session; every run after the first must be a reused one."""
+
+    def __init__(self, ns: Namespace) -> None:
+        self.ns, self.session, self.count = ns, Session(), 0
+
+    def __call__(self, cell: str) -> Run:
+        run = self.session.stage(cell, self.ns, StageOptions())
+        assert run.reused is (self.count > 0), run.line
+        assert not any(isinstance(value, jax.core.Tracer) for value in self.ns.values())
+        self.count += 1
+        return run
+
+
+def close(one: Any, other: Any) -> bool:
+    return isinstance(one, jax.Array) and np.allclose(one, other, rtol=1e-6)
+
+
+# --- each kind of result, made anew --------------------------------------------------------------------------------
+
+CONTENTS = {
+    "list": ("[t, 1]", lambda v: v[0]),
+    "tuple": ("(1, t)", lambda v: v[1]),
+    "namedtuple": ("Point(t, 1)", lambda v: v.a),
+    "dict": ("{'k': t, 3: None}", lambda v: v["k"]),
+    "nested": ("{'k': [(t, {'deep': t})]}", lambda v: v["k"][0][1]["deep"]),
+    "list subclass": ("MyList([t])", lambda v: v[0]),
+    "dict subclass": ("MyDict(k=t)", lambda v: v["k"]),
+    "OrderedDict": ("collections.OrderedDict(b=1, a=t)", lambda v: v["a"]),
+    "defaultdict": ("collections.defaultdict(list, k=t)", lambda v: v["k"]),
+    "Counter": ("collections.Counter(k=t)", lambda v: v["k"]),
+    "deque": ("collections.deque([1, t], maxlen=2)", lambda v: v[1]),
+    "dataclass": ("Data(t)", lambda v: v.a),
+    "frozen with slots": ("Frozen(t)", lambda v: v.a),
+    "slots": ("Slotted()\nv.a, v.c = t, 1", lambda v: v.a),
+    "copy protocol": ("Reduced(t)", lambda v: v.a),
+    "namespace": ("types.SimpleNamespace(a=t)", lambda v: v.a),
+    "partial": ("functools.partial(jnp.multiply, t)", lambda v: v(1.0)),
+    "partial by keyword": ("functools.partial(lambda a, k: a * k, k=t)", lambda v: v(1.0)),
+    "closure": ("(lambda k: lambda: k)(t)", lambda v: v()),
+    "default": ("lambda k=t: k", lambda v: v()),
+    "keyword default": ("lambda *, k=t: k", lambda v: v()),
+    "jitted": ("jax.jit((lambda k: lambda: k)(t))", lambda v: v()),
+    "grad": ("jax.grad((lambda k: lambda a: (k * a).sum())(t))", lambda v: v(jnp.ones(2))),
+    "bound method": ("Data(t).__eq__", lambda v: v.__self__.a),
+}
+
+
+@pytest.mark.parametrize("kind", CONTENTS)
+def test_a_result_is_what_the_plain_cell_makes_and_is_made_anew(kind: str, ns: Namespace) -> None:
+    make, read = CONTENTS[kind]
+    cell = f"t = x * 2\nv = {make}"
+    plain = dict(ns)
+    exec(cell, plain)
+    runs, seen = Runs(ns), []
+    for scale in (1.0, 3.0, -2.0):
+        ns["x"] = jnp.array([0.5, -1.0]) * scale
+        runs(cell)
+        v = ns["v"]
+        assert type(v) is type(plain["v"]) and all(v is not other for other in seen)
+        assert close(read(v), read(plain["v"]) * scale) and close(read(v), ns["x"] * 2)
+        seen.append(v)
+    assert close(read(seen[0]), read(plain["v"]))  # a later run leaves what an earlier one made
+
+
+def test_what_belongs_to_a_container_comes_along(ns: Namespace) -> None:
+    runs = Runs(ns)
+    cell = (
+        "t = x + 1\nd = collections.defaultdict(list, k=t)\nq = collections.deque([t], maxlen=3)\n"
+        "o = collections.OrderedDict(b=t, a=1)\no.move_to_end('b')\nl = MyList([t])\nl.note = 'n'\nl.deep = [t]\n"
+        "def f(a: 'int', *, k=t): 'doc'"
+    )
+    for _ in range(2):
+        runs(cell)
+        assert ns["d"]["new"] == [] and ns["q"].maxlen == 3 and list(ns["o"]) == ["a", "b"]
+        assert ns["l"].note == "n" and ns["l"].deep[0] is ns["t"] is ns["l"][0]
+        f = ns["f"]
+        assert (f.__doc__, f.__name__, f.__qualname__, f.__module__) == ("doc", "f", "f", "__main__")
+        assert f.__annotations__ == {"a": "int"} and ns["t"] is f.__kwdefaults__["k"]
+        assert f.__globals__ is ns
+
+
+# --- aliases -------------------------------------------------------------------------------------------------------
+
+
+def test_aliases_among_results_survive(ns: Namespace) -> None:
+    runs = Runs(ns)
+    for _ in range(3):
+        runs("t = x * 2\ninner = [t]\na = {'one': inner, 'two': inner}\nb = (inner, t, Data(inner))\ns = t")
+        assert ns["a"]["one"] is ns["a"]["two"] is ns["inner"] is ns["b"][0] is ns["b"][2].a
+        assert ns["s"] is ns["t"] is ns["inner"][0] is ns["b"][1]
+
+
+def test_aliases_of_inputs_survive(ns: Namespace) -> None:
+    ns["box"], ns["pair"] = [ns["x"], 1], (ns["x"], 2)
+    runs = Runs(ns)
+    for _ in range(3):
+        runs("t = x * 2\nheld = {'box': box, 'pair': pair, 'x': x, 't': t}\nsame = pair")
+        assert ns["held"]["box"] is ns["box"] and ns["held"]["pair"] is ns["pair"] is ns["same"]
+        assert ns["held"]["x"] is ns["x"] is ns["box"][0] and type(ns["box"][0]) is type(ns["t"])
+
+
+def test_closures_share_their_cells(ns: Namespace) -> None:
+    put = "def put(v):\n        nonlocal k\n        k = v"
+    exec(f"def make(k):\n    def get(): return k\n    {put}\n    return get, put", ns)
+    runs = Runs(ns)
+    for _ in range(3):
+        runs("t = x * 2\nget, put = make(t)\nother, _ = make(t)")
+        assert ns["get"]() is ns["t"]
+        ns["put"](7)
+        assert ns["get"]() == 7 and ns["other"]() is ns["t"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "ring"),
+    [
+        ("t = x * 2\nv = [t]\nv.append(v)", lambda v: (v[0], v[1])),
+        ("t = x * 2\nv = {'t': t}\nv['v'] = [v]", lambda v: (v["t"], v["v"][0])),
+        ("t = x * 2\nv = Data(t)\nv.b = (v,)", lambda v: (v.a, v.b[0])),
+        ("t = x * 2\nv = Slotted()\nv.a, v.me = t, v", lambda v: (v.a, v.me)),
+        ("t = x * 2\ndef v(): return t, v", lambda v: v()),
+    ],
+)
+def test_cycles_are_closed_again(cell: str, ring: Any, ns: Namespace) -> None:
+    runs = Runs(ns)
+    for _ in range(2):
+        runs(cell)
+        array, again = ring(ns["v"])
+        assert again is ns["v"] and array is ns["t"]
+
+
+def test_a_jitted_function_keeps_its_options(ns: Namespace) -> None:
+    runs = Runs(ns)
+    for _ in range(2):
+        runs("t = x * 2\nf = jax.jit((lambda k: lambda a, n: k * a if n == 'twice' else k)(t), static_argnums=1)")
+        assert close(ns["f"](2.0, "twice"), ns["x"] * 4) and close(ns["f"](2.0, "no"), ns["t"])
+
+
+# --- changes in place ----------------------------------------------------------------------------------------------
+
+CHANGES = {
+    "append": ("v = []", "v.append(x * 2)", lambda v: v[-1]),
+    "item": ("v = {'k': x}", "v['k'] = v['k'] * 0 + x * 2", lambda v: v["k"]),
+    "deep": ("v = [{'k': (x,)}]", "v[0]['k'] = (x * 2,)", lambda v: v[0]["k"][0]),
+    "attribute": ("v = Data(x)", "v.a = x * 2", lambda v: v.a),
+    "slot": ("v = Slotted()\nv.a = x", "v.a = x * 2", lambda v: v.a),
+    "namespace": ("v = types.SimpleNamespace(a=x)", "v.a = x * 2", lambda v: v.a),
+    "extend": ("v = MyList([x])", "v.extend([x * 2])", lambda v: v[-1]),
+    "deque": ("v = collections.deque([x], maxlen=2)", "v.append(x * 2)", lambda v: v[-1]),
+    "update": ("v = collections.OrderedDict(a=x)", "v.update(b=x * 2)", lambda v: v["b"]),
+    "delete": ("v = {'k': x, 'j': x * 2}", "del v['k']\nv['j'] = x * 2", lambda v: v["j"]),
+}
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_a_change_in_place_is_one_of_the_very_object(kind: str, ns: Namespace) -> None:
+    setup, cell, read = CHANGES[kind]
+    session = Session()
+    reused = False
+    for scale in (1.0, 3.0, -2.0):  # the same start each time, so that the same program serves
+        ns["x"] = jnp.array([0.5, -1.0]) * scale
+        exec(setup, ns)
+        v = ns["other"] = ns["v"]
+        run = session.stage(cell, ns, StageOptions())
+        reused = run.reused
+        assert ns["v"] is v is ns["other"] and close(read(v), ns["x"] * 2)
+    assert reused
+
+
+def test_a_new_object_inside_an_old_one_is_shared_with_its_name(ns: Namespace) -> None:
+    session = Session()
+    for _ in range(2):
+        ns["history"] = []
+        run = session.stage("entry = {'y': x * 2}\nhistory.append(entry)", ns, StageOptions())
+        assert ns["history"][0] is ns["entry"]
+    assert run.reused
+
+
+def test_deleted_names_are_deleted_each_time(ns: Namespace) -> None:
+    session = Session()
+    for _ in range(2):
+        ns["k"] = jnp.ones(2)
+        run = session.stage("y = x + k\ndel k", ns, StageOptions())
+        assert "k" not in ns and close(ns["y"], ns["x"] + 1)
+    assert run.reused
+
+
+# --- what cannot be made anew --------------------------------------------------------------------------------------
+
+
+def test_an_iterator_over_traced_values_is_refused_and_changes_nothing(ns: Namespace) -> None:
+    before = dict(ns)
+    with pytest.raises(Refused, match="Try:"):
+        Session().stage("y = x * 2\ng = (v for v in [y])", ns, StageOptions())
+    assert {name: ns[name] for name in before} == before and "y" not in ns
+
+
+def test_what_cannot_be_copied_is_bound_and_not_reused(ns: Namespace) -> None:
+    session = Session()
+    for _ in range(2):
+        run = session.stage("y, lock = x * 2, __import__('threading').Lock()", ns, StageOptions())
+        assert not run.reused and "not reusable" in run.line and ns["lock"].acquire(blocking=False)
