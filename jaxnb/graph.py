@@ -147,7 +147,6 @@ class Scan:
       namespaces: globals of other modules of the user whose names were read.
       sees_order: whether the code, or a function of the user that it reaches, could see the order of a dict.
       sees_identity: whether they compare objects with `is`.
-      handles_errors: whether they have an `except` clause.
       tests_types: whether they ask values of what kind they are.
       looks_around: whether they look names up in ways that cannot be seen, such as `globals()`.
       dispatches_on_types: whether they call a function under `functools.singledispatch`.
@@ -179,7 +178,6 @@ class Scan:
         self.namespaces: list[dict[str, Any]] = []
         self.sees_order = any(item.iterates for item in names)
         self.sees_identity = any(item.compares_identity or "id" in item.reads for item in names)
-        self.handles_errors = any(item.handles_errors for item in names)
         self.tests_types = any(item.tests_types for item in names)
         self.looks_around = any(item.reads & LOOKS_AROUND for item in names)
         self.attributes = {name for item in names for name in item.attributes}
@@ -474,7 +472,6 @@ class Scan:
                 self._effect(path, effect[1])
             self.sees_order |= names.iterates
             self.sees_identity |= names.compares_identity
-            self.handles_errors |= names.handles_errors
             self._names(names.order, (names,), value.__globals__)
         self._depth -= 1
 

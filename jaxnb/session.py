@@ -127,7 +127,7 @@ class Session:
             run.make_program = lambda: _levels().read_program(cell, (), ())
             return self._finish(run)
         key = (cell.digest, options.static, options.dynamic, options.keep)
-        record = self._record(key, cell_id)
+        record = self._record(key)
         changed_code = self._changed_code(key, cell_id)
         if jax.config.jax_disable_jit:  # type: ignore[attr-defined]
             return self._finish(self._plainly(cell, namespace))
@@ -337,7 +337,7 @@ class Session:
                 self._sources.popitem(last=False)
         return cell
 
-    def _record(self, key: tuple[Any, ...], cell_id: str | None) -> CodeRecord:
+    def _record(self, key: tuple[Any, ...]) -> CodeRecord:
         record = self._records.get(key)
         if record is None:
             record = self._records[key] = CodeRecord()
