@@ -170,6 +170,10 @@ def flatten_one_level(value: Any) -> tuple[list[Any], Any] | None:
     return children, treedef
 
 
+Question = Callable[[Any, str, FrameType], None]
+"""Told of a tracer, of what code of the user asks it for, and of the frame that asks. May raise."""
+
+
 class TraceWatch:
     """What happened to tracers during a trace that JAX itself lets pass.
 
@@ -177,15 +181,15 @@ class TraceWatch:
       filename: of the cell.
       foreign: ids of the tracers that stand for something other than a JAX array.
       errors: tracing errors that were made, whether or not somebody caught them, each with the line of the cell.
+      on_text: called when the text or the hash of a tracer is asked for.
+      on_missing: called when an attribute is read that a tracer lacks.
     """
 
-    def __init__(
-        self, filename: str, on_text: Callable[[Any, str, FrameType], None], foreign: Collection[int] = ()
-    ) -> None:
+    def __init__(self, filename: str, on_text: Question, on_missing: Question, foreign: Collection[int]) -> None:
         self.filename = filename
         self.foreign = foreign
         self.errors: list[tuple[Exception, int | None]] = []
-        self.on_text = on_text
+        self.on_text, self.on_missing = on_text, on_missing
 
 
 _watch: list[TraceWatch] = []
@@ -193,14 +197,15 @@ _watch: list[TraceWatch] = []
 
 @contextmanager
 def watch_trace(
-    filename: str, on_text: Callable[[Any, str, FrameType], None], foreign: Collection[int] = ()
+    filename: str, on_text: Question, on_missing: Question, foreign: Collection[int] = ()
 ) -> Generator[TraceWatch]:
     """Reports what a plain cell would answer with a value and a trace with something else.
 
-    `on_text(tracer, what, frame)` is called when user code asks for `str`, `repr`, `format` or `hash` of a tracer,
-    and may raise. Tracing errors are recorded when they are made. There is no public hook for either.
+    `on_text(tracer, method, frame)` is called when user code asks for `str`, `repr`, `format` or `hash` of a tracer,
+    `on_missing(tracer, name, frame)` when it reads an attribute that tracers lack. Tracing errors are recorded when
+    they are made. There is no public hook for any of these.
     """
-    watch = TraceWatch(filename, on_text, foreign)
+    watch = TraceWatch(filename, on_text, on_missing, foreign)
     if not _watch:
         _install_hooks()
     _watch.append(watch)
@@ -224,6 +229,7 @@ def _patch(owner: Any, name: str, value: Any) -> None:
 def _install_hooks() -> None:
     for name in ("__repr__", "__str__", "__format__", "__hash__"):
         _patch(_core.Tracer, name, _text_hook(name))
+    _patch(_core.Tracer, "__getattr__", _attribute_hook(_core.Tracer.__getattr__))
     for kind in TRACING_ERRORS:
         if "__init__" in kind.__dict__:
             _patch(kind, "__init__", _error_hook(kind.__init__))
@@ -263,6 +269,19 @@ def _text_hook(name: str) -> Callable[..., Any]:
         if frame is not None and _watch:
             _watch[-1].on_text(self, name, frame)
         return original(self, *args)
+
+    return hook
+
+
+def _attribute_hook(original: Callable[..., Any]) -> Callable[..., Any]:
+    def hook(self: Any, name: str) -> Any:
+        try:
+            return original(self, name)
+        except AttributeError:
+            frame = user_caller(_caller()) if _watch and not name.startswith("_") else None
+            if frame is not None:
+                _watch[-1].on_missing(self, name, frame)
+            raise
 
     return hook
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType
 
-__all__ = ["CodeNames", "code_digest", "names_of"]
+__all__ = ["CodeNames", "Sees", "code_digest", "names_of"]
 
 _LOADS = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
 _STORES = {"STORE_NAME", "STORE_GLOBAL"}
@@ -49,6 +49,24 @@ _TYPE_TESTS = frozenset(
 )
 
 
+_LOOKS_AROUND = frozenset({"globals", "locals", "eval", "exec", "get_ipython"})
+
+
+class Sees:
+    """Bits: what code could tell apart besides the values that it computes with.
+
+    Attributes:
+      ORDER: the order of the keys of a dict, by a loop, by unpacking, or by a method such as `items`.
+      IDENTITY: whether two arrays are one object, by `is` with something other than a constant, or `id`.
+      TYPES: of what kind a value is, in a way that a tracer answers otherwise.
+      CLASSES: the same by a class pattern of `match`, where nothing can stand in.
+      NAMES: names that do not stand in the code, by `globals()`, `eval` and the like.
+    """
+
+    ORDER, IDENTITY, TYPES, CLASSES, NAMES = (1 << bit for bit in range(5))
+    ALL = (1 << 5) - 1
+
+
 @dataclass(frozen=True, slots=True)
 class CodeNames:
     """The names and kinds of operation in a code object and in everything nested in it.
@@ -62,11 +80,9 @@ class CodeNames:
       attributes: names of attributes that are read.
       chains: dotted names such as ("np", "random", "normal"), each with the first line where it stands.
       reads_first: global names whose first occurrence, in the order of the code, is a load.
-      iterates: whether the order of a dict could be seen: by a loop, by unpacking, or by a method such as `items`.
-      tests_types: whether it asks values of what kind they are in a way that a tracer answers otherwise.
+      sees: what it could tell apart besides values, as bits of `Sees`.
       mutates: whether an item or attribute is assigned or deleted, or an operator works in place.
       handles_errors: whether there is an `except` clause.
-      compares_identity: whether `is` compares with something other than a constant.
     """
 
     reads: frozenset[str]
@@ -77,11 +93,9 @@ class CodeNames:
     attributes: frozenset[str]
     chains: dict[tuple[str, ...], int]
     reads_first: frozenset[str]
-    iterates: bool
-    tests_types: bool
+    sees: int
     mutates: bool
     handles_errors: bool
-    compares_identity: bool
 
 
 _names: dict[int, tuple[weakref.ref[CodeType], CodeNames]] = {}
@@ -146,10 +160,12 @@ def _read_names(code: CodeType) -> CodeNames:
     deletes: set[str] = set()
     attributes: set[str] = set()
     chains: dict[tuple[str, ...], int] = {}
-    flags = {"mutates": False, "handles": False, "identity": False, "iterates": False, "types": False}
+    flags = {"mutates": False, "handles": False}
+    sees = 0
     first: set[str] = set()
 
     def visit(block: CodeType, top: bool) -> None:
+        nonlocal sees
         chain: list[str] = []
         line = block.co_firstlineno
         chain_line = line
@@ -176,13 +192,12 @@ def _read_names(code: CodeType) -> CodeNames:
                 elif op == "LOAD_CONST" and isinstance(name, CodeType):
                     visit(name, False)
                 elif op in ("MATCH_CLASS", "MATCH_MAPPING", "MATCH_KEYS"):
-                    flags["types"] |= op == "MATCH_CLASS"
-                    flags["iterates"] = True
+                    sees |= Sees.ORDER | (Sees.TYPES | Sees.CLASSES if op == "MATCH_CLASS" else 0)
                 elif op == "BINARY_OP" and str(instruction.argrepr).startswith("|"):
-                    flags["iterates"] = True
+                    sees |= Sees.ORDER
                     flags["mutates"] |= "=" in str(instruction.argrepr)
                 elif op in _ITERATIONS or (op == "UNPACK_SEQUENCE" and previous.startswith(_PLAIN_LOADS)):
-                    flags["iterates"] = True
+                    sees |= Sees.ORDER
                 elif op in _STORES and (top or op == "STORE_GLOBAL"):
                     (later if function else binds).add(name)
                 elif op in _DELETES and (top or op == "DELETE_GLOBAL"):
@@ -196,7 +211,7 @@ def _read_names(code: CodeType) -> CodeNames:
                 elif op == "WITH_EXCEPT_START":
                     contexts += 1
                 elif op == "IS_OP" and previous not in ("LOAD_CONST", "RETURN_CONST"):
-                    flags["identity"] = True
+                    sees |= Sees.IDENTITY
             previous = op
         if chain:
             chains.setdefault(tuple(chain), chain_line)
@@ -206,6 +221,14 @@ def _read_names(code: CodeType) -> CodeNames:
         flags["handles"] |= caught > contexts
 
     visit(code, not code.co_flags & 0x1)
+    if reads & _ORDERED_BUILTINS or attributes & _ORDERED_METHODS:
+        sees |= Sees.ORDER
+    if "id" in reads:
+        sees |= Sees.IDENTITY
+    if (reads | attributes) & _TYPE_TESTS:
+        sees |= Sees.TYPES
+    if reads & _LOOKS_AROUND:
+        sees |= Sees.NAMES
     return CodeNames(
         frozenset(reads),
         tuple(sorted(reads)),
@@ -215,9 +238,7 @@ def _read_names(code: CodeType) -> CodeNames:
         frozenset(attributes),
         chains,
         frozenset(first),
-        flags["iterates"] or bool(reads & _ORDERED_BUILTINS) or bool(attributes & _ORDERED_METHODS),
-        flags["types"] or bool((reads | attributes) & _TYPE_TESTS),
+        sees,
         flags["mutates"],
         flags["handles"],
-        flags["identity"],
     )

@@ -23,7 +23,7 @@ import jax
 import numpy as np
 
 from jaxnb import _jax
-from jaxnb.code import CodeNames, code_digest, names_of
+from jaxnb.code import CodeNames, Sees, code_digest, names_of
 from jaxnb.errors import Refused
 from jaxnb.holders import (
     CELL,
@@ -56,7 +56,7 @@ from jaxnb.paths import (
     render_path,
     root_name,
 )
-from jaxnb.reach import ATOMS, LOOKS_AROUND, effect_of_builtin, first_effect, is_library, is_stateful, is_unchanging
+from jaxnb.reach import ATOMS, effect_of_builtin, first_effect, is_library, is_stateful, is_unchanging
 
 __all__ = ["CACHED_FUNCTION", "Immutable", "Scan", "Slot", "Slots"]
 
@@ -135,9 +135,8 @@ class Scan:
       choices: which leaves are static by decision.
       hidden: names that the code binds before it reads them; what they held before does not matter.
       slots: to be filled while scanning for a trace.
-      identity: whether it is part of the key which arrays are one object, because the code compares with `is`.
-      typed: whether floats stay themselves, because the code asks of what kind values are.
-      ordered: whether the order of the keys of a dict is part of the key, because the code could see it.
+      sees: what the code could tell apart besides values, as bits of `Sees`; that is then part of the key, and what
+        a tracer could not stand for is static.
 
     Attributes:
       leaves: the inputs: arrays, NumPy values and Python scalars.
@@ -145,10 +144,7 @@ class Scan:
       parts: the key.
       nodes: objects with an identity that results may refer to.
       namespaces: globals of other modules of the user whose names were read.
-      sees_order: whether the code, or a function of the user that it reaches, could see the order of a dict.
-      sees_identity: whether they compare objects with `is`.
-      tests_types: whether they ask values of what kind they are.
-      looks_around: whether they look names up in ways that cannot be seen, such as `globals()`.
+      sees: what the code, or a function of the user that it reaches, could tell apart besides values.
       dispatches_on_types: whether they call a function under `functools.singledispatch`.
       attributes: names of attributes that they read.
       effects: what was reached that a replay would leave out, filled while scanning for a trace.
@@ -163,9 +159,7 @@ class Scan:
         choices: Choices,
         hidden: frozenset[str] = frozenset(),
         slots: Slots | None = None,
-        ordered: bool = True,
-        identity: bool = True,
-        typed: bool = False,
+        sees: int = Sees.ORDER | Sees.IDENTITY,
     ) -> None:
         self.namespace, self.choices, self.hidden, self.slots = namespace, choices, hidden, slots
         self.leaves: list[Any] = []
@@ -176,16 +170,13 @@ class Scan:
         self._memo: dict[int, tuple[str, int]] = {}
         self._roots: set[tuple[int, str]] = set()
         self.namespaces: list[dict[str, Any]] = []
-        self.sees_order = any(item.iterates for item in names)
-        self.sees_identity = any(item.compares_identity or "id" in item.reads for item in names)
-        self.tests_types = any(item.tests_types for item in names)
-        self.looks_around = any(item.reads & LOOKS_AROUND for item in names)
+        self.sees = 0
+        for item in names:
+            self.sees |= item.sees
         self.attributes = {name for item in names for name in item.attributes}
         self.dispatches_on_types = False
         self.effects: list[tuple[Path, str]] = []
-        self._by_identity = identity
-        self._typed = typed
-        self._ordered = ordered
+        self._sees = sees
         self._immutables = 0
         self._depth = 0
         self._inside: list[tuple[str, int]] = []  # children of the immutable node that is being visited
@@ -296,7 +287,7 @@ class Scan:
             self.nodes.append(value)
             self.parts.append((CONTENT, value.aval, _content(np.asarray(value))))
             return
-        if self._by_identity:
+        if self._sees & Sees.IDENTITY:
             self._memo[id(value)] = ("leaf", len(self.leaves))
         part = (ARRAY, value.aval, value.sharding) if value.committed else (ARRAY, value.aval)
         self._leaf(value, path, slot, part)
@@ -309,9 +300,9 @@ class Scan:
             self.parts.append(Same(value))
             self._effect(path, f"a {type(value).__name__} has operators of its own and stays as it is")
             return
-        traced = supported(value.dtype) and not (self.choices.static and path in self.choices.static)
-        if traced:
-            if self._by_identity:
+        static = self._sees & Sees.CLASSES or (self.choices.static and path in self.choices.static)
+        if supported(value.dtype) and not static:
+            if self._sees & Sees.IDENTITY:
                 self._memo[id(value)] = ("leaf", len(self.leaves))
             self._leaf(value, path, slot, (NUMPY, type(value), value.dtype, value.shape))
             return
@@ -324,7 +315,7 @@ class Scan:
 
     def _float(self, value: float, path: Path, slot: Slot | None) -> None:
         beyond = not -FLOAT32_MAX <= value <= FLOAT32_MAX and value - value == 0
-        if beyond or self._typed or (self.choices.static and path in self.choices.static):
+        if beyond or self._sees & Sees.TYPES or (self.choices.static and path in self.choices.static):
             self.parts.append((float, value.hex()))
         else:
             self._leaf(value, path, slot, FLOAT)
@@ -373,7 +364,7 @@ class Scan:
             return
         keys = tuple(dict.keys(value))
         kind = type(value)
-        if not self._ordered and kind is dict and all(type(key) is str for key in keys):
+        if not self._sees & Sees.ORDER and kind is dict and all(type(key) is str for key in keys):
             keys = tuple(sorted(keys))
         self.parts.append((kind, keys) if kind is dict else (self._kind(kind), keys))
         if not all(type(key) is str for key in keys):
@@ -465,13 +456,10 @@ class Scan:
             self.visit(value.__dict__, (path, "attributes", None), None)
         if not library:
             names = names_of(code)
-            self.tests_types |= names.tests_types
-            self.looks_around |= bool(names.reads & LOOKS_AROUND)
+            self.sees |= names.sees
             self.attributes |= names.attributes
             if self.slots is not None and (effect := first_effect(names, value.__globals__)) is not None:
                 self._effect(path, effect[1])
-            self.sees_order |= names.iterates
-            self.sees_identity |= names.compares_identity
             self._names(names.order, (names,), value.__globals__)
         self._depth -= 1
 
@@ -503,7 +491,7 @@ class Scan:
         owner = getattr(value, "__self__", None)
         if owner is None or isinstance(owner, types.ModuleType | type):
             self.parts.append(value)
-            self.tests_types |= value in (isinstance, hasattr, getattr)
+            self.sees |= Sees.TYPES * (value in (isinstance, hasattr, getattr))
             if self.slots is not None and (effect := effect_of_builtin(value)) is not None:
                 self._effect(path, effect)
             return

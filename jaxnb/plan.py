@@ -11,7 +11,8 @@ import jax
 import numpy as np
 
 from jaxnb.cell import CellSource, Statement
-from jaxnb.reach import LOOKS_AROUND, refers_to_jax, resolve
+from jaxnb.code import Sees
+from jaxnb.reach import refers_to_jax, resolve
 from jaxnb.staging import Plan
 
 __all__ = ["find_stop", "make_plan", "runs_on_host"]
@@ -97,7 +98,7 @@ def make_plan(cell: CellSource, start: int, stop: int, forced: frozenset[str]) -
     reads = frozenset[str]().union(*(item.reads for item in names))
     bound = frozenset[str]().union(*(item.binds for item in names))
     hidden: frozenset[str] = frozenset()
-    if not reads & LOOKS_AROUND:
+    if not any(item.sees & Sees.NAMES for item in names):
         deleted = frozenset[str]().union(*(item.deletes for item in names))
         hidden = frozenset(name for name in bound - forced - deleted if not _read_first(name, statements))
     return Plan(start, stop, tuple(sorted(reads)), hidden, names)

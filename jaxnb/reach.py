@@ -25,7 +25,6 @@ from jaxnb.code import CodeNames, names_of
 
 __all__ = [
     "ATOMS",
-    "LOOKS_AROUND",
     "effect_of_builtin",
     "first_effect",
     "is_jax_module",
@@ -330,9 +329,6 @@ _PURE_MODULES = frozenset(
     ]
 )
 _IMPURE_PREFIXES = ("numpy.random", "scipy.stats", "copy.copy_")
-LOOKS_AROUND = frozenset({"globals", "locals", "eval", "exec", "get_ipython"})
-"""Ways to look names up that cannot be seen in the code."""
-
 _NUMPY_MUTATORS = frozenset({"put", "copyto", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle"})
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb.cell import CellSource, Statement
-from jaxnb.code import CodeNames, names_of
+from jaxnb.code import CodeNames, Sees, names_of
 from jaxnb.devices import move
 from jaxnb.diagnosis import Attempt, culprit_of, explain_needed_value, only_tracing_raises
 from jaxnb.errors import Refused
@@ -50,8 +50,7 @@ class MissingName(Exception):
 class Plan:
     """What is to be traced: statements `start` to `stop`, the names they read, and those they bind before reading.
 
-    `ordered` says whether they, or functions that they reach, could see the order of a dict, and `identity` whether
-    they could see that two arrays are one, and `typed` whether they ask of what kind values are.
+    `sees` says what they, or functions that they reach, could tell apart besides values, as bits of `Sees`.
     """
 
     start: int
@@ -59,15 +58,11 @@ class Plan:
     roots: tuple[str, ...]
     hidden: frozenset[str]
     names: tuple[CodeNames, ...]
-    ordered: bool = False
-    identity: bool = False
-    typed: bool = False
+    sees: int = 0
 
     def scan(self, namespace: dict[str, Any], choices: Choices, slots: Slots | None = None) -> Scan:
         """Walks what the statements reach."""
-        return Scan(
-            namespace, self.roots, self.names, choices, self.hidden, slots, self.ordered, self.identity, self.typed
-        )
+        return Scan(namespace, self.roots, self.names, choices, self.hidden, slots, self.sees)
 
 
 @dataclass(slots=True)
@@ -116,10 +111,8 @@ class _Trace:
         self.scan = plan.scan(namespace, choices, self.slots)
         wanted = replace(
             plan,
-            ordered=self.scan.sees_order or plan.ordered,
-            identity=self.scan.sees_identity or plan.identity,
-            typed=self.scan.tests_types or plan.typed,
-            hidden=frozenset() if self.scan.looks_around else plan.hidden,
+            sees=self.scan.sees | plan.sees,
+            hidden=frozenset() if self.scan.sees & Sees.NAMES else plan.hidden,
         )
         if wanted != plan:
             plan = wanted
@@ -223,7 +216,8 @@ class _Trace:
                 stand_ins.install(home)
             before = dict(namespace)
             placed = [(owner, holder, holder.save(owner)) for owner, holder in self.slots.holders]
-            with _jax.watch_trace(self.cell.filename, stand_ins.on_text, stand_ins.plain) as watch:
+            asked = (stand_ins.on_text, stand_ins.on_missing)
+            with _jax.watch_trace(self.cell.filename, *asked, stand_ins.plain) as watch:
                 self.watch = watch
                 value = self._statements(stand_ins)
             stand_ins.check(watch)

@@ -1,8 +1,8 @@
 """While a cell is traced: answers that a plain cell would give otherwise, and the questions that must not be answered.
 
-A tracer stands where the plain cell has an array, a NumPy value or a Python scalar. `isinstance` and `type` are
-answered for what it stands for; `str`, `repr`, `format` and `hash` need the value itself, and so does an error that
-the cell's own `except` would swallow (SEMANTICS, rule 7).
+A tracer stands where the plain cell has an array, a NumPy value or a Python scalar. `isinstance`, `type`, `hasattr` and
+`getattr` are answered for what it stands for; `str`, `repr`, `format` and `hash` need the value itself, and so do the
+attributes that only a concrete array has, and an error that the cell's own `except` would swallow (SEMANTICS, rule 7).
 """
 
 from __future__ import annotations
@@ -55,16 +55,27 @@ class StandIns:
         self.line = 0
 
     def install(self, namespace: dict[str, Any]) -> None:
-        """Puts `isinstance` and `type` into the namespace, unless the user has names of their own there."""
-        for name, replacement in (("isinstance", self._isinstance_for), ("type", self._type_for)):
+        """Puts the stand-ins of built-in functions into the namespace, unless the user has such names there."""
+        made = {
+            "isinstance": self._isinstance_for,
+            "type": self._type_for,
+            "hasattr": self._hasattr_for,
+            "getattr": self._getattr_for,
+        }
+        for name, make in made.items():
             if name not in namespace:
-                namespace[name] = made = replacement()
-                self.originals[id(made)] = getattr(builtins, name)
+                namespace[name] = stand_in = make()
+                self.originals[id(stand_in)] = getattr(builtins, name)
 
     def on_text(self, tracer: Any, method: str, frame: FrameType) -> None:
         """Called when code of the user asks for the text or the hash of a tracer."""
         what = "its text is wanted" if method != "__hash__" else "its hash is wanted"
         self._need(tracer, what)
+
+    def on_missing(self, tracer: Any, name: str, frame: FrameType) -> None:
+        """Called when code of the user reads an attribute that a tracer lacks."""
+        if self._has(tracer, name) is not False:
+            self._need(tracer, f"its attribute {name} is wanted, which only a concrete value has")
 
     def check(self, watch: _jax.TraceWatch) -> None:
         """After the statements: was a question swallowed that the plain cell would have answered?
@@ -92,6 +103,40 @@ class StandIns:
         if complete and sources and all(id(self._tracers[index]) in self.plain for index in sources):
             return None
         return _jax.Array
+
+    def _has(self, tracer: Any, name: str) -> bool | None:
+        """Whether the plain cell's value has an attribute; None where that depends on what kind of value it is."""
+        leaf = self.plain.get(id(tracer), tracer)
+        if leaf is not tracer:
+            return hasattr(leaf, name)
+        kinds = (_jax.Array,) if self._type_of(tracer) is _jax.Array else (_jax.Array, float, np.ndarray)
+        answers = {hasattr(kind, name) for kind in kinds}
+        return answers.pop() if len(answers) == 1 else None
+
+    def _lacks(self, value: Any, name: Any) -> bool:
+        """Whether a tracer has an attribute that the plain cell's value lacks. Stops where that cannot be told."""
+        if not _jax.is_tracer(value) or not builtins.isinstance(name, str):
+            return False
+        expected = self._has(value, name)
+        if expected is None or (expected and not hasattr(value, name)):
+            self._need(value, f"it is asked for its attribute {name}")
+        return not expected
+
+    def _hasattr_for(self) -> Any:
+        def hasattr(value: Any, name: str, /) -> bool:
+            return not self._lacks(value, name) and builtins.hasattr(value, name)
+
+        return hasattr
+
+    def _getattr_for(self) -> Any:
+        def getattr(value: Any, name: str, /, *default: Any) -> Any:
+            if not self._lacks(value, name):
+                return builtins.getattr(value, name, *default)
+            if default:
+                return default[0]
+            raise AttributeError(f"{self._type_of(value)!r} object has no attribute {name!r}", name=name, obj=value)
+
+        return getattr
 
     def _isinstance_for(self) -> Any:
         def isinstance(value: Any, kinds: Any, /) -> bool:

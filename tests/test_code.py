@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jaxnb.code import CodeNames, code_digest, names_of
+from jaxnb.code import CodeNames, Sees, code_digest, names_of
 
 
 def names(text: str) -> CodeNames:
@@ -104,7 +104,7 @@ def test_chains_in_nested_code_count_too() -> None:
 # --- kinds of operation --------------------------------------------------------------------------------------------
 
 
-def kinds(attribute: str, yes: list[str], no: list[str]) -> Any:
+def kinds(attribute: str | int, yes: list[str], no: list[str]) -> Any:
     return [(attribute, text, True) for text in yes] + [(attribute, text, False) for text in no]
 
 
@@ -112,7 +112,7 @@ def kinds(attribute: str, yes: list[str], no: list[str]) -> Any:
     ("kind", "text", "answer"),
     [
         *kinds(
-            "iterates",
+            Sees.ORDER,
             ["for k in d: f(k)", "[f(k) for k in d]", "a, b = d", "f(**d)", "g = {**d, 'a': 1}", "list(d)", "d.items()"]
             + ["f(*d)", "y = str(d)", "max(d.values())", "def f():\n    for a in d: pass"],
             ["y = d['a'] + d['b']", "a, b = 1, 2", "y = f(d)", "o.x = d", "if d: y = 1", "while x: x = f(x)"],
@@ -144,14 +144,29 @@ def kinds(attribute: str, yes: list[str], no: list[str]) -> Any:
             ],
         ),
         *kinds(
-            "compares_identity",
-            ["y = a is b", "y = a is not b", "if a is b: pass", "y = [i is k for i in x]", "def f(a): return a is b"],
+            Sees.TYPES,
+            ["y = hasattr(a, 'at')", "match a:\n    case float(): pass", "y = getattr(a, 'b', 1)", "y = a.__class__"],
+            ["y = type(a)", "y = isinstance(a, float)", "match a:\n    case 1: pass"],
+        ),
+        *kinds(Sees.CLASSES, ["match a:\n    case Point(x=1): pass"], ["match a:\n    case {'b': 1}: pass"]),
+        *kinds(Sees.NAMES, ["y = eval('a')", "def f(): return globals()"], ["y = a.eval(b)"]),
+        *kinds(
+            Sees.IDENTITY,
+            [
+                "y = id(a) == id(b)",
+                "y = a is b",
+                "y = a is not b",
+                "if a is b: pass",
+                "y = [i is k for i in x]",
+                "def f(a): return a is b",
+            ],
             ["y = a is None", "if a is not None: pass", "y = a == b", "y = a in b", "y = a is True"],
         ),
     ],
 )
-def test_kinds_of_operation(kind: str, text: str, answer: bool) -> None:
-    assert getattr(names(text), kind) is answer
+def test_kinds_of_operation(kind: str | int, text: str, answer: bool) -> None:
+    found = names(text)
+    assert (getattr(found, kind) if isinstance(kind, str) else bool(found.sees & kind)) is answer
 
 
 def test_names_are_remembered_while_the_code_lives_and_no_longer() -> None:

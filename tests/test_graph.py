@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxnb.code import names_of
+from jaxnb.code import Sees, names_of
 from jaxnb.errors import Refused
 from jaxnb.graph import Scan, Slots
 from jaxnb.paths import Choices, render_path, root_name
@@ -214,12 +214,12 @@ def test_functions_and_classes_count_by_content() -> None:
 
 def test_the_order_of_a_dict_and_identity_count_only_where_they_can_be_seen() -> None:
     one, other = {"a": X, "b": Y}, {"b": Y, "a": X}
-    assert scan(one, ordered=False).parts == scan(other, ordered=False).parts and scan(one).parts != scan(other).parts
-    assert [leaf.shape for leaf in scan(other, ordered=False).leaves] == [(3,), (2, 2)]
-    assert scan([X, X], identity=False).parts == scan([X, X + 1], identity=False).parts
+    assert scan(one, sees=0).parts == scan(other, sees=0).parts and scan(one).parts != scan(other).parts
+    assert [leaf.shape for leaf in scan(other, sees=0).leaves] == [(3,), (2, 2)]
+    assert scan([X, X], sees=0).parts == scan([X, X + 1], sees=0).parts
     assert scan([X, X]).parts != scan([X, X + 1]).parts
-    assert scan([1], text="for i in v: pass").sees_order and not scan([1], text="v[0]").sees_order
-    assert scan([1], text="v is x").sees_identity and not scan([1], text="v == x").sees_identity
+    assert scan([1], text="for i in v: pass").sees & Sees.ORDER and not scan([1], text="v[0]").sees
+    assert scan([1], text="v is x").sees == Sees.IDENTITY and not scan([1], text="v == x").sees
 
 
 ARRAYS = [X, Y, X + 1]
@@ -237,7 +237,7 @@ def nest(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 @TESTED
 @given(st.recursive(LEAVES, nest, max_leaves=10), st.booleans(), st.booleans())
 def test_a_walk_is_the_same_with_and_without_slots(value: Any, ordered: bool, identity: bool) -> None:
-    options = {"ordered": ordered, "identity": identity}
+    options = {"sees": Sees.ORDER * ordered | Sees.IDENTITY * identity}
     slots = Slots()
     plain, slotted, again = scan(value, **options), scan(value, slots=slots, **options), scan(value, **options)
     assert plain.parts == slotted.parts == again.parts and plain.paths == slotted.paths

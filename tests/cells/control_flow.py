@@ -343,6 +343,63 @@ y = getattr(x, 'T', None)
 ok = hasattr(x, 'shape') and not hasattr(x, 'nothing')""",
     ),
     Case(
+        "hasattr-of-a-numpy-array",
+        setup="""\
+a = np.arange(3.0, dtype=np.float32)
+def twice(v):
+    return v.at[0].add(1) if hasattr(v, 'at') else v * 2""",
+        cell="y = x + twice(a)\nz = twice(x)",
+        rule=7,
+    ),
+    Case(
+        "getattr-of-a-numpy-array",
+        setup="a = np.arange(3.0, dtype=np.float32)",
+        cell="y = x if getattr(a, 'weak_type', None) is None else -x\nz = x * getattr(a, 'ndim')",
+        rule=7,
+    ),
+    Case(
+        "hasattr-of-a-derived-value",
+        setup="a = np.arange(3.0, dtype=np.float32)",
+        cell="y = x * 2\nz = (a + a).sum()\nok = hasattr(y, 'at'), hasattr(y, 'val'), hasattr(z, 'dtype')",
+        numpy_becomes_jax=("z",),
+        rule=7,
+    ),
+    Case(
+        "hasattr-that-depends-on-the-kind",
+        setup="a = np.arange(3.0, dtype=np.float32)",
+        cell="y = x * 2\nok = hasattr(a + a, 'at')",
+        may_refuse=True,
+        rule=7,
+    ),
+    Case(
+        "match-a-numpy-array",
+        setup="a = np.arange(3.0, dtype=np.float32)",
+        cell="""\
+match a:
+    case np.ndarray():
+        y = x + a
+    case _:
+        y = x - a""",
+        change="a = a + 1",
+        reused=False,
+        rule=7,
+    ),
+    Case(
+        "match-in-a-helper",
+        setup="""\
+a = np.arange(3.0, dtype=np.float32)
+def kind(v):
+    match v:
+        case jax.Array():
+            return v
+        case np.ndarray():
+            return v * 2
+        case float():
+            return v * 3""",
+        cell="y = x + kind(a) + kind(x) + kind(2.0)",
+        rule=7,
+    ),
+    Case(
         "none-check",
         setup="bias = None",
         cell="y = x if bias is None else x + bias",

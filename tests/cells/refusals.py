@@ -50,6 +50,20 @@ y = x[:n]""",
         rule=7,
         refused="line 1",
     ),
+    Case("refuse-device-attribute", cell="y = x * 2\nd = y.device", rule=7, refused="line 2"),
+    Case("refuse-getattr-of-the-device", cell="y = x * 2\nd = getattr(y, 'device', None)", rule=7, refused="line 2"),
+    Case("refuse-hasattr-of-the-sharding", cell="y = x * 2\nok = hasattr(y, 'sharding')", rule=7, refused="line 2"),
+    Case(
+        "refuse-a-missing-attribute-that-is-caught",
+        cell="""\
+y = x * 2
+try:
+    d = y.device
+except AttributeError:
+    d = None""",
+        rule=7,
+        refused="line 3",
+    ),
     Case("refuse-item", cell="v = x[0].item()", rule=7, refused="line 1"),
     Case("refuse-tolist", cell="v = x.tolist()", rule=7, refused="line 1"),
     Case(
