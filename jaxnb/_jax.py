@@ -25,7 +25,7 @@ from jax._src.array import ArrayImpl as _ArrayImpl  # the concrete class behind 
 from jax._src.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
 
 # On 0.12 loading this adds entries to the context below, which must not happen between the runs of a cell.
-from jax.extend import core as _extend_core  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from jax.extend import core as _extend_core
 
 from jaxnb.reach import is_jax_module, is_library
 
@@ -90,6 +90,14 @@ def is_tracer(value: object) -> bool:
 def trace_of(tracer: Any) -> object:
     """The trace that made a tracer; tracers of one trace share it."""
     return tracer._trace
+
+
+def current_trace_state() -> Any:
+    """The trace that is current, as objects that must not be used inside another one remember it (flax nnx does)."""
+    return _extend_core.get_opaque_trace_state(convention="nnx")
+
+
+TraceState: type = type(current_trace_state())
 
 
 def base_tracers(tracer: Any) -> list[Any]:

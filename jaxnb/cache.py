@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jaxnb import _jax
-from jaxnb.graph import (
+from jaxnb.graph import Scan
+from jaxnb.paths import (
     ALIAS,
     ARRAY,
+    ATTRIBUTES,
     COMPLEX,
     CONTENT,
     FLOAT,
@@ -19,7 +21,7 @@ from jaxnb.graph import (
     NUMPY,
     ROOT,
     Choices,
-    Scan,
+    holders_of,
     render_path,
 )
 from jaxnb.staging import Piece, Plan
@@ -115,14 +117,16 @@ def explain_change(old: Piece, new: Piece) -> list[str]:
     if old.key and new.key and old.key[0] != new.key[0]:
         reasons.append(f"device {old.key[0]} → {new.key[0]}")
     matcher = difflib.SequenceMatcher(None, [repr(p) for p in old.key[1:]], [repr(p) for p in new.key[1:]], False)
-    seen: set[str] = set()
+    said: set[Any] = set()
     for tag, a, b, c, d in matcher.get_opcodes():
         if tag == "equal":
             continue
         for before, after, path in _pairs(old, new, range(a + 1, b + 1), range(c + 1, d + 1)):
-            text = _explain(path, before, after)
-            if text and text not in seen:
-                seen.add(text)
+            if (before is None or after is None) and any(holder in said for holder in holders_of(path)):
+                continue  # it came or went with what holds it
+            said.add(path)
+            text = _explain(render_path(path), before, after)
+            if text not in reasons:
                 reasons.append(text)
     for before, after in zip(old.key[1:], new.key[1:], strict=False):
         if len(old.key) == len(new.key) and before != after and repr(before) == repr(after):
@@ -132,9 +136,9 @@ def explain_change(old: Piece, new: Piece) -> list[str]:
     return reasons
 
 
-def _pairs(old: Piece, new: Piece, before: range, after: range) -> list[tuple[Any, Any, str]]:
-    olds = {render_path(_path_at(old, index)): old.key[index] for index in reversed(before)}
-    news = {render_path(_path_at(new, index)): new.key[index] for index in reversed(after)}
+def _pairs(old: Piece, new: Piece, before: range, after: range) -> list[tuple[Any, Any, Any]]:
+    olds = {_path_at(old, index): old.key[index] for index in reversed(before)}
+    news = {_path_at(new, index): new.key[index] for index in reversed(after)}
     return [(olds.get(path), news.get(path), path) for path in dict.fromkeys([*reversed(olds), *reversed(news)])]
 
 
@@ -149,7 +153,15 @@ def _explain(path: str, before: Any, after: Any) -> str:
         return f"the jit options of {path} changed"
     if _mark(before) is ALIAS or _mark(after) is ALIAS:
         return f"{path} is {'no longer' if _mark(before) is ALIAS else 'now'} the same object as another input"
+    if _mark(before) is ATTRIBUTES and _mark(after) is ATTRIBUTES:
+        return f"{path} {_attributes_changed(before[1], after[1])}"
     return f"{path} {_text(before)} → {_text(after)}"
+
+
+def _attributes_changed(before: tuple[str, ...], after: tuple[str, ...]) -> str:
+    more = [f"has .{name} now" for name in after if name not in before]
+    less = [f"has no .{name} any more" for name in before if name not in after]
+    return " and ".join([*more, *less]) or "has its attributes in another order"
 
 
 def _mark(part: Any) -> Any:

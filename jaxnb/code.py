@@ -49,6 +49,12 @@ _TYPE_TESTS = frozenset(
 )
 
 
+_LOOKS_INTO = frozenset(
+    {
+        *("vars", "dir", "getattr", "__dict__", "__getattribute__", "__getstate__", "__reduce__", "__reduce_ex__"),
+        *("copy", "deepcopy", "replace", "asdict", "astuple", "fields", "getmembers", "attrgetter", "dump", "dumps"),
+    }
+)
 _LOOKS_AROUND = frozenset({"globals", "locals", "eval", "exec", "get_ipython"})
 
 
@@ -61,10 +67,10 @@ class Sees:
       TYPES: of what kind a value is, in a way that a tracer answers otherwise.
       CLASSES: the same by a class pattern of `match`, where nothing can stand in.
       NAMES: names that do not stand in the code, by `globals()`, `eval` and the like.
+      ATTRIBUTES: attributes whose names do not stand in the code, by `vars()`, `copy` and the like.
     """
 
-    ORDER, IDENTITY, TYPES, CLASSES, NAMES = (1 << bit for bit in range(5))
-    ALL = (1 << 5) - 1
+    ORDER, IDENTITY, TYPES, CLASSES, NAMES, ATTRIBUTES = (1 << bit for bit in range(6))
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +234,9 @@ def _read_names(code: CodeType) -> CodeNames:
     if (reads | attributes) & _TYPE_TESTS:
         sees |= Sees.TYPES
     if reads & _LOOKS_AROUND:
-        sees |= Sees.NAMES
+        sees |= Sees.NAMES | Sees.ATTRIBUTES
+    if (reads | attributes) & _LOOKS_INTO:
+        sees |= Sees.ATTRIBUTES
     return CodeNames(
         frozenset(reads),
         tuple(sorted(reads)),

@@ -39,6 +39,7 @@ from jaxnb.holders import (
 from jaxnb.paths import (
     ALIAS,
     ARRAY,
+    ATTRIBUTES,
     CLASS_MARK,
     COMPLEX,
     CONTENT,
@@ -105,12 +106,14 @@ class Slots:
       leaves: for each leaf, the places that hold it.
       built: the immutable nodes, inner ones first.
       holders: every holder on the way, to be saved before and compared after.
+      trace_states: the places that say under which trace their object was made.
     """
 
     def __init__(self) -> None:
         self.leaves: list[list[Slot]] = []
         self.built: list[Immutable] = []
         self.holders: list[tuple[Any, Holder]] = []
+        self.trace_states: list[Slot] = []
 
 
 class Slot(NamedTuple):
@@ -159,7 +162,7 @@ class Scan:
         choices: Choices,
         hidden: frozenset[str] = frozenset(),
         slots: Slots | None = None,
-        sees: int = Sees.ORDER | Sees.IDENTITY,
+        sees: int = Sees.ORDER | Sees.IDENTITY | Sees.ATTRIBUTES,
     ) -> None:
         self.namespace, self.choices, self.hidden, self.slots = namespace, choices, hidden, slots
         self.leaves: list[Any] = []
@@ -577,6 +580,12 @@ class Scan:
         else:
             self._object(value, path, slot)
 
+    def _trace_state(self, value: Any, path: Path, slot: Slot | None) -> None:
+        """What an object remembers of the trace that it was made under: while tracing it must be the present one."""
+        self.parts.append(_jax.TraceState)
+        if self.slots is not None and slot is not None and slot is not IN_IMMUTABLE:
+            self.slots.trace_states.append(slot)
+
     def _tracer(self, value: Any, path: Path, slot: Slot | None) -> None:
         raise Refused(
             f"`{render_path(path)}` is a tracer that leaked out of an earlier transformation.",
@@ -622,12 +631,15 @@ class Scan:
     def _attributes(self, value: Any, path: Path) -> None:
         state: dict[str, Any] | None = getattr(value, "__dict__", None)
         if isinstance(state, dict):
-            self.parts.append(tuple(state))
+            names = tuple(state)
+            if not self._sees & Sees.ATTRIBUTES and all(type(name) is str for name in names):
+                names = tuple(sorted(names))
+            self.parts.append((ATTRIBUTES, names))
             self._memo.setdefault(id(state), ("node", len(self.nodes)))
             self.nodes.append(state)
             self._hold(state, DICT)
-            for name, child in list(state.items()):
-                self.visit(child, (path, "attr", name), Slot(DICT, state, name))
+            for name in names:
+                self.visit(state[name], (path, "attr", name), Slot(DICT, state, name))
         slots = slot_descriptors(type(value))
         if slots:
             self._hold(value, SLOTS)
@@ -710,4 +722,5 @@ _HANDLERS: Mapping[type, Callable[[Scan, Any, Path, Slot | None], None]] = {
     types.MethodType: Scan._method,  # pyright: ignore[reportPrivateUsage]
     types.BuiltinFunctionType: Scan._builtin_method,  # pyright: ignore[reportPrivateUsage]
     functools.partial: Scan._partial,  # pyright: ignore[reportPrivateUsage]
+    _jax.TraceState: Scan._trace_state,  # pyright: ignore[reportPrivateUsage]
 }

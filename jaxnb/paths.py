@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-__all__ = ["Choices", "Path", "Same", "render_path", "root_name"]
+__all__ = ["Choices", "Path", "Same", "holders_of", "render_path", "root_name"]
 
 Path = tuple[Any, str, Any]
 """Where something is held: (path of the holder, kind of edge, key); the holder of a name is None."""
@@ -24,7 +24,7 @@ class _Mark:
         return self.name
 
 
-FLOAT, COMPLEX, INT, ALIAS, ARRAY, NUMPY, CONTENT, ROOT, FUN, JIT, OBJECT, OPEN = map(
+FLOAT, COMPLEX, INT, ALIAS, ARRAY, NUMPY, CONTENT, ROOT, FUN, JIT, OBJECT, OPEN, ATTRIBUTES = map(
     _Mark,
     [
         "float",
@@ -39,6 +39,7 @@ FLOAT, COMPLEX, INT, ALIAS, ARRAY, NUMPY, CONTENT, ROOT, FUN, JIT, OBJECT, OPEN 
         "jit",
         "object",
         "cell",
+        "attributes",
     ],
 )
 CLASS_MARK = _Mark("class")
@@ -93,6 +94,13 @@ def root_name(path: Path) -> str | None:
     while isinstance(path[0], tuple):
         path = path[0]
     return path[2] if path[1] == "name" else None
+
+
+def holders_of(path: Path) -> Iterator[Path]:
+    """The paths of what holds it, from the inside out."""
+    while isinstance(path[0], tuple):
+        path = path[0]
+        yield path
 
 
 def render_path(path: Path) -> str:

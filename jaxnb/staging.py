@@ -161,6 +161,8 @@ class _Trace:
         for places, tracer in zip(self.slots.leaves, self.tracers, strict=True):
             for slot in places:
                 slot.holder.put(slot.owner, slot.key, tracer)
+        for slot in self.slots.trace_states:
+            slot.holder.put(slot.owner, slot.key, _jax.current_trace_state())
         nodes = {id(node): index for index, node in enumerate(self.scan.nodes)}
         for node in self.slots.built:
             if not node.children or not any(self._is_new(kind, place) for _, kind, place in node.children):
@@ -525,9 +527,10 @@ def _finish(trace: _Trace, traced: Any, context: tuple[Any, ...], device: Any, s
             text = f"a {array.aval.str_short()} array is held where staging cannot follow, and is baked in"
             piece.reasons.append((None, text))
     _note_numpy(trace, piece)
-    static = sorted(render_path(path) for path in _made_static(trace))
+    static = sorted((render_path(path) for path in _made_static(trace)), key=lambda text: (len(text), text))
     if static:
-        piece.notes.append(("static", None, f"static: {', '.join(static)}"))
+        more = f" and {len(static) - 3} more" if len(static) > 3 else ""
+        piece.notes.append(("static", None, f"static: {', '.join(sorted(static[:3]))}{more}"))
     return piece
 
 

@@ -176,6 +176,8 @@ class Capture:
             return _node(self._replaced[key])
         if key in self._nodes:
             return _node(self._nodes[key])
+        if kind is _jax.TraceState:
+            return lambda b: _jax.current_trace_state()
         if isinstance(value, jax.Array | np.generic | types.ModuleType | type):
             return _constant(value)
         if isinstance(value, types.FunctionType):

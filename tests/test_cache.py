@@ -59,7 +59,7 @@ CHANGES = {
         "l = [x]",
         "l = [x, x + 1]",
         "y = sum(l)",
-        "l a list of 1 → a list of 2|l[1] is read now and was not there before",
+        "l a list of 1 → a list of 2",
     ),
     "list to tuple": ("l = [x]", "l = (x,)", "y = l[0]", "l a list of 1 → a tuple of 1"),
     "keys": (
