@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType
 
+from jaxnb.growth import Growth, Place, uses_of
+
 __all__ = ["CodeNames", "Sees", "code_digest", "names_of"]
 
 _LOADS = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
@@ -89,6 +91,7 @@ class CodeNames:
       sees: what it could tell apart besides values, as bits of `Sees`.
       mutates: whether an item or attribute is assigned or deleted, or an operator works in place.
       handles_errors: whether there is an `except` clause.
+      growth: which lists it only appends to.
     """
 
     reads: frozenset[str]
@@ -102,6 +105,7 @@ class CodeNames:
     sees: int
     mutates: bool
     handles_errors: bool
+    growth: Growth
 
 
 _names: dict[int, tuple[weakref.ref[CodeType], CodeNames]] = {}
@@ -168,6 +172,7 @@ def _read_names(code: CodeType) -> CodeNames:
     chains: dict[tuple[str, ...], int] = {}
     flags = {"mutates": False, "handles": False}
     sees = 0
+    uses: dict[str, set[Place]] = {"grown": set(), "written": set(), "touched": set()}
     first: set[str] = set()
 
     def visit(block: CodeType, top: bool) -> None:
@@ -176,6 +181,8 @@ def _read_names(code: CodeType) -> CodeNames:
         line = block.co_firstlineno
         chain_line = line
         previous = ""
+        for place, use in uses_of(block):
+            uses[use].add(place)
         function = bool(block.co_flags & 0x1)  # CO_OPTIMIZED: a function, not a module or class body
         caught, contexts = 0, 0
         for instruction in dis.get_instructions(block):
@@ -249,4 +256,5 @@ def _read_names(code: CodeType) -> CodeNames:
         sees,
         flags["mutates"],
         flags["handles"],
+        Growth(**{use: frozenset(places) for use, places in uses.items()}),
     )

@@ -25,11 +25,13 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb.code import CodeNames, Sees, code_digest, names_of
 from jaxnb.errors import Refused
+from jaxnb.growth import NO_GROWTH, Growth
 from jaxnb.holders import (
     CELL,
     CLASS,
     DICT,
     FUNCTION,
+    GROWN_LIST,
     PARTIAL,
     SLOTS,
     Holder,
@@ -45,6 +47,7 @@ from jaxnb.paths import (
     CONTENT,
     FLOAT,
     FUN,
+    GROWN,
     INT,
     JIT,
     NUMPY,
@@ -140,6 +143,7 @@ class Scan:
       slots: to be filled while scanning for a trace.
       sees: what the code could tell apart besides values, as bits of `Sees`; that is then part of the key, and what
         a tracer could not stand for is static.
+      growth: which lists the code only appends to; what they hold is no part of the key.
 
     Attributes:
       leaves: the inputs: arrays, NumPy values and Python scalars.
@@ -149,6 +153,8 @@ class Scan:
       namespaces: globals of other modules of the user whose names were read.
       sees: what the code, or a function of the user that it reaches, could tell apart besides values.
       dispatches_on_types: whether they call a function under `functools.singledispatch`.
+      growth: which lists they only append to, filled while scanning for a trace.
+      reads_grown: whether such a list was met at another place, too, where it may be read.
       attributes: names of attributes that they read.
       effects: what was reached that a replay would leave out, filled while scanning for a trace.
       held_by_functions: whether a function, or something bound to one, holds or reads a leaf or a hidden name.
@@ -163,6 +169,7 @@ class Scan:
         hidden: frozenset[str] = frozenset(),
         slots: Slots | None = None,
         sees: int = Sees.ORDER | Sees.IDENTITY | Sees.ATTRIBUTES,
+        growth: Growth = NO_GROWTH,
     ) -> None:
         self.namespace, self.choices, self.hidden, self.slots = namespace, choices, hidden, slots
         self.leaves: list[Any] = []
@@ -174,8 +181,14 @@ class Scan:
         self._roots: set[tuple[int, str]] = set()
         self.namespaces: list[dict[str, Any]] = []
         self.sees = 0
+        self.growth = Growth()
         for item in names:
             self.sees |= item.sees
+            self.growth |= item.growth
+        self.reads_grown = False
+        self._grown: set[int] = set()
+        self._only_grows = growth if growth.grown and not sees & (Sees.NAMES | Sees.ATTRIBUTES) else None
+        self._trees: set[Path] = set()
         self.attributes = {name for item in names for name in item.attributes}
         self.dispatches_on_types = False
         self.effects: list[tuple[Path, str]] = []
@@ -350,9 +363,16 @@ class Scan:
             self.slots.holders.append((value, holder))
 
     def _list(self, value: Any, path: Path, slot: Slot | None) -> None:
-        if self._node(value, slot):
-            return
         kind = type(value)
+        if kind is list and self._only_grows is not None and self._is_grown(path):
+            if not self._node(value, slot):
+                self.parts.append(GROWN)
+                self._grown.add(id(value))
+                self._hold(value, GROWN_LIST)
+            return
+        if self._node(value, slot):
+            self.reads_grown |= id(value) in self._grown
+            return
         self.parts.append((kind if kind is list else self._kind(kind), len(value)))
         holder = holder_of(value)
         assert holder is not None
@@ -361,6 +381,19 @@ class Scan:
             self.visit(child, (path, "item", index), Slot(holder, value, index))
         if kind is not list and kind is not deque and isinstance(getattr(value, "__dict__", None), dict):
             self._attributes(value, path)
+
+    def _is_grown(self, path: Path) -> bool:
+        """Whether the code only appends to the list at this path."""
+        assert self._only_grows is not None
+        subscripts: tuple[Any, ...] = ()
+        while path[1] == "item":
+            subscripts = (path[2], *subscripts)
+            path = path[0]
+        holder, kind, name = path
+        if kind == "attr" and holder in self._trees:
+            return False
+        bases = [("name", name), ("attr", name)] if kind == "global" else [(kind, name)]
+        return self._only_grows.only_grows(bases, subscripts)
 
     def _dict(self, value: Any, path: Path, slot: Slot | None) -> None:
         if self._node(value, slot):
@@ -460,6 +493,8 @@ class Scan:
         if not library:
             names = names_of(code)
             self.sees |= names.sees
+            if self.slots is not None:
+                self.growth |= names.growth
             self.attributes |= names.attributes
             if self.slots is not None and (effect := first_effect(names, value.__globals__)) is not None:
                 self._effect(path, effect[1])
@@ -626,6 +661,8 @@ class Scan:
         if self._node(value, slot):
             return
         self.parts.append((OBJECT, self._kind(type(value))))
+        if self._only_grows is not None and _jax.flatten_one_level(value) is not None:
+            self._trees.add(path)
         self._attributes(value, path)
 
     def _attributes(self, value: Any, path: Path) -> None:

@@ -57,6 +57,20 @@ class _List(Holder):
         list.__setitem__(holder, slice(None), [child for _, child in state])
 
 
+class _Grown(Holder):
+    """A list that is only appended to: its state is its length, and what is new is what stands behind that."""
+
+    def save(self, holder: list[Any]) -> State:
+        return [(len(holder), None)]
+
+    def restore(self, holder: list[Any], state: State) -> None:
+        list.__delitem__(holder, slice(state[0][0], None))
+
+    def update(self, holder: list[Any], state: State) -> None:
+        """Appends the children."""
+        list.extend(holder, [child for _, child in state])
+
+
 class _Deque(Holder):
     def save(self, holder: deque[Any]) -> State:
         return list(enumerate(holder))
@@ -202,7 +216,7 @@ def slot_descriptors(kind: type) -> tuple[tuple[str, Any], ...]:
     return tuple(found.items())
 
 
-LIST, DICT, ORDERED, SET, DEQUE = _List(), _Dict(), _OrderedDict(), _Set(), _Deque()
+LIST, GROWN_LIST, DICT, ORDERED, SET, DEQUE = _List(), _Grown(), _Dict(), _OrderedDict(), _Set(), _Deque()
 CELL, FUNCTION, PARTIAL, CLASS, SLOTS = _Cell(), _Function(), _Partial(), _Class(), _Slots()
 
 
@@ -222,11 +236,17 @@ def holder_of(value: Any) -> Holder | None:
 class Journal:
     """What objects held before statements ran that may change them.
 
-    `protect` saves what is reachable from a value; `undo` puts everything back that differs.
+    `protect` saves what is reachable from a value that Python code may change in any way, `record` what one holder
+    holds that is about to be changed; `undo` puts everything back that differs.
     """
 
     def __init__(self) -> None:
         self._saved: dict[int, tuple[Any, Callable[[], None]]] = {}
+        self._changes: list[tuple[Any, Holder, State]] = []
+
+    def record(self, owner: Any, holder: Holder) -> None:
+        """Saves what one holder holds, before a piece changes it in place."""
+        self._changes.append((owner, holder, holder.save(owner)))
 
     def protect(self, value: Any) -> None:
         """Saves every container, NumPy array and object that is reachable from `value`, also through functions.
@@ -288,6 +308,8 @@ class Journal:
 
     def undo(self) -> None:
         """Puts back what was saved."""
+        for owner, holder, state in reversed(self._changes):
+            holder.restore(owner, state)
         for _, restore in reversed(list(self._saved.values())):
             restore()
 

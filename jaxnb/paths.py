@@ -24,7 +24,7 @@ class _Mark:
         return self.name
 
 
-FLOAT, COMPLEX, INT, ALIAS, ARRAY, NUMPY, CONTENT, ROOT, FUN, JIT, OBJECT, OPEN, ATTRIBUTES = map(
+FLOAT, COMPLEX, INT, ALIAS, ARRAY, NUMPY, CONTENT, ROOT, FUN, JIT, OBJECT, OPEN, ATTRIBUTES, GROWN = map(
     _Mark,
     [
         "float",
@@ -40,6 +40,7 @@ FLOAT, COMPLEX, INT, ALIAS, ARRAY, NUMPY, CONTENT, ROOT, FUN, JIT, OBJECT, OPEN,
         "object",
         "cell",
         "attributes",
+        "growing list",
     ],
 )
 CLASS_MARK = _Mark("class")

@@ -77,7 +77,7 @@ def _is_library_package(package: str) -> bool:
         return True
     module = sys.modules.get(package)
     file = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", [])), None)
-    return module is not None and (file is None or file.startswith(_LIBRARY_FOLDERS) or "site-packages" in file)
+    return file is not None and (file.startswith(_LIBRARY_FOLDERS) or "site-packages" in file)
 
 
 def is_jax_module(module_name: str | None) -> bool:

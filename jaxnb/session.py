@@ -203,7 +203,7 @@ class Session:
         start = time.perf_counter()
         outputs = dispatch(piece, scan, leaves)
         running.dispatch_seconds += time.perf_counter() - start
-        value = piece.template.apply(scan, outputs, running.namespace, before_change=running.journal.protect)
+        value = piece.template.apply(scan, outputs, running.namespace, before_change=running.journal.record)
         if piece.template.value is not None:
             running.value = value
         running.pieces.append(piece)

@@ -22,6 +22,8 @@ from jaxnb.devices import move
 from jaxnb.diagnosis import Attempt, culprit_of, explain_needed_value, only_tracing_raises
 from jaxnb.errors import Refused
 from jaxnb.graph import CACHED_FUNCTION, Scan, Slots
+from jaxnb.growth import NO_GROWTH, Growth
+from jaxnb.holders import GROWN_LIST
 from jaxnb.lifted import narrowed_to, numpy_results
 from jaxnb.paths import Choices, render_path
 from jaxnb.reach import first_effect, refers_to_jax
@@ -50,7 +52,8 @@ class MissingName(Exception):
 class Plan:
     """What is to be traced: statements `start` to `stop`, the names they read, and those they bind before reading.
 
-    `sees` says what they, or functions that they reach, could tell apart besides values, as bits of `Sees`.
+    `sees` says what they, or functions that they reach, could tell apart besides values, as bits of `Sees`,
+    and `growth` which lists they only append to.
     """
 
     start: int
@@ -59,10 +62,11 @@ class Plan:
     hidden: frozenset[str]
     names: tuple[CodeNames, ...]
     sees: int = 0
+    growth: Growth = NO_GROWTH
 
     def scan(self, namespace: dict[str, Any], choices: Choices, slots: Slots | None = None) -> Scan:
         """Walks what the statements reach."""
-        return Scan(namespace, self.roots, self.names, choices, self.hidden, slots, self.sees)
+        return Scan(namespace, self.roots, self.names, choices, self.hidden, slots, self.sees, self.growth)
 
 
 @dataclass(slots=True)
@@ -112,10 +116,15 @@ class _Trace:
         wanted = replace(
             plan,
             sees=self.scan.sees | plan.sees,
+            growth=self.scan.growth,
             hidden=frozenset() if self.scan.sees & Sees.NAMES else plan.hidden,
         )
         if wanted != plan:
             plan = wanted
+            self.slots = Slots()
+            self.scan = plan.scan(namespace, choices, self.slots)
+        if self.scan.reads_grown:
+            plan = replace(plan, growth=NO_GROWTH)
             self.slots = Slots()
             self.scan = plan.scan(namespace, choices, self.slots)
         self.plan = plan
@@ -217,14 +226,14 @@ class _Trace:
             for home in (namespace, *self.scan.namespaces):
                 stand_ins.install(home)
             before = dict(namespace)
+            before_elsewhere = [dict(other) for other in self.scan.namespaces]
             placed = [(owner, holder, holder.save(owner)) for owner, holder in self.slots.holders]
             asked = (stand_ins.on_text, stand_ins.on_missing)
             with _jax.watch_trace(self.cell.filename, *asked, stand_ins.plain) as watch:
                 self.watch = watch
                 value = self._statements(stand_ins)
             stand_ins.check(watch)
-            self._check_other_modules(others, stand_ins)
-            self._capture(before, placed, stand_ins, value)
+            self._capture(before, before_elsewhere, placed, stand_ins, value)
             assert self.capture is not None
             return self.capture.outputs
         finally:
@@ -262,17 +271,6 @@ class _Trace:
                 self._restore_config(statement)
         return value
 
-    def _check_other_modules(self, others: list[tuple[dict[str, Any], dict[str, Any]]], stand_ins: StandIns) -> None:
-        known = {id(tracer) for tracer in self.tracers} | set(self.replaced) | set(stand_ins.originals)
-        for other, names in others:
-            for name, item in other.items():
-                if names.get(name, _ABSENT) is not item and id(item) not in known:
-                    raise Refused(
-                        f"the cell assigns to `{name}` in module {other.get('__name__')}.",
-                        why="staging follows assignments to names of the notebook, not yet to those of other modules.",
-                        fix="return the value from the function and bind it in the cell.",
-                    )
-
     def _restore_config(self, statement: Statement) -> None:
         for name, old in self.config.items():
             if _jax.config_values()[name] != old:
@@ -284,7 +282,14 @@ class _Trace:
             line=statement.span.line,
         )
 
-    def _capture(self, before: dict[str, Any], placed: list[Any], stand_ins: StandIns, value: Any) -> None:
+    def _capture(
+        self,
+        before: dict[str, Any],
+        before_elsewhere: list[dict[str, Any]],
+        placed: list[Any],
+        stand_ins: StandIns,
+        value: Any,
+    ) -> None:
         existing = {id(item): name for name, item in before.items()}
         capture = Capture(self.scan, self.tracers, self.replaced, existing, stand_ins.originals)
         template = self.template
@@ -299,6 +304,13 @@ class _Trace:
                 if (place := capture.place_of(item)) is not None:
                     self.named_outputs.append((name, place))
         template.deleted = [name for name in before if name not in self.namespace]
+        for home, (names, old) in enumerate(zip(self.scan.namespaces, before_elsewhere, strict=True)):
+            new = {name: item for name, item in names.items() if old.get(name, _ABSENT) is not item}
+            gone = [name for name in old if name not in names]
+            if new or gone:
+                what = f"`{names.get('__name__')}.{{}}`"
+                builds = [(name, self._build(capture, item, what.format(name))) for name, item in new.items()]
+                template.elsewhere.append((home, builds, gone))
         nodes = {id(node): index for index, node in enumerate(self.scan.nodes)}
         for owner, holder, state in placed:
             now = holder.save(owner)
@@ -316,6 +328,8 @@ class _Trace:
                 fix="return the new value and bind it to a name.",
                 line=line,
             )
+        if holder is GROWN_LIST:
+            now = [(None, item) for item in owner[state[0][0] :]]
         children = [(key, self._build(capture, child, "an item")) for key, child in now]
         self.template.changed.append((holder, lambda b: b.scan.nodes[node], children, _moved(state, now)))
 

@@ -72,6 +72,7 @@ class Template:
       deleted: names that are deleted.
       changed: for each holder that was changed in place, its kind, how to find it, its new content, and whether keys
         changed places.
+      elsewhere: the same for the globals of other modules: which of those that were read, what is bound and deleted.
       value: how the trailing value is built, if the piece holds the trailing expression.
       reasons: why this template must not be applied to another run than the one it was captured from.
     """
@@ -81,6 +82,7 @@ class Template:
         self.annotations: list[tuple[str, Build]] = []
         self.deleted: list[str] = []
         self.changed: list[tuple[Holder, Build, list[tuple[Any, Build]], bool]] = []
+        self.elsewhere: list[tuple[int, list[tuple[str, Build]], list[str]]] = []
         self.value: Build | None = None
         self.reasons: list[str] = []
 
@@ -89,7 +91,7 @@ class Template:
         scan: Scan,
         outputs: Sequence[Any],
         namespace: dict[str, Any],
-        before_change: Callable[[Any], None],
+        before_change: Callable[[Any, Holder], None],
     ) -> Any:
         """Binds, deletes and changes what the piece did, and returns the trailing value.
 
@@ -99,24 +101,32 @@ class Template:
           scan: of this run, before the piece.
           outputs: of the program.
           namespace: to bind into.
-          before_change: called with each object that is about to be changed in place.
+          before_change: called with each object that is about to be changed in place, and its kind.
         """
         building = Building(scan, outputs, namespace)
         bound = [(name, build(building)) for name, build in self.names]
         changed = [(h, at(building), [(k, new(building)) for k, new in c], moved) for h, at, c, moved in self.changed]
+        elsewhere = [
+            (scan.namespaces[home], [(name, build(building)) for name, build in names], gone)
+            for home, names, gone in self.elsewhere
+        ]
         value = self.value(building) if self.value is not None else None
-        for _, owner, _, _ in changed:
-            before_change(owner)
         for holder, owner, state, moved in changed:
+            before_change(owner, holder)
             (holder.restore if moved else holder.update)(owner, state)
         if self.annotations:
             notes = namespace.setdefault("__annotations__", {})
-            before_change(notes)
+            before_change(notes, DICT)
             notes.update((name, build(building)) for name, build in self.annotations)
         for name, item in bound:
             namespace[name] = item
         for name in self.deleted:
             namespace.pop(name, None)
+        for home, names, gone in elsewhere:
+            before_change(home, DICT)
+            home.update(names)
+            for name in gone:
+                home.pop(name, None)
         return value
 
 

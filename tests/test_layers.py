@@ -16,7 +16,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = (
     {"_version", "errors"},
     {"program"},
-    {"codec", "views", "code", "options"},
+    {"codec", "views", "growth", "code", "options"},
     {"reach", "cell", "run"},
     {"_jax", "_jax_eqns", "holders", "backend"},
     {"paths", "readers", "graph", "named", "numpy", "lax", "nn", "random"},
