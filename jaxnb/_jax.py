@@ -156,6 +156,19 @@ def jit_options(function: Any) -> tuple[tuple[str, Any], ...] | None:
     return tuple((name, value) for name, value in zip(info._fields, info, strict=True) if name not in skipped)
 
 
+def with_parts(closed_jaxpr: Any, invars: Sequence[Any], eqns: Sequence[Any], outvars: Sequence[Any]) -> Any:
+    """A closed jaxpr with the same constants and other arguments, equations and results."""
+    jaxpr = closed_jaxpr.jaxpr
+    info = jaxpr.debug_info._replace(arg_names=None, result_paths=None)
+    jaxpr = jaxpr.replace(invars=list(invars), eqns=list(eqns), outvars=list(outvars), debug_info=info)
+    return jaxpr if hasattr(jaxpr, "consts") else _extend_core.ClosedJaxpr(jaxpr, closed_jaxpr.consts)
+
+
+def as_function(closed_jaxpr: Any) -> Callable[..., list[Any]]:
+    """The function that a closed jaxpr computes."""
+    return _extend_core.jaxpr_as_fun(closed_jaxpr)
+
+
 def captured_arrays(closed_jaxpr: Any) -> list[Any]:
     """The concrete JAX arrays that a closed jaxpr and the jaxprs inside it hold as constants."""
     found: dict[int, Any] = {}

@@ -24,9 +24,10 @@ from jaxnb.paths import (
     holders_of,
     render_path,
 )
+from jaxnb.prelude import OutOfReach
 from jaxnb.staging import Piece, Plan
 
-__all__ = ["CodeRecord", "explain_change", "ints_that_changed"]
+__all__ = ["CodeRecord", "explain_change", "scalars_that_changed"]
 
 
 @dataclass(slots=True)
@@ -38,7 +39,7 @@ class CodeRecord:
       choices: which leaves are static or dynamic by decision.
       breaks: statements at which a piece must end.
       forced: names whose value at entry is read, though the cell binds them too.
-      never_dynamic: ints that turned out to be needed as values.
+      never_dynamic: scalars that turned out to be needed as values.
       last: for each start of a piece, the one that ran last.
       runs: how often the cell ran.
     """
@@ -78,27 +79,37 @@ def find_piece(
             plan = piece.plan
             scan = plan.scan(namespace, record.choices)
             key = (device, *scan.parts)
-        if piece.key == key and piece.context == context and not piece.reasons:
+        if piece.key == key and piece.context == context and not piece.reasons and _in_reach(piece, scan):
             return piece, scan
     return None
 
 
-def ints_that_changed(old: Piece, key: tuple[Any, ...]) -> set[Any] | None:
-    """Paths of the ints that differ between two keys, if nothing else does."""
+def _in_reach(piece: Piece, scan: Scan) -> bool:
+    """Whether Python's arithmetic gives what the program was traced for."""
+    try:
+        if piece.prelude is not None:
+            piece.prelude.values(scan.leaves)
+    except OutOfReach:
+        return False
+    return True
+
+
+def scalars_that_changed(old: Piece, key: tuple[Any, ...]) -> set[Any] | None:
+    """Paths of the static Python numbers that differ between two keys, if nothing else does."""
     if len(old.key) != len(key):
         return None
     found: set[int] = set()
     for index, (a, b) in enumerate(zip(old.key, key, strict=True)):
         if a == b:
             continue
-        if not (_is_int(a) and _is_int(b)):
+        if not (_is_number(a) and _is_number(b) and a[0] is b[0]):
             return None
         found.add(index)
     return {_path_at(old, index) for index in found} or None
 
 
-def _is_int(part: Any) -> bool:
-    return isinstance(part, tuple) and len(part) == 2 and part[0] is int
+def _is_number(part: Any) -> bool:
+    return isinstance(part, tuple) and len(part) == 2 and part[0] in (int, float)
 
 
 def _path_at(piece: Piece, index: int) -> Any:

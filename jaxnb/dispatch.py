@@ -33,8 +33,13 @@ def computes(piece: Piece) -> bool:
     return piece.n_outputs > 0 or bool(piece.jaxpr.effects)
 
 
-def dispatch(piece: Piece, scan: Scan, leaves: Sequence[Any]) -> list[Any]:
-    """Starts the program on the leaves and returns its results, which may still be computed.
+def dispatch(piece: Piece, scan: Scan, arguments: Sequence[Any]) -> list[Any]:
+    """Starts the program and returns its results, which may still be computed.
+
+    Args:
+      piece: whose program it is.
+      scan: of this run.
+      arguments: the leaves, or what the prelude of the piece makes of them.
 
     Raises:
       Refused: if an input was deleted, naming it.
@@ -43,7 +48,7 @@ def dispatch(piece: Piece, scan: Scan, leaves: Sequence[Any]) -> list[Any]:
         return []
     try:
         # A NumPy array may be written to as soon as this returns, while the program still reads it.
-        return piece.compiled(*(leaf.copy() if type(leaf) is np.ndarray else leaf for leaf in leaves))
+        return piece.compiled(*(leaf.copy() if type(leaf) is np.ndarray else leaf for leaf in arguments))
     except RuntimeError:
         check_deleted(scan)
         raise

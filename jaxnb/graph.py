@@ -671,6 +671,8 @@ class Scan:
             names = tuple(state)
             if not self._sees & Sees.ATTRIBUTES and all(type(name) is str for name in names):
                 names = tuple(sorted(names))
+            if self.slots is not None:
+                self.where.append((len(self.parts), path))
             self.parts.append((ATTRIBUTES, names))
             self._memo.setdefault(id(state), ("node", len(self.nodes)))
             self.nodes.append(state)

@@ -14,20 +14,40 @@ import functools
 import types
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxnb.code import names_of
 from jaxnb.reach import is_library, is_user_function
 
-__all__ = ["Holder", "Journal", "holder_of", "slot_descriptors"]
+__all__ = ["Change", "Holder", "Journal", "holder_of", "slot_descriptors"]
 
 State = list[tuple[Any, Any]]
 
 
+class Change(NamedTuple):
+    """What a piece does to a holder.
+
+    Attributes:
+      children: what it holds then under which key; all of it if `whole`.
+      gone: the keys that are deleted.
+      whole: whether everything is replaced.
+    """
+
+    children: State
+    gone: list[Any]
+    whole: bool
+
+
 class Holder:
-    """One kind of holder; the subclasses are stateless and shared."""
+    """One kind of holder; the subclasses are stateless and shared.
+
+    Attributes:
+      keyed: whether children are put and deleted one by one, the others staying where they are.
+    """
+
+    keyed = False
 
     def save(self, holder: Any) -> State:
         """What it holds, as pairs of key and child, in its own order."""
@@ -41,9 +61,30 @@ class Holder:
         """Makes it hold exactly what `state` says."""
         raise NotImplementedError
 
-    def update(self, holder: Any, state: State) -> None:
-        """Makes it hold what `state` says after a change in place."""
-        self.restore(holder, state)
+    def change(self, before: State, after: State) -> Change:
+        """What leads from one state to another: children under their keys where that is all, else everything."""
+        if not self.keyed:
+            return Change(after, [], True)
+        old, new = dict(before), dict(after)
+        stay = [key for key, _ in before if key in new]
+        if stay != [key for key, _ in after if key in old]:
+            return Change(after, [], True)
+        changed = [(key, child) for key, child in after if key not in old or old[key] is not child]
+        return Change(changed, [key for key in old if key not in new], False)
+
+    def apply(self, holder: Any, change: Change) -> None:
+        """Does a change to a holder that may hold other children than the one that it was found on."""
+        if change.whole:
+            self.restore(holder, change.children)
+            return
+        for key in change.gone:
+            self.delete(holder, key)
+        for key, child in change.children:
+            self.put(holder, key, child)
+
+    def delete(self, holder: Any, key: Any) -> None:
+        """Removes the child under `key`."""
+        raise NotImplementedError
 
 
 class _List(Holder):
@@ -52,6 +93,12 @@ class _List(Holder):
 
     def put(self, holder: list[Any], key: int, child: Any) -> None:
         list.__setitem__(holder, key, child)
+
+    def change(self, before: State, after: State) -> Change:
+        if len(before) != len(after):
+            return Change(after, [], True)
+        pairs = zip(before, after, strict=True)
+        return Change([new for old, new in pairs if old[1] is not new[1]], [], False)
 
     def restore(self, holder: list[Any], state: State) -> None:
         list.__setitem__(holder, slice(None), [child for _, child in state])
@@ -66,9 +113,9 @@ class _Grown(Holder):
     def restore(self, holder: list[Any], state: State) -> None:
         list.__delitem__(holder, slice(state[0][0], None))
 
-    def update(self, holder: list[Any], state: State) -> None:
+    def apply(self, holder: list[Any], change: Change) -> None:
         """Appends the children."""
-        list.extend(holder, [child for _, child in state])
+        list.extend(holder, [child for _, child in change.children])
 
 
 class _Deque(Holder):
@@ -84,16 +131,13 @@ class _Deque(Holder):
 
 
 class _Dict(Holder):
+    keyed = True
+
     def save(self, holder: dict[Any, Any]) -> State:
         return list(dict.items(holder))
 
-    def update(self, holder: dict[Any, Any], state: State) -> None:
-        """Like `restore`, but keeps the order of the keys that are there, as assignments would."""
-        wanted = dict(state)
-        for key in [key for key in dict.keys(holder) if key not in wanted]:
-            dict.__delitem__(holder, key)
-        for key, child in state:
-            dict.__setitem__(holder, key, child)
+    def delete(self, holder: dict[Any, Any], key: Any) -> None:
+        dict.__delitem__(holder, key)
 
     def put(self, holder: dict[Any, Any], key: Any, child: Any) -> None:
         dict.__setitem__(holder, key, child)
@@ -104,6 +148,8 @@ class _Dict(Holder):
 
 
 class _OrderedDict(_Dict):
+    keyed = False
+
     def save(self, holder: Any) -> State:
         return list(holder.items())
 
@@ -111,9 +157,6 @@ class _OrderedDict(_Dict):
         holder.clear()
         for key, child in state:
             holder[key] = child
-
-    def update(self, holder: Any, state: State) -> None:
-        self.restore(holder, state)
 
 
 class _Set(Holder):
@@ -126,6 +169,8 @@ class _Set(Holder):
 
 
 class _Cell(Holder):
+    keyed = True
+
     def save(self, holder: types.CellType) -> State:
         try:
             return [(None, holder.cell_contents)]
@@ -134,6 +179,9 @@ class _Cell(Holder):
 
     def put(self, holder: types.CellType, key: Any, child: Any) -> None:
         holder.cell_contents = child
+
+    def delete(self, holder: types.CellType, key: Any) -> None:
+        del holder.cell_contents
 
     def restore(self, holder: types.CellType, state: State) -> None:
         if state:
@@ -166,11 +214,16 @@ class _Partial(Holder):
 
 
 class _Class(Holder):
+    keyed = True
+
     def save(self, holder: type) -> State:
         return [(key, child) for key, child in vars(holder).items() if key not in ("__dict__", "__weakref__")]
 
     def put(self, holder: type, key: str, child: Any) -> None:
         type.__setattr__(holder, key, child)
+
+    def delete(self, holder: type, key: str) -> None:
+        type.__delattr__(holder, key)
 
     def restore(self, holder: type, state: State) -> None:
         now, saved = dict(self.save(holder)), dict(state)
@@ -184,6 +237,8 @@ class _Class(Holder):
 class _Slots(Holder):
     """An object with `__slots__`; written through the descriptors, so that frozen classes can be restored too."""
 
+    keyed = True
+
     def save(self, holder: Any) -> State:
         pairs: State = []
         for name, descriptor in slot_descriptors(type(holder)):
@@ -195,6 +250,9 @@ class _Slots(Holder):
 
     def put(self, holder: Any, key: str, child: Any) -> None:
         dict(slot_descriptors(type(holder)))[key].__set__(holder, child)
+
+    def delete(self, holder: Any, key: str) -> None:
+        dict(slot_descriptors(type(holder)))[key].__delete__(holder)
 
     def restore(self, holder: Any, state: State) -> None:
         saved = dict(state)

@@ -76,12 +76,21 @@ class Choices:
       static: paths of arrays and floats whose value is part of the key.
       dynamic: paths of ints that are inputs.
       fixed: paths that an option decided, so that they are not tried otherwise.
+      on_host: whether arithmetic among traced Python scalars is done by Python, because some of them change.
     """
 
     def __init__(self) -> None:
         self.static: set[Path] = set()
         self.dynamic: set[Path] = set()
         self.fixed: set[Path] = set()
+        self.on_host = False
+
+    def changing(self, paths: Iterable[Path]) -> Choices:
+        """A copy in which the scalars at these paths are inputs."""
+        copy = Choices()
+        copy.static, copy.dynamic, copy.fixed = self.static - set(paths), self.dynamic | set(paths), set(self.fixed)
+        copy.on_host = True
+        return copy
 
     def make_static(self, paths: Iterable[Path]) -> None:
         """Makes the values at these paths part of the key."""

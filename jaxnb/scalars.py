@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from jaxnb import _jax
+from jaxnb.prelude import is_python_like
+
 __all__ = ["scalars_that_show"]
 
 _EXACT_ENOUGH = frozenset({"neg", "convert_element_type", "abs", "sign", "copy", "copy_p"})
@@ -18,7 +21,9 @@ _EXACT_ENOUGH = frozenset({"neg", "convert_element_type", "abs", "sign", "copy",
 products leave the range, and a division by zero raises an error among Python scalars."""
 
 
-def scalars_that_show(jaxpr: Any, floats: set[int], ints: set[int], outputs: Sequence[int]) -> set[int]:
+def scalars_that_show(
+    jaxpr: Any, floats: set[int], ints: set[int], outputs: Sequence[int], hosted: frozenset[Any] = frozenset()
+) -> set[int]:
     """Which scalar inputs must be static for the results to be those of the plain cell.
 
     Args:
@@ -26,6 +31,7 @@ def scalars_that_show(jaxpr: Any, floats: set[int], ints: set[int], outputs: Seq
       floats: positions of inputs that are Python floats or complex numbers.
       ints: positions of inputs that are Python ints.
       outputs: positions of the results that will be bound.
+      hosted: the variables that Python computes, if it computes any; what a function of JAX makes of them is its own.
     """
     scalars = floats | ints
     if not scalars:
@@ -37,21 +43,20 @@ def scalars_that_show(jaxpr: Any, floats: set[int], ints: set[int], outputs: Seq
         sources = [origin.get(var) if not hasattr(var, "val") else set[int]() for var in eqn.invars]
         if any(source is None for source in sources):
             continue
+        if hosted and not _jax.made_by_operator(eqn):
+            continue
         merged = set[int]().union(*(source for source in sources if source is not None))
-        if not merged or not all(_is_python_like(var.aval) for var in eqn.outvars):
+        if not merged or not all(is_python_like(var.aval) for var in eqn.outvars):
             continue
         for var in eqn.outvars:
             origin[var] = merged
+        if all(var in hosted for var in eqn.outvars):
+            continue
         name = eqn.primitive.name
         if name not in _EXACT_ENOUGH or (merged & ints and name != "convert_element_type"):
             found |= merged
     for place in outputs:
         var = jaxpr.outvars[place]
-        if not hasattr(var, "val"):
+        if not hasattr(var, "val") and var not in hosted:
             found |= origin.get(var, set())
     return found
-
-
-def _is_python_like(aval: Any) -> bool:
-    """Whether a value could be a Python scalar in the plain cell: no dimensions, and weakly typed or a truth value."""
-    return getattr(aval, "shape", None) == () and (getattr(aval, "weak_type", False) or str(aval.dtype) == "bool")

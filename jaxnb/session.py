@@ -17,7 +17,7 @@ from typing import Any
 import jax
 
 from jaxnb import _jax
-from jaxnb.cache import CodeRecord, explain_change, find_piece, ints_that_changed
+from jaxnb.cache import CodeRecord, explain_change, find_piece, scalars_that_changed
 from jaxnb.cell import CellSource, Statement, parse_cell
 from jaxnb.devices import find_device, move, on_device
 from jaxnb.dispatch import compile_piece, dispatch
@@ -193,15 +193,20 @@ class Session:
 
     def _run_piece(self, running: _Running, piece: Piece, scan: Scan) -> None:
         __tracebackhide__ = True
-        leaves = scan.leaves
+        arguments, scalars = scan.leaves, []
+        if piece.prelude is not None:
+            scalars = piece.prelude.values(scan.leaves)
+            arguments = piece.prelude.arguments(scan.leaves, scalars)
         if running.device is not None:
-            leaves, moved = move(leaves, running.device)
+            arguments, moved = move(arguments, running.device)
             running.transferred += moved
         if piece.compiled is None:
             running.progress("compiling")
             compile_piece(piece)
         start = time.perf_counter()
-        outputs = dispatch(piece, scan, leaves)
+        outputs = dispatch(piece, scan, arguments)
+        if piece.prelude is not None:
+            outputs = piece.prelude.results(outputs, scalars)
         running.dispatch_seconds += time.perf_counter() - start
         value = piece.template.apply(scan, outputs, running.namespace, before_change=running.journal.record)
         if piece.template.value is not None:
@@ -219,7 +224,7 @@ class Session:
         previous = record.last.get(start)
         if record.runs == 0 and not record.choices.fixed:
             _apply_options(running)
-        attempt = self._with_dynamic_ints(running, start, stop, previous)
+        attempt = self._with_changing_scalars(running, start, stop, previous)
         piece = attempt
         while piece is None:
             plan = make_plan(cell, start, stop, frozenset(record.forced))
@@ -240,21 +245,21 @@ class Session:
         scan = piece.plan.scan(namespace, record.choices)
         return piece, scan
 
-    def _with_dynamic_ints(self, running: _Running, start: int, stop: int, previous: Piece | None) -> Piece | None:
-        """When ints alone changed: the piece with them as inputs, if no value of theirs was needed (rule 3)."""
+    def _with_changing_scalars(self, running: _Running, start: int, stop: int, previous: Piece | None) -> Piece | None:
+        """When Python scalars alone changed: the piece with them as inputs, if no value of theirs was needed (rule 3).
+
+        Arithmetic among them is done by Python at each run.
+        """
         if previous is None or previous.reasons or previous.context != running.context:
             return None
         record, plan = running.record, previous.plan
         if plan.stop != stop:
             return None
         scan = plan.scan(running.namespace, record.choices)
-        paths = ints_that_changed(previous, (running.device, *scan.parts))
+        paths = scalars_that_changed(previous, (running.device, *scan.parts))
         if not paths or paths & (record.never_dynamic | record.choices.fixed):
             return None
-        choices = Choices()
-        choices.static = set(record.choices.static)
-        choices.dynamic = record.choices.dynamic | paths
-        choices.fixed = set(record.choices.fixed)
+        choices = record.choices.changing(paths)
         try:
             piece = trace_piece(running.cell, plan, running.namespace, choices, running.context, running.device)
         except Exception:  # whatever it is, the trace with static ints below says it properly
@@ -263,9 +268,10 @@ class Session:
         if paths & choices.static or _types(piece) != _types(previous):
             record.never_dynamic |= paths
             return None
-        record.choices.dynamic |= paths
-        names = ", ".join(sorted(render_path(path) for path in paths))
-        piece.notes.append(("dynamic", None, f"{names} is an input from now on"))
+        record.choices = choices
+        names = sorted(render_path(path) for path in paths)
+        become = "is an input" if len(names) == 1 else "are inputs"
+        piece.notes.append(("dynamic", None, f"{', '.join(names)} {become} from now on"))
         return piece
 
     def trace_only(

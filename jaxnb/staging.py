@@ -26,6 +26,7 @@ from jaxnb.growth import NO_GROWTH, Growth
 from jaxnb.holders import GROWN_LIST
 from jaxnb.lifted import narrowed_to, numpy_results
 from jaxnb.paths import Choices, render_path
+from jaxnb.prelude import Cut, OutOfReach, Prelude, find_prelude
 from jaxnb.reach import first_effect, refers_to_jax
 from jaxnb.scalars import scalars_that_show
 from jaxnb.stand_ins import StandIns, ValueNeeded
@@ -77,9 +78,10 @@ class Piece:
       plan: what was traced.
       key: the parts that must be equal for the piece to serve another run.
       context: JAX's ambient context while it was traced.
-      paths: of the leaves.
+      paths: of the inputs.
       where: the index of a part of the key where each value begins, and the value's path.
-      traced: JAX's own traced stage; its arguments are the leaves.
+      traced: JAX's own traced stage; its arguments are the leaves, or what the prelude says.
+      prelude: what Python computes from scalars before the program runs, or None.
       template: what to bind.
       jaxpr: closed.
       reasons: why the piece must not be used again, as (line, text).
@@ -100,6 +102,7 @@ class Piece:
     seconds: float
     reasons: list[tuple[int | None, str]] = field(default_factory=list[tuple[int | None, str]])
     notes: list[tuple[str, int | None, str]] = field(default_factory=list[tuple[str, int | None, str]])
+    prelude: Prelude | None = None
     compiled: Any = None
     lower_seconds: float = 0.0
     compile_seconds: float = 0.0
@@ -330,8 +333,9 @@ class _Trace:
             )
         if holder is GROWN_LIST:
             now = [(None, item) for item in owner[state[0][0] :]]
-        children = [(key, self._build(capture, child, "an item")) for key, child in now]
-        self.template.changed.append((holder, lambda b: b.scan.nodes[node], children, _moved(state, now)))
+        change = holder.change(state, now)
+        children = [(key, self._build(capture, child, "an item")) for key, child in change.children]
+        self.template.changed.append((holder, lambda b: b.scan.nodes[node], change._replace(children=children)))
 
     def _build(self, capture: Capture, item: Any, what: str) -> Any:
         try:
@@ -354,12 +358,6 @@ _ABSENT = object()
 def _computes_with_jax(generator: types.GeneratorType[Any, Any, Any]) -> bool:
     frame = generator.gi_frame
     return frame is not None and refers_to_jax(names_of(generator.gi_code), {**frame.f_globals, **frame.f_locals}, {})
-
-
-def _moved(before: list[tuple[Any, Any]], after: list[tuple[Any, Any]]) -> bool:
-    """Whether keys that were there before and still are have another order."""
-    old, new = [key for key, _ in before], [key for key, _ in after]
-    return [key for key in old if key in new] != [key for key in new if key in old]
 
 
 def restore_names(namespace: dict[str, Any], entry: dict[str, Any]) -> None:
@@ -442,10 +440,20 @@ def trace_piece(
                 explain_needed_value(trace.attempt(), error)
             raise
         assert trace.capture is not None
-        passed_on = {trace.scan.paths[index] for index in trace.capture.passed_on if _is_python(trace, index)}
-        free = (passed_on & _scalars(trace)) | _scalars_that_show(trace, traced)
+        try:
+            cut = _cut(trace, traced) if choices.on_host else None
+        except OutOfReach:
+            choices.make_static(_scalars(trace))
+            continue
+        free = _scalars_that_show(trace, traced, cut.hosted if cut is not None else frozenset())
+        if cut is None:
+            passed_on = {trace.scan.paths[index] for index in trace.capture.passed_on if _is_python(trace, index)}
+            free |= passed_on & _scalars(trace)
         if not free:
-            return _finish(trace, traced, context, device, time.perf_counter() - start)
+            piece = _finish(trace, traced, context, device, time.perf_counter() - start)
+            if cut is not None:
+                _take_out(piece, cut, trace.scan.leaves)
+            return piece
         choices.make_static(free)
 
 
@@ -489,14 +497,40 @@ def _scalars_behind(trace: _Trace, error: BaseException) -> set[Any]:
     return {trace.scan.paths[index] for index in sources} & free
 
 
-def _scalars_that_show(trace: _Trace, traced: Any) -> set[Any]:
+def _cut(trace: _Trace, traced: Any) -> Cut | None:
+    """What Python computes before the program, if there are Python scalars among the leaves.
+
+    Raises:
+      OutOfReach: if these scalars give what the trace cannot stand for.
+    """
+    scalars = [index for index in range(len(trace.scan.leaves)) if _is_python(trace, index)]
+    if not scalars:
+        return None
+    cut = find_prelude(traced.jaxpr, scalars, [render_path(path) for path in trace.scan.paths])
+    cut.prelude.values(trace.scan.leaves)
+    return cut
+
+
+def _take_out(piece: Piece, cut: Cut, leaves: Sequence[Any]) -> None:
+    """Makes the rest the program of the piece."""
+    prelude = piece.prelude = cut.prelude
+    arguments = prelude.arguments(leaves, prelude.values(leaves))
+    piece.traced = jax.jit(_jax.as_function(cut.closed)).trace(*arguments)
+    piece.jaxpr = cut.closed
+    piece.paths = [
+        piece.paths[place] if kind == "leaf" else (None, "name", prelude.texts[place]) for kind, place in prelude.inputs
+    ]
+    piece.n_outputs = len(cut.closed.jaxpr.outvars)
+
+
+def _scalars_that_show(trace: _Trace, traced: Any, hosted: frozenset[Any]) -> set[Any]:
     leaves = trace.scan.leaves
     floats = {i for i, leaf in enumerate(leaves) if type(leaf) in (float, complex)}
     ints = {i for i, leaf in enumerate(leaves) if type(leaf) is int}
     if not floats and not ints:
         return set()
     jaxpr = traced.jaxpr.jaxpr
-    shown = scalars_that_show(_Tail(jaxpr, len(leaves)), floats, ints, range(len(jaxpr.outvars)))
+    shown = scalars_that_show(_Tail(jaxpr, len(leaves)), floats, ints, range(len(jaxpr.outvars)), hosted)
     return {trace.scan.paths[index] for index in shown} & _scalars(trace)
 
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb.graph import Scan
-from jaxnb.holders import CELL, DICT, SLOTS, Holder, holder_of, slot_descriptors
+from jaxnb.holders import CELL, DICT, SLOTS, Change, Holder, holder_of, slot_descriptors
 from jaxnb.reach import ATOMS, is_library
 
 __all__ = ["Capture", "Template", "Unreplayable", "reaches_tracer"]
@@ -70,8 +70,8 @@ class Template:
       names: for each name that is bound, how its value is built.
       annotations: what the piece adds to the annotations of the namespace.
       deleted: names that are deleted.
-      changed: for each holder that was changed in place, its kind, how to find it, its new content, and whether keys
-        changed places.
+      changed: for each holder that was changed in place, its kind, how to find it, and the change, whose children are
+        still to be built.
       elsewhere: the same for the globals of other modules: which of those that were read, what is bound and deleted.
       value: how the trailing value is built, if the piece holds the trailing expression.
       reasons: why this template must not be applied to another run than the one it was captured from.
@@ -81,7 +81,7 @@ class Template:
         self.names: list[tuple[str, Build]] = []
         self.annotations: list[tuple[str, Build]] = []
         self.deleted: list[str] = []
-        self.changed: list[tuple[Holder, Build, list[tuple[Any, Build]], bool]] = []
+        self.changed: list[tuple[Holder, Build, Change]] = []
         self.elsewhere: list[tuple[int, list[tuple[str, Build]], list[str]]] = []
         self.value: Build | None = None
         self.reasons: list[str] = []
@@ -105,15 +105,18 @@ class Template:
         """
         building = Building(scan, outputs, namespace)
         bound = [(name, build(building)) for name, build in self.names]
-        changed = [(h, at(building), [(k, new(building)) for k, new in c], moved) for h, at, c, moved in self.changed]
+        changed = [
+            (holder, at(building), change._replace(children=[(key, new(building)) for key, new in change.children]))
+            for holder, at, change in self.changed
+        ]
         elsewhere = [
             (scan.namespaces[home], [(name, build(building)) for name, build in names], gone)
             for home, names, gone in self.elsewhere
         ]
         value = self.value(building) if self.value is not None else None
-        for holder, owner, state, moved in changed:
+        for holder, owner, change in changed:
             before_change(owner, holder)
-            (holder.restore if moved else holder.update)(owner, state)
+            holder.apply(owner, change)
         if self.annotations:
             notes = namespace.setdefault("__annotations__", {})
             before_change(notes, DICT)

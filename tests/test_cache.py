@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from jaxnb import _jax
-from jaxnb.cache import CodeRecord, explain_change, find_piece, ints_that_changed
+from jaxnb.cache import CodeRecord, explain_change, find_piece, scalars_that_changed
 from jaxnb.cell import parse_cell
 from jaxnb.options import StageOptions
 from jaxnb.paths import render_path
@@ -158,12 +158,12 @@ def test_a_sharding_is_said() -> None:
         ("n, d = 3, {'m': 4, 'k': 5}", None),
     ],
 )
-def test_ints_that_changed_alone(change: str, paths: set[str] | None) -> None:
+def test_scalars_that_changed_alone(change: str, paths: set[str] | None) -> None:
     ns = namespace("n, s, d = 2, 'a', {'m': 4}")
     record = CodeRecord()
     old = piece_of("y = x * n * d['m'] * len(s)", ns, record)
     exec(change, ns)
-    found = ints_that_changed(old, (None, *old.plan.scan(ns, record.choices).parts))
+    found = scalars_that_changed(old, (None, *old.plan.scan(ns, record.choices).parts))
     assert (None if found is None else {render_path(path) for path in found}) == (paths or None)
 
 

@@ -151,13 +151,50 @@ def test_an_ordered_dict_gets_its_order_back(one: list[int], other: list[int]) -
     assert list(value.items()) == [(key, -key) for key in one] and list(reversed(value)) == one[::-1]
 
 
+CONTENT = st.dictionaries(st.integers(0, 6), st.integers())
+
+
 @TESTED
-@given(st.dictionaries(st.integers(0, 6), st.integers()), st.dictionaries(st.integers(0, 6), st.integers()))
-def test_updating_a_dict_keeps_the_keys_that_stay_in_place(old: dict[int, int], new: dict[int, int]) -> None:
-    value = dict(old)
-    holders.DICT.update(value, list(new.items()))
-    assert value == new
-    assert list(value) == [key for key in old if key in new] + [key for key in new if key not in old]
+@given(CONTENT, CONTENT, CONTENT)
+def test_a_change_of_a_dict_is_done_to_another_dict(old: dict[int, int], new: dict[int, int], more: Any) -> None:
+    value, other = dict(old), {**more, **old}
+    for key in [key for key in old if key not in new]:
+        del value[key]
+    value.update(new)
+    holders.DICT.apply(other, holders.DICT.change(list(old.items()), list(value.items())))
+    assert other == {**{key: more[key] for key in more if key not in old}, **new}
+    if not more:
+        assert list(other) == list(value)
+
+
+@TESTED
+@given(CONTENT, st.randoms(use_true_random=False))
+def test_a_dict_that_is_put_in_another_order_is_replaced_as_a_whole(content: dict[int, int], random: Any) -> None:
+    before, after = list(content.items()), list(content.items())
+    random.shuffle(after)
+    change = holders.DICT.change(before, after)
+    assert change.whole is (before != after)
+    value = dict(content)
+    holders.DICT.apply(value, change)
+    assert list(value.items()) == after
+
+
+@TESTED
+@given(st.lists(st.integers()), st.lists(st.integers()))
+def test_a_change_of_a_list_is_done_to_another_list(old: list[int], new: list[int]) -> None:
+    change = holders.LIST.change(list(enumerate(old)), list(enumerate(new)))
+    other = list(old)
+    holders.LIST.apply(other, change)
+    assert other == new and (len(old) != len(new) or not change.whole)
+
+
+def test_a_grown_list_is_told_by_its_length() -> None:
+    value = [1, 2]
+    state = holders.GROWN_LIST.save(value)
+    holders.GROWN_LIST.apply(value, holders.Change([(None, 3), (None, 4)], [], False))
+    assert value == [1, 2, 3, 4]
+    holders.GROWN_LIST.restore(value, state)
+    assert value == [1, 2]
 
 
 def test_which_containers_can_be_changed_in_place() -> None:

@@ -20,6 +20,7 @@ LAYERS = (
     {"reach", "cell", "run"},
     {"_jax", "_jax_eqns", "holders", "backend"},
     {"paths", "readers", "graph", "named", "numpy", "lax", "nn", "random"},
+    {"prelude"},
     {"scalars", "lifted", "devices", "stand_ins", "template", "diagnosis"},
     {"staging"},
     {"cache", "dispatch", "plan", "levels"},

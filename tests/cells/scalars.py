@@ -300,7 +300,7 @@ m = (n + 1, x)""",
         ),
         reused=(
             False,
-            False,
+            True,
         ),
         reason="n",
         rule=3,
