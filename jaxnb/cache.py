@@ -24,8 +24,8 @@ from jaxnb.paths import (
     holders_of,
     render_path,
 )
+from jaxnb.piece import Piece, Plan
 from jaxnb.prelude import OutOfReach
-from jaxnb.staging import Piece, Plan
 
 __all__ = ["CodeRecord", "explain_change", "scalars_that_changed"]
 

@@ -57,6 +57,7 @@ from jaxnb.paths import (
     Choices,
     Path,
     Same,
+    is_below,
     render_path,
     root_name,
 )
@@ -148,6 +149,7 @@ class Scan:
     Attributes:
       leaves: the inputs: arrays, NumPy values and Python scalars.
       paths: where each leaf is first held.
+      also: where leaves are held again, filled while scanning for a trace.
       parts: the key.
       nodes: objects with an identity that results may refer to.
       namespaces: globals of other modules of the user whose names were read.
@@ -177,6 +179,7 @@ class Scan:
         self.parts: list[Any] = []
         self.nodes: list[Any] = []
         self.where: list[tuple[int, Path]] = []  # index of the first part of each value, and its path
+        self.also: list[tuple[Path, int]] = []
         self._memo: dict[int, tuple[str, int]] = {}
         self._roots: set[tuple[int, str]] = set()
         self.namespaces: list[dict[str, Any]] = []
@@ -208,6 +211,11 @@ class Scan:
             ) from None
         if not self.held_by_functions and self._read_by_functions:
             self.held_by_functions = any(root_name(path) in self._read_by_functions for path in self.paths)
+
+    def leaves_below(self, text: str) -> list[int]:
+        """Positions of the leaves at a path that a user wrote, or inside what stands there."""
+        pairs = [*((path, index) for index, path in enumerate(self.paths)), *self.also]
+        return sorted({index for path, index in pairs if is_below(render_path(path), text)})
 
     # --- names ---
 
@@ -289,6 +297,8 @@ class Scan:
             return False
         self.parts.append((ALIAS, known))
         kind, index = known
+        if kind == "leaf" and self.where:
+            self.also.append((self.where[-1][1], index))
         if kind != "node":
             self.held_by_functions |= self._depth > 0
             if self.slots is not None:

@@ -21,6 +21,7 @@ __all__ = ["JAXPR_OPTIONS", "JIT_OPTIONS", "full_header", "parse_header"]
 JIT_OPTIONS: Mapping[str, str] = {
     "static": "names",
     "dynamic": "names",
+    "donate": "names",
     "keep": "names",
     "device": "word",
     "whole": "flag",

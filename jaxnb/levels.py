@@ -10,10 +10,10 @@ import jax
 
 from jaxnb.cell import CellSource
 from jaxnb.paths import render_path
+from jaxnb.piece import Piece
 from jaxnb.program import Computation, Finding, Level, Op, Program, Span
 from jaxnb.readers.jaxpr import read_jaxpr
 from jaxnb.readers.source import link_source, read_source
-from jaxnb.staging import Piece
 
 __all__ = ["read_function", "read_program"]
 

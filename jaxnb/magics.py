@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import replace
 from typing import Any
@@ -53,12 +54,19 @@ class JaxnbMagics(Magics):
 
     def after_cell(self, result: Any) -> None:
         """Shows the line of what ran, after the cell's own output."""
+        self._explain(getattr(result, "error_in_exec", None))
         pending, self._pending = self._pending, []
         if self.settings.display == "none":
             return
         rich = self.shell.display_formatter.active_types != ["text/plain"]
         for run in pending:
             self.shell.display_pub.publish(bundle(run, rich=rich))
+
+    def _explain(self, error: BaseException | None) -> None:
+        """Says after a plain cell why a name is gone, or an array deleted, that an earlier cell donated."""
+        reason = self.session.lost.explain(error) if error is not None else None
+        if reason is not None and reason not in getattr(error, "__notes__", ()):
+            print(reason, file=sys.stderr)
 
     # --- magics ---
 
@@ -67,11 +75,12 @@ class JaxnbMagics(Magics):
     def jit(self, line: str, cell: str) -> Any:
         """Stages the cell: traces it, compiles it with XLA, runs it, and binds what the plain cell would bind.
 
-            %%jit [--static a, cfg.n] [--dynamic n] [--keep loss, params] [--device cpu:1]
-                  [--whole] [--block] [--time] [--strict] [-o run]
+            %%jit [--static a, cfg.n] [--dynamic n] [--donate params] [--keep loss]
+                  [--device cpu:1] [--whole] [--block] [--time] [--strict] [-o run]
 
         --static    values that are part of the program: changing one traces again
         --dynamic   ints or floats that are always inputs
+        --donate    arrays whose memory the results may use: they are replaced by the cell, or unbound
         --keep      bind only these names
         --device    where to run: cpu:1, gpu, cuda:0, tpu
         --whole     refuse to run the cell in more than one compiled piece

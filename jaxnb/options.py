@@ -17,6 +17,8 @@ class StageOptions:
     Attributes:
       static: names or paths (`cfg.n`, `params['w']`) whose value is part of the program; changing one traces again.
       dynamic: names or paths of ints or floats that are always inputs; a jax scalar is bound where they flow.
+      donate: names or paths of arrays whose buffers the results may use. The cell replaces what they hold, or the names
+        are unbound.
       keep: only these names are bound; None binds all, as the plain cell would.
       device: where to run: `cpu:1`, `gpu`, `cuda:0`, `tpu`.
       whole: refuse rather than run the cell in more than one compiled piece.
@@ -27,6 +29,7 @@ class StageOptions:
 
     static: tuple[str, ...] = ()
     dynamic: tuple[str, ...] = ()
+    donate: tuple[str, ...] = ()
     keep: tuple[str, ...] | None = None
     device: str | None = None
     whole: bool = False
@@ -46,7 +49,7 @@ class StageOptions:
             if name not in known:
                 raise JaxnbError(f"there is no option {name!r}.", fix=f"one of {', '.join(sorted(known))}.")
         values = dict(options)
-        for name in ("static", "dynamic", "keep"):
+        for name in ("static", "dynamic", "donate", "keep"):
             value = values.get(name)
             if isinstance(value, str):
                 values[name] = (value,)

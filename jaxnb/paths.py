@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-__all__ = ["Choices", "Path", "Same", "holders_of", "render_path", "root_name"]
+__all__ = ["Choices", "Path", "Same", "holders_of", "is_below", "render_path", "root_name"]
 
 Path = tuple[Any, str, Any]
 """Where something is held: (path of the holder, kind of edge, key); the holder of a name is None."""
@@ -111,6 +111,11 @@ def holders_of(path: Path) -> Iterator[Path]:
     while isinstance(path[0], tuple):
         path = path[0]
         yield path
+
+
+def is_below(text: str, outer: str) -> bool:
+    """Whether a rendered path is `outer`, or leads to something that `outer` holds."""
+    return text == outer or text.startswith((f"{outer}[", f"{outer}."))
 
 
 def render_path(path: Path) -> str:

@@ -12,8 +12,8 @@ import numpy as np
 
 from jaxnb.cell import CellSource, Statement
 from jaxnb.code import Sees
+from jaxnb.piece import Plan
 from jaxnb.reach import refers_to_jax, resolve
-from jaxnb.staging import Plan
 
 __all__ = ["find_stop", "make_plan", "runs_on_host"]
 

@@ -50,6 +50,7 @@ class Run:
       timings: in seconds.
       host_lines: lines of statements that Python ran.
       transferred: bytes that had to be moved to the device that was asked for.
+      donated: bytes of the buffers that were given up to the results.
       inputs: how many inputs the compiled pieces took.
       equations: how many equations the pieces hold.
       pieces: how many compiled pieces there were.
@@ -67,6 +68,7 @@ class Run:
     timings: Timings = field(default_factory=Timings)
     host_lines: tuple[int, ...] = ()
     transferred: int = 0
+    donated: int = 0
     inputs: int = 0
     equations: int = 0
     pieces: int = 0
@@ -102,6 +104,8 @@ class Run:
         parts.append(_count(self.equations, "eqn"))
         if self.transferred:
             parts.append(f"moved {format_bytes(self.transferred)}")
+        if self.donated:
+            parts.append(f"donated {format_bytes(self.donated)}")
         parts.append(self._times())
         parts.extend(_count_kind(self.findings))
         return " · ".join(parts)
@@ -132,7 +136,9 @@ def _count(number: int, noun: str) -> str:
 
 def _count_kind(findings: tuple[Finding, ...]) -> list[str]:
     """The findings that belong on the line itself, in short."""
-    return [finding.message for finding in findings if finding.kind in ("not-reusable", "numpy", "static", "x64")]
+    return [
+        finding.message for finding in findings if finding.kind in ("not-reusable", "numpy", "static", "x64", "donate")
+    ]
 
 
 def format_seconds(seconds: float) -> str:

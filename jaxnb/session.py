@@ -21,16 +21,18 @@ from jaxnb.cache import CodeRecord, explain_change, find_piece, scalars_that_cha
 from jaxnb.cell import CellSource, Statement, parse_cell
 from jaxnb.devices import find_device, move, on_device
 from jaxnb.dispatch import compile_piece, dispatch
+from jaxnb.donation import Lost, check_donation
 from jaxnb.errors import Refused
 from jaxnb.graph import Scan, Slots
 from jaxnb.holders import Journal
 from jaxnb.options import StageOptions
-from jaxnb.paths import Choices, render_path
+from jaxnb.paths import Choices, is_below, render_path, root_name
+from jaxnb.piece import Piece
 from jaxnb.plan import find_stop, make_plan, runs_on_host
 from jaxnb.program import Finding
 from jaxnb.reach import may_mutate
 from jaxnb.run import Retrace, Run, Timings
-from jaxnb.staging import MissingName, Piece, StopAt, restore_names, trace_piece
+from jaxnb.staging import MissingName, StopAt, restore_names, trace_piece
 
 __all__ = ["Session"]
 
@@ -59,6 +61,8 @@ class _Running:
     host_lines: list[int] = field(default_factory=list[int])
     host_seconds: float = 0.0
     transferred: int = 0
+    donated: int = 0
+    findings: list[Finding] = field(default_factory=list[Finding])
     value: Any = None
 
 
@@ -71,6 +75,7 @@ class Session:
     Attributes:
       last: the last run.
       file_label: what the user knows a file by, such as "Cell In[3]" for the source of another cell.
+      lost: what was donated, and where.
     """
 
     def __init__(self, cache_size: int = 4) -> None:
@@ -81,6 +86,7 @@ class Session:
         self._sources: OrderedDict[tuple[str, str, int], CellSource] = OrderedDict()
         self._cells: dict[str, tuple[Any, ...]] = {}
         self.filenames: OrderedDict[str, str] = OrderedDict()
+        self.lost = Lost(self._label)
 
     def remember_filename(self, shown: str, filename: str) -> None:
         """Keeps the name under which a text was compiled, so that it need not be compiled again."""
@@ -126,7 +132,7 @@ class Session:
             run = Run(note="nothing to stage: the cell holds no statement", reused=True)
             run.make_program = lambda: _levels().read_program(cell, (), ())
             return self._finish(run)
-        key = (cell.digest, options.static, options.dynamic, options.keep)
+        key = (cell.digest, options.static, options.dynamic, options.donate, options.keep)
         record = self._record(key)
         changed_code = self._changed_code(key, cell_id)
         if jax.config.jax_disable_jit:  # type: ignore[attr-defined]
@@ -140,16 +146,23 @@ class Session:
                 self._statements(running)
                 self._check_options(running)
                 seconds = self._wait(running)
-        except BaseException:
+        except BaseException as error:
             running.journal.undo()
             restore_names(namespace, entry)
+            self._unbind_lost(running, error)
+            if (reason := self.lost.explain(error)) is not None:
+                error.add_note(reason)
             raise
         if options.keep is not None:
             _forget(running, entry, options.keep)
+            self._unbind_lost(running)
         if cell_id is not None:
             self._evict(key, cell_id)
         record.runs += 1
         return self._finish(self._describe(running, entry, seconds, changed_code))
+
+    def _label(self, filename: str) -> str:
+        return self.file_label(filename)
 
     # --- the statements ---
 
@@ -202,13 +215,18 @@ class Session:
             running.transferred += moved
         if piece.compiled is None:
             running.progress("compiling")
-            compile_piece(piece)
+            running.findings.extend(Finding("donate", text) for text in compile_piece(piece))
+        if piece.donation.leaves:
+            self._give_up(running, piece, scan)
         start = time.perf_counter()
-        outputs = dispatch(piece, scan, arguments)
+        outputs = dispatch(piece, scan, arguments, self.lost.where)
         if piece.prelude is not None:
             outputs = piece.prelude.results(outputs, scalars)
         running.dispatch_seconds += time.perf_counter() - start
         value = piece.template.apply(scan, outputs, running.namespace, before_change=running.journal.record)
+        for name in piece.donation.unbound:
+            running.namespace.pop(name, None)
+            self.lost.name(name, running.cell.filename, _line_reading(running.cell, piece, name))
         if piece.template.value is not None:
             running.value = value
         running.pieces.append(piece)
@@ -216,20 +234,53 @@ class Session:
         running.outputs.extend(outputs)
         running.record.use(piece, self.cache_size)
 
+    def _give_up(self, running: _Running, piece: Piece, scan: Scan) -> None:
+        """Before a donating dispatch: nobody else may lose anything, and where the arrays went is remembered."""
+        remembered = check_donation(piece.donation, scan, running.namespace)
+        if remembered:
+            text = f"{', '.join(sorted(remembered))} held what was donated, and is gone with it"
+            running.findings.append(Finding("donate", text))
+        for index in piece.donation.leaves:
+            name = root_name(scan.paths[index]) or ""
+            self.lost.array(scan.leaves[index], running.cell.filename, _line_reading(running.cell, piece, name))
+            running.donated += scan.leaves[index].nbytes
+
+    def _unbind_lost(self, running: _Running, error: BaseException | None = None) -> None:
+        """Unbinds the names whose arrays were given up to a run that then failed, or that did not keep the results."""
+        for piece, scan in zip(running.pieces, running.scans, strict=True):
+            names: set[str] = set()
+            for index in piece.donation.leaves:
+                name = root_name(scan.paths[index])
+                if name is not None and name in running.namespace and scan.leaves[index].is_deleted():
+                    names.add(name)
+            for name in sorted(names):
+                del running.namespace[name]
+                self.lost.name(name, running.cell.filename, _line_reading(running.cell, piece, name))
+            if names and error is not None:
+                error.add_note(f"{', '.join(sorted(names))} was donated to this run before it failed: make it again.")
+
     def _trace(self, running: _Running, start: int) -> tuple[Piece, Scan]:
         __tracebackhide__ = True
         record, namespace, cell = running.record, running.namespace, running.cell
         running.progress("tracing")
         stop = find_stop(cell, start, namespace, record.breaks)
         previous = record.last.get(start)
-        if record.runs == 0 and not record.choices.fixed:
+        if record.runs == 0:
             _apply_options(running)
         attempt = self._with_changing_scalars(running, start, stop, previous)
         piece = attempt
         while piece is None:
             plan = make_plan(cell, start, stop, frozenset(record.forced))
             try:
-                piece = trace_piece(cell, plan, namespace, record.choices, running.context, running.device)
+                piece = trace_piece(
+                    cell,
+                    plan,
+                    namespace,
+                    record.choices,
+                    running.context,
+                    running.device,
+                    donate=running.options.donate,
+                )
             except StopAt as stopping:
                 record.breaks.add(stopping.index)
                 stop = stopping.index
@@ -261,7 +312,15 @@ class Session:
             return None
         choices = record.choices.changing(paths)
         try:
-            piece = trace_piece(running.cell, plan, running.namespace, choices, running.context, running.device)
+            piece = trace_piece(
+                running.cell,
+                plan,
+                running.namespace,
+                choices,
+                running.context,
+                running.device,
+                donate=running.options.donate,
+            )
         except Exception:  # whatever it is, the trace with static ints below says it properly
             record.never_dynamic |= paths
             return None
@@ -398,7 +457,9 @@ class Session:
         cell, traced = running.cell, running.traced
         if changed_code and traced and not running.reasons:
             running.reasons.append("the code of the cell changed")
-        findings = [Finding(kind, text, line) for piece in running.pieces for kind, line, text in piece.notes]
+        findings = running.findings + [
+            Finding(kind, text, line) for piece in running.pieces for kind, line, text in piece.notes
+        ]
         for piece in running.pieces:
             findings.extend(
                 Finding("not-reusable", f"not reusable: {_reason_text(line, text)}", line)
@@ -424,6 +485,7 @@ class Session:
             timings=timings,
             host_lines=tuple(sorted(running.host_lines)),
             transferred=running.transferred,
+            donated=running.donated,
             inputs=sum(len(scan.leaves) for scan in running.scans),
             equations=sum(len(piece.jaxpr.eqns) for piece in pieces),
             pieces=len(pieces),
@@ -441,7 +503,7 @@ class Session:
 def _apply_options(running: _Running) -> None:
     """Turns `--static` and `--dynamic` into paths. Every name must be one that the cell reads."""
     options, choices = running.options, running.record.choices
-    if not options.static and not options.dynamic:
+    if not options.static and not options.dynamic and not options.donate:
         return
     cell = running.cell
     plan = make_plan(cell, 0, len(cell.statements), frozenset(cell.reads))
@@ -449,9 +511,10 @@ def _apply_options(running: _Running) -> None:
     for option, wanted, target in (
         ("static", options.static, choices.static),
         ("dynamic", options.dynamic, choices.dynamic),
+        ("donate", options.donate, set[Any]()),
     ):
         for text in wanted:
-            paths = {path for _, path in scan.where if _is_below(render_path(path), text)}
+            paths = {path for _, path in scan.where if is_below(render_path(path), text)}
             if not paths:
                 read = ", ".join(sorted({render_path(path) for _, path in scan.where if path[1] == "name"}))
                 raise Refused(
@@ -459,12 +522,27 @@ def _apply_options(running: _Running) -> None:
                     why=f"it reads {read or 'no name at all'}.",
                     fix="check the spelling, or leave the option out.",
                 )
+            if option == "donate":
+                _check_arrays(text, scan)
+                continue
             target |= paths
             choices.fixed |= paths
 
 
-def _is_below(path: str, text: str) -> bool:
-    return path == text or path.startswith((f"{text}[", f"{text}."))
+def _check_arrays(text: str, scan: Scan) -> None:
+    if not any(isinstance(scan.leaves[index], jax.Array) for index in scan.leaves_below(text)):
+        raise Refused(
+            f"--donate {text}: `{text}` holds no JAX array.",
+            why="only arrays on a device have a buffer that results can be written to.",
+            fix="leave it out.",
+        )
+
+
+def _line_reading(cell: CellSource, piece: Piece, name: str) -> int:
+    """The line of the first statement of a piece that reads a name."""
+    statements = cell.statements[piece.plan.start : piece.plan.stop]
+    lines = [statement.span.line for statement in statements if name in statement.names.reads]
+    return lines[0] if lines else statements[0].span.line
 
 
 def _types(piece: Piece) -> list[tuple[Any, ...]]:

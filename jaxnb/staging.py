@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import types
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -17,22 +17,24 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb.cell import CellSource, Statement
-from jaxnb.code import CodeNames, Sees, names_of
+from jaxnb.code import Sees, names_of
 from jaxnb.devices import move
 from jaxnb.diagnosis import Attempt, culprit_of, explain_needed_value, only_tracing_raises
+from jaxnb.donation import NO_DONATION, Donation, plan_donation
 from jaxnb.errors import Refused
-from jaxnb.graph import CACHED_FUNCTION, Scan, Slots
-from jaxnb.growth import NO_GROWTH, Growth
+from jaxnb.graph import CACHED_FUNCTION, Slot, Slots
+from jaxnb.growth import NO_GROWTH
 from jaxnb.holders import GROWN_LIST
 from jaxnb.lifted import narrowed_to, numpy_results
 from jaxnb.paths import Choices, render_path
-from jaxnb.prelude import Cut, OutOfReach, Prelude, find_prelude
+from jaxnb.piece import Piece, Plan
+from jaxnb.prelude import Cut, OutOfReach, find_prelude
 from jaxnb.reach import first_effect, refers_to_jax
 from jaxnb.scalars import scalars_that_show
 from jaxnb.stand_ins import StandIns, ValueNeeded
 from jaxnb.template import Capture, Template, Unreplayable, reaches_tracer
 
-__all__ = ["MissingName", "Piece", "Plan", "StopAt", "restore_names", "trace_piece"]
+__all__ = ["MissingName", "StopAt", "restore_names", "trace_piece"]
 
 
 class StopAt(Exception):
@@ -49,76 +51,23 @@ class MissingName(Exception):
         self.name = name
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is to be traced: statements `start` to `stop`, the names they read, and those they bind before reading.
-
-    `sees` says what they, or functions that they reach, could tell apart besides values, as bits of `Sees`,
-    and `growth` which lists they only append to.
-    """
-
-    start: int
-    stop: int
-    roots: tuple[str, ...]
-    hidden: frozenset[str]
-    names: tuple[CodeNames, ...]
-    sees: int = 0
-    growth: Growth = NO_GROWTH
-
-    def scan(self, namespace: dict[str, Any], choices: Choices, slots: Slots | None = None) -> Scan:
-        """Walks what the statements reach."""
-        return Scan(namespace, self.roots, self.names, choices, self.hidden, slots, self.sees, self.growth)
-
-
-@dataclass(slots=True)
-class Piece:
-    """A traced piece.
-
-    Attributes:
-      plan: what was traced.
-      key: the parts that must be equal for the piece to serve another run.
-      context: JAX's ambient context while it was traced.
-      paths: of the inputs.
-      where: the index of a part of the key where each value begins, and the value's path.
-      traced: JAX's own traced stage; its arguments are the leaves, or what the prelude says.
-      prelude: what Python computes from scalars before the program runs, or None.
-      template: what to bind.
-      jaxpr: closed.
-      reasons: why the piece must not be used again, as (line, text).
-      notes: things to tell the user, as (kind, line, text).
-      static: paths of scalars that were made static because the cell could tell.
-      seconds: how long tracing took.
-    """
-
-    plan: Plan
-    key: tuple[Any, ...]
-    context: tuple[Any, ...]
-    paths: list[Any]
-    where: list[tuple[int, Any]]
-    traced: Any
-    template: Template
-    jaxpr: Any
-    n_outputs: int
-    seconds: float
-    reasons: list[tuple[int | None, str]] = field(default_factory=list[tuple[int | None, str]])
-    notes: list[tuple[str, int | None, str]] = field(default_factory=list[tuple[str, int | None, str]])
-    prelude: Prelude | None = None
-    compiled: Any = None
-    lower_seconds: float = 0.0
-    compile_seconds: float = 0.0
-    kept: dict[str, Any] = field(default_factory=dict[str, Any])
-
-
 class _Trace:
     """The state of one attempt."""
 
-    def __init__(self, cell: CellSource, plan: Plan, namespace: dict[str, Any], choices: Choices) -> None:
-        self.cell, self.namespace, self.choices = cell, namespace, choices
+    def __init__(
+        self,
+        cell: CellSource,
+        plan: Plan,
+        namespace: dict[str, Any],
+        choices: Choices,
+        donate: tuple[str, ...] = (),
+    ) -> None:
+        self.cell, self.namespace, self.choices, self.donate = cell, namespace, choices, donate
         self.slots = Slots()
         self.scan = plan.scan(namespace, choices, self.slots)
         wanted = replace(
             plan,
-            sees=self.scan.sees | plan.sees,
+            sees=self.scan.sees | plan.sees | (Sees.IDENTITY if donate else 0),
             growth=self.scan.growth,
             hidden=frozenset() if self.scan.sees & Sees.NAMES else plan.hidden,
         )
@@ -149,6 +98,7 @@ class _Trace:
         self.config: dict[str, Any] = {}
         self.annotations: dict[str, Any] = {}
         self.whole = False
+        self.kept: set[int] = set()
 
     def _refuse_generators(self) -> None:
         """A generator that is advanced while tracing would keep tracers in its frame, and cannot be set back."""
@@ -207,6 +157,38 @@ class _Trace:
                     reachable[place] = True
         return set(range(len(self.scan.leaves))) - held
 
+    def _still_held(self) -> set[int]:
+        """Leaves that the same places hold as before the statements ran, by way of what they did to these places."""
+        held = {i for i, places in enumerate(self.slots.leaves) if any(_holds(s, self.tracers[i]) for s in places)}
+        inside = [any(_holds(slot, self.built[i]) for slot in node.slots) for i, node in enumerate(self.slots.built)]
+        for index in range(len(self.slots.built) - 1, -1, -1):
+            for _, kind, place in self.slots.built[index].children if inside[index] else ():
+                if kind == "leaf":
+                    held.add(place)
+                else:
+                    inside[place] = True
+        return held
+
+    def donation(self) -> Donation:
+        """What the piece gives up of what the user named."""
+        assert self.capture is not None
+        within = [place for node in self.slots.built for _, kind, place in node.children if kind == "leaf"]
+        # whatever a name holds is held once more by the copy of the names that a failed run is set back to
+        places = {
+            i: len(slots) + within.count(i) + sum(slot.owner is self.namespace for slot in slots)
+            for i, slots in enumerate(self.slots.leaves)
+        }
+        later = self.cell.statements[self.plan.stop :]
+        return plan_donation(
+            self.donate,
+            self.scan,
+            places,
+            self.kept,
+            self.capture.passed_on,
+            frozenset([name for name, _ in self.template.names] + self.template.deleted),
+            frozenset[str]().union(*(statement.names.reads for statement in later)),
+        )
+
     # --- running the statements ---
 
     def run(self, tracers: Sequence[Any]) -> list[Any]:
@@ -237,6 +219,8 @@ class _Trace:
                 value = self._statements(stand_ins)
             stand_ins.check(watch)
             self._capture(before, before_elsewhere, placed, stand_ins, value)
+            if self.donate:
+                self.kept = self._still_held()
             assert self.capture is not None
             return self.capture.outputs
         finally:
@@ -355,6 +339,10 @@ class _Trace:
 _ABSENT = object()
 
 
+def _holds(slot: Slot, value: Any) -> bool:
+    return any(child is value and key == slot.key for key, child in slot.holder.save(slot.owner))
+
+
 def _computes_with_jax(generator: types.GeneratorType[Any, Any, Any]) -> bool:
     frame = generator.gi_frame
     return frame is not None and refers_to_jax(names_of(generator.gi_code), {**frame.f_globals, **frame.f_locals}, {})
@@ -384,6 +372,7 @@ def trace_piece(
     context: tuple[Any, ...],
     device: Any = None,
     whole: bool = False,
+    donate: tuple[str, ...] = (),
 ) -> Piece:
     """Traces the statements of `plan`.
 
@@ -395,6 +384,7 @@ def trace_piece(
       context: JAX's ambient context.
       device: where the program will run, or None.
       whole: trace every statement, also those that Python would run.
+      donate: names and paths whose buffers the program may write over.
 
     Raises:
       StopAt: if a statement inside turned out to be one that Python runs.
@@ -405,7 +395,7 @@ def trace_piece(
     __tracebackhide__ = True
     scalars_freed = False
     while True:
-        trace = _Trace(cell, plan, namespace, choices)
+        trace = _Trace(cell, plan, namespace, choices, donate)
         trace.whole = whole
         loose = trace.loose()
         if loose:
@@ -451,8 +441,9 @@ def trace_piece(
             free |= passed_on & _scalars(trace)
         if not free:
             piece = _finish(trace, traced, context, device, time.perf_counter() - start)
-            if cut is not None:
-                _take_out(piece, cut, trace.scan.leaves)
+            donation = trace.donation() if donate else NO_DONATION
+            piece.notes.extend(("donate", None, note) for note in donation.notes)
+            piece.rebuild(cut, donation, trace.scan.leaves)
             return piece
         choices.make_static(free)
 
@@ -509,18 +500,6 @@ def _cut(trace: _Trace, traced: Any) -> Cut | None:
     cut = find_prelude(traced.jaxpr, scalars, [render_path(path) for path in trace.scan.paths])
     cut.prelude.values(trace.scan.leaves)
     return cut
-
-
-def _take_out(piece: Piece, cut: Cut, leaves: Sequence[Any]) -> None:
-    """Makes the rest the program of the piece."""
-    prelude = piece.prelude = cut.prelude
-    arguments = prelude.arguments(leaves, prelude.values(leaves))
-    piece.traced = jax.jit(_jax.as_function(cut.closed)).trace(*arguments)
-    piece.jaxpr = cut.closed
-    piece.paths = [
-        piece.paths[place] if kind == "leaf" else (None, "name", prelude.texts[place]) for kind, place in prelude.inputs
-    ]
-    piece.n_outputs = len(cut.closed.jaxpr.outvars)
 
 
 def _scalars_that_show(trace: _Trace, traced: Any, hosted: frozenset[Any]) -> set[Any]:

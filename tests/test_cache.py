@@ -16,9 +16,10 @@ from jaxnb.cache import CodeRecord, explain_change, find_piece, scalars_that_cha
 from jaxnb.cell import parse_cell
 from jaxnb.options import StageOptions
 from jaxnb.paths import render_path
+from jaxnb.piece import Piece
 from jaxnb.plan import make_plan
 from jaxnb.session import Session
-from jaxnb.staging import Piece, trace_piece
+from jaxnb.staging import trace_piece
 
 Namespace = dict[str, Any]
 HOME = {"__name__": "__main__", "jax": jax, "jnp": jnp, "np": np, "functools": functools, "NS": SimpleNamespace}

@@ -1,0 +1,94 @@
+"""Who holds a value: the paths by which a user reaches it, found by walking from the names of a namespace."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from jaxnb.holders import slot_descriptors
+from jaxnb.paths import Path
+from jaxnb.reach import ATOMS, is_library
+
+__all__ = ["paths_to"]
+
+_MOST = 200_000
+"""Objects that are looked at; beyond that the search ends with what it has found."""
+
+_HISTORY = frozenset({"_oh", "_dh", "_ih", "In", "__builtins__"})
+
+
+def paths_to(namespace: Mapping[str, Any], wanted: Collection[int]) -> dict[int, list[Path]]:
+    """The paths that lead from names to objects, by the id of the object; the shortest ones first.
+
+    An object that is held at several places has several paths. The results that IPython remembers are given as
+    `Out[3]` alone, not also by the names `_` and `_3`.
+
+    Args:
+      namespace: where to begin.
+      wanted: ids of live objects.
+    """
+    found: dict[int, list[Path]] = {}
+    seen: set[int] = set()
+    names = [name for name in namespace if name not in _HISTORY]
+    history = namespace.get("Out")
+    remembered = {id(value) for value in history.values()} if isinstance(history, dict) else set[int]()
+    queue: deque[tuple[Any, Path]] = deque()
+    for name in names:
+        value = namespace[name]
+        if not (name.startswith("_") and id(value) in remembered):
+            queue.append((value, (None, "name", name)))
+    while queue and len(seen) < _MOST:
+        value, path = queue.popleft()
+        if id(value) in wanted:
+            found.setdefault(id(value), []).append(path)
+            continue
+        if type(value) in ATOMS or isinstance(value, types.ModuleType) or id(value) in seen:
+            continue
+        seen.add(id(value))
+        queue.extend((child, (path, kind, key)) for kind, key, child in _edges(value))
+    return found
+
+
+def _edges(value: Any) -> Iterator[tuple[str, Any, Any]]:
+    """What an object holds, as kind of edge, key and child."""
+    if isinstance(value, dict):
+        yield from (("item", key, child) for key, child in list(dict.items(value)))
+    elif isinstance(value, list | tuple | deque):
+        yield from (("item", index, child) for index, child in enumerate(list(value)))
+    elif isinstance(value, set | frozenset):
+        yield from (("member", None, child) for child in list(value))
+    elif isinstance(value, np.ndarray) and value.dtype == object:
+        yield from (("item", index, child) for index, child in enumerate(value.ravel()))
+    elif isinstance(value, functools.partial):
+        yield from (("item", index, child) for index, child in enumerate((value.func, *value.args)))
+        yield from (("item", key, child) for key, child in value.keywords.items())
+    elif isinstance(value, types.FunctionType):
+        for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=True):
+            try:
+                yield "closure", name, cell.cell_contents
+            except ValueError:
+                continue
+        for child in (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()):
+            yield "defaults", None, child
+    elif isinstance(value, types.MethodType):
+        yield "attr", "__self__", value.__self__
+    if isinstance(value, type):
+        if not is_library(value.__module__):
+            yield from (("attr", name, child) for name, child in list(vars(value).items()))
+        return
+    wrapped = getattr(value, "__wrapped__", None) if callable(value) else None
+    if wrapped is not None:
+        yield "attr", "__wrapped__", wrapped
+    state = getattr(value, "__dict__", None)
+    if isinstance(state, dict):
+        yield from (("attr", name, child) for name, child in list(state.items()))
+    for name, descriptor in slot_descriptors(type(value)):
+        try:
+            yield "attr", name, descriptor.__get__(value)
+        except AttributeError:
+            continue

@@ -1,0 +1,105 @@
+"""A piece of a cell: what was to be traced, and what tracing made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+
+from jaxnb import _jax
+from jaxnb.code import CodeNames
+from jaxnb.donation import NO_DONATION, Donation
+from jaxnb.graph import Scan, Slots
+from jaxnb.growth import NO_GROWTH, Growth
+from jaxnb.paths import Choices
+from jaxnb.prelude import Cut, Prelude
+from jaxnb.template import Template
+
+__all__ = ["Piece", "Plan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be traced: statements `start` to `stop`, the names they read, and those they bind before reading.
+
+    `sees` says what they, or functions that they reach, could tell apart besides values, as bits of `Sees`,
+    and `growth` which lists they only append to.
+    """
+
+    start: int
+    stop: int
+    roots: tuple[str, ...]
+    hidden: frozenset[str]
+    names: tuple[CodeNames, ...]
+    sees: int = 0
+    growth: Growth = NO_GROWTH
+
+    def scan(self, namespace: dict[str, Any], choices: Choices, slots: Slots | None = None) -> Scan:
+        """Walks what the statements reach."""
+        return Scan(namespace, self.roots, self.names, choices, self.hidden, slots, self.sees, self.growth)
+
+
+@dataclass(slots=True)
+class Piece:
+    """A traced piece.
+
+    Attributes:
+      plan: what was traced.
+      key: the parts that must be equal for the piece to serve another run.
+      context: JAX's ambient context while it was traced.
+      paths: of the inputs.
+      where: the index of a part of the key where each value begins, and the value's path.
+      traced: JAX's own traced stage; its arguments are the leaves, or what the prelude says.
+      prelude: what Python computes from scalars before the program runs, or None.
+      donation: what the program may write its results over.
+      template: what to bind.
+      jaxpr: closed.
+      reasons: why the piece must not be used again, as (line, text).
+      notes: things to tell the user, as (kind, line, text).
+      static: paths of scalars that were made static because the cell could tell.
+      seconds: how long tracing took.
+    """
+
+    plan: Plan
+    key: tuple[Any, ...]
+    context: tuple[Any, ...]
+    paths: list[Any]
+    where: list[tuple[int, Any]]
+    traced: Any
+    template: Template
+    jaxpr: Any
+    n_outputs: int
+    seconds: float
+    reasons: list[tuple[int | None, str]] = field(default_factory=list[tuple[int | None, str]])
+    notes: list[tuple[str, int | None, str]] = field(default_factory=list[tuple[str, int | None, str]])
+    prelude: Prelude | None = None
+    donation: Donation = NO_DONATION
+    compiled: Any = None
+    lower_seconds: float = 0.0
+    compile_seconds: float = 0.0
+    kept: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def rebuild(self, cut: Cut | None, donation: Donation, leaves: Sequence[Any]) -> None:
+        """Takes out what Python computes, and lets the program have the donated buffers.
+
+        Args:
+          cut: the prelude and the rest, or None.
+          donation: what the piece gives up.
+          leaves: of the run that was traced.
+        """
+        if cut is None and not donation.leaves:
+            return
+        places: list[tuple[str, int]] = [("leaf", index) for index in range(len(leaves))]
+        arguments = list(leaves)
+        if cut is not None:
+            self.prelude, self.jaxpr = cut.prelude, cut.closed
+            places = list(cut.prelude.inputs)
+            arguments = cut.prelude.arguments(leaves, cut.prelude.values(leaves))
+            texts, paths = cut.prelude.texts, self.paths
+            self.paths = [paths[at] if kind == "leaf" else (None, "name", texts[at]) for kind, at in places]
+            self.n_outputs = len(self.jaxpr.jaxpr.outvars)
+        self.donation = donation
+        donated = tuple(n for n, (kind, at) in enumerate(places) if kind == "leaf" and at in donation.leaves)
+        self.traced = jax.jit(_jax.as_function(self.jaxpr), donate_argnums=donated).trace(*arguments)
