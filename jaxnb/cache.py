@@ -19,6 +19,7 @@ from jaxnb.paths import (
     INT,
     JIT,
     NUMPY,
+    OBJECT,
     ROOT,
     Choices,
     holders_of,
@@ -199,6 +200,8 @@ def _text(part: Any) -> str:
         return f"a traced {mark!r}"
     if mark is ROOT:
         return "a name"
+    if mark is OBJECT:
+        return f"a {getattr(part[1], '__name__', part[1])}"
     if mark is float:
         return str(float.fromhex(part[1]))
     if isinstance(part, tuple) and len(part) == 2 and isinstance(mark, type):

@@ -103,6 +103,15 @@ class Immutable(NamedTuple):
     treedef: Any  # of a registered node; None for a tuple
 
 
+class Method(NamedTuple):
+    """A function in a class of the user, and what it does to lists if it is called."""
+
+    owner: type
+    name: str
+    function: types.FunctionType
+    growth: Growth
+
+
 class Slots:
     """Where leaves are held, recorded while scanning for a trace.
 
@@ -157,6 +166,7 @@ class Scan:
       dispatches_on_types: whether they call a function under `functools.singledispatch`.
       growth: which lists they only append to, filled while scanning for a trace.
       reads_grown: whether such a list was met at another place, too, where it may be read.
+      methods: functions of classes, which may or may not be called, filled while scanning for a trace.
       attributes: names of attributes that they read.
       effects: what was reached that a replay would leave out, filled while scanning for a trace.
       held_by_functions: whether a function, or something bound to one, holds or reads a leaf or a hidden name.
@@ -184,11 +194,13 @@ class Scan:
         self._roots: set[tuple[int, str]] = set()
         self.namespaces: list[dict[str, Any]] = []
         self.sees = 0
-        self.growth = Growth()
+        self.growth = NO_GROWTH
+        self._growths: dict[int, Growth] = {}
         for item in names:
             self.sees |= item.sees
             self.growth |= item.growth
         self.reads_grown = False
+        self.methods: list[Method] = []
         self._grown: set[int] = set()
         self._only_grows = growth if growth.grown and not sees & (Sees.NAMES | Sees.ATTRIBUTES) else None
         self._trees: set[Path] = set()
@@ -484,7 +496,9 @@ class Scan:
             self.parts.append(value)
             return
         if self._node(value, slot):
+            self.growth |= self._growths.get(id(value), NO_GROWTH)
             return
+        outer, self.growth = self.growth, NO_GROWTH
         self.parts.append((FUN, code_digest(code), value.__name__))
         self._hold(value.__dict__, DICT)
         if {"registry", "dispatch"} <= value.__dict__.keys():
@@ -509,6 +523,8 @@ class Scan:
             if self.slots is not None and (effect := first_effect(names, value.__globals__)) is not None:
                 self._effect(path, effect[1])
             self._names(names.order, (names,), value.__globals__)
+        self._growths[id(value)] = self.growth
+        self.growth |= outer
         self._depth -= 1
 
     def _effect(self, path: Path, text: str) -> None:
@@ -571,10 +587,15 @@ class Scan:
                 continue
             self.parts.append(name)
             inner = _function_of(item)
+            outer, self.growth = self.growth, NO_GROWTH
             if isinstance(item, property):
                 for part in (item.fset, item.fdel):
                     self.visit(part, (path, "attr", name), None)
             self.visit(inner, (path, "attr", name), Slot(CLASS, value, name) if inner is item else None)
+            if isinstance(item, types.FunctionType):
+                self.methods.append(Method(value, name, item, self.growth))
+                self.growth = Growth(self.growth.grown)
+            self.growth |= outer
         self._depth -= 1
 
     def _opaque(self, value: Any, path: Path, slot: Slot | None) -> None:
@@ -671,9 +692,23 @@ class Scan:
         if self._node(value, slot):
             return
         self.parts.append((OBJECT, self._kind(type(value))))
-        if self._only_grows is not None and _jax.flatten_one_level(value) is not None:
-            self._trees.add(path)
+        if self.slots is not None or self._only_grows is not None:
+            self._as_tree(value, path)
         self._attributes(value, path)
+
+    def _as_tree(self, value: Any, path: Path) -> None:
+        """An object that JAX takes apart: floats among its static data are compared by JAX, so they stay themselves."""
+        flat = _jax.flatten_one_level(value)
+        if flat is None:
+            return
+        self._trees.add(path)
+        if self.slots is None:
+            return
+        children = {id(child) for child in flat[0]}
+        for name, child in {**getattr(value, "__dict__", {}), **dict(SLOTS.save(value))}.items():
+            if type(child) in (float, complex) and id(child) not in children:
+                self.choices.static.add((path, "attr", name))
+                self.choices.unsaid.add((path, "attr", name))
 
     def _attributes(self, value: Any, path: Path) -> None:
         state: dict[str, Any] | None = getattr(value, "__dict__", None)

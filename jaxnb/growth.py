@@ -72,6 +72,11 @@ class Growth:
             return False
         return not any(used(self.touched, subscripts[:end]) for end in range(len(subscripts) + 1))
 
+    def disturbed_by(self, other: Growth) -> bool:
+        """Whether other code, if it is called, may read a list that this code appends to."""
+        bases = {place[0] for place in self.grown}
+        return any(place[0] in bases for place in other.touched | other.written)
+
 
 NO_GROWTH = Growth()
 """Nothing is known of any list."""

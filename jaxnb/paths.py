@@ -75,21 +75,26 @@ class Choices:
     Attributes:
       static: paths of arrays and floats whose value is part of the key.
       dynamic: paths of ints that are inputs.
+      unsaid: static paths that nobody would expect to be inputs.
       fixed: paths that an option decided, so that they are not tried otherwise.
+      no_growth: whether a list that the code appends to was seen to be read, too.
       on_host: whether arithmetic among traced Python scalars is done by Python, because some of them change.
     """
 
     def __init__(self) -> None:
         self.static: set[Path] = set()
         self.dynamic: set[Path] = set()
+        self.unsaid: set[Path] = set()
         self.fixed: set[Path] = set()
         self.on_host = False
+        self.no_growth = False
 
     def changing(self, paths: Iterable[Path]) -> Choices:
         """A copy in which the scalars at these paths are inputs."""
         copy = Choices()
-        copy.static, copy.dynamic, copy.fixed = self.static - set(paths), self.dynamic | set(paths), set(self.fixed)
-        copy.on_host = True
+        copy.static, copy.dynamic = self.static - set(paths), self.dynamic | set(paths)
+        copy.fixed, copy.unsaid = set(self.fixed), set(self.unsaid)
+        copy.on_host, copy.no_growth = True, self.no_growth
         return copy
 
     def make_static(self, paths: Iterable[Path]) -> None:

@@ -6,6 +6,7 @@ and containers see what they would see in the plain cell. Whatever happens, ever
 
 from __future__ import annotations
 
+import functools
 import time
 import types
 from collections.abc import Sequence
@@ -24,7 +25,7 @@ from jaxnb.donation import NO_DONATION, Donation, plan_donation
 from jaxnb.errors import Refused
 from jaxnb.graph import CACHED_FUNCTION, Slot, Slots
 from jaxnb.growth import NO_GROWTH
-from jaxnb.holders import GROWN_LIST
+from jaxnb.holders import CLASS, GROWN_LIST
 from jaxnb.lifted import narrowed_to, numpy_results
 from jaxnb.paths import Choices, render_path
 from jaxnb.piece import Piece, Plan
@@ -68,7 +69,7 @@ class _Trace:
         wanted = replace(
             plan,
             sees=self.scan.sees | plan.sees | (Sees.IDENTITY if donate else 0),
-            growth=self.scan.growth,
+            growth=NO_GROWTH if choices.no_growth else self.scan.growth,
             hidden=frozenset() if self.scan.sees & Sees.NAMES else plan.hidden,
         )
         if wanted != plan:
@@ -99,6 +100,8 @@ class _Trace:
         self.annotations: dict[str, Any] = {}
         self.whole = False
         self.kept: set[int] = set()
+        self.reads_grown = False
+        self.guards: list[Any] = []
 
     def _refuse_generators(self) -> None:
         """A generator that is advanced while tracing would keep tracers in its frame, and cannot be set back."""
@@ -126,6 +129,11 @@ class _Trace:
         for slot in self.slots.trace_states:
             slot.holder.put(slot.owner, slot.key, _jax.current_trace_state())
         nodes = {id(node): index for index, node in enumerate(self.scan.nodes)}
+        for owner, name, function, growth in self.scan.methods:
+            if self.plan.growth.disturbed_by(growth):
+                guard = self._guard(function)
+                self.replaced[id(guard)] = nodes[id(function)]
+                CLASS.put(owner, name, guard)
         for node in self.slots.built:
             if not node.children or not any(self._is_new(kind, place) for _, kind, place in node.children):
                 self.built.append(node.value)
@@ -141,6 +149,17 @@ class _Trace:
             self.replaced[id(new)] = nodes[id(node.value)]
             for slot in node.slots:
                 slot.holder.put(slot.owner, slot.key, new)
+
+    def _guard(self, function: types.FunctionType) -> Any:
+        """The same method, which remembers that it was called: it reads a list that the code only appends to."""
+
+        @functools.wraps(function)
+        def guard(*args: Any, **kwargs: Any) -> Any:
+            self.reads_grown = True
+            return function(*args, **kwargs)
+
+        self.guards.append(guard)
+        return guard
 
     def _is_new(self, kind: str, place: int) -> bool:
         return kind == "leaf" or self.built[place] is not self.slots.built[place].value
@@ -416,6 +435,8 @@ def trace_piece(
             raise
         except (ValueNeeded, *_jax.TRACING_ERRORS) as error:
             free = _scalars_behind(trace, error)
+            if not free and not scalars_freed:
+                scalars_freed, free = True, _scalars(trace)  # it may stand in a trace of its own, which hides them
             if free:
                 choices.make_static(free)
                 continue
@@ -430,6 +451,9 @@ def trace_piece(
                 explain_needed_value(trace.attempt(), error)
             raise
         assert trace.capture is not None
+        if trace.reads_grown:
+            choices.no_growth = True
+            continue
         try:
             cut = _cut(trace, traced) if choices.on_host else None
         except OutOfReach:
@@ -564,7 +588,7 @@ def _finish(trace: _Trace, traced: Any, context: tuple[Any, ...], device: Any, s
 def _made_static(trace: _Trace) -> set[Any]:
     """Paths of the scalars in reach that were made static because the cell could tell their value."""
     reached = {path for _, path in trace.scan.where}
-    return (trace.choices.static - trace.choices.fixed) & reached
+    return (trace.choices.static - trace.choices.fixed - trace.choices.unsaid) & reached
 
 
 def _note_numpy(trace: _Trace, piece: Piece) -> None:
