@@ -92,6 +92,20 @@ def trace_of(tracer: Any) -> object:
     return tracer._trace
 
 
+def current_trace() -> object:
+    """The trace under which code runs now."""
+    return _core.trace_ctx.trace
+
+
+_TRANSFORMATIONS = {"JVP": "jax.grad or jax.jvp", "Linearize": "jax.grad", "Batch": "jax.vmap"}
+
+
+def transformation_of(tracer: Any) -> str:
+    """Which transformation a tracer belongs to, in words."""
+    name = type(trace_of(tracer)).__name__.removesuffix("Trace")
+    return _TRANSFORMATIONS.get(name, "jax.jit, scan or another that traces its function")
+
+
 def current_trace_state() -> Any:
     """The trace that is current, as objects that must not be used inside another one remember it (flax nnx does)."""
     return _extend_core.get_opaque_trace_state(convention="nnx")
@@ -151,7 +165,9 @@ def jit_options(function: Any) -> tuple[tuple[str, Any], ...] | None:
     """The options with which `jax.jit` made a function, or None where `function` is not such a function."""
     if type(function) is not _JITTED:
         return None
-    info: Any = function._jit_info  # pyright: ignore[reportAttributeAccessIssue]
+    info: Any = getattr(function, "_jit_info", None)  # a copy has none
+    if info is None:
+        return None
     skipped = ("fun_sourceinfo", "fun_signature")
     return tuple((name, value) for name, value in zip(info._fields, info, strict=True) if name not in skipped)
 

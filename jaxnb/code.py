@@ -65,7 +65,7 @@ class Sees:
 
     Attributes:
       ORDER: the order of the keys of a dict, by a loop, by unpacking, or by a method such as `items`.
-      IDENTITY: whether two arrays are one object, by `is` with something other than a constant, or `id`.
+      IDENTITY: whether two arrays are one object, by `is` with something other than a constant, `id` or `deepcopy`.
       TYPES: of what kind a value is, in a way that a tracer answers otherwise.
       CLASSES: the same by a class pattern of `match`, where nothing can stand in.
       NAMES: names that do not stand in the code, by `globals()`, `eval` and the like.
@@ -91,6 +91,7 @@ class CodeNames:
       sees: what it could tell apart besides values, as bits of `Sees`.
       mutates: whether an item or attribute is assigned or deleted, or an operator works in place.
       handles_errors: whether there is an `except` clause.
+      methods: attributes that are read off something else than a dotted name.
       growth: which lists it only appends to.
     """
 
@@ -105,6 +106,7 @@ class CodeNames:
     sees: int
     mutates: bool
     handles_errors: bool
+    methods: frozenset[str]
     growth: Growth
 
 
@@ -174,6 +176,7 @@ def _read_names(code: CodeType) -> CodeNames:
     sees = 0
     uses: dict[str, set[Place]] = {"grown": set(), "written": set(), "touched": set()}
     first: set[str] = set()
+    methods: set[str] = set()
 
     def visit(block: CodeType, top: bool) -> None:
         nonlocal sees
@@ -193,6 +196,8 @@ def _read_names(code: CodeType) -> CodeNames:
                 attributes.add(name)
                 if chain:
                     chain.append(name)
+                else:
+                    methods.add(name)
             elif op not in ("PUSH_NULL", "CACHE", "EXTENDED_ARG", "NOP"):
                 if chain:
                     chains.setdefault(tuple(chain), chain_line)
@@ -236,7 +241,7 @@ def _read_names(code: CodeType) -> CodeNames:
     visit(code, not code.co_flags & 0x1)
     if reads & _ORDERED_BUILTINS or attributes & _ORDERED_METHODS:
         sees |= Sees.ORDER
-    if "id" in reads:
+    if "id" in reads or "deepcopy" in reads | attributes:
         sees |= Sees.IDENTITY
     if (reads | attributes) & _TYPE_TESTS:
         sees |= Sees.TYPES
@@ -256,5 +261,6 @@ def _read_names(code: CodeType) -> CodeNames:
         sees,
         flags["mutates"],
         flags["handles"],
+        frozenset(methods),
         Growth(**{use: frozenset(places) for use, places in uses.items()}),
     )

@@ -10,14 +10,15 @@ While tracing, `Slots` knows in addition where each leaf is held, so that a trac
 
 from __future__ import annotations
 
+import array
 import enum
 import functools
-import hashlib
 import pathlib
 import types
+import weakref
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -27,6 +28,7 @@ from jaxnb.code import CodeNames, Sees, code_digest, names_of
 from jaxnb.errors import Refused
 from jaxnb.growth import NO_GROWTH, Growth
 from jaxnb.holders import (
+    BUFFER,
     CELL,
     CLASS,
     DICT,
@@ -62,83 +64,24 @@ from jaxnb.paths import (
     root_name,
 )
 from jaxnb.reach import ATOMS, effect_of_builtin, first_effect, is_library, is_stateful, is_unchanging
+from jaxnb.slots import IN_IMMUTABLE, Immutable, Method, Slot, Slots
+from jaxnb.static import (
+    DESCRIPTORS,
+    FILE_METHODS,
+    NOT_CONTENT,
+    NOT_VALUES,
+    content_of,
+    function_of,
+    is_value,
+    loaded_module,
+    supported,
+)
 
-__all__ = ["CACHED_FUNCTION", "Immutable", "Scan", "Slot", "Slots"]
+__all__ = ["CACHED_FUNCTION", "Scan"]
 
 CACHED_FUNCTION = type(functools.lru_cache(lambda: None))
 INT32 = 2**31
 FLOAT32_MAX = 3.4028234e38
-
-_NOT_VALUES = frozenset({"__builtins__", "__annotations__", "__annotate__", "__conditional_annotations__"})
-_NOT_CONTENT = frozenset(
-    [
-        "__dict__",
-        "__weakref__",
-        "__module__",
-        "__doc__",
-        "__firstlineno__",
-        "__static_attributes__",
-        "__annotations__",
-        "__annotate__",
-        "__annotate_func__",
-        "__annotations_cache__",
-        "__slotnames__",
-        "_abc_impl",
-        "__orig_bases__",
-        "__parameters__",
-        "__dataclass_params__",
-        "__signature__",
-    ]
-)
-_FILE_METHODS = frozenset({"read_text", "read_bytes", "write_text", "write_bytes", "open", "exists", "iterdir", "stat"})
-_DESCRIPTORS = frozenset(["member_descriptor", "getset_descriptor", "_tuplegetter", "wrapper_descriptor"])
-
-
-class Immutable(NamedTuple):
-    """A tuple or other immutable node that holds leaves: it must be built anew to hold tracers."""
-
-    value: Any
-    children: list[tuple[int, str, int]]  # position, "leaf" or "built", index
-    slots: list[Slot]
-    treedef: Any  # of a registered node; None for a tuple
-
-
-class Method(NamedTuple):
-    """A function in a class of the user, and what it does to lists if it is called."""
-
-    owner: type
-    name: str
-    function: types.FunctionType
-    growth: Growth
-
-
-class Slots:
-    """Where leaves are held, recorded while scanning for a trace.
-
-    Attributes:
-      leaves: for each leaf, the places that hold it.
-      built: the immutable nodes, inner ones first.
-      holders: every holder on the way, to be saved before and compared after.
-      trace_states: the places that say under which trace their object was made.
-    """
-
-    def __init__(self) -> None:
-        self.leaves: list[list[Slot]] = []
-        self.built: list[Immutable] = []
-        self.holders: list[tuple[Any, Holder]] = []
-        self.trace_states: list[Slot] = []
-
-
-class Slot(NamedTuple):
-    """A place that holds a value and can hold another."""
-
-    holder: Holder
-    owner: Any
-    key: Any
-
-
-IN_IMMUTABLE = Slot(DICT, None, None)
-"""Stands for a place inside an immutable node, which is built anew."""
 
 
 class Scan:
@@ -166,6 +109,7 @@ class Scan:
       dispatches_on_types: whether they call a function under `functools.singledispatch`.
       growth: which lists they only append to, filled while scanning for a trace.
       reads_grown: whether such a list was met at another place, too, where it may be read.
+      grown_bases: where the places of such lists begin, as code writes them.
       methods: functions of classes, which may or may not be called, filled while scanning for a trace.
       attributes: names of attributes that they read.
       effects: what was reached that a replay would leave out, filled while scanning for a trace.
@@ -200,6 +144,7 @@ class Scan:
             self.sees |= item.sees
             self.growth |= item.growth
         self.reads_grown = False
+        self.grown_bases: set[tuple[str, Any]] = set()
         self.methods: list[Method] = []
         self._grown: set[int] = set()
         self._only_grows = growth if growth.grown and not sees & (Sees.NAMES | Sees.ATTRIBUTES) else None
@@ -239,7 +184,7 @@ class Scan:
             if home and self._depth:
                 self._read_by_functions.add(name)
                 self.held_by_functions |= name in self.hidden
-            if (home and name in self.hidden) or name not in namespace or name in _NOT_VALUES:
+            if (home and name in self.hidden) or name not in namespace or name in NOT_VALUES:
                 continue
             value = namespace[name]
             if isinstance(value, types.ModuleType):
@@ -323,7 +268,7 @@ class Scan:
         if self.choices.static and path in self.choices.static:
             self._memo[id(value)] = ("node", len(self.nodes))
             self.nodes.append(value)
-            self.parts.append((CONTENT, value.aval, _content(np.asarray(value))))
+            self.parts.append((CONTENT, value.aval, content_of(np.asarray(value))))
             return
         if self._sees & Sees.IDENTITY:
             self._memo[id(value)] = ("leaf", len(self.leaves))
@@ -349,7 +294,9 @@ class Scan:
         if value.dtype == object:
             self.parts.append((OBJECT, Same(value) if type(value) is np.ndarray else value))
         else:
-            self.parts.append((CONTENT, type(value), value.dtype, value.shape, _content(value)))
+            self.parts.append((CONTENT, type(value), value.dtype, value.shape, content_of(value)))
+            if value.flags.writeable:
+                self._hold(value, BUFFER)
 
     def _float(self, value: float, path: Path, slot: Slot | None) -> None:
         beyond = not -FLOAT32_MAX <= value <= FLOAT32_MAX and value - value == 0
@@ -369,6 +316,11 @@ class Scan:
             self._leaf(value, path, slot, INT)
         else:
             self.parts.append((int, value))
+
+    def _buffer(self, value: Any, path: Path, slot: Slot | None) -> None:
+        if not self._node(value, slot):
+            self.parts.append((CONTENT, type(value), bytes(value)))
+            self._hold(value, BUFFER)
 
     # --- containers ---
 
@@ -415,7 +367,10 @@ class Scan:
         if kind == "attr" and holder in self._trees:
             return False
         bases = [("name", name), ("attr", name)] if kind == "global" else [(kind, name)]
-        return self._only_grows.only_grows(bases, subscripts)
+        grown = self._only_grows.only_grows(bases, subscripts)
+        if grown:
+            self.grown_bases.update(bases)
+        return grown
 
     def _dict(self, value: Any, path: Path, slot: Slot | None) -> None:
         if self._node(value, slot):
@@ -458,6 +413,8 @@ class Scan:
         if not self._alias(value, slot):
             kind = type(value)
             self.parts.append((kind if kind is tuple else self._kind(kind), len(value)))
+            if kind is not tuple and getattr(value, "__dict__", None) is not None:
+                self._attributes(value, path)
             self._immutable(value, value, path, slot, None)
 
     def _immutable(self, value: Any, children: Any, path: Path, slot: Slot | None, treedef: Any) -> None:
@@ -492,7 +449,7 @@ class Scan:
     def _function(self, value: types.FunctionType, path: Path, slot: Slot | None) -> None:
         code, module = value.__code__, value.__globals__.get("__name__", "__main__")
         library = is_library(module)
-        if library and getattr(_loaded(module), value.__name__, None) is value:
+        if library and getattr(loaded_module(module), value.__name__, None) is value:
             self.parts.append(value)
             return
         if self._node(value, slot):
@@ -583,10 +540,10 @@ class Scan:
         for base in value.__bases__:
             self._class(base, (path, "attr", base.__name__), None)
         for name, item in list(vars(value).items()):
-            if name in _NOT_CONTENT or type(item).__name__ in _DESCRIPTORS:
+            if name in NOT_CONTENT or type(item).__name__ in DESCRIPTORS:
                 continue
             self.parts.append(name)
-            inner = _function_of(item)
+            inner = function_of(item)
             outer, self.growth = self.growth, NO_GROWTH
             if isinstance(item, property):
                 for part in (item.fset, item.fdel):
@@ -601,6 +558,10 @@ class Scan:
     def _opaque(self, value: Any, path: Path, slot: Slot | None) -> None:
         if self._node(value, slot):
             return
+        if isinstance(value, weakref.ref):
+            self.parts.append(weakref.ref)
+            self.visit(value(), (path, "attr", "()"), None)
+            return
         if isinstance(value, types.MappingProxyType):
             self.parts.append(types.MappingProxyType)
             self.visit(dict(value), (path, "item", "…"), None)
@@ -614,6 +575,8 @@ class Scan:
         kind = type(value)
         if isinstance(value, jax.Array):
             (self._tracer if _jax.is_tracer(value) else self._array)(value, path, slot)
+        elif isinstance(value, bytearray | array.array):
+            self._buffer(value, path, slot)
         elif isinstance(value, np.generic | np.ndarray):
             self._numpy(value, path, slot)
         elif isinstance(value, dict):
@@ -636,10 +599,10 @@ class Scan:
             self.parts.append((self._kind(kind), value.name))
             if not self._node(value, slot):
                 self.parts.append(OPEN)
-        elif isinstance(value, float | int | complex | str | bytes) or _is_value(value):
+        elif isinstance(value, float | int | complex | str | bytes) or is_value(value):
             self.parts.append((self._kind(kind), value))
             if isinstance(value, pathlib.Path):
-                for name in _FILE_METHODS & self.attributes:
+                for name in FILE_METHODS & self.attributes:
                     self._effect((path, "attr", name), "the file system may change between runs")
             if getattr(value, "__dict__", None) and isinstance(value, float | int | complex | str | bytes):
                 self._attributes(value, path)
@@ -712,6 +675,8 @@ class Scan:
 
     def _attributes(self, value: Any, path: Path) -> None:
         state: dict[str, Any] | None = getattr(value, "__dict__", None)
+        if self.slots is not None and not is_library(type(value).__module__):
+            self.slots.shells.append((value, type(value), state))
         if isinstance(state, dict):
             names = tuple(state)
             if not self._sees & Sees.ATTRIBUTES and all(type(name) is str for name in names):
@@ -741,47 +706,6 @@ class Scan:
             children, treedef = flat
             self.parts.append((type(value), treedef))
             self._immutable(value, children, path, slot, treedef)
-
-
-def _loaded(module: Any) -> Any:
-    import sys
-
-    return sys.modules.get(module) if isinstance(module, str) else None
-
-
-def _function_of(item: Any) -> Any:
-    if isinstance(item, staticmethod | classmethod):
-        return item.__func__
-    if isinstance(item, property):
-        return item.fget
-    if isinstance(item, functools.cached_property):
-        return item.func
-    return item
-
-
-def _is_value(value: Any) -> bool:
-    """Whether an object compares by value and can be hashed, and holds no array: dtypes, enums, meshes, shardings."""
-    kind = type(value)
-    packages = ("jax", "jaxlib", "enum", "numpy", "pathlib", "datetime", "decimal", "fractions", "uuid")
-    if kind.__module__.partition(".")[0] not in packages and not isinstance(value, enum.Enum):
-        return False
-    if kind.__eq__ is object.__eq__ or kind.__hash__ is None:
-        return False
-    return not callable(value) or isinstance(value, type)
-
-
-@functools.lru_cache(maxsize=1024)
-def supported(dtype: np.dtype[Any]) -> bool:
-    """Whether JAX has arrays of this dtype."""
-    if dtype.names is not None or dtype.kind in "OSUMmT":
-        return False
-    # bfloat16 and the like have kind "V" and a scalar type of their own
-    return dtype.kind in "biufc" or (dtype.kind == "V" and dtype.type is not np.void)
-
-
-def _content(value: Any) -> bytes:
-    array = np.ascontiguousarray(value)
-    return hashlib.blake2b(array.tobytes(), digest_size=16).digest()
 
 
 _HANDLERS: Mapping[type, Callable[[Scan, Any, Path, Slot | None], None]] = {

@@ -9,7 +9,7 @@ place that is only grown, in holders that are only subscripted and written below
 from __future__ import annotations
 
 import dis
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -72,10 +72,9 @@ class Growth:
             return False
         return not any(used(self.touched, subscripts[:end]) for end in range(len(subscripts) + 1))
 
-    def disturbed_by(self, other: Growth) -> bool:
-        """Whether other code, if it is called, may read a list that this code appends to."""
-        bases = {place[0] for place in self.grown}
-        return any(place[0] in bases for place in other.touched | other.written)
+    def touches(self, bases: Collection[tuple[str, Any]]) -> bool:
+        """Whether the code, if it is called, may read something at places that begin so."""
+        return any(place[0] in bases for place in self.touched | self.written)
 
 
 NO_GROWTH = Growth()

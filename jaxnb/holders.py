@@ -13,15 +13,11 @@ from __future__ import annotations
 import functools
 import types
 from collections import deque
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxnb.code import names_of
-from jaxnb.reach import is_library, is_user_function
-
-__all__ = ["Change", "Holder", "Journal", "holder_of", "slot_descriptors"]
+__all__ = ["Change", "Holder", "holder_of", "same_state", "slot_descriptors"]
 
 State = list[tuple[Any, Any]]
 
@@ -168,6 +164,20 @@ class _Set(Holder):
         holder.update(item for item, _ in state)
 
 
+class _Buffer(Holder):
+    """A bytearray, an `array.array` or a NumPy array that is static: its state is its bytes."""
+
+    def save(self, holder: Any) -> State:
+        return [(holder.tobytes() if hasattr(holder, "tobytes") else bytes(holder), None)]
+
+    def restore(self, holder: Any, state: State) -> None:
+        content = state[0][0]
+        if isinstance(holder, np.ndarray):
+            holder[...] = np.frombuffer(content, holder.dtype).reshape(holder.shape)
+        else:
+            holder[:] = content if isinstance(holder, bytearray) else type(holder)(holder.typecode, content)
+
+
 class _Cell(Holder):
     keyed = True
 
@@ -275,7 +285,12 @@ def slot_descriptors(kind: type) -> tuple[tuple[str, Any], ...]:
 
 
 LIST, GROWN_LIST, DICT, ORDERED, SET, DEQUE = _List(), _Grown(), _Dict(), _OrderedDict(), _Set(), _Deque()
-CELL, FUNCTION, PARTIAL, CLASS, SLOTS = _Cell(), _Function(), _Partial(), _Class(), _Slots()
+CELL, FUNCTION, PARTIAL, CLASS, SLOTS, BUFFER = _Cell(), _Function(), _Partial(), _Class(), _Slots(), _Buffer()
+
+
+def same_state(a: State, b: State) -> bool:
+    """Whether two states of a holder are the same: equal keys, and the very same children."""
+    return len(a) == len(b) and all(x[1] is y[1] and (x[0] is y[0] or x[0] == y[0]) for x, y in zip(a, b, strict=True))
 
 
 def holder_of(value: Any) -> Holder | None:
@@ -289,88 +304,3 @@ def holder_of(value: Any) -> Holder | None:
     if isinstance(value, deque):
         return DEQUE
     return None
-
-
-class Journal:
-    """What objects held before statements ran that may change them.
-
-    `protect` saves what is reachable from a value that Python code may change in any way, `record` what one holder
-    holds that is about to be changed; `undo` puts everything back that differs.
-    """
-
-    def __init__(self) -> None:
-        self._saved: dict[int, tuple[Any, Callable[[], None]]] = {}
-        self._changes: list[tuple[Any, Holder, State]] = []
-
-    def record(self, owner: Any, holder: Holder) -> None:
-        """Saves what one holder holds, before a piece changes it in place."""
-        self._changes.append((owner, holder, holder.save(owner)))
-
-    def protect(self, value: Any) -> None:
-        """Saves every container, NumPy array and object that is reachable from `value`, also through functions.
-
-        The containers are saved as they are, not copied deeply; a NumPy array is copied.
-        """
-        stack = [value]
-        seen: set[int] = set()
-        while stack:
-            item = stack.pop()
-            if id(item) in self._saved or isinstance(item, str | bytes | int | float | types.ModuleType | type(None)):
-                continue
-            if isinstance(item, np.ndarray):
-                self._save_array(item)
-            elif isinstance(item, bytearray):
-                self._saved[id(item)] = (item, functools.partial(item.__setitem__, slice(None), bytes(item)))
-            elif (holder := holder_of(item)) is not None:
-                stack.extend(self._save(item, holder))
-            elif isinstance(item, tuple | frozenset):
-                stack.extend(item)
-            elif isinstance(item, types.CellType):
-                stack.extend(self._save(item, CELL))
-            elif isinstance(item, types.FunctionType):
-                stack.extend(item.__closure__ or ())
-                stack.extend(item.__defaults__ or ())
-                if is_user_function(item) and id(item) not in seen:
-                    seen.add(id(item))
-                    read = names_of(item.__code__).reads & item.__globals__.keys()
-                    stack.extend(item.__globals__[name] for name in read - {"__builtins__"})
-            elif isinstance(item, types.MethodType):
-                stack.append(item.__self__)
-            if not isinstance(item, type) and isinstance(state := getattr(item, "__dict__", None), dict):
-                stack.extend(self._save(state, DICT))
-            if not isinstance(item, type) and not is_library(type(item).__module__) and slot_descriptors(type(item)):
-                stack.extend(self._save(item, SLOTS))
-
-    def _save(self, item: Any, holder: Holder) -> list[Any]:
-        if id(item) in self._saved:
-            return []
-        state = holder.save(item)
-
-        def undo() -> None:
-            now = holder.save(item)
-            same = len(now) == len(state) and all(a is c and b is d for (a, b), (c, d) in zip(now, state, strict=True))
-            if not same:
-                holder.restore(item, state)
-
-        self._saved[id(item)] = (item, undo)
-        return [child for _, child in state]
-
-    def _save_array(self, array: np.ndarray[Any, Any]) -> None:
-        copy = array.copy()
-
-        def undo() -> None:
-            if array.flags.writeable and not _same_bytes(array, copy):
-                array[...] = copy
-
-        self._saved[id(array)] = (array, undo)
-
-    def undo(self) -> None:
-        """Puts back what was saved."""
-        for owner, holder, state in reversed(self._changes):
-            holder.restore(owner, state)
-        for _, restore in reversed(list(self._saved.values())):
-            restore()
-
-
-def _same_bytes(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()

@@ -14,7 +14,7 @@ from jaxnb.holders import slot_descriptors
 from jaxnb.paths import Path
 from jaxnb.reach import ATOMS, is_library
 
-__all__ = ["paths_to"]
+__all__ = ["edges", "paths_to"]
 
 _MOST = 200_000
 """Objects that are looked at; beyond that the search ends with what it has found."""
@@ -50,11 +50,11 @@ def paths_to(namespace: Mapping[str, Any], wanted: Collection[int]) -> dict[int,
         if type(value) in ATOMS or isinstance(value, types.ModuleType) or id(value) in seen:
             continue
         seen.add(id(value))
-        queue.extend((child, (path, kind, key)) for kind, key, child in _edges(value))
+        queue.extend((child, (path, kind, key)) for kind, key, child in edges(value))
     return found
 
 
-def _edges(value: Any) -> Iterator[tuple[str, Any, Any]]:
+def edges(value: Any) -> Iterator[tuple[str, Any, Any]]:
     """What an object holds, as kind of edge, key and child."""
     if isinstance(value, dict):
         yield from (("item", key, child) for key, child in list(dict.items(value)))
@@ -77,9 +77,21 @@ def _edges(value: Any) -> Iterator[tuple[str, Any, Any]]:
             yield "defaults", None, child
     elif isinstance(value, types.MethodType):
         yield "attr", "__self__", value.__self__
+        yield "attr", "__func__", value.__func__
+    elif isinstance(value, types.BuiltinMethodType) and not isinstance(value.__self__, types.ModuleType | None):
+        yield "attr", "__self__", value.__self__
+    elif isinstance(value, staticmethod | classmethod):
+        yield "attr", "__func__", value.__func__
+    elif isinstance(value, property):
+        yield "attr", "fget", value.fget
+    elif isinstance(value, types.GeneratorType) and value.gi_frame is not None:
+        yield from (("local", name, child) for name, child in value.gi_frame.f_locals.items())
+    elif not isinstance(value, type) and not is_library(type(value).__module__):
+        yield "attr", "__class__", type(value)
     if isinstance(value, type):
         if not is_library(value.__module__):
             yield from (("attr", name, child) for name, child in list(vars(value).items()))
+            yield from (("attr", "__bases__", base) for base in value.__bases__)
         return
     wrapped = getattr(value, "__wrapped__", None) if callable(value) else None
     if wrapped is not None:

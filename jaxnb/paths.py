@@ -139,6 +139,8 @@ def render_path(path: Path) -> str:
         return f"{key} (closure of {outer})"
     if kind == "defaults":
         return f"{outer} (defaults)"
+    if kind == "local":
+        return f"{key} (in {outer})"
     if kind == "attributes":
         return outer
     return f"{outer} (member)"

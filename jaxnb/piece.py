@@ -11,10 +11,11 @@ import jax
 from jaxnb import _jax
 from jaxnb.code import CodeNames
 from jaxnb.donation import NO_DONATION, Donation
-from jaxnb.graph import Scan, Slots
+from jaxnb.graph import Scan
 from jaxnb.growth import NO_GROWTH, Growth
 from jaxnb.paths import Choices
 from jaxnb.prelude import Cut, Prelude
+from jaxnb.slots import Slots
 from jaxnb.template import Template
 
 __all__ = ["Piece", "Plan"]

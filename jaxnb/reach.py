@@ -278,6 +278,10 @@ _PURE_BUILTINS = frozenset(
         "staticmethod",
         "str",
         "sum",
+        "setattr",
+        "delattr",
+        "dir",
+        "vars",
         "super",
         "tuple",
         "type",
@@ -417,9 +421,28 @@ def _module_effect(module: str | None, dotted: str) -> str | None:
     return f"{dotted} belongs to {package}, which may act on the outside"
 
 
+_CHANGING_METHODS = frozenset(
+    {
+        *("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault", "popitem"),
+        *("add", "discard", "difference_update", "intersection_update", "symmetric_difference_update"),
+        *("fill", "put", "partition", "resize", "setfield", "setflags", "itemset", "byteswap", "send", "throw"),
+    }
+)
+_READING_METHODS = (
+    frozenset(
+        name
+        for kind in (np.ndarray, np.generic, str, bytes, list, dict, set, tuple, float, int, range)
+        for name in dir(kind)
+        if not (name.startswith("__") and name not in ("__class__", "__name__", "__doc__", "__len__"))
+    )
+    - _CHANGING_METHODS
+)
+"""Methods and attributes of values that Python and NumPy make, which change nothing."""
+
+
 def may_mutate(names: CodeNames, namespace: Mapping[str, Any], seen: set[int] | None = None) -> bool:
     """Whether code that Python runs could change an object that it did not make itself."""
-    if names.mutates:
+    if names.mutates or not names.methods <= _READING_METHODS:
         return True
     seen = set() if seen is None else seen
     for chain in names.chains:

@@ -23,8 +23,8 @@ from jaxnb.devices import find_device, move, on_device
 from jaxnb.dispatch import compile_piece, dispatch
 from jaxnb.donation import Lost, check_donation
 from jaxnb.errors import Refused
-from jaxnb.graph import Scan, Slots
-from jaxnb.holders import Journal
+from jaxnb.graph import Scan
+from jaxnb.journal import Journal
 from jaxnb.options import StageOptions
 from jaxnb.paths import Choices, is_below, render_path, root_name
 from jaxnb.piece import Piece
@@ -32,6 +32,7 @@ from jaxnb.plan import find_stop, make_plan, runs_on_host
 from jaxnb.program import Finding
 from jaxnb.reach import may_mutate
 from jaxnb.run import Retrace, Run, Timings
+from jaxnb.slots import Slots
 from jaxnb.staging import MissingName, StopAt, restore_names, trace_piece
 
 __all__ = ["Session"]

@@ -23,17 +23,19 @@ from jaxnb.devices import move
 from jaxnb.diagnosis import Attempt, culprit_of, explain_needed_value, only_tracing_raises
 from jaxnb.donation import NO_DONATION, Donation, plan_donation
 from jaxnb.errors import Refused
-from jaxnb.graph import CACHED_FUNCTION, Slot, Slots
+from jaxnb.graph import CACHED_FUNCTION
 from jaxnb.growth import NO_GROWTH
-from jaxnb.holders import CLASS, GROWN_LIST
+from jaxnb.holders import CLASS, GROWN_LIST, SLOTS, same_state
+from jaxnb.journal import restore_shell
 from jaxnb.lifted import narrowed_to, numpy_results
 from jaxnb.paths import Choices, render_path
 from jaxnb.piece import Piece, Plan
 from jaxnb.prelude import Cut, OutOfReach, find_prelude
 from jaxnb.reach import first_effect, refers_to_jax
 from jaxnb.scalars import scalars_that_show
+from jaxnb.slots import Slot, Slots
 from jaxnb.stand_ins import StandIns, ValueNeeded
-from jaxnb.template import Capture, Template, Unreplayable, reaches_tracer
+from jaxnb.template import Capture, Leaked, Template, Unreplayable, reaches_tracer
 
 __all__ = ["MissingName", "StopAt", "restore_names", "trace_piece"]
 
@@ -130,7 +132,7 @@ class _Trace:
             slot.holder.put(slot.owner, slot.key, _jax.current_trace_state())
         nodes = {id(node): index for index, node in enumerate(self.scan.nodes)}
         for owner, name, function, growth in self.scan.methods:
-            if self.plan.growth.disturbed_by(growth):
+            if growth.touches(self.scan.grown_bases):
                 guard = self._guard(function)
                 self.replaced[id(guard)] = nodes[id(function)]
                 CLASS.put(owner, name, guard)
@@ -145,6 +147,8 @@ class _Trace:
                 new = jax.tree_util.tree_unflatten(node.treedef, items)
             else:
                 new = tuple.__new__(type(node.value), items)
+                if isinstance(state := getattr(node.value, "__dict__", None), dict):
+                    new.__dict__ = state
             self.built.append(new)
             self.replaced[id(new)] = nodes[id(node.value)]
             for slot in node.slots:
@@ -237,14 +241,25 @@ class _Trace:
                 self.watch = watch
                 value = self._statements(stand_ins)
             stand_ins.check(watch)
+            for item, kind, state in self.slots.shells:
+                if _is_replaced(item, kind, state):
+                    part = "class" if type(item) is not kind else "__dict__"
+                    raise Refused(
+                        f"the cell gives a {kind.__name__} another {part}.",
+                        why="staging follows what an object holds by these two.",
+                        fix="assign to its attributes, or do it in a cell of its own without %%jit.",
+                        line=self.current.span.line if self.current else None,
+                    )
             self._capture(before, before_elsewhere, placed, stand_ins, value)
             if self.donate:
                 self.kept = self._still_held()
             assert self.capture is not None
             return self.capture.outputs
         finally:
+            for item, kind, state in self.slots.shells:
+                restore_shell(item, kind, state)
             for owner, holder, state in reversed(saved):
-                if not _same(holder.save(owner), state):
+                if not same_state(holder.save(owner), state):
                     holder.restore(owner, state)
             for function, size in cached:
                 if function.cache_info().currsize != size:
@@ -297,7 +312,8 @@ class _Trace:
         value: Any,
     ) -> None:
         existing = {id(item): name for name, item in before.items()}
-        capture = Capture(self.scan, self.tracers, self.replaced, existing, stand_ins.originals)
+        own = _jax.current_trace()
+        capture = Capture(self.scan, self.tracers, self.replaced, existing, stand_ins.originals, own)
         template = self.template
         annotations = self.namespace.pop("__annotations__", None)
         before.pop("__annotations__", None)
@@ -320,7 +336,7 @@ class _Trace:
         nodes = {id(node): index for index, node in enumerate(self.scan.nodes)}
         for owner, holder, state in placed:
             now = holder.save(owner)
-            if not _same(now, state):
+            if not same_state(now, state):
                 self._changed(capture, owner, holder, state, now, nodes.get(id(owner)))
         template.value = self._build(capture, value, "the trailing value") if value is not None else None
         self.capture = capture
@@ -337,12 +353,23 @@ class _Trace:
         if holder is GROWN_LIST:
             now = [(None, item) for item in owner[state[0][0] :]]
         change = holder.change(state, now)
-        children = [(key, self._build(capture, child, "an item")) for key, child in change.children]
+        kind = "an attribute" if holder in (SLOTS, CLASS) else f"an item of a {type(owner).__name__}"
+        children = [
+            (key, self._build(capture, child, f"`{key}`" if isinstance(key, str) else kind))
+            for key, child in change.children
+        ]
         self.template.changed.append((holder, lambda b: b.scan.nodes[node], change._replace(children=children)))
 
     def _build(self, capture: Capture, item: Any, what: str) -> Any:
         try:
             return capture.build(item)
+        except Leaked as leak:
+            raise Refused(
+                f"{what} keeps a traced value of {_jax.transformation_of(leak.tracer)}.",
+                why="it existed only while a function was transformed; the plain cell leaves a leaked tracer there.",
+                fix="return it from the function (has_aux=True for grad), or carry it through scan.",
+                line=self.current.span.line if self.current else None,
+            ) from None
         except Unreplayable as error:
             if reaches_tracer(item):
                 raise Refused(
@@ -356,6 +383,10 @@ class _Trace:
 
 
 _ABSENT = object()
+
+
+def _is_replaced(item: Any, kind: type, state: Any) -> bool:
+    return type(item) is not kind or getattr(item, "__dict__", None) is not state
 
 
 def _holds(slot: Slot, value: Any) -> bool:
@@ -377,10 +408,6 @@ def restore_names(namespace: dict[str, Any], entry: dict[str, Any]) -> None:
     if list(namespace) != list(entry):
         for name in entry:
             namespace[name] = namespace.pop(name)
-
-
-def _same(a: list[tuple[Any, Any]], b: list[tuple[Any, Any]]) -> bool:
-    return len(a) == len(b) and all(x[1] is y[1] and (x[0] is y[0] or x[0] == y[0]) for x, y in zip(a, b, strict=True))
 
 
 def trace_piece(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
+from inspect import currentframe
 from types import FrameType
 from typing import Any
 
@@ -162,7 +163,11 @@ class StandIns:
         class Meta(builtins.type):
             def __call__(cls, *args: Any, **kwargs: Any) -> Any:
                 if len(args) != 1 or not _jax.is_tracer(args[0]):
-                    return builtins.type(*args, **kwargs)
+                    made = builtins.type(*args, **kwargs)
+                    if len(args) == 3 and "__module__" not in args[2] and (frame := currentframe()) is not None:
+                        caller = frame.f_back.f_globals if frame.f_back is not None else {}
+                        made.__module__ = caller.get("__name__", "__main__")
+                    return made
                 plain = stand_ins._type_of(args[0])
                 if plain is not _jax.Array:
                     stand_ins._need(args[0], "its type is wanted")

@@ -25,7 +25,7 @@ from jaxnb.graph import Scan
 from jaxnb.holders import CELL, DICT, SLOTS, Change, Holder, holder_of, slot_descriptors
 from jaxnb.reach import ATOMS, is_library
 
-__all__ = ["Capture", "Template", "Unreplayable", "reaches_tracer"]
+__all__ = ["Capture", "Leaked", "Template", "Unreplayable", "reaches_tracer"]
 
 _FUNCTION_TEXTS = (
     "__doc__",
@@ -51,6 +51,14 @@ Build = Callable[["Building"], Any]
 
 class Unreplayable(Exception):
     """A result that cannot be made anew on a reused run; the message says what it is."""
+
+
+class Leaked(Exception):
+    """A result that is a tracer of an inner transformation; `tracer` is it."""
+
+    def __init__(self, tracer: Any) -> None:
+        super().__init__("a tracer of an inner transformation")
+        self.tracer = tracer
 
 
 class Building:
@@ -142,6 +150,7 @@ class Capture:
       replaced: immutable nodes that were built to hold tracers, by id, with the position of the original in the scan.
       existing: objects that existed before the piece without being scanned, by id, with a name that holds each.
       stand_ins: objects put into the namespace while tracing, by id, with what they stand for.
+      trace: the one whose tracers may be results; None allows any.
     """
 
     def __init__(
@@ -151,10 +160,12 @@ class Capture:
         replaced: Mapping[int, int],
         existing: Mapping[int, str],
         stand_ins: Mapping[int, Any],
+        trace: object | None = None,
     ) -> None:
         self.outputs: list[Any] = []
         self._scan = scan
         self.passed_on: set[int] = set()
+        self._trace = trace
         self._inputs = {id(tracer): index for index, tracer in enumerate(tracers)}
         self._nodes = {id(node): index for index, node in enumerate(scan.nodes)}
         self._replaced, self._existing, self._stand_ins = replaced, existing, stand_ins
@@ -184,6 +195,8 @@ class Capture:
             self.passed_on.add(self._inputs[key])
             return _input(self._inputs[key])
         if _jax.is_tracer(value):
+            if self._trace is not None and _jax.trace_of(value) is not self._trace:
+                raise Leaked(value)
             return self._output(value)
         if key in self._replaced:
             return _node(self._replaced[key])
@@ -191,6 +204,8 @@ class Capture:
             return _node(self._nodes[key])
         if kind is _jax.TraceState:
             return lambda b: _jax.current_trace_state()
+        if isinstance(value, type) and not is_library(value.__module__) and reaches_tracer(value):
+            raise Unreplayable("a class that was made while staging")
         if isinstance(value, jax.Array | np.generic | types.ModuleType | type):
             return _constant(value)
         if isinstance(value, types.FunctionType):
@@ -200,8 +215,10 @@ class Capture:
         if isinstance(value, tuple):
             self._open.add(key)
             children = [self.build(child) for child in value]
+            state = getattr(value, "__dict__", None)
+            attributes = [(name, self.build(child)) for name, child in state.items()] if state else []
             self._open.discard(key)
-            return _memoized(key, _tuple_builder(self._kind(kind), children))
+            return _memoized(key, _tuple_builder(self._kind(kind), children, attributes))
         holder = holder_of(value)
         if holder is not None and kind.__new__ in _CONTAINER_NEWS:
             return self._container(value, kind, holder)
@@ -445,8 +462,14 @@ def _memoized(key: int, build: Build) -> Build:
     return once
 
 
-def _tuple_builder(kind: Build, children: list[Build]) -> Build:
-    return lambda b: tuple.__new__(kind(b), [child(b) for child in children])
+def _tuple_builder(kind: Build, children: list[Build], attributes: list[tuple[str, Build]]) -> Build:
+    def build(b: Building) -> Any:
+        made: Any = tuple.__new__(kind(b), [child(b) for child in children])
+        for name, child in attributes:
+            made.__dict__[name] = child(b)
+        return made
+
+    return build
 
 
 def _has_plain_layout(kind: Any) -> bool:
@@ -494,9 +517,12 @@ def reaches_tracer(value: Any) -> bool:
         item = stack.pop()
         if _jax.is_tracer(item):
             return True
-        if id(item) in seen or isinstance(item, types.ModuleType | type | types.CodeType):
+        if id(item) in seen or isinstance(item, types.ModuleType | types.CodeType):
             continue
         seen.add(id(item))
+        if isinstance(item, type):
+            stack.extend(vars(item).values() if not is_library(item.__module__) else ())
+            continue
         if isinstance(item, types.GeneratorType | types.CoroutineType):
             frame = item.gi_frame if isinstance(item, types.GeneratorType) else item.cr_frame
             stack.extend(frame.f_locals.values() if frame is not None else ())

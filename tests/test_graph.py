@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 
 from jaxnb.code import Sees, names_of
 from jaxnb.errors import Refused
-from jaxnb.graph import Scan, Slots
+from jaxnb.graph import Scan
 from jaxnb.paths import Choices, render_path, root_name
+from jaxnb.slots import Slots
 
 TESTED = settings(max_examples=200, deadline=None, database=None, print_blob=True)
 X, Y = jnp.ones(3), jnp.zeros((2, 2), jnp.int32)

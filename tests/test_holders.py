@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxnb import holders
-from jaxnb.holders import Holder, Journal, holder_of, slot_descriptors
+from jaxnb.holders import Holder, holder_of, slot_descriptors
+from jaxnb.journal import Journal
 
 TESTED = settings(max_examples=60, deadline=None, database=None, print_blob=True)
 

@@ -14,7 +14,7 @@ __all__ = ["CASES", "PRELUDE", "Case"]
 def _collect() -> tuple[Case, ...]:
     found: list[Case] = []
     for module in sorted(pkgutil.iter_modules(__path__), key=lambda info: info.name):
-        if module.name == "case":
+        if module.name == "case" or module.name.startswith("_"):
             continue
         themed = importlib.import_module(f"{__name__}.{module.name}").CASES
         found += [dataclasses.replace(case, theme=module.name) for case in themed]

@@ -1,0 +1,87 @@
+"""What counts as static by content or by value, and what does not count at all."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import hashlib
+import sys
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "DESCRIPTORS",
+    "FILE_METHODS",
+    "NOT_CONTENT",
+    "NOT_VALUES",
+    "content_of",
+    "function_of",
+    "is_value",
+    "loaded_module",
+    "supported",
+]
+
+NOT_VALUES = frozenset({"__builtins__", "__annotations__", "__annotate__", "__conditional_annotations__"})
+NOT_CONTENT = frozenset(
+    [
+        "__dict__",
+        "__weakref__",
+        "__module__",
+        "__doc__",
+        "__firstlineno__",
+        "__static_attributes__",
+        "__annotations__",
+        "__annotate__",
+        "__annotate_func__",
+        "__annotations_cache__",
+        "__slotnames__",
+        "_abc_impl",
+        "__orig_bases__",
+        "__parameters__",
+        "__dataclass_params__",
+        "__signature__",
+    ]
+)
+FILE_METHODS = frozenset({"read_text", "read_bytes", "write_text", "write_bytes", "open", "exists", "iterdir", "stat"})
+DESCRIPTORS = frozenset(["member_descriptor", "getset_descriptor", "_tuplegetter", "wrapper_descriptor"])
+
+
+def loaded_module(module: Any) -> Any:
+
+    return sys.modules.get(module) if isinstance(module, str) else None
+
+
+def function_of(item: Any) -> Any:
+    if isinstance(item, staticmethod | classmethod):
+        return item.__func__
+    if isinstance(item, property):
+        return item.fget
+    if isinstance(item, functools.cached_property):
+        return item.func
+    return item
+
+
+def is_value(value: Any) -> bool:
+    """Whether an object compares by value and can be hashed, and holds no array: dtypes, enums, meshes, shardings."""
+    kind = type(value)
+    packages = ("jax", "jaxlib", "enum", "numpy", "pathlib", "datetime", "decimal", "fractions", "uuid")
+    if kind.__module__.partition(".")[0] not in packages and not isinstance(value, enum.Enum):
+        return False
+    if kind.__eq__ is object.__eq__ or kind.__hash__ is None:
+        return False
+    return not callable(value) or isinstance(value, type)
+
+
+@functools.lru_cache(maxsize=1024)
+def supported(dtype: np.dtype[Any]) -> bool:
+    """Whether JAX has arrays of this dtype."""
+    if dtype.names is not None or dtype.kind in "OSUMmT":
+        return False
+    # bfloat16 and the like have kind "V" and a scalar type of their own
+    return dtype.kind in "biufc" or (dtype.kind == "V" and dtype.type is not np.void)
+
+
+def content_of(value: Any) -> bytes:
+    array = np.ascontiguousarray(value)
+    return hashlib.blake2b(array.tobytes(), digest_size=16).digest()
