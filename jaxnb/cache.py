@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import os
+import weakref
 from dataclasses import dataclass, field
 from typing import Any
 
 from jaxnb import _jax
-from jaxnb.graph import Scan
+from jaxnb.graph import Reached, Scan
+from jaxnb.guards import make_guard
 from jaxnb.paths import (
     ALIAS,
     ARRAY,
@@ -70,26 +73,63 @@ class CodeRecord:
 
 def find_piece(
     record: CodeRecord, start: int, namespace: dict[str, Any], context: tuple[Any, ...], device: Any
-) -> tuple[Piece, Scan] | None:
+) -> tuple[Piece, Reached] | None:
     """The program that serves a run in this namespace, with the walk that showed it."""
+    pieces = record.starting_at(start)
+    for piece in pieces:
+        if piece.guard is not None and piece.key[0] == device and piece.context == context:
+            reached = piece.guard(namespace)
+            if reached is not None and _in_reach(piece, reached):
+                if VERIFY:
+                    _verify(piece, reached, namespace)
+                return piece, reached
     plan: Plan | None = None
     scan: Scan | None = None
     key: tuple[Any, ...] = ()
-    for piece in record.starting_at(start):
+    for piece in pieces:
         if scan is None or piece.plan is not plan:
             plan = piece.plan
             scan = plan.scan(namespace, record.choices)
             key = (device, *scan.parts)
-        if piece.key == key and piece.context == context and not piece.reasons and _in_reach(piece, scan):
-            return piece, scan
+        if piece.key == key and piece.context == context and not piece.reasons and _in_reach(piece, scan.reached()):
+            _write_guard(record, piece, namespace)
+            return piece, scan.reached()
     return None
 
 
-def _in_reach(piece: Piece, scan: Scan) -> bool:
+VERIFY = os.environ.get("JAXNB_VERIFY") == "1"
+"""Whether what a guard accepts is compared with a scan: for tests."""
+
+_SCANS_BEFORE_GUARD = 1
+_GUARDS_AT_MOST = 4
+
+
+def _write_guard(record: CodeRecord, piece: Piece, namespace: dict[str, Any]) -> None:
+    """After some reuse, writes the walk down; again where the guard no longer fits, but not for ever."""
+    piece.scanned += 1
+    if VERIFY or _SCANS_BEFORE_GUARD < piece.scanned <= _SCANS_BEFORE_GUARD + _GUARDS_AT_MOST:
+        piece.guard = make_guard(piece.plan, namespace, record.choices)
+        if VERIFY and piece.guard is not None:
+            _choices[piece.guard] = record.choices.copy()
+
+
+_choices: weakref.WeakKeyDictionary[Any, Choices] = weakref.WeakKeyDictionary()
+
+
+def _verify(piece: Piece, reached: Reached, namespace: dict[str, Any]) -> None:
+    scan = piece.plan.scan(namespace, _choices[piece.guard])
+    same = (piece.key[0], *scan.parts) == piece.key
+    for one, other in zip(scan.reached()[:3], reached[:3], strict=True):
+        same &= len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
+    if not same:
+        raise AssertionError("a guard accepted what a scan does not")
+
+
+def _in_reach(piece: Piece, reached: Reached) -> bool:
     """Whether Python's arithmetic gives what the program was traced for."""
     try:
         if piece.prelude is not None:
-            piece.prelude.values(scan.leaves)
+            piece.prelude.values(reached.leaves)
     except OutOfReach:
         return False
     return True

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from jaxnb.errors import Refused
-from jaxnb.graph import Scan
+from jaxnb.graph import Reached
 from jaxnb.paths import render_path
 from jaxnb.piece import Piece
 
@@ -52,13 +52,13 @@ def computes(piece: Piece) -> bool:
 
 
 def dispatch(
-    piece: Piece, scan: Scan, arguments: Sequence[Any], donated_by: Callable[[Any], str | None] = lambda _: None
+    piece: Piece, reached: Reached, arguments: Sequence[Any], donated_by: Callable[[Any], str | None] = lambda _: None
 ) -> list[Any]:
     """Starts the program and returns its results, which may still be computed.
 
     Args:
       piece: whose program it is.
-      scan: of this run.
+      reached: in this run.
       arguments: the leaves, or what the prelude of the piece makes of them.
       donated_by: which line gave up an array, where that is known.
 
@@ -71,13 +71,13 @@ def dispatch(
         # A NumPy array may be written to as soon as this returns, while the program still reads it.
         return piece.compiled(*(leaf.copy() if type(leaf) is np.ndarray else leaf for leaf in arguments))
     except RuntimeError:
-        check_deleted(scan, donated_by)
+        check_deleted(reached, donated_by)
         raise
 
 
-def check_deleted(scan: Scan, donated_by: Callable[[Any], str | None]) -> None:
+def check_deleted(reached: Reached, donated_by: Callable[[Any], str | None]) -> None:
     """Raises a `Refused` that names the first input whose buffer is gone, if there is one."""
-    for path, leaf in zip(scan.paths, scan.leaves, strict=True):
+    for path, leaf in zip(reached.paths, reached.leaves, strict=True):
         if isinstance(leaf, jax.Array) and leaf.is_deleted():
             name = render_path(path)
             line = donated_by(leaf)

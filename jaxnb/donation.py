@@ -16,7 +16,7 @@ from typing import Any
 import jax
 
 from jaxnb.errors import Refused
-from jaxnb.graph import Scan
+from jaxnb.graph import Reached, Scan
 from jaxnb.owners import paths_to
 from jaxnb.paths import render_path, root_name
 
@@ -99,7 +99,7 @@ def plan_donation(
     return Donation(given, tuple(unbound), rebound, tuple(notes))
 
 
-def check_donation(donation: Donation, scan: Scan, namespace: Mapping[str, Any]) -> list[str]:
+def check_donation(donation: Donation, reached: Reached, namespace: Mapping[str, Any]) -> list[str]:
     """Looks for others that hold what is about to be given up.
 
     Returns:
@@ -108,14 +108,14 @@ def check_donation(donation: Donation, scan: Scan, namespace: Mapping[str, Any])
     Raises:
       Refused: if another name holds it, or if two inputs are the same buffer.
     """
-    _check_buffers(donation, scan)
-    suspects = [index for index, places in donation.leaves.items() if _references(scan, index) > places]
+    _check_buffers(donation, reached)
+    suspects = [index for index, places in donation.leaves.items() if _references(reached, index) > places]
     if not suspects:
         return []
-    ids = {id(scan.leaves[index]): index for index in suspects}
+    ids = {id(reached.leaves[index]): index for index in suspects}
     remembered: list[str] = []
     for key, paths in paths_to(namespace, ids).items():
-        own = scan.paths[ids[key]]
+        own = reached.paths[ids[key]]
         for path in paths:
             root, text = root_name(path), render_path(path)
             if root in ("Out", "_", "__", "___"):
@@ -133,15 +133,15 @@ _OWN_REFERENCES = 3
 """The list of leaves, and the argument and the local variable of whoever counts."""
 
 
-def _references(scan: Scan, index: int) -> int:
+def _references(reached: Reached, index: int) -> int:
     """How many references to a leaf are not ours."""
-    leaf = scan.leaves[index]
+    leaf = reached.leaves[index]
     return sys.getrefcount(leaf) - _OWN_REFERENCES
 
 
-def _check_buffers(donation: Donation, scan: Scan) -> None:
+def _check_buffers(donation: Donation, reached: Reached) -> None:
     known: dict[int, int] = {}
-    for index, leaf in enumerate(scan.leaves):
+    for index, leaf in enumerate(reached.leaves):
         if not isinstance(leaf, jax.Array) or leaf.is_deleted():
             continue
         try:
@@ -150,7 +150,7 @@ def _check_buffers(donation: Donation, scan: Scan) -> None:
             continue
         other = known.setdefault(pointer, index)
         if other != index and (index in donation.leaves or other in donation.leaves) and leaf.nbytes:
-            one, two = (render_path(scan.paths[place]) for place in (other, index))
+            one, two = (render_path(reached.paths[place]) for place in (other, index))
             raise Refused(
                 f"`{one}` and `{two}` are the same buffer, which cannot be donated and read at once.",
                 why="one was made from the other without a copy.",

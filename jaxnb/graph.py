@@ -16,9 +16,9 @@ import functools
 import pathlib
 import types
 import weakref
-from collections import defaultdict, deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -77,11 +77,20 @@ from jaxnb.static import (
     supported,
 )
 
-__all__ = ["CACHED_FUNCTION", "Scan"]
+__all__ = ["CACHED_FUNCTION", "Reached", "Scan"]
 
 CACHED_FUNCTION = type(functools.lru_cache(lambda: None))
 INT32 = 2**31
 FLOAT32_MAX = 3.4028234e38
+
+
+class Reached(NamedTuple):
+    """What a piece reaches in one run, as far as running it needs that: see `Scan`."""
+
+    leaves: list[Any]
+    nodes: list[Any]
+    namespaces: list[dict[str, Any]]
+    paths: list[Path]
 
 
 class Scan:
@@ -173,6 +182,10 @@ class Scan:
         """Positions of the leaves at a path that a user wrote, or inside what stands there."""
         pairs = [*((path, index) for index, path in enumerate(self.paths)), *self.also]
         return sorted({index for path, index in pairs if is_below(render_path(path), text)})
+
+    def reached(self) -> Reached:
+        """What running the piece needs of this walk."""
+        return Reached(self.leaves, self.nodes, self.namespaces, self.paths)
 
     # --- names ---
 
@@ -375,8 +388,8 @@ class Scan:
     def _dict(self, value: Any, path: Path, slot: Slot | None) -> None:
         if self._node(value, slot):
             return
-        keys = tuple(dict.keys(value))
         kind = type(value)
+        keys = tuple(OrderedDict.keys(value) if isinstance(value, OrderedDict) else dict.keys(value))
         if not self._sees & Sees.ORDER and kind is dict and all(type(key) is str for key in keys):
             keys = tuple(sorted(keys))
         self.parts.append((kind, keys) if kind is dict else (self._kind(kind), keys))

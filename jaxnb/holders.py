@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import types
+import weakref
 from collections import deque
 from typing import Any, NamedTuple
 
@@ -273,9 +274,20 @@ class _Slots(Holder):
                 descriptor.__delete__(holder)
 
 
-@functools.lru_cache(maxsize=4096)
+_slots: dict[int, tuple[weakref.ref[type], tuple[tuple[str, Any], ...]]] = {}
+
+
 def slot_descriptors(kind: type) -> tuple[tuple[str, Any], ...]:
-    """The slots of a class by name, base classes first."""
+    """The slots of a class by name, base classes first; remembered as long as the class lives."""
+    known = _slots.get(id(kind))
+    if known is not None and known[0]() is kind:
+        return known[1]
+    key = id(kind)
+    _slots[key] = (weakref.ref(kind, lambda _: _slots.pop(key, None)), _read_slots(kind))
+    return _slots[key][1]
+
+
+def _read_slots(kind: type) -> tuple[tuple[str, Any], ...]:
     found: dict[str, Any] = {}
     for base in reversed(kind.__mro__):
         for name, item in vars(base).items():

@@ -62,6 +62,10 @@ class Same:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Same) and self._hash == other._hash and self._get() is other._get() is not None
 
+    def holds(self, value: object) -> bool:
+        """Whether it stands for this object."""
+        return self._get() is value
+
     def __hash__(self) -> int:
         return self._hash
 
@@ -89,12 +93,20 @@ class Choices:
         self.on_host = False
         self.no_growth = False
 
+    def copy(self) -> Choices:
+        """The same decisions, to be changed on their own."""
+        copy = Choices()
+        copy.static, copy.dynamic = set(self.static), set(self.dynamic)
+        copy.unsaid, copy.fixed = set(self.unsaid), set(self.fixed)
+        copy.on_host, copy.no_growth = self.on_host, self.no_growth
+        return copy
+
     def changing(self, paths: Iterable[Path]) -> Choices:
         """A copy in which the scalars at these paths are inputs."""
-        copy = Choices()
-        copy.static, copy.dynamic = self.static - set(paths), self.dynamic | set(paths)
-        copy.fixed, copy.unsaid = set(self.fixed), set(self.unsaid)
-        copy.on_host, copy.no_growth = True, self.no_growth
+        copy = self.copy()
+        copy.static.difference_update(paths)
+        copy.dynamic.update(paths)
+        copy.on_host = True
         return copy
 
     def make_static(self, paths: Iterable[Path]) -> None:

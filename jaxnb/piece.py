@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,6 +55,8 @@ class Piece:
       traced: JAX's own traced stage; its arguments are the leaves, or what the prelude says.
       prelude: what Python computes from scalars before the program runs, or None.
       donation: what the program may write its results over.
+      guard: the walk that shows whether the piece serves a run, as straight code, once it has been reused.
+      scanned: how often that was shown by a scan instead.
       template: what to bind.
       jaxpr: closed.
       reasons: why the piece must not be used again, as (line, text).
@@ -78,6 +80,8 @@ class Piece:
     prelude: Prelude | None = None
     donation: Donation = NO_DONATION
     compiled: Any = None
+    guard: Callable[[dict[str, Any]], Any] | None = None
+    scanned: int = 0
     lower_seconds: float = 0.0
     compile_seconds: float = 0.0
     kept: dict[str, Any] = field(default_factory=dict[str, Any])

@@ -217,7 +217,6 @@ def _held(value: Any) -> Iterator[Any]:
             yield getattr(value, name)
 
 
-@functools.lru_cache(maxsize=1024)
 def _slot_names(kind: type) -> tuple[str, ...]:
     if is_library(kind.__module__):
         return ()

@@ -23,7 +23,7 @@ from jaxnb.devices import find_device, move, on_device
 from jaxnb.dispatch import compile_piece, dispatch
 from jaxnb.donation import Lost, check_donation
 from jaxnb.errors import Refused
-from jaxnb.graph import Scan
+from jaxnb.graph import Reached, Scan
 from jaxnb.journal import Journal
 from jaxnb.options import StageOptions
 from jaxnb.paths import Choices, is_below, render_path, root_name
@@ -56,7 +56,7 @@ class _Running:
     journal: Journal = field(default_factory=Journal)
     pieces: list[Piece] = field(default_factory=list[Piece])
     outputs: list[Any] = field(default_factory=list[Any])
-    scans: list[Scan] = field(default_factory=list[Scan])
+    reached: list[Reached] = field(default_factory=list[Reached])
     traced: list[Piece] = field(default_factory=list[Piece])
     reasons: list[str] = field(default_factory=list[str])
     host_lines: list[int] = field(default_factory=list[int])
@@ -171,14 +171,14 @@ class Session:
         __tracebackhide__ = True
         index, statements = 0, running.cell.statements
         while index < len(statements):
-            piece_and_scan = find_piece(running.record, index, running.namespace, running.context, running.device)
-            if piece_and_scan is None:
+            found = find_piece(running.record, index, running.namespace, running.context, running.device)
+            if found is None:
                 if runs_on_host(statements[index], running.namespace):
                     self._run_on_host(running, statements[index])
                     index += 1
                     continue
-                piece_and_scan = self._trace(running, index)
-            piece, scan = piece_and_scan
+                found = self._trace(running, index)
+            piece, reached = found
             if running.options.whole and running.pieces:
                 raise Refused(
                     f"the cell would be compiled in two pieces: Python runs line {running.host_lines[-1]} in between.",
@@ -186,7 +186,7 @@ class Session:
                     fix="move that line above or below the statements that compute, or leave --whole out.",
                     line=running.host_lines[-1],
                 )
-            self._run_piece(running, piece, scan)
+            self._run_piece(running, piece, reached)
             index = piece.plan.stop
 
     def _run_on_host(self, running: _Running, statement: Statement) -> None:
@@ -205,12 +205,12 @@ class Session:
             exec(statement.code, namespace)
         running.host_seconds += time.perf_counter() - start
 
-    def _run_piece(self, running: _Running, piece: Piece, scan: Scan) -> None:
+    def _run_piece(self, running: _Running, piece: Piece, reached: Reached) -> None:
         __tracebackhide__ = True
-        arguments, scalars = scan.leaves, []
+        arguments, scalars = reached.leaves, []
         if piece.prelude is not None:
-            scalars = piece.prelude.values(scan.leaves)
-            arguments = piece.prelude.arguments(scan.leaves, scalars)
+            scalars = piece.prelude.values(reached.leaves)
+            arguments = piece.prelude.arguments(reached.leaves, scalars)
         if running.device is not None:
             arguments, moved = move(arguments, running.device)
             running.transferred += moved
@@ -218,41 +218,41 @@ class Session:
             running.progress("compiling")
             running.findings.extend(Finding("donate", text) for text in compile_piece(piece))
         if piece.donation.leaves:
-            self._give_up(running, piece, scan)
+            self._give_up(running, piece, reached)
         start = time.perf_counter()
-        outputs = dispatch(piece, scan, arguments, self.lost.where)
+        outputs = dispatch(piece, reached, arguments, self.lost.where)
         if piece.prelude is not None:
             outputs = piece.prelude.results(outputs, scalars)
         running.dispatch_seconds += time.perf_counter() - start
-        value = piece.template.apply(scan, outputs, running.namespace, before_change=running.journal.record)
+        value = piece.template.apply(reached, outputs, running.namespace, before_change=running.journal.record)
         for name in piece.donation.unbound:
             running.namespace.pop(name, None)
             self.lost.name(name, running.cell.filename, _line_reading(running.cell, piece, name))
         if piece.template.value is not None:
             running.value = value
         running.pieces.append(piece)
-        running.scans.append(scan)
+        running.reached.append(reached)
         running.outputs.extend(outputs)
         running.record.use(piece, self.cache_size)
 
-    def _give_up(self, running: _Running, piece: Piece, scan: Scan) -> None:
+    def _give_up(self, running: _Running, piece: Piece, reached: Reached) -> None:
         """Before a donating dispatch: nobody else may lose anything, and where the arrays went is remembered."""
-        remembered = check_donation(piece.donation, scan, running.namespace)
+        remembered = check_donation(piece.donation, reached, running.namespace)
         if remembered:
             text = f"{', '.join(sorted(remembered))} held what was donated, and is gone with it"
             running.findings.append(Finding("donate", text))
         for index in piece.donation.leaves:
-            name = root_name(scan.paths[index]) or ""
-            self.lost.array(scan.leaves[index], running.cell.filename, _line_reading(running.cell, piece, name))
-            running.donated += scan.leaves[index].nbytes
+            name = root_name(reached.paths[index]) or ""
+            self.lost.array(reached.leaves[index], running.cell.filename, _line_reading(running.cell, piece, name))
+            running.donated += reached.leaves[index].nbytes
 
     def _unbind_lost(self, running: _Running, error: BaseException | None = None) -> None:
         """Unbinds the names whose arrays were given up to a run that then failed, or that did not keep the results."""
-        for piece, scan in zip(running.pieces, running.scans, strict=True):
+        for piece, reached in zip(running.pieces, running.reached, strict=True):
             names: set[str] = set()
             for index in piece.donation.leaves:
-                name = root_name(scan.paths[index])
-                if name is not None and name in running.namespace and scan.leaves[index].is_deleted():
+                name = root_name(reached.paths[index])
+                if name is not None and name in running.namespace and reached.leaves[index].is_deleted():
                     names.add(name)
             for name in sorted(names):
                 del running.namespace[name]
@@ -260,7 +260,7 @@ class Session:
             if names and error is not None:
                 error.add_note(f"{', '.join(sorted(names))} was donated to this run before it failed: make it again.")
 
-    def _trace(self, running: _Running, start: int) -> tuple[Piece, Scan]:
+    def _trace(self, running: _Running, start: int) -> tuple[Piece, Reached]:
         __tracebackhide__ = True
         record, namespace, cell = running.record, running.namespace, running.cell
         running.progress("tracing")
@@ -294,8 +294,7 @@ class Session:
                 running.reasons.extend(explain_change(previous, piece))
         running.traced.append(piece)
         # The walk of a trace is one of the state before it, which is the state now.
-        scan = piece.plan.scan(namespace, record.choices)
-        return piece, scan
+        return piece, piece.plan.scan(namespace, record.choices).reached()
 
     def _with_changing_scalars(self, running: _Running, start: int, stop: int, previous: Piece | None) -> Piece | None:
         """When Python scalars alone changed: the piece with them as inputs, if no value of theirs was needed (rule 3).
@@ -487,12 +486,12 @@ class Session:
             host_lines=tuple(sorted(running.host_lines)),
             transferred=running.transferred,
             donated=running.donated,
-            inputs=sum(len(scan.leaves) for scan in running.scans),
+            inputs=sum(len(reached.leaves) for reached in running.reached),
             equations=sum(len(piece.jaxpr.eqns) for piece in pieces),
             pieces=len(pieces),
             note=note,
             dispatch_seconds=running.dispatch_seconds,
-            kept=pieces[-1].kept if len(pieces) == 1 and not findings else None,
+            kept=_kept(pieces, tuple(findings)),
             make_program=lambda: _levels().read_program(cell, pieces, tuple(findings), self.file_label),
         )
 
@@ -552,6 +551,18 @@ def _types(piece: Piece) -> list[tuple[Any, ...]]:
 
 def _reason_text(line: int | None, text: str) -> str:
     return f"line {line}, {text}" if line is not None else text
+
+
+def _kept(pieces: tuple[Piece, ...], findings: tuple[Finding, ...]) -> dict[str, Any] | None:
+    """Where views may keep what they made of these programs and findings."""
+    if not pieces:
+        return None
+    shown = (tuple(id(piece) for piece in pieces[1:]), findings)
+    kept = pieces[0].kept
+    if kept.get("shown") != shown:
+        kept.clear()
+        kept.update(shown=shown, others=pieces[1:])
+    return kept
 
 
 def _host_note(cell: CellSource) -> str:

@@ -358,7 +358,7 @@ class _Trace:
             (key, self._build(capture, child, f"`{key}`" if isinstance(key, str) else kind))
             for key, child in change.children
         ]
-        self.template.changed.append((holder, lambda b: b.scan.nodes[node], change._replace(children=children)))
+        self.template.changed.append((holder, lambda b: b.reached.nodes[node], change._replace(children=children)))
 
     def _build(self, capture: Capture, item: Any, what: str) -> Any:
         try:

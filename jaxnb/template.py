@@ -21,7 +21,7 @@ import jax
 import numpy as np
 
 from jaxnb import _jax
-from jaxnb.graph import Scan
+from jaxnb.graph import Reached, Scan
 from jaxnb.holders import CELL, DICT, SLOTS, Change, Holder, holder_of, slot_descriptors
 from jaxnb.reach import ATOMS, is_library
 
@@ -64,10 +64,10 @@ class Leaked(Exception):
 class Building:
     """One application of a template: the inputs and outputs of a run, and what was built so far."""
 
-    __slots__ = ("made", "namespace", "outputs", "scan")
+    __slots__ = ("made", "namespace", "outputs", "reached")
 
-    def __init__(self, scan: Scan, outputs: Sequence[Any], namespace: dict[str, Any]) -> None:
-        self.scan, self.outputs, self.namespace = scan, outputs, namespace
+    def __init__(self, reached: Reached, outputs: Sequence[Any], namespace: dict[str, Any]) -> None:
+        self.reached, self.outputs, self.namespace = reached, outputs, namespace
         self.made: dict[int, Any] = {}
 
 
@@ -96,7 +96,7 @@ class Template:
 
     def apply(
         self,
-        scan: Scan,
+        reached: Reached,
         outputs: Sequence[Any],
         namespace: dict[str, Any],
         before_change: Callable[[Any, Holder], None],
@@ -106,19 +106,19 @@ class Template:
         Everything is built before anything is changed.
 
         Args:
-          scan: of this run, before the piece.
+          reached: in this run, before the piece.
           outputs: of the program.
           namespace: to bind into.
           before_change: called with each object that is about to be changed in place, and its kind.
         """
-        building = Building(scan, outputs, namespace)
+        building = Building(reached, outputs, namespace)
         bound = [(name, build(building)) for name, build in self.names]
         changed = [
             (holder, at(building), change._replace(children=[(key, new(building)) for key, new in change.children]))
             for holder, at, change in self.changed
         ]
         elsewhere = [
-            (scan.namespaces[home], [(name, build(building)) for name, build in names], gone)
+            (reached.namespaces[home], [(name, build(building)) for name, build in names], gone)
             for home, names, gone in self.elsewhere
         ]
         value = self.value(building) if self.value is not None else None
@@ -442,11 +442,11 @@ def _constant(value: Any) -> Build:
 
 
 def _input(index: int) -> Build:
-    return lambda b: b.scan.leaves[index]
+    return lambda b: b.reached.leaves[index]
 
 
 def _node(index: int) -> Build:
-    return lambda b: b.scan.nodes[index]
+    return lambda b: b.reached.nodes[index]
 
 
 def _copy_array(array: Any, building: Building) -> Any:

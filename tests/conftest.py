@@ -6,6 +6,7 @@ from hypothesis import settings
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("NPROC", "32")
+os.environ.setdefault("JAXNB_VERIFY", "1")  # compares the fast walk with the slow one wherever both are there
 flags = os.environ.get("XLA_FLAGS", "")
 if "xla_force_host_platform_device_count" not in flags:
     os.environ["XLA_FLAGS"] = f"{flags} --xla_force_host_platform_device_count=8".strip()
