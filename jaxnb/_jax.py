@@ -21,6 +21,7 @@ import jax.numpy as jnp
 from jax import errors as jax_errors
 from jax._src import config as _config  # the ambient context that keys JAX's own caches is not public
 from jax._src import core as _core  # jax.core.Tracer is deprecated; the trace of a tracer is not public
+from jax._src import custom_derivatives as _custom_derivatives
 from jax._src.array import ArrayImpl as _ArrayImpl  # the concrete class behind jax.Array
 from jax._src.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
 
@@ -254,6 +255,7 @@ def watch_trace(
             _remove_hooks()
 
 
+_CONVERT = "_closure_convert_for_avals"  # its cache keeps every function for ever, and with it what that holds
 _saved: list[tuple[Any, str, Any]] = []
 _MISSING = object()
 
@@ -271,6 +273,7 @@ def _install_hooks() -> None:
         if "__init__" in kind.__dict__:
             _patch(kind, "__init__", _error_hook(kind.__init__))
 
+    _patch(_custom_derivatives, _CONVERT, getattr(_custom_derivatives, _CONVERT).__wrapped__)
     for name in ("asarray", "array"):
         _patch(jnp, name, _array_hook(getattr(jnp, name)))
 

@@ -102,11 +102,15 @@ VERIFY = os.environ.get("JAXNB_VERIFY") == "1"
 
 _SCANS_BEFORE_GUARD = 1
 _GUARDS_AT_MOST = 4
+_PARTS_AT_MOST = 20_000
+"""Beyond this, writing the walk down takes longer than it will ever save."""
 
 
 def _write_guard(record: CodeRecord, piece: Piece, namespace: dict[str, Any]) -> None:
     """After some reuse, writes the walk down; again where the guard no longer fits, but not for ever."""
     piece.scanned += 1
+    if len(piece.key) > _PARTS_AT_MOST:
+        return
     if VERIFY or _SCANS_BEFORE_GUARD < piece.scanned <= _SCANS_BEFORE_GUARD + _GUARDS_AT_MOST:
         piece.guard = make_guard(piece.plan, namespace, record.choices)
         if VERIFY and piece.guard is not None:

@@ -34,6 +34,7 @@ def compile_piece(piece: Piece) -> list[str]:
     middle = time.perf_counter()
     piece.compiled = lowered.compile()
     piece.lower_seconds, piece.compile_seconds = middle - start, time.perf_counter() - middle
+    piece.traced = None  # it holds what was traced, and with that the inputs of the first run
     said: list[str] = []
     for warning in caught:
         if match := _UNUSED.match(str(warning.message)):

@@ -121,6 +121,8 @@ class Scan:
       grown_bases: where the places of such lists begin, as code writes them.
       methods: functions of classes, which may or may not be called, filled while scanning for a trace.
       attributes: names of attributes that they read.
+      read: names of the cell's namespace that they read.
+      stores: global names that they bind or delete.
       effects: what was reached that a replay would leave out, filled while scanning for a trace.
       held_by_functions: whether a function, or something bound to one, holds or reads a leaf or a hidden name.
     """
@@ -159,6 +161,8 @@ class Scan:
         self._only_grows = growth if growth.grown and not sees & (Sees.NAMES | Sees.ATTRIBUTES) else None
         self._trees: set[Path] = set()
         self.attributes = {name for item in names for name in item.attributes}
+        self.read: set[str] = set()
+        self.stores = {name for item in names for name in item.binds | item.later_binds | item.deletes}
         self.dispatches_on_types = False
         self.effects: list[tuple[Path, str]] = []
         self._sees = sees
@@ -207,6 +211,8 @@ class Scan:
             if mark in self._roots:
                 continue
             self._roots.add(mark)
+            if home:
+                self.read.add(name)
             path: Path = (None, "name", name) if home else (namespace.get("__name__"), "global", name)
             self.parts.append((ROOT, name) if home else (ROOT, namespace.get("__name__"), name))
             self.visit(value, path, Slot(DICT, namespace, name))
@@ -490,6 +496,7 @@ class Scan:
             if self.slots is not None:
                 self.growth |= names.growth
             self.attributes |= names.attributes
+            self.stores |= names.later_binds | names.deletes
             if self.slots is not None and (effect := first_effect(names, value.__globals__)) is not None:
                 self._effect(path, effect[1])
             self._names(names.order, (names,), value.__globals__)

@@ -120,7 +120,10 @@ def refers_to_jax(names: CodeNames, namespace: Mapping[str, Any], plain: Mapping
       namespace: where its global names are looked up.
       plain: what stands for NumPy values and Python scalars while tracing, by the id of the tracer.
     """
-    return _Search(plain).names(names, namespace)
+    try:
+        return _Search(plain).names(names, namespace)
+    except RecursionError:
+        return True  # nested so deeply that it cannot be told; the walk of the cell will say so
 
 
 class _Search:

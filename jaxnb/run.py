@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jaxnb.program import Finding, Program
 
-__all__ = ["Retrace", "Run", "Timings"]
+__all__ = ["LastRun", "Retrace", "Run", "Timings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Retrace:
     reasons: tuple[str, ...]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Run:
     """One run of a staged cell.
 
@@ -130,6 +131,60 @@ class Run:
             file.write(render_html(self.program, line=self.line, findings=self.findings))
 
 
+class LastRun:
+    """A run, without keeping alive what it bound: values that nothing else holds any more are not in it."""
+
+    def __init__(self, run: Run) -> None:
+        self._whole = weakref.ref(run)
+        self._rest = replace(run, value=None, outputs={})
+        self._value = _weakly(run.value)
+        self._outputs = {name: _weakly(value) for name, value in run.outputs.items()}
+
+    def run(self) -> Run:
+        """The run, with the values that are still there."""
+        whole = self._whole()
+        if whole is not None:
+            return whole
+        rest = replace(self._rest)
+        found = {name: value() for name, value in self._outputs.items()}
+        rest.outputs = {name: value for name, value in found.items() if value is not _GONE}
+        value = self._value()
+        rest.value = None if value is _GONE else value
+        return rest
+
+
+_GONE = object()
+_ATOMS = (type(None), bool, int, float, complex, str, bytes)
+
+
+def _weakly(value: Any) -> Callable[[], Any]:
+    """What gives a value back as long as somebody else holds it; containers are made anew around what they held."""
+    if type(value) in _ATOMS:
+        return lambda: value
+    if type(value) in (list, tuple):
+        kind, parts = type(value), [_weakly(item) for item in value]
+        return lambda: _gathered(kind, [part() for part in parts])
+    if type(value) is dict:
+        named = {key: _weakly(item) for key, item in value.items()}
+        return lambda: _gathered(
+            lambda items: dict(zip(named, items, strict=True)), [part() for part in named.values()]
+        )
+    try:
+        held = weakref.ref(value)
+    except TypeError:
+        return lambda: _GONE
+
+    def get() -> Any:
+        found = held()
+        return _GONE if found is None else found
+
+    return get
+
+
+def _gathered(make: Callable[[list[Any]], Any], items: list[Any]) -> Any:
+    return _GONE if any(item is _GONE for item in items) else make(items)
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
@@ -137,7 +192,7 @@ def _count(number: int, noun: str) -> str:
 def _count_kind(findings: tuple[Finding, ...]) -> list[str]:
     """The findings that belong on the line itself, in short."""
     return [
-        finding.message for finding in findings if finding.kind in ("not-reusable", "numpy", "static", "x64", "donate")
+        finding.message for finding in findings if finding.kind in ("not-reusable", "numpy", "static", "x64", "donate", "cost")
     ]
 
 

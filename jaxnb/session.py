@@ -31,7 +31,7 @@ from jaxnb.piece import Piece
 from jaxnb.plan import find_stop, make_plan, runs_on_host
 from jaxnb.program import Finding
 from jaxnb.reach import may_mutate
-from jaxnb.run import Retrace, Run, Timings
+from jaxnb.run import LastRun, Retrace, Run, Timings
 from jaxnb.slots import Slots
 from jaxnb.staging import MissingName, StopAt, restore_names, trace_piece
 
@@ -74,14 +74,13 @@ class Session:
       cache_size: how many programs are kept for each piece of a cell.
 
     Attributes:
-      last: the last run.
       file_label: what the user knows a file by, such as "Cell In[3]" for the source of another cell.
       lost: what was donated, and where.
     """
 
     def __init__(self, cache_size: int = 4) -> None:
         self.cache_size = cache_size
-        self.last: Run | None = None
+        self._last: LastRun | None = None
         self.file_label: Callable[[str], str] = str
         self._records: OrderedDict[tuple[Any, ...], CodeRecord] = OrderedDict()
         self._sources: OrderedDict[tuple[str, str, int], CellSource] = OrderedDict()
@@ -161,6 +160,11 @@ class Session:
             self._evict(key, cell_id)
         record.runs += 1
         return self._finish(self._describe(running, entry, seconds, changed_code))
+
+    @property
+    def last(self) -> Run | None:
+        """The last run, with those of its values that are still held by anybody."""
+        return self._last.run() if self._last is not None else None
 
     def _label(self, filename: str) -> str:
         return self.file_label(filename)
@@ -496,7 +500,7 @@ class Session:
         )
 
     def _finish(self, run: Run) -> Run:
-        self.last = run
+        self._last = LastRun(run)
         return run
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import time
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -264,7 +264,7 @@ class _Trace:
             for function, size in cached:
                 if function.cache_info().currsize != size:
                     function.cache_clear()  # it may have cached a tracer
-            restore_names(namespace, entry)
+            restore_names(namespace, entry, self._is_ours)
             if isinstance(noted, dict) and noted != self.annotations:
                 noted.clear()
                 noted.update(self.annotations)
@@ -303,6 +303,14 @@ class _Trace:
             line=statement.span.line,
         )
 
+    def _is_ours(self, name: str) -> bool:
+        """Whether the statements may have bound, changed or deleted a name; otherwise another thread did."""
+        known = (self.scan.stores, self.scan.read, self.plan.roots, self.plan.hidden, StandIns.NAMES)
+        if self.scan.sees & Sees.NAMES or name.startswith("__") or any(name in names for names in known):
+            return True
+        statements = self.cell.statements[self.plan.start : self.plan.stop]
+        return any(statement.kind == "ImportFrom" and not statement.names.binds for statement in statements)
+
     def _capture(
         self,
         before: dict[str, Any],
@@ -321,11 +329,11 @@ class _Trace:
             if self.annotations.get(name, _ABSENT) is not item:
                 template.annotations.append((name, self._build(capture, item, "an annotation")))
         for name, item in list(self.namespace.items()):
-            if before.get(name, _ABSENT) is not item:
+            if before.get(name, _ABSENT) is not item and self._is_ours(name):
                 template.names.append((name, self._build(capture, item, f"`{name}`")))
                 if (place := capture.place_of(item)) is not None:
                     self.named_outputs.append((name, place))
-        template.deleted = [name for name in before if name not in self.namespace]
+        template.deleted = [name for name in before if name not in self.namespace and self._is_ours(name)]
         for home, (names, old) in enumerate(zip(self.scan.namespaces, before_elsewhere, strict=True)):
             new = {name: item for name, item in names.items() if old.get(name, _ABSENT) is not item}
             gone = [name for name in old if name not in names]
@@ -383,6 +391,8 @@ class _Trace:
 
 
 _ABSENT = object()
+MANY = 10_000
+"""Inputs from which on a cell is told that they cost time."""
 
 
 def _is_replaced(item: Any, kind: type, state: Any) -> bool:
@@ -398,14 +408,19 @@ def _computes_with_jax(generator: types.GeneratorType[Any, Any, Any]) -> bool:
     return frame is not None and refers_to_jax(names_of(generator.gi_code), {**frame.f_globals, **frame.f_locals}, {})
 
 
-def restore_names(namespace: dict[str, Any], entry: dict[str, Any]) -> None:
-    """Makes a namespace what it was: the same names, in the same order, with the same values."""
-    for name in [name for name in namespace if name not in entry]:
+def restore_names(
+    namespace: dict[str, Any], entry: dict[str, Any], ours: Callable[[str], bool] = lambda name: True
+) -> None:
+    """Makes a namespace what it was: the same names, in the same order, with the same values.
+
+    Names that are not `ours` are left as they are.
+    """
+    for name in [name for name in list(namespace) if name not in entry and ours(name)]:
         del namespace[name]
     for name, item in entry.items():
-        if name not in namespace or namespace[name] is not item:
+        if (name not in namespace or namespace[name] is not item) and ours(name):
             namespace[name] = item
-    if list(namespace) != list(entry):
+    if set(namespace) == set(entry) and list(namespace) != list(entry):
         for name in entry:
             namespace[name] = namespace.pop(name)
 
@@ -605,6 +620,9 @@ def _finish(trace: _Trace, traced: Any, context: tuple[Any, ...], device: Any, s
             text = f"a {array.aval.str_short()} array is held where staging cannot follow, and is baked in"
             piece.reasons.append((None, text))
     _note_numpy(trace, piece)
+    if len(scan.leaves) > MANY:
+        text = f"{len(scan.leaves):,} inputs are looked at and handed over on every run: stack them into fewer arrays"
+        piece.notes.append(("cost", None, text))
     static = sorted((render_path(path) for path in _made_static(trace)), key=lambda text: (len(text), text))
     if static:
         more = f" and {len(static) - 3} more" if len(static) > 3 else ""

@@ -46,6 +46,8 @@ class StandIns:
       originals: the built-in functions that were replaced, by the id of the replacement.
     """
 
+    NAMES = ("isinstance", "type", "hasattr", "getattr")
+
     def __init__(self, leaves: Sequence[Any], tracers: Sequence[Any]) -> None:
         self._tracers = tracers
         self._types = {id(t): type(leaf) for t, leaf in zip(tracers, leaves, strict=True)}

@@ -114,7 +114,11 @@ class Template:
         building = Building(reached, outputs, namespace)
         bound = [(name, build(building)) for name, build in self.names]
         changed = [
-            (holder, at(building), change._replace(children=[(key, new(building)) for key, new in change.children]))
+            (
+                holder,
+                at(building),
+                Change([(key, new(building)) for key, new in change.children], change.gone, change.whole),
+            )
             for holder, at, change in self.changed
         ]
         elsewhere = [

@@ -395,7 +395,6 @@ def test_rule_10_what_programs_refer_to_is_held_weakly(session: Session, ns: Nam
     constant = weakref.ref(ns["f"].__closure__[0].cell_contents)
     stage(session, ns, "y = f(x[0])")
     del ns["f"], ns["y"]
-    session.last = None
     gc.collect()
     assert constant() is None
 
