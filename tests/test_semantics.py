@@ -390,6 +390,13 @@ def test_rule_10_the_ambient_context_is_part_of_the_key(session: Session, ns: Na
     assert stage(session, ns, "y = x @ x").reused
 
 
+def test_rule_10_cells_share_the_trace_of_a_jitted_helper(session: Session, ns: Namespace) -> None:
+    exec("import itertools\nturns = itertools.count()\n@jax.jit\ndef f(a):\n    next(turns)\n    return jnp.sin(a)", ns)
+    for cell in ("y = f(x) + 1", "z = f(x) * 2", "y = f(x) - 3"):
+        stage(session, ns, cell)
+    assert next(ns["turns"]) == 1
+
+
 def test_rule_10_what_programs_refer_to_is_held_weakly(session: Session, ns: Namespace) -> None:
     exec("def make(k):\n    def f(a): return a * k\n    return f\nf = make(jnp.ones(1000))", ns)
     constant = weakref.ref(ns["f"].__closure__[0].cell_contents)
