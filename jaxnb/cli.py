@@ -19,9 +19,8 @@ from typing import TextIO
 
 from jaxnb._version import __version__
 from jaxnb.errors import JaxnbError
-from jaxnb.execute import CellFailed
-from jaxnb.notebook import Cell
-from jaxnb.report import report
+from jaxnb.notebook import INTERRUPTED, Cell
+from jaxnb.report import Report, report
 
 __all__ = ["main"]
 
@@ -45,10 +44,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"unrecognized arguments: {' '.join(options.rest)}")
     try:
         return options.command(options)
-    except CellFailed as failure:
-        if failure.traceback:
-            _say(failure.traceback if sys.stderr.isatty() else _ANSI.sub("", failure.traceback))
-        _say(f"jaxnb: {failure}")
     except JaxnbError as error:
         _say(f"jaxnb: {error}")
     except KeyboardInterrupt:
@@ -67,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("-o", "--output", metavar="FILE", type=Path, help="the page; by default NOTEBOOK.html here")
     command.add_argument("--no-execute", action="store_true", help="run nothing: show the outputs that were saved")
     command.add_argument("--keep-going", action="store_true", help="go on behind a cell that fails; still exits with 1")
-    command.add_argument("--timeout", metavar="S", type=_seconds, help="seconds that one cell may take")
+    command.add_argument("--timeout", metavar="SECONDS", type=_seconds, help="how long one cell may take")
     command.set_defaults(command=_report)
 
     command = commands.add_parser("demo", help="train a classifier on real data and write it as a page")
@@ -131,11 +126,29 @@ def _make(
             _print_line(cell)
     for name, value in made.facts:
         print(f"{name}: {value}")
-    for cell in made.failed:
-        _say(f"jaxnb: cell [{cell.number}] raised {cell.error}")
+    _say_what_failed(made)
     size = made.page.stat().st_size / 1000
     _say(f"wrote {made.page}: {len(made.cells)} cells, {size:.0f} KB, in {made.seconds:.1f} s")
-    return 1 if made.failed else 0
+    if made.interrupted:
+        return _INTERRUPTED
+    return 1 if made.failed or made.failure else 0
+
+
+def _say_what_failed(made: Report) -> None:
+    failure, failed = made.failure, list(made.failed)
+    if failure is not None:
+        failed.pop()
+    cut = [cell for cell in failed if cell.error.startswith(INTERRUPTED)]
+    for cell in failed:
+        if cell not in cut:
+            _say(f"jaxnb: cell [{cell.number}] raised {cell.error}")
+    if failure is not None:
+        if failure.traceback:
+            _say(failure.traceback if sys.stderr.isatty() else _ANSI.sub("", failure.traceback))
+        _say(f"jaxnb: {failure}")
+    if made.interrupted:
+        where = "".join(f" in cell [{cell.number}]" for cell in cut)
+        _say(f"jaxnb: interrupted{where}; {made.ran - len(cut)} of {len(made.cells)} cells had run.")
 
 
 def _say(text: str) -> None:
@@ -151,28 +164,36 @@ def _print_line(cell: Cell) -> None:
 
 
 class Lines:
-    """Progress for a log: a line for each cell as it begins."""
+    """Progress for a log: a line for each cell, complete with its time when it ends."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
+        self.open = False
+        self.start = 0.0
 
     def begin(self, cell: Cell) -> None:
         """Says which cell it is."""
-        print(f"cell {cell.number}/{cell.count}: {_headline(cell)}", file=self.stream, flush=True)
+        self.open, self.start = True, time.perf_counter()
+        print(f"cell {cell.number}/{cell.count}: {_headline(cell)}", end="", file=self.stream, flush=True)
 
     def tick(self) -> None:
         """Says nothing."""
 
     def end(self, cell: Cell) -> None:
-        """Prints the line of a staged cell."""
+        """Says how long it took, and prints the line of a staged cell."""
+        print(f" ({time.perf_counter() - self.start:.1f} s)", end="", file=self.stream)
+        self.close()
         _print_line(cell)
 
     def close(self) -> None:
-        """Has nothing to tidy up."""
+        """Ends the line of a cell that did not end."""
+        if self.open:
+            print(file=self.stream, flush=True)
+        self.open = False
 
 
 class Bar:
-    """Progress for a terminal: one line, redrawn in place and gone in the end."""
+    """Progress for a terminal: a line for each cell that has ended, and one for the bar, redrawn in place."""
 
     WIDTH = 24
 
@@ -192,22 +213,26 @@ class Bar:
             return
         done = self.WIDTH * (self.cell.number - 1) // self.cell.count
         bar = "█" * done + "░" * (self.WIDTH - done)
-        seconds = time.perf_counter() - self.start
-        text = f"{bar} {self.cell.number}/{self.cell.count}  {seconds:.1f} s  {_headline(self.cell)}"
-        self._draw(text[: shutil.get_terminal_size().columns - 1])
+        self._draw(f"{bar} {self.cell.number}/{self.cell.count}  {self._seconds()}  {_headline(self.cell)}")
 
     def end(self, cell: Cell) -> None:
-        """Makes way for the line of a staged cell."""
-        self.close()
+        """Leaves how long the cell took, and the line of a staged one."""
+        self._draw(f"[{cell.number}] {self._seconds()}  {_headline(cell)}")
+        print(file=self.stream, flush=True)
+        self.cell = None
         _print_line(cell)
 
     def close(self) -> None:
         """Takes the bar away."""
+        if self.cell is not None:
+            self._draw("")
         self.cell = None
-        self._draw("")
+
+    def _seconds(self) -> str:
+        return f"{time.perf_counter() - self.start:.1f} s"
 
     def _draw(self, text: str) -> None:
-        self.stream.write(f"\r\x1b[2K{text}")
+        self.stream.write(f"\r\x1b[2K{text[: shutil.get_terminal_size().columns - 1]}")
         self.stream.flush()
 
 

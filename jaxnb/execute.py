@@ -14,22 +14,35 @@ import json
 import os
 import sys
 import tempfile
+import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any, Protocol
 
 from jaxnb.codec import MIME_TYPE
 from jaxnb.errors import JaxnbError
-from jaxnb.notebook import Cell, code_cells, first_line, is_staged, needs_lab, read_cell
+from jaxnb.notebook import (
+    INTERRUPTED,
+    KERNEL_DIED,
+    TIMED_OUT,
+    Cell,
+    code_cells,
+    error_line,
+    first_line,
+    is_staged,
+    needs_lab,
+    read_cell,
+)
 
 __all__ = ["CellFailed", "Progress", "describe_devices", "execute_notebook", "last_program"]
 
 _TICK = 0.1  # seconds between two calls of `Progress.tick`
 _ASK_SECONDS = 20  # how long the kernel may take to answer a question
+_GRACE = 5  # seconds that a cell has to end once it was interrupted
 
 
 class CellFailed(JaxnbError):
-    """A cell raised, took too long, or took the kernel with it; no page was written.
+    """A cell raised, took too long, or took the kernel with it; the cells behind it did not run.
 
     Args:
       traceback: as IPython shows it, with its colours; "" where there is none.
@@ -61,6 +74,9 @@ async def execute_notebook(
 ) -> str:
     """Runs the code cells in the notebook's folder and puts their outputs into `nb`.
 
+    Whenever it ends, `nb` holds the outputs of the cells that ran and of no other; of a cell that did not end, the
+    last output is an error that says why.
+
     Args:
       nb: a notebook as nbformat 4 has it.
       path: the file it came from; it is not touched.
@@ -77,10 +93,13 @@ async def execute_notebook(
     """
     try:
         from nbclient import NotebookClient
-        from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
     except ImportError as error:
         raise needs_lab(error) from error
 
+    cells = code_cells(nb)
+    for _, index in cells:
+        nb.cells[index].update(outputs=[], execution_count=None)
+        nb.cells[index].metadata.pop("execution", None)
     with tempfile.TemporaryDirectory(prefix="jaxnb-") as folder:
         client = NotebookClient(
             nb,
@@ -92,30 +111,64 @@ async def execute_notebook(
             resources={"metadata": {"path": str(path.resolve().parent)}},
         )
         async with _kernel(client), _ticking(progress):
-            for cell, index in code_cells(nb):
+            for cell, index in cells:
                 progress.begin(cell)
                 node = nb.cells[index]
-                try:
-                    await client.async_execute_cell(node, index)
-                except CellExecutionError:
-                    raise _failure(path, read_cell(node, cell), node) from None
-                except CellTimeoutError:
-                    raise CellFailed(
-                        f"cell [{cell.number}] of {path.name} did not end within {timeout} s.",
-                        why="--timeout says how long a cell may take.",
-                        fix="give it more time.",
-                    ) from None
-                except DeadKernelError:
-                    task = asyncio.current_task()
-                    if task is not None and task.cancelling():  # which nbclient takes for a dead kernel
-                        raise asyncio.CancelledError from None
-                    raise CellFailed(
-                        f"the kernel died in cell [{cell.number}] of {path.name}.",
-                        why="it crashed, was killed, or ran out of memory.",
-                    ) from None
+                await _run_cell(client, node, index, f"cell [{cell.number}] of {path.name}")
                 await _complete_programs(client.kc, node)
                 progress.end(read_cell(node, cell))
             return await _ask(client.kc, "describe_devices()")
+
+
+async def _run_cell(client: Any, node: Any, index: int, name: str) -> None:
+    """Runs one cell, and turns everything that can go wrong into a `CellFailed`."""
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+    limit, start = client.timeout, time.monotonic()
+    # A cell need not end when it is interrupted, and nbclient would wait for it for ever.
+    async with asyncio.timeout(None if limit is None else limit + _GRACE) as last_call:
+        try:
+            await client.async_execute_cell(node, index)
+            if limit is not None and time.monotonic() >= start + limit:
+                _explain_interrupt(node, limit)
+        except CellExecutionError:
+            traceback = next((output.traceback for output in node.outputs if output.output_type == "error"), [])
+            raise CellFailed(
+                f"{name} raised {error_line(node)}",
+                fix="--keep-going runs the cells behind it all the same.",
+                traceback="\n".join(traceback),
+            ) from None
+        except (CellTimeoutError, DeadKernelError) as error:
+            task = asyncio.current_task()
+            if last_call.expired() or isinstance(error, CellTimeoutError):
+                _say_in(node, TIMED_OUT, f"the cell did not end within {limit} s.")
+                raise CellFailed(
+                    f"{name} did not end within {limit} s.",
+                    why="--timeout says how long a cell may take"
+                    + ("." if isinstance(error, CellTimeoutError) else ", and it did not stop when interrupted."),
+                    fix="give it more time.",
+                ) from None
+            if task is not None and task.cancelling():  # which nbclient takes for a dead kernel
+                _say_in(node, INTERRUPTED, "the report was interrupted while the cell ran.")
+                raise asyncio.CancelledError from None
+            _say_in(node, KERNEL_DIED, "the kernel died in this cell.")
+            raise CellFailed(
+                f"the kernel died in {name}.", why="it crashed, was killed, or ran out of memory."
+            ) from None
+
+
+def _explain_interrupt(node: Any, limit: int) -> None:
+    """Says of an interrupt that nobody asked for why it came."""
+    for output in node.outputs:
+        if output.output_type == "error" and output.ename == "KeyboardInterrupt":
+            output.evalue = f"the cell did not end within {limit} s."
+
+
+def _say_in(node: Any, name: str, what: str) -> None:
+    """Says under a cell why it did not end."""
+    from nbformat.v4 import new_output
+
+    node.outputs.append(new_output("error", ename=name, evalue=what, traceback=[]))
 
 
 def _kernel_manager(folder: str) -> Any:
@@ -150,7 +203,7 @@ async def _kernel(client: Any) -> AsyncGenerator[None, None]:
         try:
             await client.async_start_new_kernel()
             await client.async_start_new_kernel_client()
-        except RuntimeError as error:
+        except (OSError, RuntimeError) as error:
             raise CellFailed("the kernel did not start.", why=f"{error}.") from error
         yield
         hurry = False
@@ -158,7 +211,11 @@ async def _kernel(client: Any) -> AsyncGenerator[None, None]:
         if client.kc is not None:
             client.kc.stop_channels()
         if await manager.is_alive():
-            await manager.shutdown_kernel(now=hurry)
+            if hurry:
+                await manager.shutdown_kernel(now=True)
+            else:  # without the interrupt that `shutdown_kernel` begins with, of which the kernel would tell
+                await manager.request_shutdown()
+                await manager.finish_shutdown()
         await manager.cleanup_resources()
 
 
@@ -179,9 +236,12 @@ async def _ticking(progress: Progress) -> AsyncGenerator[None, None]:
 async def _ask(client: Any, call: str) -> str:
     """What a function of this module says in the kernel; "" if it fails, or cannot be imported there."""
     expression = f"__import__('importlib').import_module({__name__!r}).{call}"
-    reply = await client.execute(
-        "", silent=True, user_expressions={"answer": expression}, reply=True, timeout=_ASK_SECONDS
-    )
+    try:
+        reply = await client.execute(
+            "", silent=True, user_expressions={"answer": expression}, reply=True, timeout=_ASK_SECONDS
+        )
+    except TimeoutError:
+        return ""
     answer = reply["content"].get("user_expressions", {}).get("answer", {})
     return str(ast.literal_eval(answer["data"]["text/plain"])) if answer.get("status") == "ok" else ""
 
@@ -191,17 +251,8 @@ async def _complete_programs(client: Any, node: Any) -> None:
     for output in node.outputs:
         if is_staged(output) and MIME_TYPE not in output.data:
             line = first_line(output.data["text/plain"])
-            if answer := await _ask(client, f"last_program({line!r})"):
+            if answer := await _ask(client, f"last_program({node.source!r}, {line!r})"):
                 output.data[MIME_TYPE] = json.loads(answer)
-
-
-def _failure(path: Path, cell: Cell, node: Any) -> CellFailed:
-    traceback = next((output.traceback for output in node.outputs if output.output_type == "error"), [])
-    return CellFailed(
-        f"cell [{cell.number}] of {path.name} raised {cell.error}",
-        fix="run it with --keep-going to get the page all the same.",
-        traceback="\n".join(traceback),
-    )
 
 
 # --- what the kernel is asked ---
@@ -218,10 +269,11 @@ def describe_devices() -> str:
     return (f"{count} × " if count > 1 else "") + first.platform + kind
 
 
-def last_program(line: str) -> str:
-    """The program of the last staged cell as JSON; "" if the line of that cell is another."""
+def last_program(source: str, line: str) -> str:
+    """The program of the last staged run as JSON; "" if that was not of this cell, and its line is another too."""
     from jaxnb.api import last
     from jaxnb.codec import encode
 
     run = last()
-    return json.dumps(encode(run.program)) if run.line == line else ""
+    of_this_cell = run.program.source.strip() == source.strip()
+    return json.dumps(encode(run.program)) if of_this_cell or run.line == line else ""

@@ -25,13 +25,14 @@ def load_ipython_extension(shell: Any) -> None:
     from jaxnb.session import Session
 
     prepare_backend()
-    session = shell.__dict__.pop(_PARKED, None) or Session()
-    settings = JaxNB(parent=shell)
+    session, values = shell.__dict__.pop(_PARKED, None) or (Session(), {})
+    settings = JaxNB(parent=shell, **values)
     magics = JaxnbMagics(shell, session, settings)
     shell.register_magics(magics)
     shell.configurables.append(settings)
     shell.events.register("pre_run_cell", magics.before_cell)
     shell.events.register("post_run_cell", magics.after_cell)
+    magics.enter()
     setattr(shell, _ATTRIBUTE, magics)
     use_session(session)
     versions = f"jax {jax.__version__} · jaxlib {jaxlib.version.__version__} · Python {platform.python_version()}"
@@ -46,9 +47,11 @@ def unload_ipython_extension(shell: Any) -> None:
     if magics is None:
         return
     if _is_reloading():
-        setattr(shell, _PARKED, magics.session)
+        values = {name: getattr(magics.settings, name) for name in magics.settings.trait_names(config=True)}
+        setattr(shell, _PARKED, (magics.session, values))
     shell.events.unregister("pre_run_cell", magics.before_cell)
     shell.events.unregister("post_run_cell", magics.after_cell)
+    magics.leave()
     manager = shell.magics_manager
     for kind, names in type(magics).magics.items():
         for name in names:

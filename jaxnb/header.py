@@ -115,4 +115,4 @@ def _listed(options: Mapping[str, str]) -> str:
 
 def _meant(text: str, options: Mapping[str, str]) -> str:
     close = difflib.get_close_matches(text.lstrip("-"), options, n=1)
-    return f"did you mean --{close[0]}?" if close else ""
+    return f"did you mean {_listed({close[0]: ''})}?" if close else ""

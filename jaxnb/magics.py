@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 import time
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from IPython.core.displayhook import DisplayHook
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, line_cell_magic, magics_class, no_var_expand
-from traitlets import Enum, Integer
+from traitlets import Bool, Enum, Integer
 from traitlets.config import Configurable
 
-from jaxnb.errors import BadHeader
+from jaxnb.commands import run_command
+from jaxnb.comment import DIRECTIVES, AutoStage, as_cell_magic, read_directive
+from jaxnb.completion import header_matcher
+from jaxnb.errors import BadHeader, JaxnbError
 from jaxnb.header import JAXPR_OPTIONS, JIT_OPTIONS, full_header, parse_header
 from jaxnb.options import StageOptions
 from jaxnb.progress import Progress
@@ -30,11 +35,38 @@ class JaxNB(Configurable):
 
     cache_size: Any = Integer(4, min=1, help="How many programs are kept for each piece of a cell.").tag(config=True)
     display: Any = Enum(["line", "none"], "line", help="What is shown under a staged cell.").tag(config=True)
+    auto: Any = Bool(False, help="Stage every plain cell that computes with jax; see `%jaxnb auto`.").tag(config=True)
+
+
+@dataclass(slots=True)
+class _Shown:
+    """What is shown of the runs of one text within one cell: `%%timeit` runs it thousands of times."""
+
+    run: Run
+    first_line: str = ""
+    count: int = 1
+    traced: int = 0
+
+    def add(self, run: Run) -> None:
+        """Takes in the next run."""
+        self.first_line = self.first_line or self.run.line
+        self.run = run
+        self.count += 1
+        self.traced += not run.reused
+
+    def to_show(self) -> Run:
+        """The last run, with a line for all of them."""
+        if self.count == 1:
+            return self.run
+        if self.traced == 0:
+            times = f"reused {self.count - 1} more time{'' if self.count == 2 else 's'}"
+            return replace(self.run, note=f"{self.first_line} · {times}")
+        return replace(self.run, note=f"{self.run.line} · run {self.count} times, traced {self.traced} times more")
 
 
 @magics_class
 class JaxnbMagics(Magics):
-    """`%%jit`, `%%jaxpr` and `%jaxpr`, for one shell."""
+    """`%%jit`, `%%jaxpr`, `%jaxpr` and `%jaxnb`, and the staging of plain cells, for one shell."""
 
     def __init__(self, shell: Any, session: Session, settings: JaxNB) -> None:
         super().__init__(shell)
@@ -43,24 +75,64 @@ class JaxnbMagics(Magics):
         session.file_label = self._label_of
         self._raw = ""
         self._cell_id: str | None = None
-        self._pending: list[Run] = []
+        self._pending: dict[tuple[str, str], _Shown] = {}
+        self._remarks: list[str] = []
+        self._auto = AutoStage(self._stage_by_auto, self._remarks.append, lambda: self.shell.user_ns)
+        self._matcher = header_matcher(shell)
+
+    def enter(self) -> None:
+        """Puts into the shell what reads `# jaxnb:` comments, what completes headers, and, if it is on, auto."""
+        self.shell.input_transformers_cleanup.append(as_cell_magic)
+        self.shell.Completer.custom_matchers.append(self._matcher)
+        self.settings.observe(self._switch_auto, "auto")
+        self._switch_auto()
+
+    def leave(self) -> None:
+        """Takes all that out again."""
+        self.settings.unobserve(self._switch_auto, "auto")
+        for found, own in (
+            (self.shell.input_transformers_cleanup, as_cell_magic),
+            (self.shell.Completer.custom_matchers, self._matcher),
+            (self.shell.ast_transformers, self._auto),
+        ):
+            if own in found:
+                found.remove(own)
+
+    def _switch_auto(self, _: Any = None) -> None:
+        there = self._auto in self.shell.ast_transformers
+        if self.settings.auto and not there:
+            self.shell.ast_transformers.append(self._auto)
+        elif there and not self.settings.auto:
+            self.shell.ast_transformers.remove(self._auto)
 
     # --- events ---
 
     def before_cell(self, info: Any) -> None:
         """Remembers the cell as displayed."""
-        self._raw = info.raw_cell or ""
+        self._raw = self._auto.about_to_run = info.raw_cell or ""
         self._cell_id = getattr(info, "cell_id", None)
 
     def after_cell(self, result: Any) -> None:
         """Shows the line of what ran, after the cell's own output."""
+        self._auto.about_to_run = None
         self._explain(getattr(result, "error_in_exec", None))
-        pending, self._pending = self._pending, []
+        pending, self._pending = self._pending, {}
+        remarks = list(self._remarks)
+        self._remarks.clear()
         if self.settings.display == "none":
             return
         rich = self.shell.display_formatter.active_types != ["text/plain"]
-        for run in pending:
-            self.shell.display_pub.publish(bundle(run, rich=rich))
+        for shown in pending.values():
+            self.shell.display_pub.publish(bundle(shown.to_show(), rich=rich))
+        for remark in remarks:
+            self.shell.display_pub.publish({"text/plain": remark})
+
+    def _show_later(self, kind: str, source: str, run: Run) -> None:
+        shown = self._pending.get((kind, source))
+        if shown is None:
+            self._pending[kind, source] = _Shown(run)
+        else:
+            shown.add(run)
 
     def _explain(self, error: BaseException | None) -> None:
         """Says after a plain cell why a name is gone, or an array deleted, that an earlier cell donated."""
@@ -88,40 +160,49 @@ class JaxnbMagics(Magics):
         --strict    refuse where a NumPy value would become a jax.Array
         -o          bind the Run under this name
 
-        Lines that begin with #: at the top of the cell continue the header.
+        Lines that begin with #: at the top of the cell continue the header. A cell whose first line is
+        `# jaxnb: jit` with the same options is staged likewise, and stays plain Python. jaxnb.last() is the Run.
+
+        Examples:
+
+            %%jit
+            hidden = jnp.tanh(images @ w1 + b1)
+            loss = jnp.mean((hidden @ w2 - targets) ** 2)
+            loss
+
+            %%jit --static steps, cfg.depth --keep params
+            for _ in range(steps):
+                params = update(params, batch)
+
+            %%jit --device cpu:1 --time -o run
+            y = jnp.linalg.solve(a, b)
         """
         __tracebackhide__ = True
-        header = self._header(line, cell, JIT_OPTIONS, "%%jit")
-        name = header.pop("o", None)
-        self.session.cache_size = self.settings.cache_size
-        progress = Progress(self.shell)
-        try:
-            run = self._stage(cell, StageOptions.of(header), progress)
-        except SyntaxError as error:
-            raise as_shown_by_ipython(error, self.shell) from None
-        except BaseException as error:
-            tidy(error)
-            show_only_user_frames(error, self.shell)
-            raise
-        finally:
-            progress.silence()
-        shown = not DisplayHook.semicolon_at_end_of_expression(cell)
-        self._wait_for_display(run, shown)
-        if name is not None:
-            self.shell.user_ns[name] = run
-        self._pending.append(run)
-        return run.value if shown else None
+        return self._jit(line, cell, "%%jit")
 
     @no_var_expand
     @line_cell_magic
     def jaxpr(self, line: str, cell: str | None = None) -> Any:
         """Traces an expression or a cell and shows its jaxpr. Nothing is compiled, run on a device, or bound.
 
-        %jaxpr jnp.sin(x) @ w
-        %%jaxpr [--static n] [--dynamic n] [-o program]
+            %jaxpr expression
+            %%jaxpr [--static n] [--dynamic n] [-o program]
+
+        --static    values that are part of the program;  --dynamic  ints or floats that are inputs
+        -o          bind the Program under this name
+
+        Above a cell whose first line is `# jaxnb: jit`, the --static and --dynamic of that line count.
+
+        Examples:
+
+            %jaxpr jnp.sin(x) @ w
+
+            %%jaxpr --static steps -o program
+            for _ in range(steps):
+                x = jnp.tanh(w @ x)
         """
         __tracebackhide__ = True
-        header = {} if cell is None else self._header(line, cell, JAXPR_OPTIONS, "%%jaxpr")
+        header = {} if cell is None else self._jaxpr_header(line, cell)
         name = header.pop("o", None)
         source = line if cell is None else cell
         try:
@@ -142,11 +223,111 @@ class JaxnbMagics(Magics):
             raise
         if name is not None:
             self.shell.user_ns[name] = run.program
-        self._pending.append(run)
+        self._show_later("jaxpr", source, run)
+
+    @no_var_expand
+    @line_cell_magic
+    def jaxnb(self, line: str, cell: str | None = None) -> Any:
+        """Looks after jaxnb itself.
+
+            %jaxnb doctor         what is installed, loaded and set, and what is known to go wrong
+            %jaxnb devices        the devices, their memory, and which is the default
+            %jaxnb auto on|off    stage every plain cell that computes with jax
+            %jaxnb help           the list of these
+
+        A cell whose first line is `# jaxnb: jit --static n` is staged as by `%%jit --static n`; `# jaxnb: off` leaves a
+        cell alone while auto is on. (`%%jaxnb jit` is what IPython reads instead of that comment.)
+
+        Examples:
+
+            %jaxnb doctor
+
+            # jaxnb: jit --keep loss
+            loss = jnp.mean((x @ w - y) ** 2)
+        """
+        __tracebackhide__ = True
+        if cell is not None:
+            return self._directed(line, cell)
+        try:
+            print(run_command(line, self.shell))
+        except JaxnbError as error:
+            raise UsageError(str(error)) from None
+
+    # --- plain cells ---
+
+    def _directed(self, line: str, cell: str) -> Any:
+        """A cell whose first line is `# jaxnb: WORD HEADER`."""
+        __tracebackhide__ = True
+        shown, offset = self._displayed(cell)
+        label = "%%jaxnb" if offset and shown.splitlines()[offset - 1].startswith("%%jaxnb") else "# jaxnb:"
+        word, _, header = line.strip().partition(" ")
+        if word == "jit":
+            return self._jit(header, cell, f"{label} jit")
+        close = difflib.get_close_matches(word, DIRECTIVES, n=1)
+        fix = f"did you mean {close[0]}?" if close else f"there are {', '.join(DIRECTIVES)}."
+        what = f"there is no {word!r} for a cell." if word else f"{label} wants a word."
+        width = max(1, len(word))
+        raise UsageError(str(BadHeader(what, header=f"{label} {line}", column=len(label) + 1, width=width, fix=fix)))
+
+    def _stage_by_auto(self, raw: str) -> Any:
+        """Stages a plain cell; the line stays away where there was nothing to compute."""
+        __tracebackhide__ = True
+        run = self._staged(raw, StageOptions())
+        shown = not DisplayHook.semicolon_at_end_of_expression(raw)
+        self._wait_for_display(run, shown)
+        if run.equations or run.note.startswith("ran plainly"):
+            self._show_later("jit", raw, run)
+        return run.value if shown else None
+
+    def hand_over(self) -> Any:
+        """The value of the cell that auto staged, or what it raised."""
+        __tracebackhide__ = True
+        return self._auto.hand_over()
 
     # --- parts ---
 
-    def _header(self, line: str, cell: str, options: Any, magic: str) -> dict[str, Any]:
+    def _jit(self, line: str, cell: str, magic: str) -> Any:
+        __tracebackhide__ = True
+        directive = read_directive(cell)
+        if directive is not None and directive.word == "jit":
+            what = f"the cell has two headers: {magic}, and below it `# jaxnb: jit`."
+            raise UsageError(str(JaxnbError(what, fix="keep one of them.")))
+        header = self._header(line, cell, JIT_OPTIONS, magic)
+        name = header.pop("o", None)
+        run = self._staged(cell, StageOptions.of(header))
+        shown = not DisplayHook.semicolon_at_end_of_expression(cell)
+        self._wait_for_display(run, shown)
+        if name is not None:
+            self.shell.user_ns[name] = run
+        self._show_later("jit", cell, run)
+        return run.value if shown else None
+
+    def _jaxpr_header(self, line: str, cell: str) -> dict[str, Any]:
+        header = self._header(line, cell, JAXPR_OPTIONS, "%%jaxpr")
+        directive = read_directive(cell)
+        if directive is None or directive.word != "jit":
+            return header
+        below = cell.lstrip().partition("\n")[2]
+        of_jit = self._header(directive.header, below, JIT_OPTIONS, "# jaxnb: jit")
+        return {name: value for name, value in of_jit.items() if name in ("static", "dynamic")} | header
+
+    def _staged(self, cell: str, options: StageOptions) -> Run:
+        """Stages a cell; what it raises shows the user's own lines only."""
+        __tracebackhide__ = True
+        self.session.cache_size = self.settings.cache_size
+        progress = Progress(self.shell)
+        try:
+            return self._stage(cell, options, progress)
+        except SyntaxError as error:
+            raise as_shown_by_ipython(error, self.shell) from None
+        except BaseException as error:
+            tidy(error)
+            show_only_user_frames(error, self.shell)
+            raise
+        finally:
+            progress.silence()
+
+    def _header(self, line: str, cell: str, options: Mapping[str, str], magic: str) -> dict[str, Any]:
         try:
             return parse_header(full_header(line, cell), options, magic)
         except BadHeader as error:

@@ -15,9 +15,16 @@ from jaxnb.codec import MIME_TYPE
 from jaxnb.errors import JaxnbError
 
 __all__ = [
+    "INTERRUPTED",
+    "KERNEL_DIED",
+    "TIMED_OUT",
     "Cell",
+    "check_kernel",
     "code_cells",
+    "error_line",
     "first_line",
+    "has_run",
+    "is_meant_to_raise",
     "is_staged",
     "needs_lab",
     "read_cell",
@@ -25,8 +32,12 @@ __all__ = [
     "read_facts",
     "read_notebook",
     "read_title",
-    "staged_line",
+    "staged_lines",
 ]
+
+
+# Names of the errors under a cell that did not end by itself.
+TIMED_OUT, KERNEL_DIED, INTERRUPTED = "TimedOut", "KernelDied", "Interrupted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +94,22 @@ def read_notebook(path: Path) -> Any:
     return nb
 
 
+def check_kernel(nb: Any, path: Path) -> None:
+    """Whether this interpreter can run the notebook; one that does not say its language is taken for Python.
+
+    Raises:
+      JaxnbError: if it is written in another language.
+    """
+    kernel, info = (nb.metadata.get(name, {}) for name in ("kernelspec", "language_info"))
+    language = str(kernel.get("language") or info.get("name") or "python")
+    if language.lower() not in ("python", "ipython"):
+        raise JaxnbError(
+            f"cannot run {path}.",
+            why=f"its kernel is {kernel.get('display_name') or language}, and the language is {language}, not Python.",
+            fix="--no-execute shows the outputs that it holds.",
+        )
+
+
 def code_cells(nb: Any) -> list[tuple[Cell, int]]:
     """The code cells, none of which has run yet, with their indices among all cells."""
     indices = [index for index, cell in enumerate(nb.cells) if cell.cell_type == "code"]
@@ -96,15 +123,30 @@ def read_cells(nb: Any) -> list[Cell]:
 
 def read_cell(node: Any, cell: Cell) -> Cell:
     """The cell with what its outputs say."""
-    errors = [output for output in node.outputs if output.output_type == "error"]
-    meant = "raises-exception" in node.metadata.get("tags", [])
-    error = first_line(f"{errors[0].ename}: {errors[0].evalue}") if errors and not meant else ""
-    return Cell(cell.number, cell.count, cell.source, staged_line(node), error)
+    line = next(iter(staged_lines(node)), "")
+    return Cell(cell.number, cell.count, cell.source, line, "" if is_meant_to_raise(node) else error_line(node))
 
 
-def staged_line(node: Any) -> str:
-    """The one line of a staged cell: the first line of the text beside its program."""
-    return next((first_line(output.data["text/plain"]) for output in node.outputs if is_staged(output)), "")
+def has_run(node: Any) -> bool:
+    """Whether a code cell was run, as far as the notebook tells."""
+    return bool(node.execution_count is not None or node.outputs)
+
+
+def error_line(node: Any) -> str:
+    """What a code cell raised, in one line."""
+    errors = (output for output in node.outputs if output.output_type == "error")
+    return next((first_line(f"{error.ename}: {error.evalue}") for error in errors), "")
+
+
+def is_meant_to_raise(node: Any) -> bool:
+    """Whether the cell is tagged `raises-exception`, which covers what it raises, not that it could not end."""
+    ended = not error_line(node).startswith((f"{TIMED_OUT}:", f"{KERNEL_DIED}:", f"{INTERRUPTED}:"))
+    return ended and "raises-exception" in node.metadata.get("tags", [])
+
+
+def staged_lines(node: Any) -> list[str]:
+    """The one line of each staged run: the first line of the text beside its program."""
+    return [first_line(output.data["text/plain"]) for output in node.outputs if is_staged(output)]
 
 
 def is_staged(output: Any) -> bool:

@@ -57,6 +57,7 @@ def test_what_a_header_says(header: str, options: dict[str, object] | None) -> N
         ("-block", "-block", "there is no option"),
         ("--zzzzz", "--zzzzz", "takes --static, --dynamic"),
         ("--", "--", "there is no option"),
+        ("o", "o", "did you mean -o?"),
     ],
 )
 def test_errors_point_at_the_word(header: str, word: str, said: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -66,6 +67,8 @@ def test_unloading_removes_every_trace() -> None:
         "events": {name: list(found) for name, found in shell.ip.events.callbacks.items()},
         "configurables": list(shell.ip.configurables),
         "attributes": set(vars(shell.ip)),
+        "transformers": [*shell.ip.input_transformers_cleanup, *shell.ip.ast_transformers],
+        "matchers": list(shell.ip.Completer.custom_matchers),
     }
     shell.run("%load_ext jaxnb")
     assert "jit" in shell.ip.magics_manager.magics["cell"]
@@ -77,6 +80,8 @@ def test_unloading_removes_every_trace() -> None:
         "events": {name: list(found) for name, found in shell.ip.events.callbacks.items()},
         "configurables": list(shell.ip.configurables),
         "attributes": set(vars(shell.ip)),
+        "transformers": [*shell.ip.input_transformers_cleanup, *shell.ip.ast_transformers],
+        "matchers": list(shell.ip.Completer.custom_matchers),
     }
 
 
@@ -118,6 +123,83 @@ def test_time_and_capture_stack(shell: Shell) -> None:
     assert "Wall time" in text and "staged" in text
     assert shell.run("%%capture out\n%%jit\nprint('inside')\ny = x * 4") == ""
     assert "inside" in shell.ns["out"].stdout and len(shell.ns["out"].outputs) == 1
+
+
+def test_timeit_prints_one_line_of_ours(shell: Shell) -> None:
+    text = shell.run("%%timeit -n 7 -r 2\n%%jit\ny = x * 5")
+    lines = [line for line in text.splitlines() if "staged" in line or "reused" in line]
+    assert len(lines) == 1 and lines[0].startswith("staged · 1 input") and lines[0].endswith("reused 13 more times")
+    text = shell.run("%%timeit -n 1 -r 2\n# jaxnb: jit\ny = x * 5")
+    assert text.count("reused 1 more time\n") == 1 and "more times" not in text
+    text = shell.run("%%timeit -n 3 -r 1\n%%jit\ny = x * np.random.rand()")
+    assert re.search(r"traced again · .* · run 3 times, traced 2 times more", text) and text.count("traced again") == 1
+
+
+def test_two_staged_cells_in_one_are_two_lines(shell: Shell) -> None:
+    text = shell.run(
+        "for _ in range(3):\n"
+        "    get_ipython().run_cell_magic('jit', '', 'y = x * 6')\n"
+        "    get_ipython().run_cell_magic('jit', '', 'z = x * 7')"
+    )
+    assert text.count("staged") == 2 and text.count("reused 2 more times") == 2
+
+
+def test_prun_stacks(shell: Shell) -> None:
+    text = shell.run("%%prun -q -T /dev/null\n%%jit\ny = x * 8\ny")
+    assert text.count("staged") == 1 and float(shell.ns["y"][1]) == 8.0
+
+
+def test_errors_inside_stacked_magics_show_the_cell(shell: Shell) -> None:
+    for above in ("%%time", "%%capture out", "%%prun -q -T /dev/null"):
+        text = shell.run(f"{above}\n%%jit\ny = x @ jnp.ones(7)", ok=None)
+        if "capture" in above:  # IPython captures tracebacks too
+            text = ESCAPES.sub("", shell.ns["out"].stdout)
+        assert "y = x @ jnp.ones(7)" in text and "dot_general requires" in text and "staging.py" not in text
+
+
+def test_autoreload_makes_new_code_count(shell: Shell, tmp_path: Any, monkeypatch: Any) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    file = tmp_path / "jaxnb_reloaded.py"
+    file.write_text("import jax.numpy as jnp\ndef f(a):\n    return jnp.sin(a)\n")
+    shell.run("%load_ext autoreload")
+    shell.run("%autoreload 2")
+    try:
+        shell.run("import jaxnb_reloaded")
+        shell.run("%%jit\ny = jaxnb_reloaded.f(x) * 0 + 1")
+        assert shell.run("%%jit\ny = jaxnb_reloaded.f(x) * 0 + 1").startswith("reused")
+        file.write_text("import jax.numpy as jnp\ndef f(a):\n    return jnp.cos(a) + 1e30 * 0 + 2\n")
+        os.utime(file, (time.time() + 10, time.time() + 10))
+        text = shell.run("%%jit\ny = jaxnb_reloaded.f(x) * 0 + 1")
+        assert text.startswith("retraced") and float(shell.ns["y"][0]) == 1.0
+        assert "cos" in str(jaxnb.last().program)
+    finally:
+        shell.run("%autoreload 0")
+        sys.modules.pop("jaxnb_reloaded", None)
+
+
+def test_help_shows_examples(shell: Shell) -> None:
+    for magic, fragments in {
+        "%%jit": ["Stages the cell", "--static", "Examples:", "%%jit --device cpu:1"],
+        "%%jaxpr": ["Traces an expression", "Examples:", "%jaxpr jnp.sin(x) @ w"],
+        "%jaxnb": ["%jaxnb doctor", "# jaxnb: jit"],
+    }.items():
+        text = shell.run(f"{magic}?")
+        assert all(fragment in text for fragment in fragments), text
+
+
+def test_config_explains_the_settings(shell: Shell) -> None:
+    text = shell.run("%config JaxNB")
+    for name, words in {
+        "cache_size": "programs are kept",
+        "display": "under a staged cell",
+        "auto": "plain cell",
+    }.items():
+        assert f"JaxNB.{name}" in text and words in text
+    shell.run("%config JaxNB.display = 'nonsense'", ok=None)  # IPython says what is wrong, and nothing is changed
+    assert "staged" in shell.run("%%jit\ny = x @ w")
+    shell.run("%config JaxNB.display = 'none'")
+    shell.run("%reload_ext jaxnb")
+    assert shell.run("%%jit\ny = x @ w") == ""
 
 
 def test_rich_front_ends_get_html_and_json(shell: Shell) -> None:

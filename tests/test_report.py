@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -19,9 +18,8 @@ import pytest
 from nbformat import v4
 from sample_programs import mlp
 
-from jaxnb import __version__, cli
+from jaxnb import cli
 from jaxnb.codec import MIME_TYPE, encode
-from jaxnb.notebook import Cell
 
 ROOT = Path(__file__).parent.parent
 QUICKSTART = ROOT / "notebooks" / "01_quickstart.ipynb"
@@ -85,6 +83,15 @@ class Page(HTMLParser):
             if loads or follows or name.startswith("on"):
                 self.complaints.append((tag, name, value))
 
+    def rows(self):
+        """The table at the top: number, first line, outcome, trace and compile, run, memory, findings."""
+        table = re.search(r"(?s)<tbody>(.*?)</tbody>", self.html)[1]
+        rows = [re.findall(r"(?s)<td.*?>(.*?)</td>", row) for row in table.split("</tr>")[:-1]]
+        return [[unescape(re.sub(r"<[^>]*>", "", text)) for text in row] for row in rows]
+
+    def outcomes(self):
+        return [row[2] for row in self.rows()]
+
     def handle_data(self, data):
         if self.lasttag == "style" and re.search(r"url\(|@import|https?:", data):
             self.complaints.append(data)
@@ -98,6 +105,10 @@ def notebook(path, *sources, tags=()):
         cells[-1].metadata["tags"] = list(tags)
     nbformat.write(v4.new_notebook(cells=cells), path)
     return path
+
+
+def read_page(path):
+    return Page(path.read_text(encoding="utf-8"))
 
 
 def run(capsys, *arguments):
@@ -161,25 +172,63 @@ def test_the_page_shows_programs_and_the_refusal(quickstart):
     assert "NeedsConcrete: " in page.text and "if size > 1:" in page.text
 
 
+def test_the_page_begins_with_a_table_of_all_cells(quickstart):
+    out, _, page = quickstart
+    assert page.html.index("</h1>") < page.html.index("<table>") < page.html.index("<main>")
+    rows = {int(row[0].strip("[]")): row[1:] for row in page.rows()}
+    cells = [cell for cell in nbformat.read(QUICKSTART, 4).cells if cell.cell_type == "code"]
+    assert list(rows) == list(range(1, len(cells) + 1))
+    assert all(f'<a href="#cell-{number}">' in page.html and f'id="cell-{number}"' in page.html for number in rows)
+    outcomes = [row[1] for row in rows.values()]
+    assert outcomes.count("reused") == 2 and outcomes.count("traced only") == 1
+    assert outcomes.count("failed as meant") == 1 and outcomes.count("staged whole") >= 5
+    assert sum(outcome.startswith("retraced: ") for outcome in outcomes) == 2
+    duration = re.compile(r"[\d.]+ (us|ms|s)")
+    for number, (source, outcome, staging, ran, memory, findings) in rows.items():
+        line = re.search(rf"^\[{number}\] (.*)", out, re.MULTILINE)
+        assert source and memory == "–", number
+        assert (outcome == "plain" or outcome.startswith("failed")) == (line is None), number
+        assert bool(duration.fullmatch(staging)) == (line is not None and ", compile " in line[1]), number
+        waited = line is not None and re.search("[,·] run [0-9]", line[1]) is not None
+        assert bool(duration.fullmatch(ran)) == (outcome == "plain" or waited), number
+        assert findings.startswith("1 NeedsConcrete: ") if outcome == "failed as meant" else findings == "–", number
+
+
+def test_the_style_of_the_outputs_is_in_the_page_once(quickstart):
+    _, _, page = quickstart
+    assert page.html.count("<style>.jnb{") == 1 and page.html.count('<div class="jnb">') == 10
+    assert "<style" not in page.html.partition("</head>")[2]
+
+
 def test_progress_is_plain_lines_where_there_is_no_terminal(quickstart):
     out, err, _ = quickstart
     assert "\x1b" not in out + err and "\r" not in out + err
-    assert "cell 1/" in err and "wrote page.html: " in err
+    *lines, last = err.splitlines()
+    assert lines and all(
+        re.fullmatch(rf"cell {number}/{len(lines)}: .* \(\d+\.\d s\)", line) for number, line in enumerate(lines, 1)
+    )
+    assert last.startswith("wrote page.html: ")
 
 
 # --- notebooks that fail ---
 
 
-def test_a_failing_cell_ends_it_and_no_page_is_written(tmp_path, capsys):
-    source = notebook(tmp_path / "bad.ipynb", "x = 1", "print('seen')\nraise ValueError('too late')", "y = 2")
-    page = tmp_path / "page.html"
-    page.write_text("what was there")
-    code, out, err = run(capsys, "report", source, "-o", page)
+def test_a_failing_cell_ends_it_and_the_page_says_so(tmp_path, capsys):
+    source = notebook(tmp_path / "bad.ipynb", "x = 1", "print('seen')\nraise ValueError('<b>too late')", "y = 2")
+    nb = nbformat.read(source, 4)
+    nb.cells[2].update(outputs=[v4.new_output("stream", text="from an older run")], execution_count=7)
+    nbformat.write(nb, source)
+    code, out, err = run(capsys, "report", source, "-o", tmp_path / "page.html")
     assert code == 1 and out == ""
-    assert "jaxnb: cell [2] of bad.ipynb raised ValueError: too late\n" in err
+    assert "jaxnb: cell [2] of bad.ipynb raised ValueError: <b>too late\n" in err
     assert "--keep-going" in err and "cell 3/3" not in err and "\x1b" not in err
-    assert "raise ValueError('too late')" in err  # the traceback
-    assert page.read_text() == "what was there"
+    assert "raise ValueError('<b>too late')" in err  # the traceback
+    page = read_page(tmp_path / "page.html")
+    assert page.outcomes() == ["plain", "failed", "not run"] and page.html.count('<tr class="bad">') == 1
+    assert page.rows()[1][6] == "1 ValueError: <b>too late"
+    assert "seen" in page.text and "Traceback (most recent call last)" in page.text and "<b>too" not in page.html
+    assert "from an older run" not in page.text
+    assert "<dt>Stopped</dt><dd>cell [2] of bad.ipynb raised ValueError: &lt;b&gt;too late</dd>" in page.html
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.ipynb", "page.html"]
 
 
@@ -188,8 +237,9 @@ def test_keep_going_shows_the_errors_and_still_fails(tmp_path, capsys):
     code, _, err = run(capsys, "report", source, "-o", tmp_path / "page.html", "--keep-going")
     assert code == 1
     assert "cell [1] raised ZeroDivisionError: division by zero" in err and "cell [3] raised" not in err
-    page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
+    page = read_page(tmp_path / "page.html")
     assert "ZeroDivisionError" in page.text and "reached" in page.text and "ValueError" in page.text
+    assert page.outcomes() == ["failed", "plain", "failed as meant"] and "<dt>Stopped</dt>" not in page.html
 
 
 def test_a_cell_tagged_raises_exception_is_no_failure(tmp_path, capsys):
@@ -198,29 +248,41 @@ def test_a_cell_tagged_raises_exception_is_no_failure(tmp_path, capsys):
 
 
 def test_a_cell_that_takes_too_long(tmp_path, capsys):
-    source = notebook(tmp_path / "slow.ipynb", "import time\ntime.sleep(60)", "print('reached')")
+    source = notebook(tmp_path / "slow.ipynb", "import time\nprint('begun')\ntime.sleep(60)", "print('reached')")
     page = tmp_path / "page.html"
     code, _, err = run(capsys, "report", source, "-o", page, "--timeout", "2")
     assert code == 1 and "cell [1] of slow.ipynb did not end within 2 s." in err
-    assert not page.exists()
+    assert read_page(page).outcomes() == ["failed", "not run"] and "begun" in read_page(page).text
+    assert read_page(page).rows()[0][6] == "1 TimedOut: the cell did not end within 2 s."
     code, _, err = run(capsys, "report", source, "-o", page, "--timeout", "2", "--keep-going")
-    assert code == 1 and "cell [1] raised KeyboardInterrupt" in err
-    assert "reached" in Page(page.read_text(encoding="utf-8")).text
+    assert code == 1 and "cell [1] raised KeyboardInterrupt: the cell did not end within 2 s." in err
+    assert read_page(page).outcomes() == ["failed", "plain"] and "reached" in read_page(page).text
+
+
+def test_a_cell_that_cannot_be_interrupted(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("jaxnb.execute._GRACE", 1)
+    stubborn = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\ntime.sleep(60)"
+    source = notebook(tmp_path / "slow.ipynb", stubborn, "print('reached')")
+    code, _, err = run(capsys, "report", source, "-o", tmp_path / "page.html", "--timeout", "1", "--keep-going")
+    assert code == 1 and "did not end within 1 s." in err and "did not stop when interrupted" in err
+    assert read_page(tmp_path / "page.html").outcomes() == ["failed", "not run"]
 
 
 def test_a_kernel_that_dies(tmp_path, capsys):
-    source = notebook(tmp_path / "dies.ipynb", "import os\nos._exit(3)")
+    source = notebook(tmp_path / "dies.ipynb", "print('alive')", "import os\nos._exit(3)", tags=["raises-exception"])
     code, _, err = run(capsys, "report", source, "-o", tmp_path / "page.html", "--keep-going")
-    assert code == 1 and "the kernel died in cell [1] of dies.ipynb." in err
+    assert code == 1 and "the kernel died in cell [2] of dies.ipynb." in err
+    page = read_page(tmp_path / "page.html")
+    assert page.outcomes() == ["plain", "failed"] and "alive" in page.text
+    assert page.rows()[1][6] == "1 KernelDied: the kernel died in this cell."
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are POSIX")
 def test_interrupted(tmp_path):
-    source = notebook(
-        tmp_path / "long.ipynb", "import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(60)"
-    )
-    pid = tmp_path / "pid"
-    with start("report", source, "-o", tmp_path / "page.html", env=environment(tmp_path)) as process:
+    waits = "import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(60)"
+    source = notebook(tmp_path / "long.ipynb", "1 / 0", "'done'", waits, "'later'")
+    pid, page = tmp_path / "pid", tmp_path / "page.html"
+    with start("report", source, "-o", page, "--keep-going", env=environment(tmp_path)) as process:
         try:
             while not (pid.exists() and pid.read_text()):
                 assert process.poll() is None
@@ -229,10 +291,32 @@ def test_interrupted(tmp_path):
             _, err = process.communicate(timeout=30)
         finally:
             process.kill()
-    assert process.returncode == 130 and "jaxnb: interrupted; nothing was written." in err
-    assert "Traceback" not in err and not (tmp_path / "page.html").exists()
+    assert process.returncode == 130 and "jaxnb: interrupted in cell [3]; 2 of 4 cells had run.\nwrote " in err, err
+    assert "cell [1] raised ZeroDivisionError" in err and "cell [3] raised" not in err and "Traceback" not in err
+    page = read_page(page)
+    assert page.outcomes() == ["failed", "plain", "failed", "not run"] and "<dd>by Ctrl-C</dd>" in page.html
+    assert page.rows()[2][6] == "1 Interrupted: the report was interrupted while the cell ran."
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
+
+
+def test_interrupted_before_the_first_cell(tmp_path, capsys, monkeypatch):
+    async def execute(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("jaxnb.report.execute_notebook", execute)
+    source, page = notebook(tmp_path / "x.ipynb", "1"), tmp_path / "page.html"
+    page.write_text("what was there")
+    code, _, err = run(capsys, "report", source, "-o", page)
+    assert code == 130 and err == "jaxnb: interrupted; nothing was written.\n"
+    assert page.read_text() == "what was there"
+
+
+def test_a_kernel_that_does_not_start(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "nowhere"))
+    source, page = notebook(tmp_path / "x.ipynb", "1"), tmp_path / "page.html"
+    code, _, err = run(capsys, "report", source, "-o", page)
+    assert code == 1 and err.startswith("jaxnb: ") and "Traceback" not in err and not page.exists()
 
 
 # --- which interpreter, which folder, which facts ---
@@ -292,16 +376,22 @@ def test_hostile_text_stays_text(tmp_path, capsys):
         bundle(line=EVIL, html=EVIL),
         bundle(line=EVIL, html=EVIL, data={"format": "jaxnb.program", "version": 1}),
         bundle(line=EVIL, html=EVIL, data={**encode(mlp()), "source": EVIL}),
+        bundle(line=f"retraced: {EVIL} · 1 input → 1 name · 1 eqn · dispatched · {EVIL}", html=EVIL),
+        bundle(data={**encode(mlp()), "findings": [{"kind": EVIL, "message": f"`{EVIL}`{EVIL}`{EVIL * 9}"}]}),
     ]
     source = tmp_path / "evil.ipynb"
     cell = v4.new_code_cell(EVIL, outputs=outputs, metadata={"tags": ["fact"]})
     markdown = f"# {EVIL}\n\n{EVIL}\n\n![x](http://evil.example/y)\n\n[link](javascript:alert(4))"
     cells = [v4.new_markdown_cell(markdown), v4.new_raw_cell(EVIL), cell]
+    # Each output once more in a cell of its own, so that each gets into the table.
+    cells += [v4.new_code_cell(EVIL, outputs=[output], execution_count=1) for output in outputs]
+    for cell in cells[3:]:
+        cell.metadata["execution"] = {"iopub.execute_input": EVIL, "shell.execute_reply": EVIL}
     source.write_text(json.dumps(v4.new_notebook(cells=cells)))  # nbformat.write refuses the lone surrogate
     run(capsys, "report", source, "-o", tmp_path / "page.html", "--no-execute")
     page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert page.complaints == []
-    assert page.text.count("<script>") >= 10
+    assert page.text.count("<script>") >= 60 and len(page.rows()) == len(outputs) + 1
     assert "\u202e" not in page.text and "\x1b" not in page.text
 
 
@@ -319,7 +409,7 @@ def test_other_outputs_are_pictures_or_text(tmp_path, capsys):
     assert "<pre>a table</pre>" in html and "<pre>$x$</pre>" in html
 
 
-# --- files and the command line ---
+# --- files ---
 
 
 @pytest.mark.parametrize(
@@ -361,10 +451,38 @@ def test_pages_that_cannot_be_written(tmp_path, capsys):
         (tmp_path / "no" / "page.html", f"there is no folder {tmp_path / 'no'}."),
         (tmp_path, "it is a folder."),
         (source, "it is the notebook."),
+        (tmp_path / ("x" * 300), "File name too long."),
+        (Path("/dev/null"), "it is a device or the like, not a file."),
     ]:
         code, _, err = run(capsys, "report", source, "-o", target)
         assert code == 1 and err.startswith(f"jaxnb: cannot write {target}.\n  Why: {why}"), err
     assert source.read_bytes() == before and not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("metadata", "language"),
+    [
+        ({"kernelspec": {"name": "ir", "display_name": "R", "language": "R"}}, "its kernel is R, and"),
+        ({"language_info": {"name": "julia"}}, "the language is julia, not Python."),
+    ],
+)
+def test_a_notebook_of_another_language(tmp_path, capsys, metadata, language):
+    source = tmp_path / "other.ipynb"
+    nbformat.write(v4.new_notebook(cells=[v4.new_code_cell("x <- 1")], metadata=metadata), source)
+    code, _, err = run(capsys, "report", source, "-o", tmp_path / "page.html")
+    assert code == 1 and err.startswith(f"jaxnb: cannot run {source}.\n") and language in err
+    assert not (tmp_path / "page.html").exists()
+    assert run(capsys, "report", source, "-o", tmp_path / "page.html", "--no-execute")[0] == 0
+
+
+def test_a_notebook_in_nbformat_3_is_read_as_nbformat_4(tmp_path, capsys):
+    v3 = nbformat.v3
+    sheet = v3.new_worksheet(cells=[v3.new_heading_cell("Old"), v3.new_code_cell("6 * 7", prompt_number=1)])
+    source = tmp_path / "old.ipynb"
+    source.write_text(nbformat.writes(v3.new_notebook(worksheets=[sheet]), version=3))
+    assert run(capsys, "report", source, "-o", tmp_path / "page.html")[0] == 0
+    page = read_page(tmp_path / "page.html")
+    assert "<pre>42</pre>" in page.html and page.outcomes() == ["plain"]
 
 
 def test_the_page_is_named_after_the_notebook(tmp_path, capsys, monkeypatch):
@@ -375,58 +493,3 @@ def test_the_page_is_named_after_the_notebook(tmp_path, capsys, monkeypatch):
     (tmp_path / "old.ipynb").write_text(json.dumps(old))
     assert run(capsys, "report", "old.ipynb", "--no-execute")[0] == 0
     assert "<title>old</title>" in (tmp_path / "old.html").read_text(encoding="utf-8")
-
-
-def test_the_command_line(capsys):
-    for arguments in (
-        [],
-        ["report"],
-        ["nonsense"],
-        ["report", "x", "--timeout", "0"],
-        ["report", "x", "--bogus"],
-    ):
-        with pytest.raises(SystemExit) as exit:
-            cli.main(arguments)
-        assert exit.value.code == 2
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as exit:
-        cli.main(["--version"])
-    assert exit.value.code == 0 and capsys.readouterr().out == f"jaxnb {__version__}\n"
-
-
-def test_demo_reports_the_quickstart(tmp_path, capsys, monkeypatch):
-    source = notebook(tmp_path / "01_quickstart.ipynb", "print('accuracy: 1')", tags=["fact"])
-    monkeypatch.setattr(cli, "_tutorials", lambda: tmp_path)
-    code, out, _ = run(capsys, "demo", "-o", tmp_path / "d.html")
-    assert code == 0 and out == "accuracy: 1\n" and (tmp_path / "d.html").exists()
-    monkeypatch.undo()
-    assert cli._tutorials() / source.name == QUICKSTART
-
-
-def test_lab_opens_the_tutorials(capsys, monkeypatch):
-    seen = []
-
-    def fake(command, env, check):
-        seen.append((command, env["JUPYTER_PREFER_ENV_PATH"]))
-        return subprocess.CompletedProcess(command, 7)
-
-    monkeypatch.setattr(cli.subprocess, "run", fake)
-    assert run(capsys, "lab", "--no-browser", "--port=1")[0] == 7
-    expected = [sys.executable, "-m", "jupyterlab", str(QUICKSTART.parent), "--no-browser", "--port=1"]
-    assert seen == [(expected, "1")]
-
-
-def test_the_bar_is_one_line_and_leaves_none(capsys):
-    stream = io.StringIO()
-    bar = cli.Bar(stream)
-    bar.tick()
-    assert stream.getvalue() == ""
-    bar.begin(Cell(1, 2, "%%jit\ny = \x1b[31m" + "x" * 500))
-    bar.end(Cell(1, 2, "%%jit\ny = x", line="staged · 1 input"))
-    bar.begin(Cell(2, 2, ""))
-    bar.close()
-    drawn = stream.getvalue().split("\r\x1b[2K")
-    assert drawn[1].startswith("░" * 24 + " 1/2  0.0 s  %%jit · y = ?[31mxxx")
-    assert max(map(len, drawn)) < 80 and "\n" not in stream.getvalue()
-    assert drawn[-2].startswith("█" * 12 + "░" * 12 + " 2/2") and drawn[-1] == ""
-    assert capsys.readouterr().out == "[1] staged · 1 input\n"

@@ -1,5 +1,4 @@
-"""A notebook as one page that opens anywhere: facts, a table of the staged cells, then every cell with its
-outputs.
+"""A notebook as one page that opens anywhere: facts, a table of the cells, then every cell with its outputs.
 
 Nothing is loaded from a network and nothing is run. Of HTML only jaxnb's own is let in, under a MIME type
 that the caller has to give on purpose; whatever else a notebook holds is shown as text or as a picture.
@@ -12,7 +11,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from jaxnb.views.escape import Html, element
+from jaxnb.views.escape import Html, element, escape, joined
 from jaxnb.views.markup import highlight_python, render_markdown
 from jaxnb.views.style import style_element
 
@@ -35,16 +34,21 @@ class PageCell:
       kind: "markdown" or "code".
       source: its text.
       outputs: pairs of MIME type and content in the order in which they came. Pictures are in base64, as
-        notebooks
-        hold them, SVG as text; `TRUSTED_HTML` goes in as it is; of any other type the content is shown as
-        text.
-      line: the one line of a staged cell, for the table at the top.
+        notebooks hold them, SVG as text; `TRUSTED_HTML` goes in as it is; of any other type the content is
+        shown as text.
+      outcome: what became of the cell, in a few words, for the table at the top.
+      numbers: for the table: time to trace and compile, time to run, memory; "" for what is not known.
+      findings: for the table, which says how many there are and shows the first.
+      failed: whether it ended in an error that nobody wanted.
     """
 
     kind: str
     source: str
     outputs: Sequence[tuple[str, str]] = ()
-    line: str = ""
+    outcome: str = ""
+    numbers: tuple[str, str, str] = ("", "", "")
+    findings: Sequence[str] = ()
+    failed: bool = False
 
 
 def render_page(title: str, cells: Sequence[PageCell], facts: Sequence[tuple[str, str]] = ()) -> str:
@@ -68,19 +72,24 @@ def render_page(title: str, cells: Sequence[PageCell], facts: Sequence[tuple[str
         element("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
         # Should anything have slipped through, the browser still neither runs nor loads it.
         element("meta", {"http-equiv": "Content-Security-Policy", "content": _POLICY}),
-        element("title", None, title),
+        element("title", None, title.replace("`", "")),
         style_element("page.css"),
+        style_element("table.css"),
+        *([_PROGRAM_STYLE] if any(mime == TRUSTED_HTML for cell in cells for mime, _ in cell.outputs) else ()),
     )
     body = element(
         "body",
         None,
-        element("header", None, element("h1", None, title), _facts(facts)),
+        element("header", None, element("h1", None, _with_code(title)), _facts(facts)),
         _contents(cells, numbers),
         element("main", None, *(_cell(cell, number) for cell, number in zip(cells, numbers, strict=True))),
         element("footer", None, "Made by jaxnb. This page needs no network and no kernel."),
     )
     return Html("<!DOCTYPE html>") + element("html", {"lang": "en"}, head, body)
 
+
+# Every output has this style, because in a notebook it stands alone; the page needs it once.
+_PROGRAM_STYLE = style_element("program.css")
 
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
@@ -110,27 +119,54 @@ def _facts(facts: Sequence[tuple[str, str]]) -> Html:
     return element("dl", None, *pairs)
 
 
+_COLUMNS = ("", "cell", "outcome", "trace + compile", "run", "memory", "findings")
+
+
 def _contents(cells: Sequence[PageCell], numbers: Sequence[int | None]) -> Html:
-    """A table of the code cells that have a line of their own; of all, where none has."""
+    """A table of the code cells of which something became; of all, where that is said of none."""
     listed = [(cell, number) for cell, number in zip(cells, numbers, strict=True) if number is not None]
-    staged = [item for item in listed if item[0].line] or listed
-    rows = (
-        element(
-            "tr",
-            None,
-            element("td", None, element("a", {"href": f"#cell-{number}"}, f"[{number}]")),
-            element("td", None, element("code", None, _first_line(cell.source))),
-            element("td", None, cell.line),
-        )
-        for cell, number in staged
+    listed = [item for item in listed if item[0].outcome] or listed
+    if not listed:
+        return Html()
+    head = element("thead", None, element("tr", None, *(element("th", None, name) for name in _COLUMNS)))
+    body = element("tbody", None, *(_table_row(cell, number) for cell, number in listed))
+    return element("nav", None, element("table", None, head, body))
+
+
+def _table_row(cell: PageCell, number: int) -> Html:
+    """A row; where there is little room each cell of it names its column, and the ones that say nothing go."""
+    return element(
+        "tr",
+        {"class": "bad"} if cell.failed else None,
+        element("td", None, element("a", {"href": f"#cell-{number}"}, f"[{number}]")),
+        element("td", None, element("code", None, _first_line(cell.source))),
+        element("td", None, cell.outcome),
+        *(
+            element("td", {"data-name": name}, text) if text else element("td", {"class": "none"}, "–")
+            for name, text in zip(_COLUMNS[3:], cell.numbers, strict=False)
+        ),
+        _findings(cell.findings),
     )
-    return element("nav", None, element("table", None, *rows)) if staged else Html()
+
+
+def _findings(findings: Sequence[str]) -> Html:
+    if not findings:
+        return element("td", {"class": "none"}, "–")
+    return element("td", None, element("b", None, f"{len(findings)}"), " ", _with_code(findings[0]))
+
+
+def _with_code(text: str) -> Html:
+    """Text in which what stands between backticks is code; a text that was cut may have lost the last of them."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0 and not text.endswith("…"):
+        return escape(text)
+    return joined(element("code", None, part) if index % 2 else part for index, part in enumerate(parts))
 
 
 def _first_line(source: str) -> str:
-    """The first line that says something: the one after a bare magic."""
+    """The first line that says something; behind a magic or a comment for jaxnb, the next one too."""
     lines = [line.strip() for line in source.split("\n") if line.strip()]
-    if len(lines) > 1 and lines[0].startswith("%%"):
+    if len(lines) > 1 and re.match(r"%%|#\s*jaxnb\s*:", lines[0]):
         return f"{lines[0]} · {lines[1]}"
     return lines[0] if lines else ""
 
@@ -151,7 +187,7 @@ def _cell(cell: PageCell, number: int | None) -> Html:
 def _outputs(outputs: Iterable[tuple[str, str]]) -> Iterable[Html]:
     for mime, content in outputs:
         if mime == TRUSTED_HTML:
-            yield element("div", {"class": "out"}, Html(content))
+            yield element("div", {"class": "out"}, Html(content.replace(_PROGRAM_STYLE, "")))
         elif mime in _IMAGES and (url := _data_url(mime, content)):
             yield element("div", {"class": "out"}, element("img", {"src": url, "alt": "output of the cell"}))
         else:

@@ -1,0 +1,225 @@
+"""What TAB offers in headers, as a function of text and cursor, and through IPython's completer."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from collections import namedtuple
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from IPython.core.interactiveshell import InteractiveShell
+from test_magics import SETUP, Shell
+
+from jaxnb.completion import complete_header
+
+Pair = namedtuple("Pair", "left right")
+
+
+@dataclass
+class Config:
+    layers: int = 2
+    name: str = "a"
+
+
+class Guarded:
+    __slots__ = ("_hidden", "kept", "unset")
+
+    def __init__(self) -> None:
+        self.kept, self._hidden = 1, 2
+
+    @property
+    def dangerous(self) -> Any:
+        raise AssertionError("completion ran a property")
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError("completion ran __getattr__")
+
+
+NAMESPACE: dict[str, Any] = {
+    "cfg": Config(),
+    "params": {"w": np.ones(3), "b c": 1, 3: Config()},
+    "pair": Pair(Config(), [1, 2]),
+    "guarded": Guarded(),
+    "n": 2,
+    "m": 3,
+    "np": np,
+    "Config": Config,
+    "_private": 1,
+    "In": [],
+}
+ALL = ("--static", "--dynamic", "--donate", "--keep", "--device", "--whole", "--block", "--time", "--strict", "-o")
+
+
+def offered(text: str) -> tuple[str, list[str]] | None:
+    """What is offered at the `|`."""
+    before, _, after = text.partition("|")
+    line = before.count("\n")
+    column = len(before) - before.rfind("\n") - 1
+    offer = complete_header(before + after, line, column, NAMESPACE)
+    return None if offer is None else (offer.fragment, list(offer.texts))
+
+
+@pytest.mark.parametrize(
+    ("text", "fragment", "texts"),
+    [
+        ("%%jit |\ny = n", "", list(ALL)),
+        ("%%jit --st|\ny = n", "--st", ["--static", "--strict"]),
+        ("%%jit st|", "st", ["--static", "--strict"]),
+        ("%%jit --block --b|", "--b", []),
+        ("%%jit --block -|", "-", [name for name in ALL if name != "--block"]),
+        ("%%jit -| --whole", "-", [name for name in ALL if name != "--whole"]),
+        ("%%jit\n#: --whole\n#: --w|\ny = n", "--w", []),
+        ("%%jit --whole\n#: --bl|\ny = n", "--bl", ["--block"]),
+        ("%%jaxpr |", "", ["--static", "--dynamic", "-o"]),
+        ("%%time\n%%jit --blo|", "--blo", ["--block"]),
+        ("# jaxnb: |\ny = n", "", ["jit", "off"]),
+        ("# jaxnb: j|", "j", ["jit"]),
+        ("# jaxnb: jit --blo|\ny = n", "--blo", ["--block"]),
+        ("%%capture\n# jaxnb: jit --blo|", "--blo", ["--block"]),
+        ("%%jit --static |\ny = n + q", "", ["n"]),
+        ("%%jit --static |\ny = (", "", ["cfg", "guarded", "m", "n", "pair", "params"]),
+        ("%%jit --static n, |\ny = n + m", "", ["m"]),
+        ("%%jit --static n,p|\ny = (", "p", ["pair", "params"]),
+        ("%%jit --static n |\ny = n", "", [name for name in ALL if name != "--static"]),
+        ("%%jit --static=c|\ny = cfg", "c", ["cfg"]),
+        ("%%jit --static n, cfg.|\ny = cfg", "cfg.", ["cfg.layers", "cfg.name"]),
+        ("%%jit --donate params[|\ny = n", "params[", ["params['w']", "params['b c']", "params[3]"]),
+        ("%%jit --donate params['b |\ny = n", "params['b ", ["params['b c']"]),
+        ('%%jit --donate params["w|\ny = n', 'params["w', ["params['w']"]),
+        ("%%jit --dynamic params[3].l|", "params[3].l", ["params[3].layers"]),
+        ("%%jit --static pair.|", "pair.", ["pair.left", "pair.right"]),
+        ("%%jit --static pair.left.|", "pair.left.", ["pair.left.layers", "pair.left.name"]),
+        ("%%jit --static pair.right[|", "pair.right[", ["pair.right[0]", "pair.right[1]"]),
+        ("%%jit --static guarded.|", "guarded.", ["guarded.kept"]),
+        ("%%jit --static guarded.dangerous.|", "guarded.dangerous.", []),
+        ("%%jit --static nowhere.|", "nowhere.", []),
+        ("%%jit --static n().|", "n().", []),
+        ("%%jit --keep |\nz = n\ny = z\ndef f(): pass", "", ["z", "y", "f"]),
+        ("%%jit --keep z, |\nz = n\ny = z", "", ["y"]),
+        ("%%jit --keep |\nz = n\ny, = (", "", ["z"]),
+        ("%%jit -o |", "", []),
+        ("%%jit -o run |", "", [name for name in ALL if name != "-o"]),
+        ("%jaxnb |", "", ["doctor", "devices", "auto", "help"]),
+        ("x = 1\n%jaxnb d|", "d", ["doctor", "devices"]),
+        ("%jaxnb auto |", "", ["on", "off"]),
+        ("%jaxnb auto of|", "of", ["off"]),
+        ("%jaxnb nonsense o|", "o", []),
+        ("%jaxnb auto on |", "", []),
+        ("%jaxnb auto on o|", "o", []),
+    ],
+)
+def test_what_is_offered(text: str, fragment: str, texts: list[str]) -> None:
+    assert offered(text) == (fragment, texts)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["|", "y|", "%%jit|", "%%ji|", "%%jit\ny|", "%%jit --static n\ny = n.|", "# jaxnb|", "%%time -|", "%%jitter --|"]
+    + ["y = 1\n# jaxnb: |", "# a remark |", "%jaxnb|", "#: --|", "%%timeit -n 3\ny = --|"],
+)
+def test_elsewhere_nothing_is_said(text: str) -> None:
+    assert offered(text) is None
+
+
+def test_devices_are_listed_only_once_a_backend_runs() -> None:
+    code = (
+        "import jax; from jaxnb.completion import complete_header as c; from jaxnb.doctor import backend_started as b;"
+        "t = '%%jit --device '; print(c(t, 0, len(t), {}).texts, b()); jax.devices(); print(c(t, 0, len(t), {}).texts)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    first, second = done.stdout.splitlines()
+    assert first.startswith("('cpu',") and first.endswith("False") and "'cpu:7'" in second
+
+
+PIECES = [
+    "%%jit",
+    "%%jaxpr",
+    "# jaxnb:",
+    " jit",
+    "%jaxnb ",
+    "#:",
+    "\n",
+    " ",
+    "--static",
+    "=",
+    ",",
+    "n",
+    "params['",
+    "[",
+    ".",
+]
+
+
+@settings(max_examples=500, database=None)
+@given(
+    st.lists(st.sampled_from([*PIECES, "cfg", "'", "]", "--keep", "-o", "-", "é", "%%time\n"]), max_size=12), st.data()
+)
+def test_any_text_gets_an_answer_that_fits_the_cursor(parts: list[str], data: st.DataObject) -> None:
+    text = "".join(parts)
+    lines = text.split("\n")
+    line = data.draw(st.integers(0, len(lines) - 1))
+    column = data.draw(st.integers(0, len(lines[line])))
+    offer = complete_header(text, line, column, NAMESPACE)
+    if offer is not None:
+        assert lines[line][:column].endswith(offer.fragment)
+
+
+# --- through IPython -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shell() -> Iterator[Shell]:
+    made = Shell()
+    made.run("%load_ext jaxnb")
+    made.run(SETUP)
+    yield made
+    made.run("%unload_ext jaxnb", ok=None)
+    InteractiveShell.clear_instance()
+
+
+def tab(shell: Shell, text: str) -> list[str]:
+    """What a notebook puts in place of the text, for each thing that is offered at the `|`."""
+    before, _, after = text.partition("|")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = list(shell.ip.Completer.completions(before + after, len(before)))
+    return [(before + after)[: item.start] + item.text + (before + after)[item.end :] for item in found]
+
+
+def test_in_a_notebook(shell: Shell) -> None:
+    assert tab(shell, "%%jit --stat|\ny = x") == ["%%jit --static\ny = x"]
+    assert tab(shell, "%%jit --static |\ny = x * n") == ["%%jit --static n\ny = x * n", "%%jit --static x\ny = x * n"]
+    assert tab(shell, "%%jit --keep |\nfresh = x") == ["%%jit --keep fresh\nfresh = x"]
+    assert "%%jit --device cpu:7" in tab(shell, "%%jit --device cpu:|")
+    assert tab(shell, "%jaxnb doc|") == ["%jaxnb doctor"]
+    assert tab(shell, "# jaxnb: jit --who|\ny = x") == ["# jaxnb: jit --whole\ny = x"]
+    shell.run("params = {'w1': x, 'w2': w}")
+    assert tab(shell, "%%jit --donate params['|\ny = x") == [
+        "%%jit --donate params['w1']\ny = x",
+        "%%jit --donate params['w2']\ny = x",
+    ]
+
+
+def test_elsewhere_ipython_completes_as_before(shell: Shell) -> None:
+    assert any("arange" in text for text in tab(shell, "%%jit\ny = jnp.ara|"))
+    assert "%%jit" in tab(shell, "%%ji|")
+
+
+def test_in_a_terminal(shell: Shell) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert shell.ip.complete("--blo", "%%jit --blo", 11)[1] == ["--block"]
+
+
+def test_unloading_takes_the_matcher_away(shell: Shell) -> None:
+    shell.run("%reload_ext jaxnb")
+    assert len(shell.ip.Completer.custom_matchers) == 1
+    shell.run("%unload_ext jaxnb")
+    assert shell.ip.Completer.custom_matchers == [] and tab(shell, "%%jit --blo|") == []
