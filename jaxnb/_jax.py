@@ -132,6 +132,20 @@ def base_tracers(tracer: Any) -> list[Any]:
     return found
 
 
+def is_batched(tracer: Any) -> bool:
+    """Whether a tracer stands for one position of a `jax.vmap`, perhaps below other transformations."""
+    stack, seen = [tracer], set[int]()
+    while stack:
+        item = stack.pop()
+        if not isinstance(item, _core.Tracer) or id(item) in seen:
+            continue
+        seen.add(id(item))
+        if type(trace_of(item)).__name__ == "BatchTrace":
+            return True
+        stack.extend(getattr(item, name, None) for name in ("primal", "tangent", "val"))
+    return False
+
+
 def sources_of(tracer: Any, inputs: Sequence[Any]) -> tuple[set[int], bool]:
     """Which of `inputs` a tracer was computed from, by position, and whether every path led to one of them.
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jaxnb import _jax
+from jaxnb.blocks import Opened
 from jaxnb.graph import Reached, Scan
 from jaxnb.guards import make_guard
 from jaxnb.paths import (
@@ -45,6 +46,9 @@ class CodeRecord:
       forced: names whose value at entry is read, though the cell binds them too.
       never_dynamic: scalars that turned out to be needed as values.
       last: for each start of a piece, the one that ran last.
+      on_host: statements that need values and that Python therefore runs, each with a line and the reason.
+      opened: those of them that are taken apart.
+      blocks: what is kept of the code inside these, by statement and number of the block.
       runs: how often the cell ran.
     """
 
@@ -54,6 +58,9 @@ class CodeRecord:
     forced: set[str] = field(default_factory=set[str])
     never_dynamic: set[Any] = field(default_factory=set[Any])
     last: dict[int, Piece] = field(default_factory=dict[int, Piece])
+    on_host: dict[int, tuple[int, str]] = field(default_factory=dict[int, tuple[int, str]])
+    opened: dict[int, Opened] = field(default_factory=dict[int, Opened])
+    blocks: dict[tuple[int, int], CodeRecord] = field(default_factory=lambda: {})
     runs: int = 0
 
     def starting_at(self, start: int) -> list[Piece]:

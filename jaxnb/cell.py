@@ -18,7 +18,7 @@ from jaxnb.code import CodeNames, names_of
 from jaxnb.errors import Refused
 from jaxnb.program import Span
 
-__all__ = ["CellSource", "Statement", "parse_cell"]
+__all__ = ["CellSource", "Statement", "calls_for_effect", "parse_cell", "read_statement"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,7 @@ class Statement:
         of something without such a name.
       trailing: whether it is the expression whose value the cell shows.
       kind: the name of its syntax node, such as "Assign".
+      node: the syntax node, with the lines of the cell as displayed.
     """
 
     span: Span
@@ -43,6 +44,7 @@ class Statement:
     calls: tuple[tuple[str, ...] | None, ...]
     trailing: bool
     kind: str
+    node: ast.stmt
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class CellSource:
       statements: in the order of the text.
       digest: a fingerprint of the code; comments and layout do not count.
       silent: whether a `;` at the end suppresses the trailing value.
+      flags: of the compiler, for features of `__future__`.
     """
 
     text: str
@@ -64,6 +67,12 @@ class CellSource:
     statements: tuple[Statement, ...]
     digest: bytes
     silent: bool
+    flags: int = 0
+
+    def block(self, statements: tuple[Statement, ...], number: int) -> CellSource:
+        """Statements inside one of this cell's statements, as a cell of their own."""
+        digest = hashlib.blake2b(self.digest + b"%d" % number, digest_size=16).digest()
+        return CellSource(self.text, self.shown, self.filename, statements, digest, False, self.flags)
 
     @property
     def reads(self) -> frozenset[str]:
@@ -104,11 +113,19 @@ def parse_cell(text: str, *, filename: str, shown: str | None = None, offset: in
     except SyntaxError as error:
         raise _shifted(error, 0, shown) from None
     digest = hashlib.blake2b(ast.dump(tree).encode() + str(flags).encode(), digest_size=16).digest()
-    statements = [_read_statement(node, node is tree.body[-1], filename, flags) for node in tree.body]
-    return CellSource(text, shown, filename, tuple(statements), digest, _ends_in_semicolon(text))
+    statements = [read_statement(node, node is tree.body[-1], filename, flags) for node in tree.body]
+    return CellSource(text, shown, filename, tuple(statements), digest, _ends_in_semicolon(text), flags)
 
 
-def _read_statement(node: ast.stmt, last: bool, filename: str, flags: int) -> Statement:
+def read_statement(node: ast.stmt, last: bool, filename: str, flags: int) -> Statement:
+    """Compiles one statement.
+
+    Args:
+      node: with the lines of the cell as displayed.
+      last: whether it is the last of its cell, whose value is shown if it is an expression.
+      filename: the name for tracebacks.
+      flags: of the compiler, for features of `__future__`.
+    """
     trailing = last and isinstance(node, ast.Expr)
     code: CodeType
     if isinstance(node, ast.Expr) and trailing:
@@ -117,7 +134,7 @@ def _read_statement(node: ast.stmt, last: bool, filename: str, flags: int) -> St
         code = compile(ast.Module([node], []), filename, "exec", flags, dont_inherit=True)
     first = min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", []))])
     span = Span(first, node.col_offset, node.end_lineno or first, node.end_col_offset or 0)
-    return Statement(span, code, names_of(code), _defines(node), _calls(node), trailing, type(node).__name__)
+    return Statement(span, code, names_of(code), _defines(node), _calls(node), trailing, type(node).__name__, node)
 
 
 def _defines(node: ast.stmt) -> bool:
@@ -148,6 +165,21 @@ def _calls(node: ast.stmt) -> tuple[tuple[str, ...] | None, ...]:
         parts = [*node.args.defaults, *(item for item in node.args.kw_defaults if item), *node.decorator_list]
     calls = (item for part in parts for item in ast.walk(part) if isinstance(item, ast.Call))
     return tuple(_dotted(call.func) for call in calls)
+
+
+def calls_for_effect(node: ast.stmt) -> list[tuple[tuple[str, ...], int]]:
+    """Calls in expression statements, functions and classes excepted, whose value is not used: dotted name and line."""
+    found: list[tuple[tuple[str, ...], int]] = []
+    stack: list[ast.AST] = [node]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            continue
+        if isinstance(item, ast.Expr):
+            calls = (call for call in ast.walk(item) if isinstance(call, ast.Call))
+            found.extend((name, call.lineno) for call in calls if (name := _dotted(call.func)))
+        stack.extend(ast.iter_child_nodes(item))
+    return found
 
 
 def _dotted(node: ast.expr) -> tuple[str, ...] | None:

@@ -70,13 +70,16 @@ def explain_needed_value(attempt: Attempt, error: BaseException) -> None:
     aval: Any = getattr(tracer, "aval", None)
     what = f"a traced value ({aval.str_short()})" if hasattr(aval, "str_short") else "a traced value"
     reason = error.what if isinstance(error, ValueNeeded) else _REASONS.get(type(error).__name__, "Python asked for it")
-    raise NeedsConcrete(
+    needed = NeedsConcrete(
         f"line {line}, `{_text_of(attempt.cell, line)}`, needs the value of {what}"
         f"{' that depends on ' + inputs if inputs else ''}.",
         why=f"{reason}; while a cell is staged there are shapes and dtypes, but no values yet.",
         fix=_advice(reason, inputs),
         line=line,
-    ) from (error if isinstance(error, Exception) and not isinstance(error, ValueNeeded) else None)
+    )
+    needed.final = tracer is not None and _jax.is_batched(tracer)
+    needed.short = _SHORT.get(type(error).__name__, "it needs values")
+    raise needed from (error if isinstance(error, Exception) and not isinstance(error, ValueNeeded) else None)
 
 
 def _text_of(cell: CellSource, line: int) -> str:
@@ -91,6 +94,14 @@ _REASONS = {
     "TracerIntegerConversionError": "it is used as an integer, as an index, a size or in range()",
     "ConcretizationTypeError": "a Python number is made from it",
     "NonConcreteBooleanIndexError": "it is a boolean mask, so the size of the result depends on its values",
+}
+
+
+_SHORT = {
+    "TracerBoolConversionError": "a condition needs a value",
+    "TracerArrayConversionError": "a NumPy function needs values",
+    "TracerIntegerConversionError": "an index or a size needs a value",
+    "NonConcreteBooleanIndexError": "a boolean mask needs values",
 }
 
 

@@ -10,7 +10,7 @@ line 3 needs the value of `loss`.
 
 from __future__ import annotations
 
-__all__ = ["BadHeader", "JaxnbError", "NeedsConcrete", "Refused"]
+__all__ = ["BadHeader", "JaxnbError", "NeedsConcrete", "Refused", "RunByPython"]
 
 
 class JaxnbError(Exception):
@@ -41,8 +41,26 @@ class Refused(JaxnbError):
     """The cell was not staged, and nothing has changed: names and objects are as before."""
 
 
-class NeedsConcrete(Refused):
-    """A staged statement needs the concrete value of something that is traced."""
+class RunByPython(Refused):
+    """A statement that cannot be part of a program, though Python can run it.
+
+    Attributes:
+      index: which statement of its cell, if that is known.
+      short: the reason in a few words.
+    """
+
+    index: int | None = None
+    short: str = "it cannot be traced"
+
+
+class NeedsConcrete(RunByPython):
+    """A staged statement needs the concrete value of something that is traced.
+
+    Attributes:
+      final: whether Python would not get the value either, as inside a function under `jax.vmap`.
+    """
+
+    final: bool = False
 
 
 class BadHeader(JaxnbError):

@@ -287,7 +287,7 @@ class _Writer(Scan):
         elif kind in (set, frozenset):
             if not all(type(item) is str for item in value):
                 raise _Unsupported
-            self._unless(f"type({v}) is {kind.__name__} and {v} == {self._constant(frozenset(value))}")
+            self._unless(f"type({v}) is {kind.__name__} and [*{v}] == {list(value)!r}")
         elif isinstance(value, tuple):
             self._check_kind(v, value)
             self._unless(f"len({v}) == {len(value)}")

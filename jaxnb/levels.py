@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect as python_inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -20,17 +20,20 @@ __all__ = ["read_function", "read_program"]
 
 def read_program(
     cell: CellSource,
+    statements: Sequence[tuple[Span, str]],
     pieces: tuple[Piece, ...],
     findings: tuple[Finding, ...],
     file_label: Callable[[str], str] = str,
 ) -> Program:
     """The source and jaxpr levels of a staged cell, one entry computation a piece.
 
-    `file_label` turns the file name of another cell into what the user knows it by, such as "Cell In[3]".
+    Args:
+      cell: that was staged.
+      statements: where each stands, and whether it was "staged" or run on the "host".
+      pieces: that ran.
+      findings: of the run.
+      file_label: turns the file name of another cell into what the user knows it by, such as "Cell In[3]".
     """
-    staged = {index for piece in pieces for index in range(piece.plan.start, piece.plan.stop)}
-    order = sorted(range(len(cell.statements)), key=lambda index: cell.statements[index].span.line)
-    statements = [(cell.statements[i].span, "staged" if i in staged else "host") for i in order]
     source = read_source(cell.shown, statements)
     jaxprs = [_read_piece(cell, piece, file_label) for piece in pieces]
     jaxpr = _joined(jaxprs)

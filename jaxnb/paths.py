@@ -81,6 +81,7 @@ class Choices:
       dynamic: paths of ints that are inputs.
       unsaid: static paths that nobody would expect to be inputs.
       fixed: paths that an option decided, so that they are not tried otherwise.
+      needed_at: which statement needed the value of a scalar that was made static for that.
       no_growth: whether a list that the code appends to was seen to be read, too.
       on_host: whether arithmetic among traced Python scalars is done by Python, because some of them change.
     """
@@ -90,6 +91,7 @@ class Choices:
         self.dynamic: set[Path] = set()
         self.unsaid: set[Path] = set()
         self.fixed: set[Path] = set()
+        self.needed_at: dict[Path, int] = {}
         self.on_host = False
         self.no_growth = False
 
@@ -98,7 +100,7 @@ class Choices:
         copy = Choices()
         copy.static, copy.dynamic = set(self.static), set(self.dynamic)
         copy.unsaid, copy.fixed = set(self.unsaid), set(self.fixed)
-        copy.on_host, copy.no_growth = self.on_host, self.no_growth
+        copy.on_host, copy.no_growth, copy.needed_at = self.on_host, self.no_growth, dict(self.needed_at)
         return copy
 
     def changing(self, paths: Iterable[Path]) -> Choices:
@@ -109,9 +111,11 @@ class Choices:
         copy.on_host = True
         return copy
 
-    def make_static(self, paths: Iterable[Path]) -> None:
-        """Makes the values at these paths part of the key."""
+    def make_static(self, paths: Iterable[Path], needed_at: int | None = None) -> None:
+        """Makes the values at these paths part of the key, because the statement `needed_at` needs them."""
         for path in paths:
+            if needed_at is not None:
+                self.needed_at[path] = needed_at
             self.static.add(path)
             self.dynamic.discard(path)
 

@@ -10,12 +10,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxnb.cell import CellSource, Statement
+from jaxnb.blocks import COMPOUND
+from jaxnb.cell import CellSource, Statement, calls_for_effect
 from jaxnb.code import Sees
 from jaxnb.piece import Plan
-from jaxnb.reach import refers_to_jax, resolve
+from jaxnb.reach import direct_effect, refers_to_jax, resolve
 
-__all__ = ["find_stop", "make_plan", "runs_on_host"]
+__all__ = ["find_stop", "make_plan", "runs_on_host", "why_python"]
 
 _DEFINITIONS = frozenset({"FunctionDef", "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom", "Global", "Pass"})
 _STRAIGHT = frozenset({"Assign", "AnnAssign", "AugAssign", "Expr", "Delete", "Assert", "Raise"})
@@ -63,7 +64,21 @@ def _only_makes(statement: Statement, namespace: Mapping[str, Any]) -> bool:
     return True
 
 
-def find_stop(cell: CellSource, start: int, namespace: Mapping[str, Any], breaks: set[int]) -> int:
+def why_python(statement: Statement, namespace: Mapping[str, Any]) -> tuple[int, str] | None:
+    """Why Python should run a statement that has to do with JAX: it is there for what it does on the outside.
+
+    That goes for calls whose value nobody takes, such as `print(loss)` and `plt.plot(losses)`, also inside loops and
+    branches. The answer is the line of the call, and the reason in a few words.
+    """
+    if statement.kind not in COMPOUND and statement.kind != "Expr":
+        return None
+    for name, line in calls_for_effect(statement.node):
+        if (reason := direct_effect(name, namespace)) is not None:
+            return line, reason
+    return None
+
+
+def find_stop(cell: CellSource, start: int, namespace: Mapping[str, Any], breaks: set[int], splits: bool = True) -> int:
     """Where a piece that begins with statement `start` ends, as far as can be told before it is traced.
 
     A statement that only reads results of the piece might read plain Python values; it is taken in, and `StopAt` is
@@ -73,6 +88,8 @@ def find_stop(cell: CellSource, start: int, namespace: Mapping[str, Any], breaks
     for index in range(start, len(cell.statements)):
         statement = cell.statements[index]
         if index > start:
+            if splits and why_python(statement, namespace) is not None:
+                return index
             if index in breaks or (statement.kind in _DEFINITIONS and not statement.defines):
                 return index
             if not statement.defines and not statement.names.reads & pending and runs_on_host(statement, namespace):

@@ -25,6 +25,7 @@ from jaxnb.code import CodeNames, names_of
 
 __all__ = [
     "ATOMS",
+    "direct_effect",
     "effect_of_builtin",
     "first_effect",
     "is_jax_module",
@@ -366,6 +367,17 @@ def first_effect(
         if reason is not None:
             return line, reason
     return None
+
+
+def direct_effect(chain: tuple[str, ...], namespace: Mapping[str, Any]) -> str | None:
+    """What calling this dotted name does besides giving a value, in a few words, unless it is a user's function."""
+    value = resolve(chain, namespace)
+    if value is print:
+        return "print needs values"
+    if isinstance(value, types.FunctionType) and is_user_function(value):
+        return None
+    reason = _effect_of(value, chain, namespace, set())
+    return f"{'.'.join(chain)} acts on the outside" if reason is not None else None
 
 
 def _effect_of(value: Any, chain: tuple[str, ...], namespace: Mapping[str, Any], seen: set[int]) -> str | None:

@@ -50,6 +50,7 @@ class Run:
       findings: what there is to say.
       timings: in seconds.
       host_lines: lines of statements that Python ran.
+      on_host: those of them that have to do with JAX but need values, each with the reason.
       transferred: bytes that had to be moved to the device that was asked for.
       donated: bytes of the buffers that were given up to the results.
       inputs: how many inputs the compiled pieces took.
@@ -68,6 +69,7 @@ class Run:
     findings: tuple[Finding, ...] = ()
     timings: Timings = field(default_factory=Timings)
     host_lines: tuple[int, ...] = ()
+    on_host: tuple[tuple[int, str], ...] = ()
     transferred: int = 0
     donated: int = 0
     inputs: int = 0
@@ -101,6 +103,9 @@ class Run:
         parts = [head]
         if self.pieces > 1:
             parts.append(f"{self.pieces} pieces")
+        if self.on_host:
+            (line, reason), more = self.on_host[0], len(self.on_host) - 1
+            parts.append(f"line {line} on the host: {reason}" + (f" (and {_count(more, 'line')} more)" if more else ""))
         parts.append(f"{_count(self.inputs, 'input')} → {_count(len(self.outputs), 'name')}")
         parts.append(_count(self.equations, "eqn"))
         if self.transferred:
@@ -157,18 +162,22 @@ _GONE = object()
 _ATOMS = (type(None), bool, int, float, complex, str, bytes)
 
 
-def _weakly(value: Any) -> Callable[[], Any]:
+def _weakly(value: Any, inside: frozenset[int] = frozenset()) -> Callable[[], Any]:
     """What gives a value back as long as somebody else holds it; containers are made anew around what they held."""
-    if type(value) in _ATOMS:
+    kind = type(value)
+    if kind in _ATOMS:
         return lambda: value
-    if type(value) in (list, tuple):
-        kind, parts = type(value), [_weakly(item) for item in value]
-        return lambda: _gathered(kind, [part() for part in parts])
-    if type(value) is dict:
-        named = {key: _weakly(item) for key, item in value.items()}
-        return lambda: _gathered(
-            lambda items: dict(zip(named, items, strict=True)), [part() for part in named.values()]
-        )
+    if kind in (list, tuple, dict):
+        if id(value) in inside:
+            return lambda: _GONE
+        items = value.values() if kind is dict else value
+        parts = [_weakly(item, inside | {id(value)}) for item in items]
+        keys = list(value) if kind is dict else None
+
+        def make(items: list[Any]) -> Any:
+            return kind(items) if keys is None else dict(zip(keys, items, strict=True))
+
+        return lambda: _gathered(make, [part() for part in parts])
     try:
         held = weakref.ref(value)
     except TypeError:
@@ -192,7 +201,9 @@ def _count(number: int, noun: str) -> str:
 def _count_kind(findings: tuple[Finding, ...]) -> list[str]:
     """The findings that belong on the line itself, in short."""
     return [
-        finding.message for finding in findings if finding.kind in ("not-reusable", "numpy", "static", "x64", "donate", "cost")
+        finding.message
+        for finding in findings
+        if finding.kind in ("not-reusable", "numpy", "static", "x64", "donate", "cost")
     ]
 
 

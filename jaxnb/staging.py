@@ -22,7 +22,7 @@ from jaxnb.code import Sees, names_of
 from jaxnb.devices import move
 from jaxnb.diagnosis import Attempt, culprit_of, explain_needed_value, only_tracing_raises
 from jaxnb.donation import NO_DONATION, Donation, plan_donation
-from jaxnb.errors import Refused
+from jaxnb.errors import Refused, RunByPython
 from jaxnb.graph import CACHED_FUNCTION
 from jaxnb.growth import NO_GROWTH
 from jaxnb.holders import CLASS, GROWN_LIST, SLOTS, same_state
@@ -85,7 +85,7 @@ class _Trace:
         self.plan = plan
         self._refuse_generators()
         if self.scan.dispatches_on_types:
-            raise Refused(
+            raise RunByPython(
                 "the cell calls a function under functools.singledispatch.",
                 why="it looks at the class of its argument, which while staging is that of a tracer.",
                 fix="call the implementation that you mean by its own name.",
@@ -97,6 +97,7 @@ class _Trace:
         self.named_outputs: list[tuple[str, int]] = []
         self.built: list[Any] = []
         self.current: Statement | None = None
+        self.index: int | None = None
         self.watch: _jax.TraceWatch | None = None
         self.config: dict[str, Any] = {}
         self.annotations: dict[str, Any] = {}
@@ -110,7 +111,7 @@ class _Trace:
         sends = any("send" in names.attributes for names in self.plan.names)
         for node in self.scan.nodes:
             if isinstance(node, types.GeneratorType) and (sends or _computes_with_jax(node)):
-                raise Refused(
+                raise RunByPython(
                     f"the cell advances the generator `{node.__qualname__}`, which computes with JAX.",
                     why="it would keep traced values in its frame, and it cannot be set back.",
                     fix="advance it in a cell of its own without %%jit, or make the values in a list.",
@@ -244,7 +245,7 @@ class _Trace:
             for item, kind, state in self.slots.shells:
                 if _is_replaced(item, kind, state):
                     part = "class" if type(item) is not kind else "__dict__"
-                    raise Refused(
+                    raise RunByPython(
                         f"the cell gives a {kind.__name__} another {part}.",
                         why="staging follows what an object holds by these two.",
                         fix="assign to its attributes, or do it in a cell of its own without %%jit.",
@@ -277,6 +278,7 @@ class _Trace:
         value = None
         for index in range(self.plan.start, self.plan.stop):
             statement = self.current = statements[index]
+            self.index = index
             if (
                 index > self.plan.start
                 and not (self.whole or statement.defines)
@@ -290,6 +292,7 @@ class _Trace:
                 exec(statement.code, namespace)
             if _jax.config_values() != self.config:
                 self._restore_config(statement)
+        self.index = None
         return value
 
     def _restore_config(self, statement: Statement) -> None:
@@ -352,7 +355,7 @@ class _Trace:
     def _changed(self, capture: Capture, owner: Any, holder: Any, state: Any, now: Any, node: int | None) -> None:
         if node is None:
             line = self.current.span.line if self.current else None
-            raise Refused(
+            raise RunByPython(
                 f"the cell changes a {type(owner).__name__} in place that staging does not follow yet.",
                 why="it is held by a function, a partial or a class.",
                 fix="return the new value and bind it to a name.",
@@ -380,7 +383,7 @@ class _Trace:
             ) from None
         except Unreplayable as error:
             if reaches_tracer(item):
-                raise Refused(
+                raise RunByPython(
                     f"{what} holds {error}, with traced values inside.",
                     why="such an object cannot be made anew from the results of a program.",
                     fix="make it in a cell of its own without %%jit.",
@@ -465,6 +468,9 @@ def trace_piece(
         start = time.perf_counter()
         try:
             traced = _run_trace(trace, device)
+        except RunByPython as error:
+            error.index = trace.index
+            raise
         except (StopAt, Refused):
             raise
         except NameError as error:
@@ -472,7 +478,7 @@ def trace_piece(
                 raise MissingName(error.name) from None
             if not scalars_freed and (free := _scalars(trace)):
                 scalars_freed = True
-                choices.make_static(free)
+                choices.make_static(free, trace.index)
                 continue
             raise
         except (ValueNeeded, *_jax.TRACING_ERRORS) as error:
@@ -480,17 +486,17 @@ def trace_piece(
             if not free and not scalars_freed:
                 scalars_freed, free = True, _scalars(trace)  # it may stand in a trace of its own, which hides them
             if free:
-                choices.make_static(free)
+                choices.make_static(free, trace.index)
                 continue
-            explain_needed_value(trace.attempt(), error)
+            _explain(trace, error)
             raise
         except Exception as error:
             if not scalars_freed and (free := _scalars(trace)):
                 scalars_freed = True
-                choices.make_static(free)
+                choices.make_static(free, trace.index)
                 continue
             if only_tracing_raises(error):
-                explain_needed_value(trace.attempt(), error)
+                _explain(trace, error)
             raise
         assert trace.capture is not None
         if trace.reads_grown:
@@ -512,6 +518,14 @@ def trace_piece(
             piece.rebuild(cut, donation, trace.scan.leaves)
             return piece
         choices.make_static(free)
+
+
+def _explain(trace: _Trace, error: BaseException) -> None:
+    try:
+        explain_needed_value(trace.attempt(), error)
+    except RunByPython as needed:
+        needed.index = trace.index
+        raise
 
 
 def _run_trace(trace: _Trace, device: Any) -> Any:

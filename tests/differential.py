@@ -408,7 +408,8 @@ def check_case(case: Case) -> None:
         pairing = Pairing(case, new_namespace(case), new_namespace(case))
         _expect(case, "setup", pairing.compare_namespaces())
         if case.refused:
-            return _check_refused(case, pairing.staged)
+            _check_refused(case, pairing.staged)
+            case = replace(case, may_refuse=True, reused2=None, change=(), refused="")
         expected: list[tuple[str, bool | None]] = [("", None), (case.again, case.reused2), *case.changes]
         for number, (change, reused) in enumerate(expected, start=1):
             for namespace in (pairing.plain, pairing.staged):
@@ -459,9 +460,10 @@ def _check_run(case: Case, pairing: Pairing, which: str, reused: bool | None, ch
 
 
 def _check_refused(case: Case, namespace: Namespace) -> None:
+    """As one program the cell is refused, with the reason; it may still run in several pieces."""
     before = snapshot(namespace)
     for which in ("run 1", "run 2"):
-        error = run_staged(case.cell, namespace, dict(case.options)).error
+        error = run_staged(case.cell, namespace, {**case.options, "whole": True}).error
         if not isinstance(error, jaxnb.Refused):
             _expect(case, which, [f"should be refused, but {'ran' if error is None else f'raised {error!r}'}"])
         if case.refused.lower() not in str(error).lower():

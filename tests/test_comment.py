@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -112,7 +113,7 @@ BAD = {
     "magic inside": ("# jaxnb: jit\ny = x\n%time y", ["line 3 is a magic or shell line"]),
     "shell inside": ("# jaxnb: jit\nfiles = !ls", ["line 2 is a magic or shell line"]),
     "await": ("# jaxnb: jit\nawait x", ["line 2 awaits at top level"]),
-    "value needed": ("# jaxnb: jit\ndef f(a):\n    return 1 if a.sum() > 1 else 2\ny = f(x)", ["line 3"]),
+    "value needed": ("# jaxnb: jit\ndef f(a):\n    return 1 if a.sum() > 1 else 2\ny = jax.vmap(f)(x)", ["line 3"]),
 }
 
 
@@ -303,10 +304,16 @@ def test_auto_leaves_top_level_await_alone(auto: Shell) -> None:
 
 
 def test_a_refused_cell_runs_plainly_and_says_why(auto: Shell) -> None:
-    auto.run("def f(a):\n    return 1 if a.sum() > 1 else 2")
+    auto.run("def f(a):\n    jax.config.update('jax_numpy_rank_promotion', 'warn')\n    return 1")
     text = auto.run("y = x * 2\nrows = []\nrows.append(f(y))\nrows")
+    jax.config.update("jax_numpy_rank_promotion", "allow")
     assert text.count("ran plainly: line") == 1 and text.count("[1]") == 1
     assert auto.ns["rows"] == [1] and auto.ns["_"] is auto.ns["rows"]
+
+
+def test_a_cell_that_needs_values_is_split(auto: Shell) -> None:
+    text = auto.run("y = x * 2\nprint(float(y.sum()))\nz = y + 1")
+    assert text.startswith("6.0") and "2 pieces · line 2 on the host: print needs values" in text
 
 
 def test_nothing_is_done_twice(auto: Shell) -> None:

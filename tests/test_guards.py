@@ -107,8 +107,8 @@ defaultdict: defaultdict(list, a=x)
 ordered: OrderedDict(a=x, b=y)
   = v['a'] = x * 2
   ! v.move_to_end('a')
-set: {'a', 'b'}
-  = v = {'b', 'a'}
+set: {'a'}
+  = v = {'a'}
   ! v.add('c')
   ! v = frozenset(v)
 tuple: (x, 2)

@@ -317,7 +317,10 @@ BAD = {
     "deleted array": ("%%jit\ny = gone * 2", ["`gone` was deleted"]),
     "string array": ("%%jit\ny = jnp.asarray(words)", ["words", "line 2"]),
     "config": ("%%jit\njax.config.update('jax_enable_x64', True)\ny = x", ["line 2 changes jax.config"]),
-    "value needed": ("%%jit\nif x.sum() > 1:\n    y = 1", ["line 2, `if x.sum() > 1:`", "depends on `x`"]),
+    "value needed": (
+        "%%jit\ny = jax.vmap(lambda a: 1 if a > 1 else 2)(x)",
+        ["line 2, `y = jax.vmap(lambda a: 1 if a > 1 else 2)(x)`", "depends on `x`"],
+    ),
 }
 
 
@@ -343,7 +346,7 @@ def test_outside_ipython() -> None:
     code = (
         "import jaxnb, jax.numpy as jnp; ns = {'jnp': jnp, 'x': jnp.ones(3)};"
         "run = jaxnb.stage('y = x * 2\\ny.sum()', ns); print(run.value, jaxnb.last() is run)\n"
-        "try: jaxnb.stage('if x.sum() > 0: z = 1', ns)\n"
+        "try: jaxnb.stage('if x.sum() > 0: z = 1', ns, whole=True)\n"
         "except jaxnb.Refused as error: print(error.line, 'z' in ns)\n"
         "try: jaxnb.stage('y = x', ns, statc='n')\n"
         "except jaxnb.JaxnbError as error: print(error)"

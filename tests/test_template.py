@@ -238,7 +238,7 @@ def test_deleted_names_are_deleted_each_time(ns: Namespace) -> None:
 def test_an_iterator_over_traced_values_is_refused_and_changes_nothing(ns: Namespace) -> None:
     before = dict(ns)
     with pytest.raises(Refused, match="Try:"):
-        Session().stage("y = x * 2\ng = (v for v in [y])", ns, StageOptions())
+        Session().stage("y = x * 2\ng = (v for v in [y])", ns, StageOptions(whole=True))
     assert {name: ns[name] for name in before} == before and "y" not in ns
 
 

@@ -36,7 +36,7 @@ class Case:
       reason: a fragment that `Run.retrace.reasons` must hold after each change that is not reused.
       reused2: what `Run.reused` must be on the second, unchanged run; None is not checked.
       options: keyword arguments of `stage`.
-      refused: a fragment of the message, for a cell that must be refused; it is then never run plainly.
+      refused: a fragment of the message, for a cell that cannot be one program (`--whole`).
       may_refuse: the staged cell may be refused, but not answered otherwise than the plain one.
       raises: the name of the exception that the plain cell raises, the staged one with it.
       same_message: False where the message names the class of an array, which is a tracer's there.

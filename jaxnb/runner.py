@@ -1,0 +1,483 @@
+"""One run of a cell, from its first statement to its last binding.
+
+A stretch of statements that compute with JAX is a *piece*: its program is looked up or traced, dispatched at once
+without waiting, and its results are bound. Every other statement is run by Python in between, on the real values. A
+statement that turns out to need a value is given to Python, too; if it is a loop or a branch, it is taken apart, and
+the pieces inside it are staged once and reused in each turn.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import jax
+
+from jaxnb import _jax
+from jaxnb.blocks import COMPOUND, RUNNER, Opened, open_statement
+from jaxnb.cache import CodeRecord, explain_change, find_piece, scalars_that_changed
+from jaxnb.cell import CellSource, Statement
+from jaxnb.devices import move
+from jaxnb.dispatch import compile_piece, dispatch
+from jaxnb.donation import Lost, check_donation
+from jaxnb.errors import NeedsConcrete, Refused, RunByPython
+from jaxnb.graph import Reached, Scan
+from jaxnb.journal import Journal
+from jaxnb.options import StageOptions
+from jaxnb.paths import Choices, is_below, render_path, root_name
+from jaxnb.piece import Piece
+from jaxnb.plan import find_stop, make_plan, runs_on_host, why_python
+from jaxnb.program import Finding, Span
+from jaxnb.reach import may_mutate
+from jaxnb.slots import Slots
+from jaxnb.staging import MissingName, StopAt, trace_piece
+
+__all__ = ["Progress", "Runner", "apply_options", "reason_text"]
+
+Progress = Callable[[str], None]
+
+
+class _Escape(BaseException):
+    """Carries a refusal out of the `except` clauses of a statement that Python runs."""
+
+    def __init__(self, refused: Refused) -> None:
+        self.refused = refused
+
+
+class Ran(NamedTuple):
+    """A piece that ran: of which cell or block, with the inputs and results of its last turn."""
+
+    cell: CellSource
+    piece: Piece
+    reached: Reached
+    outputs: list[Any]
+
+
+class Runner:
+    """The state of one run, and how it goes on.
+
+    Args:
+      cell: what is run.
+      namespace: the globals that it runs in.
+      options: of this run.
+      record: what is kept of the cell's code.
+      device: where the programs run, or None.
+      lost: what was donated, and where.
+      cache_size: how many programs are kept for each piece.
+      progress: called with what is going on.
+      before_host: called before Python runs a statement, which may print.
+    """
+
+    def __init__(
+        self,
+        cell: CellSource,
+        namespace: dict[str, Any],
+        options: StageOptions,
+        record: CodeRecord,
+        *,
+        device: Any = None,
+        lost: Lost | None = None,
+        cache_size: int = 4,
+        progress: Progress = lambda _: None,
+        before_host: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.cell, self.namespace, self.options, self.record = cell, namespace, options, record
+        self.device, self.cache_size = device, cache_size
+        self.lost = lost if lost is not None else Lost(str)
+        self.progress, self.before_host = progress, before_host
+        self.context: tuple[Any, ...] = _jax.trace_context()
+        self.journal = Journal()
+        self.ran: dict[int, Ran] = {}
+        self.traced: list[Piece] = []
+        self.reasons: list[str] = []
+        self.host_lines: set[int] = set()
+        self.findings: list[Finding] = []
+        self.dispatch_seconds = self.host_seconds = 0.0
+        self.transferred = self.donated = 0
+        self.value: Any = None
+        self._depth = 0
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The pieces that ran, each once."""
+        return tuple(ran.piece for ran in self.ran.values())
+
+    def run(self) -> None:
+        """Runs the statements of the cell.
+
+        Raises:
+          Refused: if one can be neither staged nor given to Python.
+          Exception: what the cell raises.
+        """
+        __tracebackhide__ = True
+        self._block(self.cell, self.record)
+
+    def on_host(self) -> list[tuple[int, str]]:
+        """The lines that Python ran because they need values, each with the reason."""
+        found: list[tuple[int, str]] = []
+
+        def read(cell: CellSource, record: CodeRecord) -> None:
+            for index, why in record.on_host.items():
+                count = len(found)
+                for number, block in enumerate(record.opened[index].blocks if index in record.opened else ()):
+                    read(block, record.blocks.get((index, number), CodeRecord()))
+                if len(found) == count:  # nothing inside says more
+                    found.append(why)
+
+        read(self.cell, self.record)
+        return sorted(found)
+
+    def statements(self) -> list[tuple[Span, str]]:
+        """Every statement, those inside of opened ones too, and whether it is "staged" or run on the "host"."""
+        staged = {
+            statement.span
+            for ran in self.ran.values()
+            for statement in ran.cell.statements[ran.piece.plan.start : ran.piece.plan.stop]
+        }
+        found: list[tuple[Span, str]] = []
+
+        def read(cell: CellSource, record: CodeRecord) -> None:
+            for index, statement in enumerate(cell.statements):
+                opened = record.opened.get(index)
+                if opened is None:
+                    found.append((statement.span, "staged" if statement.span in staged else "host"))
+                    continue
+                first = statement.span.line
+                found.append((replace(statement.span, end_line=first, end_column=len(lines[first - 1])), "host"))
+                for number, block in enumerate(opened.blocks):
+                    read(block, record.blocks.get((index, number), CodeRecord()))
+
+        lines = self.cell.shown.splitlines()
+        read(self.cell, self.record)
+        return sorted(found, key=lambda item: (item[0].line, item[0].column))
+
+    def undo(self) -> None:
+        """Puts objects back as they were before the run."""
+        self.journal.undo()
+
+    # --- statements ---
+
+    def _block(self, cell: CellSource, record: CodeRecord) -> None:
+        __tracebackhide__ = True
+        self.context = _jax.trace_context()
+        index, statements = 0, cell.statements
+        while index < len(statements):
+            if index in record.on_host:
+                self._by_python(cell, record, index)
+                index += 1
+                continue
+            found = find_piece(record, index, self.namespace, self.context, self.device)
+            if found is None:
+                if runs_on_host(statements[index], self.namespace):
+                    self.run_on_host(statements[index])
+                    index += 1
+                    continue
+                found = self._new_piece(cell, record, index)
+                if found is None:
+                    continue
+            piece, reached = found
+            if self.options.whole and self.ran and id(piece) not in self.ran:
+                line = max(self.host_lines)
+                raise Refused(
+                    f"the cell would be compiled in two pieces: Python runs line {line} in between.",
+                    why="--whole asks for a single program.",
+                    fix="move that line above or below the statements that compute, or leave --whole out.",
+                    line=line,
+                )
+            self._run_piece(cell, record, piece, reached)
+            index = piece.plan.stop
+
+    def run_on_host(self, statement: Statement) -> None:
+        """Python runs a statement itself, with the real values."""
+        __tracebackhide__ = True
+        if not statement.defines:
+            self._protect(statement)
+        self._python(statement, statement.code)
+
+    def _protect(self, statement: Statement) -> None:
+        """Saves what a statement may change, unless it stands in one for which that was done."""
+        if not self._depth and may_mutate(statement.names, self.namespace):
+            for name in sorted(statement.names.reads):
+                if name in self.namespace and name != "__builtins__":
+                    self.journal.protect(self.namespace[name])
+
+    def _python(self, statement: Statement, code: Any) -> None:
+        __tracebackhide__ = True
+        self.host_lines.add(statement.span.line)
+        self.before_host()
+        start = time.perf_counter()
+        if statement.trailing:
+            self.value = eval(code, self.namespace)
+        else:
+            exec(code, self.namespace)
+        self.host_seconds += time.perf_counter() - start
+
+    def _by_python(self, cell: CellSource, record: CodeRecord, index: int) -> None:
+        """A statement that needs values: as it is, or taken apart."""
+        __tracebackhide__ = True
+        statement, opened = cell.statements[index], record.opened.get(index)
+        if opened is None:
+            self.run_on_host(statement)
+            return
+        self._protect(statement)
+        outer = self.namespace.get(RUNNER)
+        self._depth += 1
+
+        def block(number: int) -> None:
+            __tracebackhide__ = True
+            try:
+                self._block(opened.blocks[number], self._record_of(record, index, number, opened))
+            except Refused as refused:
+                raise _Escape(refused) from None
+
+        self.namespace[RUNNER] = block
+        try:
+            self._python(statement, opened.code)
+        except _Escape as escape:
+            if self._depth > 1:
+                raise
+            raise escape.refused from None
+        finally:
+            self._depth -= 1
+            if outer is None:
+                self.namespace.pop(RUNNER, None)
+            else:
+                self.namespace[RUNNER] = outer
+
+    def _record_of(self, record: CodeRecord, index: int, number: int, opened: Opened) -> CodeRecord:
+        inner = record.blocks.get((index, number))
+        if inner is None:
+            inner = record.blocks[index, number] = CodeRecord(choices=record.choices.copy())
+        return inner
+
+    def _give_to_python(self, cell: CellSource, record: CodeRecord, index: int, reason: str, line: int | None) -> None:
+        """From now on Python runs this statement; a compound one is taken apart."""
+        statement = cell.statements[index]
+        record.on_host[index] = (line or statement.span.line, reason)
+        record.breaks.update((index, index + 1))
+        if statement.kind in COMPOUND:
+            record.opened[index] = open_statement(cell, statement)
+
+    # --- pieces ---
+
+    def _run_piece(self, cell: CellSource, record: CodeRecord, piece: Piece, reached: Reached) -> None:
+        __tracebackhide__ = True
+        arguments, scalars = reached.leaves, []
+        if piece.prelude is not None:
+            scalars = piece.prelude.values(reached.leaves)
+            arguments = piece.prelude.arguments(reached.leaves, scalars)
+        if self.device is not None:
+            arguments, moved = move(arguments, self.device)
+            self.transferred += moved
+        if piece.compiled is None:
+            self.progress("compiling")
+            self.findings.extend(Finding("donate", text) for text in compile_piece(piece))
+        if piece.donation.leaves:
+            self._give_up(cell, piece, reached)
+        start = time.perf_counter()
+        outputs = dispatch(piece, reached, arguments, self.lost.where)
+        if piece.prelude is not None:
+            outputs = piece.prelude.results(outputs, scalars)
+        self.dispatch_seconds += time.perf_counter() - start
+        value = piece.template.apply(reached, outputs, self.namespace, before_change=self.journal.record)
+        for name in piece.donation.unbound:
+            self.namespace.pop(name, None)
+            self.lost.name(name, cell.filename, line_reading(cell, piece, name))
+        if piece.template.value is not None:
+            self.value = value
+        self.ran[id(piece)] = Ran(cell, piece, reached, outputs)
+        record.use(piece, self.cache_size)
+
+    def _give_up(self, cell: CellSource, piece: Piece, reached: Reached) -> None:
+        """Before a donating dispatch: nobody else may lose anything, and where the arrays went is remembered."""
+        remembered = check_donation(piece.donation, reached, self.namespace)
+        if remembered:
+            text = f"{', '.join(sorted(remembered))} held what was donated, and is gone with it"
+            self.findings.append(Finding("donate", text))
+        for index in piece.donation.leaves:
+            name = root_name(reached.paths[index]) or ""
+            self.lost.array(reached.leaves[index], cell.filename, line_reading(cell, piece, name))
+            self.donated += reached.leaves[index].nbytes
+
+    def unbind_lost(self, error: BaseException | None = None) -> None:
+        """Unbinds the names whose arrays were given up to a run that then failed, or that did not keep the results."""
+        for cell, piece, reached, _ in self.ran.values():
+            names: set[str] = set()
+            for index in piece.donation.leaves:
+                name = root_name(reached.paths[index])
+                if name is not None and name in self.namespace and reached.leaves[index].is_deleted():
+                    names.add(name)
+            for name in sorted(names):
+                del self.namespace[name]
+                self.lost.name(name, cell.filename, line_reading(cell, piece, name))
+            if names and error is not None:
+                error.add_note(f"{', '.join(sorted(names))} was donated to this run before it failed: make it again.")
+
+    def _new_piece(self, cell: CellSource, record: CodeRecord, start: int) -> tuple[Piece, Reached] | None:
+        """Traces a piece; None if its first statement is given to Python instead."""
+        __tracebackhide__ = True
+        talks = why_python(cell.statements[start], self.namespace) if not self.options.whole else None
+        if talks is not None:
+            self._give_to_python(cell, record, start, talks[1], talks[0])
+            return None
+        self.progress("tracing")
+        stop = find_stop(cell, start, self.namespace, record.breaks, not self.options.whole)
+        previous = record.last.get(start)
+        if self.record.runs == 0 and record is self.record:
+            apply_options(self)
+        piece = self._with_changing_scalars(cell, record, start, stop, previous)
+        if start in record.on_host:
+            return None
+        if piece is None:
+            stop = find_stop(cell, start, self.namespace, record.breaks, not self.options.whole)
+        while piece is None:
+            plan = make_plan(cell, start, stop, frozenset(record.forced))
+            try:
+                piece = trace_piece(
+                    cell,
+                    plan,
+                    self.namespace,
+                    record.choices,
+                    self.context,
+                    self.device,
+                    donate=self.options.donate,
+                )
+            except StopAt as stopping:
+                record.breaks.add(stopping.index)
+                stop = stopping.index
+            except MissingName as missing:
+                record.forced.add(missing.name)
+            except RunByPython as needed:
+                if self.options.whole or (isinstance(needed, NeedsConcrete) and needed.final):
+                    raise
+                index = needed.index if needed.index is not None else (start if stop == start + 1 else None)
+                if index is None:  # no statement is to blame alone: one at a time
+                    record.breaks.add(start + 1)
+                    stop = start + 1
+                    continue
+                self._give_to_python(cell, record, index, needed.short, needed.line)
+                if index == start:
+                    return None
+                stop = index
+            except Exception as error:
+                index = _statement_of(cell, error) if self._depth else None
+                if index is None or not start < index < stop:
+                    raise
+                record.breaks.add(index)  # what stands before it is done when an `except` of the cell goes on
+                stop = index
+        if previous is not None and self.record.runs:
+            if previous.reasons:
+                self.reasons.extend(reason_text(line, text) for line, text in previous.reasons)
+            else:
+                self.reasons.extend(explain_change(previous, piece))
+        self.traced.append(piece)
+        # The walk of a trace is one of the state before it, which is the state now.
+        return piece, piece.plan.scan(self.namespace, record.choices).reached()
+
+    def _with_changing_scalars(
+        self, cell: CellSource, record: CodeRecord, start: int, stop: int, previous: Piece | None
+    ) -> Piece | None:
+        """When Python scalars alone changed: the piece with them as inputs, if no value of theirs was needed (rule 3).
+
+        Arithmetic among them is done by Python at each run.
+        """
+        if previous is None or previous.reasons or previous.context != self.context:
+            return None
+        plan = previous.plan
+        if plan.stop != stop:
+            return None
+        scan = plan.scan(self.namespace, record.choices)
+        paths = scalars_that_changed(previous, (self.device, *scan.parts))
+        if not paths or paths & (record.never_dynamic | record.choices.fixed):
+            return None
+        choices = record.choices.changing(paths)
+        try:
+            piece = trace_piece(
+                cell, plan, self.namespace, choices, self.context, self.device, donate=self.options.donate
+            )
+        except Exception as error:  # whatever it is, the trace with static ints says it properly
+            record.never_dynamic |= paths
+            self._number_needed(cell, record, {_statement_of(cell, error)})
+            return None
+        if paths & choices.static or _types(piece) != _types(previous):
+            record.never_dynamic |= paths
+            self._number_needed(cell, record, {choices.needed_at.get(path) for path in paths})
+            return None
+        record.choices = choices
+        names = sorted(render_path(path) for path in paths)
+        become = "is an input" if len(names) == 1 else "are inputs"
+        piece.notes.append(("dynamic", None, f"{', '.join(names)} {become} from now on"))
+        return piece
+
+    def _number_needed(self, cell: CellSource, record: CodeRecord, indices: set[int | None]) -> None:
+        """In a loop, statements that need a number that changes would be traced in each turn: Python runs them."""
+        for index in indices if self._depth and not self.options.whole else ():
+            if index is not None:
+                self._give_to_python(cell, record, index, "a number of the loop is needed", None)
+
+
+def apply_options(runner: Runner) -> None:
+    """Turns `--static`, `--dynamic` and `--donate` into paths. Every name must be one that the cell reads."""
+    options, choices, cell = runner.options, runner.record.choices, runner.cell
+    if not options.static and not options.dynamic and not options.donate:
+        return
+    plan = make_plan(cell, 0, len(cell.statements), frozenset(cell.reads))
+    scan = Scan(runner.namespace, plan.roots, plan.names, Choices(), frozenset(), Slots())
+    for option, wanted, target in (
+        ("static", options.static, choices.static),
+        ("dynamic", options.dynamic, choices.dynamic),
+        ("donate", options.donate, set[Any]()),
+    ):
+        for text in wanted:
+            paths = {path for _, path in scan.where if is_below(render_path(path), text)}
+            if not paths:
+                read = ", ".join(sorted({render_path(path) for _, path in scan.where if path[1] == "name"}))
+                raise Refused(
+                    f"--{option} {text}: the cell does not read `{text}`.",
+                    why=f"it reads {read or 'no name at all'}.",
+                    fix="check the spelling, or leave the option out.",
+                )
+            if option == "donate":
+                _check_arrays(text, scan)
+                continue
+            target |= paths
+            choices.fixed |= paths
+
+
+def _check_arrays(text: str, scan: Scan) -> None:
+    if not any(isinstance(scan.leaves[index], jax.Array) for index in scan.leaves_below(text)):
+        raise Refused(
+            f"--donate {text}: `{text}` holds no JAX array.",
+            why="only arrays on a device have a buffer that results can be written to.",
+            fix="leave it out.",
+        )
+
+
+def _statement_of(cell: CellSource, error: Exception) -> int | None:
+    """Which statement of a cell an error comes from."""
+    traceback = error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename == cell.filename:
+            for index, statement in enumerate(cell.statements):
+                if statement.span.line <= traceback.tb_lineno <= statement.span.end_line:
+                    return index
+        traceback = traceback.tb_next
+    return None
+
+
+def line_reading(cell: CellSource, piece: Piece, name: str) -> int:
+    """The line of the first statement of a piece that reads a name."""
+    statements = cell.statements[piece.plan.start : piece.plan.stop] or cell.statements
+    lines = [statement.span.line for statement in statements if name in statement.names.reads]
+    return lines[0] if lines else statements[0].span.line
+
+
+def _types(piece: Piece) -> list[tuple[Any, ...]]:
+    return [(aval.dtype, aval.shape, getattr(aval, "weak_type", False)) for aval in piece.jaxpr.out_avals]
+
+
+def reason_text(line: int | None, text: str) -> str:
+    """A reason with its line, if it has one."""
+    return f"line {line}, {text}" if line is not None else text
