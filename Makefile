@@ -26,7 +26,8 @@ test-here: $(VENV)/.dev
 
 # The shell-facing tests once more on the oldest IPython that is supported, laid over the same environment.
 test-oldest-ipython: $(VENV)/.oldest-ipython
-	PYTHONPATH=$(VENV)/oldest-ipython $(BIN)/python -m pytest -q tests/test_magics.py tests/test_semantics.py
+	PYTHONPATH=$(VENV)/oldest-ipython $(BIN)/python -m pytest -q tests/test_magics.py tests/test_semantics.py \
+		tests/test_comment.py tests/test_commands.py tests/test_completion.py
 
 # Everything once more on the newest jax, where a Python that it supports is found.
 test-newest:

@@ -12,8 +12,10 @@ from jaxnb._version import __version__
 
 if TYPE_CHECKING:
     from jaxnb.api import inspect, last, stage
+    from jaxnb.commands import auto, devices
     from jaxnb.errors import BadHeader, JaxnbError, NeedsConcrete, Refused
     from jaxnb.extension import load_ipython_extension, unload_ipython_extension
+    from jaxnb.health import doctor
     from jaxnb.named import NamedShape, SerialLoop, fake_mesh, named_shape, serial_loop, xmap
     from jaxnb.options import StageOptions
     from jaxnb.program import Finding, Fix, Program
@@ -31,6 +33,9 @@ _HOMES = {
     "Run": "run",
     "SerialLoop": "named",
     "StageOptions": "options",
+    "auto": "commands",
+    "devices": "commands",
+    "doctor": "health",
     "fake_mesh": "named",
     "inspect": "api",
     "load_ipython_extension": "extension",
@@ -55,6 +60,9 @@ __all__ = [
     "SerialLoop",
     "StageOptions",
     "__version__",
+    "auto",
+    "devices",
+    "doctor",
     "fake_mesh",
     "inspect",
     "last",

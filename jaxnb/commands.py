@@ -1,4 +1,4 @@
-"""What `%jaxnb SUBCOMMAND` does: each is a function here or in `doctor.py`, and the magic prints what it returns."""
+"""What `%jaxnb SUBCOMMAND` does: each is a function here or in `health.py`, and the magic prints what it returns."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jaxnb.doctor import backend_started, doctor
 from jaxnb.errors import BadHeader, JaxnbError
+from jaxnb.health import backend_started, doctor
 from jaxnb.run import format_bytes
 
 __all__ = ["COMMANDS", "Command", "DeviceList", "DeviceRow", "auto", "devices", "help_text", "run_command"]

@@ -381,3 +381,4 @@ class JaxnbMagics(Magics):
         if any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(run.value)):
             jax.block_until_ready(run.value)
             run.timings = replace(run.timings, run=run.dispatch_seconds + time.perf_counter() - start)
+            self.session.remember(run)

@@ -65,7 +65,8 @@ class Progress:
         else:
             if self._shown:
                 self._shell.display_pub.clear_output(wait=True)
-            self._shell.display_pub.publish({"text/plain": text})
+            # not as text: a console prints that and cannot take it back
+            self._shell.display_pub.publish({"text/html": f"<span>{text}</span>"})
         self._shown = True
 
     def _clear(self) -> None:

@@ -302,8 +302,12 @@ class Session:
         )
 
     def _finish(self, run: Run) -> Run:
-        self._last = LastRun(run)
+        self.remember(run)
         return run
+
+    def remember(self, run: Run) -> None:
+        """Makes a run the last one, as it is now."""
+        self._last = LastRun(run)
 
 
 def _kept(pieces: tuple[Piece, ...], findings: tuple[Finding, ...]) -> dict[str, Any] | None:

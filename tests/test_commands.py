@@ -13,8 +13,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from test_magics import SETUP, Shell
 
 from jaxnb.commands import COMMANDS, DeviceList, DeviceRow, auto, devices, help_text, run_command
-from jaxnb.doctor import Facts, backend_started, doctor, find_problems, platforms_installed
 from jaxnb.errors import BadHeader, JaxnbError
+from jaxnb.health import Facts, backend_started, doctor, find_problems, platforms_installed
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_memory_as_text() -> None:
 
 def test_looking_at_devices_says_that_it_starts_the_backend() -> None:
     code = (
-        "from jaxnb.doctor import doctor, backend_started; from jaxnb.commands import devices;"
+        "from jaxnb.health import doctor, backend_started; from jaxnb.commands import devices;"
         "a = str(doctor()); before = backend_started(); b = str(devices()); c = str(doctor());"
         "print(before, 'not started' in a, 'this started the backend' in b, 'not started' in c)"
     )
@@ -127,7 +127,7 @@ def test_doctor_in_a_shell(shell: Shell) -> None:
 
 def test_doctor_outside_ipython_imports_nothing_new() -> None:
     code = (
-        "import jaxnb.doctor as d, sys; r = d.doctor(); print('IPython' in sys.modules, d.backend_started()); print(r)"
+        "import jaxnb.health as d, sys; r = d.doctor(); print('IPython' in sys.modules, d.backend_started()); print(r)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("False False") and "none: plain Python" in done.stdout

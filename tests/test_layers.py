@@ -29,7 +29,7 @@ LAYERS = (
     {"cache", "dispatch", "plan", "levels"},
     {"export", "export_file", "export_helpers", "export_names", "export_reads", "export_text", "export_values"},
     {"runner"},
-    {"session", "show", "header", "progress", "tracebacks", "comment", "doctor"},
+    {"session", "show", "header", "progress", "tracebacks", "comment", "health"},
     {"commands"},
     {"completion"},
     {"api", "magics"},
