@@ -18,8 +18,8 @@ from typing import Any
 from jaxnb.code import CodeNames, names_of
 from jaxnb.commands import COMMANDS
 from jaxnb.comment import DIRECTIVES
-from jaxnb.health import backend_started, platforms_installed
 from jaxnb.header import JAXPR_OPTIONS, JIT_OPTIONS
+from jaxnb.health import backend_started, platforms_installed
 
 __all__ = ["Offer", "complete_header", "header_matcher"]
 

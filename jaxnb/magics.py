@@ -73,6 +73,7 @@ class JaxnbMagics(Magics):
         self.shell: Any = shell
         self.session, self.settings = session, settings
         session.file_label = self._label_of
+        session.home = self.shell.user_ns
         self._raw = ""
         self._cell_id: str | None = None
         self._pending: dict[tuple[str, str], _Shown] = {}

@@ -52,7 +52,8 @@ class Piece:
       context: JAX's ambient context while it was traced.
       paths: of the inputs.
       where: the index of a part of the key where each value begins, and the value's path.
-      traced: until the piece is compiled, JAX's own traced stage; its arguments are the leaves, or what the prelude says.
+      traced: until the piece is compiled, JAX's own traced stage; its arguments are the leaves, or what the prelude
+        says.
       prelude: what Python computes from scalars before the program runs, or None.
       donation: what the program may write its results over.
       guard: the walk that shows whether the piece serves a run, as straight code, once it has been reused.

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from jaxnb.errors import JaxnbError
 from jaxnb.program import Finding, Program
 
 __all__ = ["LastRun", "Retrace", "Run", "Timings"]
@@ -80,6 +81,7 @@ class Run:
     kept: dict[str, Any] | None = None
     traced_only: bool = False
     make_program: Callable[[], Program] | None = None
+    make_source: Callable[[Any, str], str] | None = None
     _program: Program | None = None
 
     @property
@@ -88,6 +90,22 @@ class Run:
         if self._program is None:
             self._program = self.make_program() if self.make_program is not None else Program("")
         return self._program
+
+    def to_source(self, name: str = "cell") -> str:
+        """The cell as the text of a Python file: imports, helpers, and a `@jax.jit` function of what the cell reads.
+
+        Names of the notebook count as they are now.
+
+        Args:
+          name: of the function.
+
+        Raises:
+          Refused: if a pure function cannot do what the cell does, with the reason.
+          JaxnbError: if nothing was staged, or the run's names are not at hand any more.
+        """
+        if self.make_source is None:
+            raise JaxnbError("this run cannot be written as a file.", why="nothing was staged, or its names are gone.")
+        return self.make_source(self.value, name)
 
     @property
     def line(self) -> str:
@@ -139,9 +157,9 @@ class Run:
 class LastRun:
     """A run, without keeping alive what it bound: values that nothing else holds any more are not in it."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, keeps_names: bool = False) -> None:
         self._whole = weakref.ref(run)
-        self._rest = replace(run, value=None, outputs={})
+        self._rest = replace(run, value=None, outputs={}, make_source=run.make_source if keeps_names else None)
         self._value = _weakly(run.value)
         self._outputs = {name: _weakly(value) for name, value in run.outputs.items()}
 

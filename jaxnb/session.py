@@ -35,6 +35,7 @@ class Session:
     Attributes:
       file_label: what the user knows a file by, such as "Cell In[3]" for the source of another cell.
       lost: what was donated, and where.
+      home: the names of the shell that the session belongs to, which outlive it.
     """
 
     def __init__(self, cache_size: int = 4) -> None:
@@ -46,6 +47,7 @@ class Session:
         self._cells: dict[str, tuple[Any, ...]] = {}
         self.filenames: OrderedDict[str, str] = OrderedDict()
         self.lost = Lost(self._label)
+        self.home: dict[str, Any] | None = None
 
     def remember_filename(self, shown: str, filename: str) -> None:
         """Keeps the name under which a text was compiled, so that it need not be compiled again."""
@@ -299,6 +301,7 @@ class Session:
             dispatch_seconds=runner.dispatch_seconds,
             kept=_kept(pieces, tuple(findings)),
             make_program=lambda: _levels().read_program(cell, states, pieces, tuple(findings), self.file_label),
+            make_source=_source_of(runner) if pieces else None,
         )
 
     def _finish(self, run: Run) -> Run:
@@ -307,7 +310,7 @@ class Session:
 
     def remember(self, run: Run) -> None:
         """Makes a run the last one, as it is now."""
-        self._last = LastRun(run)
+        self._last = LastRun(run, self.home is not None)
 
 
 def _kept(pieces: tuple[Piece, ...], findings: tuple[Finding, ...]) -> dict[str, Any] | None:
@@ -347,6 +350,21 @@ def _forget(runner: Runner, entry: dict[str, Any], keep: tuple[str, ...]) -> Non
             namespace[name] = entry[name]
         else:
             namespace.pop(name, None)
+
+
+def _source_of(runner: Runner) -> Callable[[Any, str], str]:
+    """What writes a run as a file, from the names as they are then."""
+    cell, namespace = runner.cell, runner.namespace
+    own = tuple(ran.piece for ran in runner.ran.values() if ran.cell is cell)
+
+    def write(value: Any, name: str) -> str:
+        from jaxnb.export import remember, to_source
+
+        before = remember(cell, namespace)
+        after = {name: namespace[name] for name in (*before, *sorted(cell.binds)) if name in namespace}
+        return to_source(cell, own, before, results=after, value=value, name=name)
+
+    return write
 
 
 def _levels() -> Any:

@@ -130,7 +130,7 @@ def test_elsewhere_nothing_is_said(text: str) -> None:
 
 def test_devices_are_listed_only_once_a_backend_runs() -> None:
     code = (
-        "import jax; from jaxnb.completion import complete_header as c; from jaxnb.doctor import backend_started as b;"
+        "import jax; from jaxnb.completion import complete_header as c; from jaxnb.health import backend_started as b;"
         "t = '%%jit --device '; print(c(t, 0, len(t), {}).texts, b()); jax.devices(); print(c(t, 0, len(t), {}).texts)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -342,6 +342,18 @@ def test_empty_and_comment_only_cells_say_so(shell: Shell) -> None:
     assert "nothing to stage" in shell.run("%%jit\n# only words")
 
 
+def test_a_cell_can_be_taken_away_as_a_file(shell: Shell) -> None:
+    shell.run("%%jit\nh = jnp.tanh(x)  # hidden\nloss = h.sum()\nloss")
+    text = jaxnb.last().to_source("loss_of")
+    assert "@jax.jit\ndef loss_of(x):" in text and "h = jnp.tanh(x)  # hidden" in text
+    away: dict[str, Any] = {}
+    exec(text, away)
+    assert float(away["loss_of"](shell.ns["x"])["loss"]) == float(shell.ns["loss"])
+    shell.run("%%jit\nimport math")
+    with pytest.raises(jaxnb.JaxnbError, match="cannot be written"):
+        jaxnb.last().to_source()
+
+
 def test_outside_ipython() -> None:
     code = (
         "import jaxnb, jax.numpy as jnp; ns = {'jnp': jnp, 'x': jnp.ones(3)};"
