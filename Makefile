@@ -58,6 +58,7 @@ format: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/dispatch.py
 	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/objects.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

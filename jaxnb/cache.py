@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import difflib
 import os
-import weakref
 from dataclasses import dataclass, field
 from typing import Any
 
 from jaxnb import _jax
 from jaxnb.blocks import Opened
 from jaxnb.graph import Reached, Scan
-from jaxnb.guards import make_guard
+from jaxnb.guards import Guard, make_guard
 from jaxnb.paths import (
     ALIAS,
     ARRAY,
@@ -87,8 +86,6 @@ def find_piece(
         if piece.guard is not None and piece.key[0] == device and piece.context == context:
             reached = piece.guard(namespace)
             if reached is not None and _in_reach(piece, reached):
-                if VERIFY:
-                    _verify(piece, reached, namespace)
                 return piece, reached
     plan: Plan | None = None
     scan: Scan | None = None
@@ -121,19 +118,25 @@ def _write_guard(record: CodeRecord, piece: Piece, namespace: dict[str, Any]) ->
     if VERIFY or _SCANS_BEFORE_GUARD < piece.scanned <= _SCANS_BEFORE_GUARD + _GUARDS_AT_MOST:
         piece.guard = make_guard(piece.plan, namespace, record.choices)
         if VERIFY and piece.guard is not None:
-            _choices[piece.guard] = record.choices.copy()
+            piece.guard = _verified(piece.guard, piece, record.choices.copy())
 
 
-_choices: weakref.WeakKeyDictionary[Any, Choices] = weakref.WeakKeyDictionary()
+def _verified(guard: Guard, piece: Piece, choices: Choices) -> Guard:
+    """A guard that raises where the scan would not accept what it accepts, or finds something else."""
+    plan, key = piece.plan, piece.key
 
+    def verified(namespace: dict[str, Any]) -> Reached | None:
+        reached = guard(namespace)
+        if reached is not None:
+            scan = plan.scan(namespace, choices)
+            same = (key[0], *scan.parts) == key
+            for one, other in zip(scan.reached()[:3], reached[:3], strict=True):
+                same &= len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
+            if not same:
+                raise AssertionError("a guard accepted what a scan does not")
+        return reached
 
-def _verify(piece: Piece, reached: Reached, namespace: dict[str, Any]) -> None:
-    scan = piece.plan.scan(namespace, _choices[piece.guard])
-    same = (piece.key[0], *scan.parts) == piece.key
-    for one, other in zip(scan.reached()[:3], reached[:3], strict=True):
-        same &= len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
-    if not same:
-        raise AssertionError("a guard accepted what a scan does not")
+    return verified
 
 
 def _in_reach(piece: Piece, reached: Reached) -> bool:

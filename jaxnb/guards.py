@@ -27,7 +27,7 @@ from jaxnb.piece import Plan
 from jaxnb.reach import is_library
 from jaxnb.static import NOT_VALUES, content_of, is_value, loaded_module, supported
 
-__all__ = ["make_guard"]
+__all__ = ["Guard", "make_guard"]
 
 
 Guard = Callable[[dict[str, Any]], Reached | None]

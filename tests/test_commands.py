@@ -4,28 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from test_magics import SETUP, Shell
+from shells import Shell, shell
 
 from jaxnb.commands import COMMANDS, DeviceList, DeviceRow, auto, devices, help_text, run_command
 from jaxnb.errors import BadHeader, JaxnbError
 from jaxnb.health import Facts, backend_started, doctor, find_problems, platforms_installed
-
-
-@pytest.fixture
-def shell() -> Iterator[Shell]:
-    made = Shell()
-    made.run("%load_ext jaxnb")
-    made.run(SETUP)
-    yield made
-    made.run("%unload_ext jaxnb", ok=None)
-    InteractiveShell.clear_instance()
-
 
 # --- words ---------------------------------------------------------------------------------------------------------
 

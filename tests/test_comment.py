@@ -5,15 +5,13 @@ from __future__ import annotations
 import ast
 import asyncio
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
-from test_magics import SETUP, Shell
+from shells import SETUP, Shell, shell
 
 import jaxnb
 from jaxnb.cell import parse_cell
@@ -26,16 +24,6 @@ from jaxnb.comment import (
     read_directive,
     what_cannot_be_repeated,
 )
-
-
-@pytest.fixture
-def shell() -> Iterator[Shell]:
-    made = Shell()
-    made.run("%load_ext jaxnb")
-    made.run(SETUP)
-    yield made
-    made.run("%unload_ext jaxnb", ok=None)
-    InteractiveShell.clear_instance()
 
 
 @pytest.fixture

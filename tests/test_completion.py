@@ -6,7 +6,6 @@ import subprocess
 import sys
 import warnings
 from collections import namedtuple
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from IPython.core.interactiveshell import InteractiveShell
-from test_magics import SETUP, Shell
+from shells import Shell, shell
 
 from jaxnb.completion import complete_header
 
@@ -172,16 +170,6 @@ def test_any_text_gets_an_answer_that_fits_the_cursor(parts: list[str], data: st
 
 
 # --- through IPython -----------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def shell() -> Iterator[Shell]:
-    made = Shell()
-    made.run("%load_ext jaxnb")
-    made.run(SETUP)
-    yield made
-    made.run("%unload_ext jaxnb", ok=None)
-    InteractiveShell.clear_instance()
 
 
 def tab(shell: Shell, text: str) -> list[str]:
