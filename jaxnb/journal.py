@@ -21,7 +21,6 @@ from jaxnb.holders import (
     PARTIAL,
     SLOTS,
     Holder,
-    State,
     holder_of,
     same_state,
     slot_descriptors,
@@ -41,12 +40,15 @@ class Journal:
 
     def __init__(self) -> None:
         self._seen: dict[int, Any] = {}
+        self._recorded: set[tuple[int, int]] = set()
         self._undo: list[Callable[[], None]] = []
-        self._changes: list[tuple[Any, Holder, State]] = []
 
     def record(self, owner: Any, holder: Holder) -> None:
         """Saves what one holder holds, before a piece changes it in place."""
-        self._changes.append((owner, holder, holder.save(owner)))
+        key = (id(owner), id(holder))
+        if key not in self._recorded:
+            self._recorded.add(key)
+            self._undo.append(functools.partial(holder.restore, owner, holder.save(owner)))
 
     def protect(self, value: Any) -> None:
         """Saves every container, buffer, object and class of the user that is reachable from `value`.
@@ -66,9 +68,7 @@ class Journal:
                 stack.extend(item.__globals__[name] for name in read - {"__builtins__"})
 
     def undo(self) -> None:
-        """Puts back what was saved."""
-        for owner, holder, state in reversed(self._changes):
-            holder.restore(owner, state)
+        """Puts back what was saved, the last change first."""
         for back in reversed(self._undo):
             back()
 

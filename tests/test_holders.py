@@ -284,3 +284,16 @@ def test_undo_restores_whatever_was_done(value: Any, data: st.DataObject) -> Non
     for item, state in before:
         for (key, child), (old, was) in zip(content(item), state, strict=True):
             assert key == old and (child is was or (isinstance(child, int | float | tuple) and child == was))
+
+
+def test_what_a_piece_and_then_python_changed_is_undone_in_the_right_order() -> None:
+    value = {"n": 0, "items": [1]}
+    journal = Journal()
+    for turn in (1, 2):
+        journal.record(value, holders.DICT)
+        value["n"] = turn
+    journal.protect(value)
+    value["n"], value["more"] = 3, 4
+    value["items"].append(2)  # type: ignore[attr-defined]
+    journal.undo()
+    assert value == {"n": 0, "items": [1]}
