@@ -251,7 +251,7 @@ def test_what_auto_does_not_even_look_at(text: str) -> None:
 def test_auto_stages_cells_that_compute_with_jax(auto: Shell) -> None:
     text = auto.run("y = x @ w\ny")
     assert "Array(" in text and text.count("staged · 2 inputs → 1 name · 1 eqn") == 1
-    assert auto.ns["Out"][auto.ip.execution_count - 1] is auto.ns["y"] and auto.ns["_"] is auto.ns["y"]
+    assert auto.ns["Out"][auto.ip.execution_count - 1] is auto.ns["y"] and list(auto.ns["Out"].values())[-1] is auto.ns["y"]
     assert auto.ns["In"][-1] == "y = x @ w\ny"
     assert "Array" not in auto.run("y = x @ w\ny;") and "reused" in auto.run("y = x @ w\ny")
     assert jaxnb.last().reused
@@ -296,7 +296,7 @@ def test_a_refused_cell_runs_plainly_and_says_why(auto: Shell) -> None:
     text = auto.run("y = x * 2\nrows = []\nrows.append(f(y))\nrows")
     jax.config.update("jax_numpy_rank_promotion", "allow")
     assert text.count("ran plainly: line") == 1 and text.count("[1]") == 1
-    assert auto.ns["rows"] == [1] and auto.ns["_"] is auto.ns["rows"]
+    assert auto.ns["rows"] == [1] and list(auto.ns["Out"].values())[-1] is auto.ns["rows"]
 
 
 def test_a_cell_that_needs_values_is_split(auto: Shell) -> None:
