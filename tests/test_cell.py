@@ -218,7 +218,7 @@ STATEMENTS = st.one_of(
     st.builds("{0} = lambda v: v + {1}".format, FUNCTIONS, st.integers(0, 9)),
     st.builds("class C:\n    k = {0}\n    def m(self): return {1}".format, NAMES, st.integers(0, 9)),
     st.builds("{0} = C.k + C().m()".format, NAMES),
-    st.builds("from math import isqrt as {0}".format, FUNCTIONS),
+    st.builds("from operator import neg as {0}".format, FUNCTIONS),
 )
 START = (
     "a, b, c, d, base, log = 1, 2, 3, 4, 5, []\nf = g = h = lambda v: v\nclass C:\n    k = 1\n    def m(self): return 2"
