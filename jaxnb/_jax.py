@@ -25,9 +25,6 @@ from jax._src import custom_derivatives as _custom_derivatives
 from jax._src.array import ArrayImpl as _ArrayImpl  # the concrete class behind jax.Array
 from jax._src.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
 
-# On 0.12 loading this adds entries to the context below, which must not happen between the runs of a cell.
-from jax.extend import core as _extend_core
-
 from jaxnb.reach import is_jax_module, is_library
 
 Tracer: type = _core.Tracer
@@ -43,6 +40,11 @@ TRACING_ERRORS: tuple[type[Exception], ...] = (
 
 JAX_PACKAGES = ("jax", "jaxlib")
 _JAX_FOLDERS = tuple(os.path.dirname(str(sys.modules[name].__file__)) for name in JAX_PACKAGES)
+
+
+def settle() -> None:
+    """Loads what would change JAX's context when a library loads it later, between the runs of a cell (on 0.12)."""
+    import jax.extend.core  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
 
 def trace_context() -> tuple[Any, ...]:
@@ -109,7 +111,7 @@ def transformation_of(tracer: Any) -> str:
 
 def current_trace_state() -> Any:
     """The trace that is current, as objects that must not be used inside another one remember it (flax nnx does)."""
-    return _extend_core.get_opaque_trace_state(convention="nnx")
+    return _core.get_opaque_trace_state(convention="nnx")
 
 
 TraceState: type = type(current_trace_state())
@@ -192,12 +194,12 @@ def with_parts(closed_jaxpr: Any, invars: Sequence[Any], eqns: Sequence[Any], ou
     jaxpr = closed_jaxpr.jaxpr
     info = jaxpr.debug_info._replace(arg_names=None, result_paths=None)
     jaxpr = jaxpr.replace(invars=list(invars), eqns=list(eqns), outvars=list(outvars), debug_info=info)
-    return jaxpr if hasattr(jaxpr, "consts") else _extend_core.ClosedJaxpr(jaxpr, closed_jaxpr.consts)
+    return jaxpr if hasattr(jaxpr, "consts") else _core.ClosedJaxpr(jaxpr, closed_jaxpr.consts)
 
 
 def as_function(closed_jaxpr: Any) -> Callable[..., list[Any]]:
     """The function that a closed jaxpr computes."""
-    return _extend_core.jaxpr_as_fun(closed_jaxpr)
+    return _core.jaxpr_as_fun(closed_jaxpr)
 
 
 def captured_arrays(closed_jaxpr: Any) -> list[Any]:

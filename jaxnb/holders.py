@@ -18,9 +18,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Change", "Holder", "holder_of", "same_state", "slot_descriptors"]
+__all__ = ["ABSENT", "Change", "Holder", "holder_of", "same_state", "slot_descriptors"]
 
 State = list[tuple[Any, Any]]
+
+
+ABSENT: Any = object()
+"""Stands for a child that is not there."""
 
 
 class Change(NamedTuple):
@@ -83,6 +87,10 @@ class Holder:
         """Removes the child under `key`."""
         raise NotImplementedError
 
+    def get(self, holder: Any, key: Any) -> Any:
+        """The child under `key`, or `ABSENT`; for kinds that are keyed."""
+        return dict(self.save(holder)).get(key, ABSENT)
+
 
 class _List(Holder):
     def save(self, holder: list[Any]) -> State:
@@ -135,6 +143,9 @@ class _Dict(Holder):
 
     def delete(self, holder: dict[Any, Any], key: Any) -> None:
         dict.__delitem__(holder, key)
+
+    def get(self, holder: dict[Any, Any], key: Any) -> Any:
+        return dict.get(holder, key, ABSENT)
 
     def put(self, holder: dict[Any, Any], key: Any, child: Any) -> None:
         dict.__setitem__(holder, key, child)
@@ -260,10 +271,16 @@ class _Slots(Holder):
         return pairs
 
     def put(self, holder: Any, key: str, child: Any) -> None:
-        dict(slot_descriptors(type(holder)))[key].__set__(holder, child)
+        _known_slots(type(holder))[key].__set__(holder, child)
 
     def delete(self, holder: Any, key: str) -> None:
-        dict(slot_descriptors(type(holder)))[key].__delete__(holder)
+        _known_slots(type(holder))[key].__delete__(holder)
+
+    def get(self, holder: Any, key: str) -> Any:
+        try:
+            return _known_slots(type(holder))[key].__get__(holder)
+        except AttributeError:
+            return ABSENT
 
     def restore(self, holder: Any, state: State) -> None:
         saved = dict(state)
@@ -274,7 +291,7 @@ class _Slots(Holder):
                 descriptor.__delete__(holder)
 
 
-_slots: dict[int, tuple[weakref.ref[type], tuple[tuple[str, Any], ...]]] = {}
+_slots: dict[int, tuple[weakref.ref[type], tuple[tuple[str, Any], ...], dict[str, Any]]] = {}
 
 
 def slot_descriptors(kind: type) -> tuple[tuple[str, Any], ...]:
@@ -282,9 +299,17 @@ def slot_descriptors(kind: type) -> tuple[tuple[str, Any], ...]:
     known = _slots.get(id(kind))
     if known is not None and known[0]() is kind:
         return known[1]
-    key = id(kind)
-    _slots[key] = (weakref.ref(kind, lambda _: _slots.pop(key, None)), _read_slots(kind))
-    return _slots[key][1]
+    key, found = id(kind), _read_slots(kind)
+    _slots[key] = (weakref.ref(kind, lambda _: _slots.pop(key, None)), found, dict(found))
+    return found
+
+
+def _known_slots(kind: type) -> dict[str, Any]:
+    known = _slots.get(id(kind))
+    if known is None or known[0]() is not kind:
+        slot_descriptors(kind)
+        known = _slots[id(kind)]
+    return known[2]
 
 
 def _read_slots(kind: type) -> tuple[tuple[str, Any], ...]:

@@ -14,12 +14,14 @@ import numpy as np
 
 from jaxnb.code import names_of
 from jaxnb.holders import (
+    ABSENT,
     BUFFER,
     CELL,
     CLASS,
     DICT,
     PARTIAL,
     SLOTS,
+    Change,
     Holder,
     holder_of,
     same_state,
@@ -40,15 +42,22 @@ class Journal:
 
     def __init__(self) -> None:
         self._seen: dict[int, Any] = {}
-        self._recorded: set[tuple[int, int]] = set()
+        self._recorded: set[tuple[int, Any]] = set()
         self._undo: list[Callable[[], None]] = []
 
-    def record(self, owner: Any, holder: Holder) -> None:
-        """Saves what one holder holds, before a piece changes it in place."""
-        key = (id(owner), id(holder))
-        if key not in self._recorded:
-            self._recorded.add(key)
-            self._undo.append(functools.partial(holder.restore, owner, holder.save(owner)))
+    def record(self, owner: Any, holder: Holder, change: Change | None = None) -> None:
+        """Saves what one holder holds before a piece changes it in place: what will change, where that is known."""
+        if change is None or change.whole or change.gone or not holder.keyed:
+            key = (id(owner), id(holder))
+            if key not in self._recorded:
+                self._recorded.add(key)
+                self._undo.append(functools.partial(holder.restore, owner, holder.save(owner)))
+            return
+        for name, _ in change.children:
+            key = (id(owner), name)
+            if key not in self._recorded:
+                self._recorded.add(key)
+                self._undo.append(functools.partial(_put_back, owner, holder, name, holder.get(owner, name)))
 
     def protect(self, value: Any) -> None:
         """Saves every container, buffer, object and class of the user that is reachable from `value`.
@@ -71,6 +80,13 @@ class Journal:
         """Puts back what was saved, the last change first."""
         for back in reversed(self._undo):
             back()
+
+
+def _put_back(owner: Any, holder: Holder, key: Any, child: Any) -> None:
+    if child is not ABSENT:
+        holder.put(owner, key, child)
+    elif holder.get(owner, key) is not ABSENT:
+        holder.delete(owner, key)
 
 
 def _ways_back(item: Any) -> Iterator[Callable[[], None]]:

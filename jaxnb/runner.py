@@ -87,6 +87,7 @@ class Runner:
         self.device, self.cache_size = device, cache_size
         self.lost = lost if lost is not None else Lost(str)
         self.progress, self.before_host = progress, before_host
+        _jax.settle()
         self.context: tuple[Any, ...] = _jax.trace_context()
         self.journal = Journal()
         self.ran: dict[int, Ran] = {}

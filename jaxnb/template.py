@@ -99,7 +99,7 @@ class Template:
         reached: Reached,
         outputs: Sequence[Any],
         namespace: dict[str, Any],
-        before_change: Callable[[Any, Holder], None],
+        before_change: Callable[[Any, Holder, Change | None], None],
     ) -> Any:
         """Binds, deletes and changes what the piece did, and returns the trailing value.
 
@@ -109,7 +109,7 @@ class Template:
           reached: in this run, before the piece.
           outputs: of the program.
           namespace: to bind into.
-          before_change: called with each object that is about to be changed in place, and its kind.
+          before_change: called with each object that is about to be changed in place, its kind, and the change.
         """
         building = Building(reached, outputs, namespace)
         bound = [(name, build(building)) for name, build in self.names]
@@ -127,18 +127,18 @@ class Template:
         ]
         value = self.value(building) if self.value is not None else None
         for holder, owner, change in changed:
-            before_change(owner, holder)
+            before_change(owner, holder, change)
             holder.apply(owner, change)
         if self.annotations:
             notes = namespace.setdefault("__annotations__", {})
-            before_change(notes, DICT)
+            before_change(notes, DICT, None)
             notes.update((name, build(building)) for name, build in self.annotations)
         for name, item in bound:
             namespace[name] = item
         for name in self.deleted:
             namespace.pop(name, None)
         for home, names, gone in elsewhere:
-            before_change(home, DICT)
+            before_change(home, DICT, None)
             home.update(names)
             for name in gone:
                 home.pop(name, None)
