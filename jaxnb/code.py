@@ -67,7 +67,7 @@ class Sees:
       ORDER: the order of the keys of a dict, by a loop, by unpacking, or by a method such as `items`.
       IDENTITY: whether two arrays are one object, by `is` with something other than a constant, `id` or `deepcopy`.
       TYPES: of what kind a value is, in a way that a tracer answers otherwise.
-      CLASSES: the same by a class pattern of `match`, where nothing can stand in.
+      CLASSES: the same where nothing can stand in: by a class pattern of `match`, or by `deepcopy`.
       NAMES: names that do not stand in the code, by `globals()`, `eval` and the like.
       ATTRIBUTES: attributes whose names do not stand in the code, by `vars()`, `copy` and the like.
     """
@@ -241,8 +241,10 @@ def _read_names(code: CodeType) -> CodeNames:
     visit(code, not code.co_flags & 0x1)
     if reads & _ORDERED_BUILTINS or attributes & _ORDERED_METHODS:
         sees |= Sees.ORDER
-    if "id" in reads or "deepcopy" in reads | attributes:
+    if "id" in reads:
         sees |= Sees.IDENTITY
+    if "deepcopy" in reads | attributes:
+        sees |= Sees.IDENTITY | Sees.CLASSES
     if (reads | attributes) & _TYPE_TESTS:
         sees |= Sees.TYPES
     if reads & _LOOKS_AROUND:

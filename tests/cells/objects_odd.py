@@ -121,6 +121,14 @@ y = target.act(target(x))""",
         loose_identity=("target",),
     ),
     Case(
+        "obj-deep-copy-of-numpy",
+        setup="import copy\nclass Box: pass\nbox = Box()\nbox.v, box.array = x, np.array([0.5, 1.0], np.float32)",
+        cell="t = copy.deepcopy(box)\nt.v = t.v * 2",
+        change="box.array = box.array + 1",
+        reused=False,
+        rule=2,
+    ),
+    Case(
         "obj-deep-copy-keeps-sharing",
         setup=BOX + "import copy\nbox = Box(x)\nbox.rows = [x]",
         cell="""\
