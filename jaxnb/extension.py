@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import platform
 import sys
+from collections.abc import Generator
 from typing import Any
 
 from jaxnb._version import __version__
@@ -16,13 +19,14 @@ _PARKED = "_jaxnb_session"
 
 def load_ipython_extension(shell: Any) -> None:
     """`%load_ext jaxnb`: registers the magics and prints one line. No backend is started."""
-    import jax
-    import jaxlib
+    with _no_collection():
+        import jax
+        import jaxlib
 
-    from jaxnb.api import use_session
-    from jaxnb.backend import prepare_backend
-    from jaxnb.magics import JaxNB, JaxnbMagics
-    from jaxnb.session import Session
+        from jaxnb.api import use_session
+        from jaxnb.backend import prepare_backend
+        from jaxnb.magics import JaxNB, JaxnbMagics
+        from jaxnb.session import Session
 
     prepare_backend()
     session, values = shell.__dict__.pop(_PARKED, None) or (Session(), {})
@@ -37,6 +41,18 @@ def load_ipython_extension(shell: Any) -> None:
     use_session(session)
     versions = f"jax {jax.__version__} · jaxlib {jaxlib.version.__version__} · Python {platform.python_version()}"
     print(f"jaxnb {__version__} · {versions}")
+
+
+@contextlib.contextmanager
+def _no_collection() -> Generator[None]:
+    """Importing makes much and drops nothing: a collection of JAX's heap in between takes longer than all of it."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def unload_ipython_extension(shell: Any) -> None:
