@@ -112,7 +112,9 @@ def test_terminal_ipython(environment):
         arguments = ["-m", "IPython", "--simple-prompt", "--no-banner", "--no-confirm-exit", "--colors=NoColor"]
         out, _ = run(arguments, environment, text="\n".join([*cells, ""]), stderr=their_end)
         os.write(their_end, b"!")
-        said = os.read(terminal, 100_000).decode()
+        said = ""
+        while not said.endswith("!"):  # a terminal hands over what it has in pieces
+            said += os.read(terminal, 100_000).decode()
     finally:
         os.close(terminal)
         os.close(their_end)
