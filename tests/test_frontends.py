@@ -112,12 +112,13 @@ def test_terminal_ipython(environment):
         arguments = ["-m", "IPython", "--simple-prompt", "--no-banner", "--no-confirm-exit", "--colors=NoColor"]
         out, _ = run(arguments, environment, text="\n".join([*cells, ""]), stderr=their_end)
         os.write(their_end, b"!")
-        said = ""
-        while not said.endswith("!"):  # a terminal hands over what it has in pieces
-            said += os.read(terminal, 100_000).decode()
+        heard = b""
+        while not heard.endswith(b"!"):  # a terminal hands over what it has in pieces
+            heard += os.read(terminal, 100_000)
     finally:
         os.close(terminal)
         os.close(their_end)
+    said = heard.decode()
     assert_shown(answers(out))
     assert "compiling … " in said and said.endswith("\r\x1b[K!")
     assert re.fullmatch(r"(\r(tracing|compiling|running) … [\d.]+ s\x1b\[K)+\r\x1b\[K!", said), said
