@@ -62,7 +62,6 @@ class Piece:
       jaxpr: closed.
       reasons: why the piece must not be used again, as (line, text).
       notes: things to tell the user, as (kind, line, text).
-      static: paths of scalars that were made static because the cell could tell.
       seconds: how long tracing took.
     """
 

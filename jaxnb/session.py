@@ -256,7 +256,7 @@ class Session:
         if not runner.options.block and not runner.options.time:
             return None
         start = time.perf_counter()
-        runner.progress("runner")
+        runner.progress("running")
         jax.block_until_ready([ran.outputs for ran in runner.ran.values()])
         return runner.dispatch_seconds + time.perf_counter() - start
 

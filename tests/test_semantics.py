@@ -461,3 +461,9 @@ def test_builtins_are_untouched(session: Session, ns: Namespace) -> None:
     before = dict(vars(builtins))
     stage(session, ns, "y = isinstance(x, jax.Array) and type(x).__name__")
     assert vars(builtins) == before and "isinstance" not in ns and ns["y"] == "ArrayImpl"
+
+
+def test_waiting_is_called_running(session: Session, ns: Namespace) -> None:
+    said: list[str] = []
+    session.stage("y = x + 1", ns, StageOptions(block=True), progress=said.append)
+    assert said == ["tracing", "compiling", "running"]
