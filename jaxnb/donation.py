@@ -179,6 +179,11 @@ class Lost:
         """Remembers that a name was unbound."""
         self._names[name] = (filename, line)
 
+    def bound_again(self, namespace: Mapping[str, Any]) -> None:
+        """Forgets the names that are bound by now."""
+        for name in [name for name in self._names if name in namespace]:
+            del self._names[name]
+
     def where(self, value: Any) -> str | None:
         """Which line donated an array, if one did."""
         known = self._arrays.get(id(value))

@@ -139,6 +139,15 @@ def is_below(text: str, outer: str) -> bool:
     return text == outer or text.startswith((f"{outer}[", f"{outer}."))
 
 
+def _outside(path: Path) -> Path:
+    """What holds a path on the way from its name, before the first closure."""
+    outside = path
+    for holder in (path, *holders_of(path)):
+        if holder[1] == "closure":
+            outside = holder[0]
+    return outside
+
+
 def render_path(path: Path) -> str:
     """A path as a user would write it: `params['w1']`, `cfg.n`, `helper (closure scale)`."""
     holder, kind, key = path
@@ -152,7 +161,8 @@ def render_path(path: Path) -> str:
     if kind == "attr":
         return f"{outer}.{key}"
     if kind == "closure":
-        return f"{key} (closure of {outer})"
+        # of closures inside closures the outermost one is named: that is what the user holds
+        return f"{key} (closure of {render_path(_outside(holder))})"
     if kind == "defaults":
         return f"{outer} (defaults)"
     if kind == "local":

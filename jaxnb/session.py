@@ -100,6 +100,7 @@ class Session:
             return self._finish(self._plainly(cell, namespace))
         device = find_device(options.device) if options.device is not None else None
         entry = dict(namespace)
+        self.lost.bound_again(namespace)
         with on_device(device):
             runner = Runner(
                 cell,
