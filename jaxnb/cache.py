@@ -29,7 +29,6 @@ from jaxnb.paths import (
     render_path,
 )
 from jaxnb.piece import Piece, Plan
-from jaxnb.prelude import OutOfReach
 
 __all__ = ["CodeRecord", "explain_change", "scalars_that_changed"]
 
@@ -85,8 +84,8 @@ def find_piece(
     for piece in pieces:
         if piece.guard is not None and piece.key[0] == device and piece.context == context:
             reached = piece.guard(namespace)
-            if reached is not None and _in_reach(piece, reached):
-                return piece, reached
+            if reached is not None and (ready := piece.ready(reached)) is not None:
+                return piece, ready
     plan: Plan | None = None
     scan: Scan | None = None
     key: tuple[Any, ...] = ()
@@ -95,9 +94,11 @@ def find_piece(
             plan = piece.plan
             scan = plan.scan(namespace, record.choices)
             key = (device, *scan.parts)
-        if piece.key == key and piece.context == context and not piece.reasons and _in_reach(piece, scan.reached()):
-            _write_guard(record, piece, namespace)
-            return piece, scan.reached()
+        if piece.key == key and piece.context == context and not piece.reasons:
+            ready = piece.ready(scan.reached())
+            if ready is not None:
+                _write_guard(record, piece, namespace)
+                return piece, ready
     return None
 
 
@@ -137,16 +138,6 @@ def _verified(guard: Guard, piece: Piece, choices: Choices) -> Guard:
         return reached
 
     return verified
-
-
-def _in_reach(piece: Piece, reached: Reached) -> bool:
-    """Whether Python's arithmetic gives what the program was traced for."""
-    try:
-        if piece.prelude is not None:
-            piece.prelude.values(reached.leaves)
-    except OutOfReach:
-        return False
-    return True
 
 
 def scalars_that_changed(old: Piece, key: tuple[Any, ...]) -> set[Any] | None:

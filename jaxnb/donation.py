@@ -68,7 +68,7 @@ def plan_donation(
     """
     given: dict[int, int] = {}
     unbound: list[str] = []
-    notes: list[str] = []
+    kept_back: dict[str, list[str]] = {}
     for text in texts:
         arrays = [index for index in scan.leaves_below(text) if isinstance(scan.leaves[index], jax.Array)]
         if not arrays:
@@ -91,12 +91,19 @@ def plan_donation(
             if index in given:
                 continue
             if index in passed_on:
-                notes.append(f"{name} is not donated: the cell binds it to another name")
+                kept_back.setdefault("another name of the cell holds it", []).append(name)
             elif index not in chosen:
-                notes.append(f"{name} is not donated: the cell leaves it as it is")
+                kept_back.setdefault("the cell leaves it as it is", []).append(name)
             else:
                 given[index] = places[index]
-    return Donation(given, tuple(unbound), rebound, tuple(notes))
+    notes = tuple(_not_donated(names, reason) for reason, names in kept_back.items())
+    return Donation(given, tuple(unbound), rebound, notes)
+
+
+def _not_donated(names: list[str], reason: str) -> str:
+    others = len(names) - 1
+    more = f" (nor {others} other{'s' if others > 1 else ''})" if others else ""
+    return f"{names[0]} is not donated: {reason}{more}"
 
 
 def check_donation(donation: Donation, reached: Reached, namespace: Mapping[str, Any]) -> list[str]:

@@ -17,7 +17,7 @@ import pathlib
 import types
 import weakref
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -85,12 +85,16 @@ FLOAT32_MAX = 3.4028234e38
 
 
 class Reached(NamedTuple):
-    """What a piece reaches in one run, as far as running it needs that: see `Scan`."""
+    """What a piece reaches in one run, as far as running it needs that: see `Scan`.
+
+    `scalars` are what Python computes from the leaves before the program runs.
+    """
 
     leaves: list[Any]
     nodes: list[Any]
     namespaces: list[dict[str, Any]]
     paths: list[Path]
+    scalars: Sequence[Any] = ()
 
 
 class Scan:

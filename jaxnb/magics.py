@@ -112,6 +112,7 @@ class JaxnbMagics(Magics):
         """Remembers the cell as displayed."""
         self._raw = self._auto.about_to_run = info.raw_cell or ""
         self._cell_id = getattr(info, "cell_id", None)
+        self.session.lost.bound_again(self.shell.user_ns)
 
     def after_cell(self, result: Any) -> None:
         """Shows the line of what ran, after the cell's own output."""

@@ -11,10 +11,10 @@ import jax
 from jaxnb import _jax
 from jaxnb.code import CodeNames
 from jaxnb.donation import NO_DONATION, Donation
-from jaxnb.graph import Scan
+from jaxnb.graph import Reached, Scan
 from jaxnb.growth import NO_GROWTH, Growth
 from jaxnb.paths import Choices
-from jaxnb.prelude import Cut, Prelude
+from jaxnb.prelude import Cut, OutOfReach, Prelude
 from jaxnb.slots import Slots
 from jaxnb.template import Template
 
@@ -85,6 +85,15 @@ class Piece:
     lower_seconds: float = 0.0
     compile_seconds: float = 0.0
     kept: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def ready(self, reached: Reached) -> Reached | None:
+        """The same with the scalars that Python computes; None if the program was not traced for such scalars."""
+        if self.prelude is None:
+            return reached
+        try:
+            return reached._replace(scalars=self.prelude.values(reached.leaves))
+        except OutOfReach:
+            return None
 
     def rebuild(self, cut: Cut | None, donation: Donation, leaves: Sequence[Any]) -> None:
         """Takes out what Python computes, and lets the program have the donated buffers.

@@ -265,10 +265,9 @@ class Runner:
 
     def _run_piece(self, cell: CellSource, record: CodeRecord, piece: Piece, reached: Reached) -> None:
         __tracebackhide__ = True
-        arguments, scalars = reached.leaves, []
+        arguments = reached.leaves
         if piece.prelude is not None:
-            scalars = piece.prelude.values(reached.leaves)
-            arguments = piece.prelude.arguments(reached.leaves, scalars)
+            arguments = piece.prelude.arguments(reached.leaves, reached.scalars)
         if self.device is not None:
             arguments, moved = move(arguments, self.device)
             self.transferred += moved
@@ -280,7 +279,7 @@ class Runner:
         start = time.perf_counter()
         outputs = dispatch(piece, reached, arguments, self.lost.where)
         if piece.prelude is not None:
-            outputs = piece.prelude.results(outputs, scalars)
+            outputs = piece.prelude.results(outputs, reached.scalars)
         self.dispatch_seconds += time.perf_counter() - start
         value = piece.template.apply(reached, outputs, self.namespace, before_change=self.journal.record)
         for name in piece.donation.unbound:
@@ -375,7 +374,9 @@ class Runner:
                 self.reasons.extend(explain_change(previous, piece))
         self.traced.append(piece)
         # The walk of a trace is one of the state before it, which is the state now.
-        return piece, piece.plan.scan(self.namespace, record.choices).reached()
+        reached = piece.ready(piece.plan.scan(self.namespace, record.choices).reached())
+        assert reached is not None  # these scalars are those of the trace
+        return piece, reached
 
     def _with_changing_scalars(
         self, cell: CellSource, record: CodeRecord, start: int, stop: int, previous: Piece | None

@@ -64,7 +64,7 @@ def test_what_stays_is_not_donated_and_that_is_said() -> None:
     assert said(run) == ["params['b'] is not donated: the cell leaves it as it is"]
     assert not ns["params"]["b"].is_deleted()
     run = jaxnb.stage("old = w\nw = w * 2", ns, donate="w")
-    assert said(run) == ["w is not donated: the cell binds it to another name"]
+    assert said(run) == ["w is not donated: another name of the cell holds it"]
     assert not ns["old"].is_deleted() and run.donated == 0
 
 
@@ -89,7 +89,8 @@ def test_a_plain_cell_that_uses_it_is_told_too(capsys: pytest.CaptureFixture[str
         shell.run_cell("w + 1")
         assert f"`w` was donated by Cell In[{number}], line 2: its buffer is gone." in capsys.readouterr().err
         shell.run_cell("w = 3")
-        shell.run_cell("w + undefined")
+        shell.run_cell("del w")
+        shell.run_cell("w + 1")
         assert "donated" not in capsys.readouterr().err
     finally:
         shell.run_cell("%unload_ext jaxnb")
