@@ -15,12 +15,15 @@ import os
 import statistics
 import time
 from collections.abc import Callable
+from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 from IPython.core.interactiveshell import InteractiveShell
 
 import jaxnb
+from jaxnb.options import StageOptions
+from jaxnb.session import Session
 
 # 16 layers of a matrix and a bias, Adam's two moments of each, two step counters, x and y: 100 arrays.
 SETUP = """
@@ -88,7 +91,7 @@ def without_shell(shell: InteractiveShell) -> dict[str, Callable[[], None]]:
     return steps
 
 
-def compare(steps: dict[str, Callable[[], None]], rounds: int) -> dict[str, float]:
+def compare(steps: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
     """Median seconds of each, run in turns so that whatever else the machine does falls on all."""
     spent: dict[str, list[float]] = {name: [] for name in steps}
     for turn in range(rounds + 20):
@@ -98,6 +101,18 @@ def compare(steps: dict[str, Callable[[], None]], rounds: int) -> dict[str, floa
             if turn >= 20:
                 spent[name].append(time.perf_counter() - start)
     return {name: statistics.median(seconds) for name, seconds in spent.items()}
+
+
+def walks(namespace: dict[str, Any], rounds: int) -> dict[str, float]:
+    """Median seconds of looking whether the program serves: by a walk, and by straight code."""
+    session = Session()
+    for _ in range(4):
+        session.stage(STEP, namespace, StageOptions())
+    (record,) = session._records.values()
+    (piece,) = record.pieces
+    assert piece.guard is not None
+    guard, plan = piece.guard, piece.plan
+    return compare({"walk": lambda: plan.scan(namespace, record.choices), "code": lambda: guard(namespace)}, rounds)
 
 
 def main() -> None:
@@ -119,6 +134,8 @@ def main() -> None:
             print(f"  {how}: {times}; staged/flat {over_flat:.2f}, staged/nnx.jit {over_nnx:.2f}{reused}")
         losses = [float(shell.user_ns[name]) for name in ("loss", "loss2", "loss3")]
         assert max(losses) - min(losses) <= 1e-4 * max(losses), losses
+        walk, code = (seconds * 1e6 for seconds in walks(shell.user_ns, rounds).values())
+        print(f"  whether the program serves: by a walk {walk:.0f} us, by straight code {code:.0f} us")
 
 
 if __name__ == "__main__":
