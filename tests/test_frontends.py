@@ -128,7 +128,8 @@ def console(environment, *cells):
     """jupyter console's simple prompt takes single lines, so that the magic has to be called by its name."""
     arguments = ["-m", "jupyter_console", "--simple-prompt", "--no-confirm-exit", "--transport=ipc"]
     out, err = run(arguments, environment, text="\n".join([*cells, ""]))
-    assert err == ""
+    # the console does not wait for its kernel, which may notice that it is alone before it is told to stop
+    assert [line for line in err.split("\n") if line and "Parent appears to have exited" not in line] == []
     banner, _, rest = out.partition("In [1]:")
     assert "Jupyter console" in banner
     return [line for line in answers(f"In [1]:{rest}") if line != "Shutting down kernel"]
