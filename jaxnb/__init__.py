@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jaxnb.errors import BadHeader, JaxnbError, NeedsConcrete, Refused
     from jaxnb.extension import load_ipython_extension, unload_ipython_extension
     from jaxnb.health import doctor
+    from jaxnb.holdings import memory
     from jaxnb.named import NamedShape, SerialLoop, fake_mesh, named_shape, serial_loop, xmap
     from jaxnb.options import StageOptions
     from jaxnb.program import Finding, Fix, Program
@@ -40,6 +41,7 @@ _HOMES = {
     "inspect": "api",
     "load_ipython_extension": "extension",
     "last": "api",
+    "memory": "holdings",
     "named_shape": "named",
     "serial_loop": "named",
     "stage": "api",
@@ -67,6 +69,7 @@ __all__ = [
     "inspect",
     "last",
     "load_ipython_extension",
+    "memory",
     "named_shape",
     "serial_loop",
     "stage",

@@ -9,6 +9,7 @@ from typing import Any
 
 from jaxnb.errors import BadHeader, JaxnbError
 from jaxnb.health import backend_started, doctor
+from jaxnb.holdings import memory, names_of_shell
 from jaxnb.run import format_bytes
 
 __all__ = ["COMMANDS", "Command", "DeviceList", "DeviceRow", "auto", "devices", "help_text", "run_command"]
@@ -169,9 +170,14 @@ def _auto(shell: Any, word: str) -> str:
     return "auto is off: cells are staged by %%jit or by `# jaxnb: jit` as their first line"
 
 
+def _memory(shell: Any, _: str) -> str:
+    return str(memory(names_of_shell(shell)))
+
+
 COMMANDS: Mapping[str, Command] = {
     "doctor": Command("what is installed, loaded and set, and what is known to go wrong", lambda s, _: str(doctor(s))),
     "devices": Command("the devices, their memory, and which is the default", lambda _, __: str(devices())),
+    "memory": Command("the live arrays, the largest first, and who holds each", _memory),
     "auto": Command("whether every plain cell that computes with jax is staged", _auto, ("on", "off")),
     "help": Command("this list", lambda _, __: help_text()),
 }

@@ -234,6 +234,7 @@ class JaxnbMagics(Magics):
 
             %jaxnb doctor         what is installed, loaded and set, and what is known to go wrong
             %jaxnb devices        the devices, their memory, and which is the default
+            %jaxnb memory         the live arrays, the largest first, and who holds each
             %jaxnb auto on|off    stage every plain cell that computes with jax
             %jaxnb help           the list of these
 

@@ -19,7 +19,8 @@ __all__ = ["edges", "paths_to"]
 _MOST = 200_000
 """Objects that are looked at; beyond that the search ends with what it has found."""
 
-_HISTORY = frozenset({"_oh", "_dh", "_ih", "In", "__builtins__"})
+_SHELL = frozenset({"_oh", "_dh", "_ih", "In", "__builtins__", "get_ipython", "exit", "quit"})
+"""Names that a shell brings along, and that lead to all others."""
 
 
 def paths_to(namespace: Mapping[str, Any], wanted: Collection[int]) -> dict[int, list[Path]]:
@@ -33,8 +34,8 @@ def paths_to(namespace: Mapping[str, Any], wanted: Collection[int]) -> dict[int,
       wanted: ids of live objects.
     """
     found: dict[int, list[Path]] = {}
-    seen: set[int] = set()
-    names = [name for name in namespace if name not in _HISTORY]
+    seen = {id(namespace)}
+    names = [name for name in namespace if name not in _SHELL]
     history = namespace.get("Out")
     remembered = {id(value) for value in history.values()} if isinstance(history, dict) else set[int]()
     queue: deque[tuple[Any, Path]] = deque()

@@ -218,11 +218,11 @@ def _count(number: int, noun: str) -> str:
 
 def _count_kind(findings: tuple[Finding, ...]) -> list[str]:
     """The findings that belong on the line itself, in short."""
-    return [
-        finding.message
-        for finding in findings
-        if finding.kind in ("not-reusable", "numpy", "static", "x64", "donate", "cost")
-    ]
+    said = [finding.message for finding in findings if finding.kind in ("numpy", "static", "x64", "donate", "cost")]
+    reasons = [finding.message for finding in findings if finding.kind == "not-reusable"]
+    if reasons:
+        said.append(reasons[0] + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""))
+    return said
 
 
 def format_seconds(seconds: float) -> str:

@@ -31,6 +31,7 @@ from jaxnb.piece import Piece
 from jaxnb.plan import find_stop, make_plan, runs_on_host, why_python
 from jaxnb.program import Finding, Span
 from jaxnb.reach import may_mutate
+from jaxnb.reasons import line_reading
 from jaxnb.slots import Slots
 from jaxnb.staging import MissingName, StopAt, trace_piece
 
@@ -284,7 +285,7 @@ class Runner:
         value = piece.template.apply(reached, outputs, self.namespace, before_change=self.journal.record)
         for name in piece.donation.unbound:
             self.namespace.pop(name, None)
-            self.lost.name(name, cell.filename, line_reading(cell, piece, name))
+            self.lost.name(name, cell.filename, _line_reading(cell, piece, name))
         if piece.template.value is not None:
             self.value = value
         self.ran[id(piece)] = Ran(cell, piece, reached, outputs)
@@ -298,7 +299,7 @@ class Runner:
             self.findings.append(Finding("donate", text))
         for index in piece.donation.leaves:
             name = root_name(reached.paths[index]) or ""
-            self.lost.array(reached.leaves[index], cell.filename, line_reading(cell, piece, name))
+            self.lost.array(reached.leaves[index], cell.filename, _line_reading(cell, piece, name))
             self.donated += reached.leaves[index].nbytes
 
     def unbind_lost(self, error: BaseException | None = None) -> None:
@@ -311,7 +312,7 @@ class Runner:
                     names.add(name)
             for name in sorted(names):
                 del self.namespace[name]
-                self.lost.name(name, cell.filename, line_reading(cell, piece, name))
+                self.lost.name(name, cell.filename, _line_reading(cell, piece, name))
             if names and error is not None:
                 error.add_note(f"{', '.join(sorted(names))} was donated to this run before it failed: make it again.")
 
@@ -469,11 +470,10 @@ def _statement_of(cell: CellSource, error: Exception) -> int | None:
     return None
 
 
-def line_reading(cell: CellSource, piece: Piece, name: str) -> int:
+def _line_reading(cell: CellSource, piece: Piece, name: str) -> int:
     """The line of the first statement of a piece that reads a name."""
     statements = cell.statements[piece.plan.start : piece.plan.stop] or cell.statements
-    lines = [statement.span.line for statement in statements if name in statement.names.reads]
-    return lines[0] if lines else statements[0].span.line
+    return line_reading(statements, name) or statements[0].span.line
 
 
 def _types(piece: Piece) -> list[tuple[Any, ...]]:

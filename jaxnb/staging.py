@@ -28,10 +28,11 @@ from jaxnb.growth import NO_GROWTH
 from jaxnb.holders import CLASS, GROWN_LIST, SLOTS, same_state
 from jaxnb.journal import restore_shell
 from jaxnb.lifted import narrowed_to, numpy_results
-from jaxnb.paths import Choices, render_path
+from jaxnb.paths import Choices, render_path, root_name
 from jaxnb.piece import Piece, Plan
 from jaxnb.prelude import Cut, OutOfReach, find_prelude
-from jaxnb.reach import first_effect, refers_to_jax
+from jaxnb.reach import refers_to_jax
+from jaxnb.reasons import find_reasons, line_changing, where_held
 from jaxnb.scalars import scalars_that_show
 from jaxnb.slots import Slot, Slots
 from jaxnb.stand_ins import StandIns, ValueNeeded
@@ -311,8 +312,12 @@ class _Trace:
         known = (self.scan.stores, self.scan.read, self.plan.roots, self.plan.hidden, StandIns.NAMES)
         if self.scan.sees & Sees.NAMES or name.startswith("__") or any(name in names for names in known):
             return True
-        statements = self.cell.statements[self.plan.start : self.plan.stop]
-        return any(statement.kind == "ImportFrom" and not statement.names.binds for statement in statements)
+        return any(item.kind == "ImportFrom" and not item.names.binds for item in self.statements)
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """What is traced."""
+        return self.cell.statements[self.plan.start : self.plan.stop]
 
     def _capture(
         self,
@@ -389,7 +394,11 @@ class _Trace:
                     fix="make it in a cell of its own without %%jit.",
                     line=self.current.span.line if self.current else None,
                 ) from None
-            self.template.reasons.append(f"{what} holds {error}")
+            path = where_held(self.namespace, item)
+            line = line_changing(self.statements, root_name(path)) if path is not None else None
+            held = f"`{render_path(path)}`" if path is not None else what
+            last = self.statements[-1].span.line
+            self.template.reasons.append((line if path is not None else last, f"{held} holds {error}"))
             return lambda b: item
 
 
@@ -619,20 +628,9 @@ def _finish(trace: _Trace, traced: Any, context: tuple[Any, ...], device: Any, s
         n_outputs=len(trace.capture.outputs),
         seconds=seconds,
     )
-    piece.reasons.extend((None, reason) for reason in trace.template.reasons)
-    for index in range(trace.plan.start, trace.plan.stop):
-        statement = trace.cell.statements[index]
-        effect = first_effect(statement.names, trace.namespace)
-        if effect is not None:
-            piece.reasons.append((statement.span.line, effect[1]))
-    for path, text in scan.effects:
-        if path[1] != "attr" or path[2] in scan.attributes or str(path[2]).startswith("__"):
-            piece.reasons.append((None, f"{render_path(path)}: {text}"))
-    followed = {id(node) for node in scan.nodes}
-    for array in _jax.captured_arrays(traced.jaxpr):
-        if id(array) not in followed:
-            text = f"a {array.aval.str_short()} array is held where staging cannot follow, and is baked in"
-            piece.reasons.append((None, text))
+    piece.reasons.extend(trace.template.reasons)
+    piece.reasons.extend(find_reasons(trace.cell, trace.statements, trace.namespace, scan, traced.jaxpr))
+    piece.reasons.sort(key=lambda reason: reason[0] or len(trace.cell.shown))
     _note_numpy(trace, piece)
     if len(scan.leaves) > MANY:
         text = f"{len(scan.leaves):,} inputs are looked at and handed over on every run: stack them into fewer arrays"
@@ -656,10 +654,9 @@ def _note_numpy(trace: _Trace, piece: Piece) -> None:
     jaxpr = _Tail(piece.jaxpr.jaxpr, len(leaves))
     foreign = {i for i, leaf in enumerate(leaves) if isinstance(leaf, np.ndarray | np.generic)}
     results = numpy_results(jaxpr.invars, jaxpr.eqns, jaxpr.outvars, foreign)
-    statements = trace.cell.statements[trace.plan.start : trace.plan.stop]
     for name, place in trace.named_outputs:
         if place in results:
-            lines = [statement.span.line for statement in statements if name in statement.names.binds]
+            lines = [item.span.line for item in trace.statements if name in item.names.binds]
             text = f"`{name}` is a jax.Array, where the plain cell binds a NumPy value"
             piece.notes.append(("numpy", lines[-1] if lines else None, text))
     for index in sorted(foreign):

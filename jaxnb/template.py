@@ -82,7 +82,7 @@ class Template:
         still to be built.
       elsewhere: the same for the globals of other modules: which of those that were read, what is bound and deleted.
       value: how the trailing value is built, if the piece holds the trailing expression.
-      reasons: why this template must not be applied to another run than the one it was captured from.
+      reasons: why this template must not be applied to another run than the one it was captured from, as (line, text).
     """
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ class Template:
         self.changed: list[tuple[Holder, Build, Change]] = []
         self.elsewhere: list[tuple[int, list[tuple[str, Build]], list[str]]] = []
         self.value: Build | None = None
-        self.reasons: list[str] = []
+        self.reasons: list[tuple[int | None, str]] = []
 
     def apply(
         self,
