@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jaxnb._version import __version__
 
 if TYPE_CHECKING:
-    from jaxnb.api import inspect, last, stage
+    from jaxnb.api import grad_cell, inspect, last, stage
     from jaxnb.commands import auto, devices
     from jaxnb.errors import BadHeader, JaxnbError, NeedsConcrete, Refused
     from jaxnb.extension import load_ipython_extension, unload_ipython_extension
@@ -38,6 +38,7 @@ _HOMES = {
     "devices": "commands",
     "doctor": "health",
     "fake_mesh": "named",
+    "grad_cell": "api",
     "inspect": "api",
     "load_ipython_extension": "extension",
     "last": "api",
@@ -66,6 +67,7 @@ __all__ = [
     "devices",
     "doctor",
     "fake_mesh",
+    "grad_cell",
     "inspect",
     "last",
     "load_ipython_extension",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jaxnb.errors import JaxnbError
@@ -12,7 +12,7 @@ from jaxnb.program import Program
 from jaxnb.run import Run
 from jaxnb.session import Session
 
-__all__ = ["inspect", "last", "stage", "use_session"]
+__all__ = ["grad_cell", "inspect", "last", "stage", "use_session"]
 
 
 class _Current:
@@ -56,6 +56,40 @@ def stage(source: str, namespace: dict[str, Any], **options: Any) -> Run:
     """
     __tracebackhide__ = True
     return _session().stage(source, namespace, StageOptions.of(options))
+
+
+def grad_cell(source: str, namespace: dict[str, Any], loss: str, wrt: str | Sequence[str], **options: Any) -> Run:
+    """Runs the text of a cell staged, and differentiates a name that it binds: what `%%grad` does, as a function.
+
+    The cell binds what it binds plainly. The gradient by each name is bound besides, as `d_` and the name: by an array
+    an array of its shape and dtype, by a pytree of arrays such a pytree. What counts are the values that the names have
+    when the cell begins; they must be real floating-point numbers.
+
+    Args:
+      source: the cell, as plain Python.
+      namespace: the globals it runs in.
+      loss: a name that the cell binds to a real number, that is, an array of shape `()`.
+      wrt: the names to differentiate by.
+      **options: `value_and=True` makes the run's value `(loss, gradients)`; with `has_aux=True` the name holds a pair
+        whose first item is the loss; `jvp="v"` binds the derivative along the direction `v`, for a loss of any shape,
+        as `d_loss`; `hessian=True` binds the second derivatives as `dd_w`, as `jax.hessian` arranges them; and
+        the other fields of `StageOptions`.
+
+    Returns:
+      The `Run`; its `outputs` hold the derivatives, too.
+
+    Raises:
+      Refused: if there is no such derivative, or Python has a part in computing the loss; nothing has changed then.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> namespace = {"jnp": jnp, "w": jnp.arange(3.0)}
+      >>> run = grad_cell("loss = jnp.sum(w**2)", namespace, "loss", "w")
+      >>> namespace["d_w"].tolist()
+      [0.0, 2.0, 4.0]
+    """
+    __tracebackhide__ = True
+    return stage(source, namespace, loss=loss, wrt=wrt, **options)
 
 
 def last() -> Run:

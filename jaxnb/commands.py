@@ -123,7 +123,7 @@ def help_text() -> str:
     width = max(len(name) for name in shown)
     lines = [f"%jaxnb {name:<{width}}  {command.summary}" for name, command in shown.items()]
     more = [
-        "%%jit? and %%jaxpr? explain the magics; %config JaxNB lists the settings.",
+        "%%jit?, %%grad? and %%jaxpr? explain the magics; %config JaxNB lists the settings.",
         "A cell whose first line is `# jaxnb: jit --static n` is staged as by %%jit --static n.",
     ]
     return "\n".join([*lines, "", *more])

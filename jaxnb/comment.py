@@ -34,7 +34,11 @@ __all__ = [
     "what_cannot_be_repeated",
 ]
 
-DIRECTIVES: Mapping[str, str] = {"jit": "stage this cell, as %%jit does", "off": "leave it alone where auto is on"}
+DIRECTIVES: Mapping[str, str] = {
+    "jit": "stage this cell, as %%jit does",
+    "grad": "stage it and differentiate, as %%grad does",
+    "off": "leave it alone where auto is on",
+}
 """What may stand behind `# jaxnb:`, each with what it does."""
 
 _COMMENT = re.compile(r"#\s*jaxnb\s*:\s*(?P<word>\S*)\s*(?P<header>.*)")

@@ -18,13 +18,16 @@ from typing import Any
 from jaxnb.code import CodeNames, names_of
 from jaxnb.commands import COMMANDS
 from jaxnb.comment import DIRECTIVES
-from jaxnb.header import JAXPR_OPTIONS, JIT_OPTIONS
+from jaxnb.header import GRAD_OPTIONS, JAXPR_OPTIONS, JIT_OPTIONS
 from jaxnb.health import backend_started, platforms_installed
 
 __all__ = ["Offer", "complete_header", "header_matcher"]
 
-_MAGIC = re.compile(r"\s*(?:%%(?:jaxnb\s+)?(?P<magic>jit|jaxpr)|#\s*jaxnb\s*:\s*(?P<comment>jit))(?=\s)(?P<header>.*)")
-_OPTION = re.compile(r"(?:^|(?<=\s))(?:--(?P<long>\w+)|-(?P<short>\w))(?=[\s=]|$)[\s=]*")
+_MAGIC = re.compile(
+    r"\s*(?:%%(?:jaxnb\s+)?(?P<magic>jit|grad|jaxpr)|#\s*jaxnb\s*:\s*(?P<comment>jit|grad))(?=\s)(?P<header>.*)"
+)
+_OPTION = re.compile(r"(?:^|(?<=\s))(?:--(?P<long>\w[\w-]*)|-(?P<short>\w))(?=[\s=]|$)[\s=]*")
+_OPTIONS = {"jit": JIT_OPTIONS, "grad": GRAD_OPTIONS, "jaxpr": JAXPR_OPTIONS}
 _MOST_ITEMS = 50
 
 
@@ -71,9 +74,11 @@ def complete_header(text: str, line: int, column: int, namespace: Mapping[str, A
     here = before[found.start("header") :] if line == start else before[2:]
     above = [found["header"], *(item[2:] for item in lines[start + 1 : line])] if line > start else []
     rest = [lines[line][column:], *(item[2:] for item in lines[max(line, start) + 1 : end])]
-    options = JAXPR_OPTIONS if found["magic"] == "jaxpr" else JIT_OPTIONS
-    body = "\n".join(lines[end:])
-    return _in_header(" ".join([*above, here]), " ".join(rest), options, body, namespace)
+    word = found["magic"] or found["comment"]
+    header, body = " ".join([*above, here]), "\n".join(lines[end:])
+    if word == "grad" and (offer := _in_grad(header, body, namespace)) is not None:
+        return offer
+    return _in_header(header, " ".join(rest), _OPTIONS[word], body, namespace)
 
 
 def header_matcher(shell: Any) -> Callable[[Any], Any]:
@@ -118,6 +123,21 @@ def _header_lines(lines: Sequence[str], top: int) -> tuple[int | None, int]:
     while end < len(lines) and lines[end].startswith("#:"):
         end += 1
     return top, end
+
+
+def _in_grad(header: str, body: str, namespace: Mapping[str, Any]) -> Offer | None:
+    """What may stand in `loss wrt w1, w2`; None behind it."""
+    words = re.match(r"\s*(?P<loss>[^\s-]\S*)?(?P<by>\s+\S*)?(?P<names>\s[^-]*)?$", header)
+    if words is None:
+        return None
+    if words["by"] is None:
+        fragment = words["loss"] or ""
+        return Offer(fragment, tuple(name for name in _binds(body) if name.startswith(fragment)))
+    if words["names"] is None:
+        fragment = words["by"].strip()
+        return Offer(fragment, ("wrt",) if "wrt".startswith(fragment) else ())
+    fragment = _value_fragment(words["names"], "names")
+    return _values("wrt", "names", fragment, words["names"], body, namespace) if fragment is not None else None
 
 
 def _in_header(

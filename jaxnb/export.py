@@ -25,14 +25,14 @@ from jaxnb.cell import CellSource
 from jaxnb.code import names_of
 from jaxnb.errors import Refused
 from jaxnb.export_file import File, NeedsStatic
-from jaxnb.export_helpers import is_definition_like
+from jaxnb.export_helpers import FUTURE_FLAGS, is_definition_like
 from jaxnb.export_names import Body, Names
 from jaxnb.export_reads import bound_names, entry_reads, helpers_of, refuse_effects, refuse_odd
 from jaxnb.export_values import leaves_of
 from jaxnb.piece import Piece
 from jaxnb.reach import is_library
 
-__all__ = ["as_function", "remember", "to_source"]
+__all__ = ["as_function", "remember", "same_function", "to_source"]
 
 
 def remember(cell: CellSource, namespace: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,13 +169,13 @@ def as_function(
     assert isinstance(function, ast.FunctionDef)
     function.body += [*inner, *_returning(body)]
     ast.fix_missing_locations(tree)
-    code = compile(tree, cell.filename, "exec", cell.statements[0].code.co_flags & _future_mask(), dont_inherit=True)
+    code = compile(tree, cell.filename, "exec", cell.statements[0].code.co_flags & FUTURE_FLAGS, dont_inherit=True)
     reached = frozenset[str]().union(*(names.helper(item).reads for item in nested), names.direct)
     own = {"__name__": namespace.get("__name__", "__main__"), "__builtins__": __builtins__}
     own |= {
         item: namespace[item] for item in sorted(reached) if item in namespace and item not in {*parameters, *nested}
     }
-    own = {item: held for item, held in own.items() if item not in body.local}
+    own = {item: held for item, held in own.items() if item not in body.local | body.definitions.keys()}
     called = own.get(name)  # a helper may have the same name
     exec(code, own)
     made = own.pop(name)
@@ -186,10 +186,14 @@ def as_function(
     return made
 
 
-def _future_mask() -> int:
-    import __future__
-
-    return sum(getattr(__future__, feature).compiler_flag for feature in __future__.all_feature_names[-2:])
+def same_function(one: object, other: types.FunctionType) -> bool:
+    """Whether two functions of `as_function` do the same with the same helpers and data."""
+    if not isinstance(one, types.FunctionType) or one.__code__ != other.__code__:
+        return False
+    theirs, ours = one.__globals__, other.__globals__
+    return theirs.keys() == ours.keys() and all(
+        theirs[name] is held or name == "__name__" for name, held in ours.items()
+    )
 
 
 def _says(body: Body, parameters: Sequence[str]) -> str:

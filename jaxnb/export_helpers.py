@@ -1,6 +1,7 @@
 """Where the functions and classes come from that a cell reaches: an import, or the text that defined them."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import functools
@@ -22,6 +23,7 @@ from jaxnb.export_text import block_text
 from jaxnb.reach import first_effect, is_library
 
 __all__ = [
+    "FUTURE_FLAGS",
     "Helper",
     "attached_to",
     "find_helper",
@@ -31,6 +33,9 @@ __all__ = [
     "is_pure_recipe",
     "recipe_of",
 ]
+
+FUTURE_FLAGS = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names[-2:])
+"""What `from __future__ import ...` may have switched on in a function's code."""
 
 _LOADED_WITH_JAX = frozenset(
     {
@@ -198,7 +203,8 @@ def _text_of_function(name: str, value: Any) -> str | None:
             continue
         text = block_text(lines, node, after)
         more = [block_text(lines, item, at) for item, at in _statements(lines) if attached_to(item) == name]
-        codes = [item for item in compile(text, "<helper>", "exec", dont_inherit=True).co_consts if _is_code(item)]
+        made = compile(text, "<helper>", "exec", function.__code__.co_flags & FUTURE_FLAGS, dont_inherit=True)
+        codes = [item for item in made.co_consts if _is_code(item)]
         if any(code_digest(item) == code_digest(function.__code__) for item in codes):
             return "\n\n\n".join([text, *more])
     return None

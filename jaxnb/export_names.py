@@ -98,8 +98,29 @@ class Body:
 
     def surely_binds(self, index: int) -> list[str]:
         """The names that a statement binds on every way through it."""
-        straight = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.With
-        return self.binds[index] if isinstance(self.nodes[index], straight) else []
+        sure = _surely_bound(self.nodes[index])
+        return [name for name in self.binds[index] if name in sure]
+
+
+def _surely_bound(node: ast.stmt) -> set[str]:
+    match node:
+        case ast.AnnAssign(value=None):
+            return set()
+        case ast.Assign() | ast.AnnAssign() | ast.AugAssign() | ast.Expr():
+            names = (item for item in ast.walk(node) if isinstance(item, ast.Name))
+            return {item.id for item in names if isinstance(item.ctx, ast.Store)}
+        case ast.If():
+            return _all_bound(node.body) & _all_bound(node.orelse)
+        case ast.With():
+            targets = [item.optional_vars for item in node.items if item.optional_vars is not None]
+            names = {item.id for target in targets for item in ast.walk(target) if isinstance(item, ast.Name)}
+            return names | _all_bound(node.body)
+        case _:
+            return set()
+
+
+def _all_bound(nodes: list[ast.stmt]) -> set[str]:
+    return set[str]().union(*(_surely_bound(node) for node in nodes))
 
 
 def _makes_code(value: Any) -> bool:

@@ -128,6 +128,7 @@ class Scan:
       read: names of the cell's namespace that they read.
       stores: global names that they bind or delete.
       effects: what was reached that a replay would leave out, filled while scanning for a trace.
+      read_by_functions: names of the cell's namespace that functions read.
       held_by_functions: whether a function, or something bound to one, holds or reads a leaf or a hidden name.
     """
 
@@ -173,7 +174,7 @@ class Scan:
         self._immutables = 0
         self._depth = 0
         self._inside: list[tuple[str, int]] = []  # children of the immutable node that is being visited
-        self._read_by_functions: set[str] = set()
+        self.read_by_functions: set[str] = set()
         self.held_by_functions = False
         try:
             self._names(roots, names, namespace)
@@ -183,8 +184,8 @@ class Scan:
                 why="every container on the way to an array is part of the program's key.",
                 fix="keep arrays in flatter containers, or stack them into one array.",
             ) from None
-        if not self.held_by_functions and self._read_by_functions:
-            self.held_by_functions = any(root_name(path) in self._read_by_functions for path in self.paths)
+        if not self.held_by_functions and self.read_by_functions:
+            self.held_by_functions = any(root_name(path) in self.read_by_functions for path in self.paths)
 
     def leaves_below(self, text: str) -> list[int]:
         """Positions of the leaves at a path that a user wrote, or inside what stands there."""
@@ -203,7 +204,7 @@ class Scan:
             self.namespaces.append(namespace)
         for name in roots:
             if home and self._depth:
-                self._read_by_functions.add(name)
+                self.read_by_functions.add(name)
                 self.held_by_functions |= name in self.hidden
             if (home and name in self.hidden) or name not in namespace or name in NOT_VALUES:
                 continue

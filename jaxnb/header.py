@@ -16,13 +16,14 @@ from typing import Any
 
 from jaxnb.errors import BadHeader
 
-__all__ = ["JAXPR_OPTIONS", "JIT_OPTIONS", "full_header", "parse_header"]
+__all__ = ["GRAD_OPTIONS", "JAXPR_OPTIONS", "JIT_OPTIONS", "full_header", "parse_grad", "parse_header"]
 
 JIT_OPTIONS: Mapping[str, str] = {
     "static": "names",
     "dynamic": "names",
     "donate": "names",
     "keep": "names",
+    "name": "name",
     "device": "word",
     "whole": "flag",
     "block": "flag",
@@ -31,6 +32,15 @@ JIT_OPTIONS: Mapping[str, str] = {
     "o": "name",
 }
 """The options of `%%jit`, each with what follows it: nothing, a word, one name, or a list of names and paths."""
+
+GRAD_OPTIONS: Mapping[str, str] = {
+    "value-and": "flag",
+    "has-aux": "flag",
+    "jvp": "names",
+    "hessian": "flag",
+    **JIT_OPTIONS,
+}
+"""The options of `%%grad`, behind `loss wrt w1, w2`."""
 
 JAXPR_OPTIONS: Mapping[str, str] = {"static": "names", "dynamic": "names", "o": "name"}
 
@@ -48,13 +58,53 @@ def full_header(line: str, body: str) -> str:
     return " ".join(part for part in parts if part)
 
 
-def parse_header(header: str, options: Mapping[str, str], magic: str = "%%jit") -> dict[str, Any]:
+def parse_grad(header: str, magic: str = "%%grad") -> dict[str, Any]:
+    """Reads the header of `%%grad`: `loss wrt w1, w2`, and options.
+
+    >>> parse_grad("loss wrt w1, w2 --hessian")
+    {'loss': 'loss', 'wrt': ('w1', 'w2'), 'hessian': True}
+
+    Args:
+      header: the text behind the magic's name.
+      magic: its name, for messages.
+
+    Raises:
+      BadHeader: pointing at the word that is wrong.
+    """
+    shown, shift, wanted = f"{magic} {header}".rstrip(), len(magic) + 1, f"{magic} loss wrt w1, w2"
+    words = [*_WORD.finditer(header), None, None]
+    for word, what in zip(words[:2], ("the name of the loss", "wrt, and what to differentiate by"), strict=True):
+        text = word.group() if word is not None else ""
+        good = text == "wrt" if word is words[1] else text.isidentifier()
+        if word is None or not good or (word is words[0] and text == "wrt"):
+            at = word.start() if word is not None else len(header)
+            what = f"{magic} wants {what}" + (f", not {text!r}." if text else ".")
+            raise BadHeader(what, header=shown, column=at + shift, width=max(1, len(text)), fix=f"write {wanted}.")
+    loss, by = words[0], words[1]
+    assert loss is not None and by is not None
+    names, position = _value(header, by.end(), "names")
+    if not names:
+        what = "wrt wants a name, or several with commas."
+        raise BadHeader(what, header=shown, column=by.start() + shift, width=3, fix=f"write {wanted}.")
+    for name in names:
+        if not name.isidentifier():
+            column = header.index(name, by.end()) + shift
+            fix = f"bind it to a name above, w = {name}, and use that in the cell."
+            raise BadHeader(f"{name!r} is no name.", header=shown, column=column, width=len(name), fix=fix)
+    return {"loss": loss.group(), "wrt": names, **parse_header(header, GRAD_OPTIONS, magic, position)}
+
+
+def parse_header(header: str, options: Mapping[str, str], magic: str = "%%jit", position: int = 0) -> dict[str, Any]:
     """Reads the options in a header.
 
     Args:
       header: the text behind the magic's name.
       options: the options that there are, see `JIT_OPTIONS`.
       magic: its name, for messages.
+      position: where the options begin.
+
+    Returns:
+      What was given, by the names of `StageOptions`.
 
     Raises:
       BadHeader: pointing at the word that is wrong.
@@ -62,7 +112,6 @@ def parse_header(header: str, options: Mapping[str, str], magic: str = "%%jit") 
     shown = f"{magic} {header}".rstrip()
     shift = len(magic) + 1
     found: dict[str, Any] = {}
-    position = 0
     while (word := _WORD.search(header, position)) is not None:
         text = word.group()
         column = word.start() + shift
@@ -74,11 +123,12 @@ def parse_header(header: str, options: Mapping[str, str], magic: str = "%%jit") 
         if kind is None:
             fix = _meant(name, options) or f"{magic} takes {_listed(options)}."
             raise BadHeader(f"there is no option {text!r}.", header=shown, column=column, width=len(text), fix=fix)
-        if name in found:
+        field = name.replace("-", "_")
+        if field in found:
             raise BadHeader(f"{text} is given twice.", header=shown, column=column, width=len(text))
         position = word.end()
         if kind == "flag":
-            found[name] = True
+            found[field] = True
             continue
         if joined:
             position = word.end() - len(joined)
@@ -86,7 +136,7 @@ def parse_header(header: str, options: Mapping[str, str], magic: str = "%%jit") 
         if not value:
             what = {"names": "a name, or several with commas", "name": "a name", "word": "a word"}[kind]
             raise BadHeader(f"{text} wants {what}.", header=shown, column=column, width=len(text))
-        found[name] = value
+        found[field] = value
     return found
 
 

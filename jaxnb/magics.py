@@ -19,7 +19,7 @@ from jaxnb.commands import run_command
 from jaxnb.comment import DIRECTIVES, AutoStage, as_cell_magic, read_directive
 from jaxnb.completion import header_matcher
 from jaxnb.errors import BadHeader, JaxnbError
-from jaxnb.header import JAXPR_OPTIONS, JIT_OPTIONS, full_header, parse_header
+from jaxnb.header import JAXPR_OPTIONS, JIT_OPTIONS, full_header, parse_grad, parse_header
 from jaxnb.options import StageOptions
 from jaxnb.progress import Progress
 from jaxnb.run import Run
@@ -66,7 +66,7 @@ class _Shown:
 
 @magics_class
 class JaxnbMagics(Magics):
-    """`%%jit`, `%%jaxpr`, `%jaxpr` and `%jaxnb`, and the staging of plain cells, for one shell."""
+    """`%%jit`, `%%grad`, `%%jaxpr`, `%jaxpr` and `%jaxnb`, and the staging of plain cells, for one shell."""
 
     def __init__(self, shell: Any, session: Session, settings: JaxNB) -> None:
         super().__init__(shell)
@@ -149,13 +149,14 @@ class JaxnbMagics(Magics):
     def jit(self, line: str, cell: str) -> Any:
         """Stages the cell: traces it, compiles it with XLA, runs it, and binds what the plain cell would bind.
 
-            %%jit [--static a, cfg.n] [--dynamic n] [--donate params] [--keep loss]
+            %%jit [--static a, cfg.n] [--dynamic n] [--donate params] [--keep loss] [--name f]
                   [--device cpu:1] [--whole] [--block] [--time] [--strict] [-o run]
 
         --static    values that are part of the program: changing one traces again
         --dynamic   ints or floats that are always inputs
         --donate    arrays whose memory the results may use: they are replaced by the cell, or unbound
         --keep      bind only these names
+        --name      bind the cell as a pure function of its inputs, too
         --device    where to run: cpu:1, gpu, cuda:0, tpu
         --whole     refuse to run the cell in more than one compiled piece
         --block     wait for the results;  --time  wait and measure
@@ -181,6 +182,36 @@ class JaxnbMagics(Magics):
         """
         __tracebackhide__ = True
         return self._jit(line, cell, "%%jit")
+
+    @no_var_expand
+    @cell_magic
+    def grad(self, line: str, cell: str) -> Any:
+        """Stages the cell as %%jit does, and binds the gradients of a name that it binds: d_w1, d_w2.
+
+            %%grad loss wrt w1, w2 [--value-and] [--has-aux] [--jvp v1, v2] [--hessian] [options of %%jit]
+
+        loss        a name that the cell binds to a real number
+        wrt         what to differentiate by: the values that these names have when the cell begins, arrays or pytrees
+        --value-and display (loss, gradients), as jax.value_and_grad returns them
+        --has-aux   the name holds a pair, whose first item is the loss
+        --jvp       a direction for each name: bind the derivative along them as d_loss, which may have any shape
+        --hessian   bind the second derivatives, too, as dd_w1, dd_w2: arranged as by jax.hessian
+
+        Python must have no part in computing the loss; prints stand above or below. `# jaxnb: grad loss wrt w1` as the
+        first line does the same.
+
+        Examples:
+
+            %%grad loss wrt w1, w2
+            hidden = jnp.tanh(images @ w1)
+            loss = jnp.mean((hidden @ w2 - targets) ** 2)
+
+            %%grad loss wrt params --value-and --donate state
+            logits, state = apply(params, state, images)
+            loss = jnp.mean((logits - targets) ** 2)
+        """
+        __tracebackhide__ = True
+        return self._jit(line, cell, "%%grad")
 
     @no_var_expand
     @line_cell_magic
@@ -264,8 +295,8 @@ class JaxnbMagics(Magics):
         shown, offset = self._displayed(cell)
         label = "%%jaxnb" if offset and shown.splitlines()[offset - 1].startswith("%%jaxnb") else "# jaxnb:"
         word, _, header = line.strip().partition(" ")
-        if word == "jit":
-            return self._jit(header, cell, f"{label} jit")
+        if word in ("jit", "grad"):
+            return self._jit(header, cell, f"{label} {word}")
         close = difflib.get_close_matches(word, DIRECTIVES, n=1)
         fix = f"did you mean {close[0]}?" if close else f"there are {', '.join(DIRECTIVES)}."
         what = f"there is no {word!r} for a cell." if word else f"{label} wants a word."
@@ -292,10 +323,11 @@ class JaxnbMagics(Magics):
     def _jit(self, line: str, cell: str, magic: str) -> Any:
         __tracebackhide__ = True
         directive = read_directive(cell)
-        if directive is not None and directive.word == "jit":
-            what = f"the cell has two headers: {magic}, and below it `# jaxnb: jit`."
+        if directive is not None and directive.word in ("jit", "grad"):
+            what = f"the cell has two headers: {magic}, and below it `# jaxnb: {directive.word}`."
             raise UsageError(str(JaxnbError(what, fix="keep one of them.")))
-        header = self._header(line, cell, JIT_OPTIONS, magic)
+        options = None if magic.endswith("grad") else JIT_OPTIONS
+        header = self._header(line, cell, options, magic)
         name = header.pop("o", None)
         run = self._staged(cell, StageOptions.of(header))
         shown = not DisplayHook.semicolon_at_end_of_expression(cell)
@@ -330,8 +362,11 @@ class JaxnbMagics(Magics):
         finally:
             progress.silence()
 
-    def _header(self, line: str, cell: str, options: Mapping[str, str], magic: str) -> dict[str, Any]:
+    def _header(self, line: str, cell: str, options: Mapping[str, str] | None, magic: str) -> dict[str, Any]:
+        """What a header says; without options to choose from it is one of `%%grad`."""
         try:
+            if options is None:
+                return parse_grad(full_header(line, cell), magic)
             return parse_header(full_header(line, cell), options, magic)
         except BadHeader as error:
             raise UsageError(str(error)) from None

@@ -19,7 +19,14 @@ class StageOptions:
       dynamic: names or paths of ints or floats that are always inputs; a jax scalar is bound where they flow.
       donate: names or paths of arrays whose buffers the results may use. The cell replaces what they hold, or the names
         are unbound.
+      loss: a name that the cell binds to a number, whose gradient is wanted.
+      wrt: the names that the gradient is taken by; it is bound as `d_` and the name.
+      value_and: the run's value is the loss and its derivatives, as `jax.value_and_grad` returns them.
+      has_aux: `loss` is bound to a tuple, whose first item is the number.
+      jvp: a direction for each name in `wrt`: the directional derivative is bound as `d_` and the name of the loss.
+      hessian: bind the second derivatives, too, as `dd_` and the name.
       keep: only these names are bound; None binds all, as the plain cell would.
+      name: a name to which the cell is bound as a pure function of its inputs.
       device: where to run: `cpu:1`, `gpu`, `cuda:0`, `tpu`.
       whole: refuse rather than run the cell in more than one compiled piece.
       block: wait for the results, so that an error of the device belongs to this cell.
@@ -30,12 +37,25 @@ class StageOptions:
     static: tuple[str, ...] = ()
     dynamic: tuple[str, ...] = ()
     donate: tuple[str, ...] = ()
+    loss: str | None = None
+    wrt: tuple[str, ...] = ()
+    value_and: bool = False
+    has_aux: bool = False
+    jvp: tuple[str, ...] = ()
+    hessian: bool = False
     keep: tuple[str, ...] | None = None
+    name: str | None = None
     device: str | None = None
     whole: bool = False
     block: bool = False
     time: bool = False
     strict: bool = False
+
+    @property
+    def programs(self) -> tuple[Any, ...]:
+        """The options that a program depends on."""
+        derivative = (self.loss, self.wrt, self.has_aux, self.jvp, self.hessian)
+        return (self.static, self.dynamic, self.donate, self.keep, self.whole, derivative)
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> StageOptions:
@@ -49,10 +69,20 @@ class StageOptions:
             if name not in known:
                 raise JaxnbError(f"there is no option {name!r}.", fix=f"one of {', '.join(sorted(known))}.")
         values = dict(options)
-        for name in ("static", "dynamic", "donate", "keep"):
+        for name in ("static", "dynamic", "donate", "wrt", "jvp", "keep"):
             value = values.get(name)
             if isinstance(value, str):
                 values[name] = (value,)
             elif value is not None:
                 values[name] = tuple(value)
-        return cls(**values)
+        made = cls(**values)
+        if (made.loss is None) != (not made.wrt):
+            missing = "wrt" if made.loss is not None else "loss"
+            raise JaxnbError(f"a gradient wants `loss` and `wrt`, and `{missing}` is missing.")
+        if made.loss is None and (made.value_and or made.has_aux or made.jvp or made.hessian):
+            raise JaxnbError(
+                "value_and, has_aux, jvp and hessian go with a gradient.", fix="say `loss` and `wrt`, too."
+            )
+        if made.jvp and made.hessian:
+            raise JaxnbError("a Hessian goes with a gradient, not with jvp.", fix="leave one of them out.")
+        return made

@@ -11,6 +11,7 @@ import jax
 from jaxnb import _jax
 from jaxnb.code import CodeNames
 from jaxnb.donation import NO_DONATION, Donation
+from jaxnb.gradient import Asked
 from jaxnb.graph import Reached, Scan
 from jaxnb.growth import NO_GROWTH, Growth
 from jaxnb.paths import Choices
@@ -55,6 +56,7 @@ class Piece:
       traced: until the piece is compiled, JAX's own traced stage; its arguments are the leaves, or what the prelude
         says.
       prelude: what Python computes from scalars before the program runs, or None.
+      derivative: what it computes besides, or None.
       donation: what the program may write its results over.
       guard: the walk that shows whether the piece serves a run, as straight code, once it has been reused.
       scanned: how often that was shown by a scan instead.
@@ -78,6 +80,7 @@ class Piece:
     reasons: list[tuple[int | None, str]] = field(default_factory=list[tuple[int | None, str]])
     notes: list[tuple[str, int | None, str]] = field(default_factory=list[tuple[str, int | None, str]])
     prelude: Prelude | None = None
+    derivative: Asked | None = None
     donation: Donation = NO_DONATION
     compiled: Any = None
     guard: Callable[[dict[str, Any]], Any] | None = None
@@ -98,10 +101,11 @@ class Piece:
     def rebuild(self, cut: Cut | None, donation: Donation, leaves: Sequence[Any]) -> None:
         """Takes out what Python computes, and lets the program have the donated buffers.
 
-        Args:
-          cut: the prelude and the rest, or None.
-          donation: what the piece gives up.
-          leaves: of the run that was traced.
+          Args:
+            cut: the prelude and the rest, or None.
+            derivative: what it computes besides, or None.
+        donation: what the piece gives up.
+            leaves: of the run that was traced.
         """
         if cut is None and not donation.leaves:
             return

@@ -104,11 +104,14 @@ def _is_mutable(value: Any) -> bool:
     return not isinstance(value, jax.Array | np.generic | str | bytes | int | float | type | FunctionType | ModuleType)
 
 
-def make_plan(cell: CellSource, start: int, stop: int, forced: frozenset[str]) -> Plan:
+def make_plan(
+    cell: CellSource, start: int, stop: int, forced: frozenset[str], also: frozenset[str] = frozenset()
+) -> Plan:
     """The names that statements `start` to `stop` read, and those that they bind before they read them.
 
     Args:
       forced: names that were seen to be read first.
+      also: names that are taken in although no statement reads them.
     """
     statements = cell.statements[start:stop]
     names = tuple(statement.names for statement in statements)
@@ -118,7 +121,7 @@ def make_plan(cell: CellSource, start: int, stop: int, forced: frozenset[str]) -
     if not any(item.sees & Sees.NAMES for item in names):
         deleted = frozenset[str]().union(*(item.deletes for item in names))
         hidden = frozenset(name for name in bound - forced - deleted if not _read_first(name, statements))
-    return Plan(start, stop, tuple(sorted(reads)), hidden, names)
+    return Plan(start, stop, tuple(sorted(reads | also)), hidden, names)
 
 
 def _read_first(name: str, statements: tuple[Statement, ...]) -> bool:

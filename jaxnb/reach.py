@@ -473,6 +473,9 @@ def may_mutate(names: CodeNames, namespace: Mapping[str, Any], seen: set[int] | 
         elif str(getattr(value, "__module__", "")).partition(".")[0] in ("numpy", "math", "operator"):
             if chain[-1] in _NUMPY_MUTATORS:
                 return True
+        elif len(chain) > 1 and type(value).__module__.startswith("jaxlib"):
+            if chain[-1] == "delete":  # nothing else changes an array
+                return True
         elif len(chain) > 1 or callable(value):
             return True
     return bool(names.attributes & {"out"})

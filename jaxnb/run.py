@@ -56,6 +56,8 @@ class Run:
       donated: bytes of the buffers that were given up to the results.
       inputs: how many inputs the compiled pieces took.
       equations: how many equations the pieces hold.
+      named: the function that `--name` bound, with its parameters.
+      derivative: which one the program computed, too.
       pieces: how many compiled pieces there were.
       dispatch_seconds: from the start of the first dispatch until the last had returned.
       traced_only: whether the cell was only to be looked at: then its text is shown, not just the line.
@@ -76,6 +78,8 @@ class Run:
     inputs: int = 0
     equations: int = 0
     pieces: int = 0
+    named: str = ""
+    derivative: str = ""
     note: str = ""
     dispatch_seconds: float = 0.0
     kept: dict[str, Any] | None = None
@@ -126,6 +130,10 @@ class Run:
             parts.append(f"line {line} on the host: {reason}" + (f" (and {_count(more, 'line')} more)" if more else ""))
         parts.append(f"{_count(self.inputs, 'input')} → {_count(len(self.outputs), 'name')}")
         parts.append(_count(self.equations, "eqn"))
+        if self.derivative:
+            parts.append(self.derivative)
+        if self.named:
+            parts.append(f"as {self.named}")
         if self.transferred:
             parts.append(f"moved {format_bytes(self.transferred)}")
         if self.donated:
@@ -218,7 +226,11 @@ def _count(number: int, noun: str) -> str:
 
 def _count_kind(findings: tuple[Finding, ...]) -> list[str]:
     """The findings that belong on the line itself, in short."""
-    said = [finding.message for finding in findings if finding.kind in ("numpy", "static", "x64", "donate", "cost")]
+    said = [
+        finding.message
+        for finding in findings
+        if finding.kind in ("numpy", "static", "x64", "donate", "cost", "gradient")
+    ]
     reasons = [finding.message for finding in findings if finding.kind == "not-reusable"]
     if reasons:
         said.append(reasons[0] + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""))

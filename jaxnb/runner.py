@@ -23,6 +23,7 @@ from jaxnb.devices import move
 from jaxnb.dispatch import compile_piece, dispatch
 from jaxnb.donation import Lost, check_donation
 from jaxnb.errors import NeedsConcrete, Refused, RunByPython
+from jaxnb.gradient import Asked, asked_for, refuse_detour
 from jaxnb.graph import Reached, Scan
 from jaxnb.journal import Journal
 from jaxnb.options import StageOptions
@@ -89,6 +90,10 @@ class Runner:
         self.lost = lost if lost is not None else Lost(str)
         self.progress, self.before_host = progress, before_host
         _jax.settle()
+        self.asked = asked_for(options, cell)
+        self._last_loss = max(
+            (n for n, item in enumerate(cell.statements) if options.loss in item.names.binds), default=0
+        )
         self.context: tuple[Any, ...] = _jax.trace_context()
         self.journal = Journal()
         self.ran: dict[int, Ran] = {}
@@ -115,6 +120,14 @@ class Runner:
         """
         __tracebackhide__ = True
         self._block(self.cell, self.record)
+        if self.asked is not None and not any(piece.derivative for piece in self.pieces):
+            line, why = self.record.on_host.get(self._last_loss, (None, ""))
+            raise Refused(
+                f"`{self.asked.loss}` is not computed by a compiled program, and so has no derivative.",
+                why=f"line {line} on the host: {why}." if line else "Python runs the statement that binds it.",
+                fix="" if line else f"compute it from arrays: {self.asked.wrt[0]} = jnp.asarray({self.asked.wrt[0]}).",
+                line=line,
+            )
 
     def on_host(self) -> list[tuple[int, str]]:
         """The lines that Python ran because they need values, each with the reason."""
@@ -266,6 +279,8 @@ class Runner:
 
     def _run_piece(self, cell: CellSource, record: CodeRecord, piece: Piece, reached: Reached) -> None:
         __tracebackhide__ = True
+        if piece.derivative is not None:
+            self._refuse_detour(piece.derivative, piece.plan.start)
         arguments = reached.leaves
         if piece.prelude is not None:
             arguments = piece.prelude.arguments(reached.leaves, reached.scalars)
@@ -334,7 +349,11 @@ class Runner:
         if piece is None:
             stop = find_stop(cell, start, self.namespace, record.breaks, not self.options.whole)
         while piece is None:
-            plan = make_plan(cell, start, stop, frozenset(record.forced))
+            asked = self._asked_of(record, start, stop)
+            if asked is not None:
+                self._refuse_detour(asked, start)
+            also = frozenset((*asked.wrt, *asked.along)) if asked is not None else frozenset[str]()
+            plan = make_plan(cell, start, stop, frozenset(record.forced), also)
             try:
                 piece = trace_piece(
                     cell,
@@ -344,6 +363,7 @@ class Runner:
                     self.context,
                     self.device,
                     donate=self.options.donate,
+                    asked=asked,
                 )
             except StopAt as stopping:
                 record.breaks.add(stopping.index)
@@ -379,6 +399,13 @@ class Runner:
         assert reached is not None  # these scalars are those of the trace
         return piece, reached
 
+    def _asked_of(self, record: CodeRecord, start: int, stop: int) -> Asked | None:
+        """The derivative, if the piece from `start` to `stop` binds what is differentiated."""
+        return self.asked if record is self.record and start <= self._last_loss < stop else None
+
+    def _refuse_detour(self, asked: Asked, start: int) -> None:
+        refuse_detour(asked, self.cell, start, self._last_loss + 1, self.namespace, self.host_lines)
+
     def _with_changing_scalars(
         self, cell: CellSource, record: CodeRecord, start: int, stop: int, previous: Piece | None
     ) -> Piece | None:
@@ -398,7 +425,14 @@ class Runner:
         choices = record.choices.changing(paths)
         try:
             piece = trace_piece(
-                cell, plan, self.namespace, choices, self.context, self.device, donate=self.options.donate
+                cell,
+                plan,
+                self.namespace,
+                choices,
+                self.context,
+                self.device,
+                donate=self.options.donate,
+                asked=previous.derivative,
             )
         except Exception as error:  # whatever it is, the trace with static ints says it properly
             record.never_dynamic |= paths
@@ -424,10 +458,15 @@ class Runner:
 def apply_options(runner: Runner) -> None:
     """Turns `--static`, `--dynamic` and `--donate` into paths. Every name must be one that the cell reads."""
     options, choices, cell = runner.options, runner.record.choices, runner.cell
-    if not options.static and not options.dynamic and not options.donate:
+    if not (options.static or options.dynamic or options.donate or options.wrt):
         return
     plan = make_plan(cell, 0, len(cell.statements), frozenset(cell.reads))
     scan = Scan(runner.namespace, plan.roots, plan.names, Choices(), frozenset(), Slots())
+    for name in options.wrt:  # what is differentiated by must not become static
+        numbers = {path for index, path in enumerate(scan.paths) if type(scan.leaves[index]) is float}
+        paths = {path for path in numbers if is_below(render_path(path), name)}
+        choices.dynamic |= paths
+        choices.fixed |= paths
     for option, wanted, target in (
         ("static", options.static, choices.static),
         ("dynamic", options.dynamic, choices.dynamic),

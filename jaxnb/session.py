@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from jaxnb.cell import CellSource, parse_cell
 from jaxnb.devices import find_device, on_device
 from jaxnb.donation import Lost
 from jaxnb.errors import Refused
+from jaxnb.gradient import value_and_derivative
 from jaxnb.options import StageOptions
 from jaxnb.piece import Piece
 from jaxnb.plan import make_plan, runs_on_host
@@ -93,7 +95,13 @@ class Session:
             run = Run(note="nothing to stage: the cell holds no statement", reused=True)
             run.make_program = lambda: _levels().read_program(cell, (), (), ())
             return self._finish(run)
-        key = (cell.digest, options.static, options.dynamic, options.donate, options.keep, options.whole)
+        if options.name is not None and options.name in cell.reads | cell.binds:
+            raise Refused(
+                f"--name {options.name}: the cell itself uses `{options.name}`.",
+                why="the name is bound to the whole cell as a function.",
+                fix="take another name.",
+            )
+        key = (cell.digest, *options.programs)
         record = self._record(key)
         changed_code = self._changed_code(key, cell_id)
         if jax.config.jax_disable_jit:  # type: ignore[attr-defined]
@@ -117,6 +125,7 @@ class Session:
             with on_device(device):
                 runner.run()
                 self._check_options(runner)
+                named = _bind_function(runner, options.name, entry) if options.name is not None else ""
                 seconds = self._wait(runner)
         except BaseException as error:
             runner.undo()
@@ -131,7 +140,14 @@ class Session:
         if cell_id is not None:
             self._evict(key, cell_id)
         record.runs += 1
-        return self._finish(self._describe(runner, entry, seconds, changed_code))
+        run = self._describe(runner, entry, seconds, changed_code)
+        if runner.asked is not None:
+            run.derivative = str(runner.asked)
+            if options.value_and and not cell.silent:
+                run.value = value_and_derivative(runner.asked, namespace)
+        if options.name is not None:
+            run.named, run.outputs[options.name] = named, namespace[options.name]
+        return self._finish(run)
 
     @property
     def last(self) -> Run | None:
@@ -351,6 +367,17 @@ def _forget(runner: Runner, entry: dict[str, Any], keep: tuple[str, ...]) -> Non
             namespace[name] = entry[name]
         else:
             namespace.pop(name, None)
+
+
+def _bind_function(runner: Runner, name: str, entry: dict[str, Any]) -> str:
+    """Binds the cell as a function, and says how it is called. A run that changes nothing keeps the function."""
+    from jaxnb.export import as_function, same_function
+
+    own = tuple(ran.piece for ran in runner.ran.values() if ran.cell is runner.cell)
+    function = as_function(runner.cell, own, entry, name)
+    if not same_function(runner.namespace.get(name), function):
+        runner.namespace[name] = function
+    return f"{name}{inspect.signature(function)}"
 
 
 def _source_of(runner: Runner) -> Callable[[Any, str], str]:

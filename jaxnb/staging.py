@@ -23,6 +23,7 @@ from jaxnb.devices import move
 from jaxnb.diagnosis import Attempt, culprit_of, explain_needed_value, only_tracing_raises
 from jaxnb.donation import NO_DONATION, Donation, plan_donation
 from jaxnb.errors import Refused, RunByPython
+from jaxnb.gradient import Asked, Derivative, Tree, differentiate, read_loss, read_tree
 from jaxnb.graph import CACHED_FUNCTION
 from jaxnb.growth import NO_GROWTH
 from jaxnb.holders import CLASS, GROWN_LIST, SLOTS, same_state
@@ -65,8 +66,12 @@ class _Trace:
         namespace: dict[str, Any],
         choices: Choices,
         donate: tuple[str, ...] = (),
+        asked: Asked | None = None,
     ) -> None:
         self.cell, self.namespace, self.choices, self.donate = cell, namespace, choices, donate
+        self.asked = asked
+        self.trees: dict[str, Tree] = {}
+        self.loss_place = 0
         self.slots = Slots()
         self.scan = plan.scan(namespace, choices, self.slots)
         wanted = replace(
@@ -233,6 +238,11 @@ class _Trace:
             self.install()
             for name in plan.hidden:
                 namespace.pop(name, None)
+            if self.asked is not None:
+                reads = self.scan.read_by_functions.union(*(item.reads for item in plan.names)) - plan.hidden
+                for name in (*self.asked.wrt, *self.asked.along):
+                    known = reads if name in self.asked.wrt else self.scan.read
+                    self.trees[name] = read_tree(name, namespace, self.tracers, known & self.scan.read)
             for home in (namespace, *self.scan.namespaces):
                 stand_ins.install(home)
             before = dict(namespace)
@@ -355,6 +365,9 @@ class _Trace:
             if not same_state(now, state):
                 self._changed(capture, owner, holder, state, now, nodes.get(id(owner)))
         template.value = self._build(capture, value, "the trailing value") if value is not None else None
+        if self.asked is not None:
+            lines = [item.span.line for item in self.statements if self.asked.loss in item.names.binds]
+            self.loss_place = capture.result(read_loss(self.asked, self.namespace, lines[-1]))
         self.capture = capture
 
     def _changed(self, capture: Capture, owner: Any, holder: Any, state: Any, now: Any, node: int | None) -> None:
@@ -446,6 +459,7 @@ def trace_piece(
     device: Any = None,
     whole: bool = False,
     donate: tuple[str, ...] = (),
+    asked: Asked | None = None,
 ) -> Piece:
     """Traces the statements of `plan`.
 
@@ -458,6 +472,7 @@ def trace_piece(
       device: where the program will run, or None.
       whole: trace every statement, also those that Python would run.
       donate: names and paths whose buffers the program may write over.
+      asked: the derivative that the program is to compute, too.
 
     Raises:
       StopAt: if a statement inside turned out to be one that Python runs.
@@ -468,7 +483,7 @@ def trace_piece(
     __tracebackhide__ = True
     scalars_freed = False
     while True:
-        trace = _Trace(cell, plan, namespace, choices, donate)
+        trace = _Trace(cell, plan, namespace, choices, donate, asked)
         trace.whole = whole
         loose = trace.loose()
         if loose:
@@ -511,6 +526,9 @@ def trace_piece(
         if trace.reads_grown:
             choices.no_growth = True
             continue
+        derivative = _differentiate(trace, traced, device) if asked is not None else None
+        if derivative is not None:
+            traced = derivative.traced
         try:
             cut = _cut(trace, traced) if choices.on_host else None
         except OutOfReach:
@@ -522,6 +540,10 @@ def trace_piece(
             free |= passed_on & _scalars(trace)
         if not free:
             piece = _finish(trace, traced, context, device, time.perf_counter() - start)
+            if derivative is not None:
+                piece.derivative = trace.asked
+                trace.template.names.extend(derivative.names)
+                piece.notes.extend(("gradient", None, note) for note in derivative.notes)
             donation = trace.donation() if donate else NO_DONATION
             piece.notes.extend(("donate", None, note) for note in donation.notes)
             piece.rebuild(cut, donation, trace.scan.leaves)
@@ -549,6 +571,13 @@ def _run_trace(trace: _Trace, device: Any) -> Any:
     leaves = trace.scan.leaves if device is None else move(trace.scan.leaves, device)[0]
     with _jax.unfiltered_tracebacks(), _jax.user_context(own):
         return jax.jit(cell).trace(*leaves)
+
+
+def _differentiate(trace: _Trace, traced: Any, device: Any) -> Derivative:
+    assert trace.asked is not None
+    leaves = trace.scan.leaves if device is None else move(trace.scan.leaves, device)[0]
+    wrt, along = ([trace.trees[name] for name in names] for names in (trace.asked.wrt, trace.asked.along))
+    return differentiate(trace.asked, traced.jaxpr, trace.loss_place, wrt, along, leaves)
 
 
 def _scalars(trace: _Trace) -> set[Any]:
@@ -583,7 +612,8 @@ def _cut(trace: _Trace, traced: Any) -> Cut | None:
     Raises:
       OutOfReach: if these scalars give what the trace cannot stand for.
     """
-    scalars = [index for index in range(len(trace.scan.leaves)) if _is_python(trace, index)]
+    paths, fixed = trace.scan.paths, trace.choices.fixed
+    scalars = [index for index in range(len(paths)) if _is_python(trace, index) and paths[index] not in fixed]
     if not scalars:
         return None
     cut = find_prelude(traced.jaxpr, scalars, [render_path(path) for path in trace.scan.paths])
@@ -625,7 +655,7 @@ def _finish(trace: _Trace, traced: Any, context: tuple[Any, ...], device: Any, s
         traced=traced,
         template=trace.template,
         jaxpr=traced.jaxpr,
-        n_outputs=len(trace.capture.outputs),
+        n_outputs=len(traced.jaxpr.out_avals),
         seconds=seconds,
     )
     piece.reasons.extend(trace.template.reasons)

@@ -262,6 +262,11 @@ class Capture:
             self.outputs.append(tracer)
         return lambda b: b.outputs[place]
 
+    def result(self, tracer: Any) -> int:
+        """The position of a tracer among the outputs, which it becomes one of."""
+        self._output(tracer)
+        return self._places[id(tracer)]
+
     def place_of(self, value: Any) -> int | None:
         """The position among the outputs, if `value` is one."""
         return self._places.get(id(value))

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from shells import Shell, shell
 
 from jaxnb.completion import complete_header
+from jaxnb.header import JIT_OPTIONS
 
 Pair = namedtuple("Pair", "left right")
 
@@ -52,7 +53,7 @@ NAMESPACE: dict[str, Any] = {
     "_private": 1,
     "In": [],
 }
-ALL = ("--static", "--dynamic", "--donate", "--keep", "--device", "--whole", "--block", "--time", "--strict", "-o")
+ALL = tuple(f"--{name}" if len(name) > 1 else f"-{name}" for name in JIT_OPTIONS)
 
 
 def offered(text: str) -> tuple[str, list[str]] | None:
@@ -77,7 +78,7 @@ def offered(text: str) -> tuple[str, list[str]] | None:
         ("%%jit --whole\n#: --bl|\ny = n", "--bl", ["--block"]),
         ("%%jaxpr |", "", ["--static", "--dynamic", "-o"]),
         ("%%time\n%%jit --blo|", "--blo", ["--block"]),
-        ("# jaxnb: |\ny = n", "", ["jit", "off"]),
+        ("# jaxnb: |\ny = n", "", ["jit", "grad", "off"]),
         ("# jaxnb: j|", "j", ["jit"]),
         ("# jaxnb: jit --blo|\ny = n", "--blo", ["--block"]),
         ("%%capture\n# jaxnb: jit --blo|", "--blo", ["--block"]),
@@ -104,7 +105,17 @@ def offered(text: str) -> tuple[str, list[str]] | None:
         ("%%jit --keep |\nz = n\ny, = (", "", ["z"]),
         ("%%jit -o |", "", []),
         ("%%jit -o run |", "", [name for name in ALL if name != "-o"]),
-        ("%jaxnb |", "", ["doctor", "devices", "auto", "help"]),
+        ("%%grad |\nloss = n\ny = 1", "", ["loss", "y"]),
+        ("%%grad lo|\nloss = n", "lo", ["loss"]),
+        ("%%grad loss |\nloss = n", "", ["wrt"]),
+        ("%%grad loss w|\nloss = n", "w", ["wrt"]),
+        ("%%grad loss wrt |\nloss = n * m", "", ["m", "n"]),
+        ("%%grad loss wrt n, |\nloss = n * m", "", ["m"]),
+        ("%%grad loss wrt n --v|\nloss = n * m", "--v", ["--value-and"]),
+        ("%%grad loss wrt n --value-and --h|\nloss = n", "--h", ["--has-aux", "--hessian"]),
+        ("%%grad loss wrt n --jvp |\nloss = n * m", "", ["m", "n"]),
+        ("# jaxnb: grad loss w|\nloss = n", "w", ["wrt"]),
+        ("%jaxnb |", "", ["doctor", "devices", "memory", "auto", "help"]),
         ("x = 1\n%jaxnb d|", "d", ["doctor", "devices"]),
         ("%jaxnb auto |", "", ["on", "off"]),
         ("%jaxnb auto of|", "of", ["off"]),

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jaxnb.errors import BadHeader
-from jaxnb.header import JAXPR_OPTIONS, JIT_OPTIONS, full_header, parse_header
+from jaxnb.header import JAXPR_OPTIONS, JIT_OPTIONS, full_header, parse_grad, parse_header
 
 TESTED = settings(max_examples=300, deadline=None, database=None, print_blob=True)
 
@@ -143,3 +143,43 @@ def test_what_is_written_is_what_is_read(options: dict[str, object], data: st.Da
         text = comma.join(value) if isinstance(value, tuple) else value
         words.append(dashed if value is True else f"{dashed}{data.draw(gaps | st.just('='))}{text}")
     assert parse_header(data.draw(gaps).join(words), JIT_OPTIONS) == options
+
+
+@pytest.mark.parametrize(
+    ("header", "found"),
+    [
+        ("loss wrt w", {"loss": "loss", "wrt": ("w",)}),
+        ("  loss  wrt w1, w2 ,b  ", {"loss": "loss", "wrt": ("w1", "w2", "b")}),
+        ("loss wrt w --value-and --has-aux", {"loss": "loss", "wrt": ("w",), "value_and": True, "has_aux": True}),
+        ("loss wrt w,b --jvp v, u -o run", {"loss": "loss", "wrt": ("w", "b"), "jvp": ("v", "u"), "o": "run"}),
+        ("wrt2 wrt wrt --hessian --static n", {"loss": "wrt2", "wrt": ("wrt",), "hessian": True, "static": ("n",)}),
+    ],
+)
+def test_what_a_gradient_header_says(header: str, found: dict[str, object]) -> None:
+    assert parse_grad(header) == found
+
+
+@pytest.mark.parametrize(
+    ("header", "word", "said"),
+    [
+        ("", " ", "wants the name of the loss"),
+        ("--value-and", "--value-and", "wants the name of the loss"),
+        ("wrt w", "wrt", "wants the name of the loss"),
+        ("a.b wrt w", "a.b", "wants the name of the loss"),
+        ("loss", " ", "wants wrt"),
+        ("loss w", "w", "write %%grad loss wrt w1, w2"),
+        ("loss wrt", "wrt", "wants a name"),
+        ("loss wrt --hessian", "wrt", "wants a name"),
+        ("loss wrt w, params['w']", "params['w']", "bind it to a name above"),
+        ("loss wrt w b", "b", "is no option"),
+        ("loss wrt w --value_and", "--value_and", "did you mean --value-and?"),
+        ("loss wrt w --hessian --hessian", "--hessian", "is given twice"),
+        ("loss wrt w --jvp", "--jvp", "wants a name, or several"),
+    ],
+)
+def test_what_is_wrong_with_a_gradient_header(header: str, word: str, said: str) -> None:
+    with pytest.raises(BadHeader) as caught:
+        parse_grad(header)
+    error = caught.value
+    assert said in str(error)
+    assert (error.header + "  ")[error.column : error.column + error.width] == word

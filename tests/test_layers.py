@@ -23,6 +23,7 @@ LAYERS = (
     {"readers", "graph", "named", "numpy", "lax", "nn", "random"},
     {"prelude", "owners", "journal"},
     {"scalars", "lifted", "devices", "donation", "stand_ins", "template", "diagnosis"},
+    {"gradient"},
     {"piece", "reasons"},
     {"staging"},
     {"guards"},
