@@ -13,14 +13,14 @@ from jaxnb.paths import render_path
 from jaxnb.piece import Piece
 from jaxnb.program import Computation, Finding, Level, Op, Program, Span
 from jaxnb.readers.jaxpr import read_jaxpr
-from jaxnb.readers.source import link_source, read_source
+from jaxnb.readers.source import Statement, link_source, read_source
 
 __all__ = ["read_function", "read_program"]
 
 
 def read_program(
     cell: CellSource,
-    statements: Sequence[tuple[Span, str]],
+    statements: Sequence[Statement],
     pieces: tuple[Piece, ...],
     findings: tuple[Finding, ...],
     file_label: Callable[[str], str] = str,
@@ -29,7 +29,7 @@ def read_program(
 
     Args:
       cell: that was staged.
-      statements: where each stands, and whether it was "staged" or run on the "host".
+      statements: where each stands, and whether it was "staged" or run on the "host", see `read_source`.
       pieces: that ran.
       findings: of the run.
       file_label: turns the file name of another cell into what the user knows it by, such as "Cell In[3]".

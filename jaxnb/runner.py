@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
@@ -144,23 +143,36 @@ class Runner:
         read(self.cell, self.record)
         return sorted(found)
 
-    def statements(self) -> list[tuple[Span, str]]:
-        """Every statement, those inside of opened ones too, and whether it is "staged" or run on the "host"."""
+    def statements(self) -> list[tuple[Span, str, tuple[tuple[str, str], ...]]]:
+        """Every statement, those inside of opened ones too, and whether it is "staged" or run on the "host".
+
+        If there are several pieces, each staged one has the number of its "piece"; one on the host may have a "reason".
+        """
         staged = {
-            statement.span
-            for ran in self.ran.values()
+            statement.span: number
+            for number, ran in enumerate(self.ran.values(), start=1)
             for statement in ran.cell.statements[ran.piece.plan.start : ran.piece.plan.stop]
         }
-        found: list[tuple[Span, str]] = []
+        found: list[tuple[Span, str, tuple[tuple[str, str], ...]]] = []
+
+        def read_line(number: int) -> Span:
+            text = lines[number - 1]
+            return Span(number, len(text) - len(text.lstrip()), number, len(text))
+
+        def read_one(span: Span, why: str) -> tuple[Span, str, tuple[tuple[str, str], ...]]:
+            if span not in staged:
+                return span, "host", (("reason", why),) if why else ()
+            return span, "staged", (("piece", str(staged[span])),) if len(self.ran) > 1 else ()
 
         def read(cell: CellSource, record: CodeRecord) -> None:
             for index, statement in enumerate(cell.statements):
                 opened = record.opened.get(index)
+                line, why = record.on_host.get(index, (0, ""))
                 if opened is None:
-                    found.append((statement.span, "staged" if statement.span in staged else "host"))
+                    found.append(read_one(statement.span, why))
                     continue
-                first = statement.span.line
-                found.append((replace(statement.span, end_line=first, end_column=len(lines[first - 1])), "host"))
+                parts = {statement.span.line: (), line: (("reason", why),)}  # the header, and what needed the value
+                found.extend((read_line(line), "host", reason) for line, reason in sorted(parts.items()))
                 for number, block in enumerate(opened.blocks):
                     read(block, record.blocks.get((index, number), CodeRecord()))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from jaxnb.program import Aval, Computation, Finding, Fix, Level, Op, Program, Span, Value
 from jaxnb.readers.source import link_source, read_source
@@ -229,4 +230,31 @@ def empty() -> Program:
     return Program("")
 
 
-PROGRAMS = {f.__name__: f for f in (mlp, loop, hostile, many, empty)}
+def split() -> Program:
+    """Two pieces, one of them inside a loop that Python runs, between a print and a condition."""
+    lines = [
+        "%%jit",
+        "h = jnp.tanh(x)",
+        "print(h)",
+        "while True:",
+        "    h = h * 0.5",
+        "    if h[0] < 0.1:",
+        "        break",
+    ]
+    statements = (
+        (Span(2, 0, 2, 15), "staged", (("piece", "1"),)),
+        (Span(3, 0, 3, 8), "host", (("reason", "print needs values"),)),
+        (Span(4, 0, 4, 11), "host"),
+        (Span(5, 4, 5, 15), "staged", (("piece", "2"),)),
+        (Span(6, 4, 6, 18), "host", (("reason", "a condition needs a value"),)),
+    )
+    writer = Writer()
+    writer.computation("main", "a:float32[3]", [("b:float32[3] = tanh a", Span(2, 4, 2, 15))], "b", "", ("x",), ("h",))
+    writer.computation(
+        "main", "a:float32[3]", [("b:float32[3] = mul a 0.5", Span(5, 8, 5, 15))], "b", "", ("h",), ("h",)
+    )
+    source, lower = read_source("\n".join(lines), statements), replace(writer.level(), entries=2)
+    return Program("\n".join(lines), (source, lower), link_source(source, lower))
+
+
+PROGRAMS = {f.__name__: f for f in (mlp, loop, hostile, many, empty, split)}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import gc
+import io
 import subprocess
 import sys
 import types
@@ -18,6 +20,7 @@ import pytest
 import jaxnb
 from jaxnb.options import StageOptions
 from jaxnb.session import Session
+from jaxnb.views.text import render_program
 
 Namespace = dict[str, Any]
 
@@ -286,6 +289,25 @@ def test_rule_7_as_one_program_a_needed_value_is_refused_with_line_and_reason(
     assert caught.value.line is not None and "Why:" in str(caught.value) and "Try:" in str(caught.value)
     del ns["__builtins__"]
     assert ns == before
+
+
+def test_rule_7_the_borders_of_pieces_are_in_the_program(session: Session, ns: Namespace) -> None:
+    cell = "y = x * 2\nprint(y)\nfor i in range(2):\n    y = y + 1\n    if y.sum() > 100:\n        break\nz = y"
+    with contextlib.redirect_stdout(io.StringIO()):
+        run = stage(session, ns, cell)
+    told = [(op.line, op.name, dict(op.attributes)) for op in run.program.level("source").ops()]
+    assert told == [
+        (1, "staged", {"piece": "1"}),
+        (2, "host", {"reason": "print needs values"}),
+        (3, "host", {}),
+        (4, "staged", {"piece": "2"}),
+        (5, "host", {"reason": "a condition needs a value"}),
+        (7, "staged", {"piece": "3"}),
+    ]
+    text = render_program(run.program, width=120)
+    assert [line.split()[2] for line in text.split("\n") if "── piece" in line] == ["1", "2", "3"]
+    assert "run by Python: a condition needs a value" in text
+    assert not any(op.attributes for op in stage(session, ns, "y = x + 1").program.level("source").ops())
 
 
 @pytest.mark.parametrize("cell", NEEDS_VALUES)

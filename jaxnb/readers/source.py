@@ -7,15 +7,20 @@ from collections.abc import Sequence
 
 from jaxnb.program import Computation, Level, Link, Op, Span
 
-__all__ = ["link_source", "read_source"]
+__all__ = ["Statement", "link_source", "read_source"]
 
 
-def read_source(source: str, statements: Sequence[tuple[Span, str]]) -> Level:
+Statement = tuple[Span, str] | tuple[Span, str, tuple[tuple[str, str], ...]]
+"""Where a statement stands, its kind, and attributes as pairs of name and text."""
+
+
+def read_source(source: str, statements: Sequence[Statement]) -> Level:
     """The level "source": one computation, one op for each top-level statement.
 
     Args:
       source: the cell as displayed, the magic line included if there is one.
-      statements: each statement's span and kind, such as "staged" or "host", in the order of the text.
+      statements: each statement's span and kind, "staged" or "host", and its attributes, in the order of the text:
+        "piece" for the number of the piece it belongs to, "reason" for why Python ran it.
 
     Raises:
       ValueError: if a span is not inside the source, or the spans are not in order.
@@ -26,13 +31,13 @@ def read_source(source: str, statements: Sequence[tuple[Span, str]]) -> Level:
     """
     lines = source.count("\n") + 1
     before = (0, -1)
-    for span, _ in statements:
+    for span, *_ in statements:
         if not 1 <= span.line <= lines:
             raise ValueError(f"a statement at line {span.line} is not in a source of {lines} lines")
         if (span.line, span.column) <= before:
             raise ValueError(f"the statement at line {span.line}, column {span.column} is out of order")
         before = (span.line, span.column)
-    ops = tuple(Op(kind, span=span) for span, kind in statements)
+    ops = tuple(Op(item[1], span=item[0], attributes=item[2] if len(item) > 2 else ()) for item in statements)
     return Level("source", computations=(Computation("cell", ops=ops),))
 
 

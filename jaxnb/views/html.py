@@ -69,6 +69,8 @@ def _listing(groups: Sequence[Group]) -> Iterable[Html]:
         rows = joined((_row(row, widths) for row in group.rows), "\n")
         if group.note and not rows:
             rows = element("i", None, group.note)
+        if group.border:
+            yield element("div", {"class": "p"}, group.border)
         attributes = {"class": f"r c{colour % _COLOURS}" if group.rows and number else "r"}
         colour += "c" in attributes["class"]
         yield element("div", attributes, source, element("pre", None, rows))

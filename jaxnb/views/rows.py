@@ -23,7 +23,6 @@ _MOST_NAMES = 6  # operands or results of one op that are written out
 _MOST_INPUTS = 16
 _LONGEST_LINE = 400
 
-_NOTES = {"host": "run by Python"}
 _DTYPE = re.compile(r"\b(bfloat|float|uint|int|complex)(?=\d)")
 _DTYPE_LETTERS = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
 
@@ -58,12 +57,13 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class Group:
     """A line of the cell and the rows that belong to it; for what belongs to none, `line` is None and `text`
-    says why."""
+    says why. Where a piece begins, and there are several, `border` names it."""
 
     line: int | None
     text: str = ""
     rows: tuple[Row, ...] = ()
     note: str = ""
+    border: str = ""
 
 
 def read_groups(program: Program, level: str | None = None, limit: int | None = MOST_ROWS) -> tuple[Group, ...]:
@@ -85,12 +85,14 @@ def read_groups(program: Program, level: str | None = None, limit: int | None = 
     lines = {line: listing.block_rows(blocks) for line, blocks in listing.lines.items()}
     shares = share_out({line: len(rows) for line, rows in lines.items()}, limit)
     rows = {line: _cut(found, shares[line], "equations") for line, found in lines.items()}
-    notes = _line_notes(program)
+    notes, borders = _line_notes(program), _borders(program)
     groups = [
-        Group(number, text.expandtabs(4).rstrip(), rows.pop(number, ()), notes.get(number, ""))
+        Group(number, text.expandtabs(4).rstrip(), rows.pop(number, ()), notes.get(number, ""), borders.get(number, ""))
         for number, text in enumerate(program.source.split("\n"), 1)
     ]
-    inputs = listing.input_rows()
+    if borders:
+        groups = [_with_inputs(group, listing) for group in groups]
+    inputs = () if borders else listing.input_rows()
     if inputs and not groups[0].rows:
         groups[0] = replace(groups[0], rows=inputs)
     elif inputs:
@@ -116,7 +118,7 @@ def _shortened(groups: list[Group], limit: int) -> tuple[Group, ...]:
     shown: list[Group] = []
     run: list[Group] = []
     for group in (*groups, None):
-        if group is not None and not group.rows and len(groups) > limit // 2:
+        if group is not None and not group.rows and not group.border and len(groups) > limit // 2:
             run.append(group)
             continue
         shown += run if len(run) < 4 else [Group(None, f"… {len(run)} lines")]
@@ -171,10 +173,10 @@ class _Listing:
                 rows += [replace(row, depth=row.depth + 1) for row in block.rows]
         return rows
 
-    def input_rows(self) -> tuple[Row, ...]:
-        """The inputs by their names, and the constants."""
+    def input_rows(self, only: int | None = None) -> tuple[Row, ...]:
+        """The inputs by their names, and the constants; of one entry point, or of all."""
         rows: list[Row] = []
-        for entry in self.entries:
+        for entry in self.entries if only is None else self.entries[only : only + 1]:
             names = entry.input_names or ("input",) * len(entry.inputs)
             rows += [self._renamed(value, name) for value, name in zip(entry.inputs, names, strict=True)]
             rows += [self._renamed(value, "constant") for value in entry.constants]
@@ -259,8 +261,35 @@ def _file_place(op: Op) -> str:
 
 def _line_notes(program: Program) -> dict[int, str]:
     """What to remark at a line about the kind of its statement."""
-    source = [op for level in program.levels if level.name == "source" for op in level.ops()]
-    return {op.line: _NOTES[op.name] for op in source if op.line is not None and op.name in _NOTES}
+    found: dict[int, str] = {}
+    for op in _statements(program):
+        if op.line is not None and op.name == "host":
+            why = dict(op.attributes).get("reason")
+            found[op.line] = f"run by Python: {why}" if why else "run by Python"
+    return found
+
+
+def _borders(program: Program) -> dict[int, str]:
+    """Where in the text each piece begins, and goes on behind a line that Python runs."""
+    found: dict[int, str] = {}
+    before = None
+    for op in _statements(program):
+        piece = dict(op.attributes).get("piece")
+        if piece is not None and piece != before and op.line is not None:
+            found[op.line] = f"piece {piece}"
+        before = piece
+    return found
+
+
+def _with_inputs(group: Group, listing: _Listing) -> Group:
+    """A line where a piece begins, with what the piece takes above what the line became."""
+    number = group.border.rpartition(" ")[2]
+    rows = listing.input_rows(int(number) - 1) if number.isdigit() else ()
+    return replace(group, rows=(*rows, *group.rows))
+
+
+def _statements(program: Program) -> list[Op]:
+    return [op for level in program.levels if level.name == "source" for op in level.ops()]
 
 
 def _cut(rows: Iterable[Row], most: int, noun: str) -> tuple[Row, ...]:

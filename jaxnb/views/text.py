@@ -75,6 +75,8 @@ def _below(groups: Sequence[Group], columns: int, gutter: int) -> Iterable[str]:
     room = columns - len(margin)
     widths = column_widths((row for group in groups for row in group.rows), room)
     for group in groups:
+        if group.border:
+            yield f"── {group.border} "
         yield _noted(f"{group.line or '':>{gutter}}  {group.text}", group.note, columns)
         for row in group.rows:
             yield margin + _row_line(row, widths, room)
@@ -85,6 +87,8 @@ def _beside(groups: Sequence[Group], columns: int, gutter: int) -> Iterable[str]
     room = columns - gutter - 2 - left - 3
     widths = column_widths((row for group in groups for row in group.rows), room)
     for group in groups:
+        if group.border:
+            yield f"{'':>{gutter}}  {f'── {group.border} '.ljust(left, '─')}─┤"
         texts = chunks(group.text, left)
         rows = [_row_line(row, widths, room) for row in group.rows] or [group.note]
         number = "" if group.line is None else str(group.line)
