@@ -59,6 +59,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/dispatch.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/objects.py
+	$(BIN)/python benchmarks/split.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

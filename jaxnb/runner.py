@@ -128,57 +128,13 @@ class Runner:
                 line=line,
             )
 
-    def on_host(self) -> list[tuple[int, str]]:
-        """The lines that Python ran because they need values, each with the reason."""
-        found: list[tuple[int, str]] = []
-
-        def read(cell: CellSource, record: CodeRecord) -> None:
-            for index, why in record.on_host.items():
-                count = len(found)
-                for number, block in enumerate(record.opened[index].blocks if index in record.opened else ()):
-                    read(block, record.blocks.get((index, number), CodeRecord()))
-                if len(found) == count:  # nothing inside says more
-                    found.append(why)
-
-        read(self.cell, self.record)
-        return sorted(found)
-
-    def statements(self) -> list[tuple[Span, str, tuple[tuple[str, str], ...]]]:
-        """Every statement, those inside of opened ones too, and whether it is "staged" or run on the "host".
-
-        If there are several pieces, each staged one has the number of its "piece"; one on the host may have a "reason".
-        """
-        staged = {
+    def staged(self) -> dict[Span, int]:
+        """The number of the piece that each staged statement belongs to."""
+        return {
             statement.span: number
             for number, ran in enumerate(self.ran.values(), start=1)
             for statement in ran.cell.statements[ran.piece.plan.start : ran.piece.plan.stop]
         }
-        found: list[tuple[Span, str, tuple[tuple[str, str], ...]]] = []
-
-        def read_line(number: int) -> Span:
-            text = lines[number - 1]
-            return Span(number, len(text) - len(text.lstrip()), number, len(text))
-
-        def read_one(span: Span, why: str) -> tuple[Span, str, tuple[tuple[str, str], ...]]:
-            if span not in staged:
-                return span, "host", (("reason", why),) if why else ()
-            return span, "staged", (("piece", str(staged[span])),) if len(self.ran) > 1 else ()
-
-        def read(cell: CellSource, record: CodeRecord) -> None:
-            for index, statement in enumerate(cell.statements):
-                opened = record.opened.get(index)
-                line, why = record.on_host.get(index, (0, ""))
-                if opened is None:
-                    found.append(read_one(statement.span, why))
-                    continue
-                parts = {statement.span.line: (), line: (("reason", why),)}  # the header, and what needed the value
-                found.extend((read_line(line), "host", reason) for line, reason in sorted(parts.items()))
-                for number, block in enumerate(opened.blocks):
-                    read(block, record.blocks.get((index, number), CodeRecord()))
-
-        lines = self.cell.shown.splitlines()
-        read(self.cell, self.record)
-        return sorted(found, key=lambda item: (item[0].line, item[0].column))
 
     def undo(self) -> None:
         """Puts objects back as they were before the run."""

@@ -16,6 +16,7 @@ from jaxnb.cell import CellSource, parse_cell
 from jaxnb.devices import find_device, on_device
 from jaxnb.donation import Lost
 from jaxnb.errors import Refused
+from jaxnb.fates import read_fates, read_on_host
 from jaxnb.gradient import value_and_derivative
 from jaxnb.options import StageOptions
 from jaxnb.piece import Piece
@@ -299,7 +300,7 @@ class Session:
             run=seconds,
             host=runner.host_seconds,
         )
-        pieces, states, on_host = runner.pieces, runner.statements(), tuple(runner.on_host())
+        pieces, staged, record = runner.pieces, runner.staged(), runner.record
         return Run(
             value=None if cell.silent else runner.value,
             outputs=_bound(entry, runner.namespace, cell.binds),
@@ -308,7 +309,7 @@ class Session:
             findings=tuple(findings),
             timings=timings,
             host_lines=tuple(sorted(runner.host_lines)),
-            on_host=on_host,
+            on_host=tuple(read_on_host(cell, record)),
             transferred=runner.transferred,
             donated=runner.donated,
             inputs=sum(len(ran.reached.leaves) for ran in runner.ran.values()),
@@ -317,7 +318,9 @@ class Session:
             note=note,
             dispatch_seconds=runner.dispatch_seconds,
             kept=_kept(pieces, tuple(findings)),
-            make_program=lambda: _levels().read_program(cell, states, pieces, tuple(findings), self.file_label),
+            make_program=lambda: _levels().read_program(
+                cell, read_fates(cell, record, staged), pieces, tuple(findings), self.file_label
+            ),
             make_source=_source_of(runner) if pieces else None,
         )
 

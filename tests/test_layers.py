@@ -29,6 +29,7 @@ LAYERS = (
     {"guards"},
     {"cache", "dispatch", "plan", "levels"},
     {"export", "export_file", "export_helpers", "export_names", "export_reads", "export_text", "export_values"},
+    {"fates"},
     {"runner"},
     {"session", "show", "header", "progress", "tracebacks", "comment", "health", "holdings"},
     {"commands"},

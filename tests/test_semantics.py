@@ -307,6 +307,9 @@ def test_rule_7_the_borders_of_pieces_are_in_the_program(session: Session, ns: N
     text = render_program(run.program, width=120)
     assert [line.split()[2] for line in text.split("\n") if "── piece" in line] == ["1", "2", "3"]
     assert "run by Python: a condition needs a value" in text
+    inner = "for i in range(2):\n    y = x * i\n    seen = float(y[0])\n    if seen > 9:\n        break"
+    told = stage(session, ns, inner).program.level("source").ops()
+    assert [(op.line, op.name) for op in told] == [(1, "host"), (2, "staged"), (3, "host")]
     assert not any(op.attributes for op in stage(session, ns, "y = x + 1").program.level("source").ops())
 
 
