@@ -10,7 +10,7 @@ import functools
 import os
 import sys
 import warnings
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from inspect import currentframe
 from types import FrameType
@@ -61,6 +61,14 @@ def config_values() -> dict[str, Any]:
     return dict(jax.config.values)  # type: ignore[attr-defined]
 
 
+def restore_config(values: Mapping[str, Any]) -> None:
+    """Sets the configuration back to what `config_values` gave."""
+    now = config_values()
+    for name, old in values.items():
+        if now[name] != old:
+            jax.config.update(name, old)
+
+
 def context_names(old: tuple[Any, ...], new: tuple[Any, ...]) -> list[str]:
     """Describes what differs between two results of `trace_context`."""
     names = ["jax_debug_nans", "jax_debug_infs", "jax_default_device"]
@@ -83,6 +91,11 @@ def unfiltered_tracebacks() -> Generator[None]:
     state = _config.traceback_filtering
     with state("off"):
         yield
+
+
+def is_reference(value: object) -> bool:
+    """Whether this is a mutable array reference, as `jax.new_ref` makes it."""
+    return type(value).__module__.startswith("jax.") and type(getattr(value, "aval", None)).__name__ == "AbstractRef"
 
 
 def is_tracer(value: object) -> bool:

@@ -14,11 +14,14 @@ from typing import Any
 
 from jaxnb.cell import CellSource, Statement, read_statement
 
-__all__ = ["COMPOUND", "RUNNER", "Opened", "open_statement"]
+__all__ = ["COMPOUND", "RUNNER", "TURN", "Opened", "counting_code", "open_statement"]
 
 COMPOUND = frozenset({"For", "While", "If", "With", "Try", "TryStar", "Match"})
 RUNNER = "jaxnb block"
 """The name by which the code of an opened statement calls for a block; no user can write it."""
+
+TURN = "jaxnb turn"
+"""The name by which a loop that is traced says that it turns once more."""
 
 _BODIES = ("body", "orelse", "finalbody")
 
@@ -88,6 +91,42 @@ class _Opener:
         self.blocks.append(self.cell.block(tuple(read), number))
         call = ast.Call(ast.Name(RUNNER, ast.Load()), [ast.Constant(number)], [])
         result.append(_located(ast.Expr(call), stretch[0]))
+
+
+def counting_code(cell: CellSource, statement: Statement) -> CodeType | None:
+    """The code of a compound statement, calling `TURN` at each turn of a loop; None if there is no loop in it."""
+    counter = _Counter()
+    node = counter.visit(statement.node)
+    if not counter.loops:
+        return None
+    return compile(ast.Module([node], []), cell.filename, "exec", cell.flags, dont_inherit=True)
+
+
+class _Counter(ast.NodeTransformer):
+    """Copies the loops of a statement, and what holds them, with a call at the top of each."""
+
+    def __init__(self) -> None:
+        self.loops = 0
+
+    def visit(self, node: ast.AST) -> Any:
+        if type(node).__name__ not in COMPOUND:
+            return node
+        changed = dict(ast.iter_fields(node))
+        for field in _BODIES:
+            if changed.get(field):
+                changed[field] = [self.visit(child) for child in changed[field]]
+        for field in ("handlers", "cases"):
+            if field in changed:
+                changed[field] = [self._part(part) for part in changed[field]]
+        if isinstance(node, ast.For | ast.While):
+            self.loops += 1
+            call = ast.Expr(ast.Call(ast.Name(TURN, ast.Load()), [], []))
+            changed["body"] = [_located(call, node.body[0]), *changed["body"]]
+        return ast.copy_location(type(node)(**changed), node)
+
+    def _part(self, part: Any) -> Any:
+        changed = {**dict(ast.iter_fields(part)), "body": [self.visit(child) for child in part.body]}
+        return ast.copy_location(type(part)(**changed), part) if hasattr(part, "lineno") else type(part)(**changed)
 
 
 def _located(node: ast.stmt, like: ast.stmt) -> ast.stmt:

@@ -22,6 +22,7 @@ _STORES = {"STORE_NAME", "STORE_GLOBAL"}
 _DELETES = {"DELETE_NAME", "DELETE_GLOBAL"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM", "LOAD_SUPER_ATTR"}
 _MUTATIONS = {"STORE_SUBSCR", "DELETE_SUBSCR", "STORE_ATTR", "DELETE_ATTR", "STORE_SLICE"}
+_CONSTANTS = ("LOAD_CONST", "RETURN_CONST", "LOAD_SMALL_INT")
 _ITERATIONS = {"GET_ITER", "DICT_UPDATE", "DICT_MERGE", "CALL_FUNCTION_EX", "FORMAT_VALUE"}
 _PLAIN_LOADS = ("LOAD_NAME", "LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_ATTR", "BINARY_SUBSCR")
 _ORDERED_BUILTINS = frozenset(
@@ -65,7 +66,7 @@ class Sees:
 
     Attributes:
       ORDER: the order of the keys of a dict, by a loop, by unpacking, or by a method such as `items`.
-      IDENTITY: whether two arrays are one object, by `is` with something other than a constant, `id` or `deepcopy`.
+      IDENTITY: whether two arrays are one object, by `is` or `in` with no constant, `id`, `deepcopy`, `index`.
       TYPES: of what kind a value is, in a way that a tracer answers otherwise.
       CLASSES: the same where nothing can stand in: by a class pattern of `match`, or by `deepcopy`.
       NAMES: names that do not stand in the code, by `globals()`, `eval` and the like.
@@ -183,7 +184,7 @@ def _read_names(code: CodeType) -> CodeNames:
         chain: list[str] = []
         line = block.co_firstlineno
         chain_line = line
-        previous = ""
+        earlier = previous = ""
         for place, use in uses_of(block):
             uses[use].add(place)
         function = bool(block.co_flags & 0x1)  # CO_OPTIMIZED: a function, not a module or class body
@@ -228,9 +229,9 @@ def _read_names(code: CodeType) -> CodeNames:
                     caught += 1
                 elif op == "WITH_EXCEPT_START":
                     contexts += 1
-                elif op == "IS_OP" and previous not in ("LOAD_CONST", "RETURN_CONST"):
+                elif (previous if op == "IS_OP" else earlier) not in _CONSTANTS and op in ("IS_OP", "CONTAINS_OP"):
                     sees |= Sees.IDENTITY
-            previous = op
+            earlier, previous = previous, op
         if chain:
             chains.setdefault(tuple(chain), chain_line)
         if any(isinstance(constant, tuple) and "out" in constant for constant in block.co_consts):
@@ -241,7 +242,7 @@ def _read_names(code: CodeType) -> CodeNames:
     visit(code, not code.co_flags & 0x1)
     if reads & _ORDERED_BUILTINS or attributes & _ORDERED_METHODS:
         sees |= Sees.ORDER
-    if "id" in reads:
+    if "id" in reads or attributes & {"index", "count", "remove"}:
         sees |= Sees.IDENTITY
     if "deepcopy" in reads | attributes:
         sees |= Sees.IDENTITY | Sees.CLASSES

@@ -9,6 +9,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxnb.reach import state_of
+
 __all__ = [
     "abstract",
     "containers_in",
@@ -95,7 +97,7 @@ def holds_array(value: Any, depth: int = 4) -> bool:
         held += value.values()
     elif isinstance(value, list | tuple | set | frozenset):
         held += value
-    state = getattr(value, "__dict__", None)
+    state = state_of(value)
     if isinstance(state, dict):
         held += state.values()
     for base in type(value).__mro__:

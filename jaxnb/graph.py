@@ -25,7 +25,7 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb.code import CodeNames, Sees, code_digest, names_of
-from jaxnb.errors import Refused
+from jaxnb.errors import Refused, RunByPython
 from jaxnb.growth import NO_GROWTH, Growth
 from jaxnb.holders import (
     BUFFER,
@@ -63,7 +63,7 @@ from jaxnb.paths import (
     render_path,
     root_name,
 )
-from jaxnb.reach import ATOMS, effect_of_builtin, first_effect, is_library, is_stateful, is_unchanging
+from jaxnb.reach import ATOMS, effect_of_builtin, first_effect, is_library, is_stateful, is_unchanging, state_of
 from jaxnb.slots import IN_IMMUTABLE, Immutable, Method, Slot, Slots
 from jaxnb.static import (
     DESCRIPTORS,
@@ -72,6 +72,7 @@ from jaxnb.static import (
     NOT_VALUES,
     content_of,
     function_of,
+    is_member,
     is_value,
     loaded_module,
     supported,
@@ -377,7 +378,7 @@ class Scan:
         self._hold(value, holder)
         for index, child in enumerate(value):
             self.visit(child, (path, "item", index), Slot(holder, value, index))
-        if kind is not list and kind is not deque and isinstance(getattr(value, "__dict__", None), dict):
+        if kind is not list and kind is not deque and isinstance(state_of(value), dict):
             self._attributes(value, path)
 
     def _is_grown(self, path: Path) -> bool:
@@ -416,7 +417,7 @@ class Scan:
         self._hold(value, holder)
         for key in keys:
             self.visit(dict.__getitem__(value, key), (path, "item", key), Slot(holder, value, key))
-        if kind is not dict and isinstance(getattr(value, "__dict__", None), dict):
+        if kind is not dict and isinstance(state_of(value), dict):
             self._attributes(value, path)
 
     def _set(self, value: Any, path: Path, slot: Slot | None) -> None:
@@ -437,7 +438,7 @@ class Scan:
         if not self._alias(value, slot):
             kind = type(value)
             self.parts.append((kind if kind is tuple else self._kind(kind), len(value)))
-            if kind is not tuple and getattr(value, "__dict__", None) is not None:
+            if kind is not tuple and state_of(value) is not None:
                 self._attributes(value, path)
             self._immutable(value, value, path, slot, None)
 
@@ -473,7 +474,7 @@ class Scan:
     def _function(self, value: types.FunctionType, path: Path, slot: Slot | None) -> None:
         code, module = value.__code__, value.__globals__.get("__name__", "__main__")
         library = is_library(module)
-        if library and getattr(loaded_module(module), value.__name__, None) is value:
+        if library and is_member(loaded_module(module), value):
             self.parts.append(value)
             return
         if self._node(value, slot):
@@ -598,6 +599,12 @@ class Scan:
 
     def _other(self, value: Any, path: Path, slot: Slot | None) -> None:
         kind = type(value)
+        if _jax.is_reference(value):
+            raise RunByPython(
+                f"`{render_path(path)}` is a mutable array reference.",
+                why="a program that is run again would have to write to the reference that is there then.",
+                fix="put what reads and writes it into a function under jax.jit, and call that.",
+            )
         if isinstance(value, jax.Array):
             (self._tracer if _jax.is_tracer(value) else self._array)(value, path, slot)
         elif isinstance(value, bytearray | array.array):
@@ -629,10 +636,16 @@ class Scan:
             if isinstance(value, pathlib.Path):
                 for name in FILE_METHODS & self.attributes:
                     self._effect((path, "attr", name), "the file system may change between runs")
-            if getattr(value, "__dict__", None) and isinstance(value, float | int | complex | str | bytes):
+            if state_of(value) and isinstance(value, float | int | complex | str | bytes):
                 self._attributes(value, path)
         else:
             self._object(value, path, slot)
+
+    def _module_value(self, value: types.ModuleType, path: Path, slot: Slot | None) -> None:
+        """A module held as a value: itself, and of the user's own modules what the code may read of it."""
+        self.parts.append(value)
+        if not is_library(value.__name__):
+            self._names(tuple(sorted(self.attributes & vars(value).keys())), (), vars(value))
 
     def _trace_state(self, value: Any, path: Path, slot: Slot | None) -> None:
         """What an object remembers of the trace that it was made under: while tracing it must be the present one."""
@@ -667,7 +680,7 @@ class Scan:
             self._depth -= 1
 
     def _object(self, value: Any, path: Path, slot: Slot | None) -> None:
-        state = getattr(value, "__dict__", None)
+        state = state_of(value)
         slotted = slot_descriptors(type(value))
         if is_stateful(value):
             self._effect(path, f"a {type(value).__name__} keeps a state that a replay would not move on")
@@ -699,7 +712,7 @@ class Scan:
                 self.choices.unsaid.add((path, "attr", name))
 
     def _attributes(self, value: Any, path: Path) -> None:
-        state: dict[str, Any] | None = getattr(value, "__dict__", None)
+        state: dict[str, Any] | None = state_of(value)
         if self.slots is not None and not is_library(type(value).__module__):
             self.slots.shells.append((value, type(value), state))
         if isinstance(state, dict):
@@ -755,5 +768,6 @@ _HANDLERS: Mapping[type, Callable[[Scan, Any, Path, Slot | None], None]] = {
     types.MethodType: Scan._method,  # pyright: ignore[reportPrivateUsage]
     types.BuiltinFunctionType: Scan._builtin_method,  # pyright: ignore[reportPrivateUsage]
     functools.partial: Scan._partial,  # pyright: ignore[reportPrivateUsage]
+    types.ModuleType: Scan._module_value,  # pyright: ignore[reportPrivateUsage]
     _jax.TraceState: Scan._trace_state,  # pyright: ignore[reportPrivateUsage]
 }

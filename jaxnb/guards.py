@@ -8,6 +8,7 @@ way, is left to the scan.
 
 from __future__ import annotations
 
+import enum
 import functools
 import types
 import weakref
@@ -24,8 +25,8 @@ from jaxnb.graph import CACHED_FUNCTION, FLOAT32_MAX, INT32, Reached, Scan
 from jaxnb.holders import CELL, SLOTS, slot_descriptors
 from jaxnb.paths import Choices, Path, Same
 from jaxnb.piece import Plan
-from jaxnb.reach import is_library
-from jaxnb.static import NOT_VALUES, content_of, is_value, loaded_module, supported
+from jaxnb.reach import is_library, state_of
+from jaxnb.static import NOT_VALUES, content_of, is_member, is_value, loaded_module, supported
 
 __all__ = ["Guard", "make_guard"]
 
@@ -233,7 +234,7 @@ class _Writer(Scan):
             return f"{holder}.__wrapped__"
         if isinstance(owner, weakref.ref):
             return f"{holder}()"
-        state = getattr(owner, "__dict__", None)
+        state = state_of(owner)
         if isinstance(state, dict) and key in state and state[key] is value:
             return f"{self._states[holder]}[{key!r}]"
         descriptor = dict(slot_descriptors(type(owner))).get(key)
@@ -304,6 +305,8 @@ class _Writer(Scan):
                 self._unless(f"type({v}) is {self._constant(kind)} and {v}.__name__ == {value.__name__!r}")
             else:
                 self._unless(f"{v} is {self._constant(value)} or {v} == {self._constant(value)}")
+        elif kind is types.ModuleType:
+            self._check_module(v, value)
         elif kind is _jax.TraceState:
             self._unless(f"type({v}) is {self._constant(kind)}")
         elif isinstance(value, type):
@@ -311,6 +314,12 @@ class _Writer(Scan):
                 self._unless(f"{v} is {self._constant(value)}")
         else:
             self._check_other(v, value)
+
+    def _check_module(self, v: str, value: types.ModuleType) -> None:
+        """A module that something holds; of the user's own what is read was found by the names of attributes."""
+        self._unless(f"{v} is {self._constant(value)}")
+        if not is_library(value.__name__):
+            raise _Unsupported
 
     def _equal(self, v: str, value: Any, kind: type) -> None:
         self._unless(f"{v} is {self._constant(value)} or (type({v}) is {kind.__name__} and {v} == {value!r})")
@@ -365,7 +374,7 @@ class _Writer(Scan):
     def _check_function(self, v: str, value: types.FunctionType) -> None:
         module = value.__globals__.get("__name__", "__main__")
         library = is_library(module)
-        if library and getattr(loaded_module(module), value.__name__, None) is value:
+        if library and is_member(loaded_module(module), value):
             self._unless(f"{v} is {self._constant(value)}")
             return
         code, digest = self._constant(value.__code__), self._constant(code_digest)
@@ -394,6 +403,10 @@ class _Writer(Scan):
                 read = self._constant(_jax.jit_options)
                 self._unless(f"{v} is {self._weak(value)}() or {read}({v}) == {self._constant(options)}")
             return
+        if isinstance(value, enum.Enum):
+            self._check_kind(v, value)
+            self._unless(f"{v}.name == {value.name!r}")
+            return
         if is_value(value) and is_library(kind.__module__) and not isinstance(value, _NUMBERS_AND_TEXT):
             same, kinds = self._constant(value), self._constant(kind)
             self._unless(f"{v} is {same} or (type({v}) is {kinds} and {v} == {same})")
@@ -401,7 +414,7 @@ class _Writer(Scan):
         if isinstance(value, weakref.ref):
             self._unless(f"type({v}) is {self._constant(kind)}")
             return
-        state = getattr(value, "__dict__", None)
+        state = state_of(value)
         if isinstance(state, dict) and callable(value) and is_library(str(state.get("__module__", "_"))):
             self._unless(f"{v} is {self._constant(value)}")
         elif not isinstance(state, dict) and not slot_descriptors(kind):
@@ -449,7 +462,7 @@ class _Writer(Scan):
 
     def _attributes(self, value: Any, path: Path) -> None:
         holder = self._variable_of(value)
-        state = getattr(value, "__dict__", None)
+        state = state_of(value)
         if isinstance(state, dict):
             variable = self._bind(f"{holder}.__dict__")
             self._unless(f"len({variable}) == {len(state)}")

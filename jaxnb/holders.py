@@ -67,9 +67,9 @@ class Holder:
         if not self.keyed:
             return Change(after, [], True)
         old, new = dict(before), dict(after)
-        stay = [key for key, _ in before if key in new]
-        if stay != [key for key, _ in after if key in old]:
-            return Change(after, [], True)
+        kept = [key for key in old if key in new]
+        if kept + [key for key in new if key not in old] != list(new):
+            return Change(after, [], True)  # a key has moved
         changed = [(key, child) for key, child in after if key not in old or old[key] is not child]
         return Change(changed, [key for key in old if key not in new], False)
 

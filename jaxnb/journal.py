@@ -28,7 +28,7 @@ from jaxnb.holders import (
     slot_descriptors,
 )
 from jaxnb.owners import edges
-from jaxnb.reach import ATOMS, is_library, is_user_function
+from jaxnb.reach import ATOMS, is_library, is_user_function, state_of
 
 __all__ = ["Journal"]
 
@@ -76,6 +76,10 @@ class Journal:
                 read = names_of(item.__code__).reads & item.__globals__.keys()
                 stack.extend(item.__globals__[name] for name in read - {"__builtins__"})
 
+    def on_undo(self, back: Callable[[], None]) -> None:
+        """Something else to be done when the cell fails."""
+        self._undo.append(back)
+
     def undo(self) -> None:
         """Puts back what was saved, the last change first."""
         for back in reversed(self._undo):
@@ -106,7 +110,7 @@ def _ways_back(item: Any) -> Iterator[Callable[[], None]]:
         if not is_library(item.__module__):
             yield _kept(item, CLASS)
         return
-    state = getattr(item, "__dict__", None)
+    state = state_of(item)
     if isinstance(state, dict):
         yield _kept(state, DICT)
     if not is_library(kind.__module__):
@@ -129,7 +133,7 @@ def restore_shell(item: Any, kind: type, state: Any) -> None:
     """Gives an object back its class and its `__dict__`."""
     if type(item) is not kind:
         object.__setattr__(item, "__class__", kind)
-    if state is not None and getattr(item, "__dict__", None) is not state:
+    if state is not None and state_of(item) is not state:
         object.__setattr__(item, "__dict__", state)
 
 

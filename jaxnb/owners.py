@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxnb.holders import slot_descriptors
 from jaxnb.paths import Path
-from jaxnb.reach import ATOMS, is_library
+from jaxnb.reach import ATOMS, is_library, state_of
 
 __all__ = ["edges", "paths_to"]
 
@@ -97,7 +97,7 @@ def edges(value: Any) -> Iterator[tuple[str, Any, Any]]:
     wrapped = getattr(value, "__wrapped__", None) if callable(value) else None
     if wrapped is not None:
         yield "attr", "__wrapped__", wrapped
-    state = getattr(value, "__dict__", None)
+    state = state_of(value)
     if isinstance(state, dict):
         yield from (("attr", name, child) for name, child in list(state.items()))
     for name, descriptor in slot_descriptors(type(value)):

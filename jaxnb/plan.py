@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 from collections.abc import Mapping
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import jax
@@ -14,7 +15,7 @@ from jaxnb.blocks import COMPOUND
 from jaxnb.cell import CellSource, Statement, calls_for_effect
 from jaxnb.code import Sees
 from jaxnb.piece import Plan
-from jaxnb.reach import direct_effect, refers_to_jax, resolve
+from jaxnb.reach import direct_effect, first_effect, refers_to_jax, resolve
 
 __all__ = ["find_stop", "make_plan", "runs_on_host", "why_python"]
 
@@ -65,17 +66,19 @@ def _only_makes(statement: Statement, namespace: Mapping[str, Any]) -> bool:
 
 
 def why_python(statement: Statement, namespace: Mapping[str, Any]) -> tuple[int, str] | None:
-    """Why Python should run a statement that has to do with JAX: it is there for what it does on the outside.
+    """Why Python should run a statement that has to do with JAX: it does something on the outside.
 
-    That goes for calls whose value nobody takes, such as `print(loss)` and `plt.plot(losses)`, also inside loops and
-    branches. The answer is the line of the call, and the reason in a few words.
+    That goes for calls whose value nobody takes, such as `print(loss)` and `plt.plot(losses)`, and for whatever draws
+    from a random state, advances an iterator, reads a clock or a file: a trace that is given up half way would have
+    done it already. Loops and branches are taken apart then. The answer is the line and the reason in a few words.
     """
-    if statement.kind not in COMPOUND and statement.kind != "Expr":
+    if statement.defines or statement.kind in _DEFINITIONS:
         return None
-    for name, line in calls_for_effect(statement.node):
-        if (reason := direct_effect(name, namespace)) is not None:
-            return line, reason
-    return None
+    if statement.kind in COMPOUND or statement.kind == "Expr":
+        for name, line in calls_for_effect(statement.node):
+            if (reason := direct_effect(name, namespace)) is not None:
+                return line, reason
+    return first_effect(statement.names, namespace)
 
 
 def find_stop(cell: CellSource, start: int, namespace: Mapping[str, Any], breaks: set[int], splits: bool = True) -> int:
@@ -85,10 +88,14 @@ def find_stop(cell: CellSource, start: int, namespace: Mapping[str, Any], breaks
     raised while tracing if so.
     """
     pending: set[str] = set()
+    known: dict[str, Any] | None = None
     for index in range(start, len(cell.statements)):
         statement = cell.statements[index]
+        if splits and isinstance(statement.node, ast.FunctionDef) and statement.defines:
+            known = dict(namespace) if known is None else known
+            known[statement.node.name] = FunctionType(_code_in(statement), known)
         if index > start:
-            if splits and why_python(statement, namespace) is not None:
+            if splits and why_python(statement, namespace if known is None else known) is not None:
                 return index
             if index in breaks or (statement.kind in _DEFINITIONS and not statement.defines):
                 return index
@@ -97,6 +104,12 @@ def find_stop(cell: CellSource, start: int, namespace: Mapping[str, Any], breaks
         pending |= statement.names.binds | statement.names.later_binds
         pending |= {name for name in statement.names.reads if _is_mutable(namespace.get(name))}
     return len(cell.statements)
+
+
+def _code_in(statement: Statement) -> CodeType:
+    """The code of the function that a statement defines."""
+    name = statement.node.name if isinstance(statement.node, ast.FunctionDef) else ""
+    return next(item for item in statement.code.co_consts if isinstance(item, CodeType) and item.co_name == name)
 
 
 def _is_mutable(value: Any) -> bool:

@@ -36,6 +36,7 @@ __all__ = [
     "may_mutate",
     "refers_to_jax",
     "resolve",
+    "state_of",
 ]
 
 ATOMS = frozenset(
@@ -63,22 +64,32 @@ _JAX = ("jax", "jaxlib")
 _jax_packages: dict[tuple[str, int], bool] = {}
 
 
-def is_library(module_name: str | None) -> bool:
+_known_packages: dict[str, bool] = {}
+
+
+def is_library(module_name: object) -> bool:
     """Whether a module is installed or built in, rather than the user's own or the notebook itself."""
-    if module_name is None:
+    if type(module_name) is not str:
         return True
     if module_name == "__main__":
         return False
-    return _is_library_package(module_name.partition(".")[0])
+    package = module_name.partition(".")[0]
+    known = _known_packages.get(package)
+    if known is None:
+        known = _is_library_package(package)
+        if known or package in sys.modules:  # what is imported later may be installed
+            _known_packages[package] = known
+    return known
 
 
-@functools.lru_cache(maxsize=4096)
 def _is_library_package(package: str) -> bool:
     if package in sys.stdlib_module_names:
         return True
     module = sys.modules.get(package)
     file = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", [])), None)
-    return file is not None and (file.startswith(_LIBRARY_FOLDERS) or "site-packages" in file)
+    if not isinstance(file, str):
+        return False
+    return file.startswith(_LIBRARY_FOLDERS) or "site-packages" in file or "dist-packages" in file
 
 
 def is_jax_module(module_name: str | None) -> bool:
@@ -106,6 +117,14 @@ def _holds_jax(module: types.ModuleType | None) -> bool:
         if isinstance(name, str) and name.partition(".")[0] in _JAX:
             return True
     return False
+
+
+def state_of(value: Any) -> Any:
+    """The `__dict__` of an object, or None. No `__getattr__` of its class is run."""
+    try:
+        return object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return None
 
 
 def is_user_function(value: object) -> bool:
@@ -213,7 +232,7 @@ def _held(value: Any) -> Iterator[Any]:
         yield from list(value)
     elif isinstance(value, functools.partial):
         yield from (value.func, *value.args, *value.keywords.values())
-    state = getattr(value, "__dict__", None)
+    state = state_of(value)
     if isinstance(state, dict):
         yield from list(state.values())
     for name in _slot_names(type(value)):
@@ -325,7 +344,6 @@ _PURE_MODULES = frozenset(
         "typing_extensions",
         "unicodedata",
         "warnings",
-        "weakref",
         "__future__",
         "ml_dtypes",
         "einops",
@@ -428,11 +446,11 @@ def _first_of(parts: Any, chain: tuple[str, ...], seen: set[int]) -> str | None:
 def _module_effect(module: str | None, dotted: str) -> str | None:
     module = module or "__main__"
     if module.startswith(_IMPURE_PREFIXES):
-        return f"{dotted} draws from a random state that a replay would not advance"
+        return f"{dotted} draws from a random state"
     package = module.partition(".")[0].removeprefix("_") if module != "__future__" else module
     if package in _PURE_MODULES or package == "builtins" or is_jax_module(module) or not is_library(module):
         return None
-    return f"{dotted} belongs to {package}, which may act on the outside"
+    return f"{dotted} may act on the outside"
 
 
 _CHANGING_METHODS = frozenset(
@@ -492,7 +510,7 @@ def effect_of_builtin(function: Any) -> str | None:
 def is_stateful(value: Any) -> bool:
     """Whether using an object moves it on: random states, files, iterators, loggers."""
     kind = type(value)
-    stateful = isinstance(value, random.Random | io.IOBase | logging.Logger | contextvars.ContextVar)
+    stateful = issubclass(kind, random.Random | io.IOBase | logging.Logger | contextvars.ContextVar)
     return stateful or kind.__module__.startswith("numpy.random") or hasattr(kind, "__next__")
 
 

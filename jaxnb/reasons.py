@@ -33,6 +33,9 @@ def find_reasons(
     """
     found: list[Reason] = []
     for statement in statements:
+        others = (item.names.reads for item in statements if item is not statement)
+        if statement.defines and not statement.names.binds & frozenset[str]().union(*others):
+            continue  # a function that nothing here calls
         effect = first_effect(statement.names, namespace)
         if effect is not None:
             found.append((statement.span.line, effect[1]))

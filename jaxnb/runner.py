@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -33,7 +34,7 @@ from jaxnb.program import Finding, Span
 from jaxnb.reach import may_mutate
 from jaxnb.reasons import line_reading
 from jaxnb.slots import Slots
-from jaxnb.staging import MissingName, StopAt, trace_piece
+from jaxnb.staging import Failed, MissingName, StopAt, trace_piece
 
 __all__ = ["Progress", "Runner", "apply_options", "reason_text"]
 
@@ -104,6 +105,8 @@ class Runner:
         self.transferred = self.donated = 0
         self.value: Any = None
         self._depth = 0
+        self._in_doubt: list[tuple[CodeRecord, int]] = []
+        self._for_once: list[tuple[CodeRecord, Piece]] = []
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
@@ -119,6 +122,8 @@ class Runner:
         """
         __tracebackhide__ = True
         self._block(self.cell, self.record)
+        for record, piece in self._for_once:
+            record.pieces[:] = [other for other in record.pieces if other is not piece]
         if self.asked is not None and not any(piece.derivative for piece in self.pieces):
             line, why = self.record.on_host.get(self._last_loss, (None, ""))
             raise Refused(
@@ -137,8 +142,17 @@ class Runner:
         }
 
     def undo(self) -> None:
-        """Puts objects back as they were before the run."""
+        """Puts objects back as they were before the run.
+
+        Statements that raised while they were traced, and were given to Python for that, are traced again next time:
+        the plain cell raises, too, and when it no longer does they may well be traced.
+        """
         self.journal.undo()
+        for record, index in self._in_doubt:
+            record.on_host.pop(index, None)
+            record.opened.pop(index, None)
+            for key in [key for key in record.blocks if key[0] == index]:
+                del record.blocks[key]
 
     # --- statements ---
 
@@ -177,7 +191,10 @@ class Runner:
         __tracebackhide__ = True
         if not statement.defines:
             self._protect(statement)
+        if "config" in statement.names.attributes | statement.names.reads:
+            self.journal.on_undo(partial(_jax.restore_config, _jax.config_values()))
         self._python(statement, statement.code)
+        self.context = _jax.trace_context()  # it may have changed jax.config
 
     def _protect(self, statement: Statement) -> None:
         """Saves what a statement may change, unless it stands in one for which that was done."""
@@ -330,31 +347,30 @@ class Runner:
                     record.choices,
                     self.context,
                     self.device,
-                    donate=self.options.donate,
+                    donate=self.options.donate if not self._in_doubt else (),  # nothing is lost if Python raises, too
                     asked=asked,
+                    splits=not self.options.whole,
                 )
             except StopAt as stopping:
                 record.breaks.add(stopping.index)
                 stop = stopping.index
             except MissingName as missing:
                 record.forced.add(missing.name)
-            except RunByPython as needed:
-                if self.options.whole or (isinstance(needed, NeedsConcrete) and needed.final):
+            except (RunByPython, Failed) as error:
+                if self.options.whole or (isinstance(error, NeedsConcrete) and error.final):
                     raise
-                index = needed.index if needed.index is not None else (start if stop == start + 1 else None)
+                index = error.index if error.index is not None else (start if stop == start + 1 else None)
                 if index is None:  # no statement is to blame alone: one at a time
                     record.breaks.add(start + 1)
                     stop = start + 1
                     continue
-                self._give_to_python(cell, record, index, needed.short, needed.line)
+                if isinstance(error, RunByPython):
+                    self._give_to_python(cell, record, index, error.short, error.line)
+                else:
+                    self._give_to_python(cell, record, index, "it cannot be traced", None)
+                    self._in_doubt.append((record, index))
                 if index == start:
                     return None
-                stop = index
-            except Exception as error:
-                index = _statement_of(cell, error) if self._depth else None
-                if index is None or not start < index < stop:
-                    raise
-                record.breaks.add(index)  # what stands before it is done when an `except` of the cell goes on
                 stop = index
         if previous is not None and self.record.runs:
             if previous.reasons:
@@ -362,6 +378,8 @@ class Runner:
             else:
                 self.reasons.extend(explain_change(previous, piece))
         self.traced.append(piece)
+        if self._in_doubt and self.options.donate:
+            self._for_once.append((record, piece))
         # The walk of a trace is one of the state before it, which is the state now.
         reached = piece.ready(piece.plan.scan(self.namespace, record.choices).reached())
         assert reached is not None  # these scalars are those of the trace
@@ -401,6 +419,7 @@ class Runner:
                 self.device,
                 donate=self.options.donate,
                 asked=previous.derivative,
+                splits=not self.options.whole,
             )
         except Exception as error:  # whatever it is, the trace with static ints says it properly
             record.never_dynamic |= paths

@@ -17,6 +17,7 @@ import jax
 import numpy as np
 
 from jaxnb import _jax
+from jaxnb.blocks import TURN, counting_code
 from jaxnb.cell import CellSource, Statement
 from jaxnb.code import Sees, names_of
 from jaxnb.devices import move
@@ -29,17 +30,18 @@ from jaxnb.growth import NO_GROWTH
 from jaxnb.holders import CLASS, GROWN_LIST, SLOTS, same_state
 from jaxnb.journal import restore_shell
 from jaxnb.lifted import narrowed_to, numpy_results
+from jaxnb.outside import Outside
 from jaxnb.paths import Choices, render_path, root_name
 from jaxnb.piece import Piece, Plan
 from jaxnb.prelude import Cut, OutOfReach, find_prelude
-from jaxnb.reach import refers_to_jax
+from jaxnb.reach import refers_to_jax, state_of
 from jaxnb.reasons import find_reasons, line_changing, where_held
 from jaxnb.scalars import scalars_that_show
 from jaxnb.slots import Slot, Slots
 from jaxnb.stand_ins import StandIns, ValueNeeded
 from jaxnb.template import Capture, Leaked, Template, Unreplayable, reaches_tracer
 
-__all__ = ["MissingName", "StopAt", "restore_names", "trace_piece"]
+__all__ = ["Failed", "MissingName", "StopAt", "restore_names", "trace_piece"]
 
 
 class StopAt(Exception):
@@ -47,6 +49,22 @@ class StopAt(Exception):
 
     def __init__(self, index: int) -> None:
         self.index = index
+
+
+class Failed(Exception):
+    """A statement raised while it was traced. Whether it does so on real values, too, only Python can tell.
+
+    Attributes:
+      error: what it raised.
+      index: which statement; None if it was none of them alone.
+    """
+
+    def __init__(self, error: Exception, index: int | None) -> None:
+        self.error, self.index = error, index
+
+
+class _TooLong(BaseException):
+    """A loop turned so often that its program would grow out of hand."""
 
 
 class MissingName(Exception):
@@ -108,6 +126,8 @@ class _Trace:
         self.config: dict[str, Any] = {}
         self.annotations: dict[str, Any] = {}
         self.whole = False
+        self.outside = Outside()
+        self.splits = False
         self.kept: set[int] = set()
         self.reads_grown = False
         self.guards: list[Any] = []
@@ -154,7 +174,7 @@ class _Trace:
                 new = jax.tree_util.tree_unflatten(node.treedef, items)
             else:
                 new = tuple.__new__(type(node.value), items)
-                if isinstance(state := getattr(node.value, "__dict__", None), dict):
+                if isinstance(state := state_of(node.value), dict):
                     new.__dict__ = state
             self.built.append(new)
             self.replaced[id(new)] = nodes[id(node.value)]
@@ -287,6 +307,7 @@ class _Trace:
         __tracebackhide__ = True
         namespace, statements = self.namespace, self.cell.statements
         value = None
+        turns = _Turns()
         for index in range(self.plan.start, self.plan.stop):
             statement = self.current = statements[index]
             self.index = index
@@ -297,25 +318,35 @@ class _Trace:
             ):
                 raise StopAt(index)
             stand_ins.line = statement.span.line
+            self.outside.begin()
+            counting = counting_code(self.cell, statement) if self.splits else None
             if statement.trailing:
                 value = eval(statement.code, namespace)
-            else:
+            elif counting is None:
                 exec(statement.code, namespace)
+            else:
+                namespace[TURN] = turns.begin()
+                try:
+                    exec(counting, namespace)
+                finally:
+                    namespace.pop(TURN, None)
+            if self.outside.spoke and self.splits:
+                raise _by_python(statement, "it prints or displays something")
             if _jax.config_values() != self.config:
                 self._restore_config(statement)
         self.index = None
         return value
 
     def _restore_config(self, statement: Statement) -> None:
-        for name, old in self.config.items():
-            if _jax.config_values()[name] != old:
-                jax.config.update(name, old)
-        raise Refused(
+        _jax.restore_config(self.config)
+        error = RunByPython(
             f"line {statement.span.line} changes jax.config while the cell is being staged.",
             why="the configuration is part of what a program is compiled for; it cannot change half way.",
             fix="change it in a cell of its own, before this one.",
             line=statement.span.line,
         )
+        error.short = "it changes jax.config"
+        raise error
 
     def _is_ours(self, name: str) -> bool:
         """Whether the statements may have bound, changed or deleted a name; otherwise another thread did."""
@@ -415,13 +446,43 @@ class _Trace:
             return lambda b: item
 
 
+_MOST_TURNS = 32
+"""Beyond this a loop is not written out: its body is staged once, and Python turns it."""
+
+
+class _Turns:
+    """Counts how often the loops of one statement turn."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def begin(self) -> Callable[[], None]:
+        """A statement begins. Gives what its loops call at each turn."""
+        self._count = 0
+        return self._turn
+
+    def _turn(self) -> None:
+        self._count += 1
+        if self._count > _MOST_TURNS:
+            raise _TooLong
+
+
+def _by_python(statement: Statement, short: str) -> RunByPython:
+    line = statement.span.line
+    error = RunByPython(
+        f"line {line} cannot be part of a program: {short}.", fix="leave --whole out: then Python runs it.", line=line
+    )
+    error.short = short
+    return error
+
+
 _ABSENT = object()
 MANY = 10_000
 """Inputs from which on a cell is told that they cost time."""
 
 
 def _is_replaced(item: Any, kind: type, state: Any) -> bool:
-    return type(item) is not kind or getattr(item, "__dict__", None) is not state
+    return type(item) is not kind or state_of(item) is not state
 
 
 def _holds(slot: Slot, value: Any) -> bool:
@@ -460,6 +521,7 @@ def trace_piece(
     whole: bool = False,
     donate: tuple[str, ...] = (),
     asked: Asked | None = None,
+    splits: bool = False,
 ) -> Piece:
     """Traces the statements of `plan`.
 
@@ -473,18 +535,20 @@ def trace_piece(
       whole: trace every statement, also those that Python would run.
       donate: names and paths whose buffers the program may write over.
       asked: the derivative that the program is to compute, too.
+      splits: Python may run single statements: one that prints or turns many times is not traced to the end.
 
     Raises:
       StopAt: if a statement inside turned out to be one that Python runs.
       MissingName: if a hidden name was read first.
       NeedsConcrete: if a statement needs the value of something traced.
+      Failed: if a statement raises something else, and may be left to Python.
       Exception: whatever the cell itself raises.
     """
     __tracebackhide__ = True
     scalars_freed = False
     while True:
         trace = _Trace(cell, plan, namespace, choices, donate, asked)
-        trace.whole = whole
+        trace.whole, trace.splits = whole, splits
         loose = trace.loose()
         if loose:
             choices.make_static(trace.scan.paths[index] for index in loose)
@@ -497,6 +561,16 @@ def trace_piece(
             raise
         except (StopAt, Refused):
             raise
+        except _TooLong:
+            assert trace.current is not None and trace.index is not None
+            error = _by_python(trace.current, f"a loop of more than {_MOST_TURNS} turns")
+            error.index = trace.index
+            raise error from None
+        except SystemExit:
+            if trace.watch is None or not trace.watch.errors:
+                raise
+            _explain(trace, ValueNeeded(None, "the cell caught an error that only tracing raises"))
+            raise
         except NameError as error:
             if error.name in plan.hidden and error.name in namespace:
                 raise MissingName(error.name) from None
@@ -504,6 +578,10 @@ def trace_piece(
                 scalars_freed = True
                 choices.make_static(free, trace.index)
                 continue
+            if trace.watch is not None and trace.watch.errors:
+                _explain(trace, error)
+            if splits:
+                raise Failed(error, trace.index) from error
             raise
         except (ValueNeeded, *_jax.TRACING_ERRORS) as error:
             free = _scalars_behind(trace, error)
@@ -519,12 +597,15 @@ def trace_piece(
                 scalars_freed = True
                 choices.make_static(free, trace.index)
                 continue
-            if only_tracing_raises(error):
+            if only_tracing_raises(error) or (trace.watch is not None and trace.watch.errors):
                 _explain(trace, error)
+            if splits:
+                raise Failed(error, trace.index) from error
             raise
         assert trace.capture is not None
         if trace.reads_grown:
             choices.no_growth = True
+            trace.outside.take_back()
             continue
         derivative = _differentiate(trace, traced, device) if asked is not None else None
         if derivative is not None:
@@ -533,12 +614,14 @@ def trace_piece(
             cut = _cut(trace, traced) if choices.on_host else None
         except OutOfReach:
             choices.make_static(_scalars(trace))
+            trace.outside.take_back()
             continue
         free = _scalars_that_show(trace, traced, cut.hosted if cut is not None else frozenset())
         if cut is None:
             passed_on = {trace.scan.paths[index] for index in trace.capture.passed_on if _is_python(trace, index)}
             free |= passed_on & _scalars(trace)
         if not free:
+            trace.outside.release()
             piece = _finish(trace, traced, context, device, time.perf_counter() - start)
             if derivative is not None:
                 piece.derivative = trace.asked
@@ -549,6 +632,7 @@ def trace_piece(
             piece.rebuild(cut, donation, trace.scan.leaves)
             return piece
         choices.make_static(free)
+        trace.outside.take_back()
 
 
 def _explain(trace: _Trace, error: BaseException) -> None:
@@ -569,8 +653,20 @@ def _run_trace(trace: _Trace, device: Any) -> Any:
     # A name that only this trace uses keeps JAX's caches from handing out what they saw of other tracers.
     own = object() if trace.scan.held_by_functions else None
     leaves = trace.scan.leaves if device is None else move(trace.scan.leaves, device)[0]
-    with _jax.unfiltered_tracebacks(), _jax.user_context(own):
-        return jax.jit(cell).trace(*leaves)
+    outside = trace.outside
+    try:
+        with outside, _jax.unfiltered_tracebacks(), _jax.user_context(own):
+            traced = jax.jit(cell).trace(*leaves)
+    except (StopAt, MissingName, RunByPython, ValueNeeded, _TooLong, *_jax.TRACING_ERRORS):
+        outside.take_back()
+        raise
+    except Exception:
+        if trace.splits:
+            outside.take_back()  # Python runs the statement
+        else:
+            outside.release()
+        raise
+    return traced
 
 
 def _differentiate(trace: _Trace, traced: Any, device: Any) -> Derivative:

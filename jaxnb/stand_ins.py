@@ -178,6 +178,15 @@ class StandIns:
             def __instancecheck__(cls, instance: Any) -> bool:
                 return isinstance(instance, builtins.type)
 
+            def __getitem__(cls, item: Any) -> Any:
+                return builtins.type[item]
+
+            def __or__(cls, other: Any) -> Any:
+                return builtins.type | other
+
+            def __ror__(cls, other: Any) -> Any:
+                return other | builtins.type
+
             def __eq__(cls, other: object) -> bool:
                 return other is builtins.type or other is cls
 

@@ -17,6 +17,7 @@ __all__ = [
     "NOT_VALUES",
     "content_of",
     "function_of",
+    "is_member",
     "is_value",
     "loaded_module",
     "supported",
@@ -50,6 +51,11 @@ DESCRIPTORS = frozenset(["member_descriptor", "getset_descriptor", "_tuplegetter
 def loaded_module(module: Any) -> Any:
 
     return sys.modules.get(module) if isinstance(module, str) else None
+
+
+def is_member(module: Any, function: Any) -> bool:
+    """Whether a module holds a function under its name. No `__getattr__` of a module is run."""
+    return vars(module).get(function.__name__) is function if module is not None else False
 
 
 def function_of(item: Any) -> Any:

@@ -23,7 +23,7 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb.graph import Reached, Scan
 from jaxnb.holders import CELL, DICT, SLOTS, Change, Holder, holder_of, slot_descriptors
-from jaxnb.reach import ATOMS, is_library
+from jaxnb.reach import ATOMS, is_library, state_of
 
 __all__ = ["Capture", "Leaked", "Template", "Unreplayable", "reaches_tracer"]
 
@@ -219,7 +219,7 @@ class Capture:
         if isinstance(value, tuple):
             self._open.add(key)
             children = [self.build(child) for child in value]
-            state = getattr(value, "__dict__", None)
+            state = state_of(value)
             attributes = [(name, self.build(child)) for name, child in state.items()] if state else []
             self._open.discard(key)
             return _memoized(key, _tuple_builder(self._kind(kind), children, attributes))
@@ -233,7 +233,7 @@ class Capture:
         if isinstance(value, types.BuiltinFunctionType) and isinstance(value.__self__, types.ModuleType | None):
             return _constant(value)
         flat = _jax.flatten_one_level(value)
-        stateful = isinstance(getattr(value, "__dict__", None), dict) or slot_descriptors(kind)
+        stateful = isinstance(state_of(value), dict) or slot_descriptors(kind)
         if flat is not None and not stateful:
             children, treedef = [self.build(child) for child in flat[0]], flat[1]
             return _memoized(key, lambda b: jax.tree_util.tree_unflatten(treedef, [child(b) for child in children]))
@@ -380,7 +380,7 @@ class Capture:
             function, owner = self.build(value.__func__), self.build(value.__self__)
             return _memoized(id(value), lambda b: types.MethodType(function(b), owner(b)))
         key = id(value)
-        state = getattr(value, "__dict__", None)
+        state = state_of(value)
         if kind not in copyreg.dispatch_table and _has_plain_layout(kind):
             return self._plain_object(value, kind, state if isinstance(state, dict) else None)
         try:
@@ -512,7 +512,7 @@ def _holds_tracer(value: Any) -> bool:
         elif isinstance(item, types.FunctionType):
             stack.extend(child for cell in item.__closure__ or () for _, child in CELL.save(cell))
         elif type(item).__module__.partition(".")[0] in _jax.JAX_PACKAGES:
-            if isinstance(state := getattr(item, "__dict__", None), dict):
+            if isinstance(state := state_of(item), dict):
                 stack.extend(state.values())
             stack.extend(child for _, child in SLOTS.save(item))
     return False

@@ -159,8 +159,10 @@ def kinds(attribute: str | int, yes: list[str], no: list[str]) -> Any:
                 "if a is b: pass",
                 "y = [i is k for i in x]",
                 "def f(a): return a is b",
+                "y = a in b",
+                "y = b.index(a)",
             ],
-            ["y = a is None", "if a is not None: pass", "y = a == b", "y = a in b", "y = a is True"],
+            ["y = a is None", "if a is not None: pass", "y = a == b", "y = 'k' in b", "y = a is True"],
         ),
     ],
 )

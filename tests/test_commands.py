@@ -108,7 +108,11 @@ def test_doctor_in_a_shell(shell: Shell) -> None:
     text = shell.run("%jaxnb doctor")
     for name in ("jaxnb", "Python", "jax", "jaxlib", "numpy", "IPython", "front end", "extension", "backend"):
         assert any(line.startswith(name) for line in text.splitlines()), name
-    assert "IPython without a front end" in text and "loaded: %%jaxnb, %%jaxpr, %%jit" in text and "auto is off" in text
+    assert (
+        "IPython without a front end" in text
+        and "loaded: %%grad, %%jaxnb, %%jaxpr, %%jit" in text
+        and "auto is off" in text
+    )
     assert "cpu, 8 devices" in text and "force_host_platform_device_count=8" in text
     assert str(doctor(shell.ip)) == text.rstrip("\n")
 

@@ -181,3 +181,15 @@ def test_a_deleted_array_that_turns_up_again_names_the_cell() -> None:
     exec("old = next(box)", ns)
     with pytest.raises(Refused, match="line 1 donated it"):
         jaxnb.stage("y = old + 1", ns)
+
+
+def test_nothing_is_given_up_while_it_is_in_doubt_whether_the_cell_fails() -> None:
+    ns = space()
+    exec("import numpy as np\nlog = np.zeros(3)", ns)
+    cell = "w = w * 2\nlog[1] = w.sum()"
+    for turn in range(3):
+        before = ns["w"]
+        run = jaxnb.stage(cell, ns, donate="w")
+        assert before.is_deleted() == (turn > 0) == (run.donated > 0)
+        assert float(ns["log"][1]) == float(ns["w"].sum())
+    assert run.reused and "line 2 on the host" in run.line

@@ -21,7 +21,7 @@ LAYERS = (
     {"_jax", "_jax_eqns", "holders", "backend"},
     {"paths", "slots", "static"},
     {"readers", "graph", "named", "numpy", "lax", "nn", "random"},
-    {"prelude", "owners", "journal"},
+    {"prelude", "owners", "journal", "outside"},
     {"scalars", "lifted", "devices", "donation", "stand_ins", "template", "diagnosis"},
     {"gradient"},
     {"piece", "reasons"},

@@ -99,7 +99,7 @@ def test_timeit_prints_one_line_of_ours(shell: Shell) -> None:
     assert len(lines) == 1 and lines[0].startswith("staged · 1 input") and lines[0].endswith("reused 13 more times")
     text = shell.run("%%timeit -n 1 -r 2\n# jaxnb: jit\ny = x * 5")
     assert text.count("reused 1 more time\n") == 1 and "more times" not in text
-    text = shell.run("%%timeit -n 3 -r 1\n%%jit\ny = x * np.random.rand()")
+    text = shell.run("%%timeit -n 3 -r 1\n%%jit --whole\ny = x * np.random.rand()")
     assert re.search(r"traced again · .* · run 3 times, traced 2 times more", text) and text.count("traced again") == 1
 
 
@@ -284,7 +284,7 @@ BAD = {
     "shell inside": ("%%jit\nfiles = !ls\ny = x", ["line 2 is a magic or shell line"]),
     "deleted array": ("%%jit\ny = gone * 2", ["`gone` was deleted"]),
     "string array": ("%%jit\ny = jnp.asarray(words)", ["words", "line 2"]),
-    "config": ("%%jit\njax.config.update('jax_enable_x64', True)\ny = x", ["line 2 changes jax.config"]),
+    "config": ("%%jit --whole\njax.config.update('jax_enable_x64', True)\ny = x", ["line 2 changes jax.config"]),
     "value needed": (
         "%%jit\ny = jax.vmap(lambda a: 1 if a > 1 else 2)(x)",
         ["line 2, `y = jax.vmap(lambda a: 1 if a > 1 else 2)(x)`", "depends on `x`"],

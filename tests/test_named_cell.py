@@ -104,7 +104,7 @@ def test_new_values_count_and_the_function_stays(ns):
         ("history.append(x.sum())", "f", "changes objects in place"),
         ("params['w'] = w * 2", "f", "changes objects in place"),
         ("y = x @ w\nprint(y.sum())", "f", "line 2, print() acts on the outside"),
-        ("y = x + np.random.normal()", "f", "line 1, np.random.normal draws from a random state"),
+        ("z = x * 2\ny = x + np.random.normal()", "f", "line 2, np.random.normal draws from a random state"),
         ("del b\ny = x", "f", "deletes `b`"),
         ("y = x @ w", "y", "the cell itself uses `y`"),
         ("y = x @ w", "x", "the cell itself uses `x`"),

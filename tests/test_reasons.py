@@ -27,7 +27,7 @@ def noisy(v):
     [
         ("y = x + 1\nstate['l'] = (1, threading.Lock()) if x.ndim else 0", "line 2, `state['l']` holds a lock"),
         ("model.f = threading.Lock() if x.ndim else 0\ny = x + 1", "line 1, `model.f` holds a lock"),
-        ("y = x + 1\nz = x * random.random()", "line 2, random.random belongs to random"),
+        ("y = x + 1\nz = x * random.random()", "line 2, random.random may act on the outside"),
         ("z = x * 2\ny = x + next(numbers)", "line 2, next() acts on the outside"),
         ("z = x * 2\ny = x + sum(numbers)", "line 2, numbers is an iterator"),
         ("z = x * 2\ny = noisy(z)", "line 2, noisy"),
@@ -36,12 +36,12 @@ def noisy(v):
 def test_the_line_is_said(cell: str, said: str) -> None:
     namespace = {"__name__": "__main__"}
     exec(SETUP, namespace)
-    run = jaxnb.stage(cell, namespace)
+    run = jaxnb.stage(cell, namespace, whole=True)
     assert run.line.count("not reusable: ") == 1
     reasons = [finding for finding in run.findings if finding.kind == "not-reusable"]
     assert reasons[0].message.startswith(f"not reusable: {said}") and f"not reusable: {said}" in run.line
     assert all(finding.line is not None for finding in reasons)
-    again = jaxnb.stage(cell, namespace)
+    again = jaxnb.stage(cell, namespace, whole=True)
     assert not again.reused
     head, _, rest = again.line.partition(" · ")
     assert head == "traced again" and said in rest

@@ -256,9 +256,41 @@ def test_rule_6_what_the_cell_makes_is_made_anew(session: Session, ns: Namespace
 
 @pytest.mark.parametrize("cell", ["y = x * np.random.rand()", "import time\ny = x * time.time()"])
 def test_rule_6_what_cannot_be_replayed_is_not_reused(session: Session, ns: Namespace, cell: str, capsys: Any) -> None:
-    stage(session, ns, cell)
-    run = stage(session, ns, cell)
+    stage(session, ns, cell, whole=True)
+    run = stage(session, ns, cell, whole=True)
     assert not run.reused and "not reusable: line" in run.line
+
+
+@pytest.mark.parametrize("draw", ["np.random.rand()", "random.random()", "next(numbers)", "rng.normal()"])
+def test_rule_6_what_draws_or_advances_is_done_by_python_and_once(session: Session, ns: Namespace, draw: str) -> None:
+    plain: Namespace = {}
+    for names in (ns, plain):
+        exec("import jax.numpy as jnp, numpy as np, random\nx = jnp.arange(3.0)", names)
+        exec("numbers, rng = iter(range(9)), np.random.default_rng(0)\nnp.random.seed(0); random.seed(0)", names)
+        # in turn, because the global states are shared
+        for turn in range(3):
+            cell = f"z = x * 2\nv = float(z.sum())\ny = z + {draw}\nif y.sum() > 1e9:\n    z = z * {draw}"
+            if names is ns:
+                run = stage(session, ns, cell)
+                assert run.reused == (turn > 0)
+                assert [line for line, _ in run.on_host] == [2, 3, 5]
+            else:
+                exec(cell, names)
+    np.testing.assert_allclose(ns["y"], plain["y"], rtol=1e-6)
+
+
+def test_rule_6_a_trace_that_is_given_up_leaves_no_trace(session: Session, ns: Namespace, capsys: Any) -> None:
+    class Speaks:
+        @property
+        def twice(self) -> int:
+            print("asked")
+            return 2
+
+    ns["speaks"] = Speaks()
+    for turn in range(2):
+        run = stage(session, ns, "z = x * 2\ny = z * speaks.twice\nv = float(y.sum())")
+        assert capsys.readouterr().out == "asked\n" and run.reused == (turn > 0)
+    assert "line 2 on the host: it prints or displays something" in run.line
 
 
 # --- 7. no cell sees a tracer --------------------------------------------------------------------------------------

@@ -323,9 +323,7 @@ y = x + noise""",
     Case(
         "random-of-numpy-in-staged-statement",
         setup="rng = np.random.default_rng(0)",
-        cell="y = x + rng.normal(size=3)",
-        may_refuse=True,
-        reused2=False,
+        cell="z = x * 2\ny = z + rng.normal(size=3)",
         rule=6,
     ),
     Case(

@@ -207,8 +207,9 @@ y = x""",
     Case(
         "refuse-config-change",
         cell="""\
-jax.config.update('jax_enable_x64', True)
-y = x""",
+jax.config.update('jax_default_matmul_precision', 'highest')
+y = x
+jax.config.update('jax_default_matmul_precision', None)""",
         refused="config",
         rule=7,
     ),
