@@ -302,9 +302,20 @@ def _install_hooks() -> None:
         if "__init__" in kind.__dict__:
             _patch(kind, "__init__", _error_hook(kind.__init__))
 
+    _patch(type(jax.Array), "__subclasscheck__", _subclass_hook(type(jax.Array).__subclasscheck__))
     _patch(_custom_derivatives, _CONVERT, getattr(_custom_derivatives, _CONVERT).__wrapped__)
     for name in ("asarray", "array"):
         _patch(jnp, name, _array_hook(getattr(jnp, name)))
+
+
+def _subclass_hook(original: Any) -> Any:
+    """`isinstance(x, Union[jax.Array, ...])` asks for the class of a value only: a tracer's counts as an array's."""
+
+    def hook(cls: Any, kind: Any) -> bool:
+        tracer = cls is jax.Array and isinstance(kind, type) and issubclass(kind, _core.Tracer)
+        return tracer or original(cls, kind)
+
+    return hook
 
 
 def _array_hook(original: Any) -> Any:

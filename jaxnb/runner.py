@@ -260,6 +260,16 @@ class Runner:
         if statement.kind in COMPOUND:
             record.opened[index] = open_statement(cell, statement)
 
+    def _not_again(self, cell: CellSource, record: CodeRecord, piece: Piece) -> None:
+        """In a loop, what must not be reused would be traced in each turn: from the next one on Python runs it."""
+        lines = {line: text for line, text in piece.reasons if line is not None}
+        every = range(piece.plan.start, piece.plan.stop)
+        spans = {index: cell.statements[index].span for index in every}
+        blamed = {i: n for i, span in spans.items() for n in lines if span.line <= n <= span.end_line}
+        for index in blamed or every:
+            line = blamed.get(index, spans[index].line)
+            self._give_to_python(cell, record, index, lines.get(line, piece.reasons[0][1]), line)
+
     # --- pieces ---
 
     def _run_piece(self, cell: CellSource, record: CodeRecord, piece: Piece, reached: Reached) -> None:
@@ -378,6 +388,8 @@ class Runner:
             else:
                 self.reasons.extend(explain_change(previous, piece))
         self.traced.append(piece)
+        if self._depth and piece.reasons and not self.options.whole:
+            self._not_again(cell, record, piece)
         if self._in_doubt and self.options.donate:
             self._for_once.append((record, piece))
         # The walk of a trace is one of the state before it, which is the state now.

@@ -363,6 +363,25 @@ def test_rule_7_a_loop_that_needs_values_stages_its_body_once(session: Session, 
     assert stage(session, ns, cell).reused and capsys.readouterr().out == text
 
 
+def test_rule_7_in_a_loop_what_must_not_be_reused_is_not_traced_in_each_turn(session: Session, ns: Namespace) -> None:
+    exec("class Odd(np.ndarray): pass\nodd = np.ones(3, np.float32).view(Odd)", ns)
+    run = stage(session, ns, "y = x\nfor i in range(99):\n    y = y + odd\nz = y * 2")
+    assert run.pieces <= 3 and run.timings.trace < 5 and run.on_host[0][0] == 3
+    assert "has operators of its own" in run.on_host[0][1]
+    np.testing.assert_allclose(ns["z"], (np.asarray(ns["x"]) + 99) * 2)
+
+
+def test_rule_7_a_long_loop_is_not_written_out(session: Session, ns: Namespace) -> None:
+    cell = "y = x\nfor i in range(33):\n    y = jnp.sin(y) + i\nz = y"
+    run = stage(session, ns, cell)
+    assert run.equations < 10 and run.on_host == ((2, "a loop of more than 32 turns"),)
+    assert stage(session, ns, cell).reused
+    assert stage(session, ns, cell.replace("33", "32")).equations == 64
+    assert stage(session, ns, cell, whole=True).equations == 66
+    nested = "y = x\nfor i in range(8):\n    for j in range(8):\n        y = y + i * j"
+    assert stage(session, ns, nested).on_host[0] == (2, "a loop of more than 32 turns")
+
+
 def test_rule_7_inside_a_mapped_function_there_is_no_way_out(session: Session, ns: Namespace) -> None:
     with pytest.raises(jaxnb.NeedsConcrete, match="depends on `x`"):
         stage(session, ns, "y = jax.vmap(lambda a: a if a > 0 else -a)(x)")

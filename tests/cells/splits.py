@@ -217,6 +217,15 @@ z = y + x if same else y""",
         "type-of-type", setup="from typing import cast\ndef f(a):\n    return cast(type[int], a) + 1", cell="y = f(x)"
     ),
     Case(
+        "union-that-a-library-asks-for",
+        setup="""\
+from flax import nnx
+class Held(nnx.Pytree):
+    def __init__(self, v):
+        self.v = v""",
+        cell="held = Held(x * 2)\nn = len(jax.tree.leaves(held))\ny = x + n",
+    ),
+    Case(
         "configuration-that-changes",
         cell="""\
 old = jax.config.jax_default_matmul_precision
