@@ -45,6 +45,7 @@ class CodeRecord:
       never_dynamic: scalars that turned out to be needed as values.
       last: for each start of a piece, the one that ran last.
       on_host: statements that need values and that Python therefore runs, each with a line and the reason.
+      reached: for each of them, the user's code that it reached when it was given to Python.
       opened: those of them that are taken apart.
       blocks: what is kept of the code inside these, by statement and number of the block.
       runs: how often the cell ran.
@@ -57,9 +58,33 @@ class CodeRecord:
     never_dynamic: set[Any] = field(default_factory=set[Any])
     last: dict[int, Piece] = field(default_factory=dict[int, Piece])
     on_host: dict[int, tuple[int, str]] = field(default_factory=dict[int, tuple[int, str]])
+    reached: dict[int, dict[str, Any]] = field(default_factory=dict[int, dict[str, Any]])
     opened: dict[int, Opened] = field(default_factory=dict[int, Opened])
     blocks: dict[tuple[int, int], CodeRecord] = field(default_factory=lambda: {})
     runs: int = 0
+
+    def give_to_python(self, index: int, line: int, reason: str, reached: dict[str, Any]) -> None:
+        """From now on Python runs this statement."""
+        self.on_host[index], self.reached[index] = (line, reason), reached
+        self.breaks.update((index, index + 1))
+
+    def take_back(self, index: int) -> None:
+        """The statement is to be traced again."""
+        for kept in (self.on_host, self.reached, self.opened):
+            kept.pop(index, None)
+        self.breaks -= {index, index + 1}
+        for key in [key for key in self.blocks if key[0] == index]:
+            del self.blocks[key]
+
+    def is_still_for_python(self, index: int, reached: dict[str, Any]) -> bool:
+        """Whether a statement is for Python, and no function or class that it reaches has changed since."""
+        if index not in self.on_host:
+            return False
+        before = self.reached[index]
+        if any(before.get(name, mark) != mark for name, mark in reached.items()):
+            self.take_back(index)
+            return False
+        return True
 
     def starting_at(self, start: int) -> list[Piece]:
         """The pieces that begin there, the most recently used first."""

@@ -68,6 +68,11 @@ class Asked:
         first = tuple(f"d_{name}" for name in self.wrt)
         return first + (tuple(f"dd_{name}" for name in self.wrt) if self.hessian else ())
 
+    @property
+    def inputs(self) -> frozenset[str]:
+        """The names that are taken in."""
+        return frozenset((*self.wrt, *self.along))
+
     def __str__(self) -> str:
         if self.along:
             return f"derivative of {self.loss} along {', '.join(self.along)}"

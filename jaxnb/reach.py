@@ -21,10 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from jaxnb.code import CodeNames, names_of
+from jaxnb.code import CodeNames, code_digest, names_of
 
 __all__ = [
     "ATOMS",
+    "code_marks",
     "direct_effect",
     "effect_of_builtin",
     "first_effect",
@@ -470,6 +471,46 @@ _READING_METHODS = (
     - _CHANGING_METHODS
 )
 """Methods and attributes of values that Python and NumPy make, which change nothing."""
+
+
+def code_marks(names: CodeNames, namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """The functions and classes of the user that code reaches by its names, each as a mark of what it is.
+
+    A function is marked by the digests of its own code and of what that calls; a class, or its object, by identity.
+    """
+    found: dict[str, Any] = {}
+    for name in names.order:
+        value = namespace.get(name)
+        if type(value) in ATOMS:
+            continue
+        function = _function_behind(value)
+        if function is not None:
+            found[name] = tuple(_digests(function, {}).values())
+            continue
+        kind = value if isinstance(value, type) else type(value)
+        if not is_library(kind.__module__):
+            found[name] = id(kind)
+    return found
+
+
+def _function_behind(value: Any) -> types.FunctionType | None:
+    while not isinstance(value, types.FunctionType):
+        state = state_of(value) if callable(value) else None
+        value = state.get("__wrapped__") if isinstance(state, dict) else None
+        if value is None:
+            return None
+    return value if is_user_function(value) else None
+
+
+def _digests(function: types.FunctionType, found: dict[int, bytes]) -> dict[int, bytes]:
+    code = function.__code__
+    if id(code) not in found:
+        found[id(code)] = code_digest(code)
+        held = [function.__globals__.get(name) for name in names_of(code).order]
+        for value in [*held, *function_parts(function)]:
+            if (inner := _function_behind(value)) is not None:
+                _digests(inner, found)
+    return found
 
 
 def may_mutate(names: CodeNames, namespace: Mapping[str, Any], seen: set[int] | None = None) -> bool:

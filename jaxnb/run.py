@@ -115,7 +115,7 @@ class Run:
     def line(self) -> str:
         """The one quiet line under the cell."""
         if self.note:
-            return self.note
+            return f"{self.note} · {self._host_text()}" if self.on_host else self.note
         head = "reused" if self.reused else "staged"
         if self.retrace is not None and any(finding.kind == "not-reusable" for finding in self.findings):
             head = "traced again"
@@ -126,8 +126,7 @@ class Run:
         if self.pieces > 1:
             parts.append(f"{self.pieces} pieces")
         if self.on_host:
-            (line, reason), more = self.on_host[0], len(self.on_host) - 1
-            parts.append(f"line {line} on the host: {reason}" + (f" (and {_count(more, 'line')} more)" if more else ""))
+            parts.append(self._host_text())
         parts.append(f"{_count(self.inputs, 'input')} → {_count(len(self.outputs), 'name')}")
         parts.append(_count(self.equations, "eqn"))
         if self.derivative:
@@ -141,6 +140,10 @@ class Run:
         parts.append(self._times())
         parts.extend(_count_kind(self.findings))
         return " · ".join(parts)
+
+    def _host_text(self) -> str:
+        (line, reason), more = self.on_host[0], len(self.on_host) - 1
+        return f"line {line} on the host: {reason}" + (f" (and {_count(more, 'line')} more)" if more else "")
 
     def _times(self) -> str:
         t = self.timings

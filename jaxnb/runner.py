@@ -31,7 +31,7 @@ from jaxnb.paths import Choices, is_below, render_path, root_name
 from jaxnb.piece import Piece
 from jaxnb.plan import find_stop, make_plan, runs_on_host, why_python
 from jaxnb.program import Finding, Span
-from jaxnb.reach import may_mutate
+from jaxnb.reach import code_marks, may_mutate
 from jaxnb.reasons import line_reading
 from jaxnb.slots import Slots
 from jaxnb.staging import Failed, MissingName, StopAt, trace_piece
@@ -149,10 +149,7 @@ class Runner:
         """
         self.journal.undo()
         for record, index in self._in_doubt:
-            record.on_host.pop(index, None)
-            record.opened.pop(index, None)
-            for key in [key for key in record.blocks if key[0] == index]:
-                del record.blocks[key]
+            record.take_back(index)
 
     # --- statements ---
 
@@ -161,7 +158,7 @@ class Runner:
         self.context = _jax.trace_context()
         index, statements = 0, cell.statements
         while index < len(statements):
-            if index in record.on_host:
+            if index in record.on_host and record.is_still_for_python(index, self._marks(statements[index])):
                 self._by_python(cell, record, index)
                 index += 1
                 continue
@@ -195,6 +192,9 @@ class Runner:
             self.journal.on_undo(partial(_jax.restore_config, _jax.config_values()))
         self._python(statement, statement.code)
         self.context = _jax.trace_context()  # it may have changed jax.config
+
+    def _marks(self, statement: Statement) -> dict[str, Any]:
+        return code_marks(statement.names, self.namespace)
 
     def _protect(self, statement: Statement) -> None:
         """Saves what a statement may change, unless it stands in one for which that was done."""
@@ -255,8 +255,7 @@ class Runner:
     def _give_to_python(self, cell: CellSource, record: CodeRecord, index: int, reason: str, line: int | None) -> None:
         """From now on Python runs this statement; a compound one is taken apart."""
         statement = cell.statements[index]
-        record.on_host[index] = (line or statement.span.line, reason)
-        record.breaks.update((index, index + 1))
+        record.give_to_python(index, line or statement.span.line, reason, self._marks(statement))
         if statement.kind in COMPOUND:
             record.opened[index] = open_statement(cell, statement)
 
@@ -283,8 +282,7 @@ class Runner:
             arguments, moved = move(arguments, self.device)
             self.transferred += moved
         if piece.compiled is None:
-            self.progress("compiling")
-            self.findings.extend(Finding("donate", text) for text in compile_piece(piece))
+            self._compile(piece)
         if piece.donation.leaves:
             self._give_up(cell, piece, reached)
         start = time.perf_counter()
@@ -344,23 +342,8 @@ class Runner:
         if piece is None:
             stop = find_stop(cell, start, self.namespace, record.breaks, not self.options.whole)
         while piece is None:
-            asked = self._asked_of(record, start, stop)
-            if asked is not None:
-                self._refuse_detour(asked, start)
-            also = frozenset((*asked.wrt, *asked.along)) if asked is not None else frozenset[str]()
-            plan = make_plan(cell, start, stop, frozenset(record.forced), also)
             try:
-                piece = trace_piece(
-                    cell,
-                    plan,
-                    self.namespace,
-                    record.choices,
-                    self.context,
-                    self.device,
-                    donate=self.options.donate if not self._in_doubt else (),  # nothing is lost if Python raises, too
-                    asked=asked,
-                    splits=not self.options.whole,
-                )
+                piece = self._attempt(cell, record, start, stop)
             except StopAt as stopping:
                 record.breaks.add(stopping.index)
                 stop = stopping.index
@@ -369,19 +352,9 @@ class Runner:
             except (RunByPython, Failed) as error:
                 if self.options.whole or (isinstance(error, NeedsConcrete) and error.final):
                     raise
-                index = error.index if error.index is not None else (start if stop == start + 1 else None)
-                if index is None:  # no statement is to blame alone: one at a time
-                    record.breaks.add(start + 1)
-                    stop = start + 1
-                    continue
-                if isinstance(error, RunByPython):
-                    self._give_to_python(cell, record, index, error.short, error.line)
-                else:
-                    self._give_to_python(cell, record, index, "it cannot be traced", None)
-                    self._in_doubt.append((record, index))
-                if index == start:
+                stop = self._blame(cell, record, start, stop, error)
+                if stop == start:
                     return None
-                stop = index
         if previous is not None and self.record.runs:
             if previous.reasons:
                 self.reasons.extend(reason_text(line, text) for line, text in previous.reasons)
@@ -396,6 +369,52 @@ class Runner:
         reached = piece.ready(piece.plan.scan(self.namespace, record.choices).reached())
         assert reached is not None  # these scalars are those of the trace
         return piece, reached
+
+    def _attempt(self, cell: CellSource, record: CodeRecord, start: int, stop: int) -> Piece:
+        """Traces and compiles what stands from `start` to `stop`.
+
+        Raises:
+          Failed: if a statement raises, or if what was traced cannot be compiled, and Python may try.
+          Exception: whatever `trace_piece` raises.
+        """
+        __tracebackhide__ = True
+        splits = not self.options.whole
+        asked = self._asked_of(record, start, stop)
+        if asked is not None:
+            self._refuse_detour(asked, start)
+        piece = trace_piece(
+            cell,
+            make_plan(cell, start, stop, frozenset(record.forced), asked.inputs if asked is not None else frozenset()),
+            self.namespace,
+            record.choices,
+            self.context,
+            self.device,
+            donate=self.options.donate if not self._in_doubt else (),  # nothing is lost if Python raises, too
+            asked=asked,
+            splits=splits,
+        )
+        if splits:
+            try:
+                self._compile(piece)
+            except Exception as error:
+                raise Failed(error, None, "it cannot be compiled") from error
+        return piece
+
+    def _compile(self, piece: Piece) -> None:
+        self.progress("compiling")
+        self.findings.extend(Finding("donate", text) for text in compile_piece(piece))
+
+    def _blame(self, cell: CellSource, record: CodeRecord, start: int, stop: int, error: RunByPython | Failed) -> int:
+        """Gives the statement that cannot be part of a program to Python; where a piece from `start` ends then."""
+        index = error.index if error.index is not None else (start if stop == start + 1 else None)
+        if index is None:  # no statement is to blame alone: one at a time
+            record.breaks.add(start + 1)
+            return start + 1
+        line = error.line if isinstance(error, RunByPython) else None
+        self._give_to_python(cell, record, index, error.short, line)
+        if isinstance(error, Failed):
+            self._in_doubt.append((record, index))
+        return index
 
     def _asked_of(self, record: CodeRecord, start: int, stop: int) -> Asked | None:
         """The derivative, if the piece from `start` to `stop` binds what is differentiated."""

@@ -57,10 +57,11 @@ class Failed(Exception):
     Attributes:
       error: what it raised.
       index: which statement; None if it was none of them alone.
+      short: what could not be done, in a few words.
     """
 
-    def __init__(self, error: Exception, index: int | None) -> None:
-        self.error, self.index = error, index
+    def __init__(self, error: Exception, index: int | None, short: str = "it cannot be traced") -> None:
+        self.error, self.index, self.short = error, index, short
 
 
 class _TooLong(BaseException):

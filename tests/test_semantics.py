@@ -371,6 +371,31 @@ def test_rule_7_in_a_loop_what_must_not_be_reused_is_not_traced_in_each_turn(ses
     np.testing.assert_allclose(ns["z"], (np.asarray(ns["x"]) + 99) * 2)
 
 
+def test_rule_7_what_is_for_python_is_traced_again_when_a_helper_changed(session: Session, ns: Namespace) -> None:
+    cell = "y = f(x)\nz = y * 2"
+    exec("def g(a): return a if a.sum() > 0 else -a\ndef f(a): return g(a) * 2", ns)
+    assert "line 1 on the host: a condition needs a value" in stage(session, ns, cell).line
+    assert stage(session, ns, cell).reused
+    exec("def g(a): return jnp.where(a.sum() > 0, a, -a)", ns)
+    run = stage(session, ns, cell)
+    assert not run.on_host and run.pieces == 1 and not run.reused
+    exec("class Model:\n    def __call__(self, a): return float(a.sum()) * a\nf = Model()", ns)
+    assert stage(session, ns, cell).on_host
+    exec("class Model:\n    def __call__(self, a): return a.sum() * a\nf = Model()", ns)
+    assert not stage(session, ns, cell).on_host
+
+
+def test_rule_7_what_cannot_be_compiled_is_left_to_python(session: Session, ns: Namespace, monkeypatch: Any) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("no compiler")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(jax.stages.Lowered, "compile", fail)
+        run = stage(session, ns, "y = x * 2\nz = y + 1")
+    assert run.pieces == 0 and "line 1 on the host: it cannot be compiled (and 1 line more)" in run.line
+    np.testing.assert_allclose(ns["z"], np.asarray(ns["x"]) * 2 + 1)
+
+
 def test_rule_7_a_long_loop_is_not_written_out(session: Session, ns: Namespace) -> None:
     cell = "y = x\nfor i in range(33):\n    y = jnp.sin(y) + i\nz = y"
     run = stage(session, ns, cell)
@@ -401,7 +426,7 @@ def test_rule_7_an_error_of_the_plain_cell_stays_what_it_is(session: Session, ns
 def test_rule_8_a_failure_changes_nothing(session: Session, ns: Namespace, where: str, monkeypatch: Any) -> None:
     ns.update(history=[1], cfg={"k": ns["x"]}, a=np.zeros(2))
     cell = "a[0] = 5\nhistory.append(2)\ncfg['k'] = cfg['k'] * 2\nx = x + 1\ndel cfg['k']\n"
-    before = dict(ns)
+    before, options = dict(ns), dict[str, Any]()
     if where == "host":
         cell += "raise OSError('no')"
     elif where == "interrupt":
@@ -414,12 +439,13 @@ def test_rule_8_a_failure_changes_nothing(session: Session, ns: Namespace, where
             raise RuntimeError("no compiler")
 
         monkeypatch.setattr(jax.stages.Lowered, "compile", fail)
+        options = {"whole": True}  # otherwise Python runs what cannot be compiled
     else:
         monkeypatch.setattr(
             jax.stages.Compiled, "__call__", lambda *_: (_ for _ in ()).throw(RuntimeError("no device"))
         )
     with pytest.raises((OSError, KeyboardInterrupt, TypeError, RuntimeError)):
-        stage(session, ns, cell)
+        stage(session, ns, cell, **options)
     ns.pop("__builtins__")
     assert list(ns) == list(before) and all(ns[name] is before[name] for name in ns)
     assert ns["history"] == [1] and list(ns["cfg"]) == ["k"] and ns["cfg"]["k"] is ns["x"]
