@@ -30,8 +30,7 @@ CASES = {
     ),
     "a loop of 20 turns": (
         f"h = x\nfor _ in range(20):\n    h = layer(h, w)\n    {HOST}\n    if seen[0] > 9:\n        break",
-        "%%jit\nh = x\nfor _ in range(20):\n    h = jnp.tanh(h @ w)\n    "
-        f"{HOST}\n    if seen[0] > 9:\n        break",
+        f"%%jit\nh = x\nfor _ in range(20):\n    h = jnp.tanh(h @ w)\n    {HOST}\n    if seen[0] > 9:\n        break",
         20,
     ),
 }

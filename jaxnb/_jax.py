@@ -12,7 +12,6 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from inspect import currentframe
 from types import FrameType
 from typing import Any
 
@@ -247,7 +246,7 @@ class TraceWatch:
     Attributes:
       filename: of the cell.
       foreign: ids of the tracers that stand for something other than a JAX array.
-      errors: tracing errors that were made, whether or not somebody caught them, each with the line of the cell.
+      errors: for each tracing error that was made, whether or not somebody caught it, the line of the cell.
       on_text: called when the text or the hash of a tracer is asked for.
       on_missing: called when an attribute is read that a tracer lacks.
     """
@@ -255,7 +254,7 @@ class TraceWatch:
     def __init__(self, filename: str, on_text: Question, on_missing: Question, foreign: Collection[int]) -> None:
         self.filename = filename
         self.foreign = foreign
-        self.errors: list[tuple[Exception, int | None]] = []
+        self.errors: list[int | None] = []
         self.on_text, self.on_missing = on_text, on_missing
 
 
@@ -369,16 +368,16 @@ def _attribute_hook(original: Callable[..., Any]) -> Callable[..., Any]:
 def _error_hook(original: Callable[..., Any]) -> Callable[..., Any]:
     def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
         if _watch and not _expected_by_jax(_caller()):
-            _watch[-1].errors.append((self, _line_in(_caller(), _watch[-1].filename)))
+            _watch[-1].errors.append(_line_in(_caller(), _watch[-1].filename))
         return original(self, *args, **kwargs)
 
     return hook
 
 
-def _caller() -> FrameType | None:
-    """The frame that called the function which calls this one."""
-    frame = currentframe()
-    return frame.f_back.f_back if frame is not None and frame.f_back is not None else None
+def _caller() -> FrameType:
+    """The frame that called the function which calls this one. It holds no frame in a name of its own: that would be a
+    cycle, and keep all frames above alive, and what they hold."""
+    return sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
 
 
 _CATCHERS = ("control_flow/loops.py", "ad_checkpoint.py", "sparse/bcoo.py")

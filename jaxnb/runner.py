@@ -353,6 +353,7 @@ class Runner:
                 if self.options.whole or (isinstance(error, NeedsConcrete) and error.final):
                     raise
                 stop = self._blame(cell, record, start, stop, error)
+                _let_go(error)
                 if stop == start:
                     return None
         if previous is not None and self.record.runs:
@@ -531,6 +532,13 @@ def _line_reading(cell: CellSource, piece: Piece, name: str) -> int:
     """The line of the first statement of a piece that reads a name."""
     statements = cell.statements[piece.plan.start : piece.plan.stop] or cell.statements
     return line_reading(statements, name) or statements[0].span.line
+
+
+def _let_go(error: BaseException | None) -> None:
+    """Frees what the frames of an error that was dealt with hold."""
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__
 
 
 def _types(piece: Piece) -> list[tuple[Any, ...]]:

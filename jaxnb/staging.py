@@ -289,6 +289,7 @@ class _Trace:
             assert self.capture is not None
             return self.capture.outputs
         finally:
+            stand_ins.asked.clear()
             for item, kind, state in self.slots.shells:
                 restore_shell(item, kind, state)
             for owner, holder, state in reversed(saved):

@@ -8,8 +8,8 @@ attributes that only a concrete array has, and an error that the cell's own `exc
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Sequence
-from inspect import currentframe
 from types import FrameType
 from typing import Any
 
@@ -89,8 +89,7 @@ class StandIns:
         if self.asked:
             raise self.asked[0]
         if watch.errors:
-            _, line = watch.errors[0]
-            raise ValueNeeded(None, "the cell caught an error that only tracing raises", line)
+            raise ValueNeeded(None, "the cell caught an error that only tracing raises", watch.errors[0])
 
     def _need(self, tracer: Any, what: str) -> None:
         error = ValueNeeded(tracer, what)
@@ -166,9 +165,9 @@ class StandIns:
             def __call__(cls, *args: Any, **kwargs: Any) -> Any:
                 if len(args) != 1 or not _jax.is_tracer(args[0]):
                     made = builtins.type(*args, **kwargs)
-                    if len(args) == 3 and "__module__" not in args[2] and (frame := currentframe()) is not None:
-                        caller = frame.f_back.f_globals if frame.f_back is not None else {}
-                        made.__module__ = caller.get("__name__", "__main__")
+                    if len(args) == 3 and "__module__" not in args[2]:
+                        caller = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+                        made.__module__ = caller.f_globals.get("__name__", "__main__")
                     return made
                 plain = stand_ins._type_of(args[0])
                 if plain is not _jax.Array:

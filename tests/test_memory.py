@@ -139,3 +139,31 @@ def test_the_last_run_gives_what_is_still_there() -> None:
     run = jaxnb.stage("y = x * 2\ny.sum()", ns)
     assert jaxnb.last() is run and float(run.value) == 2000.0
     assert jnp.allclose(run.outputs["y"], 2.0)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "y = x * 2",
+        "z = x * 2\nv = float(z.sum())\ny = z + v",
+        "y = x\nfor i in range(50):\n    y = y + 1",
+        "b = np.zeros(3)\nb[1] = x.sum()",
+        "y = x * 3\nif y.sum() > 0:\n    u = y\nelse:\n    u = -y",
+    ],
+)
+def test_a_trace_that_is_given_up_is_freed_at_once(cell):
+    namespace = {"__name__": "__main__"}
+    exec("import jax.numpy as jnp, numpy as np\nx = jnp.ones(3)", namespace)
+    jaxnb.stage(cell, namespace)  # what JAX itself sets up
+    gc.collect()
+    before = len(jax.live_arrays())
+    gc.disable()
+    try:
+        fresh = {"__name__": "__main__"}
+        exec("import jax.numpy as jnp, numpy as np\nx = jnp.ones(3)", fresh)
+        jaxnb.stage(cell + "\n0", fresh)
+        jaxnb.stage(cell + "\n0", fresh)
+        del fresh
+        assert len(jax.live_arrays()) == before
+    finally:
+        gc.enable()
