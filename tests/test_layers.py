@@ -25,6 +25,7 @@ LAYERS = (
     {"scalars", "lifted", "devices", "donation", "stand_ins", "template", "diagnosis"},
     {"gradient"},
     {"piece", "reasons"},
+    {"trace"},
     {"staging"},
     {"guards"},
     {"cache", "dispatch", "plan", "levels"},
