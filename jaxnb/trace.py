@@ -426,6 +426,7 @@ class Trace:
             held = f"`{render_path(path)}`" if path is not None else what
             last = self.statements[-1].span.line
             self.template.reasons.append((line if path is not None else last, f"{held} holds {error}"))
+            return lambda b: item
 
 
 MOST_TURNS = 32
