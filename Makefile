@@ -60,6 +60,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/objects.py
 	$(BIN)/python benchmarks/split.py
+	$(BIN)/python benchmarks/leaks.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

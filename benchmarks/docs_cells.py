@@ -266,7 +266,7 @@ def difference(a: Record | None, b: Record | None) -> str:
     if same(a, b):
         return ""
     one, other = a[2], b[2]
-    told = f"{one[:4]} plain, {other[:4]} staged"
+    told = f"{one.reshape(-1)[:4]} plain, {other.reshape(-1)[:4]} staged"
     if one.dtype.kind in "biu" or one.shape != other.shape:
         return told
     if one.dtype.kind == "V" or one.itemsize == 2:

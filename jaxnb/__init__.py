@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from jaxnb.options import StageOptions
     from jaxnb.program import Finding, Fix, Program
     from jaxnb.run import Run
+    from jaxnb.tracers import leaks, watch
 
 _HOMES = {
     "BadHeader": "errors",
@@ -40,6 +41,7 @@ _HOMES = {
     "fake_mesh": "named",
     "grad_cell": "api",
     "inspect": "api",
+    "leaks": "tracers",
     "load_ipython_extension": "extension",
     "last": "api",
     "memory": "holdings",
@@ -47,6 +49,7 @@ _HOMES = {
     "serial_loop": "named",
     "stage": "api",
     "unload_ipython_extension": "extension",
+    "watch": "tracers",
     "xmap": "named",
 }
 
@@ -70,12 +73,14 @@ __all__ = [
     "grad_cell",
     "inspect",
     "last",
+    "leaks",
     "load_ipython_extension",
     "memory",
     "named_shape",
     "serial_loop",
     "stage",
     "unload_ipython_extension",
+    "watch",
     "xmap",
 ]
 

@@ -10,6 +10,7 @@ import functools
 import os
 import sys
 import warnings
+import weakref
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
@@ -21,7 +22,9 @@ from jax import errors as jax_errors
 from jax._src import config as _config  # the ambient context that keys JAX's own caches is not public
 from jax._src import core as _core  # jax.core.Tracer is deprecated; the trace of a tracer is not public
 from jax._src import custom_derivatives as _custom_derivatives
+from jax._src import source_info_util as _source_info  # `current` is what JAX itself calls for each equation
 from jax._src.array import ArrayImpl as _ArrayImpl  # the concrete class behind jax.Array
+from jax._src.interpreters.partial_eval import DynamicJaxprTrace as _JaxprTrace
 from jax._src.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
 
 from jaxnb.reach import is_jax_module, is_library
@@ -112,7 +115,87 @@ def current_trace() -> object:
     return _core.trace_ctx.trace
 
 
+class TraceLog:
+    """Weak references to the traces that began while it was on. A tracer that leaks keeps its trace alive."""
+
+    def __init__(self) -> None:
+        self._references: list[Any] = []
+        self._places: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+        self._original: Any = None
+
+    def start(self) -> None:
+        """Takes a reference as each trace begins. There is no public hook for this; it costs a fraction of a us."""
+        if self._original is not None:
+            return
+        original = self._original = _core.Trace.__init__
+        references, places = self._references, self._places
+
+        def remembering(self: Any) -> None:
+            original(self)
+            references.append(self._weakref)
+            if not isinstance(self, _JaxprTrace):  # its tracers remember no line
+                places[self] = _source_info.current()
+
+        _core.Trace.__init__ = remembering
+
+    def stop(self) -> None:
+        """Takes no more."""
+        if self._original is not None:
+            _core.Trace.__init__ = self._original
+            self._original = None
+        self._references.clear()
+        self._places.clear()
+
+    def began_at(self, trace: Any) -> Any:
+        """Where the function was called that a trace is of, as something with the `source_info` of an equation."""
+        info = self._places.get(trace)
+        return _MadeAt(info) if info is not None and info.traceback is not None else None
+
+    def alive(self) -> list[Any]:
+        """The traces that something still holds, those excepted under which code runs now."""
+        now = trace_ctx_stack()
+        found = [trace for reference in self._references if (trace := reference()) is not None and id(trace) not in now]
+        self._references[:] = [trace._weakref for trace in found]
+        return found
+
+    def forget(self) -> None:
+        """What is alive now is known."""
+        self._references.clear()
+
+
+def trace_ctx_stack() -> set[int]:
+    """Ids of the traces under which code runs."""
+    found: set[int] = set()
+    trace: Any = _core.trace_ctx.trace
+    while trace is not None and id(trace) not in found:
+        found.add(id(trace))
+        trace = getattr(trace, "parent_trace", None)
+    return found
+
+
+class _MadeAt:
+    """An equation's face for what a tracer remembers of the place where it was made."""
+
+    def __init__(self, info: Any) -> None:
+        self.source_info = info
+
+
+def made_at(tracer: Any) -> Any:
+    """Where a tracer was made, as something with the `source_info` of an equation; None if it is not known."""
+    info = getattr(tracer, "_line_info", None)
+    return _MadeAt(info) if info is not None and getattr(info, "traceback", None) is not None else None
+
+
 _TRANSFORMATIONS = {"JVP": "jax.grad or jax.jvp", "Linearize": "jax.grad", "Batch": "jax.vmap"}
+
+
+def traced_function(tracer: Any) -> str:
+    """The function whose trace made a tracer, and for what, as "`step` under scan"; "" if that is not known."""
+    for base in base_tracers(tracer):
+        info = getattr(base, "_debug_info", None)
+        if info is not None and getattr(info, "func_src_info", None):
+            return f"`{info.func_src_info.partition(' at ')[0]}` under {info.traced_for}"
+    return ""
 
 
 def transformation_of(tracer: Any) -> str:

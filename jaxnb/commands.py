@@ -11,6 +11,7 @@ from jaxnb.errors import BadHeader, JaxnbError
 from jaxnb.health import backend_started, doctor
 from jaxnb.holdings import memory, names_of_shell
 from jaxnb.run import format_bytes
+from jaxnb.tracers import leaks
 
 __all__ = ["COMMANDS", "Command", "DeviceList", "DeviceRow", "auto", "devices", "help_text", "run_command"]
 
@@ -170,6 +171,11 @@ def _auto(shell: Any, word: str) -> str:
     return "auto is off: cells are staged by %%jit or by `# jaxnb: jit` as their first line"
 
 
+def _leaks(shell: Any, _: str) -> str:
+    magics = getattr(shell, "_jaxnb_magics", None)
+    return str(leaks(names_of_shell(shell), magics.label_of if magics is not None else str))
+
+
 def _memory(shell: Any, _: str) -> str:
     return str(memory(names_of_shell(shell)))
 
@@ -178,6 +184,7 @@ COMMANDS: Mapping[str, Command] = {
     "doctor": Command("what is installed, loaded and set, and what is known to go wrong", lambda s, _: str(doctor(s))),
     "devices": Command("the devices, their memory, and which is the default", lambda _, __: str(devices())),
     "memory": Command("the live arrays, the largest first, and who holds each", _memory),
+    "leaks": Command("the tracers that something still holds, and where they were made", _leaks),
     "auto": Command("whether every plain cell that computes with jax is staged", _auto, ("on", "off")),
     "help": Command("this list", lambda _, __: help_text()),
 }

@@ -11,7 +11,7 @@ from jaxnb.owners import paths_to
 from jaxnb.paths import Path, render_path, root_name
 from jaxnb.run import format_bytes
 
-__all__ = ["HeldArray", "Holdings", "memory", "names_of_shell"]
+__all__ = ["HeldArray", "Holdings", "memory", "names_of_shell", "names_that_run"]
 
 _SHOWN = 20
 _REMEMBERED = ("Out", "_", "__", "___")
@@ -93,13 +93,7 @@ def memory(namespace: Mapping[str, Any] | None = None) -> Holdings:
     """
     import jax
 
-    if namespace is None:
-        from IPython.core.getipython import get_ipython
-
-        shell: Any = get_ipython()
-        if shell is None:
-            raise JaxnbError("there is no shell whose names could be looked through.", fix="pass globals().")
-        namespace = names_of_shell(shell)
+    namespace = names_that_run() if namespace is None else namespace
     live = {id(array): array for array in jax.live_arrays() if not array.is_deleted()}
     paths = paths_to(namespace, live)
     by_buffer: dict[Any, list[Any]] = {}  # a view of a shard is an array of its own, with the buffer of the whole
@@ -110,6 +104,20 @@ def memory(namespace: Mapping[str, Any] | None = None) -> Holdings:
         by_buffer.update(dict.fromkeys(pointers, known))
     groups = {id(group): group for group in by_buffer.values()}.values()
     return Holdings(tuple(_held(group, paths) for group in groups))
+
+
+def names_that_run() -> dict[str, Any]:
+    """The names of the IPython shell that runs.
+
+    Raises:
+      JaxnbError: if none does.
+    """
+    from IPython.core.getipython import get_ipython
+
+    shell: Any = get_ipython()
+    if shell is None:
+        raise JaxnbError("there is no shell whose names could be looked through.", fix="pass globals().")
+    return names_of_shell(shell)
 
 
 def names_of_shell(shell: Any) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from jaxnb.run import Run
 from jaxnb.session import Session
 from jaxnb.show import bundle
 from jaxnb.tracebacks import as_shown_by_ipython, show_only_user_frames, tidy
+from jaxnb.tracers import Leaks
 
 __all__ = ["JaxNB", "JaxnbMagics"]
 
@@ -34,6 +35,9 @@ class JaxNB(Configurable):
     """Settings of jaxnb, shown and set by `%config JaxNB`."""
 
     cache_size: Any = Integer(4, min=1, help="How many programs are kept for each piece of a cell.").tag(config=True)
+    findings: Any = Enum(
+        ["off", "warn"], "warn", help="Whether plain cells are looked through for leaked tracers."
+    ).tag(config=True)
     display: Any = Enum(["line", "none"], "line", help="What is shown under a staged cell.").tag(config=True)
     auto: Any = Bool(False, help="Stage every plain cell that computes with jax; see `%jaxnb auto`.").tag(config=True)
 
@@ -72,12 +76,13 @@ class JaxnbMagics(Magics):
         super().__init__(shell)
         self.shell: Any = shell
         self.session, self.settings = session, settings
-        session.file_label = self._label_of
+        session.file_label = self.label_of
         session.home = self.shell.user_ns
         self._raw = ""
         self._cell_id: str | None = None
         self._pending: dict[tuple[str, str], _Shown] = {}
         self._remarks: list[str] = []
+        self._leaks = Leaks(self.label_of)
         self._auto = AutoStage(self._stage_by_auto, self._remarks.append, lambda: self.shell.user_ns)
         self._matcher = header_matcher(shell)
 
@@ -86,11 +91,15 @@ class JaxnbMagics(Magics):
         self.shell.input_transformers_cleanup.append(as_cell_magic)
         self.shell.Completer.custom_matchers.append(self._matcher)
         self.settings.observe(self._switch_auto, "auto")
+        self.settings.observe(self._switch_findings, "findings")
         self._switch_auto()
+        self._switch_findings()
 
     def leave(self) -> None:
         """Takes all that out again."""
         self.settings.unobserve(self._switch_auto, "auto")
+        self.settings.unobserve(self._switch_findings, "findings")
+        self._leaks.stop()
         for found, own in (
             (self.shell.input_transformers_cleanup, as_cell_magic),
             (self.shell.Completer.custom_matchers, self._matcher),
@@ -105,6 +114,12 @@ class JaxnbMagics(Magics):
             self.shell.ast_transformers.append(self._auto)
         elif there and not self.settings.auto:
             self.shell.ast_transformers.remove(self._auto)
+
+    def _switch_findings(self, _: Any = None) -> None:
+        if self.settings.findings == "off":
+            self._leaks.stop()
+        else:
+            self._leaks.start()
 
     # --- events ---
 
@@ -121,6 +136,10 @@ class JaxnbMagics(Magics):
         pending, self._pending = self._pending, {}
         remarks = list(self._remarks)
         self._remarks.clear()
+        leaked = self._leaks.check(self.shell.user_ns, self._here()) if self.settings.findings != "off" else []
+        if leaked:
+            note = f"{len(leaked)} leak{'s' if len(leaked) > 1 else ''}"
+            pending["leaks", ""] = _Shown(Run(note=note, findings=tuple(leaked)))
         if self.settings.display == "none":
             return
         rich = self.shell.display_formatter.active_types != ["text/plain"]
@@ -128,6 +147,10 @@ class JaxnbMagics(Magics):
             self.shell.display_pub.publish(bundle(shown.to_show(), rich=rich))
         for remark in remarks:
             self.shell.display_pub.publish({"text/plain": remark})
+
+    def _here(self) -> str:
+        """What IPython's tracebacks call the cell that ran."""
+        return f"Cell In[{self.shell.displayhook.prompt_count}]"
 
     def _show_later(self, kind: str, source: str, run: Run) -> None:
         shown = self._pending.get((kind, source))
@@ -266,6 +289,7 @@ class JaxnbMagics(Magics):
             %jaxnb doctor         what is installed, loaded and set, and what is known to go wrong
             %jaxnb devices        the devices, their memory, and which is the default
             %jaxnb memory         the live arrays, the largest first, and who holds each
+            %jaxnb leaks          the tracers that something still holds, and where they were made
             %jaxnb auto on|off    stage every plain cell that computes with jax
             %jaxnb help           the list of these
 
@@ -404,7 +428,7 @@ class JaxnbMagics(Magics):
         vars(compiler).setdefault("_filename_map", {})[known] = number
         return known
 
-    def _label_of(self, filename: str) -> str:
+    def label_of(self, filename: str) -> str:
         """What IPython's tracebacks call the cell that was compiled under this name."""
         named = self.shell.compile.format_code_name(filename)
         return f"{named[0]} {named[1]}" if named is not None else filename

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import types
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
@@ -16,6 +17,7 @@ from jaxnb.reach import ATOMS, is_library, state_of
 
 __all__ = ["edges", "paths_to"]
 
+CACHED_FUNCTION = type(functools.lru_cache(lambda: None))
 _MOST = 200_000
 """Objects that are looked at; beyond that the search ends with what it has found."""
 
@@ -87,6 +89,19 @@ def edges(value: Any) -> Iterator[tuple[str, Any, Any]]:
         yield "attr", "fget", value.fget
     elif isinstance(value, types.GeneratorType) and value.gi_frame is not None:
         yield from (("local", name, child) for name, child in value.gi_frame.f_locals.items())
+    elif isinstance(value, types.CoroutineType) and value.cr_frame is not None:
+        yield from (("local", name, child) for name, child in value.cr_frame.f_locals.items())
+    elif isinstance(value, CACHED_FUNCTION):
+        held = (child for child in gc.get_referents(value) if child is not value.__wrapped__)
+        yield from (("cached", None, child) for child in held if not isinstance(child, type))
+    elif isinstance(value, types.FrameType):
+        yield from (("local", name, child) for name, child in value.f_locals.items())
+    elif isinstance(value, BaseException):
+        yield from (("item", index, child) for index, child in enumerate(value.args))
+        traceback = value.__traceback__
+        while traceback is not None:
+            yield from (("local", name, child) for name, child in traceback.tb_frame.f_locals.items())
+            traceback = traceback.tb_next
     elif not isinstance(value, type) and not is_library(type(value).__module__):
         yield "attr", "__class__", type(value)
     if isinstance(value, type):

@@ -169,4 +169,6 @@ def render_path(path: Path) -> str:
         return f"{key} (in {outer})"
     if kind == "attributes":
         return outer
+    if kind == "cached":
+        return f"{outer} (cache)"
     return f"{outer} (member)"

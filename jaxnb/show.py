@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jaxnb.run import Run
+from jaxnb.views.text import render_findings
 
 __all__ = ["bundle"]
 
@@ -24,6 +25,9 @@ def bundle(run: Run, *, rich: bool) -> dict[str, Any]:
       rich: whether the front end shows more than text; otherwise nothing else is made.
     """
     text = f"{run.line}\n\n{run.program}" if run.traced_only else run.line
+    leaked = [finding for finding in run.findings if finding.kind == "leak"]
+    if leaked:
+        text = render_findings(leaked)
     data: dict[str, Any] = {"text/plain": text}
     if not rich:
         return data

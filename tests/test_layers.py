@@ -33,6 +33,7 @@ LAYERS = (
     {"fates"},
     {"runner"},
     {"session", "show", "header", "progress", "tracebacks", "comment", "health", "holdings"},
+    {"tracers"},
     {"commands"},
     {"completion"},
     {"api", "magics"},
