@@ -73,7 +73,7 @@ def is_array_like(value: Any) -> bool:
 
 def leaves_of(value: Any) -> list[Any]:
     """The leaves of a tree; the value itself where JAX cannot take it apart."""
-    if isinstance(value, Iterator):
+    if issubclass(type(value), Iterator):  # `isinstance` would run code of what stands in for others
         return [value]
     try:
         return jax.tree.leaves(value)

@@ -58,19 +58,23 @@ def paths_to(namespace: Mapping[str, Any], wanted: Collection[int]) -> dict[int,
 
 
 def edges(value: Any) -> Iterator[tuple[str, Any, Any]]:
-    """What an object holds, as kind of edge, key and child."""
-    if isinstance(value, dict):
+    """What an object holds, as kind of edge, key and child.
+
+    It is the type that is asked, not the object: `isinstance` runs code of objects that stand in for others.
+    """
+    kind = type(value)
+    if issubclass(kind, dict):
         yield from (("item", key, child) for key, child in list(dict.items(value)))
-    elif isinstance(value, list | tuple | deque):
+    elif issubclass(kind, list | tuple | deque):
         yield from (("item", index, child) for index, child in enumerate(list(value)))
-    elif isinstance(value, set | frozenset):
+    elif issubclass(kind, set | frozenset):
         yield from (("member", None, child) for child in list(value))
-    elif isinstance(value, np.ndarray) and value.dtype == object:
+    elif issubclass(kind, np.ndarray) and value.dtype == object:
         yield from (("item", index, child) for index, child in enumerate(value.ravel()))
-    elif isinstance(value, functools.partial):
+    elif issubclass(kind, functools.partial):
         yield from (("item", index, child) for index, child in enumerate((value.func, *value.args)))
         yield from (("item", key, child) for key, child in value.keywords.items())
-    elif isinstance(value, types.FunctionType):
+    elif issubclass(kind, types.FunctionType):
         for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=True):
             try:
                 yield "closure", name, cell.cell_contents
@@ -78,33 +82,33 @@ def edges(value: Any) -> Iterator[tuple[str, Any, Any]]:
                 continue
         for child in (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()):
             yield "defaults", None, child
-    elif isinstance(value, types.MethodType):
+    elif issubclass(kind, types.MethodType):
         yield "attr", "__self__", value.__self__
         yield "attr", "__func__", value.__func__
-    elif isinstance(value, types.BuiltinMethodType) and not isinstance(value.__self__, types.ModuleType | None):
+    elif issubclass(kind, types.BuiltinMethodType) and not isinstance(value.__self__, types.ModuleType | None):
         yield "attr", "__self__", value.__self__
-    elif isinstance(value, staticmethod | classmethod):
+    elif issubclass(kind, staticmethod | classmethod):
         yield "attr", "__func__", value.__func__
-    elif isinstance(value, property):
+    elif issubclass(kind, property):
         yield "attr", "fget", value.fget
-    elif isinstance(value, types.GeneratorType) and value.gi_frame is not None:
+    elif issubclass(kind, types.GeneratorType) and value.gi_frame is not None:
         yield from (("local", name, child) for name, child in value.gi_frame.f_locals.items())
-    elif isinstance(value, types.CoroutineType) and value.cr_frame is not None:
+    elif issubclass(kind, types.CoroutineType) and value.cr_frame is not None:
         yield from (("local", name, child) for name, child in value.cr_frame.f_locals.items())
-    elif isinstance(value, CACHED_FUNCTION):
+    elif issubclass(kind, CACHED_FUNCTION):
         held = (child for child in gc.get_referents(value) if child is not value.__wrapped__)
         yield from (("cached", None, child) for child in held if not isinstance(child, type))
-    elif isinstance(value, types.FrameType):
+    elif issubclass(kind, types.FrameType):
         yield from (("local", name, child) for name, child in value.f_locals.items())
-    elif isinstance(value, BaseException):
+    elif issubclass(kind, BaseException):
         yield from (("item", index, child) for index, child in enumerate(value.args))
         traceback = value.__traceback__
         while traceback is not None:
             yield from (("local", name, child) for name, child in traceback.tb_frame.f_locals.items())
             traceback = traceback.tb_next
-    elif not isinstance(value, type) and not is_library(type(value).__module__):
+    elif not issubclass(kind, type) and not is_library(type(value).__module__):
         yield "attr", "__class__", type(value)
-    if isinstance(value, type):
+    if issubclass(kind, type):
         if not is_library(value.__module__):
             yield from (("attr", name, child) for name, child in list(vars(value).items()))
             yield from (("attr", "__bases__", base) for base in value.__bases__)

@@ -109,6 +109,8 @@ def look(obj: Any, namespace: Namespace) -> Look:
         return make((getattr(obj, "maxlen", None),), edges=edges + _attributes(obj), identity=held)
     if kind == "flax.core.frozen_dict.FrozenDict":  # reading an item of it makes a new one
         return make(edges=(("dict", obj._dict),))
+    if kind.endswith("NpzFile"):  # each reading of an entry makes a new array
+        return make((tuple(obj.files),))
     if isinstance(obj, collections.abc.Mapping):
         edges = tuple((f"[{plain_repr(key)}]", item) for key, item in obj.items())
         if isinstance(obj, collections.defaultdict):
