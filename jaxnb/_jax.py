@@ -105,6 +105,11 @@ def is_tracer(value: object) -> bool:
     return isinstance(value, _core.Tracer)
 
 
+def is_tracer_type(kind: type) -> bool:
+    """Whether objects of this type are tracers; nothing of an object is run, which may be a dead weak proxy."""
+    return issubclass(kind, _core.Tracer)
+
+
 def trace_of(tracer: Any) -> object:
     """The trace that made a tracer; tracers of one trace share it."""
     return tracer._trace

@@ -50,7 +50,7 @@ def paths_to(namespace: Mapping[str, Any], wanted: Collection[int]) -> dict[int,
         if id(value) in wanted:
             found.setdefault(id(value), []).append(path)
             continue
-        if type(value) in ATOMS or isinstance(value, types.ModuleType) or id(value) in seen:
+        if type(value) in ATOMS or issubclass(type(value), types.ModuleType) or id(value) in seen:
             continue
         seen.add(id(value))
         queue.extend((child, (path, kind, key)) for kind, key, child in edges(value))

@@ -127,6 +127,8 @@ def trace_piece(
                 choices.make_static(free, trace.index)
                 continue
             _explain(trace, error)
+            if splits and isinstance(error, Exception):
+                raise Failed(error, trace.index) from error  # plainly the inner function may not be traced
             raise
         except Exception as error:
             if not scalars_freed and (free := _scalars(trace)):

@@ -87,7 +87,7 @@ def find_leaks(
       here: the label of the cell whose lines findings may name as theirs.
       began: gives the place where a trace began, where that is known.
     """
-    tracers = {id(item): item for item in gc.get_objects() if _jax.is_tracer(item) and wanted(item)}
+    tracers = {id(item): item for item in gc.get_objects() if _jax.is_tracer_type(type(item)) and wanted(item)}
     told = set() if told is None else told
     told &= tracers.keys()
     paths = paths_to({**_elsewhere(), **namespace}, tracers)

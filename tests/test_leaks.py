@@ -101,7 +101,9 @@ LEAKS = {  # the cell, and who holds the tracer
     ),
     "context variable": (jitted("var.set(a * 2)", "var = contextvars.ContextVar('var')"), "var (context variable)"),
     "thread": (
-        jitted("t = threading.Thread(target=stop.wait, args=(60,), daemon=True)\nt.held = a * 2\nt.start()", "stop = threading.Event()"),
+        jitted(
+            "t = threading.Thread(target=stop.wait, daemon=True)\nt.held = a * 2\nt.start()", "stop = threading.Event()"
+        ),
         "['held']",
     ),
     "module": (jitted("import own_module\nown_module.last = a * 2"), "own_module.last"),

@@ -226,6 +226,19 @@ class Held(nnx.Pytree):
         cell="held = Held(x * 2)\nn = len(jax.tree.leaves(held))\ny = x + n",
     ),
     Case(
+        "value-that-a-custom-rule-needs",
+        setup="""\
+@jax.custom_vjp
+def solved(a):
+    return jnp.asarray(np.asarray(a) * 2)
+solved.defvjp(lambda a: (solved(a), None), lambda _, g: (g,))
+@jax.custom_jvp
+def picked(a):
+    return a[a > 0]
+picked.defjvp(lambda p, t: (picked(*p), picked(*t)))""",
+        cell="y = x * 2\nz = solved(y)\nu = picked(z)\nv = u.sum()",
+    ),
+    Case(
         "configuration-that-changes",
         cell="""\
 old = jax.config.jax_default_matmul_precision
