@@ -302,6 +302,39 @@ def as_function(closed_jaxpr: Any) -> Callable[..., list[Any]]:
     return _core.jaxpr_as_fun(closed_jaxpr)
 
 
+def mixes_devices(closed_jaxpr: Any, leaves: Sequence[Any]) -> bool:
+    """Whether some results of a jaxpr are spread over devices, and others have nothing to do with these.
+
+    As one program all of them would be spread, where each operation by itself leaves the others on one device.
+
+    Args:
+      closed_jaxpr: whose last arguments are the leaves.
+      leaves: the inputs.
+    """
+    jaxpr = closed_jaxpr.jaxpr
+    inputs = jaxpr.invars[len(jaxpr.invars) - len(leaves) :]
+    spread = {var for var, leaf in zip(inputs, leaves, strict=True) if _is_spread(getattr(leaf, "sharding", None))}
+    for eqn in jaxpr.eqns:
+        if _spreads(eqn) or any(var in spread for var in eqn.invars if not hasattr(var, "val")):
+            spread.update(eqn.outvars)
+    results = [var for var in jaxpr.outvars if not hasattr(var, "val")]
+    return bool(spread) and any(var not in spread for var in results)
+
+
+def _is_spread(sharding: Any) -> bool:
+    return isinstance(sharding, jax.sharding.Sharding) and sharding.num_devices > 1
+
+
+def _spreads(eqn: Any) -> bool:
+    """Whether an equation names devices, more than one, on which its results are."""
+    mesh = eqn.params.get("mesh")
+    if eqn.primitive.name == "shard_map" and mesh is not None and mesh.size > 1:
+        return True
+    named = [eqn.params.get("sharding"), *eqn.params.get("devices", ())]
+    named += [*eqn.params.get("in_shardings", ()), *eqn.params.get("out_shardings", ())]
+    return any(_is_spread(sharding) for sharding in named)
+
+
 def captured_arrays(closed_jaxpr: Any) -> list[Any]:
     """The concrete JAX arrays that a closed jaxpr and the jaxprs inside it hold as constants."""
     found: dict[int, Any] = {}

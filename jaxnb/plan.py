@@ -87,15 +87,21 @@ def find_stop(cell: CellSource, start: int, namespace: Mapping[str, Any], breaks
     A statement that only reads results of the piece might read plain Python values; it is taken in, and `StopAt` is
     raised while tracing if so.
     """
+    known = dict(namespace)  # with the functions that the piece itself defines
+    try:
+        return _find_stop(cell, start, known, breaks, splits)
+    finally:
+        known.clear()  # its functions have it as their globals, a cycle that would hold every array
+
+
+def _find_stop(cell: CellSource, start: int, namespace: dict[str, Any], breaks: set[int], splits: bool) -> int:
     pending: set[str] = set()
-    known: dict[str, Any] | None = None
     for index in range(start, len(cell.statements)):
         statement = cell.statements[index]
         if splits and isinstance(statement.node, ast.FunctionDef) and statement.defines:
-            known = dict(namespace) if known is None else known
-            known[statement.node.name] = FunctionType(_code_in(statement), known)
+            namespace[statement.node.name] = FunctionType(_code_in(statement), namespace)
         if index > start:
-            if splits and why_python(statement, namespace if known is None else known) is not None:
+            if splits and why_python(statement, namespace) is not None:
                 return index
             if index in breaks or (statement.kind in _DEFINITIONS and not statement.defines):
                 return index

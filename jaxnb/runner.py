@@ -394,12 +394,22 @@ class Runner:
             asked=asked,
             splits=splits,
         )
+        if splits and stop > start + 1 and _jax.mixes_devices(piece.jaxpr, self._leaves(piece, record)):
+            record.breaks.update(range(start + 1, stop))  # together they would all be on many devices
+            raise StopAt(start + 1)
         if splits:
             try:
                 self._compile(piece)
             except Exception as error:
                 raise Failed(error, None, "it cannot be compiled") from error
         return piece
+
+    def _leaves(self, piece: Piece, record: CodeRecord) -> list[Any]:
+        """What the program of a piece takes, as `piece.paths` names it."""
+        reached = piece.ready(piece.plan.scan(self.namespace, record.choices).reached())
+        if reached is None or piece.prelude is None:
+            return reached.leaves if reached is not None else []
+        return piece.prelude.arguments(reached.leaves, reached.scalars)
 
     def _compile(self, piece: Piece) -> None:
         self.progress("compiling")
