@@ -34,7 +34,7 @@ def places(namespace: dict[str, Any]) -> dict[str, Any]:
         ("y = x @ w\nloss = y.sum()\ng = jax.grad(lambda w: (x @ w).sum())(w)\nw = w - 0.1 * g", 1),
         ("y = x * 2\nz = k + 1\nu = y.sum() + z[0]", 3),
         (
-            "a = jnp.ones((8, 1))\nf = jax.jit(lambda a: a * 2, in_shardings=(rows,), out_shardings=rows)\ny = f(a)\nz = a + 1",
+            "a = jnp.ones((8, 1))\nf = jax.jit(lambda a: a * 2, out_shardings=rows)\ny = f(a)\nz = a + 1",
             3,
         ),
         ("a = k * 2\nb = jax.device_put(a, whole)\nc = b + 1\nd = a + 1", 3),
