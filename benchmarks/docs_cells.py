@@ -344,6 +344,7 @@ def check_notebook(path: Path, name: str, seconds: float, runs: int) -> Iterator
     states: list[dict[str, Record]] = [{}, {}, {}]
     spoilt: set[str] = set()  # names that differ since an earlier cell
     sources = dict(read_cells(path))
+    unordered = any("jax.debug." in source for source in sources.values())  # which promises no order
     reached = 0
     for trio in zip(*(results for results, _ in ran), strict=False):
         touched: dict[str, None] = {}
@@ -353,7 +354,9 @@ def check_notebook(path: Path, name: str, seconds: float, runs: int) -> Iterator
                 state.pop(gone, None)
             touched |= dict.fromkeys([*result["changed"], *result["gone"]])
         one = trio[0]
-        yield Verdict(name, one["cell"], one["turn"], *judge(trio, states, list(touched), spoilt, sources[one["cell"]]))
+        yield Verdict(
+            name, one["cell"], one["turn"], *judge(trio, states, list(touched), spoilt, sources[one["cell"]], unordered)
+        )
         reached += 1
     ends = [(how, end) for how, (results, end) in enumerate(ran) if end and len(results) == reached]
     for how, end in ends[:1]:
@@ -367,12 +370,13 @@ def judge(
     touched: list[str],
     spoilt: set[str],
     source: str,
+    unordered: bool,
 ) -> tuple[str, str]:
     """The fate of a cell, and what there is to say about it; adds to `spoilt`."""
     plain, again, staged = trio
     uncertain = plain["text"] != again["text"] or plain["error"] != again["error"]
     texts = plain["text"], staged["text"]
-    if "jax.debug." in source:  # which promises no order
+    if unordered:
         texts = tuple("\n".join(sorted(text.splitlines())) for text in texts)
     found: list[tuple[str, str]] = []  # the name at the root, what differs
     if not uncertain and (told := text_difference(*texts)):
