@@ -66,8 +66,8 @@ def main() -> None:
         "jax.checking_leaks": jax.checking_leaks,
     }
     times: dict[str, list[float]] = {name: [] for name in ways}
-    for turn in range(32):
-        for name, way in ways.items():
+    for turn in range(60):
+        for name, way in sorted(ways.items(), reverse=bool(turn % 2)):
             with way():
                 seconds = seconds_to_trace(params, tokens)
             if turn > 1:

@@ -18,7 +18,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxnb import _jax
-from jaxnb._jax_eqns import open_jaxpr
 from jaxnb.cell import CellSource, Statement
 from jaxnb.code import names_of
 from jaxnb.errors import Refused
@@ -343,6 +342,8 @@ def _check_direction(value: Tree, direction: Tree, avals: Sequence[Any]) -> None
 
 def _notes(asked: Asked, closed: Any, place: int, wrt: Sequence[Tree], count: int) -> list[str]:
     """Which names the loss does not depend on."""
+    from jaxnb._jax_eqns import open_jaxpr  # loads much of JAX that a cell without a derivative does not need
+
     jaxpr = open_jaxpr(closed)
     inputs = jaxpr.invars[len(jaxpr.invars) - count :]
     needed = {jaxpr.outvars[place]} if not hasattr(jaxpr.outvars[place], "val") else set[Any]()

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxnb import _jax
-from jaxnb._jax_eqns import eqn_places, open_jaxpr
 from jaxnb.cell import CellSource, Statement
 from jaxnb.graph import Scan
 from jaxnb.owners import paths_to
@@ -79,6 +78,8 @@ def where_held(namespace: dict[str, Any], item: object) -> Path | None:
 
 def _line_using(array: Any, jaxpr: Any, cell: CellSource) -> int | None:
     """The line of the cell where the first equation that reads a constant of a jaxpr, or of one in it, stands."""
+    from jaxnb._jax_eqns import eqn_places, open_jaxpr  # loads much of JAX that is seldom needed here
+
     stack = [jaxpr]
     while stack:
         closed = stack.pop()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from jaxnb.run import Run
-from jaxnb.views.text import render_findings
 
 __all__ = ["bundle"]
 
@@ -27,6 +26,8 @@ def bundle(run: Run, *, rich: bool) -> dict[str, Any]:
     text = f"{run.line}\n\n{run.program}" if run.traced_only else run.line
     leaked = [finding for finding in run.findings if finding.kind == "leak"]
     if leaked:
+        from jaxnb.views.text import render_findings
+
         text = render_findings(leaked)
     data: dict[str, Any] = {"text/plain": text}
     if not rich:

@@ -13,15 +13,17 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Generator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jaxnb import _jax
-from jaxnb._jax_eqns import Place, eqn_places
 from jaxnb.holdings import names_that_run
 from jaxnb.owners import paths_to
 from jaxnb.paths import Path, render_path, root_name
 from jaxnb.program import Finding, Fix
 from jaxnb.reach import is_library
+
+if TYPE_CHECKING:
+    from jaxnb._jax_eqns import Place
 
 __all__ = ["Leaks", "Watch", "find_leaks", "leaks", "watch"]
 
@@ -137,6 +139,8 @@ def _finding(tracer: Any, holder: str, label: Label, here: str | None, began: Ca
 
 def _origin(tracer: Any, began: Callable[[Any], Any]) -> Place | None:
     """The line of the user's where the value was made; where that is not known, of the call that was traced."""
+    from jaxnb._jax_eqns import eqn_places  # loads much of JAX that only a leak needs
+
     known = [_jax.made_at(base) for base in (tracer, *_jax.base_tracers(tracer))]
     for made in (*known, began(_jax.trace_of(tracer))):
         for place in eqn_places(made, {}) if made is not None else ():
