@@ -46,6 +46,9 @@ _CONTAINER_NEWS = (
     OrderedDict.__new__,
 )
 
+_SMALLEST_ID = 2**32
+"""Numbers below are no addresses of objects."""
+
 Build = Callable[["Building"], Any]
 
 
@@ -177,11 +180,14 @@ class Capture:
         self._builds: dict[int, Build] = {}
         self._keep: list[Any] = []
         self._open: set[int] = set()
+        self._large: set[int] = set()
 
     def build(self, value: Any) -> Build:
         """The recipe for `value`."""
         kind = type(value)
         if kind in ATOMS:
+            if kind is int and value > _SMALLEST_ID:
+                self._large.add(value)
             return _constant(value)
         known = self._builds.get(id(value))
         if known is None:
@@ -267,6 +273,11 @@ class Capture:
         self._output(tracer)
         return self._places[id(tracer)]
 
+    @property
+    def holds_ids(self) -> bool:
+        """Whether a result holds the `id` of an object, which may be another one on the next run."""
+        return any(number in known for number in self._large for known in (self._builds, self._nodes, self._existing))
+
     def place_of(self, value: Any) -> int | None:
         """The position among the outputs, if `value` is one."""
         return self._places.get(id(value))
@@ -296,6 +307,7 @@ class Capture:
         key = id(value)
         self._builds[key] = build
         state.extend((k, self.build(child)) for k, child in holder.save(value))
+        self._large.update(k for k, _ in state if type(k) is int and k > _SMALLEST_ID)
         if not plain:
             attributes.extend((k, self.build(child)) for k, child in getattr(value, "__dict__", {}).items())
         return build

@@ -382,6 +382,13 @@ class Trace:
         if self.asked is not None:
             lines = [item.span.line for item in self.statements if self.asked.loss in item.names.binds]
             self.loss_place = capture.result(read_loss(self.asked, self.namespace, lines[-1]))
+        if capture.holds_ids:
+            raise RunByPython(
+                "the cell keeps the id of an object.",
+                why="a run that reuses the program may find or make another object, with another id.",
+                fix="use the object itself as the key, or a name.",
+                line=self.statements[-1].span.line if len(self.statements) == 1 else None,
+            )
         self.capture = capture
 
     def _changed(self, capture: Capture, owner: Any, holder: Any, state: Any, now: Any, node: int | None) -> None:

@@ -239,6 +239,11 @@ picked.defjvp(lambda p, t: (picked(*p), picked(*t)))""",
         cell="y = x * 2\nz = solved(y)\nu = picked(z)\nv = u.sum()",
     ),
     Case(
+        "id-that-is-a-key",
+        setup="class Box:\n    pass\ndef make(v):\n    b = Box()\n    b.v = v\n    return b",
+        cell="b = make(x * 2)\nm = {id(b): b}\ngood = [k == id(v) for k, v in m.items()]\nm = len(m)\ny = x + 1",
+    ),
+    Case(
         "configuration-that-changes",
         cell="""\
 old = jax.config.jax_default_matmul_precision
