@@ -14,7 +14,7 @@ import gc
 import sys
 import types
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -186,8 +186,7 @@ class Capture:
         """The recipe for `value`."""
         kind = type(value)
         if kind in ATOMS:
-            if kind is int and value > _SMALLEST_ID:
-                self._large.add(value)
+            self.note_keys((value,))
             return _constant(value)
         known = self._builds.get(id(value))
         if known is None:
@@ -273,6 +272,10 @@ class Capture:
         self._output(tracer)
         return self._places[id(tracer)]
 
+    def note_keys(self, keys: Iterable[Any]) -> None:
+        """Remembers those keys and numbers among the results that could be the `id` of an object."""
+        self._large.update(key for key in keys if type(key) is int and key > _SMALLEST_ID)
+
     @property
     def holds_ids(self) -> bool:
         """Whether a result holds the `id` of an object, which may be another one on the next run."""
@@ -307,7 +310,7 @@ class Capture:
         key = id(value)
         self._builds[key] = build
         state.extend((k, self.build(child)) for k, child in holder.save(value))
-        self._large.update(k for k, _ in state if type(k) is int and k > _SMALLEST_ID)
+        self.note_keys(k for k, _ in state)
         if not plain:
             attributes.extend((k, self.build(child)) for k, child in getattr(value, "__dict__", {}).items())
         return build

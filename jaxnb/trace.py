@@ -403,6 +403,7 @@ class Trace:
         if holder is GROWN_LIST:
             now = [(None, item) for item in owner[state[0][0] :]]
         change = holder.change(state, now)
+        capture.note_keys(key for key, _ in change.children)
         kind = "an attribute" if holder in (SLOTS, CLASS) else f"an item of a {type(owner).__name__}"
         children = [
             (key, self._build(capture, child, f"`{key}`" if isinstance(key, str) else kind))
