@@ -279,6 +279,16 @@ def test_rule_6_what_draws_or_advances_is_done_by_python_and_once(session: Sessi
     np.testing.assert_allclose(ns["y"], plain["y"], rtol=1e-6)
 
 
+@pytest.mark.parametrize("keep", ["registry[id(b)] = b", "registry = {id(b): b}", "registry = {}; registry[id(b)] = b"])
+def test_rule_6_the_id_of_an_object_is_that_of_the_object_of_this_run(
+    session: Session, ns: Namespace, keep: str
+) -> None:
+    exec("class Box: pass\ndef make(v):\n    b = Box()\n    b.v = v\n    return b\nregistry = {}", ns)
+    for _ in range(3):
+        stage(session, ns, f"b = make(x * 2)\n{keep}\ny = b.v + 1")
+        assert all(key == id(box) for key, box in ns["registry"].items()) and id(ns["b"]) in ns["registry"]
+
+
 def test_rule_6_a_trace_that_is_given_up_leaves_no_trace(session: Session, ns: Namespace, capsys: Any) -> None:
     class Speaks:
         @property

@@ -239,23 +239,6 @@ picked.defjvp(lambda p, t: (picked(*p), picked(*t)))""",
         cell="y = x * 2\nz = solved(y)\nu = picked(z)\nv = u.sum()",
     ),
     Case(
-        "id-that-is-a-key-of-a-registry",
-        setup="""\
-class Box:
-    pass
-def make(v):
-    b = Box()
-    b.v = v
-    return b
-registry = {}""",
-        cell="""\
-b = make(x * 2)
-registry[id(b)] = b
-y = b.v + 1
-good = [k == id(v) for k, v in registry.items()]
-registry.clear()""",
-    ),
-    Case(
         "id-that-is-a-key",
         setup="class Box:\n    pass\ndef make(v):\n    b = Box()\n    b.v = v\n    return b",
         cell="b = make(x * 2)\nm = {id(b): b}\ngood = [k == id(v) for k, v in m.items()]\nm = len(m)\ny = x + 1",
