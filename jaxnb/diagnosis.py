@@ -76,9 +76,9 @@ def explain_needed_value(attempt: Attempt, error: BaseException) -> None:
         why=f"{reason}; while a cell is staged there are shapes and dtypes, but no values yet.",
         fix=_advice(reason, inputs),
         line=line,
+        short=_SHORT.get(type(error).__name__, "it needs values"),
     )
     needed.final = tracer is not None and _jax.is_batched(tracer)
-    needed.short = _SHORT.get(type(error).__name__, "it needs values")
     raise needed from (error if isinstance(error, Exception) and not isinstance(error, ValueNeeded) else None)
 
 

@@ -10,6 +10,8 @@ line 3 needs the value of `loss`.
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = ["BadHeader", "JaxnbError", "NeedsConcrete", "Refused", "RunByPython"]
 
 
@@ -44,13 +46,20 @@ class Refused(JaxnbError):
 class RunByPython(Refused):
     """A statement that cannot be part of a program, though Python can run it.
 
+    Args:
+      what: what happened, in one sentence.
+      short: the reason in a few words.
+      **more: as for every message.
+
     Attributes:
       index: which statement of its cell, if that is known.
-      short: the reason in a few words.
     """
 
     index: int | None = None
-    short: str = "it cannot be traced"
+
+    def __init__(self, what: str, *, short: str = "it cannot be traced", **more: Any) -> None:
+        super().__init__(what, **more)
+        self.short = short
 
 
 class NeedsConcrete(RunByPython):

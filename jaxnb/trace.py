@@ -6,6 +6,7 @@ as a template; then the namespace and every object are what they were.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import types
 from collections.abc import Callable, Sequence
@@ -180,26 +181,25 @@ class Trace:
     def loose(self) -> set[int]:
         """Leaves that no slot and no rebuilt node holds: they could not be replaced."""
         held = {i for i, places in enumerate(self.slots.leaves) if places}
-        reachable = [bool(node.slots) for node in self.slots.built]
-        for index in range(len(self.slots.built) - 1, -1, -1):
-            for _, kind, place in self.slots.built[index].children if reachable[index] else ():
-                if kind == "leaf":
-                    held.add(place)
-                else:
-                    reachable[place] = True
-        return set(range(len(self.scan.leaves))) - held
+        return set(range(len(self.scan.leaves))) - self._with_inside(
+            held, [bool(node.slots) for node in self.slots.built]
+        )
 
     def _still_held(self) -> set[int]:
         """Leaves that the same places hold as before the statements ran, by way of what they did to these places."""
         held = {i for i, places in enumerate(self.slots.leaves) if any(_holds(s, self.tracers[i]) for s in places)}
-        inside = [any(_holds(slot, self.built[i]) for slot in node.slots) for i, node in enumerate(self.slots.built)]
+        nodes = [any(_holds(slot, self.built[i]) for slot in node.slots) for i, node in enumerate(self.slots.built)]
+        return self._with_inside(held, nodes)
+
+    def _with_inside(self, leaves: set[int], nodes: list[bool]) -> set[int]:
+        """These leaves, and those inside of these rebuilt nodes."""
         for index in range(len(self.slots.built) - 1, -1, -1):
-            for _, kind, place in self.slots.built[index].children if inside[index] else ():
+            for _, kind, place in self.slots.built[index].children if nodes[index] else ():
                 if kind == "leaf":
-                    held.add(place)
+                    leaves.add(place)
                 else:
-                    inside[place] = True
-        return held
+                    nodes[place] = True
+        return leaves
 
     def donation(self) -> Donation:
         """What the piece gives up of what the user named."""
@@ -233,10 +233,21 @@ class Trace:
         entry = dict(namespace)
         noted = namespace.get("__annotations__")
         self.annotations = dict(noted) if isinstance(noted, dict) else {}
-        cached = [(node, node.cache_info().currsize) for node in self.scan.nodes if isinstance(node, CACHED_FUNCTION)]
         others = [(other, dict(other)) for other in self.scan.namespaces]
         stand_ins = StandIns(self.scan.leaves, self.tracers)
-        try:
+        with contextlib.ExitStack() as back:  # whatever one of these raises, the others are done, the last one first
+            for other, names in others:
+                back.callback(restore_names, other, names)
+            if isinstance(noted, dict):
+                back.callback(restore_names, noted, self.annotations)
+            back.callback(restore_names, namespace, entry, self._is_ours)
+            for function in (node for node in self.scan.nodes if isinstance(node, CACHED_FUNCTION)):
+                back.callback(_forget_since, function, function.cache_info().currsize)
+            for owner, holder, state in saved:
+                back.callback(_put_back, owner, holder, state)
+            for shell in self.slots.shells:
+                back.callback(restore_shell, *shell)
+            back.callback(stand_ins.asked.clear)
             self.install()
             for name in plan.hidden:
                 namespace.pop(name, None)
@@ -269,22 +280,6 @@ class Trace:
                 self.kept = self._still_held()
             assert self.capture is not None
             return self.capture.outputs
-        finally:
-            stand_ins.asked.clear()
-            for item, kind, state in self.slots.shells:
-                restore_shell(item, kind, state)
-            for owner, holder, state in reversed(saved):
-                if not same_state(holder.save(owner), state):
-                    holder.restore(owner, state)
-            for function, size in cached:
-                if function.cache_info().currsize != size:
-                    function.cache_clear()  # it may have cached a tracer
-            restore_names(namespace, entry, self._is_ours)
-            if isinstance(noted, dict) and noted != self.annotations:
-                noted.clear()
-                noted.update(self.annotations)
-            for other, names in others:
-                restore_names(other, names)
 
     def _statements(self, stand_ins: StandIns) -> Any:
         __tracebackhide__ = True
@@ -322,14 +317,13 @@ class Trace:
 
     def _restore_config(self, statement: Statement) -> None:
         _jax.restore_config(self.config)
-        error = RunByPython(
+        raise RunByPython(
             f"line {statement.span.line} changes jax.config while the cell is being staged.",
             why="the configuration is part of what a program is compiled for; it cannot change half way.",
             fix="change it in a cell of its own, before this one.",
             line=statement.span.line,
+            short="it changes jax.config",
         )
-        error.short = "it changes jax.config"
-        raise error
 
     def _is_ours(self, name: str) -> bool:
         """Whether the statements may have bound, changed or deleted a name; otherwise another thread did."""
@@ -388,6 +382,7 @@ class Trace:
                 why="a run that reuses the program may find or make another object, with another id.",
                 fix="use the object itself as the key, or a name.",
                 line=self.statements[-1].span.line if len(self.statements) == 1 else None,
+                short="it keeps the id of an object",
             )
         self.capture = capture
 
@@ -459,12 +454,10 @@ class _Turns:
 
 
 def by_python(statement: Statement, short: str) -> RunByPython:
+    """The error that gives a statement to Python for a reason."""
     line = statement.span.line
-    error = RunByPython(
-        f"line {line} cannot be part of a program: {short}.", fix="leave --whole out: then Python runs it.", line=line
-    )
-    error.short = short
-    return error
+    what = f"line {line} cannot be part of a program: {short}."
+    return RunByPython(what, fix="leave --whole out: then Python runs it.", line=line, short=short)
 
 
 _ABSENT = object()
@@ -472,6 +465,16 @@ _ABSENT = object()
 
 def _is_replaced(item: Any, kind: type, state: Any) -> bool:
     return type(item) is not kind or state_of(item) is not state
+
+
+def _forget_since(function: Any, size: int) -> None:
+    if function.cache_info().currsize != size:
+        function.cache_clear()  # it may have cached a tracer
+
+
+def _put_back(owner: Any, holder: Any, state: Any) -> None:
+    if not same_state(holder.save(owner), state):
+        holder.restore(owner, state)
 
 
 def _holds(slot: Slot, value: Any) -> bool:
