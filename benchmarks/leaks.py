@@ -18,7 +18,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import jax
 import jax.numpy as jnp
 
-from jaxnb.tracers import Leaks
+from jaxnb.findings.leaks import Leaks
 
 WIDTH, LENGTH, HEADS = 32, 16, 4
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from jaxnb.commands import auto, devices
     from jaxnb.errors import BadHeader, JaxnbError, NeedsConcrete, Refused
     from jaxnb.extension import load_ipython_extension, unload_ipython_extension
+    from jaxnb.findings.leaks import leaks, watch
     from jaxnb.health import doctor
     from jaxnb.holdings import memory
     from jaxnb.named import NamedShape, SerialLoop, fake_mesh, named_shape, serial_loop, xmap
     from jaxnb.options import StageOptions
     from jaxnb.program import Finding, Fix, Program
     from jaxnb.run import Run
-    from jaxnb.tracers import leaks, watch
 
 _HOMES = {
     "BadHeader": "errors",
@@ -41,7 +41,7 @@ _HOMES = {
     "fake_mesh": "named",
     "grad_cell": "api",
     "inspect": "api",
-    "leaks": "tracers",
+    "leaks": "findings.leaks",
     "load_ipython_extension": "extension",
     "last": "api",
     "memory": "holdings",
@@ -49,7 +49,7 @@ _HOMES = {
     "serial_loop": "named",
     "stage": "api",
     "unload_ipython_extension": "extension",
-    "watch": "tracers",
+    "watch": "findings.leaks",
     "xmap": "named",
 }
 

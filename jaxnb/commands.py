@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from jaxnb.errors import BadHeader, JaxnbError
+from jaxnb.findings.leaks import leaks
 from jaxnb.health import backend_started, doctor
 from jaxnb.holdings import memory, names_of_shell
 from jaxnb.run import format_bytes
-from jaxnb.tracers import leaks
 
 __all__ = ["COMMANDS", "Command", "DeviceList", "DeviceRow", "auto", "devices", "help_text", "run_command"]
 

@@ -19,6 +19,7 @@ from jaxnb.commands import run_command
 from jaxnb.comment import DIRECTIVES, AutoStage, as_cell_magic, read_directive
 from jaxnb.completion import header_matcher
 from jaxnb.errors import BadHeader, JaxnbError
+from jaxnb.findings.leaks import Leaks
 from jaxnb.header import JAXPR_OPTIONS, JIT_OPTIONS, full_header, parse_grad, parse_header
 from jaxnb.options import StageOptions
 from jaxnb.progress import Progress
@@ -26,7 +27,6 @@ from jaxnb.run import Run
 from jaxnb.session import Session
 from jaxnb.show import bundle
 from jaxnb.tracebacks import as_shown_by_ipython, show_only_user_frames, tidy
-from jaxnb.tracers import Leaks
 
 __all__ = ["JaxNB", "JaxnbMagics"]
 

@@ -33,7 +33,7 @@ LAYERS = (
     {"fates"},
     {"runner"},
     {"session", "show", "header", "progress", "tracebacks", "comment", "health", "holdings"},
-    {"tracers"},
+    {"findings"},
     {"commands"},
     {"completion"},
     {"api", "magics"},

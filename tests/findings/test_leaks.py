@@ -12,7 +12,7 @@ import pytest
 from shells import Shell, shell
 
 import jaxnb
-from jaxnb.tracers import Leaks
+from jaxnb.findings.leaks import Leaks
 
 __all__ = ["shell"]
 
