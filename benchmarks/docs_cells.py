@@ -3,8 +3,8 @@
 Each notebook is run three times, each time in a process of its own: twice plainly, and once with every cell staged that
 computes with JAX. After each cell all names, what was printed, the value and the exception are compared. What the two
 plain runs do not agree on is left out: the second one has XLA use older instructions, which round sums differently, so
-what hangs on the last bit (when a solver stops, where a chaotic path ends) is no more certain than the time of day. Nor
-is what `jax.live_arrays` counts in a cell, as a staged one holds what it would put back if it failed.
+what hangs on the last bit (when a solver stops, where a chaotic path ends) is no more certain than the time of day, and
+with it the whole of what its name holds. Nor is what `jax.live_arrays` counts in a cell, as a staged one holds what it would put back if it failed.
 Run with `python benchmarks/docs_cells.py DIR`; the status is 1 if a cell is wrong. Shell lines and installs are not
 carried out; cells may read and write files in their notebook's folder.
 """
@@ -204,7 +204,7 @@ def look(obj: Any) -> tuple[str, Any, np.ndarray | None, Any]:
     if isinstance(obj, list | tuple | collections.deque):
         return kind, len(obj), None, [(f"[{i}]", item) for i, item in enumerate(obj)]
     if isinstance(obj, Mapping):
-        labels = [NUMBER.sub("#", ADDRESS.sub("", repr(key)))[:80] for key in obj]
+        labels = ["".join(NUMBER.sub("#", ADDRESS.sub("", repr(key))).split())[:80] for key in obj]
         return kind, len(obj), None, [(f"[{label}]", item) for label, item in zip(labels, obj.values(), strict=True)]
     if isinstance(obj, set | frozenset):
         return kind, sorted(ADDRESS.sub("", repr(item)) for item in obj), None, ()
@@ -390,16 +390,16 @@ def judge(
     found: list[tuple[str, str]] = []  # the name at the root, what differs
     if not uncertain and (told := text_difference(texts[0], texts[2])):
         found.append(("", told))
-    for path in touched:
-        if difference(states[0].get(path), states[1].get(path)):
-            uncertain = True
-        elif told := difference(states[0].get(path), states[2].get(path)):
-            root = re.split(r"[.\[<]", path, maxsplit=1)[0] or path
+    roots = {path: re.split(r"[.\[<]", path, maxsplit=1)[0] or path for path in touched}
+    unsure = {roots[path] for path in touched if difference(states[0].get(path), states[1].get(path))}
+    uncertain |= bool(unsure)
+    for path, root in roots.items():
+        if root not in unsure and (told := difference(states[0].get(path), states[2].get(path))):
             found.append((root, f"{'~' * told.startswith('~')}{path}: {told.lstrip('~')}"))
     reads = set() if plain["fate"] == "magics" else {getattr(node, "id", "") for node in ast.walk(ast.parse(source))}
     inherited = bool(reads & spoilt)
     found = [(root, told) for root, told in found if root not in spoilt]
-    spoilt |= {root for root, _ in found} - {""}
+    spoilt |= ({root for root, _ in found} | unsure) - {"", "<value>"}
     worst = "; ".join(sorted((told for _, told in found), key=lambda told: (told.startswith("~"), len(told)))[:3])
     bad = "follows" if inherited else "wrong"
     if staged["raised"] != plain["error"] and staged["raised"]:

@@ -27,7 +27,7 @@ from jax._src.array import ArrayImpl as _ArrayImpl  # the concrete class behind 
 from jax._src.interpreters.partial_eval import DynamicJaxprTrace as _JaxprTrace
 from jax._src.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
 
-from jaxnb.reach import is_jax_module, is_library
+from jaxnb.reach import is_jax_module, is_library, is_own
 
 Tracer: type = _core.Tracer
 Array: type = _ArrayImpl
@@ -521,10 +521,9 @@ def _line_in(frame: FrameType | None, filename: str) -> int | None:
 
 def user_caller(frame: FrameType | None) -> FrameType | None:
     """The frame of the user that asked, perhaps through a library; None if JAX, or a library built on it, asked."""
-    own = os.path.dirname(os.path.abspath(__file__))
     while frame is not None:
         path, module = frame.f_code.co_filename, frame.f_globals.get("__name__", "__main__")
-        if path.startswith(own) or is_jax_module(module):
+        if is_own(path) or is_jax_module(module):
             return None
         if not is_library(module):
             return frame

@@ -11,6 +11,7 @@ import contextvars
 import functools
 import io
 import logging
+import os
 import random
 import re
 import sys
@@ -31,6 +32,7 @@ __all__ = [
     "first_effect",
     "is_jax_module",
     "is_library",
+    "is_own",
     "is_stateful",
     "is_unchanging",
     "is_user_function",
@@ -66,6 +68,14 @@ _jax_packages: dict[tuple[str, int], bool] = {}
 
 
 _known_packages: dict[str, bool] = {}
+
+
+_OWN_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def is_own(file: str) -> bool:
+    """Whether a file belongs to this package."""
+    return file.startswith(_OWN_FOLDER)
 
 
 def is_library(module_name: object) -> bool:

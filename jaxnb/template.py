@@ -9,6 +9,7 @@ aliases: two names for one list are two names for one new list.
 from __future__ import annotations
 
 import copyreg
+import enum
 import functools
 import gc
 import sys
@@ -176,6 +177,8 @@ class Capture:
         self._inputs = {id(tracer): index for index, tracer in enumerate(tracers)}
         self._nodes = {id(node): index for index, node in enumerate(scan.nodes)}
         self._replaced, self._existing, self._stand_ins = replaced, existing, stand_ins
+        self._in_libraries: set[int] = set()
+        self._modules: set[str] = set()
         self._places: dict[int, int] = {}
         self._builds: dict[int, Build] = {}
         self._keep: list[Any] = []
@@ -217,6 +220,9 @@ class Capture:
             raise Unreplayable("a class that was made while staging")
         if isinstance(value, jax.Array | np.generic | types.ModuleType | type):
             return _constant(value)
+        if issubclass(kind, enum.Enum):
+            make = self._kind(kind)
+            return lambda b: value if make(b) is kind else make(b)(value.value)
         if isinstance(value, types.FunctionType):
             return self._function(value)
         if isinstance(value, types.CellType):
@@ -242,7 +248,7 @@ class Capture:
         if flat is not None and not stateful:
             children, treedef = [self.build(child) for child in flat[0]], flat[1]
             return _memoized(key, lambda b: jax.tree_util.tree_unflatten(treedef, [child(b) for child in children]))
-        if key in self._existing:
+        if key in self._existing or (key in self._in_libraries and not _holds_tracer(value)):
             return _constant(value)
         if isinstance(value, jax.sharding.Mesh | jax.sharding.Sharding | jax.sharding.PartitionSpec):
             return _constant(value)
@@ -332,6 +338,9 @@ class Capture:
 
     def _function(self, value: types.FunctionType) -> Build:
         home = sys.modules.get(value.__module__) if is_library(value.__module__) else None
+        if home is not None and value.__module__ not in self._modules:
+            self._modules.add(value.__module__)  # what it compares with `is` must stay that very object
+            self._in_libraries.update(id(held) for held in list(vars(home).values()))
         if home is not None and getattr(home, value.__name__, None) is value:
             return _constant(value)
         if home is not None and not value.__closure__ and not value.__defaults__ and not value.__dict__:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from types import TracebackType
 from typing import Any
 
 from jaxnb import _jax
+from jaxnb.reach import is_own
 
 __all__ = ["as_shown_by_ipython", "show_only_user_frames", "tidy"]
-
-_OWN = os.path.dirname(os.path.abspath(__file__))
 
 
 def tidy(error: BaseException) -> None:
@@ -29,7 +27,7 @@ def _user_frames(traceback: TracebackType | None) -> TracebackType | None:
     entries: list[TracebackType] = []
     while traceback is not None:
         path = traceback.tb_frame.f_code.co_filename
-        if not path.startswith(_OWN) and not _jax.in_jax(path):
+        if not is_own(path) and not _jax.in_jax(path):
             entries.append(traceback)
         traceback = traceback.tb_next
     result: TracebackType | None = None

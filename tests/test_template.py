@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import sys
+import textwrap
+import types
 from typing import Any
 
 import jax
@@ -247,3 +250,28 @@ def test_what_cannot_be_copied_is_bound_and_not_reused(ns: Namespace) -> None:
     for _ in range(2):
         run = session.stage("y, lock = x * 2, __import__('threading').Lock()", ns, StageOptions())
         assert not run.reused and "not reusable" in run.line and ns["lock"].acquire(blocking=False)
+
+
+def test_what_a_library_compares_with_is_stays_that_very_object(ns: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = types.ModuleType("some_library")
+    library.__file__ = "/some/site-packages/some_library.py"
+    monkeypatch.setitem(sys.modules, "some_library", library)
+    text = """
+        import enum
+        import jax
+        class Missing: pass
+        MISSING = Missing()
+        class Format(enum.Enum):
+            DENSE = 0
+            SPARSE = 1
+        def make(scale, format=Format.SPARSE, axis=MISSING):
+            def apply(v):
+                return v * scale, format is Format.SPARSE, axis is MISSING
+            return apply
+        """
+    exec(compile(textwrap.dedent(text), library.__file__, "exec"), vars(library))
+    ns["make"] = library.make
+    run = Runs(ns)
+    for _ in range(3):
+        run("f = make(x * 2)")
+        assert ns["f"](1.0)[1:] == (True, True)

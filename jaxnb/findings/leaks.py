@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import gc
-import os
 import sys
 import threading
 from collections.abc import Callable, Generator, Mapping
@@ -20,7 +19,7 @@ from jaxnb.holdings import names_that_run
 from jaxnb.owners import paths_to
 from jaxnb.paths import Path, render_path, root_name
 from jaxnb.program import Finding, Fix
-from jaxnb.reach import is_library
+from jaxnb.reach import is_library, is_own
 
 if TYPE_CHECKING:
     from jaxnb._jax_eqns import Place
@@ -144,13 +143,9 @@ def _origin(tracer: Any, began: Callable[[Any], Any]) -> Place | None:
     known = [_jax.made_at(base) for base in (tracer, *_jax.base_tracers(tracer))]
     for made in (*known, began(_jax.trace_of(tracer))):
         for place in eqn_places(made, {}) if made is not None else ():
-            if not _jax.in_jax(place.file) and not _is_ours(place.file):
+            if not _jax.in_jax(place.file) and not is_own(place.file):
                 return place
     return None
-
-
-def _is_ours(file: str) -> bool:
-    return file.startswith(os.path.dirname(__file__) + os.sep)
 
 
 def _advice(tracer: Any) -> str:
