@@ -4,7 +4,8 @@ Each notebook is run three times, each time in a process of its own: twice plain
 computes with JAX. After each cell all names, what was printed, the value and the exception are compared. What the two
 plain runs do not agree on is left out: the second one has XLA use older instructions, which round sums differently, so
 what hangs on the last bit (when a solver stops, where a chaotic path ends) is no more certain than the time of day, and
-with it the whole of what its name holds. Nor is what `jax.live_arrays` counts in a cell, as a staged one holds what it would put back if it failed.
+with it the whole of what its name holds. Nor is what `jax.live_arrays` counts in a cell, as a staged one holds what it
+would put back if it failed.
 Run with `python benchmarks/docs_cells.py DIR`; the status is 1 if a cell is wrong. Shell lines and installs are not
 carried out; cells may read and write files in their notebook's folder.
 """
@@ -40,7 +41,7 @@ FATES = {
     "refused": "not staged, with a reason; then run plainly",
     "wrong": "another value, text or exception than the plain cell's, or a crash",
     "rounding": "floats differ by more than their tolerance, and by less than 5 %",
-    "follows": "differs, and reads a name that an earlier cell made differ",
+    "follows": "differs, and reads a name that differs, or is uncertain, since an earlier cell",
     "uncertain": "two plain runs differ, or one of the three did not end in time",
     "fails plainly": "the plain cell raises: data, a package, a network or an older JAX are missing",
     "plain": "does not compute with JAX",
