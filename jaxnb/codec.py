@@ -135,6 +135,8 @@ def _encode_finding(finding: Finding, spans: _Table[Span]) -> dict[str, Any]:
     if finding.span is not None:
         data["span"] = spans.index(finding.span)
     data |= {key: text for key in ("holder", "origin") if (text := getattr(finding, key))}
+    if finding.trail:
+        data["trail"] = list(finding.trail)
     if (fix := finding.fix) is not None:
         edit = {} if fix.edit is None else {"edit": list(fix.edit)}
         edit = {} if fix.edit is None else {"edit": list(fix.edit)}
@@ -258,6 +260,7 @@ def _decode_finding(data: Mapping[str, Any], spans: Sequence[Span]) -> Finding:
         _typed(data.get("holder", ""), str),
         _typed(data.get("origin", ""), str),
         fix,
+        tuple(_typed(line, int) for line in data.get("trail", ())),
     )
 
 

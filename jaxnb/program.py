@@ -199,6 +199,7 @@ class Finding:
       holder: who holds or feeds it, as the path that a user would write.
       origin: where the value was made.
       fix: what to do, if something is known.
+      trail: the lines of the cell on which the value came about that this is about.
     """
 
     kind: str
@@ -208,6 +209,7 @@ class Finding:
     holder: str = ""
     origin: str = ""
     fix: Fix | None = None
+    trail: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

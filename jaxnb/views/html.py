@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from jaxnb.program import Finding, Program
 from jaxnb.views.columns import column_widths, row_pieces
 from jaxnb.views.escape import Html, element, joined
+from jaxnb.views.painting import edit_lines, fed_by
 from jaxnb.views.rows import MOST_ROWS, Group, Row, read_groups
 from jaxnb.views.style import style_element
 
@@ -92,15 +93,15 @@ def _finding_element(finding: Finding) -> Html:
     """A finding in a box of its own, its edit as lines to take away and to add."""
     where = f"line {finding.line} · " if finding.line is not None else ""
     parts: list[str] = [element("b", None, f"{where}{finding.kind}"), f": {finding.message}"]
+    held, made = fed_by(finding)
     if finding.holder:
-        parts += [" Held by ", element("code", None, finding.holder), "."]
+        parts += [f" {held.capitalize()} ", element("code", None, finding.holder), "."]
     if finding.origin:
-        parts += [" Made at ", element("code", None, finding.origin), "."]
+        parts += [f" {made.capitalize()} ", element("code", None, finding.origin), "."]
     if (fix := finding.fix) is not None:
         parts += [element("br"), "Try: " if not fix.verified else "Try (it works): ", fix.text]
         if fix.options:
             parts += [" ", element("code", None, fix.options)]
         if fix.edit is not None:
-            _, old, new = fix.edit
-            parts.append(element("pre", None, f"- {old}\n+ {new}"))
+            parts.append(element("pre", None, "\n".join(edit_lines(fix))))
     return element("div", {"class": "f"}, *parts)

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from jaxnb.program import Finding, Program
 from jaxnb.views.columns import chunks, column_widths, padded, row_pieces, text_width
+from jaxnb.views.painting import PaintedLine, edit_lines, fed_by, paint
 from jaxnb.views.rows import MOST_ROWS, Group, Row, read_groups
 
 __all__ = ["printable", "render_findings", "render_program"]
@@ -50,13 +51,18 @@ def render_program(
     return "\n".join(line.rstrip() for line in lines)
 
 
-def render_findings(findings: Iterable[Finding], *, width: int = 80) -> str:
+def render_findings(findings: Iterable[Finding], *, width: int = 80, source: str = "") -> str:
     """The findings, each with its line, holder, origin and fix; "" where there is none.
+
+    Args:
+      findings: in the order in which they are told.
+      width: how many columns there are.
+      source: the cell as displayed; its lines are shown that a finding points at.
 
     >>> print(render_findings([Finding("x64", "`a` was rounded to float32.", line=3)]))
     line 3 · x64: `a` was rounded to float32.
     """
-    return "\n".join(line for finding in findings for line in _finding_lines(finding, width))
+    return "\n".join(line for finding in findings for line in _finding_lines(finding, width, source))
 
 
 def printable(text: str) -> str:
@@ -102,24 +108,41 @@ def _row_line(row: Row, widths: tuple[int, int], room: int) -> str:
     return _clipped(printable("".join(piece.text for piece in row_pieces(row, widths))), room)
 
 
-def _finding_lines(finding: Finding, width: int) -> Iterable[str]:
+def _finding_lines(finding: Finding, width: int, source: str) -> Iterable[str]:
     where = f"line {finding.line} · " if finding.line is not None else ""
-    facts = [f"{where}{finding.kind}: {finding.message}"]
+    yield from _wrapped(f"{where}{finding.kind}: {finding.message}", width)
+    yield from render_painted(paint(source, finding))
+    facts: list[str] = []
+    held, made = fed_by(finding)
     if finding.holder:
-        facts.append(f"  held by {finding.holder}")
+        facts.append(f"  {held} {finding.holder}")
     if finding.origin:
-        facts.append(f"  made at {finding.origin}")
+        facts.append(f"  {made} {finding.origin}")
     if finding.fix is not None:
         tried = " (tried: it works)" if finding.fix.verified else ""
         options = f" {finding.fix.options}" if finding.fix.options else ""
         facts.append(f"  try: {finding.fix.text}{options}{tried}")
-        if finding.fix.edit is not None:
-            line, old, new = finding.fix.edit
-            facts += [f"    line {line}", f"    - {old}", f"    + {new}"]
     for fact in facts:
-        text = printable(fact)
-        indent = " " * (len(text) - len(text.lstrip()) + 4)
-        yield from textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False) or [""]
+        yield from _wrapped(fact, width)
+    if finding.fix is not None and finding.fix.edit is not None:
+        yield f"    line {finding.fix.edit[0]}"
+        yield from (f"    {printable(line)}" for line in edit_lines(finding.fix))
+
+
+def _wrapped(fact: str, width: int) -> Iterable[str]:
+    text = printable(fact)
+    indent = " " * (len(text) - len(text.lstrip()) + 4)
+    return textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False) or [""]
+
+
+def render_painted(lines: Iterable[PaintedLine]) -> Iterable[str]:
+    """Lines of a cell with their numbers; an arrow points at the one where it happened, carets at the expression."""
+    for line in lines:
+        number = "" if line.number is None else str(line.number)
+        yield f"  {'▸' if line.hit else ' '} {number:>3}  {printable(line.text)}".rstrip()
+        if line.marked is not None:
+            first, last = line.marked
+            yield f"       {' ' * (first + 2)}{'^' * max(1, last - first)}"
 
 
 def _noted(text: str, note: str, columns: int) -> str:
