@@ -1,0 +1,68 @@
+"""Sums of costs: by the line of the cell, by function, by `jax.named_scope`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, TypeVar, cast
+
+from jaxnb.cost.value import Cost, sum_costs
+from jaxnb.cost.walk import Costed
+from jaxnb.program import Level
+
+__all__ = ["scope_of", "sum_by_function", "sum_by_line", "sum_by_scope"]
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+def sum_by_line(costs: Iterable[Costed], level: Level) -> dict[int | None, Cost]:
+    """What each line of the cell costs; None has what is of no line.
+
+    What a function does that stands elsewhere counts on the line that calls it.
+
+    Args:
+      costs: of `costs_of`.
+      level: what `read_jaxpr` made of the same jaxpr, which knows the lines.
+    """
+
+    def line_of(entry: Costed) -> int | None:
+        at: Costed | None = entry
+        while at is not None:
+            computation, op = at.place
+            line = level.computations[computation].ops[op].line
+            if line is not None:
+                return line
+            at = at.owner
+        return None
+
+    return _sums(costs, line_of)
+
+
+def sum_by_function(costs: Iterable[Costed]) -> dict[str, Cost]:
+    """What each function costs that was staged as one (by `jit`, `checkpoint`, `custom_jvp`, ...), "" for the rest.
+
+    The functions that a function calls count on their own.
+    """
+    return _sums(costs, lambda entry: entry.function)
+
+
+def sum_by_scope(costs: Iterable[Costed]) -> dict[str, Cost]:
+    """What each `jax.named_scope` costs, "" for what is in none; a derivative reads `jvp(scope)`."""
+    return _sums(costs, scope_of)
+
+
+def scope_of(entry: Costed) -> str:
+    """The scopes in which an equation stands, the outermost first, joined by slashes."""
+    names: list[str] = []
+    at: Costed | None = entry
+    while at is not None:
+        # `JaxprEqn.source_info.name_stack`, relative to the jaxpr that holds the equation, is not exported.
+        names.append(str(cast(Any, at.eqn).source_info.name_stack))
+        at = at.owner
+    return "/".join(name for name in reversed(names) if name)
+
+
+def _sums(costs: Iterable[Costed], key: Callable[[Costed], Key]) -> dict[Key, Cost]:
+    groups: dict[Key, list[Cost]] = {}
+    for entry in costs:
+        groups.setdefault(key(entry), []).append(entry.own)
+    return {name: sum_costs(group) for name, group in groups.items()}
