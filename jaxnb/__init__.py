@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jaxnb.errors import BadHeader, JaxnbError, NeedsConcrete, Refused
     from jaxnb.extension import load_ipython_extension, unload_ipython_extension
     from jaxnb.findings.leaks import leaks, watch
+    from jaxnb.findings.retraces import retraces
     from jaxnb.health import doctor
     from jaxnb.holdings import memory
     from jaxnb.named import NamedShape, SerialLoop, fake_mesh, named_shape, serial_loop, xmap
@@ -46,6 +47,7 @@ _HOMES = {
     "last": "api",
     "memory": "holdings",
     "named_shape": "named",
+    "retraces": "findings.retraces",
     "serial_loop": "named",
     "stage": "api",
     "unload_ipython_extension": "extension",
@@ -77,6 +79,7 @@ __all__ = [
     "load_ipython_extension",
     "memory",
     "named_shape",
+    "retraces",
     "serial_loop",
     "stage",
     "unload_ipython_extension",

@@ -6,11 +6,12 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jaxnb.errors import JaxnbError
+from jaxnb.errors import JaxnbError, NeedsConcrete
 from jaxnb.options import StageOptions
 from jaxnb.program import Program
 from jaxnb.run import Run
 from jaxnb.session import Session
+from jaxnb.tracebacks import tidy, told_of
 
 __all__ = ["grad_cell", "inspect", "last", "stage", "use_session"]
 
@@ -55,7 +56,14 @@ def stage(source: str, namespace: dict[str, Any], **options: Any) -> Run:
       ((3,), ['y'])
     """
     __tracebackhide__ = True
-    return _session().stage(source, namespace, StageOptions.of(options))
+    try:
+        return _session().stage(source, namespace, StageOptions.of(options))
+    except Exception as error:
+        if told := told_of(error):
+            tidy(error)
+            error.__cause__ = None  # whose page of text would stand above
+            error.add_note("\n".join(told[isinstance(error, NeedsConcrete) :]))
+        raise
 
 
 def grad_cell(source: str, namespace: dict[str, Any], loss: str, wrt: str | Sequence[str], **options: Any) -> Run:

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from dataclasses import dataclass, field
 from typing import Any
 
-from jaxnb import _jax
 from jaxnb.blocks import Opened
+from jaxnb.changes import explain_change, path_at
 from jaxnb.graph import Reached, Scan
 from jaxnb.guards import Guard, make_guard
-from jaxnb.paths import (
-    ALIAS,
-    ARRAY,
-    ATTRIBUTES,
-    COMPLEX,
-    CONTENT,
-    FLOAT,
-    FUN,
-    INT,
-    JIT,
-    NUMPY,
-    OBJECT,
-    ROOT,
-    Choices,
-    holders_of,
-    render_path,
-)
+from jaxnb.paths import Choices
 from jaxnb.piece import Piece, Plan
+from jaxnb.program import Finding
 
 __all__ = ["CodeRecord", "explain_change", "scalars_that_changed"]
+
+_MADE_AT_MOST = 64
 
 
 @dataclass(slots=True)
@@ -45,9 +31,11 @@ class CodeRecord:
       never_dynamic: scalars that turned out to be needed as values.
       last: for each start of a piece, the one that ran last.
       on_host: statements that need values and that Python therefore runs, each with a line and the reason.
+      needed: for each of them, what there is to say about the value that it needs.
       reached: for each of them, the user's code that it reached when it was given to Python.
       opened: those of them that are taken apart.
       blocks: what is kept of the code inside these, by statement and number of the block.
+      made: hashes of the keys of the last programs, those that were dropped among them.
       runs: how often the cell ran.
     """
 
@@ -58,9 +46,11 @@ class CodeRecord:
     never_dynamic: set[Any] = field(default_factory=set[Any])
     last: dict[int, Piece] = field(default_factory=dict[int, Piece])
     on_host: dict[int, tuple[int, str]] = field(default_factory=dict[int, tuple[int, str]])
+    needed: dict[int, Finding] = field(default_factory=dict[int, Finding])
     reached: dict[int, dict[str, Any]] = field(default_factory=dict[int, dict[str, Any]])
     opened: dict[int, Opened] = field(default_factory=dict[int, Opened])
     blocks: dict[tuple[int, int], CodeRecord] = field(default_factory=lambda: {})
+    made: dict[int, None] = field(default_factory=dict[int, None])
     runs: int = 0
 
     def give_to_python(self, index: int, line: int, reason: str, reached: dict[str, Any]) -> None:
@@ -70,7 +60,7 @@ class CodeRecord:
 
     def take_back(self, index: int) -> None:
         """The statement is to be traced again."""
-        for kept in (self.on_host, self.reached, self.opened):
+        for kept in (self.on_host, self.needed, self.reached, self.opened):
             kept.pop(index, None)
         self.breaks -= {index, index + 1}
         for key in [key for key in self.blocks if key[0] == index]:
@@ -99,6 +89,18 @@ class CodeRecord:
         same = [other for other in self.pieces if other.plan.start == start]
         for old in same[: max(0, len(same) - limit)]:
             self.pieces.remove(old)
+
+    def made_before(self, piece: Piece) -> bool:
+        """Whether there was a program of this key, which has been dropped since; from now on there was."""
+        try:
+            mark = hash((piece.plan.start, piece.key, piece.context))
+        except Exception:  # a static value of the user's need not have a hash, and its own may raise anything
+            return False
+        before = mark in self.made
+        self.made[mark] = None
+        if len(self.made) > _MADE_AT_MOST:
+            del self.made[next(iter(self.made))]
+        return before
 
 
 def find_piece(
@@ -176,116 +178,8 @@ def scalars_that_changed(old: Piece, key: tuple[Any, ...]) -> set[Any] | None:
         if not (_is_number(a) and _is_number(b) and a[0] is b[0]):
             return None
         found.add(index)
-    return {_path_at(old, index) for index in found} or None
+    return {path_at(old, index) for index in found} or None
 
 
 def _is_number(part: Any) -> bool:
     return isinstance(part, tuple) and len(part) == 2 and part[0] in (int, float)
-
-
-def _path_at(piece: Piece, index: int) -> Any:
-    """The path of the value that the part of the key at `index` belongs to."""
-    found: Any = (None, "name", "the cell")
-    for first, path in piece.where:
-        if first > index - 1:  # the key begins with the device
-            break
-        found = path
-    return found
-
-
-def explain_change(old: Piece, new: Piece) -> list[str]:
-    """Sentences on what differs between two pieces of the same code, the most telling first."""
-    reasons: list[str] = []
-    if old.key and new.key and old.key[0] != new.key[0]:
-        reasons.append(f"device {old.key[0]} → {new.key[0]}")
-    matcher = difflib.SequenceMatcher(None, [repr(p) for p in old.key[1:]], [repr(p) for p in new.key[1:]], False)
-    said: set[Any] = set()
-    for tag, a, b, c, d in matcher.get_opcodes():
-        if tag == "equal":
-            continue
-        for before, after, path in _pairs(old, new, range(a + 1, b + 1), range(c + 1, d + 1)):
-            if (before is None or after is None) and any(holder in said for holder in holders_of(path)):
-                continue  # it came or went with what holds it
-            said.add(path)
-            text = _explain(render_path(path), before, after)
-            if text not in reasons:
-                reasons.append(text)
-    for before, after in zip(old.key[1:], new.key[1:], strict=False):
-        if len(old.key) == len(new.key) and before != after and repr(before) == repr(after):
-            index = next(i for i, part in enumerate(new.key) if part is after)
-            reasons.append(f"{render_path(_path_at(new, index))} is another {_name_of(after)}")
-    reasons.extend(_jax.context_names(old.context, new.context))
-    return reasons
-
-
-def _pairs(old: Piece, new: Piece, before: range, after: range) -> list[tuple[Any, Any, Any]]:
-    olds = {_path_at(old, index): old.key[index] for index in reversed(before)}
-    news = {_path_at(new, index): new.key[index] for index in reversed(after)}
-    return [(olds.get(path), news.get(path), path) for path in dict.fromkeys([*reversed(olds), *reversed(news)])]
-
-
-def _explain(path: str, before: Any, after: Any) -> str:
-    if before is None:
-        return f"{path} is read now and was not there before"
-    if after is None:
-        return f"{path} was read before and is not there now"
-    if _mark(before) is FUN and _mark(after) is FUN:
-        return f"the code of {path} changed"
-    if _mark(before) is JIT and _mark(after) is JIT:
-        return f"the jit options of {path} changed"
-    if _mark(before) is ALIAS or _mark(after) is ALIAS:
-        return f"{path} is {'no longer' if _mark(before) is ALIAS else 'now'} the same object as another input"
-    if _mark(before) is ATTRIBUTES and _mark(after) is ATTRIBUTES:
-        return f"{path} {_attributes_changed(before[1], after[1])}"
-    return f"{path} {_text(before)} → {_text(after)}"
-
-
-def _attributes_changed(before: tuple[str, ...], after: tuple[str, ...]) -> str:
-    more = [f"has .{name} now" for name in after if name not in before]
-    less = [f"has no .{name} any more" for name in before if name not in after]
-    return " and ".join([*more, *less]) or "has its attributes in another order"
-
-
-def _mark(part: Any) -> Any:
-    return part[0] if isinstance(part, tuple) and part else part
-
-
-def _name_of(part: Any) -> str:
-    return getattr(_mark(part), "__name__", str(_mark(part)))
-
-
-def _text(part: Any) -> str:
-    """A part of a key for people."""
-    mark = _mark(part)
-    if mark is ARRAY:
-        aval = part[1]
-        weak = "~" if getattr(aval, "weak_type", False) else ""
-        text = f"{weak}{aval.dtype.name}[{','.join(map(str, aval.shape))}]"
-        return text if len(part) == 2 else f"{text} on {_sharding(part[2])}"
-    if mark is NUMPY:
-        return f"NumPy {part[2]}[{','.join(map(str, part[3]))}]"
-    if mark is CONTENT:
-        return "other content"
-    if mark in (FLOAT, COMPLEX, INT):
-        return f"a traced {mark!r}"
-    if mark is ROOT:
-        return "a name"
-    if mark is OBJECT:
-        return f"a {getattr(part[1], '__name__', part[1])}"
-    if mark is float:
-        return str(float.fromhex(part[1]))
-    if isinstance(part, tuple) and len(part) == 2 and isinstance(mark, type):
-        if mark in (list, tuple, set, frozenset):
-            return f"a {mark.__name__} of {part[1]}"
-        if mark is dict:
-            return f"a dict with keys {', '.join(map(repr, part[1][:6]))}"
-        return repr(part[1])
-    return _name_of(part)
-
-
-def _sharding(sharding: Any) -> str:
-    spec = getattr(sharding, "spec", None)
-    if spec is not None:
-        return str(spec)
-    devices = sorted(sharding.device_set, key=lambda device: device.id)
-    return ", ".join(str(device) for device in devices[:4])

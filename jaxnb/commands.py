@@ -9,6 +9,7 @@ from typing import Any
 
 from jaxnb.errors import BadHeader, JaxnbError
 from jaxnb.findings.leaks import leaks
+from jaxnb.findings.retraces import retraces
 from jaxnb.health import backend_started, doctor
 from jaxnb.holdings import memory, names_of_shell
 from jaxnb.run import format_bytes
@@ -176,6 +177,11 @@ def _leaks(shell: Any, _: str) -> str:
     return str(leaks(names_of_shell(shell), magics.label_of if magics is not None else str))
 
 
+def _retraces(shell: Any, _: str) -> str:
+    magics = getattr(shell, "_jaxnb_magics", None)
+    return str(retraces(magics.session if magics is not None else None))
+
+
 def _memory(shell: Any, _: str) -> str:
     return str(memory(names_of_shell(shell)))
 
@@ -185,6 +191,7 @@ COMMANDS: Mapping[str, Command] = {
     "devices": Command("the devices, their memory, and which is the default", lambda _, __: str(devices())),
     "memory": Command("the live arrays, the largest first, and who holds each", _memory),
     "leaks": Command("the tracers that something still holds, and where they were made", _leaks),
+    "retraces": Command("what was traced, how often and why, and what to do about it", _retraces),
     "auto": Command("whether every plain cell that computes with jax is staged", _auto, ("on", "off")),
     "help": Command("this list", lambda _, __: help_text()),
 }

@@ -10,7 +10,7 @@ from typing import Any
 
 from jaxnb import _jax
 from jaxnb.cell import CellSource
-from jaxnb.errors import NeedsConcrete
+from jaxnb.errors import Asking, NeedsConcrete
 from jaxnb.paths import Path, render_path
 from jaxnb.stand_ins import ValueNeeded
 
@@ -19,12 +19,13 @@ __all__ = ["Attempt", "culprit_of", "explain_needed_value", "only_tracing_raises
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A trace that failed: of which cell, at which line, with which inputs."""
+    """A trace that failed: of which cell, at which line, with which inputs, and what the names then stood for."""
 
     cell: CellSource
     line: int
     tracers: Sequence[Any]
     paths: Sequence[Path]
+    names: dict[str, Any]
 
 
 _SPEAKS_OF_TRACERS = re.compile(r"JitTracer|traced array|concrete values?\b|trace level")
@@ -79,6 +80,8 @@ def explain_needed_value(attempt: Attempt, error: BaseException) -> None:
         short=_SHORT.get(type(error).__name__, "it needs values"),
     )
     needed.final = tracer is not None and _jax.is_batched(tracer)
+    paths = zip(attempt.tracers, attempt.paths, strict=True) if attempt.tracers else ()
+    needed.asked = Asking(error, {id(tracer): render_path(path) for tracer, path in paths}, attempt.names)
     raise needed from (error if isinstance(error, Exception) and not isinstance(error, ValueNeeded) else None)
 
 

@@ -175,12 +175,12 @@ class Lost:
     def __init__(self, label: Callable[[str], str]) -> None:
         self._label = label
         self._names: dict[str, tuple[str, int]] = {}
-        self._arrays: dict[int, tuple[weakref.ref[Any], tuple[str, int]]] = {}
+        self._arrays: dict[int, tuple[weakref.ref[Any], tuple[str, int], str]] = {}
 
-    def array(self, value: Any, filename: str, line: int) -> None:
-        """Remembers that an array was donated by a line of a cell."""
+    def array(self, value: Any, filename: str, line: int, how: str = "donated") -> None:
+        """Remembers that an array was donated, or deleted, by a line of a cell."""
         key = id(value)
-        self._arrays[key] = (weakref.ref(value, lambda _: self._arrays.pop(key, None)), (filename, line))
+        self._arrays[key] = (weakref.ref(value, lambda _: self._arrays.pop(key, None)), (filename, line), how)
 
     def name(self, name: str, filename: str, line: int) -> None:
         """Remembers that a name was unbound."""
@@ -196,6 +196,10 @@ class Lost:
         known = self._arrays.get(id(value))
         return self._text(known[1]) if known is not None and known[0]() is value else None
 
+    def sentence(self, name: str, value: Any) -> str:
+        """What to say of a name that holds an array that is known to be gone."""
+        return f"`{name}` was {self._arrays[id(value)][2]} by {self.where(value)}: its buffer is gone."
+
     def explain(self, error: BaseException) -> str | None:
         """Why a name is not bound, or an array deleted, if an error comes of that."""
         if isinstance(error, NameError) and error.name in self._names:
@@ -204,8 +208,8 @@ class Lost:
             traceback = error.__traceback__
             while traceback is not None:
                 for name, value in traceback.tb_frame.f_locals.items():
-                    if isinstance(value, jax.Array) and (place := self.where(value)) is not None:
-                        return f"`{name}` was donated by {place}: its buffer is gone."
+                    if isinstance(value, jax.Array) and self.where(value) is not None:
+                        return self.sentence(name, value)
                 traceback = traceback.tb_next
         return None
 

@@ -10,9 +10,34 @@ line 3 needs the value of `loss`.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-__all__ = ["BadHeader", "JaxnbError", "NeedsConcrete", "Refused", "RunByPython"]
+if TYPE_CHECKING:
+    from jaxnb.program import Finding
+
+__all__ = [
+    "Asking",
+    "BadHeader",
+    "JaxnbError",
+    "LeakedTracer",
+    "LeftBehind",
+    "NeedsConcrete",
+    "Refused",
+    "RunByPython",
+    "attach",
+    "finding_of",
+]
+
+
+def attach(error: BaseException, finding: Finding, source: str) -> None:
+    """Keeps with an exception what was found out about it, and the cell as displayed."""
+    error.__jaxnb_finding__ = (finding, source)  # type: ignore[attr-defined]
+
+
+def finding_of(error: BaseException) -> tuple[Finding, str] | None:
+    """What was found out about an exception, and about which cell; None if nothing."""
+    return getattr(error, "__jaxnb_finding__", None)
 
 
 class JaxnbError(Exception):
@@ -43,6 +68,20 @@ class Refused(JaxnbError):
     """The cell was not staged, and nothing has changed: names and objects are as before."""
 
 
+class LeakedTracer(Refused):
+    """The cell reads a tracer that leaked out of an earlier transformation.
+
+    Attributes:
+      tracer: it, as long as nobody has asked about it.
+    """
+
+    tracer: Any = None
+
+
+class LeftBehind(JaxnbError):
+    """A cell left tracers behind, and `--strict` or the setting `findings` makes that an error."""
+
+
 class RunByPython(Refused):
     """A statement that cannot be part of a program, though Python can run it.
 
@@ -62,14 +101,30 @@ class RunByPython(Refused):
         self.short = short
 
 
+class Asking(NamedTuple):
+    """How a concrete value was asked for.
+
+    Attributes:
+      error: the exception, with its frames.
+      inputs: what the cell calls the tracers that stand for its inputs, by their ids.
+      names: what the names of the cell stood for at that moment.
+    """
+
+    error: BaseException
+    inputs: Mapping[int, str]
+    names: dict[str, Any]
+
+
 class NeedsConcrete(RunByPython):
     """A staged statement needs the concrete value of something that is traced.
 
     Attributes:
       final: whether Python would not get the value either, as inside a function under `jax.vmap`.
+      asked: how it was asked for, as long as nobody has read it.
     """
 
     final: bool = False
+    asked: Asking | None = None
 
 
 class BadHeader(JaxnbError):

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from jaxnb.cache import CodeRecord
 from jaxnb.cell import CellSource
-from jaxnb.program import Span
+from jaxnb.program import Finding, Span
 
-__all__ = ["Fate", "read_fates", "read_on_host"]
+__all__ = ["Fate", "read_fates", "read_needed", "read_on_host"]
 
 Fate = tuple[Span, str, tuple[tuple[str, str], ...]]
 """Where a statement stands, "staged" or "host", and with it ("piece", number) or ("reason", text)."""
@@ -24,6 +24,19 @@ def read_on_host(cell: CellSource, record: CodeRecord) -> list[tuple[int, str]]:
             inner += read_on_host(block, record.blocks.get((index, number), CodeRecord()))
         found += inner or [why]  # what is inside says more
     return sorted(found)
+
+
+def read_needed(cell: CellSource, record: CodeRecord) -> list[Finding]:
+    """What there is to say about the values that these lines need, in the order of the lines."""
+    found: list[Finding] = []
+    for index in record.on_host:
+        opened = record.opened.get(index)
+        inner: list[Finding] = []
+        for number, block in enumerate(opened.blocks if opened is not None else ()):
+            inner += read_needed(block, record.blocks.get((index, number), CodeRecord()))
+        own = record.needed.get(index)
+        found += inner or ([own] if own is not None else [])
+    return sorted(found, key=lambda finding: finding.line or 0)
 
 
 def read_fates(cell: CellSource, record: CodeRecord, staged: Mapping[Span, int]) -> list[Fate]:

@@ -25,7 +25,7 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb.code import CodeNames, Sees, code_digest, names_of
-from jaxnb.errors import Refused, RunByPython
+from jaxnb.errors import LeakedTracer, Refused, RunByPython
 from jaxnb.growth import NO_GROWTH, Growth
 from jaxnb.holders import (
     BUFFER,
@@ -654,11 +654,13 @@ class Scan:
             self.slots.trace_states.append(slot)
 
     def _tracer(self, value: Any, path: Path, slot: Slot | None) -> None:
-        raise Refused(
+        leaked = LeakedTracer(
             f"`{render_path(path)}` is a tracer that leaked out of an earlier transformation.",
             why="it stands for a value that existed only while a function was traced.",
             fix=f"run the cell that set `{render_path(path)}` again, returning the value from the function instead.",
         )
+        leaked.tracer = value
+        raise leaked
 
     def _cached(self, value: Any, path: Path, slot: Slot | None) -> None:
         """A function under `functools.lru_cache`: what it has cached is out of reach."""

@@ -18,15 +18,19 @@ from traitlets.config import Configurable
 from jaxnb.commands import run_command
 from jaxnb.comment import DIRECTIVES, AutoStage, as_cell_magic, read_directive
 from jaxnb.completion import header_matcher
-from jaxnb.errors import BadHeader, JaxnbError
-from jaxnb.findings.leaks import Leaks
+from jaxnb.errors import BadHeader, JaxnbError, LeftBehind, finding_of
+from jaxnb.findings.answers import Answers
+from jaxnb.findings.retraces import note_of
+from jaxnb.findings.watching import Watches
 from jaxnb.header import JAXPR_OPTIONS, JIT_OPTIONS, full_header, parse_grad, parse_header
 from jaxnb.options import StageOptions
+from jaxnb.program import Finding
 from jaxnb.progress import Progress
 from jaxnb.run import Run
 from jaxnb.session import Session
 from jaxnb.show import bundle
-from jaxnb.tracebacks import as_shown_by_ipython, show_only_user_frames, tidy
+from jaxnb.tracebacks import as_shown_by_ipython, render, show_only_user_frames, tidy
+from jaxnb.views.text import render_findings
 
 __all__ = ["JaxNB", "JaxnbMagics"]
 
@@ -36,7 +40,9 @@ class JaxNB(Configurable):
 
     cache_size: Any = Integer(4, min=1, help="How many programs are kept for each piece of a cell.").tag(config=True)
     findings: Any = Enum(
-        ["off", "warn"], "warn", help="Whether plain cells are looked through for leaked tracers."
+        ["off", "warn", "error"],
+        "warn",
+        help="Whether cells are watched for leaked tracers and needless retraces; with error, a leak makes them fail.",
     ).tag(config=True)
     display: Any = Enum(["line", "none"], "line", help="What is shown under a staged cell.").tag(config=True)
     auto: Any = Bool(False, help="Stage every plain cell that computes with jax; see `%jaxnb auto`.").tag(config=True)
@@ -82,7 +88,9 @@ class JaxnbMagics(Magics):
         self._cell_id: str | None = None
         self._pending: dict[tuple[str, str], _Shown] = {}
         self._remarks: list[str] = []
-        self._leaks = Leaks(self.label_of)
+        self._watches = Watches(session.history, session.lost, self.label_of)
+        self._answers = Answers(self._explained, lambda: self._raw, self._rendered)
+        self._strict = False
         self._auto = AutoStage(self._stage_by_auto, self._remarks.append, lambda: self.shell.user_ns)
         self._matcher = header_matcher(shell)
 
@@ -99,7 +107,8 @@ class JaxnbMagics(Magics):
         """Takes all that out again."""
         self.settings.unobserve(self._switch_auto, "auto")
         self.settings.unobserve(self._switch_findings, "findings")
-        self._leaks.stop()
+        self._watches.stop()
+        self._answers.leave()
         for found, own in (
             (self.shell.input_transformers_cleanup, as_cell_magic),
             (self.shell.Completer.custom_matchers, self._matcher),
@@ -117,9 +126,11 @@ class JaxnbMagics(Magics):
 
     def _switch_findings(self, _: Any = None) -> None:
         if self.settings.findings == "off":
-            self._leaks.stop()
+            self._watches.stop()
+            self._answers.leave()
         else:
-            self._leaks.start()
+            self._watches.start()
+            self._answers.enter()
 
     # --- events ---
 
@@ -128,18 +139,24 @@ class JaxnbMagics(Magics):
         self._raw = self._auto.about_to_run = info.raw_cell or ""
         self._cell_id = getattr(info, "cell_id", None)
         self.session.lost.bound_again(self.shell.user_ns)
+        self._strict = False
+        self._watches.begin(self._raw, self.shell.user_ns)
 
     def after_cell(self, result: Any) -> None:
         """Shows the line of what ran, after the cell's own output."""
         self._auto.about_to_run = None
+        leaked, retraced = self._watches.end(self.shell.user_ns, self._here())
         self._explain(getattr(result, "error_in_exec", None))
         pending, self._pending = self._pending, {}
         remarks = list(self._remarks)
         self._remarks.clear()
-        leaked = self._leaks.check(self.shell.user_ns, self._here()) if self.settings.findings != "off" else []
-        if leaked:
-            note = f"{len(leaked)} leak{'s' if len(leaked) > 1 else ''}"
+        note = f"{len(leaked)} leak{'s' if len(leaked) > 1 else ''}"
+        if leaked and (self._strict or self.settings.findings == "error"):
+            self._fail(result, LeftBehind(f"{note}\n{render_findings(leaked)}"))
+        elif leaked:
             pending["leaks", ""] = _Shown(Run(note=note, findings=tuple(leaked)))
+        for finding in retraced:
+            pending["retraces", finding.message] = _Shown(note_of(finding))
         if self.settings.display == "none":
             return
         rich = self.shell.display_formatter.active_types != ["text/plain"]
@@ -159,11 +176,35 @@ class JaxnbMagics(Magics):
         else:
             shown.add(run)
 
+    def _fail(self, result: Any, error: Exception) -> None:
+        """Makes a cell that has run fail after all, for whoever executes the notebook."""
+        if getattr(result, "error_in_exec", self) is None:
+            result.error_in_exec = error
+        self.shell.showtraceback((type(error), error, None))
+
+    def _explained(self, error: BaseException) -> Finding | None:
+        """What there is to say of an error that comes of what an earlier cell did."""
+        return self._watches.explain(error, self.shell.user_ns, self._here()) if self._watches.on else None
+
+    def _rendered(self, error: BaseException) -> list[str]:
+        """How IPython shows an error of JAX."""
+        if finding_of(error) is None:
+            return render(error, self.shell)
+        tidy(error)
+        return render(error, self.shell, error.__traceback__)
+
     def _explain(self, error: BaseException | None) -> None:
-        """Says after a plain cell why a name is gone, or an array deleted, that an earlier cell donated."""
-        reason = self.session.lost.explain(error) if error is not None else None
-        if reason is not None and reason not in getattr(error, "__notes__", ()):
-            print(reason, file=sys.stderr)
+        """Says after a cell what an error comes of that was shown without it."""
+        if error is None or finding_of(error) is not None:
+            return
+        try:
+            found = self._explained(error)
+        except Exception as fault:  # the cell's own error is what counts
+            print(f"jaxnb could not explain this: {type(fault).__name__}: {fault}", file=sys.stderr)
+            return
+        if found is not None and found.message not in getattr(error, "__notes__", ()):
+            told = found.message if found.kind == "deleted" else render_findings([found], source=self._raw)
+            print(told, file=sys.stderr)
 
     # --- magics ---
 
@@ -290,6 +331,7 @@ class JaxnbMagics(Magics):
             %jaxnb devices        the devices, their memory, and which is the default
             %jaxnb memory         the live arrays, the largest first, and who holds each
             %jaxnb leaks          the tracers that something still holds, and where they were made
+            %jaxnb retraces       what was traced, how often and why, and what to do about it
             %jaxnb auto on|off    stage every plain cell that computes with jax
             %jaxnb help           the list of these
 
@@ -374,12 +416,14 @@ class JaxnbMagics(Magics):
         """Stages a cell; what it raises shows the user's own lines only."""
         __tracebackhide__ = True
         self.session.cache_size = self.settings.cache_size
+        self._strict |= options.strict
         progress = Progress(self.shell)
         try:
             return self._stage(cell, options, progress)
         except SyntaxError as error:
             raise as_shown_by_ipython(error, self.shell) from None
         except BaseException as error:
+            self._answers.attach_to(error)
             tidy(error)
             show_only_user_frames(error, self.shell)
             raise

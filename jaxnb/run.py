@@ -34,9 +34,15 @@ class Timings:
 
 @dataclass(frozen=True, slots=True)
 class Retrace:
-    """Why a cell that had a program was traced again; one sentence a reason."""
+    """Why a cell that had a program was traced again.
+
+    Attributes:
+      reasons: one sentence each.
+      findings: the same with line, path, cost, and what to do where that is known.
+    """
 
     reasons: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(slots=True, weakref_slot=True)

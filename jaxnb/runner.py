@@ -17,14 +17,16 @@ import jax
 
 from jaxnb import _jax
 from jaxnb.blocks import COMPOUND, RUNNER, Opened, open_statement
-from jaxnb.cache import CodeRecord, explain_change, find_piece, scalars_that_changed
+from jaxnb.cache import CodeRecord, find_piece, scalars_that_changed
 from jaxnb.cell import CellSource, Statement
+from jaxnb.changes import find_changes, line_of, nearest, place_of
 from jaxnb.devices import move
 from jaxnb.dispatch import compile_piece, dispatch
 from jaxnb.donation import Lost, check_donation
-from jaxnb.errors import NeedsConcrete, Refused, RunByPython
+from jaxnb.errors import Asking, NeedsConcrete, Refused, RunByPython
 from jaxnb.gradient import Asked, asked_for, refuse_detour
 from jaxnb.graph import Reached, Scan
+from jaxnb.history import Change
 from jaxnb.journal import Journal
 from jaxnb.options import StageOptions
 from jaxnb.paths import Choices, is_below, render_path, root_name
@@ -67,6 +69,8 @@ class Runner:
       record: what is kept of the cell's code.
       device: where the programs run, or None.
       lost: what was donated, and where.
+      label: what the user knows a file by; "" leaves it unsaid.
+      explain: says of a value that was asked for what there is to say.
       cache_size: how many programs are kept for each piece.
       progress: called with what is going on.
       before_host: called before Python runs a statement, which may print.
@@ -81,6 +85,8 @@ class Runner:
         *,
         device: Any = None,
         lost: Lost | None = None,
+        label: Callable[[str], str] = lambda _: "",
+        explain: Callable[[Asking, CellSource], Finding | None] = lambda asking, cell: None,
         cache_size: int = 4,
         progress: Progress = lambda _: None,
         before_host: Callable[[], None] = lambda: None,
@@ -88,6 +94,7 @@ class Runner:
         self.cell, self.namespace, self.options, self.record = cell, namespace, options, record
         self.device, self.cache_size = device, cache_size
         self.lost = lost if lost is not None else Lost(str)
+        self.label, self.explain = label, explain
         self.progress, self.before_host = progress, before_host
         _jax.settle()
         self.asked = asked_for(options, cell)
@@ -98,7 +105,7 @@ class Runner:
         self.journal = Journal()
         self.ran: dict[int, Ran] = {}
         self.traced: list[Piece] = []
-        self.reasons: list[str] = []
+        self.changes: list[Change] = []
         self.host_lines: set[int] = set()
         self.findings: list[Finding] = []
         self.dispatch_seconds = self.host_seconds = 0.0
@@ -356,11 +363,9 @@ class Runner:
                 _let_go(error)
                 if stop == start:
                     return None
+        dropped = record.made_before(piece)
         if previous is not None and self.record.runs:
-            if previous.reasons:
-                self.reasons.extend(reason_text(line, text) for line, text in previous.reasons)
-            else:
-                self.reasons.extend(explain_change(previous, piece))
+            self._explain(cell, record, previous, piece, dropped)
         self.traced.append(piece)
         if self._depth and piece.reasons and not self.options.whole:
             self._not_again(cell, record, piece)
@@ -370,6 +375,26 @@ class Runner:
         reached = piece.ready(piece.plan.scan(self.namespace, record.choices).reached())
         assert reached is not None  # these scalars are those of the trace
         return piece, reached
+
+    def _explain(self, cell: CellSource, record: CodeRecord, previous: Piece, piece: Piece, dropped: bool) -> None:
+        """Takes down why a piece was traced again: what differs from the nearest of those that there are."""
+        if previous.reasons:
+            texts = [(line, reason_text(line, text)) for line, text in previous.reasons]
+            self.changes.extend(Change("effect", "", text, line=line) for line, text in texts)
+            return
+        start, statements = piece.plan.start, cell.statements[piece.plan.start : piece.plan.stop]
+        there = [other for other in record.starting_at(start) if not other.reasons]
+        self.changes += find_changes(
+            nearest(there, piece) or previous,
+            piece,
+            place=lambda path: place_of(path, self.namespace, self.label),
+            line=lambda path: line_of(path, statements, self.namespace),
+            decided=lambda path: path in record.choices.fixed,
+        )
+        if dropped and len(there) >= self.cache_size:
+            kept = f"only {len(there)} are kept" if len(there) > 1 else "only one is kept"
+            text = f"there was a program for this before, and {kept}"
+            self.changes.append(Change("dropped", "", text, size=2 * len(there)))
 
     def _attempt(self, cell: CellSource, record: CodeRecord, start: int, stop: int) -> Piece:
         """Traces and compiles what stands from `start` to `stop`.
@@ -423,6 +448,10 @@ class Runner:
             return start + 1
         line = error.line if isinstance(error, RunByPython) else None
         self._give_to_python(cell, record, index, error.short, line)
+        asking = Asking(error.error, {}, {}) if isinstance(error, Failed) else getattr(error, "asked", None)
+        needed = self.explain(asking, cell) if asking is not None else None
+        if needed is not None:
+            record.needed[index] = needed
         if isinstance(error, Failed):
             self._in_doubt.append((record, index))
         return index
@@ -548,6 +577,10 @@ def _let_go(error: BaseException | None) -> None:
     """Frees what the frames of an error that was dealt with hold."""
     while error is not None:
         error.__traceback__ = None
+        if isinstance(error, NeedsConcrete) and error.asked is not None:
+            asked, error.asked = error.asked, None
+            asked.names.clear()
+            _let_go(asked.error)
         error = error.__cause__ or error.__context__
 
 

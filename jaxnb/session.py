@@ -7,17 +7,19 @@ import inspect
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 
+from jaxnb.advice import retrace_findings
 from jaxnb.cache import CodeRecord
 from jaxnb.cell import CellSource, parse_cell
 from jaxnb.devices import find_device, on_device
 from jaxnb.donation import Lost
-from jaxnb.errors import Refused
-from jaxnb.fates import read_fates, read_on_host
+from jaxnb.errors import Asking, Refused
+from jaxnb.fates import read_fates, read_needed, read_on_host
 from jaxnb.gradient import value_and_derivative
+from jaxnb.history import Change, History
 from jaxnb.options import StageOptions
 from jaxnb.piece import Piece
 from jaxnb.plan import make_plan, runs_on_host
@@ -25,6 +27,9 @@ from jaxnb.program import Finding
 from jaxnb.run import LastRun, Retrace, Run, Timings
 from jaxnb.runner import Progress, Runner, apply_options, reason_text
 from jaxnb.staging import MissingName, restore_names, trace_piece
+
+if TYPE_CHECKING:
+    from jaxnb.findings.tried import Explanation
 
 __all__ = ["Session"]
 
@@ -38,6 +43,7 @@ class Session:
     Attributes:
       file_label: what the user knows a file by, such as "Cell In[3]" for the source of another cell.
       lost: what was donated, and where.
+      history: what was traced, and why.
       home: the names of the shell that the session belongs to, which outlive it.
     """
 
@@ -50,6 +56,7 @@ class Session:
         self._cells: dict[str, tuple[Any, ...]] = {}
         self.filenames: OrderedDict[str, str] = OrderedDict()
         self.lost = Lost(self._label)
+        self.history = History()
         self.home: dict[str, Any] | None = None
 
     def remember_filename(self, shown: str, filename: str) -> None:
@@ -118,6 +125,8 @@ class Session:
                 record,
                 device=device,
                 lost=self.lost,
+                label=self._label,
+                explain=self._needed,
                 cache_size=self.cache_size,
                 progress=progress,
                 before_host=before_host,
@@ -129,8 +138,10 @@ class Session:
                 named = _bind_function(runner, options.name, entry) if options.name is not None else ""
                 seconds = self._wait(runner)
         except BaseException as error:
+            explanation = self._explanation(error, cell)
             runner.undo()
             restore_names(namespace, entry)
+            explanation.tell(namespace)
             runner.unbind_lost(error)
             if (reason := self.lost.explain(error)) is not None:
                 error.add_note(reason)
@@ -141,7 +152,9 @@ class Session:
         if cell_id is not None:
             self._evict(key, cell_id)
         record.runs += 1
-        run = self._describe(runner, entry, seconds, changed_code)
+        if changed_code and runner.traced and not runner.changes:
+            runner.changes.append(Change("edited", "", "the code of the cell changed"))
+        run = self._describe(runner, entry, seconds, cell_id)
         if runner.asked is not None:
             run.derivative = str(runner.asked)
             if options.value_and and not cell.silent:
@@ -181,7 +194,7 @@ class Session:
         if not cell.statements:
             return Run(note="nothing to trace: the cell holds no statement")
         runner = Runner(cell, namespace, options, CodeRecord())
-        entry = dict(namespace)
+        entry, explanation = dict(namespace), None
         try:
             index = 0
             while index < len(cell.statements) and runs_on_host(cell.statements[index], namespace):
@@ -197,9 +210,14 @@ class Session:
                     piece = trace_piece(cell, plan, namespace, runner.record.choices, runner.context, whole=True)
                 except MissingName as missing:
                     runner.record.forced.add(missing.name)
+        except Exception as error:
+            explanation = self._explanation(error, cell)
+            raise
         finally:
             runner.undo()
             restore_names(namespace, entry)
+            if explanation is not None:
+                explanation.tell(namespace)
         traced = piece
         states = [(item.span, "host" if n < index else "staged") for n, item in enumerate(cell.statements)]
         count = f"{len(traced.jaxpr.eqns)} eqn{'' if len(traced.jaxpr.eqns) == 1 else 's'}"
@@ -213,6 +231,21 @@ class Session:
             make_program=lambda: _levels().read_program(cell, states, (traced,), (), self.file_label),
         )
         return self._finish(run)
+
+    def _needed(self, asking: Asking, cell: CellSource) -> Finding | None:
+        """What there is to say about a value that a statement needs, and that Python will have."""
+        from jaxnb.findings.tried import find_needed  # a cell that is traced whole does without
+
+        try:
+            return find_needed(asking, cell.filename, self.file_label)
+        except Exception:  # the cell runs all the same
+            return None
+
+    def _explanation(self, error: BaseException, cell: CellSource) -> Explanation:
+        """What is known of an exception, read before everything is put back."""
+        from jaxnb.findings.tried import Explanation  # only an error needs it
+
+        return Explanation(error, cell.filename, cell.shown, self.file_label)
 
     # --- before and after ---
 
@@ -278,10 +311,8 @@ class Session:
         jax.block_until_ready([ran.outputs for ran in runner.ran.values()])
         return runner.dispatch_seconds + time.perf_counter() - start
 
-    def _describe(self, runner: Runner, entry: dict[str, Any], seconds: float | None, changed_code: bool) -> Run:
+    def _describe(self, runner: Runner, entry: dict[str, Any], seconds: float | None, cell_id: str | None) -> Run:
         cell, traced = runner.cell, runner.traced
-        if changed_code and traced and not runner.reasons:
-            runner.reasons.append("the code of the cell changed")
         findings = runner.findings + [
             Finding(kind, text, line) for piece in runner.pieces for kind, line, text in piece.notes
         ]
@@ -290,8 +321,6 @@ class Session:
                 Finding("not-reusable", f"not reusable: {reason_text(line, text)}", line)
                 for line, text in piece.reasons
             )
-        if len(runner.reasons) > 1:
-            findings.extend(Finding("retrace", f"retraced: {reason}") for reason in runner.reasons)
         note = "" if runner.pieces else _host_note(cell)
         timings = Timings(
             trace=sum(piece.seconds for piece in traced),
@@ -300,12 +329,17 @@ class Session:
             run=seconds,
             host=runner.host_seconds,
         )
+        retrace = self._remember_trace(runner, cell_id, timings) if traced else None
+        told = retrace.findings if retrace is not None else ()
+        everything = (*findings, *told, *read_needed(cell, runner.record))
+        if len(told) > 1 or any(finding.fix is not None for finding in told):
+            findings.extend(told)  # a single reason stands on the line
         pieces, staged, record = runner.pieces, runner.staged(), runner.record
         return Run(
             value=None if cell.silent else runner.value,
             outputs=_bound(entry, runner.namespace, cell.binds),
             reused=not traced,
-            retrace=Retrace(tuple(runner.reasons)) if traced and runner.reasons else None,
+            retrace=retrace,
             findings=tuple(findings),
             timings=timings,
             host_lines=tuple(sorted(runner.host_lines)),
@@ -317,12 +351,21 @@ class Session:
             pieces=len(pieces),
             note=note,
             dispatch_seconds=runner.dispatch_seconds,
-            kept=_kept(pieces, tuple(findings)),
+            kept=_kept(pieces, everything),
             make_program=lambda: _levels().read_program(
-                cell, read_fates(cell, record, staged), pieces, tuple(findings), self.file_label
+                cell, read_fates(cell, record, staged), pieces, everything, self.file_label
             ),
             make_source=_source_of(runner) if pieces else None,
         )
+
+    def _remember_trace(self, runner: Runner, cell_id: str | None, timings: Timings) -> Retrace | None:
+        """Takes down in the history that a cell was traced; why, if it was not the first time."""
+        cell, changes = runner.cell, runner.changes
+        title = cell.text.strip().partition("\n")[0]
+        group = self.history.group(cell_id or cell.digest.hex(), title, cell.filename)
+        seconds = timings.trace + timings.lower + timings.compile
+        told = self.history.add(group, changes, seconds)
+        return Retrace(tuple(change.text for change in changes), retrace_findings(told, seconds)) if changes else None
 
     def _finish(self, run: Run) -> Run:
         self.remember(run)

@@ -15,7 +15,7 @@ import gc
 import sys
 import types
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -26,7 +26,7 @@ from jaxnb.graph import Reached, Scan
 from jaxnb.holders import CELL, DICT, SLOTS, Change, Holder, holder_of, slot_descriptors
 from jaxnb.reach import ATOMS, is_library, state_of
 
-__all__ = ["Capture", "Leaked", "Template", "Unreplayable", "reaches_tracer"]
+__all__ = ["Capture", "Leaked", "Template", "Unreplayable", "reached_from", "reaches_tracer"]
 
 _FUNCTION_TEXTS = (
     "__doc__",
@@ -87,6 +87,7 @@ class Template:
       elsewhere: the same for the globals of other modules: which of those that were read, what is bound and deleted.
       value: how the trailing value is built, if the piece holds the trailing expression.
       reasons: why this template must not be applied to another run than the one it was captured from, as (line, text).
+      kept: objects that are bound as they are, then, and everything that they hold: other results hold the same.
     """
 
     def __init__(self) -> None:
@@ -97,6 +98,7 @@ class Template:
         self.elsewhere: list[tuple[int, list[tuple[str, Build]], list[str]]] = []
         self.value: Build | None = None
         self.reasons: list[tuple[int | None, str]] = []
+        self.kept: list[Any] = []
 
     def apply(
         self,
@@ -116,6 +118,7 @@ class Template:
           before_change: called with each object that is about to be changed in place, its kind, and the change.
         """
         building = Building(reached, outputs, namespace)
+        building.made.update((id(item), item) for item in self.kept)
         bound = [(name, build(building)) for name, build in self.names]
         changed = [
             (
@@ -544,15 +547,19 @@ def _holds_tracer(value: Any) -> bool:
 
 def reaches_tracer(value: Any) -> bool:
     """Whether an object of unknown make holds a tracer, as far as the garbage collector can follow it."""
+    return any(_jax.is_tracer(item) for item in reached_from(value))
+
+
+def reached_from(value: Any) -> Iterator[Any]:
+    """An object of unknown make and what it holds, as far as the garbage collector can follow it."""
     seen: set[int] = set()
     stack: list[Any] = [value]
     while stack and len(seen) < 10_000:
         item = stack.pop()
-        if _jax.is_tracer(item):
-            return True
         if id(item) in seen or isinstance(item, types.ModuleType | types.CodeType):
             continue
         seen.add(id(item))
+        yield item
         if isinstance(item, type):
             stack.extend(vars(item).values() if not is_library(item.__module__) else ())
             continue
@@ -563,4 +570,3 @@ def reaches_tracer(value: Any) -> bool:
             stack.extend(child for cell in item.__closure__ or () for _, child in CELL.save(cell))
         elif not isinstance(item, dict) or "__builtins__" not in item:
             stack.extend(gc.get_referents(item))
-    return False

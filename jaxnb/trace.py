@@ -34,7 +34,7 @@ from jaxnb.reach import refers_to_jax, state_of
 from jaxnb.reasons import line_changing, where_held
 from jaxnb.slots import Slot, Slots
 from jaxnb.stand_ins import StandIns
-from jaxnb.template import Capture, Leaked, Template, Unreplayable, reaches_tracer
+from jaxnb.template import Capture, Leaked, Template, Unreplayable, reached_from, reaches_tracer
 
 __all__ = ["MOST_TURNS", "MissingName", "StopAt", "TooLong", "Trace", "by_python", "restore_names"]
 
@@ -91,6 +91,7 @@ class Trace:
             self.scan = plan.scan(namespace, choices, self.slots)
         self.plan = plan
         self._refuse_generators()
+        self._refuse_metadata()
         if self.scan.dispatches_on_types:
             raise RunByPython(
                 "the cell calls a function under functools.singledispatch.",
@@ -114,6 +115,7 @@ class Trace:
         self.kept: set[int] = set()
         self.reads_grown = False
         self.guards: list[Any] = []
+        self.names_then: dict[str, Any] = {}
 
     def _refuse_generators(self) -> None:
         """A generator that is advanced while tracing would keep tracers in its frame, and cannot be set back."""
@@ -126,10 +128,27 @@ class Trace:
                     fix="advance it in a cell of its own without %%jit, or make the values in a list.",
                 )
 
+    def _refuse_metadata(self) -> None:
+        """An array in the static part of a pytree: JAX compares it with `==` wherever it compares two structures."""
+        for node in self.scan.nodes:
+            state = state_of(node)
+            flat = _jax.flatten_one_level(node) if isinstance(state, dict) else None
+            if flat is None:
+                continue
+            children = {id(child) for child in flat[0]}
+            for name, value in state.items():
+                if isinstance(value, jax.Array) and id(value) not in children:
+                    raise RunByPython(
+                        f"a {type(node).__name__} holds an array in its static part: `{name}`.",
+                        why="JAX compares the static parts of pytrees, and traced values cannot be compared.",
+                        fix="make it a part that is traced, or a NumPy value or Python number.",
+                        short=f"a {type(node).__name__} holds an array in its static part",
+                    )
+
     def attempt(self) -> Attempt:
         """What a diagnosis of a failure needs to know."""
         line = self.current.span.line if self.current is not None else 1
-        return Attempt(self.cell, line, self.tracers, self.scan.paths)
+        return Attempt(self.cell, line, self.tracers, self.scan.paths, self.names_then)
 
     # --- tracers in, tracers out ---
 
@@ -264,7 +283,11 @@ class Trace:
             asked = (stand_ins.on_text, stand_ins.on_missing)
             with _jax.watch_trace(self.cell.filename, *asked, stand_ins.plain) as watch:
                 self.watch = watch
-                value = self._statements(stand_ins)
+                try:
+                    value = self._statements(stand_ins)
+                except BaseException:
+                    self.names_then = dict(namespace)
+                    raise
             stand_ins.check(watch)
             for item, kind, state in self.slots.shells:
                 if _is_replaced(item, kind, state):
@@ -429,6 +452,7 @@ class Trace:
             held = f"`{render_path(path)}`" if path is not None else what
             last = self.statements[-1].span.line
             self.template.reasons.append((line if path is not None else last, f"{held} holds {error}"))
+            self.template.kept.extend(reached_from(item))
             return lambda b: item
 
 

@@ -16,11 +16,11 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = (
     {"_version", "errors"},
     {"program"},
-    {"codec", "views", "growth", "code", "options"},
-    {"reach", "cell", "blocks", "run"},
-    {"_jax", "_jax_eqns", "holders", "backend"},
-    {"paths", "slots", "static"},
-    {"readers", "graph", "named", "numpy", "lax", "nn", "random"},
+    {"codec", "coverage", "views", "growth", "code", "options"},
+    {"reach", "cell", "blocks", "run", "history", "advice"},
+    {"_jax", "_jax_calls", "_jax_eqns", "_jax_history", "_jax_hlo", "holders", "backend"},
+    {"paths", "slots", "static", "ids"},
+    {"readers", "graph", "cost", "liveness", "named", "numpy", "lax", "nn", "random"},
     {"prelude", "owners", "journal", "outside"},
     {"scalars", "lifted", "devices", "donation", "stand_ins", "template", "diagnosis"},
     {"gradient"},
@@ -28,7 +28,7 @@ LAYERS = (
     {"trace"},
     {"staging"},
     {"guards"},
-    {"cache", "dispatch", "plan", "levels"},
+    {"cache", "changes", "dispatch", "plan", "ladder", "levels"},
     {"export", "export_file", "export_helpers", "export_names", "export_reads", "export_text", "export_values"},
     {"fates"},
     {"runner"},
@@ -45,7 +45,7 @@ LAYERS = (
 HEIGHT = {name: height for height, layer in enumerate(LAYERS) for name in layer}
 
 PRIVATE = ("jax._src", "jaxlib._jax", "jaxlib.xla", "jaxlib.mlir")
-DOORS = {"_jax.py", "_jax_private.py"}
+DOORS = {"_jax.py", "_jax_hlo.py", "_jax_history.py", "_jax_calls.py", "_jax_private.py"}
 
 
 def imports_of(path: Path) -> list[tuple[str, bool]]:

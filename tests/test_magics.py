@@ -287,7 +287,7 @@ BAD = {
     "config": ("%%jit --whole\njax.config.update('jax_enable_x64', True)\ny = x", ["line 2 changes jax.config"]),
     "value needed": (
         "%%jit\ny = jax.vmap(lambda a: 1 if a > 1 else 2)(x)",
-        ["line 2, `y = jax.vmap(lambda a: 1 if a > 1 else 2)(x)`", "depends on `x`"],
+        ["`a > 1` needs the value of a traced bool[]", "fed by x, under vmap", "jnp.where(a > 1, 1, 2)"],
     ),
 }
 

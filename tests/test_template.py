@@ -275,3 +275,27 @@ def test_what_a_library_compares_with_is_stays_that_very_object(ns: Namespace, m
     for _ in range(3):
         run("f = make(x * 2)")
         assert ns["f"](1.0)[1:] == (True, True)
+
+
+def test_what_an_object_holds_that_cannot_be_copied_is_the_object_that_others_hold(
+    ns: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = types.ModuleType("some_library")
+    library.__file__ = "/some/site-packages/some_library.py"
+    monkeypatch.setitem(sys.modules, "some_library", library)
+    text = """
+        import jax
+        import weakref
+        class Thing: pass
+        class Owner:
+            def __init__(self, part):
+                self.part, self.me = part, weakref.ref(self)
+        """
+    exec(compile(textwrap.dedent(text), library.__file__, "exec"), vars(library))
+    ns["library"] = library
+    for _ in range(2):
+        cell = "t = library.Thing()\nboth = [t, x * 2]\no = library.Owner(t)\nw = library.Owner([t, o])"
+        run = Session().stage(cell, ns, StageOptions())
+        assert "cannot be copied" in run.line
+        assert ns["o"].part is ns["t"] is ns["both"][0] is ns["w"].part[0]
+        assert ns["w"].part[1] is ns["o"]

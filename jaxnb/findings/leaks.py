@@ -7,27 +7,47 @@ after a cell one look at these references says whether anything leaked; only the
 from __future__ import annotations
 
 import contextlib
-import contextvars
 import gc
-import sys
-import threading
+import weakref
 from collections.abc import Callable, Generator, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 from jaxnb import _jax
+from jaxnb.findings.hidden import hidden_edges
+from jaxnb.findings.holder_text import holder_text, scope_of
+from jaxnb.findings.roots import held_elsewhere
+from jaxnb.findings.tracers import Began, advice, describe, is_dead, origin_of, running_traces
 from jaxnb.holdings import names_that_run
 from jaxnb.owners import paths_to
-from jaxnb.paths import Path, render_path, root_name
+from jaxnb.paths import Path, root_name
 from jaxnb.program import Finding, Fix
-from jaxnb.reach import is_library, is_own
 
-if TYPE_CHECKING:
-    from jaxnb._jax_eqns import Place
-
-__all__ = ["Leaks", "Watch", "find_leaks", "leaks", "watch"]
+__all__ = ["Leaks", "Watch", "explain_tracer", "find_leaks", "is_dead", "leaks", "watch"]
 
 Label = Callable[[str], str]
 """What the user knows a file by, such as "Cell In[3]"."""
+
+
+class Told:
+    """What was said of which tracers, which are held weakly."""
+
+    def __init__(self) -> None:
+        self._findings: dict[int, tuple[weakref.ref[Any], Finding]] = {}
+
+    def get(self, tracer: Any) -> Finding | None:
+        """The finding that was told of a tracer."""
+        known = self._findings.get(id(tracer))
+        return known[1] if known is not None and known[0]() is tracer else None
+
+    def add(self, tracer: Any, finding: Finding) -> None:
+        """This was told of it."""
+        key = id(tracer)
+        self._findings[key] = (weakref.ref(tracer, lambda gone: self._drop(key, gone)), finding)
+
+    def _drop(self, key: int, gone: weakref.ref[Any]) -> None:
+        if key in self._findings and self._findings[key][0] is gone:
+            del self._findings[key]
 
 
 class Leaks:
@@ -40,7 +60,7 @@ class Leaks:
     def __init__(self, label: Label = str) -> None:
         self._label = label
         self._traces = _jax.TraceLog()
-        self._told: set[int] = set()
+        self._told = Told()
 
     def start(self) -> None:
         """From now on traces are remembered, weakly."""
@@ -60,101 +80,148 @@ class Leaks:
         if not self._traces.alive():
             return []
         gc.collect()
-        alive = self._traces.alive()
-        if not alive:
+        running = running_traces()  # another thread may be tracing
+        traces = {id(trace) for trace in self._traces.alive()} - running
+        if not traces:
             return []
-        traces = {id(trace) for trace in alive}
         ours = lambda tracer: id(_jax.trace_of(tracer)) in traces  # noqa: E731
         found = find_leaks(namespace, self._label, ours, self._told, here, self._traces.began_at)
-        self._traces.forget()
+        self._traces.forget(running)
         return found
+
+    def explain_tracer(self, tracer: Any, namespace: Mapping[str, Any], here: str | None = None) -> Finding:
+        """What there is to say of a tracer that is used after its trace has ended: what was told, if it was.
+
+        Args:
+          tracer: the one at hand.
+          namespace: where its holder is looked for.
+          here: the label of the cell that ran, whose lines the finding may name as its own.
+        """
+        return explain_tracer(tracer, namespace, self._label, here, self._told, self._traces.began_at)
 
 
 def find_leaks(
     namespace: Mapping[str, Any],
     label: Label = str,
-    wanted: Callable[[Any], bool] = lambda tracer: True,
-    told: set[int] | None = None,
+    wanted: Callable[[Any], bool] | None = None,
+    told: Told | None = None,
     here: str | None = None,
-    began: Callable[[Any], Any] = lambda trace: None,
+    began: Began = lambda trace: None,
 ) -> list[Finding]:
-    """The tracers that names lead to, one finding for each place that a user would name.
+    """The tracers that names lead to, one finding for each leak.
+
+    Tracers that one line made for one holder, or that one frame, traceback or cache holds, are one leak.
 
     Args:
       namespace: where to begin; the modules of the user that are loaded are looked through as well.
       label: what the user knows a file by.
-      wanted: which tracers count.
-      told: ids of those that were told already; what is found is added.
+      wanted: which tracers count; those whose trace has ended if None.
+      told: what was told already, to which what is found is added.
       here: the label of the cell whose lines findings may name as theirs.
       began: gives the place where a trace began, where that is known.
     """
-    tracers = {id(item): item for item in gc.get_objects() if _jax.is_tracer_type(type(item)) and wanted(item)}
-    told = set() if told is None else told
-    told &= tracers.keys()
-    paths = paths_to({**_elsewhere(), **namespace}, tracers)
-    found: list[tuple[str, Finding]] = []
-    for key, ways in paths.items():
-        if key in told:
+    if wanted is None:
+        running = running_traces()
+        wanted = lambda tracer: id(_jax.trace_of(tracer)) not in running  # noqa: E731
+    told = Told() if told is None else told
+    tracers = _live_tracers()
+    groups: dict[Any, list[tuple[Any, Path]]] = {}
+    for key, ways in _paths(namespace, tracers).items():
+        tracer, path = tracers[key], min(ways, key=_rank)
+        if not wanted(tracer) or told.get(tracer) is not None:
             continue
-        told.add(key)
-        holder = render_path(_best(ways))
-        found.append((holder, _finding(tracers[key], holder, label, here, began)))
-    return [finding for _, finding in sorted(found, key=lambda pair: pair[0])]
-
-
-def _best(paths: list[Path]) -> Path:
-    """The path to show: results that IPython remembers come last."""
-    return min(paths, key=lambda path: (root_name(path) or "").startswith("_") or root_name(path) == "Out")
-
-
-def _elsewhere() -> dict[str, Any]:
-    """What is held outside of the notebook's names: by the user's modules, context variables and threads."""
-    found: dict[str, Any] = {}
-    for name in [name for name in sys.modules if name != "__main__" and not is_library(name)]:
-        held = [(key, value) for key, value in list(vars(sys.modules[name]).items()) if not key.startswith("__")]
-        found.update((f"{name}.{key}", value) for key, value in held)
-    found.update((f"{var.name} (context variable)", value) for var, value in contextvars.copy_context().items())
-    frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage]
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread() and thread.ident in frames:
-            found[f"thread {thread.name}"] = (vars(thread), frames[thread.ident])
+        origin = origin_of(tracer, label, here, began)
+        group = scope_of(path) or (_root(path), origin.place, describe(tracer).partition(" of ")[2])
+        groups.setdefault(group, []).append((tracer, path))
+    found: list[Finding] = []
+    for leak in groups.values():
+        leak.sort(key=lambda pair: _prominence(*pair))
+        finding = _finding(leak, label, here, began)
+        found.append(finding)
+        for tracer, _ in leak:
+            told.add(tracer, finding)
     return found
 
 
-def _finding(tracer: Any, holder: str, label: Label, here: str | None, began: Callable[[Any], Any]) -> Finding:
-    aval: Any = getattr(tracer, "aval", None)
-    what = aval.str_short() if hasattr(aval, "str_short") else "value"
-    kind = _jax.transformation_of(tracer)
-    function = _jax.traced_function(tracer)
-    of = f"{function} ({kind})" if function and kind.startswith("jax.g") else function or kind
-    place = _origin(tracer, began)
-    line, origin = None, ""
-    if place is not None:
-        line = place.line if here is not None and label(place.file) == here else None
-        origin = f"line {place.line} of {label(place.file)}"
-    message = f"a traced {what} of {of} was left behind: the function has returned, and this is no array."
-    return Finding("leak", message, line, holder=holder, origin=origin, fix=Fix(_advice(tracer)))
+def _live_tracers() -> dict[int, Any]:
+    return {id(item): item for item in gc.get_objects() if _jax.is_tracer_type(type(item))}
 
 
-def _origin(tracer: Any, began: Callable[[Any], Any]) -> Place | None:
-    """The line of the user's where the value was made; where that is not known, of the call that was traced."""
-    from jaxnb._jax_eqns import eqn_places  # loads much of JAX that only a leak needs
-
-    known = [_jax.made_at(base) for base in (tracer, *_jax.base_tracers(tracer))]
-    for made in (*known, began(_jax.trace_of(tracer))):
-        for place in eqn_places(made, {}) if made is not None else ():
-            if not _jax.in_jax(place.file) and not is_own(place.file):
-                return place
-    return None
+def _paths(namespace: Mapping[str, Any], tracers: Mapping[int, Any]) -> dict[int, list[Path]]:
+    """The paths to tracers. None leads through another one: a tracer that leaked keeps those that it came from."""
+    return paths_to(namespace, tracers, held_elsewhere(tracers), hidden_edges)
 
 
-def _advice(tracer: Any) -> str:
-    name = type(_jax.trace_of(tracer)).__name__
-    if name.startswith(("JVP", "Linearize")):
-        return "return it from the function as well: jax.value_and_grad(f, has_aux=True)."
-    if name.startswith("Batch"):
-        return "return it from the function: jax.vmap gives all of them."
-    return "return it from the function, carry it through the scan, or look at it with jax.debug.callback."
+def explain_tracer(
+    tracer: Any,
+    namespace: Mapping[str, Any],
+    label: Label = str,
+    here: str | None = None,
+    told: Told | None = None,
+    began: Began = lambda trace: None,
+) -> Finding:
+    """Describes a tracer whose trace has ended: who holds it, where it was made, and what to do instead.
+
+    Args:
+      tracer: the one at hand.
+      namespace: where its holder is looked for.
+      label: what the user knows a file by.
+      here: the label of the cell that ran, whose lines the finding may name as its own.
+      told: what was told of which tracers before.
+      began: gives the place where a trace began, where that is known.
+
+    Example:
+      >>> import jax, jax.numpy as jnp
+      >>> kept = []
+      >>> _ = jax.jit(lambda x: kept.append(x) or x)(jnp.ones(3))
+      >>> explain_tracer(kept[0], {"kept": kept}).holder
+      'kept[0]'
+    """
+    known = told.get(tracer) if told is not None else None
+    if known is not None:
+        return replace(known, line=origin_of(tracer, label, here, began).in_cell if here is not None else None)
+    ways = _paths(namespace, _live_tracers()).get(id(tracer), [])
+    path: Path = min(ways, key=_rank) if ways else (None, "place", "")
+    finding = _finding([(tracer, path)], label, here, began)
+    if told is not None:
+        told.add(tracer, finding)
+    return finding
+
+
+def _rank(path: Path) -> int:
+    """Which of several holders to name: the user's names, then what is elsewhere, then what IPython remembers."""
+    name = root_name(path)
+    if name is None:
+        return 2
+    return 3 if name == "Out" else int(name.startswith("_"))
+
+
+def _root(path: Path) -> Any:
+    while isinstance(path[0], tuple):
+        path = path[0]
+    return path
+
+
+def _prominence(tracer: Any, path: Path) -> tuple[bool, bool]:
+    """What stands for the others of one leak: a variable with a name, rather computed than an argument."""
+    return holder_text(path).startswith("the "), _jax.arguments_of(tracer)[1]
+
+
+def _finding(leak: list[tuple[Any, Path]], label: Label, here: str | None, began: Began) -> Finding:
+    tracer, path = leak[0]
+    origin = origin_of(tracer, label, here, began)
+    message = f"{describe(tracer)} was left behind: the function has returned, and this is no array."
+    fix = Fix(advice(tracer, path, scope_of(path), origin.name))
+    return Finding("leak", message, origin.in_cell, holder=_holders(leak), origin=origin.text(label), fix=fix)
+
+
+def _holders(leak: list[tuple[Any, Path]]) -> str:
+    """The holder; of several the first ones, and how many more there are."""
+    texts = list(dict.fromkeys(holder_text(path) for _, path in leak))
+    if scope_of(leak[0][1]):
+        return texts[0]
+    more = f" and {len(texts) - 2} more" if len(texts) > 2 else ""
+    return ", ".join(texts[:2]) + more
 
 
 class LeakReport:
@@ -171,7 +238,16 @@ class LeakReport:
     __repr__ = __str__
 
 
-def leaks(namespace: Mapping[str, Any] | None = None, label: Label = str) -> LeakReport:
+def _label_of_shell(filename: str) -> str:
+    """What the running IPython shell, if there is one, calls the cell that it compiled under this name."""
+    from IPython.core.getipython import get_ipython
+
+    shell: Any = get_ipython()
+    named = shell.compile.format_code_name(filename) if shell is not None else None
+    return f"{named[0]} {named[1]}" if named is not None else filename
+
+
+def leaks(namespace: Mapping[str, Any] | None = None, label: Label = _label_of_shell) -> LeakReport:
     """Looks for tracers that outlived the function that was traced.
 
     Args:
@@ -207,7 +283,7 @@ def watch(namespace: Mapping[str, Any]) -> Generator[Watch]:
       >>> [finding.holder for finding in found.findings]
       ['kept[0]']
     """
-    log, made = Leaks(), Watch()
+    log, made = Leaks(_label_of_shell), Watch()
     log.start()
     try:
         yield made

@@ -95,9 +95,9 @@ def _finding_element(finding: Finding) -> Html:
     parts: list[str] = [element("b", None, f"{where}{finding.kind}"), f": {finding.message}"]
     held, made = fed_by(finding)
     if finding.holder:
-        parts += [f" {held.capitalize()} ", element("code", None, finding.holder), "."]
+        parts += [f" {held.capitalize()}", element("code", None, finding.holder), "."]
     if finding.origin:
-        parts += [f" {made.capitalize()} ", element("code", None, finding.origin), "."]
+        parts += [f" {made.capitalize()}", element("code", None, finding.origin), "."]
     if (fix := finding.fix) is not None:
         parts += [element("br"), "Try: " if not fix.verified else "Try (it works): ", fix.text]
         if fix.options:

@@ -62,4 +62,4 @@ def edit_lines(fix: Fix) -> list[str]:
 
 def fed_by(finding: Finding) -> tuple[str, str]:
     """How to speak of the holder and of the origin of a finding: of a leak, somebody holds what was made."""
-    return ("held by", "made at") if finding.kind == "leak" else ("fed by", "at")
+    return ("held by ", "made at ") if finding.kind == "leak" else ("fed by ", "")

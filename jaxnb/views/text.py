@@ -12,7 +12,7 @@ from jaxnb.views.columns import chunks, column_widths, padded, row_pieces, text_
 from jaxnb.views.painting import PaintedLine, edit_lines, fed_by, paint
 from jaxnb.views.rows import MOST_ROWS, Group, Row, read_groups
 
-__all__ = ["printable", "render_findings", "render_program"]
+__all__ = ["detail_lines", "printable", "render_findings", "render_program"]
 
 _SIDE_BY_SIDE = 100  # columns from which on the source stands beside the ops
 
@@ -111,13 +111,17 @@ def _row_line(row: Row, widths: tuple[int, int], room: int) -> str:
 def _finding_lines(finding: Finding, width: int, source: str) -> Iterable[str]:
     where = f"line {finding.line} · " if finding.line is not None else ""
     yield from _wrapped(f"{where}{finding.kind}: {finding.message}", width)
+    yield from detail_lines(finding, width, source)
+
+
+def detail_lines(finding: Finding, width: int, source: str) -> Iterable[str]:
+    """What there is to say below the message of a finding."""
     yield from render_painted(paint(source, finding))
     facts: list[str] = []
     held, made = fed_by(finding)
-    if finding.holder:
-        facts.append(f"  {held} {finding.holder}")
-    if finding.origin:
-        facts.append(f"  {made} {finding.origin}")
+    known = [f"{held}{finding.holder}"] if finding.holder and f"`{finding.holder}`" not in finding.message else []
+    known += [f"{made}{finding.origin}"] if finding.origin else []
+    facts += [f"  {fact}" for fact in known] if made else [f"  {', '.join(known)}"] if known else []
     if finding.fix is not None:
         tried = " (tried: it works)" if finding.fix.verified else ""
         options = f" {finding.fix.options}" if finding.fix.options else ""

@@ -1,0 +1,104 @@
+"""A concrete value was needed: the expression, the inputs, and a fix that works are named."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from findings.concretizing import CASES, Needed
+from jaxnb.errors import finding_of
+from jaxnb.findings import trial
+from jaxnb.findings.fixes import apply_edit
+from jaxnb.header import JIT_OPTIONS, parse_header
+from jaxnb.options import StageOptions
+from jaxnb.program import Finding
+from jaxnb.run import Run
+from jaxnb.session import Session
+
+Namespace = dict[str, Any]
+
+
+def names() -> Namespace:
+    return {
+        "__name__": "__main__",
+        "jax": jax,
+        "jnp": jnp,
+        "np": np,
+        "math": math,
+        "functools": functools,
+        "x": jnp.array([0.5, 1.5, 2.5]),
+        "m": jnp.arange(6.0).reshape(2, 3),
+        "n": 3,
+        "k": 2.0,
+    }
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow the machine is: what is promised within 50 ms is tested by itself."""
+    monkeypatch.setattr(trial, "PATIENCE", 60.0)
+
+
+def stage(cell: str, namespace: Namespace, whole: bool) -> Run:
+    """Stages a cell, which may have a header."""
+    header, _, body = cell.partition("\n") if cell.startswith("%%jit") else ("", "", cell)
+    options = parse_header(header.removeprefix("%%jit"), JIT_OPTIONS) | ({"whole": True} if whole else {})
+    return Session().stage(body, namespace, StageOptions.of(options), shown=cell, offset=bool(header))
+
+
+def fail(cell: str, namespace: Namespace, whole: bool = False) -> tuple[Finding, BaseException]:
+    with pytest.raises(Exception) as caught:
+        stage(cell, namespace, whole)
+    found = finding_of(caught.value)
+    assert found is not None, repr(caught.value)
+    assert found[1] == cell
+    return found[0], caught.value
+
+
+def results(cell: str) -> Namespace:
+    """What the cell binds plainly, without jit if it does not run with it."""
+    namespace = names()
+    with jax.disable_jit():
+        exec(cell.partition("\n")[2] if cell.startswith("%%") else cell, namespace)
+    return namespace
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_who_asks_for_what_is_said_and_the_fix_works(name: str) -> None:
+    case: Needed = CASES[name]
+    namespace = names()
+    before = dict(namespace)
+    finding, _ = fail(case.cell, namespace, case.whole)
+    assert {k: v for k, v in namespace.items() if k != "__builtins__"} == before
+    assert finding.kind == "concretization"
+    assert finding.line == case.line
+    assert finding.span is not None
+    assert finding.span.line == case.line
+    assert case.expression in finding.message
+    assert finding.holder == case.holder
+    fix = finding.fix
+    assert fix is not None
+    assert fix.verified == case.verified, fix
+    assert case.new in (fix.edit[2] if fix.edit is not None else fix.text), fix
+    if fix.verified:
+        assert fix.edit is not None
+        fixed = names()
+        run = stage(apply_edit(case.cell, fix.edit), fixed, case.whole)
+        assert run.pieces
+        expected = results(case.plain or case.cell)
+        for key in ("y", "ys", "u", "v", "h", "loss"):
+            if key in expected:
+                same(fixed[key], expected[key])
+
+
+def same(one: Any, other: Any) -> None:
+    one, other = jax.tree.leaves(one), jax.tree.leaves(other)
+    assert len(one) == len(other)
+    for mine, plain in zip(one, other, strict=True):
+        np.testing.assert_allclose(mine, plain, rtol=1e-5)

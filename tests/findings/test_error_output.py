@@ -1,0 +1,103 @@
+"""What a user sees when a cell fails: its own lines, the cause and the fix; JAX's and IPython's are folded."""
+
+from __future__ import annotations
+
+import traceback
+
+import jax
+import jax.numpy as jnp
+import pytest
+from shells import Shell, shell
+
+import jaxnb
+from jaxnb.findings import concretization, trial
+
+__all__ = ["shell"]
+
+JITTED = "@jax.jit\ndef f(a):\n    b = a * 2\n    if b.sum() > 1:\n        return b\n    return -b\ny = f(x)"
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "PATIENCE", 60.0)
+
+
+def test_the_cell_the_cause_and_the_fix(shell: Shell) -> None:
+    text = shell.run(f"%%jit\n{JITTED}", ok=False)
+    told = text[text.index("TracerBoolConversionError: ") :]
+    assert told.splitlines()[:12] == [
+        "TracerBoolConversionError: `b.sum() > 1` needs the value of a traced bool[]: a branch tests it.",
+        "      4      b = a * 2",
+        "  ▸   5      if b.sum() > 1:",
+        "                ^^^^^^^^^^^",
+        "  fed by a of f, in `f` under jit",
+        "  try: choose with jnp.where: both sides are computed. (tried: it works)",
+        "    line 5",
+        "    -     if b.sum() > 1:",
+        "    -         return b",
+        "    -     return -b",
+        "    +     return jnp.where(b.sum() > 1, b, -b)",
+        "  more: https://docs.jax.dev/en/latest/errors.html#jax.errors.TracerBoolConversionError",
+    ]
+    for foreign in ("site-packages", "jaxnb/", "Attempted boolean conversion", "removed its internal frames"):
+        assert foreign not in text
+    assert "----> 8 y = f(x)" in text
+    assert "----> 5     if b.sum() > 1:" in text
+
+
+def test_a_function_of_another_cell(shell: Shell) -> None:
+    shell.run("def g(a):\n    return a[a > 0].sum()")
+    text = shell.run("%%jit\ny = jax.jit(g)(x)", ok=False)
+    assert "`a[a > 0]` of Cell In[3] needs the value of a traced bool[3]" in text
+    assert "fed by a of g, line 2 of Cell In[3] in `g` under jit" in text
+    assert "+     return jnp.sum(a, where=a > 0)" in text
+    assert "tried" not in text  # it is not this cell's text
+
+
+def test_a_cell_that_fails_for_another_reason_shows_that(shell: Shell) -> None:
+    for cell in ("1 / 0", "x + jnp.ones(7)", "int('a')", "raise TypeError('no such thing')"):
+        text = shell.run(f"%%jit\ny = x * 2\n{cell}", ok=False)
+        assert "try:" not in text
+        assert "needs the value" not in text
+
+
+def test_plain_cells_keep_their_errors(shell: Shell) -> None:
+    text = shell.run(JITTED, ok=False)
+    assert "Attempted boolean conversion" in text
+    assert "needs the value" not in text
+
+
+def test_a_handler_of_the_user_goes_first(shell: Shell) -> None:
+    seen: list[type] = []
+
+    def handler(ip: object, kind: type, error: BaseException, frames: object, tb_offset: object = None) -> None:
+        seen.append(kind)
+
+    shell.ip.set_custom_exc((jax.errors.TracerBoolConversionError,), handler)
+    shell.run(f"%%jit\n{JITTED}", ok=False)
+    assert seen == [jax.errors.TracerBoolConversionError]
+    assert "needs the value" in shell.run("%%jit --whole\ny = float(x.sum())", ok=False)
+
+
+def test_an_explanation_that_fails_is_a_note(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("a changed JAX")
+
+    monkeypatch.setattr(concretization, "find_place", broken)
+    text = shell.run(f"%%jit\n{JITTED}", ok=False)
+    assert "Attempted boolean conversion" in text
+    assert "jaxnb could not explain this: RuntimeError: a changed JAX" in text
+
+
+def test_in_a_script() -> None:
+    namespace = {"jax": jax, "jnp": jnp, "x": jnp.arange(3.0)}
+    with pytest.raises(jax.errors.TracerBoolConversionError) as caught:
+        jaxnb.stage(JITTED, namespace)
+    text = "".join(traceback.format_exception(caught.value))
+    assert "+     return jnp.where(b.sum() > 1, b, -b)" in text
+    assert "site-packages/jax" not in text
+    with pytest.raises(jaxnb.NeedsConcrete) as refused:
+        jaxnb.stage("y = float(x.sum())", namespace, whole=True)
+    text = "".join(traceback.format_exception(refused.value))
+    assert "+ y = x.sum().astype(float)" in text
+    assert "site-packages/jax" not in text
