@@ -365,7 +365,14 @@ class Session:
         group = self.history.group(cell_id or cell.digest.hex(), title, cell.filename)
         seconds = timings.trace + timings.lower + timings.compile
         told = self.history.add(group, changes, seconds)
-        return Retrace(tuple(change.text for change in changes), retrace_findings(told, seconds)) if changes else None
+        if not changes:
+            return None
+        findings = retrace_findings(told, seconds)
+        if any(finding.fix is not None and finding.fix.options for finding in findings):
+            from jaxnb.findings.tried import try_options  # from the second needless retrace on
+
+            findings = tuple(try_options(finding, cell.shown, runner.namespace) for finding in findings)
+        return Retrace(tuple(change.text for change in changes), findings)
 
     def _finish(self, run: Run) -> Run:
         self.remember(run)

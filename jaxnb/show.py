@@ -25,10 +25,11 @@ def bundle(run: Run, *, rich: bool) -> dict[str, Any]:
     """
     text = f"{run.line}\n\n{run.program}" if run.traced_only else run.line
     leaked = [finding for finding in run.findings if finding.kind == "leak"]
-    if leaked:
+    avoidable = [finding for finding in run.findings if finding.kind == "retrace" and finding.fix is not None]
+    if leaked or (avoidable and not run.note):
         from jaxnb.views.text import render_findings
 
-        text = render_findings(leaked)
+        text = render_findings(leaked) if leaked else f"{text}\n{render_findings(avoidable)}"
     data: dict[str, Any] = {"text/plain": text}
     if not rich:
         return data

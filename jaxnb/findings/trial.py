@@ -38,7 +38,9 @@ class _GivenUp(BaseException):
     """Raised in the thread that tries, when its time is over."""
 
 
-def works(text: str, behind: int, namespace: dict[str, Any], seconds: float | None = None) -> bool | None:
+def works(
+    text: str, behind: int, namespace: dict[str, Any], seconds: float | None = None, dynamic: tuple[str, ...] = ()
+) -> bool | None:
     """Whether a cell can be traced, as far as it went without the fix.
 
     Statements that the last one does not depend on are left out.
@@ -48,6 +50,7 @@ def works(text: str, behind: int, namespace: dict[str, Any], seconds: float | No
       behind: how many of its statements are not reached.
       namespace: what the cell would begin with; it is not changed.
       seconds: after which it is given up, by default `PATIENCE`.
+      dynamic: names of Python numbers that are to be inputs.
 
     Returns:
       None if it was not tried to the end: the code may have effects, or the time was over.
@@ -59,7 +62,9 @@ def works(text: str, behind: int, namespace: dict[str, Any], seconds: float | No
     inputs = _inputs(statements, namespace)
     if inputs is None or not all(_is_harmless(statement, namespace) for statement in statements):
         return None
-    return _traced(statements, namespace, inputs, PATIENCE if seconds is None else seconds)
+    if not inputs.keys() >= set(dynamic):
+        return None
+    return _traced(statements, namespace, inputs, PATIENCE if seconds is None else seconds, dynamic)
 
 
 def _needed(nodes: Sequence[ast.stmt]) -> list[Statement]:
@@ -148,13 +153,19 @@ def _is_known(value: Any, chain: tuple[str, ...], seen: set[int]) -> bool:
 
 
 def _traced(
-    statements: Sequence[Statement], namespace: dict[str, Any], inputs: dict[str, Any], seconds: float
+    statements: Sequence[Statement],
+    namespace: dict[str, Any],
+    inputs: dict[str, Any],
+    seconds: float,
+    dynamic: tuple[str, ...],
 ) -> bool | None:
     """Traces in a thread of its own, whose contexts nobody else sees; there it can be stopped at any point."""
     outcome: list[bool] = []
     end = time.perf_counter() + seconds
     flat, tree = jax.tree.flatten(inputs)
-    places = [n for n, leaf in enumerate(flat) if isinstance(leaf, jax.Array | np.ndarray | np.generic)]
+    numbers = {id(inputs[name]) for name in dynamic}
+    arrays = jax.Array | np.ndarray | np.generic
+    places = [n for n, leaf in enumerate(flat) if isinstance(leaf, arrays) or id(leaf) in numbers]
 
     def run(*arrays: Any) -> None:
         leaves = list(flat)

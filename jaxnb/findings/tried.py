@@ -14,7 +14,7 @@ from jaxnb.findings.fixes import apply_edit, propose
 from jaxnb.findings.place import Asked
 from jaxnb.program import Finding, Fix
 
-__all__ = ["Explanation", "find_needed"]
+__all__ = ["Explanation", "find_needed", "try_options"]
 
 Label = Callable[[str], str]
 
@@ -91,3 +91,20 @@ def _tried(fixes: list[Fix], asked: Asked, namespace: dict[str, Any]) -> Fix | N
         if verdict is None and advice is None:
             advice = fix
     return advice
+
+
+def try_options(finding: Finding, source: str, namespace: dict[str, Any]) -> Finding:
+    """A finding on a retrace whose fix is an option of the header, tried. Where the value is needed it stays advice:
+    the cell is split then, and what can be compiled is reused.
+
+    Args:
+      finding: as it is.
+      source: the cell as displayed.
+      namespace: in which it ran.
+    """
+    fix = finding.fix
+    option, _, names = fix.options.partition(" ") if fix is not None else ("", "", "")
+    if fix is None or option != "--dynamic":
+        return finding
+    verdict = trial.works(source, 0, namespace, dynamic=tuple(name.strip() for name in names.split(",")))
+    return replace(finding, fix=replace(fix, verified=bool(verdict)))

@@ -16,6 +16,7 @@ from shells import Shell, shell
 from findings.retraced_calls import FUNCTIONS, QUIET
 from findings.retracing import CELLS, SETUP, Fixed, Retraced
 from jaxnb.findings import calls as calls_module
+from jaxnb.findings import trial
 from jaxnb.findings.calls import Calls
 from jaxnb.findings.retraces import note_of, report_of, retraces
 from jaxnb.history import Change, History
@@ -394,3 +395,21 @@ def test_a_note_can_be_published() -> None:
     assert "made anew" in shown["text/plain"] and "made anew" in shown["text/html"]
     (program,) = (value for key, value in shown.items() if "jaxnb" in key)
     assert program["findings"]
+
+
+def test_an_option_is_tried_before_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "PATIENCE", 60.0)
+
+    def last_fix(cell: str) -> Any:
+        namespace = {"__name__": "__main__", "jnp": jnp, "x": jnp.ones(3)}
+        session = Session()
+        for n in range(1, 5):
+            namespace["n"] = n
+            run = session.stage(cell, namespace, StageOptions(static=("n",)))
+        assert run.retrace is not None
+        return run.retrace.findings[0].fix
+
+    works, splits = last_fix("y = x * n"), last_fix("y = x[:n] * 2")
+    assert works.options == splits.options == "--dynamic n"
+    assert works.verified
+    assert not splits.verified
