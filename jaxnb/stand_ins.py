@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from jaxnb import _jax
+from jaxnb._jax_watch import TraceWatch
 
 __all__ = ["StandIns", "ValueNeeded"]
 
@@ -80,7 +81,7 @@ class StandIns:
         if self._has(tracer, name) is not False:
             self._need(tracer, f"its attribute {name} is wanted, which only a concrete value has")
 
-    def check(self, watch: _jax.TraceWatch) -> None:
+    def check(self, watch: TraceWatch) -> None:
         """After the statements: was a question swallowed that the plain cell would have answered?
 
         Raises:

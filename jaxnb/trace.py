@@ -16,6 +16,8 @@ from typing import Any
 import jax
 
 from jaxnb import _jax
+from jaxnb._jax_tracers import transformation_of
+from jaxnb._jax_watch import TraceWatch, watch_trace
 from jaxnb.blocks import TURN, counting_code
 from jaxnb.cell import CellSource, Statement
 from jaxnb.code import Sees, names_of
@@ -106,7 +108,7 @@ class Trace:
         self.built: list[Any] = []
         self.current: Statement | None = None
         self.index: int | None = None
-        self.watch: _jax.TraceWatch | None = None
+        self.watch: TraceWatch | None = None
         self.config: dict[str, Any] = {}
         self.annotations: dict[str, Any] = {}
         self.whole = False
@@ -281,7 +283,7 @@ class Trace:
             before_elsewhere = [dict(other) for other in self.scan.namespaces]
             placed = [(owner, holder, holder.save(owner)) for owner, holder in self.slots.holders]
             asked = (stand_ins.on_text, stand_ins.on_missing)
-            with _jax.watch_trace(self.cell.filename, *asked, stand_ins.plain) as watch:
+            with watch_trace(self.cell.filename, *asked, stand_ins.plain) as watch:
                 self.watch = watch
                 try:
                     value = self._statements(stand_ins)
@@ -434,7 +436,7 @@ class Trace:
             return capture.build(item)
         except Leaked as leak:
             raise Refused(
-                f"{what} keeps a traced value of {_jax.transformation_of(leak.tracer)}.",
+                f"{what} keeps a traced value of {transformation_of(leak.tracer)}.",
                 why="it existed only while a function was transformed; the plain cell leaves a leaked tracer there.",
                 fix="return it from the function (has_aux=True for grad), or carry it through scan.",
                 line=self.current.span.line if self.current else None,

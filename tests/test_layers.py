@@ -18,7 +18,7 @@ LAYERS = (
     {"program"},
     {"codec", "coverage", "views", "growth", "code", "options"},
     {"reach", "cell", "blocks", "run", "history", "advice"},
-    {"_jax", "_jax_calls", "_jax_eqns", "_jax_history", "_jax_hlo", "holders", "backend"},
+    {"_jax", "_jax_calls", "_jax_eqns", "_jax_history", "_jax_hlo", "_jax_tracers", "_jax_watch", "holders", "backend"},
     {"paths", "slots", "static", "ids"},
     {"readers", "graph", "cost", "liveness", "named", "numpy", "lax", "nn", "random"},
     {"prelude", "owners", "journal", "outside"},
@@ -45,7 +45,15 @@ LAYERS = (
 HEIGHT = {name: height for height, layer in enumerate(LAYERS) for name in layer}
 
 PRIVATE = ("jax._src", "jaxlib._jax", "jaxlib.xla", "jaxlib.mlir")
-DOORS = {"_jax.py", "_jax_hlo.py", "_jax_history.py", "_jax_calls.py", "_jax_private.py"}
+DOORS = {
+    "_jax.py",
+    "_jax_calls.py",
+    "_jax_history.py",
+    "_jax_hlo.py",
+    "_jax_tracers.py",
+    "_jax_watch.py",
+    "_jax_private.py",
+}
 
 
 def imports_of(path: Path) -> list[tuple[str, bool]]:

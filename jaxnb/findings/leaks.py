@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from jaxnb import _jax
+from jaxnb import _jax, _jax_tracers
 from jaxnb.findings.hidden import hidden_edges
 from jaxnb.findings.holder_text import holder_text, scope_of
 from jaxnb.findings.roots import held_elsewhere
@@ -59,7 +59,7 @@ class Leaks:
 
     def __init__(self, label: Label = str) -> None:
         self._label = label
-        self._traces = _jax.TraceLog()
+        self._traces = _jax_tracers.TraceLog()
         self._told = Told()
 
     def start(self) -> None:
@@ -204,7 +204,7 @@ def _root(path: Path) -> Any:
 
 def _prominence(tracer: Any, path: Path) -> tuple[bool, bool]:
     """What stands for the others of one leak: a variable with a name, rather computed than an argument."""
-    return holder_text(path).startswith("the "), _jax.arguments_of(tracer)[1]
+    return holder_text(path).startswith("the "), _jax_tracers.arguments_of(tracer)[1]
 
 
 def _finding(leak: list[tuple[Any, Path]], label: Label, here: str | None, began: Began) -> Finding:

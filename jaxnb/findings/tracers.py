@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from jaxnb import _jax
+from jaxnb import _jax, _jax_tracers
 from jaxnb.owners import locals_of, running_frames
 from jaxnb.paths import Path
 from jaxnb.reach import is_own
@@ -34,7 +34,7 @@ def is_dead(tracer: Any) -> bool:
       >>> is_dead(kept[0])
       True
     """
-    return _jax.is_invalid(tracer) or id(_jax.trace_of(tracer)) not in running_traces()
+    return _jax_tracers.is_invalid(tracer) or id(_jax.trace_of(tracer)) not in running_traces()
 
 
 def running_traces() -> set[int]:
@@ -43,7 +43,7 @@ def running_traces() -> set[int]:
     The current trace and those behind it are not all: while a rule of a transformation runs, or an
     `ensure_compile_time_eval`, that transformation is not among them. A function of JAX that is still running holds it.
     """
-    return _traces_of(running_frames()) | _jax.trace_ctx_stack()
+    return _traces_of(running_frames()) | _jax_tracers.trace_ctx_stack()
 
 
 def was_dead(tracer: Any, error: BaseException) -> bool:
@@ -61,7 +61,7 @@ def was_dead(tracer: Any, error: BaseException) -> bool:
 
 def _traces_of(frames: Iterable[FrameType]) -> set[int]:
     inside = [frame for frame in frames if _jax.in_jax(frame.f_code.co_filename)]
-    return _jax.traces_behind(value for frame in inside for value in locals_of(frame).values())
+    return _jax_tracers.traces_behind(value for frame in inside for value in locals_of(frame).values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +103,12 @@ def origin_of(tracer: Any, label: Callable[[str], str], here: str | None, began:
       here: the label of the cell that ran.
       began: tells of the trace.
     """
-    made = _places(_jax.made_at(tracer))
-    call = [place for trace in _jax.enclosing_traces(tracer) for place in _places(began(trace))]
-    arguments, is_argument = _jax.arguments_of(tracer)
+    made = _places(_jax_tracers.made_at(tracer))
+    call = [place for trace in _jax_tracers.enclosing_traces(tracer) for place in _places(began(trace))]
+    arguments, is_argument = _jax_tracers.arguments_of(tracer)
     places = made or (call or _defined(tracer) if is_argument else _defined(tracer) or call)
     lines = (place.line for place in (*places, *call) if label(place.file) == here)
-    arguments = arguments or (("constants",) if _jax.depends_on_nothing(tracer) else ())
+    arguments = arguments or (("constants",) if _jax_tracers.depends_on_nothing(tracer) else ())
     name = _name_bound_at(places[0]) if made and not is_argument else ""
     return Origin(places[0] if places else None, next(lines, None), arguments, is_argument, name)
 
@@ -116,7 +116,7 @@ def origin_of(tracer: Any, label: Callable[[str], str], here: str | None, began:
 def _defined(tracer: Any) -> list[Place]:
     from jaxnb._jax_eqns import Place
 
-    found = _jax.defined_at(tracer)
+    found = _jax_tracers.defined_at(tracer)
     return [Place(found[0], found[1], found[1], None, None)] if found is not None else []
 
 
@@ -154,8 +154,8 @@ def describe(tracer: Any) -> str:
     """What a tracer stood for: "a traced float32[3] of `step` under scan"."""
     aval: Any = getattr(tracer, "aval", None)
     what = aval.str_short() if hasattr(aval, "str_short") else "value"
-    kind = _jax.transformation_of(tracer)
-    name, purpose = _jax.traced_function(tracer)
+    kind = _jax_tracers.transformation_of(tracer)
+    name, purpose = _jax_tracers.traced_function(tracer)
     under = _SHOWN.get(purpose, purpose) or kind
     if name:
         return f"a traced {what} of {_called(name)} under {under}"
@@ -202,7 +202,7 @@ def advice(tracer: Any, path: Path, scope: str, name: str) -> str:
       scope: the kind of frame, cache or iterator that holds it, as `scope_of` gives it.
       name: of the value in the code that made it, or "".
     """
-    function, purpose = _jax.traced_function(tracer)
+    function, purpose = _jax_tracers.traced_function(tracer)
     called = _called(function).replace("a lambda", "the lambda") if function else "the function"
     it = f"`{name}`" if name else "it"
     if scope.startswith("cache"):
@@ -213,7 +213,7 @@ def advice(tracer: Any, path: Path, scope: str, name: str) -> str:
         )
     if scope.startswith("frame"):
         return f"finish it inside {called} and return what it gives: a suspended frame keeps its variables."
-    kind = _jax.transformation_of(tracer)
+    kind = _jax_tracers.transformation_of(tracer)
     if purpose in ("custom_vjp fwd", "custom_vjp bwd", "custom_jvp jvp"):
         return _BY_PURPOSE[purpose].format(it=it, function=called)
     if kind in ("jax.grad", "jax.jvp"):
@@ -222,7 +222,7 @@ def advice(tracer: Any, path: Path, scope: str, name: str) -> str:
         return f"return {it} from {called} as well: {differ}({argument}, ..., has_aux=True); or {_LOOK}."
     if kind == "jax.vmap":
         return f"return {it} from {called}: jax.vmap gives all of them; or {_LOOK}."
-    if _jax.depends_on_nothing(tracer):
+    if _jax_tracers.depends_on_nothing(tracer):
         return f"compute {it} outside of {called}: it depends on none of its arguments."
     by_purpose = _BY_PURPOSE.get("shard_map" if kind == "jax.shard_map" else purpose)
     if by_purpose is not None:
