@@ -123,7 +123,9 @@ def _read(frame: types.FrameType) -> Edges:
 def _defaults(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
     """The default values of a function's arguments, by name."""
     code, values = function.__code__, function.__defaults__ or ()
-    yield from zip(code.co_varnames[code.co_argcount - len(values) : code.co_argcount], values, strict=True)
+    names = code.co_varnames[max(0, code.co_argcount - len(values)) : code.co_argcount]
+    unused = len(values) - len(names)  # Python lets anybody assign more defaults than there are arguments
+    yield from zip(("defaults",) * unused + names, values, strict=True)
     yield from (function.__kwdefaults__ or {}).items()
 
 

@@ -115,7 +115,7 @@ def offered(text: str) -> tuple[str, list[str]] | None:
         ("%%grad loss wrt n --value-and --h|\nloss = n", "--h", ["--has-aux", "--hessian"]),
         ("%%grad loss wrt n --jvp |\nloss = n * m", "", ["m", "n"]),
         ("# jaxnb: grad loss w|\nloss = n", "w", ["wrt"]),
-        ("%jaxnb |", "", ["doctor", "devices", "memory", "leaks", "auto", "help"]),
+        ("%jaxnb |", "", ["doctor", "devices", "memory", "leaks", "retraces", "auto", "help"]),
         ("x = 1\n%jaxnb d|", "d", ["doctor", "devices"]),
         ("%jaxnb auto |", "", ["on", "off"]),
         ("%jaxnb auto of|", "of", ["off"]),
