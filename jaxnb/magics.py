@@ -24,7 +24,7 @@ from jaxnb.findings.retraces import note_of
 from jaxnb.findings.watching import Watches
 from jaxnb.header import JAXPR_OPTIONS, JIT_OPTIONS, full_header, parse_grad, parse_header
 from jaxnb.options import StageOptions
-from jaxnb.program import Finding
+from jaxnb.program import Finding, Program
 from jaxnb.progress import Progress
 from jaxnb.run import Run
 from jaxnb.session import Session
@@ -154,7 +154,9 @@ class JaxnbMagics(Magics):
         if leaked and (self._strict or self.settings.findings == "error"):
             self._fail(result, LeftBehind(f"{note}\n{render_findings(leaked)}"))
         elif leaked:
-            pending["leaks", ""] = _Shown(Run(note=note, findings=tuple(leaked)))
+            told = Run(note=note, findings=tuple(leaked))
+            told.make_program = lambda: Program("", findings=told.findings)
+            pending["leaks", ""] = _Shown(told)
         for finding in retraced:
             pending["retraces", finding.message] = _Shown(note_of(finding))
         if self.settings.display == "none":

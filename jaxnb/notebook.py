@@ -25,6 +25,7 @@ __all__ = [
     "first_line",
     "has_run",
     "is_meant_to_raise",
+    "is_note",
     "is_staged",
     "needs_lab",
     "read_cell",
@@ -146,7 +147,14 @@ def is_meant_to_raise(node: Any) -> bool:
 
 def staged_lines(node: Any) -> list[str]:
     """The one line of each staged run: the first line of the text beside its program."""
-    return [first_line(output.data["text/plain"]) for output in node.outputs if is_staged(output)]
+    outputs = [output for output in node.outputs if is_staged(output) and not is_note(output)]
+    return [first_line(output.data["text/plain"]) for output in outputs]
+
+
+def is_note(output: Any) -> bool:
+    """Whether an output only says what was noticed of a cell: its program has no levels, only findings."""
+    program = output.get("data", {}).get(MIME_TYPE)
+    return isinstance(program, dict) and not program.get("levels") and bool(program.get("findings"))
 
 
 def is_staged(output: Any) -> bool:

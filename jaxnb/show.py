@@ -29,7 +29,7 @@ def bundle(run: Run, *, rich: bool) -> dict[str, Any]:
     if leaked or (avoidable and not run.note):
         from jaxnb.views.text import render_findings
 
-        text = render_findings(leaked) if leaked else f"{text}\n{render_findings(avoidable)}"
+        text = f"{text}\n{render_findings(leaked or avoidable)}"
     data: dict[str, Any] = {"text/plain": text}
     if not rich:
         return data

@@ -68,7 +68,7 @@ def read_summary(node: Any) -> Summary:
         return Summary(first.outcome + more, first.staging, first.run, first.memory, findings)
     if _STAGED.match(node.source):  # its line was switched off, or captured
         return Summary("staged, line not shown")
-    return Summary("plain", run=_time_taken(node))
+    return Summary("plain", run=_time_taken(node), findings=_program_findings(node))
 
 
 def read_line(line: str) -> Summary:

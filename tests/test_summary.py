@@ -28,6 +28,10 @@ def shown(line, *findings, **damage):
     return v4.new_output("display_data", {MIME_TYPE: program, "text/html": "<b>", "text/plain": f"{line}\n\nmore"})
 
 
+def noticed(line, *findings):
+    return shown(line, *findings, levels=[])
+
+
 def times(begin, end):
     return {"iopub.execute_input": begin, "shell.execute_reply": end}
 
@@ -48,6 +52,11 @@ DIED = v4.new_output("error", ename="KernelDied", evalue="it died.", traceback=[
         (cell("a", execution=times("soon", "late")), Summary("plain")),
         (cell("a", execution=times("2026-01-01T00:00:00", "2026-01-01T00:00:01Z")), Summary("plain")),
         (cell("a", execution=[3]), Summary("plain")),
+        (cell("a", noticed("1 leak", ("leak", "left behind"))), Summary("plain", findings=("left behind",))),
+        (
+            cell("%%jit\na", shown(LINE), noticed("1 leak", ("leak", "left behind"))),
+            Summary("staged whole", "70 ms", "0.8 ms", findings=("left behind",)),
+        ),
         (cell("%%jit\na"), Summary("staged, line not shown")),
         (cell("# jaxnb: jit --static n\na"), Summary("staged, line not shown")),
         (cell("%%jit\na", shown(LINE)), Summary("staged whole", "70 ms", "0.8 ms")),
