@@ -10,7 +10,7 @@ from sample_programs import mlp
 
 import jaxnb.summary
 from jaxnb.codec import MIME_TYPE, encode
-from jaxnb.program import Finding
+from jaxnb.program import Finding, Program
 from jaxnb.run import Retrace, Run, Timings
 from jaxnb.summary import Summary, read_line, read_summary
 
@@ -29,7 +29,8 @@ def shown(line, *findings, **damage):
 
 
 def noticed(line, *findings):
-    return shown(line, *findings, levels=[])
+    program = encode(Program("", findings=tuple(Finding(kind, text) for kind, text in findings)))
+    return v4.new_output("display_data", {MIME_TYPE: program, "text/html": "<b>", "text/plain": line})
 
 
 def times(begin, end):
