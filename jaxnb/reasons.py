@@ -12,7 +12,15 @@ from jaxnb.owners import paths_to
 from jaxnb.paths import Path, render_path, root_name
 from jaxnb.reach import first_effect
 
-__all__ = ["Reason", "find_reasons", "line_changing", "line_reading", "where_held"]
+__all__ = [
+    "Reason",
+    "find_reasons",
+    "line_changing",
+    "line_reading",
+    "reached_effects",
+    "using_effect",
+    "where_held",
+]
 
 Reason = tuple[int | None, str]
 """A line of the cell as shown, where one can be told, and what stands there."""
@@ -38,18 +46,34 @@ def find_reasons(
         effect = first_effect(statement.names, namespace)
         if effect is not None:
             found.append((statement.span.line, effect[1]))
-    paths: set[Path] = set()
-    for path, text in scan.effects:
-        reached = path[1] != "attr" or path[2] in scan.attributes or str(path[2]).startswith("__")
-        if reached and path not in paths:
-            paths.add(path)
-            found.append((line_reading(statements, root_name(path)), f"{render_path(path)}: {text}"))
+    for path, text in reached_effects(scan):
+        found.append((line_reading(statements, root_name(path)), f"{render_path(path)}: {text}"))
     followed = {id(node) for node in scan.nodes}
     for array in _jax.captured_arrays(jaxpr):
         if id(array) not in followed:
             text = f"a {array.aval.str_short()} array is held where staging cannot follow, and is baked in"
             found.append((_line_using(array, jaxpr, cell), text))
     return found
+
+
+def reached_effects(scan: Scan) -> list[tuple[Path, str]]:
+    """What moves on when it is used, such as a file that an object holds: where it is, and what it is."""
+    return list(
+        dict.fromkeys(
+            (path, text)
+            for path, text in scan.effects
+            if path[1] != "attr" or path[2] in scan.attributes or str(path[2]).startswith("__")
+        )
+    )
+
+
+def using_effect(statements: Sequence[Statement], scan: Scan) -> tuple[Statement, str] | None:
+    """The first statement that itself takes such a thing from an object, as `box.out.write(text)` does, and what."""
+    for statement in statements:
+        for path, text in reached_effects(scan):
+            if root_name(path) in statement.names.reads and path[2] in statement.names.attributes:
+                return statement, f"{render_path(path)}: {text}"
+    return None
 
 
 def line_reading(statements: Sequence[Statement], name: str | None) -> int | None:

@@ -23,7 +23,7 @@ from jaxnb.lifted import narrowed_to, numpy_results
 from jaxnb.paths import Choices, render_path
 from jaxnb.piece import Piece, Plan
 from jaxnb.prelude import Cut, OutOfReach, find_prelude
-from jaxnb.reasons import find_reasons
+from jaxnb.reasons import find_reasons, using_effect
 from jaxnb.scalars import scalars_that_show
 from jaxnb.stand_ins import ValueNeeded
 from jaxnb.trace import MOST_TURNS, MissingName, StopAt, TooLong, Trace, by_python, restore_names
@@ -89,6 +89,10 @@ def trace_piece(
         if loose:
             choices.make_static(trace.scan.paths[index] for index in loose)
             continue
+        if splits and (used := using_effect(trace.statements, trace.scan)) is not None:
+            error = by_python(used[0], used[1])  # a trace that is given up would have moved it on
+            error.index = plan.start + trace.statements.index(used[0])
+            raise error
         start = time.perf_counter()
         try:
             traced = _run_trace(trace, device)

@@ -8,6 +8,13 @@ __all__ = ["CASES"]
 
 CASES = [
     Case(
+        "file-that-an-object-holds-above-a-value-that-is-needed",
+        setup="import io\nclass Box:\n    pass\nbox = Box()\nbox.v, box.out = x, io.StringIO()",
+        cell="box.out.write('step')\nn = jnp.max(w).item()\nbox.v = box.v * 0.5",
+        reused2=None,
+        probes=("box.out.getvalue()",),
+    ),
+    Case(
         "gradient-function-of-an-earlier-cell",
         setup="def loss(a):\n    return (a ** 2).sum()\ngrad = jax.grad(loss)",
         cell="d = grad(x)",
