@@ -61,6 +61,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/objects.py
 	$(BIN)/python benchmarks/split.py
 	$(BIN)/python benchmarks/leaks.py
+	$(BIN)/python benchmarks/coverage.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

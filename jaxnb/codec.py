@@ -3,25 +3,28 @@
 `program.schema.json` is the contract that the front end reads too. Texts, avals and spans that occur often
 are stored once, in tables, and meant by their index; -1 means none.
 
-    {"format": "jaxnb.program", "version": 1, "source": "...",
+    {"format": "jaxnb.program", "version": 2, "source": "...",
      "strings": [...], "avals": {"dtype": [...], ...}, "spans": {"line": [...], ...},
      "levels": [{"name": "jaxpr", "entries": 1, "values": {...}, "computations": {...}, "ops": {...}}],
-     "links": {...}, "findings": [{...}]}
+     "links": {...}, "fates": {...}, "findings": [{...}]}
 
 The ops of a level stand in one run of columns, computation after computation; `computations.ops` says how
-many each computation has.
+many each computation has. Version 1 has neither fates, nor how values are spread, nor phases and scopes of ops;
+a column of these is also left out where it would say nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from jaxnb.errors import JaxnbError
 from jaxnb.program import (
     FORMAT_VERSION,
+    PHASES,
     Aval,
     Computation,
+    Fate,
     Finding,
     Fix,
     Level,
@@ -37,6 +40,7 @@ __all__ = ["FORMAT", "MIME_TYPE", "decode", "encode"]
 
 FORMAT = "jaxnb.program"
 MIME_TYPE = "application/vnd.jaxnb.program.v1+json"
+"""What notebooks and front ends know a saved program by; the version of the format stands inside."""
 
 T = TypeVar("T", bound=Hashable)
 
@@ -54,12 +58,31 @@ class _Table(Generic[T]):
         return list(self.places)
 
 
-def encode(program: Program) -> dict[str, Any]:
+def encode(program: Program, levels: Collection[str] | None = None) -> dict[str, Any]:
     """The program as lists, dicts, strings, numbers and booleans, ready for `json.dumps`.
 
+    Args:
+      program: no level of it is made for this.
+      levels: the names of those that are saved, of which each but the first is the one below another; by default all
+        that were made.
+
     >>> encode(Program("x = 1"))["version"]
-    1
+    2
     """
+    if levels is not None:
+        program = _with_levels(program, levels)
+    return _encode(program)
+
+
+def _with_levels(program: Program, names: Collection[str]) -> Program:
+    """The same program as if no other levels had been made."""
+    links = tuple(link for link in program.links if link.upper in names and link.lower in names)
+    kept = tuple(level for level in program.levels if level.name in names)
+    fates = program.fates if {"jaxpr", "hlo"} <= {level.name for level in kept} else ()
+    return Program(program.source, kept, links, program.findings, fates)
+
+
+def _encode(program: Program) -> dict[str, Any]:
     strings: _Table[str] = _Table()
     avals: _Table[Aval] = _Table()
     spans: _Table[Span] = _Table()
@@ -77,6 +100,11 @@ def encode(program: Program) -> dict[str, Any]:
             "lower": [level_names.index(link.lower) for link in program.links],
             "lower_op": [list(link.lower_op) for link in program.links],
             "inferred": [i for i, link in enumerate(program.links) if not link.exact],
+        },
+        "fates": {
+            "op": [list(fate.op) for fate in program.fates],
+            "kind": [strings.index(fate.kind) for fate in program.fates],
+            "into": [[] if fate.into is None else list(fate.into) for fate in program.fates],
         },
         "findings": findings,
         "avals": {
@@ -106,6 +134,7 @@ def _encode_level(level: Level, strings: _Table[str], avals: _Table[Aval], spans
             "name": [strings.index(value.name) for value in level.values],
             "aval": [avals.index(value.aval) for value in level.values],
             "literal": [i for i, value in enumerate(level.values) if value.literal],
+            **_said("sharding", [value.sharding for value in level.values], strings),
         },
         "computations": {
             "name": [strings.index(c.name) for c in computations],
@@ -123,8 +152,20 @@ def _encode_level(level: Level, strings: _Table[str], avals: _Table[Aval], spans
             "attributes": [[strings.index(text) for pair in op.attributes for text in pair] for op in ops],
             "span": [spans.index(op.span) for op in ops],
             "bodies": [list(op.bodies) for op in ops],
+            **_said("phase", ["" if op.phase == PHASES[0] else op.phase for op in ops], strings),
+            **_scopes(ops, strings),
         },
     }
+
+
+def _said(name: str, texts: list[str], strings: _Table[str]) -> dict[str, list[int]]:
+    """A column of texts, of which -1 stands for the empty one; no column if all of them are."""
+    return {name: [strings.index(text or None) for text in texts]} if any(texts) else {}
+
+
+def _scopes(ops: Sequence[Op], strings: _Table[str]) -> dict[str, list[list[int]]]:
+    found = [[strings.index(scope) for scope in op.scopes] for op in ops]
+    return {"scopes": found} if any(found) else {}
 
 
 def _encode_finding(finding: Finding, spans: _Table[Span]) -> dict[str, Any]:
@@ -138,7 +179,6 @@ def _encode_finding(finding: Finding, spans: _Table[Span]) -> dict[str, Any]:
     if finding.trail:
         data["trail"] = list(finding.trail)
     if (fix := finding.fix) is not None:
-        edit = {} if fix.edit is None else {"edit": list(fix.edit)}
         edit = {} if fix.edit is None else {"edit": list(fix.edit)}
         data["fix"] = {"text": fix.text, "options": fix.options, "verified": fix.verified, **edit}
     return data
@@ -201,7 +241,12 @@ def _decode(data: Mapping[str, Any]) -> Program:
         for i, (upper, upper_op, lower, lower_op) in enumerate(_rows(data["links"], names))
     )
     findings = tuple(_decode_finding(finding, spans) for finding in data["findings"])
-    return Program(_typed(data["source"], str), levels, links, findings)
+    empty: dict[str, list[Any]] = {"op": [], "kind": [], "into": []}
+    fates = tuple(
+        Fate(_pair(op), _at(strings, kind), _pair(into) if into else None)
+        for op, kind, into in _rows(data.get("fates", empty), ("op", "kind", "into"))
+    )
+    return Program(_typed(data["source"], str), levels, links, findings, fates)
 
 
 def _decode_level(
@@ -209,8 +254,10 @@ def _decode_level(
 ) -> Level:
     literal = set(data["values"]["literal"])
     values = tuple(
-        Value(_at(strings, name), None if aval == -1 else _at(avals, aval), i in literal)
-        for i, (name, aval) in enumerate(_rows(data["values"], ("name", "aval")))
+        Value(_at(strings, name), None if aval == -1 else _at(avals, aval), i in literal, sharding)
+        for i, (name, aval, sharding) in enumerate(
+            zip(*_columns(data["values"], ("name", "aval")), _heard(data["values"], "sharding", strings), strict=True)
+        )
     )
     names = ("name", "inputs", "outputs", "attributes", "span", "bodies")
     ops = [
@@ -221,8 +268,15 @@ def _decode_level(
             _pairs(_texts(attributes, strings)),
             None if span == -1 else _at(spans, span),
             _indices(bodies),
+            phase or PHASES[0],
+            _texts(scopes, strings),
         )
-        for name, inputs, outputs, attributes, span, bodies in _rows(data["ops"], names)
+        for name, inputs, outputs, attributes, span, bodies, phase, scopes in zip(
+            *_columns(data["ops"], names),
+            _heard(data["ops"], "phase", strings),
+            data["ops"].get("scopes", [()] * len(data["ops"]["name"])),
+            strict=True,
+        )
     ]
     names = ("name", "inputs", "outputs", "ops", "constants", "input_names", "output_names")
     computations: list[Computation] = []
@@ -266,7 +320,18 @@ def _decode_finding(data: Mapping[str, Any], spans: Sequence[Span]) -> Finding:
 
 def _rows(columns: Mapping[str, Any], names: Sequence[str]) -> Iterable[tuple[Any, ...]]:
     """The rows of some columns, which must be of one length."""
-    return zip(*(columns[name] for name in names), strict=True)
+    return zip(*_columns(columns, names), strict=True)
+
+
+def _columns(columns: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
+    return [columns[name] for name in names]
+
+
+def _heard(columns: Mapping[str, Any], name: str, strings: Sequence[str]) -> list[str]:
+    """What `_said` wrote; a column that is not there is full of empty texts."""
+    if name not in columns:
+        return [""] * len(columns["name"])
+    return ["" if index == -1 else _at(strings, index) for index in columns[name]]
 
 
 def _typed(value: Any, *types: type) -> Any:

@@ -20,6 +20,7 @@ from jaxnb.commands import COMMANDS
 from jaxnb.comment import DIRECTIVES
 from jaxnb.header import GRAD_OPTIONS, JAXPR_OPTIONS, JIT_OPTIONS
 from jaxnb.health import backend_started, platforms_installed
+from jaxnb.program import LEVELS
 
 __all__ = ["Offer", "complete_header", "header_matcher"]
 
@@ -185,6 +186,8 @@ def _open_path(value: str) -> str:
 
 
 def _values(name: str, kind: str, fragment: str, value: str, body: str, namespace: Mapping[str, Any]) -> Offer:
+    if name == "level":
+        return Offer(fragment, tuple(level for level in LEVELS[1:] if level.startswith(fragment)))
     if kind == "word":
         return Offer(fragment, tuple(item for item in _devices() if item.startswith(fragment)))
     if kind != "names":

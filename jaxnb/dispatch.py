@@ -30,11 +30,10 @@ def compile_piece(piece: Piece) -> list[str]:
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        lowered = piece.traced.lower()
+        lowered = piece.lower()
     middle = time.perf_counter()
     piece.compiled = lowered.compile()
     piece.lower_seconds, piece.compile_seconds = middle - start, time.perf_counter() - middle
-    piece.traced = None  # it holds what was traced, and with that the inputs of the first run
     said: list[str] = []
     for warning in caught:
         if match := _UNUSED.match(str(warning.message)):

@@ -42,7 +42,7 @@ GRAD_OPTIONS: Mapping[str, str] = {
 }
 """The options of `%%grad`, behind `loss wrt w1, w2`."""
 
-JAXPR_OPTIONS: Mapping[str, str] = {"static": "names", "dynamic": "names", "o": "name"}
+JAXPR_OPTIONS: Mapping[str, str] = {"static": "names", "dynamic": "names", "level": "word", "o": "name"}
 
 _WORD = re.compile(r"\S+")
 _PATH = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*|\[[^\]]*\])*")

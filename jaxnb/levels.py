@@ -1,17 +1,24 @@
-"""The levels of a program, read from what staging made. Nothing is compiled here."""
+"""The levels of a program, read from what staging made.
+
+Source and jaxpr are read at once. StableHLO and HLO are made when somebody asks for them: lowering is done anew, with
+the same numbers in the names, and what is read of HLO is the executable that ran. See `ladder`.
+"""
 
 from __future__ import annotations
 
 import inspect as python_inspect
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
 
+from jaxnb._jax_hlo import input_shardings
 from jaxnb.cell import CellSource
+from jaxnb.ladder import Ladder, join_levels, piece_stage, traced_stage
 from jaxnb.paths import render_path
 from jaxnb.piece import Piece
-from jaxnb.program import Computation, Finding, Level, Op, Program, Span
+from jaxnb.program import Finding, Level, Op, Program, Span
 from jaxnb.readers.jaxpr import read_jaxpr
 from jaxnb.readers.source import Statement, link_source, read_source
 
@@ -25,7 +32,7 @@ def read_program(
     findings: tuple[Finding, ...],
     file_label: Callable[[str], str] = str,
 ) -> Program:
-    """The source and jaxpr levels of a staged cell, one entry computation a piece.
+    """The source and jaxpr levels of a staged cell, one entry computation a piece; further ones when asked for.
 
     Args:
       cell: that was staged.
@@ -35,80 +42,55 @@ def read_program(
       file_label: turns the file name of another cell into what the user knows it by, such as "Cell In[3]".
     """
     source = read_source(cell.shown, statements)
-    jaxprs = [_read_piece(cell, piece, file_label) for piece in pieces]
-    jaxpr = _joined(jaxprs)
-    if jaxpr is None:
+    if not pieces:
         return Program(cell.shown, (source,), (), findings)
-    return Program(cell.shown, (source, jaxpr), link_source(source, jaxpr), findings)
+    jaxprs = [_read_piece(cell, piece, file_label) for piece in pieces]
+    jaxpr, _ = join_levels(jaxprs)
+    stages = [piece_stage(piece, level) for piece, level in zip(pieces, jaxprs, strict=True)]
+    return Program(cell.shown, (source, jaxpr), link_source(source, jaxpr), findings, _maker=Ladder(stages))
 
 
 def _read_piece(cell: CellSource, piece: Piece, file_label: Callable[[str], str]) -> Level:
     names = tuple(render_path(path) for path in piece.paths)
     count = len(piece.jaxpr.jaxpr.invars)
     padded = ("",) * (count - len(names)) + names if count >= len(names) else ()
-    return read_jaxpr(
+    level = read_jaxpr(
         piece.jaxpr, cell_file=cell.filename, invar_names=padded, source=cell.shown, file_label=file_label
     )
+    return _spread(level, piece.traced)
 
 
-def _joined(levels: list[Level]) -> Level | None:
-    """One level of several: their entry computations first."""
-    if len(levels) <= 1:
-        return levels[0] if levels else None
-    values = [value for level in levels for value in level.values]
-    entries = [(n, i) for n, level in enumerate(levels) for i in range(level.entries)]
-    bodies = [(n, i) for n, level in enumerate(levels) for i in range(level.entries, len(level.computations))]
-    place = {pair: index for index, pair in enumerate([*entries, *bodies])}
-    shifts = [sum(len(level.values) for level in levels[:n]) for n in range(len(levels))]
-    computations = [_shifted(levels[n].computations[i], shifts[n], n, place) for n, i in [*entries, *bodies]]
-    return Level(levels[0].name, tuple(values), tuple(computations), len(entries))
-
-
-def _shifted(computation: Computation, by: int, level: int, place: dict[tuple[int, int], int]) -> Computation:
-    from dataclasses import replace
-
-    def move(indices: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(index + by for index in indices)
-
-    ops = tuple(
-        replace(
-            op,
-            inputs=move(op.inputs),
-            outputs=move(op.outputs),
-            bodies=tuple(place[level, b] for b in op.bodies),
-        )
-        for op in computation.ops
-    )
-    constants = move(computation.constants)
-    return replace(
-        computation,
-        inputs=move(computation.inputs),
-        outputs=move(computation.outputs),
-        ops=ops,
-        constants=constants,
-    )
+def _spread(level: Level, traced: Any) -> Level:
+    """The same level, whose inputs say how they are spread over devices, if any is."""
+    shardings, inputs = input_shardings(traced), level.computations[0].inputs
+    if not any(shardings) or len(shardings) != len(inputs):
+        return level
+    values = list(level.values)
+    for index, sharding in zip(inputs, shardings, strict=True):
+        values[index] = replace(values[index], sharding=sharding or values[index].sharding)
+    return replace(level, values=tuple(values))
 
 
 def read_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
-    """The source and jaxpr of a function at these arguments; it is traced, not run."""
-    jaxpr = jax.jit(function).trace(*args, **kwargs).jaxpr
+    """The source and jaxpr of a function at these arguments; it is traced, not run. Further levels when asked for."""
+    traced = jax.jit(function).trace(*args, **kwargs)
     try:
         lines, first = python_inspect.getsourcelines(function)
         file = python_inspect.getsourcefile(function) or ""
     except (OSError, TypeError):
         lines, first, file = [], 1, ""
     source = "".join(lines)
-    level = read_jaxpr(jaxpr, cell_file="", source="")
+    level = _spread(read_jaxpr(traced.jaxpr, cell_file="", source=""), traced)
     if file:
         level = _at_home(level, file, first, len(lines))
     spans = [(Span(1, 0, len(lines), len(lines[-1])), "staged")] if lines else []
     top = read_source(source, spans)
-    return Program(source, (top, level), link_source(top, level))
+    ladder = Ladder([traced_stage(traced, level)])
+    return Program(source, (top, level), link_source(top, level), _maker=ladder)
 
 
 def _at_home(level: Level, file: str, first: int, count: int) -> Level:
     """The same level with spans in `file` counted from the first line of the function."""
-    from dataclasses import replace
 
     def home(op: Op) -> Op:
         span = op.span

@@ -24,7 +24,7 @@ from jaxnb.findings.retraces import note_of
 from jaxnb.findings.watching import Watches
 from jaxnb.header import JAXPR_OPTIONS, JIT_OPTIONS, full_header, parse_grad, parse_header
 from jaxnb.options import StageOptions
-from jaxnb.program import Finding, Program
+from jaxnb.program import LEVELS, Finding, Program
 from jaxnb.progress import Progress
 from jaxnb.run import Run
 from jaxnb.session import Session
@@ -285,8 +285,9 @@ class JaxnbMagics(Magics):
         """Traces an expression or a cell and shows its jaxpr. Nothing is compiled, run on a device, or bound.
 
             %jaxpr expression
-            %%jaxpr [--static n] [--dynamic n] [-o program]
+            %%jaxpr [--level stablehlo] [--static n] [--dynamic n] [-o program]
 
+        --level     what to show: jaxpr (the default); stablehlo, for which it is lowered; hlo, for which it is compiled
         --static    values that are part of the program;  --dynamic  ints or floats that are inputs
         -o          bind the Program under this name
 
@@ -302,7 +303,9 @@ class JaxnbMagics(Magics):
         """
         __tracebackhide__ = True
         header = {} if cell is None else self._jaxpr_header(line, cell)
-        name = header.pop("o", None)
+        name, level = header.pop("o", None), header.pop("level", None)
+        if level not in (None, *LEVELS[1:]):
+            raise UsageError(f"--level {level}: there is no such level. Try: one of {', '.join(LEVELS[1:])}.")
         source = line if cell is None else cell
         try:
             shown, offset = (source, 0) if cell is None else self._displayed(cell)
@@ -320,6 +323,10 @@ class JaxnbMagics(Magics):
             tidy(error)
             show_only_user_frames(error, self.shell)
             raise
+        if level is not None and level in run.program.level_names:
+            run.program.level(level)
+            note = run.note.replace("nothing was compiled, run", "nothing was run") if level == "hlo" else run.note
+            run = replace(run, shown_level=level, note=note)
         if name is not None:
             self.shell.user_ns[name] = run.program
         self._show_later("jaxpr", source, run)

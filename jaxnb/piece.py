@@ -8,12 +8,13 @@ from typing import Any
 
 import jax
 
-from jaxnb import _jax
+from jaxnb import _jax, _jax_hlo
 from jaxnb.code import CodeNames
 from jaxnb.donation import NO_DONATION, Donation
 from jaxnb.gradient import Asked
 from jaxnb.graph import Reached, Scan
 from jaxnb.growth import NO_GROWTH, Growth
+from jaxnb.ids import with_ids
 from jaxnb.paths import Choices
 from jaxnb.prelude import Cut, OutOfReach, Prelude
 from jaxnb.slots import Slots
@@ -53,11 +54,11 @@ class Piece:
       context: JAX's ambient context while it was traced.
       paths: of the inputs.
       where: the index of a part of the key where each value begins, and the value's path.
-      traced: until the piece is compiled, JAX's own traced stage; its arguments are the leaves, or what the prelude
-        says.
+      traced: JAX's own traced stage; its arguments are the leaves, or what the prelude says.
       prelude: what Python computes from scalars before the program runs, or None.
       derivative: what it computes besides, or None.
       donation: what the program may write its results over.
+      rebuilt: whether `traced` is not what was traced first, but a function that evaluates `jaxpr`.
       guard: the walk that shows whether the piece serves a run, as straight code, once it has been reused.
       scanned: how often that was shown by a scan instead.
       template: what to bind.
@@ -82,12 +83,21 @@ class Piece:
     prelude: Prelude | None = None
     derivative: Asked | None = None
     donation: Donation = NO_DONATION
+    rebuilt: bool = False
     compiled: Any = None
     guard: Callable[[dict[str, Any]], Any] | None = None
     scanned: int = 0
     lower_seconds: float = 0.0
     compile_seconds: float = 0.0
     kept: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def lower(self) -> Any:
+        """The program as StableHLO, with the number of each equation in its name, see `ids`; nothing is compiled."""
+        # What is lowered is a copy: JAX holds the result for as long as the jaxpr lives, and pieces live long.
+        if self.rebuilt:
+            jaxpr = self.traced.jaxpr
+            return _jax_hlo.with_jaxpr(self.traced, _jax_hlo.with_eqns(jaxpr, jaxpr.eqns)).lower()
+        return _jax_hlo.with_jaxpr(self.traced, with_ids(self.jaxpr)).lower()
 
     def ready(self, reached: Reached) -> Reached | None:
         """The same with the scalars that Python computes; None if the program was not traced for such scalars."""
@@ -120,4 +130,5 @@ class Piece:
             self.n_outputs = len(self.jaxpr.jaxpr.outvars)
         self.donation = donation
         donated = tuple(n for n, (kind, at) in enumerate(places) if kind == "leaf" and at in donation.leaves)
-        self.traced = jax.jit(_jax.as_function(self.jaxpr), donate_argnums=donated).trace(*arguments)
+        self.traced = jax.jit(_jax.as_function(with_ids(self.jaxpr)), donate_argnums=donated).trace(*arguments)
+        self.rebuilt = True

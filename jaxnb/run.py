@@ -66,6 +66,7 @@ class Run:
       derivative: which one the program computed, too.
       pieces: how many compiled pieces there were.
       dispatch_seconds: from the start of the first dispatch until the last had returned.
+      shown_level: of the program, if it is not the one below the source.
       traced_only: whether the cell was only to be looked at: then its text is shown, not just the line.
       kept: what views may keep with the programs, because it stays the same while the cell is reused.
       note: what replaces "staged" on the line, where nothing was staged.
@@ -90,6 +91,7 @@ class Run:
     dispatch_seconds: float = 0.0
     kept: dict[str, Any] | None = None
     traced_only: bool = False
+    shown_level: str | None = None
     make_program: Callable[[], Program] | None = None
     make_source: Callable[[Any, str], str] | None = None
     _program: Program | None = None

@@ -23,7 +23,11 @@ def bundle(run: Run, *, rich: bool) -> dict[str, Any]:
       run: to be shown.
       rich: whether the front end shows more than text; otherwise nothing else is made.
     """
-    text = f"{run.line}\n\n{run.program}" if run.traced_only else run.line
+    text = run.line
+    if run.traced_only:
+        from jaxnb.views.text import render_program
+
+        text += f"\n\n{render_program(run.program, level=run.shown_level)}"
     leaked = [finding for finding in run.findings if finding.kind == "leak"]
     avoidable = [finding for finding in run.findings if finding.kind == "retrace" and finding.fix is not None]
     if leaked or (avoidable and not run.note):
@@ -55,10 +59,10 @@ def _drawn(run: Run) -> tuple[str, tuple[str, Any] | None]:
     program = run.program
     html = ""
     for limit in _LIMITS:
-        html = render_html(program, line=_LINE, findings=run.findings, limit=limit)
+        html = render_html(program, line=_LINE, findings=run.findings, limit=limit, level=run.shown_level)
         if len(html.encode()) <= MOST_SAVED - _ROOM_FOR_THE_LINE:
             break
-    encoded = encode(program)
+    encoded = encode(program, levels=("source", run.shown_level or "jaxpr"))
     small = len(html.encode()) + len(dumps(encoded).encode()) <= MOST_SAVED - _ROOM_FOR_THE_LINE
     drawn = (html, (MIME_TYPE, encoded) if small else None)
     if kept is not None:

@@ -8,9 +8,10 @@ from importlib.resources import files
 
 import jsonschema
 import pytest
-from golden import check_golden
+from golden import CASES, check_golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sample_levels import neuron
 from sample_programs import PROGRAMS, loop, mlp
 
 from jaxnb import codec
@@ -18,8 +19,10 @@ from jaxnb.codec import MIME_TYPE, decode, encode
 from jaxnb.errors import JaxnbError
 from jaxnb.program import (
     FORMAT_VERSION,
+    PHASES,
     Aval,
     Computation,
+    Fate,
     Finding,
     Fix,
     Level,
@@ -39,7 +42,7 @@ numbers = st.integers(0, 2**40)
 avals = st.builds(
     Aval, texts, st.lists(st.one_of(numbers, texts), max_size=3).map(tuple), st.booleans(), st.integers(0, 16)
 )
-values = st.builds(Value, texts, st.none() | avals, st.booleans())
+values = st.builds(Value, texts, st.none() | avals, st.booleans(), st.just("") | texts)
 places = st.builds(Span, numbers, numbers, numbers, numbers, texts.filter(bool))
 
 
@@ -62,8 +65,10 @@ def levels(draw, name: str, lines: int):
         bodies = [tuple(owners[index])] if index in owners else []
         bodies += [()] * draw(st.integers(0, 2))
         pairs = st.lists(st.tuples(texts, texts), max_size=2).map(tuple)
+        settings = st.tuples(st.sampled_from(PHASES), st.lists(texts, max_size=2).map(tuple))
         ops = tuple(
-            Op(draw(texts), draw(indices), draw(indices), draw(pairs), draw(spans(lines)), own) for own in bodies
+            Op(draw(texts), draw(indices), draw(indices), draw(pairs), draw(spans(lines)), own, *draw(settings))
+            for own in bodies
         )
         inputs, outputs = draw(indices), draw(indices)
         names = [tuple(draw(texts) for _ in some) if draw(st.booleans()) else () for some in (inputs, outputs)]
@@ -80,18 +85,24 @@ findings = st.builds(Finding, texts, texts, st.none() | numbers, st.none() | pla
 def programs(draw):
     source = draw(st.text(st.sampled_from("a =\n%漢"), max_size=12))
     lines = source.count("\n") + 1
-    names = draw(st.lists(texts, max_size=3, unique=True))
+    names = draw(st.lists(texts, max_size=3, unique=True) | st.just(["jaxpr", "stablehlo", "hlo"]))
     made = tuple(draw(levels(name, lines)) for name in names)
-    links = []
+    links, fates = [], []
+    places = {
+        level.name: [(at, index) for at, c in enumerate(level.computations) for index in range(len(c.ops))]
+        for level in made
+    }
+    if places.get("jaxpr") and places.get("hlo"):
+        fused = st.builds(Fate, st.sampled_from(places["jaxpr"]), st.just("fused"), st.sampled_from(places["hlo"]))
+        gone = st.builds(Fate, st.sampled_from(places["jaxpr"]), st.sampled_from(["folded", "removed"]))
+        fates = draw(st.lists(fused | gone, max_size=3))
     for upper, lower in zip(made, made[1:], strict=False):
-        ends = [
-            [(at, index) for at, c in enumerate(level.computations) for index in range(len(c.ops))]
-            for level in (upper, lower)
-        ]
+        ends = [places[level.name] for level in (upper, lower)]
         if all(ends):
-            pairs = st.tuples(st.sampled_from(ends[0]), st.sampled_from(ends[1]), st.booleans())
-            links += [Link(upper.name, a, lower.name, b, exact) for a, b, exact in draw(st.lists(pairs, max_size=3))]
-    return Program(source, made, tuple(links), tuple(draw(st.lists(findings, max_size=2))))
+            pairs = st.tuples(st.sampled_from(ends[0]), st.sampled_from(ends[1]))
+            some = draw(st.dictionaries(pairs, st.booleans(), max_size=3))
+            links += [Link(upper.name, a, lower.name, b, exact) for (a, b), exact in some.items()]
+    return Program(source, made, tuple(links), tuple(draw(st.lists(findings, max_size=2))), tuple(fates))
 
 
 @settings(max_examples=80, deadline=None)
@@ -111,6 +122,13 @@ def test_round_trip_of_the_samples(name):
     assert decode(data) == program
 
 
+def test_golden_of_all_levels():
+    data = encode(neuron())
+    VALIDATOR.validate(data)
+    assert decode(json.loads(json.dumps(data))) == neuron()
+    check_golden("neuron.program.json", json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+
+
 @pytest.mark.parametrize("name", ["mlp", "loop"])
 def test_golden(name):
     """The front end's tests read these files too."""
@@ -120,11 +138,26 @@ def test_golden(name):
 def test_the_schema_is_a_schema():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     assert SCHEMA["properties"]["version"] == {"const": FORMAT_VERSION}
-    assert f".v{FORMAT_VERSION}+json" in MIME_TYPE
+    assert MIME_TYPE == "application/vnd.jaxnb.program.v1+json"  # front ends know it by this, whatever stands inside
 
 
 def test_it_is_small():
     assert len(json.dumps(encode(mlp()), separators=(",", ":"))) < 3500
+
+
+@pytest.mark.parametrize("name", ["mlp", "loop"])
+def test_what_an_older_version_saved_is_read(name):
+    data = json.loads((CASES / f"{name}.program.v1.json").read_text("utf-8"))
+    assert data["version"] == 1
+    assert decode(data) == PROGRAMS[name]()
+
+
+def test_some_levels_can_be_left_out():
+    program = loop()
+    assert decode(encode(program, levels=("source",))) == Program(
+        program.source, program.levels[:1], (), program.findings
+    )
+    assert encode(program, levels=("source", "jaxpr")) == encode(program)
 
 
 def test_a_newer_version_is_refused():
@@ -174,6 +207,10 @@ def damaged(path: tuple, new) -> dict:
         (("levels", 1, "entries"), True),
         (("links", "upper_op", 0), [0]),
         (("links", "lower", 0), 0),
+        (("fates", "kind"), [0]),
+        (("fates",), {"op": [[0, 0]], "kind": [0], "into": [[]]}),
+        (("levels", 1, "ops", "phase"), [0]),
+        (("levels", 1, "ops", "scopes"), [[0]]),
         (("spans", "line", 0), 10_000),
         (("findings",), [{"kind": "x"}]),
         (("findings",), [{"kind": "x", "message": None}]),

@@ -16,7 +16,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = (
     {"_version", "errors"},
     {"program"},
-    {"codec", "coverage", "views", "growth", "code", "options"},
+    {"codec", "coverage", "linking", "views", "growth", "code", "options"},
     {"reach", "cell", "blocks", "run", "history", "advice"},
     {"_jax", "_jax_calls", "_jax_eqns", "_jax_history", "_jax_hlo", "_jax_tracers", "_jax_watch", "holders", "backend"},
     {"paths", "slots", "static", "ids"},

@@ -363,3 +363,16 @@ def test_progress_appears_after_a_while_and_is_wiped_out(monkeypatch: Any) -> No
     time.sleep(0.4)
     slow.silence()
     assert re.match(r"\rcompiling … 0\.\d s", written[0]) and written[-1] == "\r\x1b[K"
+
+
+@pytest.mark.parametrize("level", ["jaxpr", "stablehlo", "hlo"])
+def test_a_cell_is_shown_at_the_level_that_is_asked_for(shell: Shell, level: str) -> None:
+    text = shell.run(f"%%jaxpr --level {level}\nh = jnp.tanh(x @ w)\nloss = (h**2).sum()")
+    assert text.startswith("traced only · 4 eqns · ")
+    assert ("nothing was compiled" in text) == (level != "hlo")
+    assert "2  h = jnp.tanh(x @ w)" in text
+    assert "tanh" in text.partition("2  h = ")[2].partition("3  loss")[0].replace("jnp.tanh", "")
+    assert "reduce" in text.partition("3  loss = ")[2]
+    assert "h" not in shell.ns
+    assert "did you mean" in shell.run("%%jaxpr --levl hlo\nx", ok=False)
+    assert "there is no such level" in shell.run("%%jaxpr --level hlow\nx", ok=False)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from dataclasses import replace
 
 import pytest
+from sample_levels import neuron
 from sample_programs import PROGRAMS, loop
 
-from jaxnb.program import Aval, Computation, Level, Link, Op, Program, Span, Value, check_program
+from jaxnb.coverage import Coverage
+from jaxnb.program import Aval, Computation, Fate, Level, Link, Op, Program, Span, Value, check_program
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -56,6 +60,7 @@ VALUE = (Value("a"),)
             with_level(Level("jaxpr", (), (Computation("m", ops=(op(span=Span(2)),)),))),
             "line 2 is not in the source",
         ),
+        (with_level(Level("jaxpr", (), (Computation("m", ops=(op(phase="later"),)),))), "phase 'later' is none of"),
         (
             with_level(Level("jaxpr", VALUE, (Computation("m", inputs=(0,), input_names=("x", "y")),))),
             "2 input names for 1 inputs",
@@ -83,6 +88,87 @@ def test_a_broken_law_is_named(program, message):
 def test_a_broken_link_is_named(link, message):
     with pytest.raises(ValueError, match=message):
         check_program(replace(loop(), links=(link,)))
+
+
+def test_a_link_that_occurs_twice_is_named():
+    link = neuron().links[0]
+    with pytest.raises(ValueError, match="occurs twice"):
+        check_program(replace(neuron(), links=(link, replace(link, exact=not link.exact))))
+
+
+@pytest.mark.parametrize(
+    ("fate", "message"),
+    [
+        (Fate((0, 0), "lost"), "none of folded, fused, removed"),
+        (Fate((0, 99), "removed"), "names an op that is not there"),
+        (Fate((0, 0), "fused", (7, 0)), "names an op that is not there"),
+        (Fate((0, 0), "fused"), "and nothing else, is fused into something"),
+        (Fate((0, 0), "folded", (0, 0)), "and nothing else, is fused into something"),
+    ],
+)
+def test_a_fate_that_cannot_be_is_named(fate, message):
+    check_program(neuron())
+    with pytest.raises(ValueError, match=message):
+        check_program(replace(neuron(), fates=(fate,)))
+
+
+def test_coverage_of_what_is_there():
+    program = neuron()
+    assert program.coverage() == Coverage(1.0, 1.0, 1.0, None)
+    assert str(program.coverage()) == "eqn→line 100 %, stablehlo→eqn 100 %, hlo→eqn 100 %, time→eqn –"
+    without = replace(program, links=tuple(link for link in program.links if link.lower != "hlo"))
+    assert without.coverage().hlo_eqn == 0.0
+    assert loop().coverage().stablehlo_eqn is None
+
+
+def test_links_lead_down_and_back():
+    program = neuron()
+    assert program.linked("source", (0, 0), "hlo") == {(0, 0): True, (0, 1): False, (1, 0): True, (1, 1): True}
+    assert program.linked("hlo", (0, 1), "jaxpr") == {(0, 3): False}
+    assert program.linked("hlo", (1, 0), "source") == {(0, 0): True}
+    assert program.linked("jaxpr", (0, 1), "hlo") == {}
+    assert program.linked("jaxpr", (0, 1), "jaxpr") == {(0, 1): True}
+    with pytest.raises(KeyError, match="no level 'ptx'"):
+        program.linked("jaxpr", (0, 1), "ptx")
+
+
+def test_a_copy_has_the_levels_that_were_made():
+    whole = neuron()
+    program = Program(whole.source, whole.levels[:2], _maker=Counting())
+    for copied in (pickle.loads(pickle.dumps(program)), copy.deepcopy(program)):
+        assert copied == program and copied.level_names == ("source", "jaxpr")
+
+
+class Counting:
+    """Makes the levels of `neuron`, and counts how often."""
+
+    names = ("stablehlo", "hlo")
+
+    def __init__(self):
+        self.asked = []
+
+    def make(self, name, above):
+        whole = neuron()
+        assert above.levels[-1].name == {"stablehlo": "jaxpr", "hlo": "stablehlo"}[name]
+        self.asked.append(name)
+        fates = whole.fates if name == "hlo" else ()
+        return whole.level(name), tuple(link for link in whole.links if link.lower == name), fates
+
+
+def test_a_level_is_made_when_first_asked_for_and_then_kept():
+    whole, maker = neuron(), Counting()
+    upper = tuple(link for link in whole.links if link.lower == "jaxpr")
+    program = Program(whole.source, whole.levels[:2], upper, _maker=maker)
+    assert program.level_names == ("source", "jaxpr", "stablehlo", "hlo")
+    program.level("jaxpr")
+    assert maker.asked == [] and program != whole
+    assert [op.name for op in program.ops("hlo")] == [op.name for op in whole.ops("hlo")]
+    assert maker.asked == ["stablehlo", "hlo"]
+    program.coverage()
+    program.level("stablehlo")
+    assert maker.asked == ["stablehlo", "hlo"]
+    assert program == whole
+    check_program(program)
 
 
 def test_a_span_in_another_file_may_have_any_line():

@@ -15,6 +15,7 @@ from jax.extend import core as jax_core
 from jaxnb import _jax_eqns
 from jaxnb.program import Aval, Computation, Level, Op, Span, Value
 from jaxnb.readers.params import literal_text, read_params
+from jaxnb.readers.phases import Setting, read_settings
 from jaxnb.readers.spans import Spans
 
 __all__ = ["MOST_OPS", "read_jaxpr"]
@@ -85,6 +86,7 @@ class _Reading:
         owner: Span | None,
         input_names: tuple[str, ...] = (),
         output_names: tuple[str, ...] = (),
+        setting: Setting | None = None,
     ) -> int:
         """Reads a jaxpr as a computation and returns its index."""
         index = len(self.computations)
@@ -95,7 +97,8 @@ class _Reading:
         used.update(v for v in jaxpr.outvars if not isinstance(v, jax_core.Literal))
         constants = tuple(self._defined(v, scope) for v in jaxpr.constvars)
         inputs = tuple(self._defined(v, scope) for v in jaxpr.invars)
-        ops = tuple(self._op(eqn, scope, used, owner) for eqn in jaxpr.eqns)
+        settings = read_settings(jaxpr, setting or Setting())
+        ops = tuple(self._op(eqn, scope, used, owner, own) for eqn, own in zip(jaxpr.eqns, settings, strict=True))
         outputs = tuple(self._used(v, scope) for v in jaxpr.outvars)
         self.computations[index] = Computation(name, inputs, outputs, ops, constants, input_names, output_names)
         return index
@@ -106,6 +109,7 @@ class _Reading:
         scope: dict[jax_core.Var, int],
         used: set[jax_core.Var],
         owner: Span | None,
+        setting: Setting,
     ) -> Op:
         self.ops += 1
         span = self.spans.of(eqn, owner)
@@ -115,14 +119,19 @@ class _Reading:
         if self.ops > MOST_OPS and all(id(jaxpr) in self._seen for _, jaxpr in found):
             attributes += tuple((".".join(path), f"as above, {len(body.eqns)} eqns") for path, body in found)
             found = []
-        bodies = tuple(self.computation(_body_name(path, body, eqn.params), body, span) for path, body in found)
+        inside = setting.inside(eqn.primitive.name)
+        bodies = tuple(
+            self.computation(_body_name(path, body, eqn.params), body, span, setting=inside) for path, body in found
+        )
         inputs = tuple(self._used(v, scope) for v in eqn.invars)
-        return Op(eqn.primitive.name, inputs, outputs, attributes, span, bodies)
+        name = eqn.primitive.name
+        return Op(name, inputs, outputs, attributes, span, bodies, setting.phase, setting.scopes)
 
     def _defined(self, var: jax_core.Var, scope: dict[jax_core.Var, int], dropped: bool = False) -> int:
         if not dropped and var not in self._names:
             self._names[var] = _letters(len(self._names))
-        self.values.append(Value("_" if dropped else self._names[var], self._aval(var.aval)))
+        name = "_" if dropped else self._names[var]
+        self.values.append(Value(name, self._aval(var.aval), False, _sharding_text(var.aval)))
         scope[var] = len(self.values) - 1
         return scope[var]
 
@@ -137,6 +146,13 @@ class _Reading:
         sizes = tuple(int(n) if isinstance(n, int) else str(n) for n in shape)
         read = Aval(dtype, sizes, bool(getattr(aval, "weak_type", False)), itemsize)
         return self._avals.setdefault(read, read)  # one object for equal avals: there are few
+
+
+def _sharding_text(aval: Any) -> str:
+    """How a value is spread where that is part of its type: `P('x',)`; "" elsewhere."""
+    sharding = getattr(aval, "sharding", None)  # of an aval: a tracer's would walk through everything before it
+    spec = getattr(sharding, "spec", None)
+    return str(spec) if spec is not None and any(part is not None for part in spec) else ""
 
 
 def _letters(index: int) -> str:

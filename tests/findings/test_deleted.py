@@ -19,7 +19,8 @@ GIVEN_AWAY = {  # the cell; what is used later; what is said
         "`x` was donated by Cell In[{n}], line 2",
     ),
     "in a dict": (
-        "params = {'w': x, 'b': x + 1}\nf = jax.jit(lambda p: {k: v * 2 for k, v in p.items()}, donate_argnums=0)\nf(params);",
+        "params = {'w': x, 'b': x + 1}\n"
+        "f = jax.jit(lambda p: {k: v * 2 for k, v in p.items()}, donate_argnums=0)\nf(params);",
         "params['b']",
         "`params` was donated by Cell In[{n}], line 3",
     ),

@@ -1,0 +1,125 @@
+"""The door to what JAX lowers and XLA compiles: names of equations, locations of operations, modules of executables.
+
+Each entry says what is missing in public. All were checked on jax 0.10.2 and 0.12.0. When a name is gone, importing
+this module raises `ImportError`, rather than degrading silently.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from jax._src.source_info_util import NameStack as _NameStack  # `new_name_stack` makes only stacks of one scope
+from jax._src.source_info_util import Scope as _Scope  # the parts of a stack have no public types
+from jax._src.source_info_util import Transform as _Transform
+from jax.extend import core as jax_core
+from jax.extend.mlir import ir
+
+__all__ = [
+    "input_shardings",
+    "is_opaque",
+    "kept_inputs",
+    "location_name",
+    "name_parts",
+    "named_eqn",
+    "serialized_modules",
+    "with_eqns",
+    "with_jaxpr",
+]
+
+
+def named_eqn(eqn: Any, name: str, params: Mapping[str, Any]) -> Any:
+    """A copy of an equation whose name in the lowered program ends in `name`, with these parameters.
+
+    What stood in the name before stands in it as before: `jvp(mine)` becomes `jvp(mine)/name`, `jvp()` becomes
+    `jvp()/name` (not `jvp(name)`, which a scope that is only appended would give).
+    """
+    # `JaxprEqn.replace` and `SourceInfo.replace` are methods of exported or handed-out objects, but documented nowhere.
+    stack = eqn.source_info.name_stack.stack
+    own = (_Scope(""), _Scope(name)) if stack and type(stack[-1]) is _Transform else (_Scope(name),)
+    info = eqn.source_info.replace(name_stack=_NameStack((*stack, *own)))
+    return eqn.replace(params=dict(params), source_info=info)
+
+
+def name_parts(eqn: Any) -> Iterator[tuple[bool, str]]:
+    """What the name of an equation is made of, from the outside in: whether it is a transformation, and its name."""
+    for part in eqn.source_info.name_stack.stack:
+        yield type(part) is _Transform, part.name
+
+
+def is_opaque(eqn: Any) -> bool:
+    """Whether the jaxprs of an equation are a kernel, which has a compiler and caches of its own."""
+    name = eqn.primitive.name
+    return name.startswith(("pallas", "core_map", "mpmd_map")) or name in ("custom_partitioning", "run_scoped")
+
+
+def with_eqns(jaxpr: Any, eqns: Sequence[Any]) -> Any:
+    """A copy of a jaxpr, open or closed, with other equations."""
+    # `replace` is a method of both classes, documented for neither; on 0.12 they are one class.
+    if isinstance(jaxpr, jax_core.Jaxpr):
+        return cast(Any, jaxpr).replace(eqns=list(eqns))
+    return jaxpr.replace(jaxpr=jaxpr.jaxpr.replace(eqns=list(eqns)))
+
+
+def with_jaxpr(traced: Any, jaxpr: Any) -> Any:
+    """A copy of a `jax.stages.Traced` that lowers another jaxpr of the same inputs and results.
+
+    There is no public way but to trace again a function that evaluates the jaxpr, which takes as long as
+    tracing and loses what is known of the arguments. `Traced.with_consts_as_arg` of 0.12 does the same as here.
+    """
+    changed = copy.copy(traced)
+    changed._params = dict(traced._params, jaxpr=jaxpr)
+    changed._lojax = None  # what was made of the old jaxpr
+    return changed
+
+
+def input_shardings(traced: Any) -> list[str]:
+    """How each input of a `jax.stages.Traced` is spread over several devices, such as `P('x',)`.
+
+    "" for one that is on one device, whole on each, or wherever it is put.
+    """
+    # `Traced.args_info` knows of shapes, dtypes and donation alone.
+    found: list[str] = []
+    for kind in traced._meta_tys_flat:
+        spec = getattr(kind.sharding, "spec", None)
+        found.append(str(spec) if spec is not None and any(part is not None for part in spec) else "")
+    return found
+
+
+def kept_inputs(lowered: Any) -> list[int] | None:
+    """Which inputs of a function its lowered program takes, in their order: JAX leaves out those that nothing uses.
+
+    None where that is not known.
+    """
+    # `Lowered.args_info` describes all arguments and does not tell which were kept.
+    kept = lowered._lowering.compile_args.get("kept_var_idx")
+    return sorted(kept) if kept is not None else None
+
+
+def location_name(location: Any) -> str:
+    """The name that JAX gave an operation, such as `jit(f)/jvp()/sin`; "" where it has none."""
+    # The classes of locations are in the public `ir`, their attributes are MLIR's own Python bindings.
+    while True:
+        if isinstance(location, ir.NameLoc):
+            name, child = str(location.name_str), location.child_loc
+            if name.endswith(":") and isinstance(child, ir.NameLoc):
+                location = child  # "sin:" around "jit(f)/sin" is there for other readers
+                continue
+            return name
+        if isinstance(location, ir.CallSiteLoc):
+            location = location.callee
+        elif isinstance(location, ir.FusedLoc) and location.locations:
+            location = location.locations[0]
+        else:
+            return ""
+
+
+def serialized_modules(compiled: Any) -> list[bytes]:
+    """The optimised modules of a `jax.stages.Compiled`, each as an `HloModuleProto`; [] where the backend has none."""
+    # `Compiled.as_text` prints them. The objects of `hlo_modules` name neither an instruction's metadata nor
+    # what it calls, and on 0.10 not its shape; the message that they serialize to has all of it.
+    executable = compiled.runtime_executable()
+    if executable is None:
+        return []
+    return [module.as_serialized_hlo_module_proto() for module in executable.hlo_modules()]

@@ -1,0 +1,70 @@
+"""The wire format of protocol buffers, which optimised modules are read from."""
+
+from __future__ import annotations
+
+import doctest
+
+import jax
+import jax.numpy as jnp
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jaxnb._jax_hlo import serialized_modules
+from jaxnb.readers import protobuf
+from jaxnb.readers.hlo import read_hlo
+from jaxnb.readers.protobuf import fields, read_varints
+
+numbers = st.integers(0, 2**64 - 1)
+
+
+def varint(number: int) -> bytes:
+    out = bytearray()
+    while number >= 0x80:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def field(number: int, value: int | bytes) -> bytes:
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+@given(st.lists(st.tuples(st.integers(1, 2**20), numbers | st.binary(max_size=300)), max_size=6))
+def test_fields_come_back(message):
+    data = b"".join(field(number, value) for number, value in message)
+    found = [(number, value if isinstance(value, int) else bytes(value)) for number, value in fields(memoryview(data))]
+    assert found == message
+
+
+@given(st.lists(numbers, max_size=8))
+def test_packed_integers_come_back(some):
+    assert read_varints(memoryview(b"".join(map(varint, some)))) == some
+
+
+def test_a_number_that_stands_alone():
+    assert read_varints(7) == [7]
+
+
+@given(st.binary(max_size=60))
+def test_other_bytes_are_refused_or_read(data):
+    """Never another exception than ValueError, and never a field beyond the end."""
+    try:
+        assert sum(len(value) for _, value in fields(memoryview(data)) if not isinstance(value, int)) <= len(data)
+    except ValueError:
+        pass
+
+
+def test_a_module_that_is_cut_off_is_refused():
+    compiled = jax.jit(lambda x: jnp.tanh(x @ x).sum()).lower(jnp.ones((4, 4))).compile()
+    (module,) = serialized_modules(compiled)
+    assert [op.name for op in read_hlo(module).level.ops()]
+    for stop in range(0, len(module), 37):
+        with pytest.raises(ValueError, match=".+"):
+            read_hlo(module[:stop])
+
+
+def test_examples():
+    assert doctest.testmod(protobuf).failed == 0
