@@ -28,7 +28,8 @@ SEED = drawn_seed()
 NEVER_RUN = ("await", "config")  # refused in pieces, too, whatever is thrown in
 POOL = [case for case in CASES if not case.raises and case.refused not in NEVER_RUN]
 SAMPLED = POOL if DEEP else random.Random(SEED).sample(POOL, SAMPLE)
-REUSED = [case for case in SAMPLED if case.reused2]
+REUSED = [case for case in SAMPLED if case.reused2 and case.name != "id-that-is-a-key"]
+"""That one has other keys in each run, which a piece behind a statement that was thrown in sees."""
 
 
 def shown(case: Case) -> str:
