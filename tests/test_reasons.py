@@ -45,3 +45,21 @@ def test_the_line_is_said(cell: str, said: str) -> None:
     assert not again.reused
     head, _, rest = again.line.partition(" · ")
     assert head == "traced again" and said in rest
+
+
+def test_an_array_in_the_static_part_of_a_pytree_is_left_to_python() -> None:
+    setup = """
+import dataclasses, functools
+import jax, jax.numpy as jnp
+@functools.partial(jax.tree_util.register_dataclass, data_fields=["v"], meta_fields=["size"])
+@dataclasses.dataclass
+class Near:
+    v: object
+    size: object
+near = Near(jnp.ones(3), jnp.float32(2.0))
+"""
+    namespace = {"__name__": "__main__"}
+    exec(setup, namespace)
+    run = jaxnb.stage("y = near.v * near.size\nz = y + 1", namespace)
+    assert "line 1 on the host: a Near holds an array in its static part" in run.line
+    assert namespace["z"].tolist() == [3, 3, 3]
