@@ -143,35 +143,27 @@ def current_trace_state() -> Any:
 TraceState: type = type(current_trace_state())
 
 
+def tracers_below(tracer: Any) -> list[Any]:
+    """A tracer, and those that it wraps, as one of a JVP, a batch or a linearization does; the outer ones first."""
+    found: dict[int, Any] = {}
+    queue = [tracer]
+    while queue:
+        item = queue.pop(0)
+        if isinstance(item, _core.Tracer) and id(item) not in found:
+            found[id(item)] = item
+            if not isinstance(item, _JaxprTracer):
+                queue.extend(getattr(item, name, None) for name in ("primal", "tangent", "val"))
+    return list(found.values())
+
+
 def base_tracers(tracer: Any) -> list[Any]:
-    """The jaxpr tracers below a tracer of a transformation (a JVP, batch or linearize tracer wraps others)."""
-    found: list[Any] = []
-    seen: set[int] = set()
-    stack = [tracer]
-    while stack:
-        item = stack.pop()
-        if not isinstance(item, _core.Tracer) or id(item) in seen:
-            continue
-        seen.add(id(item))
-        if isinstance(item, _JaxprTracer):
-            found.append(item)
-        else:
-            stack.extend(getattr(item, name, None) for name in ("primal", "tangent", "val"))
-    return found
+    """The jaxpr tracers below a tracer of a transformation; of one of a jaxpr trace, itself."""
+    return [item for item in tracers_below(tracer) if isinstance(item, _JaxprTracer)]
 
 
 def is_batched(tracer: Any) -> bool:
     """Whether a tracer stands for one position of a `jax.vmap`, perhaps below other transformations."""
-    stack, seen = [tracer], set[int]()
-    while stack:
-        item = stack.pop()
-        if not isinstance(item, _core.Tracer) or id(item) in seen:
-            continue
-        seen.add(id(item))
-        if type(trace_of(item)).__name__ == "BatchTrace":
-            return True
-        stack.extend(getattr(item, name, None) for name in ("primal", "tangent", "val"))
-    return False
+    return any(type(trace_of(item)).__name__ == "BatchTrace" for item in tracers_below(tracer))
 
 
 def sources_of(tracer: Any, inputs: Sequence[Any]) -> tuple[set[int], bool]:

@@ -18,7 +18,7 @@ from jax._src.interpreters.partial_eval import DynamicJaxprTrace as _JaxprTrace
 from jax._src.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
 from jax._src.shard_map import ShardMapTracer as _ShardMapTracer
 
-from jaxnb._jax import in_jax, trace_of
+from jaxnb._jax import in_jax, trace_of, tracers_below
 from jaxnb.reach import is_own
 
 
@@ -119,25 +119,12 @@ class _MadeAt:
 
 def made_at(tracer: Any) -> Any:
     """Where a tracer, or one below it, was made, as something with the `source_info` of an equation, or None."""
-    for item in _tracers_below(tracer):
+    for item in tracers_below(tracer):
         for name in ("_line_info", "source_info"):
             info = getattr(item, name, None)
             if getattr(info, "traceback", None) is not None:
                 return _MadeAt(info)
     return None
-
-
-def _tracers_below(tracer: Any) -> list[Any]:
-    """A tracer, and those that it wraps, the outer ones first."""
-    found: dict[int, Any] = {}
-    queue = [tracer]
-    while queue:
-        item = queue.pop(0)
-        if isinstance(item, _core.Tracer) and id(item) not in found:
-            found[id(item)] = item
-            if not isinstance(item, _JaxprTracer):
-                queue.extend(getattr(item, name, None) for name in ("primal", "tangent", "val"))
-    return list(found.values())
 
 
 _TRANSFORMATIONS = {
@@ -195,7 +182,7 @@ def _is_argument(tracer: Any) -> bool:
 
 def defined_at(tracer: Any) -> tuple[str, int] | None:
     """The file and the line in which the function begins that was traced to a jaxpr; None if that is not known."""
-    for base in _tracers_below(tracer):
+    for base in tracers_below(tracer):
         info = getattr(base, "_debug_info", None) if isinstance(base, _JaxprTracer) else None
         file, _, line = getattr(info, "func_src_info", "").partition(" at ")[2].rpartition(":")
         if line.isdigit() and not in_jax(file):
@@ -224,7 +211,7 @@ def arguments_of(tracer: Any) -> tuple[tuple[str, ...], bool]:
 
     They are named as the function names them: ("params['w']", "x"). Nothing is given where that is not known.
     """
-    for base in _tracers_below(tracer):
+    for base in tracers_below(tracer):
         if not isinstance(base, _JaxprTracer):
             continue
         names: Any = getattr(getattr(base, "_debug_info", None), "arg_names", None) or ()

@@ -13,7 +13,7 @@ from jaxnb.run import Run
 from jaxnb.session import Session
 from jaxnb.tracebacks import tidy, told_of
 
-__all__ = ["grad_cell", "inspect", "last", "stage", "use_session"]
+__all__ = ["current_session", "grad_cell", "inspect", "last", "stage", "use_session"]
 
 
 class _Current:
@@ -27,7 +27,8 @@ def use_session(session: Session | None) -> None:
     _Current.session = session
 
 
-def _session() -> Session:
+def current_session() -> Session:
+    """The session of the shell that loaded the extension, or else the one that `stage` uses."""
     if _Current.session is None:
         _Current.session = Session()
     return _Current.session
@@ -57,7 +58,7 @@ def stage(source: str, namespace: dict[str, Any], **options: Any) -> Run:
     """
     __tracebackhide__ = True
     try:
-        return _session().stage(source, namespace, StageOptions.of(options))
+        return current_session().stage(source, namespace, StageOptions.of(options))
     except Exception as error:
         if told := told_of(error):
             tidy(error)
@@ -106,7 +107,7 @@ def last() -> Run:
     Raises:
       JaxnbError: if none ran yet.
     """
-    run = _session().last
+    run = current_session().last
     if run is None:
         raise JaxnbError("no cell has been staged yet.", fix="run a cell that begins with %%jit.")
     return run

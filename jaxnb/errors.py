@@ -27,12 +27,18 @@ __all__ = [
     "RunByPython",
     "attach",
     "finding_of",
+    "unexplained",
 ]
 
 
 def attach(error: BaseException, finding: Finding, source: str) -> None:
     """Keeps with an exception what was found out about it, and the cell as displayed."""
     error.__jaxnb_finding__ = (finding, source)  # type: ignore[attr-defined]
+
+
+def unexplained(fault: Exception) -> str:
+    """What is said where an explanation fails itself: the error that it was about is what counts."""
+    return f"jaxnb could not explain this: {type(fault).__name__}: {fault}"
 
 
 def finding_of(error: BaseException) -> tuple[Finding, str] | None:

@@ -18,7 +18,7 @@ from traitlets.config import Configurable
 from jaxnb.commands import run_command
 from jaxnb.comment import DIRECTIVES, AutoStage, as_cell_magic, read_directive
 from jaxnb.completion import header_matcher
-from jaxnb.errors import BadHeader, JaxnbError, LeftBehind, finding_of
+from jaxnb.errors import BadHeader, JaxnbError, LeftBehind, finding_of, unexplained
 from jaxnb.findings.answers import Answers
 from jaxnb.findings.retraces import note_of
 from jaxnb.findings.watching import Watches
@@ -29,7 +29,7 @@ from jaxnb.progress import Progress
 from jaxnb.run import Run
 from jaxnb.session import Session
 from jaxnb.show import bundle
-from jaxnb.tracebacks import as_shown_by_ipython, render, show_only_user_frames, tidy
+from jaxnb.tracebacks import as_shown_by_ipython, label_of, render, show_only_user_frames, tidy
 from jaxnb.views.text import render_findings
 
 __all__ = ["JaxNB", "JaxnbMagics"]
@@ -202,7 +202,7 @@ class JaxnbMagics(Magics):
         try:
             found = self._explained(error)
         except Exception as fault:  # the cell's own error is what counts
-            print(f"jaxnb could not explain this: {type(fault).__name__}: {fault}", file=sys.stderr)
+            print(unexplained(fault), file=sys.stderr)
             return
         if found is not None and found.message not in getattr(error, "__notes__", ()):
             told = found.message if found.kind == "deleted" else render_findings([found], source=self._raw)
@@ -483,8 +483,7 @@ class JaxnbMagics(Magics):
 
     def label_of(self, filename: str) -> str:
         """What IPython's tracebacks call the cell that was compiled under this name."""
-        named = self.shell.compile.format_code_name(filename)
-        return f"{named[0]} {named[1]}" if named is not None else filename
+        return label_of(filename, self.shell)
 
     def _wait_for_display(self, run: Run, shown: bool) -> None:
         """What is displayed is waited for; then the line can say how long it ran."""

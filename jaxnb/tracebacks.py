@@ -10,7 +10,7 @@ from jaxnb import _jax
 from jaxnb.errors import JaxnbError, finding_of
 from jaxnb.reach import is_own
 
-__all__ = ["as_shown_by_ipython", "render", "show_only_user_frames", "tidy", "told_of"]
+__all__ = ["as_shown_by_ipython", "label_of", "render", "show_only_user_frames", "tidy", "told_of"]
 
 
 def tidy(error: BaseException) -> None:
@@ -83,6 +83,12 @@ def told_of(error: BaseException) -> list[str]:
     lines = [finding.message, *detail_lines(finding, 100, source)]
     page = _jax.page_of(error.__cause__ or error)
     return [*lines, f"  more: {page}"] if page else lines
+
+
+def label_of(filename: str, shell: Any) -> str:
+    """What IPython's tracebacks call the cell that was compiled under this name, such as "Cell In[5]"."""
+    named = shell.compile.format_code_name(filename)
+    return f"{named[0]} {named[1]}" if named is not None else filename
 
 
 def as_shown_by_ipython(error: SyntaxError, shell: Any) -> Exception:

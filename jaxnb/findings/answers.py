@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxnb import _jax
-from jaxnb.errors import attach, finding_of
+from jaxnb.errors import attach, finding_of, unexplained
 from jaxnb.program import Finding
 
 __all__ = ["Answers"]
@@ -58,7 +58,7 @@ class Answers:
         try:
             finding = self._explain(error)
         except Exception as fault:  # the user's own error is what counts
-            error.add_note(f"jaxnb could not explain this: {type(fault).__name__}: {fault}")
+            error.add_note(unexplained(fault))
             return
         if finding is not None:
             attach(error, finding, self._source())

@@ -85,10 +85,9 @@ def _wanted(error: BaseException, asked: Asked) -> list[Any]:
 
 def _aval_of(error: BaseException, wanted: list[Any]) -> str:
     """The aval of what was asked for, such as "bool[]": JAX says it of conditions; "" if it is not known."""
-    if (
-        match := re.search(r"(?:traced array with shape|must be concrete; got) (\w+\[[^]]*\])", str(error))
-    ) is not None:
-        return match[1]
+    said = re.search(r"(?:traced array with shape|must be concrete; got) (\w+\[[^]]*\])", str(error))
+    if said is not None:
+        return said[1]
     aval: Any = getattr(next(iter(wanted), None), "aval", None)
     return aval.str_short() if hasattr(aval, "str_short") else ""
 

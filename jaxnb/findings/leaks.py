@@ -22,6 +22,7 @@ from jaxnb.holdings import names_that_run
 from jaxnb.owners import paths_to
 from jaxnb.paths import Path, root_name
 from jaxnb.program import Finding, Fix
+from jaxnb.tracebacks import label_of
 
 __all__ = ["Leaks", "Watch", "explain_tracer", "find_leaks", "is_dead", "leaks", "watch"]
 
@@ -84,8 +85,14 @@ class Leaks:
         traces = {id(trace) for trace in self._traces.alive()} - running
         if not traces:
             return []
-        ours = lambda tracer: id(_jax.trace_of(tracer)) in traces  # noqa: E731
-        found = find_leaks(namespace, self._label, ours, self._told, here, self._traces.began_at)
+        found = find_leaks(
+            namespace,
+            self._label,
+            lambda tracer: id(_jax.trace_of(tracer)) in traces,
+            self._told,
+            here,
+            self._traces.began_at,
+        )
         self._traces.forget(running)
         return found
 
@@ -120,9 +127,8 @@ def find_leaks(
       here: the label of the cell whose lines findings may name as theirs.
       began: gives the place where a trace began, where that is known.
     """
-    if wanted is None:
-        running = running_traces()
-        wanted = lambda tracer: id(_jax.trace_of(tracer)) not in running  # noqa: E731
+    running = running_traces() if wanted is None else set[int]()
+    wanted = wanted or (lambda tracer: id(_jax.trace_of(tracer)) not in running)
     told = Told() if told is None else told
     tracers = _live_tracers()
     groups: dict[Any, list[tuple[Any, Path]]] = {}
@@ -243,8 +249,7 @@ def _label_of_shell(filename: str) -> str:
     from IPython.core.getipython import get_ipython
 
     shell: Any = get_ipython()
-    named = shell.compile.format_code_name(filename) if shell is not None else None
-    return f"{named[0]} {named[1]}" if named is not None else filename
+    return label_of(filename, shell) if shell is not None else filename
 
 
 def leaks(namespace: Mapping[str, Any] | None = None, label: Label = _label_of_shell) -> LeakReport:

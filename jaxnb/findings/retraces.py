@@ -144,9 +144,9 @@ def retraces(session: Any = None) -> RetraceReport:
       (3, 2, 'x float32[4] → float32[5]')
     """
     if session is None:
-        from jaxnb import api
+        from jaxnb.api import current_session
 
-        session = api._session()  # pyright: ignore[reportPrivateUsage]
+        session = current_session()
     return report_of(session.history, session.file_label)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from jaxnb.errors import Asking, NeedsConcrete, attach
+from jaxnb.errors import Asking, NeedsConcrete, attach, unexplained
 from jaxnb.findings import trial
 from jaxnb.findings.concretization import explain_needed, is_about_values
 from jaxnb.findings.fixes import apply_edit, propose
@@ -34,11 +34,10 @@ class Explanation:
 
     def __init__(self, error: BaseException, here: str, source: str, label: Label) -> None:
         self._error, self._source = error, source
-        self._known: tuple[Finding, list[Fix], Asked | None] | None = None
         asking = Asking(error, {}, {})
         if isinstance(error, NeedsConcrete) and error.asked is not None:
             asking, error.asked = error.asked, None
-        self._known = self._guarded(lambda: _read(asking, here, label))
+        self._known: tuple[Finding, list[Fix], Asked | None] | None = self._guarded(lambda: _read(asking, here, label))
 
     def tell(self, namespace: dict[str, Any]) -> None:
         """Attaches the finding, with the best fix, to the exception.
@@ -56,7 +55,7 @@ class Explanation:
         try:
             return find()
         except Exception as fault:
-            self._error.add_note(f"jaxnb could not explain this: {type(fault).__name__}: {fault}")
+            self._error.add_note(unexplained(fault))
             return None
 
 

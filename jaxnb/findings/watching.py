@@ -14,7 +14,7 @@ from jaxnb.errors import LeakedTracer
 from jaxnb.findings.calls import Calls
 from jaxnb.findings.deleted import Deletions, explain_lost
 from jaxnb.findings.leaks import Leaks
-from jaxnb.findings.place import find_place
+from jaxnb.findings.place import Asked, find_place
 from jaxnb.findings.tracers import was_dead
 from jaxnb.history import History
 from jaxnb.program import Finding
@@ -81,24 +81,24 @@ class Watches:
         lost = explain_lost(error, self._lost)
         if lost is not None:
             return lost
-        tracer = self._dead_tracer(error)
+        if not isinstance(error, LeakedTracer) and not _jax.speaks_of_tracers(error):
+            return None
+        asked = find_place(error)
+        tracer = _dead_tracer(error, asked)
         if tracer is None:
             return None
         finding = self._leaks.explain_tracer(tracer, namespace, here)
-        asked = find_place(error)
         if asked is None:
             return finding
         ours = self._label(asked.file) == here
         return replace(finding, line=asked.line if ours else None, span=asked.span if ours else None)
 
-    def _dead_tracer(self, error: BaseException) -> Any:
-        """The tracer of a trace that has ended, if an error is about one."""
-        if isinstance(error, LeakedTracer):
-            tracer, error.tracer = error.tracer, None
-            return tracer
-        if not _jax.speaks_of_tracers(error):
-            return None
-        asked = find_place(error)
-        named = list(asked.tracers()) if asked is not None else []
-        tracers = (tracer for tracer in (*named, culprit_of(error)) if _jax.is_tracer(tracer))
-        return next((tracer for tracer in tracers if was_dead(tracer, error)), None)
+
+def _dead_tracer(error: BaseException, asked: Asked | None) -> Any:
+    """The tracer of a trace that has ended, if an error is about one."""
+    if isinstance(error, LeakedTracer):
+        tracer, error.tracer = error.tracer, None
+        return tracer
+    named = list(asked.tracers()) if asked is not None else []
+    tracers = (tracer for tracer in (*named, culprit_of(error)) if _jax.is_tracer(tracer))
+    return next((tracer for tracer in tracers if was_dead(tracer, error)), None)
