@@ -3,22 +3,25 @@
 `program.schema.json` is the contract that the front end reads too. Texts, avals and spans that occur often
 are stored once, in tables, and meant by their index; -1 means none.
 
-    {"format": "jaxnb.program", "version": 2, "source": "...",
+    {"format": "jaxnb.program", "version": 3, "source": "...",
      "strings": [...], "avals": {"dtype": [...], ...}, "spans": {"line": [...], ...},
      "levels": [{"name": "jaxpr", "entries": 1, "values": {...}, "computations": {...}, "ops": {...}}],
-     "links": {...}, "fates": {...}, "findings": [{...}]}
+     "links": {...}, "fates": {...}, "findings": [{...}], "timing": {...}, "memory": [{...}], "names": {...}}
 
 The ops of a level stand in one run of columns, computation after computation; `computations.ops` says how
 many each computation has. Version 1 has neither fates, nor how values are spread, nor phases and scopes of ops;
-a column of these is also left out where it would say nothing.
+version 2 has no costs, times, named axes, memory and names. All of these are left out, too, where they would say
+nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
+from jaxnb.codec_facts import decode_memory, decode_names, decode_timing, encode_memory, encode_names, encode_timing
 from jaxnb.errors import JaxnbError
+from jaxnb.laws import check_program
 from jaxnb.program import (
     FORMAT_VERSION,
     PHASES,
@@ -33,29 +36,14 @@ from jaxnb.program import (
     Program,
     Span,
     Value,
-    check_program,
 )
+from jaxnb.tables import Table, at, columns_of, indices_of, pair_of, pairs_of, rows_of, seconds_of, texts_of, typed
 
 __all__ = ["FORMAT", "MIME_TYPE", "decode", "encode"]
 
 FORMAT = "jaxnb.program"
 MIME_TYPE = "application/vnd.jaxnb.program.v1+json"
 """What notebooks and front ends know a saved program by; the version of the format stands inside."""
-
-T = TypeVar("T", bound=Hashable)
-
-
-class _Table(Generic[T]):
-    """Items that are stored once; `index` adds what is new."""
-
-    def __init__(self) -> None:
-        self.places: dict[T, int] = {}
-
-    def index(self, item: T | None) -> int:
-        return -1 if item is None else self.places.setdefault(item, len(self.places))
-
-    def items(self) -> list[T]:
-        return list(self.places)
 
 
 def encode(program: Program, levels: Collection[str] | None = None) -> dict[str, Any]:
@@ -67,7 +55,7 @@ def encode(program: Program, levels: Collection[str] | None = None) -> dict[str,
         that were made.
 
     >>> encode(Program("x = 1"))["version"]
-    2
+    3
     """
     if levels is not None:
         program = _with_levels(program, levels)
@@ -79,15 +67,23 @@ def _with_levels(program: Program, names: Collection[str]) -> Program:
     links = tuple(link for link in program.links if link.upper in names and link.lower in names)
     kept = tuple(level for level in program.levels if level.name in names)
     fates = program.fates if {"jaxpr", "hlo"} <= {level.name for level in kept} else ()
-    return Program(program.source, kept, links, program.findings, fates)
+    facts = (program.timing, program.made_memory, program.made_names)
+    return Program(program.source, kept, links, program.findings, fates, *facts)
 
 
 def _encode(program: Program) -> dict[str, Any]:
-    strings: _Table[str] = _Table()
-    avals: _Table[Aval] = _Table()
-    spans: _Table[Span] = _Table()
+    strings: Table[str] = Table()
+    avals: Table[Aval] = Table()
+    spans: Table[Span] = Table()
     levels = [_encode_level(level, strings, avals, spans) for level in program.levels]
     findings = [_encode_finding(finding, spans) for finding in program.findings]
+    facts: dict[str, Any] = {}
+    if program.timing is not None:
+        facts["timing"] = encode_timing(program.timing)
+    if (memory := program.made_memory) is not None:
+        facts["memory"] = [encode_memory(piece, strings) for piece in memory]
+    if (names := program.made_names) is not None:
+        facts["names"] = encode_names(names, strings, spans)
     level_names = [level.name for level in program.levels]
     return {
         "format": FORMAT,
@@ -107,6 +103,7 @@ def _encode(program: Program) -> dict[str, Any]:
             "into": [[] if fate.into is None else list(fate.into) for fate in program.fates],
         },
         "findings": findings,
+        **facts,
         "avals": {
             "dtype": [strings.index(aval.dtype) for aval in avals.items()],
             "shape": [list(aval.shape) for aval in avals.items()],
@@ -124,7 +121,7 @@ def _encode(program: Program) -> dict[str, Any]:
     }
 
 
-def _encode_level(level: Level, strings: _Table[str], avals: _Table[Aval], spans: _Table[Span]) -> dict[str, Any]:
+def _encode_level(level: Level, strings: Table[str], avals: Table[Aval], spans: Table[Span]) -> dict[str, Any]:
     ops = list(level.ops())
     computations = level.computations
     return {
@@ -135,6 +132,7 @@ def _encode_level(level: Level, strings: _Table[str], avals: _Table[Aval], spans
             "aval": [avals.index(value.aval) for value in level.values],
             "literal": [i for i, value in enumerate(level.values) if value.literal],
             **_said("sharding", [value.sharding for value in level.values], strings),
+            **_encode_axes(level, strings),
         },
         "computations": {
             "name": [strings.index(c.name) for c in computations],
@@ -154,21 +152,41 @@ def _encode_level(level: Level, strings: _Table[str], avals: _Table[Aval], spans
             "bodies": [list(op.bodies) for op in ops],
             **_said("phase", ["" if op.phase == PHASES[0] else op.phase for op in ops], strings),
             **_scopes(ops, strings),
+            **_counted("flops", [op.flops for op in ops]),
+            **_counted("bytes", [op.bytes for op in ops]),
+            **_counted("transcendentals", [op.transcendentals for op in ops]),
+            **_counted("times", [op.times for op in ops], usual=1),
+            **({"seconds": [op.seconds for op in ops]} if any(op.seconds is not None for op in ops) else {}),
         },
     }
 
 
-def _said(name: str, texts: list[str], strings: _Table[str]) -> dict[str, list[int]]:
+def _said(name: str, texts: list[str], strings: Table[str]) -> dict[str, list[int]]:
     """A column of texts, of which -1 stands for the empty one; no column if all of them are."""
     return {name: [strings.index(text or None) for text in texts]} if any(texts) else {}
 
 
-def _scopes(ops: Sequence[Op], strings: _Table[str]) -> dict[str, list[list[int]]]:
+def _counted(name: str, numbers: list[int | None], usual: int | None = None) -> dict[str, list[int]]:
+    """A column of numbers, of which -1 stands for None; no column if all of them are the usual one."""
+    if all(number == usual for number in numbers):
+        return {}
+    return {name: [-1 if number is None else number for number in numbers]}
+
+
+def _encode_axes(level: Level, strings: Table[str]) -> dict[str, list[list[int]]]:
+    """Of each value the name and the size of each axis in turn, -1 where the size is not known."""
+    if not any(value.axes for value in level.values):
+        return {}
+    rows = ([(strings.index(name), -1 if size is None else size) for name, size in v.axes] for v in level.values)
+    return {"axes": [[number for pair in row for number in pair] for row in rows]}
+
+
+def _scopes(ops: Sequence[Op], strings: Table[str]) -> dict[str, list[list[int]]]:
     found = [[strings.index(scope) for scope in op.scopes] for op in ops]
     return {"scopes": found} if any(found) else {}
 
 
-def _encode_finding(finding: Finding, spans: _Table[Span]) -> dict[str, Any]:
+def _encode_finding(finding: Finding, spans: Table[Span]) -> dict[str, Any]:
     """Findings are few and differ much: objects, without the fields that say nothing."""
     data: dict[str, Any] = {"kind": finding.kind, "message": finding.message}
     if finding.line is not None:
@@ -214,39 +232,42 @@ def decode(data: Mapping[str, Any]) -> Program:
 
 
 def _decode(data: Mapping[str, Any]) -> Program:
-    strings = [_typed(text, str) for text in data["strings"]]
+    strings = [typed(text, str) for text in data["strings"]]
     columns = data["avals"]
     weak = set(columns["weak_type"])
     names = ("dtype", "shape", "itemsize")
     avals = [
-        Aval(_at(strings, dtype), tuple(_typed(n, int, str) for n in shape), i in weak, _typed(itemsize, int))
-        for i, (dtype, shape, itemsize) in enumerate(_rows(columns, names))
+        Aval(at(strings, dtype), tuple(typed(n, int, str) for n in shape), i in weak, typed(itemsize, int))
+        for i, (dtype, shape, itemsize) in enumerate(rows_of(columns, names))
     ]
     names = ("line", "column", "end_line", "end_column", "file")
     spans = [
-        Span(*(_typed(number, int) for number in numbers), file=_at(strings, file))
-        for *numbers, file in _rows(data["spans"], names)
+        Span(*(typed(number, int) for number in numbers), file=at(strings, file))
+        for *numbers, file in rows_of(data["spans"], names)
     ]
     levels = tuple(_decode_level(level, strings, avals, spans) for level in data["levels"])
     inferred = set(data["links"]["inferred"])
     names = ("upper", "upper_op", "lower", "lower_op")
     links = tuple(
         Link(
-            _at(levels, upper).name,
-            _pair(upper_op),
-            _at(levels, lower).name,
-            _pair(lower_op),
+            at(levels, upper).name,
+            pair_of(upper_op),
+            at(levels, lower).name,
+            pair_of(lower_op),
             i not in inferred,
         )
-        for i, (upper, upper_op, lower, lower_op) in enumerate(_rows(data["links"], names))
+        for i, (upper, upper_op, lower, lower_op) in enumerate(rows_of(data["links"], names))
     )
     findings = tuple(_decode_finding(finding, spans) for finding in data["findings"])
     empty: dict[str, list[Any]] = {"op": [], "kind": [], "into": []}
     fates = tuple(
-        Fate(_pair(op), _at(strings, kind), _pair(into) if into else None)
-        for op, kind, into in _rows(data.get("fates", empty), ("op", "kind", "into"))
+        Fate(pair_of(op), at(strings, kind), pair_of(into) if into else None)
+        for op, kind, into in rows_of(data.get("fates", empty), ("op", "kind", "into"))
     )
-    return Program(_typed(data["source"], str), levels, links, findings, fates)
+    timing = decode_timing(data["timing"]) if "timing" in data else None
+    memory = tuple(decode_memory(piece, strings) for piece in data["memory"]) if "memory" in data else None
+    names = decode_names(data["names"], strings, spans) if "names" in data else None
+    return Program(typed(data["source"], str), levels, links, findings, fates, timing, memory, names)
 
 
 def _decode_level(
@@ -254,48 +275,59 @@ def _decode_level(
 ) -> Level:
     literal = set(data["values"]["literal"])
     values = tuple(
-        Value(_at(strings, name), None if aval == -1 else _at(avals, aval), i in literal, sharding)
-        for i, (name, aval, sharding) in enumerate(
-            zip(*_columns(data["values"], ("name", "aval")), _heard(data["values"], "sharding", strings), strict=True)
+        Value(at(strings, name), None if aval == -1 else at(avals, aval), i in literal, sharding, axes)
+        for i, (name, aval, sharding, axes) in enumerate(
+            zip(
+                *columns_of(data["values"], ("name", "aval")),
+                _heard(data["values"], "sharding", strings),
+                _decode_axes(data["values"], strings),
+                strict=True,
+            )
         )
     )
     names = ("name", "inputs", "outputs", "attributes", "span", "bodies")
     ops = [
         Op(
-            _at(strings, name),
-            _indices(inputs),
-            _indices(outputs),
-            _pairs(_texts(attributes, strings)),
-            None if span == -1 else _at(spans, span),
-            _indices(bodies),
+            at(strings, name),
+            indices_of(inputs),
+            indices_of(outputs),
+            pairs_of(texts_of(attributes, strings)),
+            None if span == -1 else at(spans, span),
+            indices_of(bodies),
             phase or PHASES[0],
-            _texts(scopes, strings),
+            texts_of(scopes, strings),
+            *counted,
         )
-        for name, inputs, outputs, attributes, span, bodies, phase, scopes in zip(
-            *_columns(data["ops"], names),
+        for name, inputs, outputs, attributes, span, bodies, phase, scopes, *counted in zip(
+            *columns_of(data["ops"], names),
             _heard(data["ops"], "phase", strings),
             data["ops"].get("scopes", [()] * len(data["ops"]["name"])),
+            _recounted(data["ops"], "flops"),
+            _recounted(data["ops"], "bytes"),
+            _recounted(data["ops"], "transcendentals"),
+            _recounted(data["ops"], "times", usual=1),
+            [seconds_of(number) for number in data["ops"].get("seconds", [None] * len(data["ops"]["name"]))],
             strict=True,
         )
     ]
     names = ("name", "inputs", "outputs", "ops", "constants", "input_names", "output_names")
     computations: list[Computation] = []
     start = 0
-    for name, inputs, outputs, count, constants, *user_names in _rows(data["computations"], names):
+    for name, inputs, outputs, count, constants, *user_names in rows_of(data["computations"], names):
         computations.append(
             Computation(
-                _at(strings, name),
-                _indices(inputs),
-                _indices(outputs),
+                at(strings, name),
+                indices_of(inputs),
+                indices_of(outputs),
                 tuple(ops[start : start + count]),
-                _indices(constants),
-                *(_texts(texts, strings) for texts in user_names),
+                indices_of(constants),
+                *(texts_of(texts, strings) for texts in user_names),
             )
         )
         start += count
     if start != len(ops):
         raise ValueError(f"level {data['name']!r} has {len(ops)} ops, its computations have {start}")
-    return Level(_typed(data["name"], str), values, tuple(computations), _typed(data["entries"], int))
+    return Level(typed(data["name"], str), values, tuple(computations), typed(data["entries"], int))
 
 
 def _decode_finding(data: Mapping[str, Any], spans: Sequence[Span]) -> Finding:
@@ -304,62 +336,41 @@ def _decode_finding(data: Mapping[str, Any], spans: Sequence[Span]) -> Finding:
         edit = fix.get("edit")
         if edit is not None:
             line, old, new = edit
-            edit = (_typed(line, int), _typed(old, str), _typed(new, str))
-        fix = Fix(_typed(fix["text"], str), _typed(fix["options"], str), edit, _typed(fix["verified"], bool))
+            edit = (typed(line, int), typed(old, str), typed(new, str))
+        fix = Fix(typed(fix["text"], str), typed(fix["options"], str), edit, typed(fix["verified"], bool))
     return Finding(
-        _typed(data["kind"], str),
-        _typed(data["message"], str),
-        _typed(data.get("line"), int, type(None)),
-        _at(spans, data["span"]) if "span" in data else None,
-        _typed(data.get("holder", ""), str),
-        _typed(data.get("origin", ""), str),
+        typed(data["kind"], str),
+        typed(data["message"], str),
+        typed(data.get("line"), int, type(None)),
+        at(spans, data["span"]) if "span" in data else None,
+        typed(data.get("holder", ""), str),
+        typed(data.get("origin", ""), str),
         fix,
-        tuple(_typed(line, int) for line in data.get("trail", ())),
+        tuple(typed(line, int) for line in data.get("trail", ())),
     )
-
-
-def _rows(columns: Mapping[str, Any], names: Sequence[str]) -> Iterable[tuple[Any, ...]]:
-    """The rows of some columns, which must be of one length."""
-    return zip(*_columns(columns, names), strict=True)
-
-
-def _columns(columns: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
-    return [columns[name] for name in names]
 
 
 def _heard(columns: Mapping[str, Any], name: str, strings: Sequence[str]) -> list[str]:
     """What `_said` wrote; a column that is not there is full of empty texts."""
     if name not in columns:
         return [""] * len(columns["name"])
-    return ["" if index == -1 else _at(strings, index) for index in columns[name]]
+    return ["" if index == -1 else at(strings, index) for index in columns[name]]
 
 
-def _typed(value: Any, *types: type) -> Any:
-    """The value, if it is of one of these types; True is no number here, and 1.0 no index."""
-    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-        raise TypeError(f"{value!r} where {' or '.join(t.__name__ for t in types)} should be")
-    return value
+def _recounted(columns: Mapping[str, Any], name: str, usual: int | None = None) -> list[int | None]:
+    """What `_counted` wrote."""
+    if name not in columns:
+        return [usual] * len(columns["name"])
+    return [None if number == -1 else typed(number, int) for number in columns[name]]
 
 
-def _at(items: Sequence[T], index: int) -> T:
-    """An item of a table; a negative index is an error here, not the end of the list."""
-    if index < 0:
-        raise IndexError(f"index {index} into a table of {len(items)}")
-    return items[index]
-
-
-def _indices(indices: Iterable[int]) -> tuple[int, ...]:
-    return tuple(_typed(index, int) for index in indices)
-
-
-def _texts(indices: Iterable[int], strings: Sequence[str]) -> tuple[str, ...]:
-    return tuple(_at(strings, index) for index in indices)
-
-
-def _pair(items: Sequence[int]) -> tuple[int, int]:
-    first, second = _indices(items)
-    return first, second
-
-
-def _pairs(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    return tuple(zip(texts[::2], texts[1::2], strict=True))
+def _decode_axes(columns: Mapping[str, Any], strings: Sequence[str]) -> list[tuple[tuple[str, int | None], ...]]:
+    if "axes" not in columns:
+        return [()] * len(columns["name"])
+    return [
+        tuple(
+            (at(strings, name), None if size == -1 else typed(size, int))
+            for name, size in zip(row[::2], row[1::2], strict=True)
+        )
+        for row in columns["axes"]
+    ]

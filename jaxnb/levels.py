@@ -15,6 +15,7 @@ import jax
 
 from jaxnb._jax_hlo import input_shardings
 from jaxnb.cell import CellSource
+from jaxnb.cost import costs_of, with_costs
 from jaxnb.ladder import Ladder, join_levels, piece_stage, traced_stage
 from jaxnb.paths import render_path
 from jaxnb.piece import Piece
@@ -57,7 +58,7 @@ def _read_piece(cell: CellSource, piece: Piece, file_label: Callable[[str], str]
     level = read_jaxpr(
         piece.jaxpr, cell_file=cell.filename, invar_names=padded, source=cell.shown, file_label=file_label
     )
-    return _spread(level, piece.traced)
+    return with_costs(_spread(level, piece.traced), costs_of(piece.jaxpr))
 
 
 def _spread(level: Level, traced: Any) -> Level:
@@ -80,7 +81,7 @@ def read_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: d
     except (OSError, TypeError):
         lines, first, file = [], 1, ""
     source = "".join(lines)
-    level = _spread(read_jaxpr(traced.jaxpr, cell_file="", source=""), traced)
+    level = with_costs(_spread(read_jaxpr(traced.jaxpr, cell_file="", source=""), traced), costs_of(traced.jaxpr))
     if file:
         level = _at_home(level, file, first, len(lines))
     spans = [(Span(1, 0, len(lines), len(lines[-1])), "staged")] if lines else []

@@ -1,10 +1,14 @@
-"""Following links from one level of a program to another, down or up."""
+"""Links between the levels of a program: those of an op, and following them down or up."""
 
 from __future__ import annotations
 
-from jaxnb.program import Link, Program
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
 
-__all__ = ["follow"]
+from jaxnb.program import Level, Link, Op, PlacedOp, Program
+
+__all__ = ["follow", "placed_ops"]
 
 Place = tuple[int, int]
 
@@ -33,3 +37,20 @@ def follow(program: Program, level: str, op: Place, to: str) -> dict[Place, bool
 
 def _ends(link: Link, step: int) -> tuple[Place, Place]:
     return (link.upper_op, link.lower_op) if step == 1 else (link.lower_op, link.upper_op)
+
+
+_FIELDS = tuple(field.name for field in fields(Op))
+
+
+def placed_ops(program: Program, level: Level) -> Iterator[PlacedOp]:
+    """Every op of a level of a program with its place and its links, see `Program.ops`."""
+    links: dict[Place, list[Link]] = {}
+    for link in program.links:
+        if link.upper == level.name:
+            links.setdefault(link.upper_op, []).append(link)
+        if link.lower == level.name:
+            links.setdefault(link.lower_op, []).append(link)
+    for index, computation in enumerate(level.computations):
+        for at, op in enumerate(computation.ops):
+            own: dict[str, Any] = {name: getattr(op, name) for name in _FIELDS}
+            yield PlacedOp(**own, place=(index, at), links=tuple(links.get((index, at), ())))

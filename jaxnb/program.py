@@ -13,9 +13,12 @@ is plain data:
       links                  between an op of one level and an op of the next
       fates                  what became of an equation that no instruction bears
       findings               what there is to say about it
+      timing                 what was measured, if it was
+      memory, names          who lives when; what every name was: made when first asked for
 
-A level that costs something to make is made when it is first asked for (`Program.level`), by whatever the program
-was given as its maker, and kept. Nothing here imports jax: a saved program is read and drawn without it.
+What costs something to make is made when it is first asked for (`Program.level`, `memory`, `names`), by whatever the
+program was given as its maker, and kept. Nothing here imports jax: a saved program is read and drawn without it. What
+has to hold for every program stands in `laws`.
 """
 
 from __future__ import annotations
@@ -27,10 +30,12 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from jaxnb.coverage import Coverage
+    from jaxnb.memory import Memory
 
 __all__ = [
     "LEVELS",
     "PHASES",
+    "Assigned",
     "Aval",
     "Computation",
     "Fate",
@@ -40,13 +45,14 @@ __all__ = [
     "Link",
     "Maker",
     "Op",
+    "PlacedOp",
     "Program",
     "Span",
+    "Timing",
     "Value",
-    "check_program",
 ]
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 LEVELS = ("source", "jaxpr", "stablehlo", "hlo")
 """The names of the levels, from the cell's text down."""
@@ -109,13 +115,15 @@ class Aval:
 class Value:
     """An operand or result. `name` is what the level's text calls it, or the literal itself.
 
-    `sharding` says how it is spread over devices, in the words of its level; "" where it is not, or not known.
+    `sharding` says how it is spread over devices, in the words of its level; "" where it is not, or not known. `axes`
+    are the named axes that it varies over, each with its size, which is None where it is not known.
     """
 
     name: str
     aval: Aval | None = None
     literal: bool = False
     sharding: str = ""
+    axes: tuple[tuple[str, int | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +140,12 @@ class Op:
       phase: one of `PHASES`.
       scopes: what it stands in, the outermost first: "scan", "while", "vmap", "shard_map", and the names that the
         user gave by `jax.named_scope`.
+      flops: of all its runs, without those of the ops in its bodies, so that a sum over ops counts nothing twice; None
+        where nobody knows.
+      bytes: read and written, likewise.
+      transcendentals: values of exp, log, tanh and the like, likewise; they are not among the flops.
+      times: how often the loops around it run it; None where a `while` is among them, whose body is counted once.
+      seconds: measured, or the share of what was measured; None where nothing was.
     """
 
     name: str
@@ -142,11 +156,24 @@ class Op:
     bodies: tuple[int, ...] = ()
     phase: str = "primal"
     scopes: tuple[str, ...] = ()
+    flops: int | None = None
+    bytes: int | None = None
+    transcendentals: int | None = None
+    times: int | None = 1
+    seconds: float | None = None
 
     @property
     def line(self) -> int | None:
         """The line in the program's own cell, or None."""
         return self.span.line if self.span is not None and not self.span.file else None
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedOp(Op):
+    """An op with where it stands, as (computation, op), and the links that end there."""
+
+    place: tuple[int, int] = (0, 0)
+    links: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,8 +282,48 @@ class Finding:
     trail: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """What a name was, in the abstract, after an assignment in the cell or in a function that it calls.
+
+    Attributes:
+      name: as written; `self.x` and `params["w"]` are names, too.
+      span: of the assignment.
+      function: the one that it stands in; "" for the cell itself.
+      text: an aval such as `float32[64,128]`, a pytree of them, or the type of what is no array.
+      times: how often it was assigned with this very text.
+    """
+
+    name: str
+    span: Span
+    function: str
+    text: str
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """What a program took, in seconds. What each op took is said by `Op.seconds`.
+
+    Attributes:
+      total: the median of runs without a profiler; None if there were none, and then `why` says why.
+      spread: half of the distance between the quartiles of these runs.
+      runs: how many there were.
+      profiled: one run under the profiler, whose shares the ops have; None if there was none.
+      unattributed: the part of `total` that is of no instruction.
+      why: what could not be measured, and why; "" if all was.
+    """
+
+    total: float | None = None
+    spread: float = 0.0
+    runs: int = 0
+    profiled: float | None = None
+    unattributed: float = 0.0
+    why: str = ""
+
+
 class Maker(Protocol):
-    """Makes the levels of a program that were not made with it."""
+    """Makes what a program was not made with."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -286,6 +353,7 @@ class Program:
       links: between ops of neighbouring levels.
       findings: in the order of their lines.
       fates: of ops of the level "jaxpr", once the level "hlo" was made.
+      timing: what was measured; None if nothing was.
     """
 
     source: str
@@ -293,6 +361,9 @@ class Program:
     links: tuple[Link, ...] = ()
     findings: tuple[Finding, ...] = field(default=())
     fates: tuple[Fate, ...] = ()
+    timing: Timing | None = None
+    _memory: tuple[Memory, ...] | None = field(default=None, repr=False)
+    _names: tuple[Assigned, ...] | None = field(default=None, repr=False)
     _maker: Maker | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -322,13 +393,36 @@ class Program:
         can = f"; can be made: {', '.join(more)}" if more else ""
         raise KeyError(f"there is no level {name!r} in this program; made so far: {made}{can}")
 
-    def ops(self, level: str) -> Iterator[Op]:
-        """Every op of a level, computation by computation; the level is made if it was not yet.
+    def ops(self, level: str) -> Iterator[PlacedOp]:
+        """Every op of a level with its place and its links, computation by computation.
+
+        The level is made if it was not yet; links to levels that were not made are not among them.
 
         Raises:
           KeyError: as `level`.
+
+        >>> program = Program("-x", (Level("jaxpr", (), (Computation("main", ops=(Op("neg", span=Span(1)),)),)),))
+        >>> [(op.name, op.line, op.place, op.links) for op in program.ops("jaxpr")]
+        [('neg', 1, (0, 0), ())]
         """
-        return self.level(level).ops()
+        from jaxnb.linking import placed_ops
+
+        return placed_ops(self, self.level(level))
+
+    def memory(self) -> tuple[Memory, ...]:
+        """Who lives in memory when, for each piece of the cell; made when first asked for, and kept.
+
+        It is read from the compiled program's buffers where it ran, and from the jaxpr otherwise: `Memory.source` says
+        which. A saved program has what it was saved with.
+        """
+        return self._memory or ()
+
+    def names(self) -> tuple[Assigned, ...]:
+        """The abstract value of every name after each assignment, in the cell and in the functions that it calls.
+
+        Made when first asked for, and kept. A saved program has what it was saved with.
+        """
+        return self._names or ()
 
     def linked(self, level: str, op: tuple[int, int], to: str) -> dict[tuple[int, int], bool]:
         """What an op is at another level, above or below, by following links from level to level.
@@ -363,6 +457,16 @@ class Program:
                 self.level(name)
         return read_coverage(self)
 
+    @property
+    def made_memory(self) -> tuple[Memory, ...] | None:
+        """As `memory`, if somebody asked for it already; None otherwise. This is what is saved."""
+        return self._memory
+
+    @property
+    def made_names(self) -> tuple[Assigned, ...] | None:
+        """As `names`, if somebody asked for them already; None otherwise. This is what is saved."""
+        return self._names
+
     def _make(self, name: str) -> None:
         """Makes the levels down to the one of that name: each is linked to the one above."""
         maker = self._maker
@@ -378,92 +482,18 @@ class Program:
 
     def __reduce__(self) -> tuple[type[Program], tuple[object, ...]]:
         """A copy, or what comes out of a pickle, has the levels that were made and makes no others."""
-        return Program, (self.source, self.levels, self.links, self.findings, self.fates)
+        return Program, (
+            self.source,
+            self.levels,
+            self.links,
+            self.findings,
+            self.fates,
+            self.timing,
+            self._memory,
+            self._names,
+        )
 
     def __str__(self) -> str:
         from jaxnb.views.text import render_program
 
         return render_program(self)
-
-
-def check_program(program: Program) -> None:
-    """Checks the laws of the structure.
-
-    Every index points to something; bodies form a forest below the entry points, so that nothing contains itself;
-    spans of the cell lie inside its source; links name ops that exist, of neighbouring levels, and none occurs twice,
-    so that going down a link and up again leads back; fates name ops that exist.
-
-    Raises:
-      ValueError: naming the law and the place where it does not hold.
-    """
-    names = [level.name for level in program.levels]
-    if len(set(names)) != len(names):
-        raise ValueError(f"two levels have one name: {names}")
-    lines = program.source.count("\n") + 1
-    for level in program.levels:
-        _check_level(level, lines)
-    by_name = {level.name: level for level in program.levels}
-    seen: set[tuple[str, tuple[int, int], str, tuple[int, int]]] = set()
-    for link in program.links:
-        ends = (link.upper, link.upper_op, link.lower, link.lower_op)
-        if ends in seen:
-            raise ValueError(f"{link} occurs twice")
-        seen.add(ends)
-        if link.upper not in by_name or link.lower not in by_name:
-            raise ValueError(f"{link} names a level that is not there")
-        if names.index(link.lower) != names.index(link.upper) + 1:
-            raise ValueError(f"{link} joins levels that are not neighbours")
-        for name, op in ((link.upper, link.upper_op), (link.lower, link.lower_op)):
-            if not _has(by_name[name], op):
-                raise ValueError(f"{link} names an op that is not there")
-    for fate in program.fates:
-        _check_fate(fate, by_name)
-
-
-def _check_fate(fate: Fate, levels: dict[str, Level]) -> None:
-    if fate.kind not in FATES:
-        raise ValueError(f"{fate} is none of {', '.join(FATES)}")
-    if (fate.kind == "fused") != (fate.into is not None):
-        raise ValueError(f"{fate}: what is fused, and nothing else, is fused into something")
-    for name, op in (("jaxpr", fate.op), ("hlo", fate.into)):
-        if op is not None and (name not in levels or not _has(levels[name], op)):
-            raise ValueError(f"{fate} names an op that is not there")
-
-
-def _has(level: Level, place: tuple[int, int]) -> bool:
-    computation, op = place
-    return 0 <= computation < len(level.computations) and 0 <= op < len(level.computations[computation].ops)
-
-
-def _check_level(level: Level, lines: int) -> None:
-    where = f"level {level.name!r}"
-    if level.entries > len(level.computations):
-        raise ValueError(f"{where} has fewer computations than entry points")
-    owned = set(range(level.entries))
-    for index, computation in enumerate(level.computations):
-        place = f"{where}, computation {index}"
-        _check_indices(computation.inputs + computation.outputs + computation.constants, len(level.values), place)
-        for kind, names, named in (
-            ("input", computation.input_names, computation.inputs),
-            ("output", computation.output_names, computation.outputs),
-        ):
-            if names and len(names) != len(named):
-                raise ValueError(f"{place}: {len(names)} {kind} names for {len(named)} {kind}s")
-        for op in computation.ops:
-            _check_indices(op.inputs + op.outputs, len(level.values), f"{place}, op {op.name!r}")
-            if op.phase not in PHASES:
-                raise ValueError(f"{place}, op {op.name!r}: phase {op.phase!r} is none of {', '.join(PHASES)}")
-            for body in op.bodies:
-                if not index < body < len(level.computations) or body in owned:
-                    raise ValueError(f"{place}, op {op.name!r}: body {body} is missing, shared or above it")
-                owned.add(body)
-            if op.span is not None and not op.span.file and not 1 <= op.span.line <= lines:
-                raise ValueError(f"{place}, op {op.name!r}: line {op.span.line} is not in the source")
-    if len(owned) != len(level.computations):
-        raise ValueError(f"{where} has computations that nothing owns")
-
-
-def _check_indices(indices: tuple[int, ...], size: int, place: str) -> None:
-    for index in indices:
-        if not 0 <= index < size:
-            raise ValueError(f"{place}: value {index} is not there (there are {size})")

@@ -17,9 +17,12 @@ from sample_programs import PROGRAMS, loop, mlp
 from jaxnb import codec
 from jaxnb.codec import MIME_TYPE, decode, encode
 from jaxnb.errors import JaxnbError
+from jaxnb.laws import check_program
+from jaxnb.memory import KINDS, SOURCES, Held, Memory, Noted, Saved
 from jaxnb.program import (
     FORMAT_VERSION,
     PHASES,
+    Assigned,
     Aval,
     Computation,
     Fate,
@@ -30,8 +33,8 @@ from jaxnb.program import (
     Op,
     Program,
     Span,
+    Timing,
     Value,
-    check_program,
 )
 
 SCHEMA = json.loads(files("jaxnb").joinpath("program.schema.json").read_text("utf-8"))
@@ -42,8 +45,32 @@ numbers = st.integers(0, 2**40)
 avals = st.builds(
     Aval, texts, st.lists(st.one_of(numbers, texts), max_size=3).map(tuple), st.booleans(), st.integers(0, 16)
 )
-values = st.builds(Value, texts, st.none() | avals, st.booleans(), st.just("") | texts)
+axes = st.lists(st.tuples(texts, st.none() | numbers), max_size=2).map(tuple)
+values = st.builds(Value, texts, st.none() | avals, st.booleans(), st.just("") | texts, st.just(()) | axes)
 places = st.builds(Span, numbers, numbers, numbers, numbers, texts.filter(bool))
+counts = st.none() | numbers
+seconds = st.none() | st.floats(0, 1e3)
+timings = st.builds(Timing, seconds, st.floats(0, 1), st.integers(0, 9), seconds, st.floats(0, 1), texts)
+pairs = st.tuples(st.integers(0, 9), st.integers(0, 9))
+first, last = st.integers(0, 1), st.integers(1, 2)
+held = st.builds(Held, texts, st.sampled_from(KINDS), numbers, first, last, st.none() | pairs, counts)
+saved = st.builds(Saved, texts, numbers, pairs, counts, st.none() | pairs, counts, st.integers(1, 9), texts, texts)
+noted = st.lists(st.builds(Noted, pairs, counts, numbers), max_size=2).map(tuple)
+memories = st.builds(
+    Memory,
+    st.sampled_from(SOURCES),
+    texts,
+    st.integers(0, 3),
+    st.lists(numbers, min_size=3, max_size=3).map(tuple),
+    st.lists(held, max_size=2).map(tuple),
+    counts,
+    st.lists(saved, max_size=2).map(tuple),
+    noted,
+    noted,
+    noted,
+    texts,
+)
+assigned = st.builds(Assigned, texts, places, texts, texts, numbers)
 
 
 def spans(lines: int):
@@ -66,8 +93,18 @@ def levels(draw, name: str, lines: int):
         bodies += [()] * draw(st.integers(0, 2))
         pairs = st.lists(st.tuples(texts, texts), max_size=2).map(tuple)
         settings = st.tuples(st.sampled_from(PHASES), st.lists(texts, max_size=2).map(tuple))
+        costs = st.just(()) | st.tuples(counts, counts, counts, counts, seconds)
         ops = tuple(
-            Op(draw(texts), draw(indices), draw(indices), draw(pairs), draw(spans(lines)), own, *draw(settings))
+            Op(
+                draw(texts),
+                draw(indices),
+                draw(indices),
+                draw(pairs),
+                draw(spans(lines)),
+                own,
+                *draw(settings),
+                *draw(costs),
+            )
             for own in bodies
         )
         inputs, outputs = draw(indices), draw(indices)
@@ -102,7 +139,10 @@ def programs(draw):
             pairs = st.tuples(st.sampled_from(ends[0]), st.sampled_from(ends[1]))
             some = draw(st.dictionaries(pairs, st.booleans(), max_size=3))
             links += [Link(upper.name, a, lower.name, b, exact) for (a, b), exact in some.items()]
-    return Program(source, made, tuple(links), tuple(draw(st.lists(findings, max_size=2))), tuple(fates))
+    found = tuple(draw(st.lists(findings, max_size=2)))
+    names = draw(st.none() | st.lists(assigned, max_size=2).map(tuple))
+    memory = draw(st.none() | st.lists(memories, max_size=2).map(tuple))
+    return Program(source, made, tuple(links), found, tuple(fates), draw(st.none() | timings), memory, names)
 
 
 @settings(max_examples=80, deadline=None)
@@ -145,10 +185,11 @@ def test_it_is_small():
     assert len(json.dumps(encode(mlp()), separators=(",", ":"))) < 3500
 
 
+@pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("name", ["mlp", "loop"])
-def test_what_an_older_version_saved_is_read(name):
-    data = json.loads((CASES / f"{name}.program.v1.json").read_text("utf-8"))
-    assert data["version"] == 1
+def test_what_an_older_version_saved_is_read(name, version):
+    data = json.loads((CASES / f"{name}.program.v{version}.json").read_text("utf-8"))
+    assert data["version"] == version
     assert decode(data) == PROGRAMS[name]()
 
 
@@ -211,6 +252,12 @@ def damaged(path: tuple, new) -> dict:
         (("fates",), {"op": [[0, 0]], "kind": [0], "into": [[]]}),
         (("levels", 1, "ops", "phase"), [0]),
         (("levels", 1, "ops", "scopes"), [[0]]),
+        (("levels", 1, "ops", "flops"), [1]),
+        (("levels", 1, "ops", "seconds"), ["1"]),
+        (("levels", 1, "values", "axes"), [[0]]),
+        (("timing",), {"total": 1.0}),
+        (("names",), {"name": [0]}),
+        (("memory",), [{"source": "buffers"}]),
         (("spans", "line", 0), 10_000),
         (("findings",), [{"kind": "x"}]),
         (("findings",), [{"kind": "x", "message": None}]),

@@ -15,12 +15,13 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # From the bottom up; a module may import modules of its own layer and of those below.
 LAYERS = (
     {"_version", "errors"},
-    {"program"},
+    {"program", "memory", "tables"},
+    {"laws", "codec_facts"},
     {"codec", "coverage", "linking", "views", "growth", "code", "options"},
     {"reach", "cell", "blocks", "run", "history", "advice"},
     {"_jax", "_jax_calls", "_jax_eqns", "_jax_history", "_jax_hlo", "_jax_tracers", "_jax_watch", "holders", "backend"},
     {"paths", "slots", "static", "ids"},
-    {"readers", "graph", "cost", "liveness", "named", "numpy", "lax", "nn", "random"},
+    {"readers", "varying", "graph", "cost", "liveness", "named", "numpy", "lax", "nn", "random"},
     {"prelude", "owners", "journal", "outside"},
     {"scalars", "lifted", "devices", "donation", "stand_ins", "template", "diagnosis"},
     {"gradient"},

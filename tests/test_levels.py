@@ -20,8 +20,9 @@ import jaxnb
 from jaxnb.codec import decode, encode
 from jaxnb.coverage import Coverage
 from jaxnb.ladder import Ladder, traced_stage
+from jaxnb.laws import check_program
 from jaxnb.options import StageOptions
-from jaxnb.program import PHASES, Program, check_program
+from jaxnb.program import PHASES, Program
 from jaxnb.readers import hlo as hlo_reader
 from jaxnb.readers import stablehlo as stablehlo_reader
 from jaxnb.readers.jaxpr import read_jaxpr

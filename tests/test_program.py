@@ -11,7 +11,8 @@ from sample_levels import neuron
 from sample_programs import PROGRAMS, loop
 
 from jaxnb.coverage import Coverage
-from jaxnb.program import Aval, Computation, Fate, Level, Link, Op, Program, Span, Value, check_program
+from jaxnb.laws import check_program
+from jaxnb.program import Aval, Computation, Fate, Level, Link, Op, Program, Span, Value
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -12,6 +12,7 @@ Unlike XLA's, the count takes loops as often as they run. With `once=True` it co
 Cost(flops=1024, bytes=1152, transcendentals=32, trips=1, unknown=frozenset())
 """
 
+from jaxnb.cost.attach import with_costs
 from jaxnb.cost.rules import KNOWN_UNKNOWNS, RULES
 from jaxnb.cost.sums import sum_by_function, sum_by_line, sum_by_scope
 from jaxnb.cost.value import Cost
@@ -27,4 +28,5 @@ __all__ = [
     "sum_by_function",
     "sum_by_line",
     "sum_by_scope",
+    "with_costs",
 ]

@@ -1,0 +1,80 @@
+"""Columns and tables: what the codec is made of. Whatever is wrong with data that is read is an error here."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+__all__ = [
+    "Place",
+    "Table",
+    "at",
+    "columns_of",
+    "indices_of",
+    "pair_of",
+    "pairs_of",
+    "rows_of",
+    "seconds_of",
+    "texts_of",
+    "typed",
+]
+
+T = TypeVar("T", bound=Hashable)
+Place = tuple[int, int]
+
+
+class Table(Generic[T]):
+    """Items that are stored once; `index` adds what is new."""
+
+    def __init__(self) -> None:
+        self.places: dict[T, int] = {}
+
+    def index(self, item: T | None) -> int:
+        return -1 if item is None else self.places.setdefault(item, len(self.places))
+
+    def items(self) -> list[T]:
+        return list(self.places)
+
+
+def rows_of(columns: Mapping[str, Any], names: Sequence[str]) -> Iterable[tuple[Any, ...]]:
+    """The rows of some columns, which must be of one length."""
+    return zip(*columns_of(columns, names), strict=True)
+
+
+def columns_of(columns: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
+    return [columns[name] for name in names]
+
+
+def seconds_of(number: Any) -> float | None:
+    return None if number is None else float(typed(number, int, float))
+
+
+def typed(value: Any, *types: type) -> Any:
+    """The value, if it is of one of these types; True is no number here, and 1.0 no index."""
+    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+        raise TypeError(f"{value!r} where {' or '.join(t.__name__ for t in types)} should be")
+    return value
+
+
+def at(items: Sequence[T], index: int) -> T:
+    """An item of a table; a negative index is an error here, not the end of the list."""
+    if index < 0:
+        raise IndexError(f"index {index} into a table of {len(items)}")
+    return items[index]
+
+
+def indices_of(indices: Iterable[int]) -> tuple[int, ...]:
+    return tuple(typed(index, int) for index in indices)
+
+
+def texts_of(indices: Iterable[int], strings: Sequence[str]) -> tuple[str, ...]:
+    return tuple(at(strings, index) for index in indices)
+
+
+def pair_of(items: Sequence[int]) -> tuple[int, int]:
+    first, second = indices_of(items)
+    return first, second
+
+
+def pairs_of(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    return tuple(zip(texts[::2], texts[1::2], strict=True))
