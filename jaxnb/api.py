@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jaxnb.errors import JaxnbError, NeedsConcrete
@@ -13,7 +13,7 @@ from jaxnb.run import Run
 from jaxnb.session import Session
 from jaxnb.tracebacks import tidy, told_of
 
-__all__ = ["current_session", "grad_cell", "inspect", "last", "stage", "use_session"]
+__all__ = ["current_session", "grad_cell", "inspect", "last", "stage", "use_session", "xmap_cell"]
 
 
 class _Current:
@@ -99,6 +99,63 @@ def grad_cell(source: str, namespace: dict[str, Any], loss: str, wrt: str | Sequ
     """
     __tracebackhide__ = True
     return stage(source, namespace, loss=loss, wrt=wrt, **options)
+
+
+def xmap_cell(
+    source: str,
+    namespace: dict[str, Any],
+    spec: str,
+    *,
+    sizes: Mapping[str, int] | None = None,
+    resources: Mapping[str, Any] | None = None,
+    mesh: Any = None,
+    lowering: str = "manual",
+    **options: Any,
+) -> Run:
+    """Runs the text of a cell with named axes: what `%%xmap` does, as a function.
+
+    The cell is the body of a function of what stands at one position, as for `jaxnb.xmap`; in it `jax.numpy`, by
+    whatever name, is `jaxnb.numpy`. Only what stands behind `->` is bound, as arrays with their dimensions in the order
+    that is written there; every other name of the cell is local.
+
+    Args:
+      source: the cell, as plain Python.
+      namespace: the globals it runs in.
+      spec: `x[batch, i], params.w[i, out], more.*[...] -> y[batch, out]`: names for the dimensions of what goes in and
+        what comes out; `_` for a dimension without one, `...` for all further ones. What does not stand there is read
+        as it is, the same at all positions.
+      sizes: sizes of names that no input has.
+      resources: what each name is spread over: an axis of the mesh, a number of turns for a loop, or a tuple of these.
+      mesh: a mesh, or the name of one in `namespace`; by default that of the context.
+      lowering: as for `jaxnb.xmap`.
+      **options: other fields of `StageOptions`.
+
+    Returns:
+      The `Run`.
+
+    Raises:
+      BadHeader: if `spec` cannot be read.
+      Refused: if the cell cannot be mapped so; nothing has changed then.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> namespace = {"jnp": jnp, "x": jnp.arange(6.0).reshape(2, 3)}
+      >>> run = xmap_cell("mean = jnp.mean(x, 'row')", namespace, "x[row, column] -> mean[column]")
+      >>> namespace["mean"].tolist()
+      [1.5, 2.5, 3.5]
+    """
+    __tracebackhide__ = True
+    from jaxnb.named_header import read_spec
+
+    turns = {name: _without_loops(given) for name, given in (resources or {}).items()}
+    return stage(source, namespace, xmap=read_spec(spec, sizes or {}, turns, mesh, lowering), **options)
+
+
+def _without_loops(given: Any) -> Any:
+    """A resource, or several, with loops as numbers."""
+    if isinstance(given, tuple | list):
+        return tuple(_without_loops(item) for item in given)
+    return given.length if hasattr(given, "length") else given
 
 
 def last() -> Run:

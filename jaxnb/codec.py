@@ -20,6 +20,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from jaxnb.codec_facts import decode_memory, decode_names, decode_timing, encode_memory, encode_names, encode_timing
+from jaxnb.collecting import collection_put_off
 from jaxnb.errors import JaxnbError
 from jaxnb.laws import check_program
 from jaxnb.program import (
@@ -37,7 +38,19 @@ from jaxnb.program import (
     Span,
     Value,
 )
-from jaxnb.tables import Table, at, columns_of, indices_of, pair_of, pairs_of, rows_of, seconds_of, texts_of, typed
+from jaxnb.tables import (
+    Table,
+    at,
+    columns_of,
+    each_once,
+    indices_of,
+    pair_of,
+    pairs_of,
+    rows_of,
+    seconds_of,
+    texts_of,
+    typed,
+)
 
 __all__ = ["FORMAT", "MIME_TYPE", "decode", "encode"]
 
@@ -59,7 +72,8 @@ def encode(program: Program, levels: Collection[str] | None = None) -> dict[str,
     """
     if levels is not None:
         program = _with_levels(program, levels)
-    return _encode(program)
+    with collection_put_off():
+        return _encode(program)
 
 
 def _with_levels(program: Program, names: Collection[str]) -> Program:
@@ -128,8 +142,8 @@ def _encode_level(level: Level, strings: Table[str], avals: Table[Aval], spans: 
         "name": level.name,
         "entries": level.entries,
         "values": {
-            "name": [strings.index(value.name) for value in level.values],
-            "aval": [avals.index(value.aval) for value in level.values],
+            "name": strings.indices(value.name for value in level.values),
+            "aval": each_once(avals.index, [value.aval for value in level.values]),
             "literal": [i for i, value in enumerate(level.values) if value.literal],
             **_said("sharding", [value.sharding for value in level.values], strings),
             **_encode_axes(level, strings),
@@ -144,11 +158,11 @@ def _encode_level(level: Level, strings: Table[str], avals: Table[Aval], spans: 
             "ops": [len(c.ops) for c in computations],
         },
         "ops": {
-            "name": [strings.index(op.name) for op in ops],
+            "name": strings.indices(op.name for op in ops),
             "inputs": [list(op.inputs) for op in ops],
             "outputs": [list(op.outputs) for op in ops],
-            "attributes": [[strings.index(text) for pair in op.attributes for text in pair] for op in ops],
-            "span": [spans.index(op.span) for op in ops],
+            "attributes": _attributes(ops, strings),
+            "span": each_once(spans.index, [op.span for op in ops]),
             "bodies": [list(op.bodies) for op in ops],
             **_said("phase", ["" if op.phase == PHASES[0] else op.phase for op in ops], strings),
             **_scopes(ops, strings),
@@ -181,9 +195,16 @@ def _encode_axes(level: Level, strings: Table[str]) -> dict[str, list[list[int]]
     return {"axes": [[number for pair in row for number in pair] for row in rows]}
 
 
+def _attributes(ops: Sequence[Op], strings: Table[str]) -> list[list[int]]:
+    def row(attributes: tuple[tuple[str, str], ...]) -> list[int]:
+        return strings.indices(text for pair in attributes for text in pair)
+
+    return [*map(list, each_once(row, [op.attributes for op in ops]))]
+
+
 def _scopes(ops: Sequence[Op], strings: Table[str]) -> dict[str, list[list[int]]]:
-    found = [[strings.index(scope) for scope in op.scopes] for op in ops]
-    return {"scopes": found} if any(found) else {}
+    found = each_once(strings.indices, [op.scopes for op in ops])
+    return {"scopes": [*map(list, found)]} if any(found) else {}
 
 
 def _encode_finding(finding: Finding, spans: Table[Span]) -> dict[str, Any]:
@@ -222,7 +243,8 @@ def decode(data: Mapping[str, Any]) -> Program:
             fix="upgrade jaxnb, or run the cell again.",
         )
     try:
-        program = _decode(data)
+        with collection_put_off():
+            program = _decode(data)
         check_program(program)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise JaxnbError(

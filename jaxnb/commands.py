@@ -12,7 +12,7 @@ from jaxnb.findings.leaks import leaks
 from jaxnb.findings.retraces import retraces
 from jaxnb.health import backend_started, doctor
 from jaxnb.holdings import memory, names_of_shell
-from jaxnb.run import format_bytes
+from jaxnb.units import format_bytes
 
 __all__ = ["COMMANDS", "Command", "DeviceList", "DeviceRow", "auto", "devices", "help_text", "run_command"]
 
@@ -125,7 +125,7 @@ def help_text() -> str:
     width = max(len(name) for name in shown)
     lines = [f"%jaxnb {name:<{width}}  {command.summary}" for name, command in shown.items()]
     more = [
-        "%%jit?, %%grad? and %%jaxpr? explain the magics; %config JaxNB lists the settings.",
+        "%%jit?, %%grad?, %%xmap? and %%jaxpr? explain the magics; %config JaxNB lists the settings.",
         "A cell whose first line is `# jaxnb: jit --static n` is staged as by %%jit --static n.",
     ]
     return "\n".join([*lines, "", *more])

@@ -37,6 +37,7 @@ __all__ = [
 DIRECTIVES: Mapping[str, str] = {
     "jit": "stage this cell, as %%jit does",
     "grad": "stage it and differentiate, as %%grad does",
+    "xmap": "stage it with named axes, as %%xmap does",
     "off": "leave it alone where auto is on",
 }
 """What may stand behind `# jaxnb:`, each with what it does."""

@@ -18,17 +18,18 @@ from typing import Any
 from jaxnb.code import CodeNames, names_of
 from jaxnb.commands import COMMANDS
 from jaxnb.comment import DIRECTIVES
-from jaxnb.header import GRAD_OPTIONS, JAXPR_OPTIONS, JIT_OPTIONS
+from jaxnb.header import GRAD_OPTIONS, JAXPR_OPTIONS, JIT_OPTIONS, XMAP_OPTIONS
 from jaxnb.health import backend_started, platforms_installed
+from jaxnb.named_completion import complete_map
 from jaxnb.program import LEVELS
 
 __all__ = ["Offer", "complete_header", "header_matcher"]
 
 _MAGIC = re.compile(
-    r"\s*(?:%%(?:jaxnb\s+)?(?P<magic>jit|grad|jaxpr)|#\s*jaxnb\s*:\s*(?P<comment>jit|grad))(?=\s)(?P<header>.*)"
+    r"\s*(?:%%(?:jaxnb\s+)?(?P<magic>jit|grad|xmap|jaxpr)|#\s*jaxnb\s*:\s*(?P<comment>jit|grad|xmap))(?=\s)(?P<header>.*)"
 )
 _OPTION = re.compile(r"(?:^|(?<=\s))(?:--(?P<long>\w[\w-]*)|-(?P<short>\w))(?=[\s=]|$)[\s=]*")
-_OPTIONS = {"jit": JIT_OPTIONS, "grad": GRAD_OPTIONS, "jaxpr": JAXPR_OPTIONS}
+_OPTIONS = {"jit": JIT_OPTIONS, "grad": GRAD_OPTIONS, "xmap": XMAP_OPTIONS, "jaxpr": JAXPR_OPTIONS}
 _MOST_ITEMS = 50
 
 
@@ -78,6 +79,8 @@ def complete_header(text: str, line: int, column: int, namespace: Mapping[str, A
     word = found["magic"] or found["comment"]
     header, body = " ".join([*above, here]), "\n".join(lines[end:])
     if word == "grad" and (offer := _in_grad(header, body, namespace)) is not None:
+        return offer
+    if word == "xmap" and (offer := _in_xmap(header, " ".join(rest), body, namespace)) is not None:
         return offer
     return _in_header(header, " ".join(rest), _OPTIONS[word], body, namespace)
 
@@ -139,6 +142,13 @@ def _in_grad(header: str, body: str, namespace: Mapping[str, Any]) -> Offer | No
         return Offer(fragment, ("wrt",) if "wrt".startswith(fragment) else ())
     fragment = _value_fragment(words["names"], "names")
     return _values("wrt", "names", fragment, words["names"], body, namespace) if fragment is not None else None
+
+
+def _in_xmap(header: str, rest: str, body: str, namespace: Mapping[str, Any]) -> Offer | None:
+    """What may stand in `inputs -> outputs` and behind the options that say more of it; None elsewhere."""
+    binds, reads = _binds(body), _inputs(body, namespace)
+    offer = complete_map(header, rest, binds=binds, reads=reads, attributes=_attributes, namespace=namespace)
+    return Offer(offer[0], tuple(offer[1])) if offer is not None else None
 
 
 def _in_header(

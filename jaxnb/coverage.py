@@ -23,7 +23,7 @@ class Coverage:
       eqn_line: equations whose line is known.
       stablehlo_eqn: StableHLO operations that are linked to an equation.
       hlo_eqn: instructions of the entry computations that are linked to an equation.
-      time_eqn: measured time that was spent in such instructions; None until somebody measured.
+      time_eqn: measured time that is known to belong to an equation; None until somebody measured, see `--time`.
     """
 
     eqn_line: float | None = None
@@ -67,7 +67,15 @@ def read_coverage(program: Program) -> Coverage:
         )
         # A program without equations hands constants on: there is nothing that its instructions could be linked to.
         hlo = _share(place in further for place in entries) if lines is not None else None
-    return Coverage(lines, stablehlo, hlo)
+    return Coverage(lines, stablehlo, hlo, _time_share(program, levels.get("jaxpr")))
+
+
+def _time_share(program: Program, jaxpr: Level | None) -> float | None:
+    """Of what the runs took; a piece of which only the whole is known has no share."""
+    seconds = [op.seconds for op in jaxpr.ops() if op.seconds is not None] if jaxpr is not None else []
+    if program.timing is None or not program.timing.total or not seconds:
+        return None
+    return sum(seconds) / program.timing.total
 
 
 def _places(level: Level) -> Iterable[Place]:

@@ -15,8 +15,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxnb.errors import BadHeader
+from jaxnb.named_spec import read_pairs
 
-__all__ = ["GRAD_OPTIONS", "JAXPR_OPTIONS", "JIT_OPTIONS", "full_header", "parse_grad", "parse_header"]
+__all__ = [
+    "GRAD_OPTIONS",
+    "JAXPR_OPTIONS",
+    "JIT_OPTIONS",
+    "XMAP_OPTIONS",
+    "full_header",
+    "parse_grad",
+    "parse_header",
+]
 
 JIT_OPTIONS: Mapping[str, str] = {
     "static": "names",
@@ -28,6 +37,7 @@ JIT_OPTIONS: Mapping[str, str] = {
     "whole": "flag",
     "block": "flag",
     "time": "flag",
+    "diff": "flag",
     "strict": "flag",
     "o": "name",
 }
@@ -41,6 +51,15 @@ GRAD_OPTIONS: Mapping[str, str] = {
     **JIT_OPTIONS,
 }
 """The options of `%%grad`, behind `loss wrt w1, w2`."""
+
+XMAP_OPTIONS: Mapping[str, str] = {
+    "sizes": "sizes",
+    "resources": "resources",
+    "mesh": "name",
+    "lowering": "word",
+    **{option: kind for option, kind in JIT_OPTIONS.items() if option not in ("name", "whole")},
+}
+"""The options of `%%xmap`, behind `inputs -> outputs`. Its cell is one program always, and a function already."""
 
 JAXPR_OPTIONS: Mapping[str, str] = {"static": "names", "dynamic": "names", "level": "word", "o": "name"}
 
@@ -134,15 +153,26 @@ def parse_header(header: str, options: Mapping[str, str], magic: str = "%%jit", 
             position = word.end() - len(joined)
         value, position = _value(header, position, kind)
         if not value:
-            what = {"names": "a name, or several with commas", "name": "a name", "word": "a word"}[kind]
+            what = _WANTED[kind]
             raise BadHeader(f"{text} wants {what}.", header=shown, column=column, width=len(text))
         found[field] = value
     return found
 
 
+_WANTED: Mapping[str, str] = {
+    "names": "a name, or several with commas",
+    "name": "a name",
+    "word": "a word",
+    "sizes": "batch=8, or several with commas",
+    "resources": "batch=x, hidden=(y, z) or rows=loop(4), or several with commas",
+}
+
+
 def _value(header: str, position: int, kind: str) -> tuple[Any, int]:
     while position < len(header) and header[position].isspace():
         position += 1
+    if kind in ("sizes", "resources"):
+        return read_pairs(header, position, kind)
     if kind == "word":
         word = _WORD.match(header, position)
         return (word.group(), word.end()) if word is not None and not word.group().startswith("-") else (None, position)

@@ -9,7 +9,7 @@ from typing import Any
 from jaxnb.errors import JaxnbError
 from jaxnb.owners import paths_to
 from jaxnb.paths import Path, render_path, root_name
-from jaxnb.run import format_bytes
+from jaxnb.units import format_bytes
 
 __all__ = ["HeldArray", "Holdings", "memory", "names_of_shell", "names_that_run"]
 

@@ -15,11 +15,13 @@ import jax
 
 from jaxnb import _jax_hlo
 from jaxnb.ids import with_ids
+from jaxnb.memory import Memory
 from jaxnb.piece import Piece
 from jaxnb.program import Computation, Fate, Level, Link, Program
 from jaxnb.readers.fates import read_fates
 from jaxnb.readers.hlo import read_hlo
 from jaxnb.readers.links import carry_down, link_hlo, link_stablehlo
+from jaxnb.readers.memory import donated_inputs, read_memory
 from jaxnb.readers.stablehlo import NamedLevel, read_stablehlo
 
 __all__ = ["Ladder", "Stage", "join_levels", "piece_stage", "traced_stage"]
@@ -36,12 +38,14 @@ class Stage:
       jaxpr: the level that was read of it.
       lower: gives JAX's lowered stage, with the numbers in its names.
       compiled: gives the executable that ran, or None if none did.
+      donated: gives the inputs, by number, whose memory the program may have.
     """
 
     closed_jaxpr: Any
     jaxpr: Level
     lower: Callable[[], Any]
     compiled: Callable[[], Any]
+    donated: Callable[[], tuple[int, ...]] = tuple
 
 
 def piece_stage(piece: Piece, jaxpr: Level) -> Stage:
@@ -52,7 +56,7 @@ def piece_stage(piece: Piece, jaxpr: Level) -> Stage:
         with jax.default_device(device) if device is not None else nullcontext():
             return piece.lower()
 
-    return Stage(piece.jaxpr, jaxpr, lower, lambda: piece.compiled)
+    return Stage(piece.jaxpr, jaxpr, lower, lambda: piece.compiled, lambda: donated_inputs(piece.traced))
 
 
 def traced_stage(traced: Any, jaxpr: Level) -> Stage:
@@ -61,7 +65,7 @@ def traced_stage(traced: Any, jaxpr: Level) -> Stage:
     def lower() -> Any:
         return _jax_hlo.with_jaxpr(traced, with_ids(traced.jaxpr)).lower()
 
-    return Stage(traced.jaxpr, jaxpr, lower, lambda: None)
+    return Stage(traced.jaxpr, jaxpr, lower, lambda: None, lambda: donated_inputs(traced))
 
 
 class Ladder:
@@ -79,6 +83,16 @@ class Ladder:
         if name not in self._made:
             self._made[name] = self._lower() if name == "stablehlo" else self._compile()
         return self._made[name]
+
+    def memory(self, program: Program) -> tuple[Memory, ...]:
+        """Who lives in memory when: from the buffers of what ran, from the jaxpr of what was only traced."""
+        ran = all(stage.compiled() is not None for stage in self._stages)
+        hlo = program.level("hlo") if ran and self._stages else None
+        jaxpr = program.level("jaxpr")
+        return tuple(
+            read_memory(stage.closed_jaxpr, jaxpr, n, compiled=stage.compiled(), hlo=hlo, donated=stage.donated())
+            for n, stage in enumerate(self._stages)
+        )
 
     def _lower(self) -> tuple[Level, tuple[Link, ...], tuple[Fate, ...]]:
         made: list[_Lowered] = []

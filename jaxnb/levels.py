@@ -56,9 +56,22 @@ def _read_piece(cell: CellSource, piece: Piece, file_label: Callable[[str], str]
     count = len(piece.jaxpr.jaxpr.invars)
     padded = ("",) * (count - len(names)) + names if count >= len(names) else ()
     level = read_jaxpr(
-        piece.jaxpr, cell_file=cell.filename, invar_names=padded, source=cell.shown, file_label=file_label
+        piece.jaxpr,
+        cell_file=cell.filename,
+        invar_names=padded,
+        outvar_names=_result_names(piece),
+        source=cell.shown,
+        file_label=file_label,
     )
     return with_costs(_spread(level, piece.traced), costs_of(piece.jaxpr))
+
+
+def _result_names(piece: Piece) -> tuple[str, ...]:
+    """What the user calls the results, "" for what is part of something else; none at all if nothing has a name."""
+    names = [""] * len(piece.jaxpr.jaxpr.outvars)
+    for name, place in piece.results:
+        names[place] = names[place] or name
+    return tuple(names) if any(names) else ()
 
 
 def _spread(level: Level, traced: Any) -> Level:

@@ -2,41 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
 from jaxnb.program import Level, Link, Op, PlacedOp, Program
 
-__all__ = ["follow", "placed_ops"]
+__all__ = ["LinkIndex", "follow", "placed_ops"]
 
 Place = tuple[int, int]
 
 
-def follow(program: Program, level: str, op: Place, to: str) -> dict[Place, bool]:
+Step = tuple[str, str, Place]
+"""From a level, to a neighbour of it, and the op to begin with."""
+
+
+class LinkIndex:
+    """The links of a program by where they begin, downwards and upwards.
+
+    Attributes:
+      links: those that were given.
+    """
+
+    __slots__ = ("_ends", "links")
+
+    def __init__(self, links: tuple[Link, ...]) -> None:
+        self.links = links
+        self._ends: dict[Step, list[tuple[Place, bool]]] = {}
+        for link in links:
+            self._ends.setdefault((link.upper, link.lower, link.upper_op), []).append((link.lower_op, link.exact))
+            self._ends.setdefault((link.lower, link.upper, link.lower_op), []).append((link.upper_op, link.exact))
+
+    def ends(self, level: str, neighbour: str, op: Place) -> Sequence[tuple[Place, bool]]:
+        """What an op is linked to at a neighbouring level, each with whether the link is exact."""
+        return self._ends.get((level, neighbour, op), ())
+
+
+def follow(names: Sequence[str], index: LinkIndex, level: str, op: Place, to: str) -> dict[Place, bool]:
     """What an op is at another level, each with whether some way there has only exact links; see `Program.linked`.
 
+    Args:
+      names: of the levels, from the top down.
+      index: of the links between them.
+      level: where the op stands.
+      op: as (computation, op).
+      to: the other level.
+
     Raises:
-      ValueError: if the program does not have both levels.
+      ValueError: if one of both levels is not among them.
     """
-    names = [made.name for made in program.levels]
     start, end = names.index(level), names.index(to)
     step = 1 if end >= start else -1
     reached: dict[Place, bool] = {op: True}
     for at in range(start, end, step):
-        pair = (names[at], names[at + 1]) if step == 1 else (names[at - 1], names[at])
         further: dict[Place, bool] = {}
-        for link in program.links:
-            if (link.upper, link.lower) == pair:
-                here, there = _ends(link, step)
-                if here in reached:
-                    further[there] = further.get(there, False) or (link.exact and reached[here])
+        for here, exactly in reached.items():
+            for there, exact in index.ends(names[at], names[at + step], here):
+                further[there] = further.get(there, False) or (exact and exactly)
         reached = further
     return dict(sorted(reached.items()))
-
-
-def _ends(link: Link, step: int) -> tuple[Place, Place]:
-    return (link.upper_op, link.lower_op) if step == 1 else (link.lower_op, link.upper_op)
 
 
 _FIELDS = tuple(field.name for field in fields(Op))

@@ -1,4 +1,4 @@
-"""What memory a jaxpr needs as it runs: which values live when, which are computed for nothing, which are saved.
+"""What memory a jaxpr needs as it runs: which values live when.
 
 The order is the jaxpr's, every value has memory of its own, from the equation that makes it to the last one that reads
 it, and equations that no result needs do not run. The compiler fuses and reorders, so that its figure is another one,
@@ -7,7 +7,7 @@ mostly lower; what stands here is what the program as written asks for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate, compress
 from typing import Any
@@ -16,12 +16,10 @@ from jax.extend import core as jax_core
 
 from jaxnb._jax_eqns import body_jaxprs, open_jaxpr
 from jaxnb.cost.control import shards
-from jaxnb.cost.needed import CALLS, Mask, Needed, NeededEqn, NeededJaxpr, scan_parts
+from jaxnb.cost.needed import CALLS, Mask, Needed, NeededEqn, scan_parts
 from jaxnb.cost.sizes import elements, nbytes
 
-__all__ = ["Dead", "Lived", "Liveness", "Residual", "dead_equations", "live_bytes", "residuals"]
-
-MOST_EQNS = 20_000
+__all__ = ["Lived", "Liveness", "live_bytes"]
 
 # Their result is their operand by another name or of another shape.
 _RENAMES = frozenset(
@@ -39,6 +37,7 @@ class Lived:
       made: the index of the equation that makes it; None for arguments and constants.
       first: the first position at which it lives.
       last: the last one.
+      results: which results of the jaxpr it is, by their numbers.
     """
 
     var: jax_core.Var
@@ -46,6 +45,7 @@ class Lived:
     made: int | None
     first: int
     last: int
+    results: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +53,7 @@ class Liveness:
     """What lives while each equation of a jaxpr runs.
 
     Attributes:
+      jaxpr: whose equations are counted.
       values: everything that lives at some time, in the order in which it is made.
       live: bytes at each position, one for an equation; its operands and its results live together, and what its
         bodies need besides.
@@ -60,6 +61,7 @@ class Liveness:
         results of a call are its caller's; a loop's body has slices and results of its own.
     """
 
+    jaxpr: jax_core.Jaxpr
     values: tuple[Lived, ...]
     live: tuple[int, ...]
     bodies: Mapping[int, Liveness] = field(default_factory=dict[int, "Liveness"])
@@ -146,16 +148,23 @@ class _Measuring:
             if inside is not None:
                 bodies[at] = inside
                 extra[at] = inside.peak * (shards(eqn) if eqn.primitive.name == "shard_map" else 1)
-        for v in compress(jaxpr.outvars, outputs or (True,) * len(jaxpr.outvars)):
-            if type(v) is not jax_core.Literal:
-                last[roots.get(v, v)] = end
-        values = tuple(Lived(v, nbytes(v.aval), at, at or 0, last[v]) for v, at in made.items() if v not in elsewhere)
+        results: dict[Any, tuple[int, ...]] = {}
+        for number, v in enumerate(jaxpr.outvars):
+            if type(v) is not jax_core.Literal and (outputs is None or outputs[number]):
+                root = roots.get(v, v)
+                last[root] = end
+                results[root] = (*results.get(root, ()), number)
+        values = tuple(
+            Lived(v, nbytes(v.aval), at, at or 0, last[v], results.get(v, ()))
+            for v, at in made.items()
+            if v not in elsewhere
+        )
         change = [0] * (end + 2)
         for value in values:
             change[value.first] += value.nbytes
             change[value.last + 1] -= value.nbytes
         live = tuple(a + b for a, b in zip(accumulate(change), extra, strict=False))
-        return Liveness(values, live, bodies)
+        return Liveness(jaxpr, values, live, bodies)
 
     def _most(self, eqn: Any, need: NeededEqn) -> Liveness | None:
         """What lives in that body of an equation that needs the most besides what the equation has itself."""
@@ -181,118 +190,3 @@ def _renames(eqn: Any) -> bool:
     if eqn.primitive.name == "broadcast_in_dim":  # as `x[None]` makes one
         return elements(eqn.invars[0].aval) == elements(eqn.outvars[0].aval)
     return eqn.primitive.name in _RENAMES
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Dead:
-    """An equation whose results nobody needs.
-
-    Attributes:
-      place: computation and op, as `jaxnb.readers.jaxpr.read_jaxpr` numbers them.
-      eqn: the equation.
-    """
-
-    place: tuple[int, int]
-    eqn: jax_core.JaxprEqn
-
-
-def dead_equations(closed_jaxpr: Any) -> list[Dead]:
-    """The equations that are left out because no result needs them and they have no effect.
-
-    Those inside of calls and loops are among them, also where the call computes them for a result that its caller does
-    not use; what is inside of a dead equation is not listed.
-
-    >>> import jax, jax.numpy as jnp
-    >>> def f(x):
-    ...     jnp.exp(x)
-    ...     return x + 1
-    >>> [dead.eqn.primitive.name for dead in dead_equations(jax.make_jaxpr(f)(1.0))]
-    ['exp']
-    """
-    return [
-        Dead((index, number), eqn)
-        for index, jaxpr, needs in _computations(open_jaxpr(closed_jaxpr))
-        for number, (eqn, need) in enumerate(zip(jaxpr.eqns, needs.equations, strict=True))
-        if need is None
-    ]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Residual:
-    """A value that the forward pass of a derivative keeps for the backward pass.
-
-    Attributes:
-      var: the variable.
-      nbytes: its size.
-      made: computation and op that makes it, as `read_jaxpr` numbers them; None for an argument or a constant, which
-        is kept anyway.
-      read: the first op of the backward pass that reads it.
-    """
-
-    var: jax_core.Var
-    nbytes: int
-    made: tuple[int, int] | None
-    read: tuple[int, int]
-
-
-def residuals(closed_jaxpr: Any) -> list[Residual]:
-    """What the forward pass keeps for the backward pass, in the order in which it is read.
-
-    JAX marks the backward pass by `transpose(...)` in the names of its equations. A value that an equation without the
-    mark makes and one with it reads is a residual. Forward derivatives (`jax.jvp`, `jax.linearize`) bear no such mark.
-
-    Args:
-      closed_jaxpr: of a function that calls `jax.grad`, or `jax.vjp` and what that gives, somewhere in it.
-
-    >>> import jax, jax.numpy as jnp
-    >>> jaxpr = jax.make_jaxpr(jax.grad(lambda x: jnp.sin(x).sum()))(jnp.ones(1000))
-    >>> [(jaxpr.eqns[kept.made[1]].primitive.name, kept.nbytes) for kept in residuals(jaxpr)]
-    [('cos', 4000)]
-    """
-    found: list[Residual] = []
-    for index, jaxpr, needs in _computations(open_jaxpr(closed_jaxpr)):
-        made: dict[Any, tuple[int, int] | None] = dict.fromkeys((*jaxpr.constvars, *jaxpr.invars))
-        seen: set[Any] = set()
-        for number, (eqn, need) in enumerate(zip(jaxpr.eqns, needs.equations, strict=True)):
-            if need is None:
-                continue
-            if not _is_backward(eqn):
-                made.update(dict.fromkeys(eqn.outvars, (index, number)))
-                continue
-            for v in compress(eqn.invars, need.inputs):
-                if type(v) is not jax_core.Literal and v in made and v not in seen:
-                    seen.add(v)
-                    found.append(Residual(v, nbytes(v.aval), made[v], (index, number)))
-    return found
-
-
-def _is_backward(eqn: Any) -> bool:
-    """Whether an equation is of a backward pass; that of an inner derivative which is derived again is not."""
-    # `JaxprEqn.source_info.name_stack` is not exported. It reads `scope/vmap(transpose(jvp(inner)))/more`.
-    parts = str(eqn.source_info.name_stack).split("/")
-    return any(part.replace("vmap(", "").startswith("transpose(") for part in parts)
-
-
-def _computations(entry: jax_core.Jaxpr) -> Iterator[tuple[int, jax_core.Jaxpr, NeededJaxpr]]:
-    """The jaxprs of a program in the order and with the numbers of `read_jaxpr`, those of dead equations excepted."""
-    needed = Needed()
-    seen: set[int] = set()
-    computations = ops = 0
-
-    def visit(jaxpr: jax_core.Jaxpr, outputs: Mask | None, dead: bool) -> Iterator[Any]:
-        nonlocal computations, ops
-        index = computations
-        computations += 1
-        seen.add(id(jaxpr))
-        needs = needed.of(jaxpr, outputs)
-        if not dead:
-            yield index, jaxpr, needs
-        for eqn, need in zip(jaxpr.eqns, needs.equations, strict=True):
-            ops += 1
-            found = list(body_jaxprs(eqn.params))
-            if ops > MOST_EQNS and all(id(body) in seen for _, body in found):
-                continue
-            for path, body in found:
-                yield from visit(body, need.bodies.get(path) if need else None, dead or need is None)
-
-    return visit(entry, None, False)

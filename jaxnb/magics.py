@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,8 @@ from jaxnb.findings.answers import Answers
 from jaxnb.findings.retraces import note_of
 from jaxnb.findings.watching import Watches
 from jaxnb.header import JAXPR_OPTIONS, JIT_OPTIONS, full_header, parse_grad, parse_header
+from jaxnb.inspector_comm import Inspectors, wants_script
+from jaxnb.named_header import parse_xmap
 from jaxnb.options import StageOptions
 from jaxnb.program import LEVELS, Finding, Program
 from jaxnb.progress import Progress
@@ -33,6 +35,10 @@ from jaxnb.tracebacks import as_shown_by_ipython, label_of, render, show_only_us
 from jaxnb.views.text import render_findings
 
 __all__ = ["JaxNB", "JaxnbMagics"]
+
+_STAGING = ("jit", "grad", "xmap")
+_Parser = Callable[[str, str], dict[str, Any]]
+_OF_ITS_OWN: Mapping[str, _Parser] = {"grad": parse_grad, "xmap": parse_xmap}
 
 
 class JaxNB(Configurable):
@@ -45,6 +51,11 @@ class JaxNB(Configurable):
         help="Whether cells are watched for leaked tracers and needless retraces; with error, a leak makes them fail.",
     ).tag(config=True)
     display: Any = Enum(["line", "none"], "line", help="What is shown under a staged cell.").tag(config=True)
+    html: Any = Enum(
+        ["auto", "static", "interactive"],
+        "auto",
+        help="Whether the HTML of an output has the inspector's script; auto: where no extension draws it.",
+    ).tag(config=True)
     auto: Any = Bool(False, help="Stage every plain cell that computes with jax; see `%jaxnb auto`.").tag(config=True)
 
 
@@ -76,7 +87,7 @@ class _Shown:
 
 @magics_class
 class JaxnbMagics(Magics):
-    """`%%jit`, `%%grad`, `%%jaxpr`, `%jaxpr` and `%jaxnb`, and the staging of plain cells, for one shell."""
+    """`%%jit`, `%%grad`, `%%xmap`, `%%jaxpr`, `%jaxpr` and `%jaxnb`, and the staging of plain cells, for one shell."""
 
     def __init__(self, shell: Any, session: Session, settings: JaxNB) -> None:
         super().__init__(shell)
@@ -93,6 +104,7 @@ class JaxnbMagics(Magics):
         self._strict = False
         self._auto = AutoStage(self._stage_by_auto, self._remarks.append, lambda: self.shell.user_ns)
         self._matcher = header_matcher(shell)
+        self._inspectors = Inspectors(shell)
 
     def enter(self) -> None:
         """Puts into the shell what reads `# jaxnb:` comments, what completes headers, and, if it is on, auto."""
@@ -102,6 +114,7 @@ class JaxnbMagics(Magics):
         self.settings.observe(self._switch_findings, "findings")
         self._switch_auto()
         self._switch_findings()
+        self._inspectors.enter()
 
     def leave(self) -> None:
         """Takes all that out again."""
@@ -109,6 +122,7 @@ class JaxnbMagics(Magics):
         self.settings.unobserve(self._switch_findings, "findings")
         self._watches.stop()
         self._answers.leave()
+        self._inspectors.leave()
         for found, own in (
             (self.shell.input_transformers_cleanup, as_cell_magic),
             (self.shell.Completer.custom_matchers, self._matcher),
@@ -162,8 +176,10 @@ class JaxnbMagics(Magics):
         if self.settings.display == "none":
             return
         rich = self.shell.display_formatter.active_types != ["text/plain"]
-        for shown in pending.values():
-            self.shell.display_pub.publish(bundle(shown.to_show(), rich=rich))
+        script = rich and wants_script(self.settings.html, self._cell_id)
+        for run in [shown.to_show() for shown in pending.values()]:
+            data = bundle(run, rich=rich, script=script)
+            self.shell.display_pub.publish(data, metadata=self._inspectors.metadata(run.program) if rich else {})
         for remark in remarks:
             self.shell.display_pub.publish({"text/plain": remark})
 
@@ -216,7 +232,7 @@ class JaxnbMagics(Magics):
         """Stages the cell: traces it, compiles it with XLA, runs it, and binds what the plain cell would bind.
 
             %%jit [--static a, cfg.n] [--dynamic n] [--donate params] [--keep loss] [--name f]
-                  [--device cpu:1] [--whole] [--block] [--time] [--strict] [-o run]
+                  [--device cpu:1] [--whole] [--block] [--time] [--diff] [--strict] [-o run]
 
         --static    values that are part of the program: changing one traces again
         --dynamic   ints or floats that are always inputs
@@ -226,6 +242,7 @@ class JaxnbMagics(Magics):
         --device    where to run: cpu:1, gpu, cuda:0, tpu
         --whole     refuse to run the cell in more than one compiled piece
         --block     wait for the results;  --time  wait and measure
+        --diff      say what changed against the run of this cell before: equations, flops, bytes, memory
         --strict    refuse where a NumPy value would become a jax.Array
         -o          bind the Run under this name
 
@@ -278,6 +295,38 @@ class JaxnbMagics(Magics):
         """
         __tracebackhide__ = True
         return self._jit(line, cell, "%%grad")
+
+    @no_var_expand
+    @cell_magic
+    def xmap(self, line: str, cell: str) -> Any:
+        """Runs the cell with named axes: written for one position along each name, mapped over all, and staged.
+
+            %%xmap inputs -> outputs [--sizes batch=8] [--resources batch=x, hidden=(y, z)] [--mesh m]
+                   [--lowering spmd] [options of %%jit]
+
+        inputs      x[batch, i]: names for the dimensions of x, which the cell does not see; _ is a dimension without
+                    one, ... all further ones. params.w[i, out] is one array of a pytree, params.*[...] all of them.
+                    What is not listed is read as it is, the same at all positions
+        outputs     y[batch, out]: what is bound, with its dimensions in this order; all other names are local
+        --sizes     sizes of names that no input has
+        --resources what a name is spread over: axes of the mesh, or loop(4) for four turns. They never change a result
+        --mesh      the name of a mesh; by default the one that jax.set_mesh has set
+        --lowering  manual writes collectives out, spmd leaves them to XLA's partitioner
+
+        In the cell, collectives such as jax.lax.psum(x, 'batch') work over names, and jax.numpy, however the notebook
+        calls it, is jaxnb.numpy: jnp.sum(x, axis='batch'), jnp.einsum('{i},{i,j}->{j}', x, w). `# jaxnb: xmap` with the
+        same header as the first line does the same.
+
+        Examples:
+
+            %%xmap x[batch, i], w[i, out] -> y[batch, out]
+            y = jnp.tanh(jnp.dot(x, w, 'i'))
+
+            %%xmap images[batch, ...], params.*[...] -> loss[] --resources batch=data
+            loss = jnp.mean(loss_of(params, images), axis='batch')
+        """
+        __tracebackhide__ = True
+        return self._jit(line, cell, "%%xmap")
 
     @no_var_expand
     @line_cell_magic
@@ -370,7 +419,7 @@ class JaxnbMagics(Magics):
         shown, offset = self._displayed(cell)
         label = "%%jaxnb" if offset and shown.splitlines()[offset - 1].startswith("%%jaxnb") else "# jaxnb:"
         word, _, header = line.strip().partition(" ")
-        if word in ("jit", "grad"):
+        if word in _STAGING:
             return self._jit(header, cell, f"{label} {word}")
         close = difflib.get_close_matches(word, DIRECTIVES, n=1)
         fix = f"did you mean {close[0]}?" if close else f"there are {', '.join(DIRECTIVES)}."
@@ -398,11 +447,10 @@ class JaxnbMagics(Magics):
     def _jit(self, line: str, cell: str, magic: str) -> Any:
         __tracebackhide__ = True
         directive = read_directive(cell)
-        if directive is not None and directive.word in ("jit", "grad"):
+        if directive is not None and directive.word in _STAGING:
             what = f"the cell has two headers: {magic}, and below it `# jaxnb: {directive.word}`."
             raise UsageError(str(JaxnbError(what, fix="keep one of them.")))
-        options = None if magic.endswith("grad") else JIT_OPTIONS
-        header = self._header(line, cell, options, magic)
+        header = self._header(line, cell, _OF_ITS_OWN.get(magic.split()[-1].lstrip("%"), JIT_OPTIONS), magic)
         name = header.pop("o", None)
         run = self._staged(cell, StageOptions.of(header))
         shown = not DisplayHook.semicolon_at_end_of_expression(cell)
@@ -415,11 +463,12 @@ class JaxnbMagics(Magics):
     def _jaxpr_header(self, line: str, cell: str) -> dict[str, Any]:
         header = self._header(line, cell, JAXPR_OPTIONS, "%%jaxpr")
         directive = read_directive(cell)
-        if directive is None or directive.word != "jit":
+        if directive is None or directive.word not in ("jit", "xmap"):
             return header
         below = cell.lstrip().partition("\n")[2]
-        of_jit = self._header(directive.header, below, JIT_OPTIONS, "# jaxnb: jit")
-        return {name: value for name, value in of_jit.items() if name in ("static", "dynamic")} | header
+        options = _OF_ITS_OWN.get(directive.word, JIT_OPTIONS)
+        own = self._header(directive.header, below, options, f"# jaxnb: {directive.word}")
+        return {name: value for name, value in own.items() if name in ("static", "dynamic", "xmap")} | header
 
     def _staged(self, cell: str, options: StageOptions) -> Run:
         """Stages a cell; what it raises shows the user's own lines only."""
@@ -439,11 +488,11 @@ class JaxnbMagics(Magics):
         finally:
             progress.silence()
 
-    def _header(self, line: str, cell: str, options: Mapping[str, str] | None, magic: str) -> dict[str, Any]:
-        """What a header says; without options to choose from it is one of `%%grad`."""
+    def _header(self, line: str, cell: str, options: _Parser | Mapping[str, str], magic: str) -> dict[str, Any]:
+        """What a header says, given the options to choose from, or a parser of its own."""
         try:
-            if options is None:
-                return parse_grad(full_header(line, cell), magic)
+            if callable(options):
+                return options(full_header(line, cell), magic)
             return parse_header(full_header(line, cell), options, magic)
         except BadHeader as error:
             raise UsageError(str(error)) from None

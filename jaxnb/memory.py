@@ -103,7 +103,8 @@ class Memory:
       computation: the entry computation at every level.
       live: bytes at each position, one for an op of the entry computation, at least one. The operands and the results
         of an op live together, and what its bodies need besides at the moment when they need the most.
-      held: all that lives at some time; of what only lives inside of a body, what lives at that moment.
+      held: all that lives at some time; of what only lives inside of a body, what lives at that moment. Where an op
+        writes its result over an operand, the operand lives up to the position before it.
       reserved: what the runtime takes for the whole run; more than the peak where memory lies between the buffers or
         is not used twice. None for liveness.
       saved: in the order in which the backward pass reads them.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from jaxnb.errors import JaxnbError
+from jaxnb.named_spec import MapSpec
 
 __all__ = ["StageOptions"]
 
@@ -25,12 +26,14 @@ class StageOptions:
       has_aux: `loss` is bound to a tuple, whose first item is the number.
       jvp: a direction for each name in `wrt`: the directional derivative is bound as `d_` and the name of the loss.
       hessian: bind the second derivatives, too, as `dd_` and the name.
+      xmap: how the cell is mapped over named axes, a `MapSpec`; see `jaxnb.xmap_cell`.
       keep: only these names are bound; None binds all, as the plain cell would.
       name: a name to which the cell is bound as a pure function of its inputs.
       device: where to run: `cpu:1`, `gpu`, `cuda:0`, `tpu`.
       whole: refuse rather than run the cell in more than one compiled piece.
       block: wait for the results, so that an error of the device belongs to this cell.
       time: wait for the results and measure.
+      diff: say what changed against the run of this cell before.
       strict: refuse where a name would be bound to a jax.Array that the plain cell makes a NumPy value.
     """
 
@@ -43,19 +46,21 @@ class StageOptions:
     has_aux: bool = False
     jvp: tuple[str, ...] = ()
     hessian: bool = False
+    xmap: MapSpec | None = None
     keep: tuple[str, ...] | None = None
     name: str | None = None
     device: str | None = None
     whole: bool = False
     block: bool = False
     time: bool = False
+    diff: bool = False
     strict: bool = False
 
     @property
     def programs(self) -> tuple[Any, ...]:
         """The options that a program depends on."""
         derivative = (self.loss, self.wrt, self.has_aux, self.jvp, self.hessian)
-        return (self.static, self.dynamic, self.donate, self.keep, self.whole, derivative)
+        return (self.static, self.dynamic, self.donate, self.keep, self.whole, derivative, self.xmap)
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> StageOptions:
@@ -83,6 +88,9 @@ class StageOptions:
             raise JaxnbError(
                 "value_and, has_aux, jvp and hessian go with a gradient.", fix="say `loss` and `wrt`, too."
             )
+        if made.xmap is not None and (made.loss is not None or made.name is not None):
+            what = "a cell that is mapped over names has no gradient of its own, and is not bound as a function."
+            raise JaxnbError(what, fix="write a function, and use jaxnb.xmap and jax.grad.")
         if made.jvp and made.hessian:
             raise JaxnbError("a Hessian goes with a gradient, not with jvp.", fix="leave one of them out.")
         return made

@@ -11,6 +11,7 @@ import jax
 from jaxnb import _jax, _jax_hlo
 from jaxnb.code import CodeNames
 from jaxnb.donation import NO_DONATION, Donation
+from jaxnb.figures import Figures
 from jaxnb.gradient import Asked
 from jaxnb.graph import Reached, Scan
 from jaxnb.growth import NO_GROWTH, Growth
@@ -65,6 +66,8 @@ class Piece:
       jaxpr: closed.
       reasons: why the piece must not be used again, as (line, text).
       notes: things to tell the user, as (kind, line, text).
+      results: names that the program's results are bound to as they are, each with the number of the result.
+      figures: what the one line says of it, see `jaxnb.figures`; None until it was asked for.
       seconds: how long tracing took.
     """
 
@@ -89,6 +92,8 @@ class Piece:
     scanned: int = 0
     lower_seconds: float = 0.0
     compile_seconds: float = 0.0
+    results: tuple[tuple[str, int], ...] = ()
+    figures: Figures | None = None
     kept: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def lower(self) -> Any:
@@ -111,11 +116,10 @@ class Piece:
     def rebuild(self, cut: Cut | None, donation: Donation, leaves: Sequence[Any]) -> None:
         """Takes out what Python computes, and lets the program have the donated buffers.
 
-          Args:
-            cut: the prelude and the rest, or None.
-            derivative: what it computes besides, or None.
-        donation: what the piece gives up.
-            leaves: of the run that was traced.
+        Args:
+          cut: the prelude and the rest, or None.
+          donation: what the piece gives up.
+          leaves: of the run that was traced.
         """
         if cut is None and not donation.leaves:
             return
@@ -128,6 +132,8 @@ class Piece:
             texts, paths = cut.prelude.texts, self.paths
             self.paths = [paths[at] if kind == "leaf" else (None, "name", texts[at]) for kind, at in places]
             self.n_outputs = len(self.jaxpr.jaxpr.outvars)
+            kept = [(name, cut.prelude.outputs[place]) for name, place in self.results]
+            self.results = tuple((name, place) for name, (kind, place) in kept if kind == "device")
         self.donation = donation
         donated = tuple(n for n, (kind, at) in enumerate(places) if kind == "leaf" and at in donation.leaves)
         self.traced = jax.jit(_jax.as_function(with_ids(self.jaxpr)), donate_argnums=donated).trace(*arguments)

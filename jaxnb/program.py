@@ -30,6 +30,8 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from jaxnb.coverage import Coverage
+    from jaxnb.diff import Diff
+    from jaxnb.linking import LinkIndex
     from jaxnb.memory import Memory
 
 __all__ = [
@@ -339,6 +341,10 @@ class Maker(Protocol):
         """
         ...
 
+    def memory(self, program: Program) -> tuple[Memory, ...]:
+        """Who lives in memory when, for each piece of the cell."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Program:
@@ -365,6 +371,7 @@ class Program:
     _memory: tuple[Memory, ...] | None = field(default=None, repr=False)
     _names: tuple[Assigned, ...] | None = field(default=None, repr=False)
     _maker: Maker | None = field(default=None, compare=False, repr=False)
+    _index: LinkIndex | None = field(default=None, init=False, compare=False, repr=False)
 
     @property
     def level_names(self) -> tuple[str, ...]:
@@ -415,6 +422,8 @@ class Program:
         It is read from the compiled program's buffers where it ran, and from the jaxpr otherwise: `Memory.source` says
         which. A saved program has what it was saved with.
         """
+        if self._memory is None and self._maker is not None:
+            object.__setattr__(self, "_memory", self._maker.memory(self))
         return self._memory or ()
 
     def names(self) -> tuple[Assigned, ...]:
@@ -438,11 +447,14 @@ class Program:
         Raises:
           KeyError: as `level`.
         """
-        from jaxnb.linking import follow
+        from jaxnb.linking import LinkIndex, follow
 
         for name in (level, to):
             self.level(name)
-        return follow(self, level, op, to)
+        if self._index is None or self._index.links is not self.links:
+            object.__setattr__(self, "_index", LinkIndex(self.links))
+        assert self._index is not None
+        return follow([made.name for made in self.levels], self._index, level, op, to)
 
     def coverage(self) -> Coverage:
         """How much of the program is linked: four shares from 0 to 1. Levels that can be made are made for it.
@@ -466,6 +478,20 @@ class Program:
     def made_names(self) -> tuple[Assigned, ...] | None:
         """As `names`, if somebody asked for them already; None otherwise. This is what is saved."""
         return self._names
+
+    def diff(self, other: Program, level: str = "jaxpr") -> Diff:
+        """What changed from another program to this one, see `Diff`; printed, it says what was added and removed.
+
+        Args:
+          other: the one before.
+          level: at which they are compared; it is made where it was not yet.
+
+        Raises:
+          KeyError: as `level`.
+        """
+        from jaxnb.diff import compare
+
+        return compare(other, self, level)
 
     def _make(self, name: str) -> None:
         """Makes the levels down to the one of that name: each is linked to the one above."""

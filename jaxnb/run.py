@@ -7,8 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from jaxnb.diff import Diff
 from jaxnb.errors import JaxnbError
 from jaxnb.program import Finding, Program
+from jaxnb.units import format_bytes, format_flops, format_seconds
 
 __all__ = ["LastRun", "Retrace", "Run", "Timings"]
 
@@ -70,6 +72,9 @@ class Run:
       traced_only: whether the cell was only to be looked at: then its text is shown, not just the line.
       kept: what views may keep with the programs, because it stays the same while the cell is reused.
       note: what replaces "staged" on the line, where nothing was staged.
+      flops: of all pieces, see `Op.flops`; None where nobody knows all of them.
+      memory: bytes that the compiled pieces need at their peak, inputs and results included; None where it is not told.
+      make_diff: compares the program with that of the run of this cell before; None without `--diff`, or on the first.
     """
 
     value: Any = None
@@ -86,6 +91,8 @@ class Run:
     equations: int = 0
     pieces: int = 0
     named: str = ""
+    flops: int | None = None
+    memory: int | None = None
     derivative: str = ""
     note: str = ""
     dispatch_seconds: float = 0.0
@@ -94,6 +101,8 @@ class Run:
     shown_level: str | None = None
     make_program: Callable[[], Program] | None = None
     make_source: Callable[[Any, str], str] | None = None
+    make_diff: Callable[[Program], Diff] | None = None
+    _diff: Diff | None = None
     _program: Program | None = None
 
     @property
@@ -102,6 +111,17 @@ class Run:
         if self._program is None:
             self._program = self.make_program() if self.make_program is not None else Program("")
         return self._program
+
+    @property
+    def diff(self) -> Diff | None:
+        """What changed against the run of this cell before; None without `--diff`, or on its first run.
+
+        A run before is one of the same cell of the notebook, also if it was edited since. Outside of a notebook it is
+        the last run of a cell that binds the same names.
+        """
+        if self._diff is None and self.make_diff is not None:
+            self._diff = self.make_diff(self.program)
+        return self._diff
 
     def to_source(self, name: str = "cell") -> str:
         """The cell as the text of a Python file: imports, helpers, and a `@jax.jit` function of what the cell reads.
@@ -137,6 +157,10 @@ class Run:
             parts.append(self._host_text())
         parts.append(f"{_count(self.inputs, 'input')} → {_count(len(self.outputs), 'name')}")
         parts.append(_count(self.equations, "eqn"))
+        if self.flops:
+            parts.append(format_flops(self.flops))
+        if self.memory:
+            parts.append(f"peak {format_bytes(self.memory)}")
         if self.derivative:
             parts.append(self.derivative)
         if self.named:
@@ -246,24 +270,3 @@ def _count_kind(findings: tuple[Finding, ...]) -> list[str]:
     if reasons:
         said.append(reasons[0] + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""))
     return said
-
-
-def format_seconds(seconds: float) -> str:
-    """A duration for people: `61 ms`, `0.8 ms`, `1.4 s`."""
-    if seconds >= 1:
-        return f"{seconds:.1f} s"
-    if seconds >= 0.01:
-        return f"{seconds * 1e3:.0f} ms"
-    if seconds >= 1e-4:
-        return f"{seconds * 1e3:.1f} ms"
-    return f"{seconds * 1e6:.0f} us"
-
-
-def format_bytes(count: int) -> str:
-    """A size for people: `64 B`, `1.5 MB`."""
-    size = float(count)
-    for unit in ("B", "KB", "MB", "GB"):
-        if size < 1000 or unit == "GB":
-            return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
-        size /= 1000
-    raise AssertionError

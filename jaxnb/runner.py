@@ -171,7 +171,7 @@ class Runner:
                 continue
             found = find_piece(record, index, self.namespace, self.context, self.device)
             if found is None:
-                if runs_on_host(statements[index], self.namespace):
+                if self.is_for_host(statements[index]):
                     self.run_on_host(statements[index])
                     index += 1
                     continue
@@ -189,6 +189,10 @@ class Runner:
                 )
             self._run_piece(cell, record, piece, reached)
             index = piece.plan.stop
+
+    def is_for_host(self, statement: Statement) -> bool:
+        """Whether Python runs a statement before anything is traced; a map over names always is a program."""
+        return self.options.xmap is None and runs_on_host(statement, self.namespace)
 
     def run_on_host(self, statement: Statement) -> None:
         """Python runs a statement itself, with the real values."""

@@ -6,7 +6,8 @@ import hashlib
 import inspect
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -18,12 +19,13 @@ from jaxnb.devices import find_device, on_device
 from jaxnb.donation import Lost
 from jaxnb.errors import Asking, Refused
 from jaxnb.fates import read_fates, read_needed, read_on_host
+from jaxnb.figures import NO_FIGURES, Figures, read_figures, total
 from jaxnb.gradient import value_and_derivative
 from jaxnb.history import Change, History
 from jaxnb.options import StageOptions
 from jaxnb.piece import Piece
-from jaxnb.plan import make_plan, runs_on_host
-from jaxnb.program import Finding
+from jaxnb.plan import make_plan
+from jaxnb.program import Finding, Program
 from jaxnb.run import LastRun, Retrace, Run, Timings
 from jaxnb.runner import Progress, Runner, apply_options, reason_text
 from jaxnb.staging import MissingName, restore_names, trace_piece
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
     from jaxnb.findings.tried import Explanation
 
 __all__ = ["Session"]
+
+_MOST_BEFORE = 32
+"""Cells whose last program is kept, so that the next one can be compared with it."""
 
 
 class Session:
@@ -53,10 +58,12 @@ class Session:
         self.file_label: Callable[[str], str] = str
         self._records: OrderedDict[tuple[Any, ...], CodeRecord] = OrderedDict()
         self._sources: OrderedDict[tuple[str, str, int], CellSource] = OrderedDict()
+        self._maps: OrderedDict[tuple[Any, ...], CellSource] = OrderedDict()
         self._cells: dict[str, tuple[Any, ...]] = {}
         self.filenames: OrderedDict[str, str] = OrderedDict()
         self.lost = Lost(self._label)
         self.history = History()
+        self._before: OrderedDict[Any, Callable[[], Program]] = OrderedDict()
         self.home: dict[str, Any] | None = None
 
     def remember_filename(self, shown: str, filename: str) -> None:
@@ -109,7 +116,10 @@ class Session:
                 why="the name is bound to the whole cell as a function.",
                 fix="take another name.",
             )
-        key = (cell.digest, *options.programs)
+        around: Any = None
+        if options.xmap is not None:
+            cell, options, around = self._mapped(cell, options, namespace)
+        key = (cell.digest, *options.programs, around)
         record = self._record(key)
         changed_code = self._changed_code(key, cell_id)
         if jax.config.jax_disable_jit:  # type: ignore[attr-defined]
@@ -153,12 +163,15 @@ class Session:
             self._evict(key, cell_id)
         record.runs += 1
         if changed_code and runner.traced and not runner.changes:
-            runner.changes.append(Change("edited", "", "the code of the cell changed"))
+            runner.changes.append(Change("edited", "", changed_code))
         run = self._describe(runner, entry, seconds, cell_id)
+        self._compare(run, cell_id or (id(namespace), cell.binds or cell.digest), options.diff)
         if runner.asked is not None:
             run.derivative = str(runner.asked)
             if options.value_and and not cell.silent:
                 run.value = value_and_derivative(runner.asked, namespace)
+        if options.xmap is not None:
+            self._describe_map(run, runner)
         if options.name is not None:
             run.named, run.outputs[options.name] = named, namespace[options.name]
         return self._finish(run)
@@ -193,11 +206,13 @@ class Session:
         namespace.setdefault("__name__", "__main__")
         if not cell.statements:
             return Run(note="nothing to trace: the cell holds no statement")
+        if options.xmap is not None:
+            cell, options, _ = self._mapped(cell, options, namespace)
         runner = Runner(cell, namespace, options, CodeRecord())
         entry, explanation = dict(namespace), None
         try:
             index = 0
-            while index < len(cell.statements) and runs_on_host(cell.statements[index], namespace):
+            while index < len(cell.statements) and runner.is_for_host(cell.statements[index]):
                 runner.run_on_host(cell.statements[index])
                 index += 1
             if index == len(cell.statements):
@@ -260,6 +275,32 @@ class Session:
                 self._sources.popitem(last=False)
         return cell
 
+    def _mapped(
+        self, cell: CellSource, options: StageOptions, namespace: dict[str, Any]
+    ) -> tuple[CellSource, StageOptions, Any]:
+        """A cell whose body is mapped over names: as one statement, and what besides it its program depends on."""
+        from jaxnb.named_cell import map_cell, outside_of, surroundings_of  # other cells do without named axes
+
+        spec = options.xmap
+        assert spec is not None
+        outside = outside_of(cell, options, namespace)
+        around = surroundings_of(cell, spec, namespace)
+        key = (cell.text, cell.filename, cell.shown, spec, spec.header, around)
+        mapped = self._maps.get(key)
+        if mapped is None:
+            mapped = self._maps[key] = map_cell(cell, spec, around)
+            if len(self._maps) > 256:
+                self._maps.popitem(last=False)
+        return mapped, replace(options, whole=True), outside
+
+    def _describe_map(self, run: Run, runner: Runner) -> None:
+        """Says on the line of a run over which names it went."""
+        from jaxnb.named_line import count_equations, describe_map
+
+        for piece in runner.pieces:
+            run.derivative, run.equations = describe_map(piece.jaxpr), count_equations(piece.jaxpr)
+        run.make_source = _refuse_source
+
     def _record(self, key: tuple[Any, ...]) -> CodeRecord:
         record = self._records.get(key)
         if record is None:
@@ -269,8 +310,12 @@ class Session:
         self._records.move_to_end(key)
         return record
 
-    def _changed_code(self, key: tuple[Any, ...], cell_id: str | None) -> bool:
-        return cell_id is not None and cell_id in self._cells and self._cells[cell_id] != key
+    def _changed_code(self, key: tuple[Any, ...], cell_id: str | None) -> str:
+        """What is new about a cell that had other code, or ran among other resources; "" if nothing is."""
+        old = self._cells.get(cell_id) if cell_id is not None else None
+        if old is None or old == key:
+            return ""
+        return "the mesh or a loop changed" if old[:-1] == key[:-1] else "the code of the cell changed"
 
     def _evict(self, key: tuple[Any, ...], cell_id: str) -> None:
         """After a cell was edited and has run: its old code's programs go, unless another cell has the same code."""
@@ -335,6 +380,7 @@ class Session:
         if len(told) > 1 or any(finding.fix is not None for finding in told):
             findings.extend(told)  # a single reason stands on the line
         pieces, staged, record = runner.pieces, runner.staged(), runner.record
+        figures = _figures(pieces)
         return Run(
             value=None if cell.silent else runner.value,
             outputs=_bound(entry, runner.namespace, cell.binds),
@@ -349,6 +395,8 @@ class Session:
             inputs=sum(len(ran.reached.leaves) for ran in runner.ran.values()),
             equations=sum(len(piece.jaxpr.eqns) for piece in pieces),
             pieces=len(pieces),
+            flops=figures.flops,
+            memory=figures.peak,
             note=note,
             dispatch_seconds=runner.dispatch_seconds,
             kept=_kept(pieces, everything),
@@ -374,6 +422,16 @@ class Session:
             findings = tuple(try_options(finding, cell.shown, runner.namespace) for finding in findings)
         return Retrace(tuple(change.text for change in changes), findings)
 
+    def _compare(self, run: Run, cell: Any, asked: bool) -> None:
+        """Has a run say what changed since the one of the same cell before, if that was asked; and keeps it."""
+        before = self._before.pop(cell, None)
+        if asked and before is not None:
+            run.make_diff = lambda program: program.diff(before())
+        if run.make_program is not None and run.pieces:
+            self._before[cell] = run.make_program
+            if len(self._before) > _MOST_BEFORE:
+                self._before.popitem(last=False)
+
     def _finish(self, run: Run) -> Run:
         self.remember(run)
         return run
@@ -393,6 +451,17 @@ def _kept(pieces: tuple[Piece, ...], findings: tuple[Finding, ...]) -> dict[str,
         kept.clear()
         kept.update(shown=shown, others=pieces[1:])
     return kept
+
+
+def _figures(pieces: Sequence[Piece]) -> Figures:
+    """What the programs of a run ask for; each is asked once, after it was compiled."""
+    for piece in pieces:
+        if piece.figures is None:
+            try:
+                piece.figures = read_figures(piece.jaxpr, piece.compiled)
+            except Exception:  # the cell has run; a figure that cannot be had is none
+                piece.figures = NO_FIGURES
+    return total(piece.figures or NO_FIGURES for piece in pieces)
 
 
 def _host_note(cell: CellSource) -> str:
@@ -446,6 +515,14 @@ def _source_of(runner: Runner) -> Callable[[Any, str], str]:
         return to_source(cell, own, before, results=after, value=value, name=name)
 
     return write
+
+
+def _refuse_source(value: Any, name: str) -> str:
+    raise Refused(
+        "a cell that is mapped over names cannot be written as a file yet.",
+        why="its text is the body of a function that jaxnb.xmap maps.",
+        fix="write that function, and map it: jaxnb.xmap(f, in_axes, out_axes).",
+    )
 
 
 def _levels() -> Any:

@@ -16,18 +16,21 @@ _ROOM_FOR_THE_LINE = 600
 _LIMITS = (200, 120, 60, 30)
 
 
-def bundle(run: Run, *, rich: bool) -> dict[str, Any]:
+def bundle(run: Run, *, rich: bool, script: bool = False) -> dict[str, Any]:
     """What is published for a run.
 
     Args:
       run: to be shown.
       rich: whether the front end shows more than text; otherwise nothing else is made.
+      script: whether the HTML draws the inspector by itself, which takes some 100 KB.
     """
     text = run.line
     if run.traced_only:
         from jaxnb.views.text import render_program
 
         text += f"\n\n{render_program(run.program, level=run.shown_level)}"
+    if run.diff is not None:
+        text += f"\n{run.diff}"
     leaked = [finding for finding in run.findings if finding.kind == "leak"]
     avoidable = [finding for finding in run.findings if finding.kind == "retrace" and finding.fix is not None]
     if leaked or (avoidable and not run.note):
@@ -37,10 +40,17 @@ def bundle(run: Run, *, rich: bool) -> dict[str, Any]:
     data: dict[str, Any] = {"text/plain": text}
     if not rich:
         return data
-    from jaxnb.views.escape import escape
+    from jaxnb.views.escape import element, escape
 
     html, json = _drawn(run)
     data["text/html"] = html.replace(_LINE, str(escape(run.line)), 1)
+    if script:
+        from jaxnb.views.interactive import render_interactive
+
+        drawn = render_interactive(run.program, line=run.line, findings=run.findings, level=run.shown_level)
+        data["text/html"] = drawn
+    if run.diff is not None:
+        data["text/html"] += element("div", {"class": "jnb"}, element("pre", None, str(run.diff)))
     if json is not None:
         data[json[0]] = json[1]
     return data
@@ -63,8 +73,10 @@ def _drawn(run: Run) -> tuple[str, tuple[str, Any] | None]:
         if len(html.encode()) <= MOST_SAVED - _ROOM_FOR_THE_LINE:
             break
     encoded = encode(program, levels=("source", run.shown_level or "jaxpr"))
-    small = len(html.encode()) + len(dumps(encoded).encode()) <= MOST_SAVED - _ROOM_FOR_THE_LINE
-    drawn = (html, (MIME_TYPE, encoded) if small else None)
+    room = MOST_SAVED - _ROOM_FOR_THE_LINE - len(html.encode())
+    if len(dumps(encoded).encode()) > room:  # the inspector asks the kernel for what was not saved
+        encoded = encode(program, levels=("source",))
+    drawn = (html, (MIME_TYPE, encoded) if len(dumps(encoded).encode()) <= room else None)
     if kept is not None:
         kept["drawn"] = drawn
     return drawn

@@ -295,6 +295,7 @@ def _finish(trace: Trace, traced: Any, context: tuple[Any, ...], device: Any, se
         jaxpr=traced.jaxpr,
         n_outputs=len(traced.jaxpr.out_avals),
         seconds=seconds,
+        results=tuple(trace.named_outputs),
     )
     piece.reasons.extend(trace.template.reasons)
     piece.reasons.extend(find_reasons(trace.cell, trace.statements, trace.namespace, scan, traced.jaxpr))

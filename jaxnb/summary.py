@@ -14,7 +14,7 @@ from typing import Any
 from jaxnb.codec import MIME_TYPE, decode
 from jaxnb.errors import JaxnbError
 from jaxnb.notebook import error_line, has_run, is_meant_to_raise, staged_lines
-from jaxnb.run import format_seconds
+from jaxnb.units import format_seconds
 
 __all__ = ["Summary", "read_line", "read_summary"]
 

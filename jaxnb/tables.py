@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "Table",
     "at",
     "columns_of",
+    "each_once",
     "indices_of",
     "pair_of",
     "pairs_of",
@@ -20,6 +21,7 @@ __all__ = [
 ]
 
 T = TypeVar("T", bound=Hashable)
+R = TypeVar("R")
 Place = tuple[int, int]
 
 
@@ -32,8 +34,24 @@ class Table(Generic[T]):
     def index(self, item: T | None) -> int:
         return -1 if item is None else self.places.setdefault(item, len(self.places))
 
+    def indices(self, items: Iterable[T]) -> list[int]:
+        places = self.places
+        return [places.setdefault(item, len(places)) for item in items]
+
     def items(self) -> list[T]:
         return list(self.places)
+
+
+def each_once(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
+    """What a function makes of each item; it is called once for all that are one object.
+
+    Readers share objects among the ops of a program, and to compare these by what they hold takes much longer.
+    """
+    known: dict[int, R] = {}
+    for item in items:
+        if id(item) not in known:
+            known[id(item)] = function(item)
+    return [known[id(item)] for item in items]
 
 
 def rows_of(columns: Mapping[str, Any], names: Sequence[str]) -> Iterable[tuple[Any, ...]]:
@@ -64,7 +82,11 @@ def at(items: Sequence[T], index: int) -> T:
 
 
 def indices_of(indices: Iterable[int]) -> tuple[int, ...]:
-    return tuple(typed(index, int) for index in indices)
+    row = tuple(indices)
+    for index in row:
+        if type(index) is not int:
+            typed(index, int)
+    return row
 
 
 def texts_of(indices: Iterable[int], strings: Sequence[str]) -> tuple[str, ...]:

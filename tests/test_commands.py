@@ -38,6 +38,7 @@ def test_wrong_words_are_pointed_at(line: str, word: str, said: str) -> None:
 
 def test_help_names_every_subcommand(shell: Shell) -> None:
     for text in (help_text(), shell.run("%jaxnb help"), shell.run("%jaxnb")):
+        assert all(magic in text for magic in ("%%jit?", "%%grad?", "%%xmap?", "%%jaxpr?"))
         assert all(f"%jaxnb {name}" in text for name in COMMANDS)
 
 
@@ -110,7 +111,7 @@ def test_doctor_in_a_shell(shell: Shell) -> None:
         assert any(line.startswith(name) for line in text.splitlines()), name
     assert (
         "IPython without a front end" in text
-        and "loaded: %%grad, %%jaxnb, %%jaxpr, %%jit" in text
+        and "loaded: %%grad, %%jaxnb, %%jaxpr, %%jit, %%xmap" in text
         and "auto is off" in text
     )
     assert "cpu, 8 devices" in text and "force_host_platform_device_count=8" in text

@@ -95,7 +95,7 @@ BAD = {
     "unknown option": ("# jaxnb: jit --statc n\ny = x", ["    # jaxnb: jit --statc n", "did you mean --static?"]),
     "on a line below": ("# jaxnb: jit\n#: --statc n\ny = x", ["    # jaxnb: jit --statc n", "^^^^^^^"]),
     "unknown word": ("# jaxnb: jitt --block\ny = x", ["'jitt'", "    # jaxnb: jitt --block", "did you mean jit?"]),
-    "no word": ("# jaxnb:\ny = x", ["wants a word", "there are jit, grad, off"]),
+    "no word": ("# jaxnb:\ny = x", ["wants a word", "there are jit, grad, xmap, off"]),
     "two headers": ("%%jit\n# jaxnb: jit --static n\ny = x * n", ["two headers", "keep one"]),
     "syntax": ("# jaxnb: jit\ny = x\nz = (y", ["line 3", "SyntaxError: '(' was never closed"]),
     "magic inside": ("# jaxnb: jit\ny = x\n%time y", ["line 3 is a magic or shell line"]),

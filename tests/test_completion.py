@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shells import Shell, shell
 
+from jaxnb import fake_mesh
 from jaxnb.completion import complete_header
-from jaxnb.header import JIT_OPTIONS
+from jaxnb.header import JIT_OPTIONS, XMAP_OPTIONS
 
 Pair = namedtuple("Pair", "left right")
 
@@ -52,7 +53,9 @@ NAMESPACE: dict[str, Any] = {
     "Config": Config,
     "_private": 1,
     "In": [],
+    "mesh": fake_mesh(rows=4, columns=2),
 }
+MAP = [f"--{name}" if len(name) > 1 else f"-{name}" for name in XMAP_OPTIONS]
 ALL = tuple(f"--{name}" if len(name) > 1 else f"-{name}" for name in JIT_OPTIONS)
 
 
@@ -80,12 +83,12 @@ def offered(text: str) -> tuple[str, list[str]] | None:
         ("%%jaxpr --level |", "", ["jaxpr", "stablehlo", "hlo"]),
         ("%%jaxpr --level st|", "st", ["stablehlo"]),
         ("%%time\n%%jit --blo|", "--blo", ["--block"]),
-        ("# jaxnb: |\ny = n", "", ["jit", "grad", "off"]),
+        ("# jaxnb: |\ny = n", "", ["jit", "grad", "xmap", "off"]),
         ("# jaxnb: j|", "j", ["jit"]),
         ("# jaxnb: jit --blo|\ny = n", "--blo", ["--block"]),
         ("%%capture\n# jaxnb: jit --blo|", "--blo", ["--block"]),
         ("%%jit --static |\ny = n + q", "", ["n"]),
-        ("%%jit --static |\ny = (", "", ["cfg", "guarded", "m", "n", "pair", "params"]),
+        ("%%jit --static |\ny = (", "", ["cfg", "guarded", "m", "mesh", "n", "pair", "params"]),
         ("%%jit --static n, |\ny = n + m", "", ["m"]),
         ("%%jit --static n,p|\ny = (", "p", ["pair", "params"]),
         ("%%jit --static n |\ny = n", "", [name for name in ALL if name != "--static"]),
@@ -117,6 +120,31 @@ def offered(text: str) -> tuple[str, list[str]] | None:
         ("%%grad loss wrt n --value-and --h|\nloss = n", "--h", ["--has-aux", "--hessian"]),
         ("%%grad loss wrt n --jvp |\nloss = n * m", "", ["m", "n"]),
         ("# jaxnb: grad loss w|\nloss = n", "w", ["wrt"]),
+        ("%%xmap |\ny = n * m", "", ["m", "n"]),
+        ("%%xmap n[i], |\ny = n * m", "", ["m"]),
+        ("%%xmap pa|\ny = params", "pa", ["params"]),
+        ("%%xmap params.|\ny = params", "params.", ["params.*", "params.w"]),
+        ("%%xmap pair.left.|\ny = pair", "pair.left.", ["pair.left.*", "pair.left.layers", "pair.left.name"]),
+        ("%%xmap guarded.|\ny = guarded", "guarded.", ["guarded.*", "guarded.kept"]),
+        ("%%xmap n[|\ny = n", "", ["_", "..."]),
+        ("%%xmap n[batch, i], m[b|\ny = n", "b", ["batch"]),
+        ("%%xmap n[batch, i], m[batch, |\ny = n", "", ["i", "_", "..."]),
+        ("%%xmap n[b|] -> y[batch]\ny = n", "b", ["batch"]),
+        ("%%xmap n[i] |\ny = n", "", ["->"]),
+        ("%%xmap n[i] -> |\nz = n\ny = z", "", ["z", "y"]),
+        ("%%xmap n[i] -> z[i], |\nz = n\ny = z", "", ["y"]),
+        ("%%xmap n[i, j] -> y[|\ny = n", "", ["i", "j", "_", "..."]),
+        ("%%xmap n[i] -> y[k|] --sizes kind=3\ny = n", "k", ["kind"]),
+        ("%%xmap n[i] -> y[i] -|\ny = n", "-", MAP),
+        ("%%xmap n[i] -> y[i] --lowering |\ny = n", "", ["manual", "spmd"]),
+        ("%%xmap n[i] -> y[i] --mesh |\ny = n", "", ["mesh"]),
+        ("%%xmap n[i, j] -> y[i] --resources |\ny = n", "", ["i=", "j="]),
+        ("%%xmap n[i, j] -> y[i] --resources i=rows, |\ny = n", "", ["j="]),
+        ("%%xmap n[i, j] -> y[i] --mesh mesh --resources i=|\ny = n", "", ["rows", "columns", "loop("]),
+        ("%%xmap n[i, j] -> y[i] --resources i=(rows, c|) --mesh mesh\ny = n", "c", ["columns"]),
+        ("%%xmap n[i] -> y[i] --sizes |\ny = n", "", ["i="]),
+        ("%%xmap n[i] -> y[i] --mesh mesh --bl|\ny = n", "--bl", ["--block"]),
+        ("# jaxnb: xmap n[i] -> |\ny = n", "", ["y"]),
         ("%jaxnb |", "", ["doctor", "devices", "memory", "leaks", "retraces", "auto", "help"]),
         ("x = 1\n%jaxnb d|", "d", ["doctor", "devices"]),
         ("%jaxnb auto |", "", ["on", "off"]),
@@ -152,6 +180,8 @@ def test_devices_are_listed_only_once_a_backend_runs() -> None:
 PIECES = [
     "%%jit",
     "%%jaxpr",
+    "%%xmap ",
+    "->",
     "# jaxnb:",
     " jit",
     "%jaxnb ",

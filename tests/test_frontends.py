@@ -18,7 +18,10 @@ from jaxnb.codec import MIME_TYPE
 ROOT = Path(__file__).parent.parent
 LOADED = r"jaxnb [\d.]+ · jax [\d.]+ · jaxlib [\d.]+ · Python [\d.]+"
 DURATION = r"[\d.]+ (us|ms|s)"
-LINE = rf"staged · 1 input → 1 name · \d+ eqns · trace {DURATION}, compile {DURATION}, run {DURATION}"
+LINE = (
+    r"staged · 1 input → 1 name · \d+ eqns · [\d.]+ k?flops · peak \d+ B · "
+    rf"trace {DURATION}, compile {DURATION}, run {DURATION}"
+)
 VALUE = r"Array([0., 2., 4.], dtype=float32)"
 
 SETUP = "import jax.numpy as jnp\nx = jnp.arange(3.0)"

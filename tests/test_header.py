@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from jaxnb.errors import BadHeader
 from jaxnb.header import JAXPR_OPTIONS, JIT_OPTIONS, full_header, parse_grad, parse_header
+from jaxnb.named_header import parse_xmap, read_spec
 
 TESTED = settings(max_examples=300, deadline=None, database=None, print_blob=True)
 
@@ -183,3 +184,96 @@ def test_what_is_wrong_with_a_gradient_header(header: str, word: str, said: str)
     error = caught.value
     assert said in str(error)
     assert (error.header + "  ")[error.column : error.column + error.width] == word
+
+
+# --- %%xmap --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("header", "inputs", "outputs"),
+    [
+        ("x[batch, i] -> y[batch]", [("x", (), ("batch", "i"), False)], [("y", (), ("batch",), False)]),
+        ("x[]->y[]", [("x", (), (), False)], [("y", (), (), False)]),
+        ("  x [ i ]  ->  y [ i ]  ", [("x", (), ("i",), False)], [("y", (), ("i",), False)]),
+        ("x[_, i, ...] -> y[...]", [("x", (), (None, "i"), True)], [("y", (), (), True)]),
+        ("-> y[]", [], [("y", (), (), False)]),
+        (
+            "p.w1[i], p.0.v[i], p['a b'][1].c[i], p.*[...] -> q.*[i]",
+            [
+                ("p", ("w1",), ("i",), False),
+                ("p", (0, "v"), ("i",), False),
+                ("p", ("a b", 1, "c"), ("i",), False),
+                ("p", ("*",), (), True),
+            ],
+            [("q", ("*",), ("i",), False)],
+        ),
+        ("größe[höhe] -> y[höhe]", [("größe", (), ("höhe",), False)], [("y", (), ("höhe",), False)]),
+    ],
+)
+def test_what_goes_in_and_out(header: str, inputs: list[object], outputs: list[object]) -> None:
+    spec = parse_xmap(header)["xmap"]
+    for terms, expected in ((spec.inputs, inputs), (spec.outputs, outputs)):
+        assert [(term.root, term.steps, term.names, term.open) for term in terms] == expected
+    assert read_spec(header, {}, {}) == spec
+
+
+def test_sizes_and_resources() -> None:
+    header = "x[i, j] -> y[i] --sizes k=8,l = 4 --resources i=(x, y), j = loop(16),k=(z, loop(2)) --mesh m --block"
+    found = parse_xmap(header)
+    spec = found.pop("xmap")
+    assert found == {"block": True} and spec.mesh == "m" and spec.lowering == "manual"
+    assert spec.sizes == (("k", 8), ("l", 4)) and spec.named == ("i", "j", "k", "l")
+    assert spec.resources == (("i", ("x", "y")), ("j", (16,)), ("k", ("z", 2)))
+    assert parse_xmap("x[i] -> y[i] --resources=i=x --lowering spmd")["xmap"].resources == (("i", ("x",)),)
+
+
+@pytest.mark.parametrize(
+    ("header", "word", "said"),
+    [
+        ("x -> y[]", "x", "wants its names in brackets"),
+        ("p.w -> y[]", "p.w", "write p.w[batch, ...]"),
+        ("x[i -> y[]", "[i", "is not closed"),
+        ("x[i] y[j] -> z[]", "y[j]", "is not expected here"),
+        ("x[i], -> y[]", ",", "a term is missing"),
+        ("x[i] ->", "->", "wants what is bound"),
+        ("x[i] -> --block", "->", "wants what is bound"),
+        ("x[i, i] -> y[]", "i]", "names two dimensions"),
+        ("x[..., i] -> y[]", "..., i", "write it last"),
+        ("x[2] -> y[]", "2", "is no name"),
+        ("x[i,] -> y[]", "] ->", "a name is missing"),
+        ("x[i], x[i] -> y[]", "x[i] ->", "goes in twice"),
+        ("x[i] -> y[], y[i]", "y[i]", "is bound twice"),
+        ("x[batch] -> y[bacth]", "bacth", "did you mean batch?"),
+        ("x[i] -> y[i] --resources k=x", "k=x", "k has a resource"),
+        ("x[i] -> y[i] --resources i=x, i=y", "i=y", "says two things of i"),
+        ("x[i] -> y[i] --resources i=(x", "--resources", "wants batch=x"),
+        ("x[i] -> y[i] --sizes i", "--sizes", "wants batch=8"),
+        ("x[i] -> y[i] --lowering smpd", "smpd", "did you mean spmd?"),
+        ("x[i] -> y[i] --name f", "--name", "there is no option"),
+        ("x.*.w[i] -> y[]", "x.*.w", "nothing can follow"),
+    ],
+)
+def test_errors_in_names_point_at_the_word(header: str, word: str, said: str) -> None:
+    with pytest.raises(BadHeader) as caught:
+        parse_xmap(header)
+    error = caught.value
+    assert said in str(error) and error.header == f"%%xmap {header}"
+    at = error.header.rindex(word)
+    assert error.column == at and word.startswith(error.header[at : at + error.width].strip())
+
+
+NAMED_WORDS = st.sampled_from(
+    ["x", "[", "]", "i", ",", ", ", "_", "...", "->", " -> ", "x[i]", "p.w", ".*", "--sizes", "i=3", "(", ")", "é", " "]
+)
+
+
+@TESTED
+@given(st.one_of(st.text(max_size=20), st.lists(NAMED_WORDS, max_size=9).map("".join)))
+def test_any_text_is_read_or_pointed_at(header: str) -> None:
+    try:
+        spec = parse_xmap(header)["xmap"]
+    except BadHeader as error:
+        assert error.header == f"%%xmap {header}".rstrip() and error.width > 0
+        assert len("%%xmap ") <= error.column <= len(f"%%xmap {header}")
+    else:
+        assert spec.outputs and all(term.text in f"%%xmap {header}" for term in (*spec.inputs, *spec.outputs))

@@ -1,4 +1,4 @@
-"""What lives when, what is computed for nothing, and what a forward pass keeps for the backward pass."""
+"""What lives when in a jaxpr."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from hypothesis import given
 from jax import lax
 
 import jaxnb.liveness
-from jaxnb.liveness import Liveness, dead_equations, live_bytes, residuals
-from jaxnb.readers.jaxpr import read_jaxpr
+from jaxnb.liveness import Liveness, live_bytes
 
 KB = 4 * 256  # bytes of 256 numbers of float32
 
@@ -28,9 +27,6 @@ def living(fun, *args, donated=()) -> Liveness:
 
 def makers(liveness: Liveness, position: int) -> list[int | None]:
     return [value.made for value in liveness.at(position)]
-
-
-# Live bytes.
 
 
 def test_a_value_lives_from_its_equation_to_its_last_reader() -> None:
@@ -51,6 +47,11 @@ def test_who_lives_there_is_listed_by_size() -> None:
     found = living(lambda x: (x[:64], x * 2), a(256))
     sizes = [value.nbytes for value in found.at(1)]
     assert sizes == [KB, KB, KB // 4]
+
+
+def test_results_are_known_by_their_numbers() -> None:
+    found = living(lambda x: (x, jnp.sin(x), (y := x * 2), y.reshape(16, 16)), a(256))
+    assert {value.made: value.results for value in found.values} == {None: (0,), 0: (1,), 1: (2, 3)}
 
 
 def test_results_live_to_the_end() -> None:
@@ -168,162 +169,6 @@ def test_the_compiler_needs_no_more() -> None:
     given_and_made = compiled.argument_size_in_bytes + compiled.output_size_in_bytes
     assert found.peak >= given_and_made
     assert found.peak >= (given_and_made + compiled.temp_size_in_bytes) / 2
-
-
-# Dead equations.
-
-
-def names(fun, *args) -> list[str]:
-    jaxpr = jax.make_jaxpr(fun)(*args)
-    level = read_jaxpr(jaxpr, cell_file="")
-    found = dead_equations(jaxpr)
-    for dead in found:
-        computation, op = dead.place
-        assert level.computations[computation].ops[op].name == dead.eqn.primitive.name
-    return [dead.eqn.primitive.name for dead in found]
-
-
-def test_equations_that_nothing_reads_are_dead_and_so_is_what_only_they_read() -> None:
-    def fun(x):
-        jnp.exp(jnp.sin(x))
-        return x * 2
-
-    assert names(fun, a(10)) == ["sin", "exp"]
-
-
-def test_an_effect_keeps_an_equation() -> None:
-    def fun(x):
-        jax.debug.print("{}", jnp.sin(x))
-        return x * 2
-
-    assert names(fun, a(10)) == []
-
-
-def test_a_call_computes_for_nothing_what_its_caller_does_not_use() -> None:
-    both = jax.jit(lambda x: (jnp.sin(x), jnp.cos(x)))
-    assert names(lambda x: both(x)[1], a(10)) == ["sin"]
-    assert names(lambda x: both(x), a(10)) == []
-    assert names(lambda x: (both(x), x * 2)[1], a(10)) == ["jit"]  # all of it, so that its inside is not listed
-
-
-def test_a_loop_computes_for_nothing_what_only_it_carries() -> None:
-    def fun(x):
-        return lax.scan(lambda c, _: ((c[0] * 2, jnp.sin(c[1])), None), (x, x), None, 3)[0][0]
-
-    assert names(fun, a(10)) == ["sin"]
-
-
-def test_a_carry_that_another_one_reads_later_is_needed() -> None:
-    def fun(x):
-        def step(c, _):
-            return (c[0] + c[1], jnp.sin(c[1]), jnp.cos(c[2])), None
-
-        return lax.scan(step, (x, x, x), None, 3)[0][0]
-
-    assert names(fun, a(10)) == ["cos"]
-
-
-def test_branches_are_needed_for_the_results_that_are_used() -> None:
-    def fun(p, x):
-        return lax.cond(p, lambda x: (jnp.sin(x), x), lambda x: (x, jnp.cos(x)), x)[1]
-
-    assert names(fun, a(dtype="bool"), a(10)) == ["sin"]
-
-
-def test_what_grad_does_not_use_of_the_value_is_dead() -> None:
-    assert "reduce_sum" in names(jax.grad(lambda x: jnp.sin(x).sum()), a(10))
-
-
-# Residuals.
-
-
-def mlp(params, x):
-    hidden = jnp.tanh(x @ params["a"])
-    return (jnp.sin(hidden @ params["b"]) ** 2).sum()
-
-
-PARAMS, X = {"a": a(20, 30), "b": a(30, 40)}, a(10, 20)
-
-
-def scanned(weights, x):
-    return lax.scan(lambda x, w: (jnp.sin(x @ w), None), x, weights)[0].sum()
-
-
-def kept_by_vjp(fun, *args) -> list[tuple[int, ...]]:
-    """The shapes of what the function that `jax.vjp` gives holds."""
-    ones = jax.tree.map(lambda s: jnp.ones(s.shape, s.dtype), args)
-    return sorted(leaf.shape for leaf in jax.tree.leaves(jax.vjp(fun, *ones)[1]))
-
-
-@pytest.mark.parametrize(
-    "fun, args",
-    [
-        (mlp, (PARAMS, X)),
-        (jax.jit(mlp), (PARAMS, X)),
-        (jax.checkpoint(mlp), (PARAMS, X)),
-        (scanned, (a(5, 20, 20), X)),
-    ],
-    ids=["plain", "jit", "checkpoint", "scan"],
-)
-def test_residuals_are_what_the_backward_function_holds(fun, args) -> None:
-    jaxpr = jax.make_jaxpr(jax.grad(fun, argnums=(0, 1)))(*args)
-    assert sorted(kept.var.aval.shape for kept in residuals(jaxpr)) == kept_by_vjp(fun, *args)
-
-
-def test_residuals_name_who_makes_and_who_reads_them() -> None:
-    jaxpr = jax.make_jaxpr(jax.jit(jax.grad(lambda x: jnp.sin(x).sum())))(a(256))
-    level = read_jaxpr(jaxpr, cell_file="")
-    (kept,) = residuals(jaxpr)
-    computation, op = kept.made
-    assert level.computations[computation].ops[op].name == "cos"
-    computation, op = kept.read
-    assert level.computations[computation].ops[op].name == "mul"
-    assert kept.nbytes == KB
-
-
-def test_arguments_that_the_backward_pass_reads_are_kept_anyway() -> None:
-    jaxpr = jax.make_jaxpr(jax.grad(lambda w, x: (x @ w).sum()))(a(20, 30), a(10, 20))
-    (kept,) = residuals(jaxpr)
-    assert (kept.made, kept.var.aval.shape) == (None, (10, 20))
-
-
-def test_a_checkpoint_keeps_less() -> None:
-    def bytes_of(fun):
-        found = residuals(jax.make_jaxpr(jax.grad(fun))(PARAMS, X))
-        return sum(kept.nbytes for kept in found if kept.made is not None)
-
-    assert bytes_of(mlp) > 0
-    assert bytes_of(jax.checkpoint(mlp)) == 0
-
-
-def test_residuals_of_a_gradient_in_a_loop_and_of_a_batch() -> None:
-    grad = jax.grad(lambda x: jnp.sin(x).sum())
-
-    def descend(x):
-        return lax.fori_loop(0, 10, lambda i, x: x - 0.1 * grad(x), x)
-
-    assert [kept.nbytes for kept in residuals(jax.make_jaxpr(descend)(a(256)))] == [KB]
-    with jax.named_scope("outside"):
-        batch = jax.make_jaxpr(jax.vmap(grad))(a(4, 256))
-    assert [kept.nbytes for kept in residuals(batch)] == [4 * KB]
-
-
-def test_of_a_second_derivative_the_outer_forward_pass_has_the_inner_backward_pass() -> None:
-    def slope(x):
-        return jax.grad(lambda x: (x**3).sum())(x).sum()
-
-    jaxpr = jax.make_jaxpr(jax.grad(slope))(a(256))
-    backward = {kept.read for kept in residuals(jaxpr)}
-    inner = {
-        (0, at) for at, eqn in enumerate(jaxpr.eqns) if str(eqn.source_info.name_stack).startswith("jvp(transpose(")
-    }
-    assert backward
-    assert inner
-    assert not backward & inner
-
-
-def test_without_a_derivative_there_are_none() -> None:
-    assert residuals(jax.make_jaxpr(mlp)(PARAMS, X)) == []
 
 
 def test_examples() -> None:

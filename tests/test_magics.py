@@ -81,6 +81,17 @@ def test_the_line_says_reused_and_why_retraced(shell: Shell) -> None:
     assert "retraced: x float32[3] → bfloat16[3]" in shell.run("%%jit\ny = x @ w")
 
 
+def test_diff_says_what_changed_since_the_run_before(shell: Shell) -> None:
+    assert "same" not in shell.run("%%jit --diff\ny = jnp.tanh(x)")
+    text = shell.run("%%jit --diff\ny = jnp.tanh(x) * 2")
+    assert "1 op → 2 ops (×2)" in text and "2  + c = mul b 2.0  f32[3]" in text
+    assert "the same jaxpr, op by op" in shell.run("%%jit --diff\ny = jnp.tanh(x) * 2")
+
+
+def test_the_line_says_flops_and_memory(shell: Shell) -> None:
+    assert "1 eqn · 3 flops · peak 24 B · trace" in shell.run("%%jit\ny = x * 2")
+
+
 def test_config_switches_the_line_off(shell: Shell) -> None:
     shell.run("%config JaxNB.display = 'none'")
     assert shell.run("%%jit\ny = x @ w") == ""

@@ -16,7 +16,8 @@ from jaxnb.views.columns import chunks, text_width
 from jaxnb.views.escape import Html, element, escape, joined
 from jaxnb.views.html import render_html
 from jaxnb.views.page import TRUSTED_HTML, PageCell, render_page
-from jaxnb.views.rows import MOST_ROWS, read_groups, short_type
+from jaxnb.views.grouping import MOST_ROWS, read_groups
+from jaxnb.views.rows import short_type
 from jaxnb.views.text import printable, render_findings, render_program
 
 LINE = "staged · 5 inputs → 3 names · 13 eqns"
@@ -136,13 +137,13 @@ def test_folding():
     rows = [row for group in groups for row in group.rows]
     assert len(rows) <= MOST_ROWS + 5
     notes = [row.note for row in rows if row.note]
-    assert notes == ["… 152 more equations", "{ 350 equations }"]
+    assert notes == ["… 152 more ops", "{ … 350 ops }"]
     assert rows[-1].bound == "z"
 
 
 def test_a_body_is_folded_only_if_it_must_be():
     rows = [row for group in read_groups(loop(), limit=14) for row in group.rows]
-    assert any(row.note == "{ 1 equation }" for row in rows)
+    assert any(row.note == "{ … 1 op }" for row in rows)
     assert not any("{" in row.note for group in read_groups(loop()) for row in group.rows)
 
 
@@ -293,7 +294,7 @@ def test_views_import_neither_jax_nor_the_rest():
         "import sys, jaxnb.views.text, jaxnb.views.html, jaxnb.views.page, jaxnb.codec;"
         "print([m for m in sys.modules if m.split('.')[0] in ('jax', 'jaxlib', 'numpy', 'IPython')"
         " or m.startswith('jaxnb.') and not m.startswith(('jaxnb.views', 'jaxnb.program', 'jaxnb.laws',"
-        " 'jaxnb.memory', 'jaxnb.tables', 'jaxnb.codec', 'jaxnb.errors', 'jaxnb._version'))])"
+        " 'jaxnb.memory', 'jaxnb.tables', 'jaxnb.collecting', 'jaxnb.codec', 'jaxnb.errors', 'jaxnb._version'))])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
@@ -305,7 +306,7 @@ def test_an_empty_program():
 
 @pytest.mark.parametrize(
     "module",
-    "folding rows columns text escape style html page markup".split(),
+    "folding rows grouping sequence tally compact columns text escape style html page markup".split(),
     ids=lambda name: f"views.{name}",
 )
 def test_examples(module):

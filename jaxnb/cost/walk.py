@@ -8,6 +8,7 @@ from typing import Any
 from jax.extend import core as jax_core
 
 from jaxnb._jax_eqns import body_jaxprs, function_name, open_jaxpr
+from jaxnb.collecting import collection_put_off
 from jaxnb.cost.context import Context
 from jaxnb.cost.control import CONTROL, Runs
 from jaxnb.cost.folding import constant_of, folded, spread_operands
@@ -73,7 +74,8 @@ def costs_of(closed_jaxpr: Any, *, once: bool = False, most: int = MOST_EQNS) ->
       most: see above; `read_jaxpr` has the same limit.
     """
     listing = _Listing(once, most)
-    listing.computation(open_jaxpr(closed_jaxpr), None, "", _Weight())
+    with collection_put_off():
+        listing.computation(open_jaxpr(closed_jaxpr), None, "", _Weight())
     return listing.entries
 
 
@@ -240,7 +242,7 @@ class _Listing(_Counting):
         function: str,
         weight: _Weight,
     ) -> None:
-        found = list(body_jaxprs(eqn.params))
+        found = body_jaxprs(eqn.params)
         if needs is None:
             runs, cost = Runs(_NOTHING, {}), _NOTHING
         elif (leaf := self.leaf(eqn, context)) is not None:

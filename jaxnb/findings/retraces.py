@@ -9,7 +9,8 @@ from typing import Any
 from jaxnb.advice import advise
 from jaxnb.history import Group, History, Tally
 from jaxnb.program import Finding, Fix, Program
-from jaxnb.run import Run, format_seconds
+from jaxnb.run import Run
+from jaxnb.units import format_seconds
 
 __all__ = ["Reason", "RetraceReport", "RetracedRow", "note_of", "report_of", "retraces"]
 

@@ -6,6 +6,10 @@ This package is the library; `jaxnb.xmap` and its companions, `jaxnb.numpy`, `ja
 
 from __future__ import annotations
 
+import os
+
+from jax.extend import source_info_util
+
 from jaxnb.named.api import Mapped, xmap
 from jaxnb.named.errors import AxisSizeError, AxisSpecError, NamedAxisError, ResourceError
 from jaxnb.named.probe import named_shape
@@ -26,3 +30,6 @@ __all__ = [
     "serial_loop",
     "xmap",
 ]
+
+# The line that made an equation is the user's, not one of this package: in messages, in jaxprs and in HLO.
+source_info_util.register_exclusion(os.path.dirname(__file__))

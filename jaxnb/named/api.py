@@ -10,16 +10,12 @@ from typing import Any
 import jax
 import numpy as np
 from jax.core import Tracer
-from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
-from jax.sharding import NamedSharding, PartitionSpec
 
-import jaxnb.named.lowering  # gives the primitive its meaning  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from jaxnb.named import checks, probe
 from jaxnb.named._jax_private import bound_axes
-from jaxnb.named.body import trace
+from jaxnb.named.binding import bind_map
 from jaxnb.named.errors import AxisSizeError, ResourceError
-from jaxnb.named.flow import flow
-from jaxnb.named.primitive import Axes, mapped, mesh_of_devices, unmapped_shape, xmap_p
+from jaxnb.named.primitive import mapped, xmap_p
 from jaxnb.named.resources import FakeMesh, current_mesh, loops_in_scope, make_plan
 from jaxnb.named.specs import LeafSpec, check_name, check_rank, declared_names, read_prefix, sizes_of
 
@@ -205,7 +201,6 @@ class Mapped:
         sizes = self._sizes(leaves, places, specs)
         checks.check_shadowing(sizes, bound_axes())
         plan = make_plan(self._resources, sizes, mesh, self._lowering, dict(loops_in_scope()))
-        in_axes: list[Axes] = [spec.names for spec in specs]
         out_tree: list[Any] = []
 
         def body(*flat: Any) -> list[Any]:
@@ -214,39 +209,12 @@ class Mapped:
             out_tree[:] = [out_def, result]
             return outs
 
-        avals = [
-            jax.ShapeDtypeStruct(unmapped_shape(t.shape, axes), t.dtype, weak_type=t.weak_type)
-            for t, axes in zip(map(jax.typeof, leaves), in_axes, strict=True)
-        ]
-        in_names = [mapped(axes) for axes in in_axes]
-        traced_body, constants = probe.trace_with_probes(body, avals, sizes, in_names, mesh)
-        out_def, result = out_tree
-        out_specs = read_prefix(self._out_axes, result, "out_axes")
-        out_places = _result_places(result)
-        checks.check_results(out_specs, out_places, traced_body.out_avals, sizes)
-        in_axes = [()] * len(constants) + in_axes
-        names = [mapped(axes) for axes in in_axes]
-        varying = flow(traced_body.closed, names)
-        checks.check_body(traced_body.closed, names, plan, sizes)
-        checks.check_escapes(traced_body.closed, names, varying, out_specs, out_places, [""] * len(constants) + places)
-        checks.check_output_resources(out_specs, out_places, varying, plan)
-        if plan.loops:
-            # Otherwise a backward pass would keep what every turn computed, and the loop would save nothing.
-            again = jax.checkpoint(jaxpr_as_fun(traced_body.closed), prevent_cse=False)
-            traced_body, none = trace(again, traced_body.closed.in_avals, sizes)
-            assert not none
-        outs = xmap_p.bind(
-            *constants,
-            *leaves,
-            body=traced_body,
-            in_axes=tuple(in_axes),
-            out_axes=tuple(spec.names for spec in out_specs),
-            sums=((),) * len(out_specs),
-            sizes=tuple(sizes.items()),
-            plan=plan,
-            anchor=_anchor(mesh_of_devices(plan, traced_body.closed)),
-        )
-        return jax.tree.unflatten(out_def, outs)
+        def results() -> tuple[list[LeafSpec], list[str]]:
+            result = out_tree[1]
+            return read_prefix(self._out_axes, result, "out_axes"), _result_places(result)
+
+        outs = bind_map(body, leaves, places, specs, results, sizes=sizes, plan=plan, mesh=mesh)
+        return jax.tree.unflatten(out_tree[0], outs)
 
 
 def _argument_names(fun: Callable[..., Any], count: int) -> list[str]:
@@ -268,16 +236,3 @@ def _argument_names(fun: Callable[..., Any], count: int) -> list[str]:
 def _result_places(result: Any) -> list[str]:
     placed, _ = jax.tree_util.tree_flatten_with_path(result)
     return ["result" + jax.tree_util.keystr(path) for path, _ in placed]
-
-
-@functools.lru_cache(maxsize=256)
-def _anchor_on(mesh: Any) -> Any:
-    # `jax.jit` looks for the devices to run on in the shardings that it sees in a jaxpr, and it cannot see
-    # into a body.
-    where = NamedSharding(mesh, PartitionSpec())
-    with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((), ())):
-        return jax.make_jaxpr(lambda x: jax.lax.with_sharding_constraint(x, where))(np.float32(0))
-
-
-def _anchor(mesh: Any) -> ClosedJaxpr | None:
-    return _anchor_on(mesh) if isinstance(mesh, jax.sharding.Mesh) else None

@@ -174,7 +174,7 @@ def check_escapes(
                 why=_came_in(closed, ins, atom, name, in_places),
                 fix=f"name a dimension of it {name!r} in out_axes, or reduce over it, for example with "
                 f"jaxnb.numpy.sum(..., axis={name!r}).",
-            )
+            ).about(place, name)
 
 
 def _came_in(closed: Any, ins: Sequence[Names], atom: Any, name: Any, in_places: Sequence[str]) -> str:
@@ -220,7 +220,7 @@ def check_output_resources(
                     f"it along {other!r}.",
                     why="a resource cuts a value along one name only.",
                     fix=f"leave {broadcast[0]!r} out of its out_axes, or give it another resource.",
-                )
+                ).about(place, broadcast[0])
 
 
 def check_placement(leaf: Any, place: str, names: Sequence[tuple[int, Any]], plan: Plan) -> None:

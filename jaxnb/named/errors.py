@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 from jaxnb.errors import JaxnbError
 
@@ -12,7 +12,20 @@ __all__ = ["AxisSizeError", "AxisSpecError", "NamedAxisError", "ResourceError", 
 
 
 class NamedAxisError(JaxnbError, ValueError):
-    """A named axis is used in a way that has no meaning; the base of the errors of `jaxnb.named`."""
+    """A named axis is used in a way that has no meaning; the base of the errors of `jaxnb.named`.
+
+    Attributes:
+      place: which argument or result it is about, if it is about one.
+      name: which name, if it is about one.
+    """
+
+    place: str | None = None
+    name: Any = None
+
+    def about(self, place: str, name: Any) -> Self:
+        """The same error, which says what it is about."""
+        self.place, self.name = place, name
+        return self
 
 
 class AxisSpecError(NamedAxisError):

@@ -72,7 +72,8 @@ class _Map:
         """(label, size) of each dimension that a name's tile on one device is cut into."""
         mesh = [(Simulated(axis), self.mesh_sizes[axis]) for axis in self.mesh_axes[name]] if self.simulated else []
         turns = [(Turn(name), self.turns[name])] if name in self.turns else []
-        return [*mesh, *turns, (Local(name), self.left(name))]
+        left = self.left(name)
+        return [*mesh, *turns, *([(Local(name), left)] if left > 1 else [])]
 
     def left(self, name: Any) -> int:
         """How many positions of a name are vectorised."""
@@ -222,7 +223,7 @@ def _cut(job: _Map, scope: Scope, ins: Sequence[Names]) -> Callable[..., list[An
     in_sets = [names | mapped(axes) for names, axes in zip(ins, job.in_axes, strict=True)]
     varying = flow(job.body.closed, in_sets)
     early, begun = early_sums(job.body.closed, job.sums, frozenset(job.sizes))
-    local = [Local(name) for name in job.sizes]
+    local = [Local(name) for name in job.sizes if job.left(name) > 1]
     simulated = list(dict.fromkeys(label for name in job.sizes for label, _ in job.parts(name) if _is_mesh(label)))
     extents = {label: size for name in job.sizes for label, size in job.parts(name)}
     in_labels = [

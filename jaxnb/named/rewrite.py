@@ -23,12 +23,14 @@ from jaxnb.named.flow import CALLS, NONE, Names, flow, plain, scan_inputs, sub_j
 __all__ = ["Rewrite", "bind", "evaluate", "run_cond"]
 
 _CUSTOM = ("custom_jvp_call", "custom_vjp_call")
+_REMAT = ("remat2", "checkpoint")
 
 
 class Rewrite(ABC):
     """Which equations are replaced, and by what."""
 
     keeps_custom_rules: bool = False  # whether custom_jvp and custom_vjp calls stay calls or are run in place
+    is_last: bool = False  # whether what comes out is lowered, and not differentiated any more
 
     @abstractmethod
     def handles(self, eqn: Any) -> bool:
@@ -112,8 +114,11 @@ def _run(eqn: Any, args: list[Any], ins: list[Names], outs: list[Names], rewrite
         return rewrite.replace(eqn, args, ins, outs)
     if kind in _CUSTOM and rewrite.keeps_custom_rules:
         return bind(eqn, args)
-    if kind in CALLS and kind not in ("remat2", "checkpoint"):
+    if kind in CALLS and kind not in _REMAT:
         return evaluate(params[CALLS[kind]], args, ins, rewrite)
+    if kind in _REMAT and rewrite.is_last and not (params["differentiated"] and _keeps_apart(params["prevent_cse"])):
+        with jax.named_scope("checkpoint"):  # as JAX lowers it
+            return evaluate(params["jaxpr"], args, ins, rewrite)
     if not any(rewrite.concerns(sub) for sub in sub_jaxprs(eqn)):
         return bind(eqn, args)
     rebuild = _REBUILD.get(kind)
@@ -188,6 +193,10 @@ def _select(index: Any, options: list[Any]) -> Any:
     for i, option in enumerate(options[1:], start=1):
         chosen = lax.select(lax.broadcast(index >= i, option.shape), option, chosen)
     return chosen
+
+
+def _keeps_apart(prevent_cse: Any) -> bool:
+    return any(prevent_cse) if isinstance(prevent_cse, tuple) else prevent_cse
 
 
 def _remat(eqn: Any, args: list[Any], ins: list[Names], rewrite: Rewrite) -> list[Any]:

@@ -40,7 +40,7 @@ class Scope:
         """The physical axes of several names in order; a name bound outside the map stands for itself."""
         out: list[Axis] = []
         for name in names:
-            out += self.axes.get(name) or (Axis(name, bound_axes()[name], "vector"),)
+            out += self.axes[name] if name in self.axes else (Axis(name, bound_axes()[name], "vector"),)
         return out
 
     def size(self, names: Sequence[Any]) -> int:
@@ -50,6 +50,8 @@ class Scope:
 
 class Substitute(Rewrite):
     """Replaces every collective over a name of `scope`, and runs nested maps in place by `run_map`."""
+
+    is_last = True
 
     def __init__(self, scope: Scope, run_map: Callable[..., list[Any]], early: Early) -> None:
         self.scope, self.run_map, self.early = scope, run_map, early

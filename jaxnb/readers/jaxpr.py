@@ -1,22 +1,29 @@
 """A jaxpr as the level "jaxpr": one op an equation, one computation a sub-jaxpr, with the cell's lines.
 
-Equations are read as objects; JAX's printed text is never parsed. Values get the names that JAX prints, by
-the same
+Equations are read as objects; JAX's printed text is never parsed. Values get the names that JAX prints, by the same
 rule: letters in the order in which variables are met, and one name for one variable wherever it occurs.
+
+An unrolled loop makes equations by the hundred thousand that are much alike. So what is told of an aval, a traceback,
+a name or some parameters is found out once, and remembered for all that have the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from itertools import count, product
+from string import ascii_lowercase
 from typing import Any
 
 from jax.extend import core as jax_core
 
 from jaxnb import _jax_eqns
+from jaxnb._jax_eqns import Bodies
+from jaxnb.collecting import collection_put_off
 from jaxnb.program import Aval, Computation, Level, Op, Span, Value
-from jaxnb.readers.params import literal_text, read_params
+from jaxnb.readers.params import Attributes, literal_text, params_key, read_params
 from jaxnb.readers.phases import Setting, read_settings
 from jaxnb.readers.spans import Spans
+from jaxnb.varying import Varying, varying_axes
 
 __all__ = ["MOST_OPS", "read_jaxpr"]
 
@@ -62,21 +69,25 @@ def read_jaxpr(
     ):
         if names and len(names) != len(variables):
             raise ValueError(f"{len(names)} {kind} names for a jaxpr with {len(variables)} {kind}s")
-    reading = _Reading(Spans(cell_file, source, file_label))
-    reading.computation("main", entry, None, tuple(invar_names), tuple(outvar_names))
+    with collection_put_off():
+        reading = _Reading(Spans(cell_file, source, file_label), varying_axes(closed_jaxpr))
+        reading.computation("main", entry, None, tuple(invar_names), tuple(outvar_names))
     return Level("jaxpr", tuple(reading.values), tuple(c for c in reading.computations if c is not None))
 
 
 class _Reading:
     """What grows while one jaxpr is read."""
 
-    def __init__(self, spans: Spans) -> None:
+    def __init__(self, spans: Spans, varying: Varying) -> None:
         self.spans = spans
+        self.varying = varying  # of the computation that is being read
         self.values: list[Value] = []
         self.computations: list[Computation | None] = []
         self.ops = 0
+        self._letters = _letters()
         self._names: dict[jax_core.Var, str] = {}
-        self._avals: dict[Any, Aval] = {}
+        self._avals: dict[int, tuple[Aval, str, Any]] = {}
+        self._params: dict[Hashable, tuple[Attributes, Bodies]] = {}
         self._seen: dict[int, jax_core.Jaxpr] = {}
 
     def computation(
@@ -95,11 +106,11 @@ class _Reading:
         scope: dict[jax_core.Var, int] = {}
         used = {v for eqn in jaxpr.eqns for v in eqn.invars if not isinstance(v, jax_core.Literal)}
         used.update(v for v in jaxpr.outvars if not isinstance(v, jax_core.Literal))
-        constants = tuple(self._defined(v, scope) for v in jaxpr.constvars)
-        inputs = tuple(self._defined(v, scope) for v in jaxpr.invars)
+        constants = self._defined(jaxpr.constvars, scope)
+        inputs = self._defined(jaxpr.invars, scope)
         settings = read_settings(jaxpr, setting or Setting())
         ops = tuple(self._op(eqn, scope, used, owner, own) for eqn, own in zip(jaxpr.eqns, settings, strict=True))
-        outputs = tuple(self._used(v, scope) for v in jaxpr.outvars)
+        outputs = self._used(jaxpr.outvars, scope)
         self.computations[index] = Computation(name, inputs, outputs, ops, constants, input_names, output_names)
         return index
 
@@ -113,39 +124,87 @@ class _Reading:
     ) -> Op:
         self.ops += 1
         span = self.spans.of(eqn, owner)
-        outputs = tuple(self._defined(v, scope, dropped=v not in used) for v in eqn.outvars)
-        found = list(_jax_eqns.body_jaxprs(eqn.params))
-        attributes = read_params(eqn.params, {path[0] for path, _ in found})
+        outputs = self._defined(eqn.outvars, scope, used)
+        attributes, found = self._attributes(eqn)
         if self.ops > MOST_OPS and all(id(jaxpr) in self._seen for _, jaxpr in found):
             attributes += tuple((".".join(path), f"as above, {len(body.eqns)} eqns") for path, body in found)
             found = []
-        inside = setting.inside(eqn.primitive.name)
-        bodies = tuple(
-            self.computation(_body_name(path, body, eqn.params), body, span, setting=inside) for path, body in found
-        )
-        inputs = tuple(self._used(v, scope) for v in eqn.invars)
         name = eqn.primitive.name
+        bodies: tuple[int, ...] = ()
+        if found:
+            inside = setting.inside(name)
+            bodies = tuple(self._body(eqn, path, body, span, inside) for path, body in found)
+        inputs = self._used(eqn.invars, scope)
         return Op(name, inputs, outputs, attributes, span, bodies, setting.phase, setting.scopes)
 
-    def _defined(self, var: jax_core.Var, scope: dict[jax_core.Var, int], dropped: bool = False) -> int:
-        if not dropped and var not in self._names:
-            self._names[var] = _letters(len(self._names))
-        name = "_" if dropped else self._names[var]
-        self.values.append(Value(name, self._aval(var.aval), False, _sharding_text(var.aval)))
-        scope[var] = len(self.values) - 1
-        return scope[var]
+    def _attributes(self, eqn: jax_core.JaxprEqn) -> tuple[Attributes, Bodies]:
+        """What the parameters of an equation say, and the jaxprs among them."""
+        if not eqn.params:
+            return (), []
+        key = params_key(eqn.primitive.name, eqn.params)
+        known = self._params.get(key) if key is not None else None
+        if known is None:
+            found = _jax_eqns.body_jaxprs(eqn.params)
+            known = read_params(eqn.params, {path[0] for path, _ in found}), found
+            if key is not None:
+                self._params[key] = known
+        return known
 
-    def _used(self, atom: jax_core.Var | jax_core.Literal, scope: dict[jax_core.Var, int]) -> int:
-        if not isinstance(atom, jax_core.Literal):
-            return scope[atom]
-        self.values.append(Value(literal_text(atom.val), self._aval(atom.aval), literal=True))
-        return len(self.values) - 1
+    def _body(
+        self,
+        eqn: jax_core.JaxprEqn,
+        path: tuple[str, ...],
+        body: jax_core.Jaxpr,
+        owner: Span | None,
+        setting: Setting,
+    ) -> int:
+        outer, self.varying = self.varying, self.varying.inside(eqn, path)
+        index = self.computation(_body_name(path, body, eqn.params), body, owner, setting=setting)
+        self.varying = outer
+        return index
 
-    def _aval(self, aval: Any) -> Aval:
-        shape, dtype, itemsize = _jax_eqns.shape_and_dtype(aval)
-        sizes = tuple(int(n) if isinstance(n, int) else str(n) for n in shape)
-        read = Aval(dtype, sizes, bool(getattr(aval, "weak_type", False)), itemsize)
-        return self._avals.setdefault(read, read)  # one object for equal avals: there are few
+    def _defined(
+        self,
+        variables: Sequence[jax_core.Var],
+        scope: dict[jax_core.Var, int],
+        used: set[jax_core.Var] | None = None,
+    ) -> tuple[int, ...]:
+        """Adds a value for each of some variables; one that is not among the used ones has no name."""
+        values, names = self.values, self._names
+        indices: list[int] = []
+        for var in variables:
+            if used is not None and var not in used:
+                name = "_"
+            elif (name := names.get(var, "")) == "":
+                name = names[var] = next(self._letters)
+            aval, sharding, _ = self._aval(var.aval)
+            scope[var] = index = len(values)
+            indices.append(index)
+            values.append(Value(name, aval, False, sharding, self.varying.axes(var)))
+        return tuple(indices)
+
+    def _used(
+        self, atoms: Sequence[jax_core.Var | jax_core.Literal], scope: dict[jax_core.Var, int]
+    ) -> tuple[int, ...]:
+        """The values that some operands are; a literal is one of its own."""
+        indices: list[int] = []
+        for atom in atoms:
+            if isinstance(atom, jax_core.Literal):
+                indices.append(len(self.values))
+                self.values.append(Value(literal_text(atom.val), self._aval(atom.aval)[0], True))
+            else:
+                indices.append(scope[atom])
+        return tuple(indices)
+
+    def _aval(self, aval: Any) -> tuple[Aval, str, Any]:
+        """An aval, how what has it is spread, and JAX's own object, of which there is mostly one for equal avals."""
+        known = self._avals.get(id(aval))
+        if known is None:
+            shape, dtype, itemsize = _jax_eqns.shape_and_dtype(aval)
+            sizes = tuple(int(n) if isinstance(n, int) else str(n) for n in shape)
+            read = Aval(dtype, sizes, bool(getattr(aval, "weak_type", False)), itemsize)
+            known = self._avals[id(aval)] = read, _sharding_text(aval), aval
+        return known
 
 
 def _sharding_text(aval: Any) -> str:
@@ -155,14 +214,11 @@ def _sharding_text(aval: Any) -> str:
     return str(spec) if spec is not None and any(part is not None for part in spec) else ""
 
 
-def _letters(index: int) -> str:
-    """0, 1, ... as a, b, ..., z, ba, bb, ...: numbers in base 26, as JAX counts."""
-    letters = ""
-    while True:
-        index, digit = divmod(index, 26)
-        letters = chr(ord("a") + digit) + letters
-        if index == 0:
-            return letters
+def _letters() -> Iterator[str]:
+    """a, b, ..., z, ba, bb, ..., zz, baa, ...: numbers in base 26, as JAX counts, without a zero in front."""
+    yield from ascii_lowercase
+    for more in count(1):
+        yield from map("".join, product(ascii_lowercase[1:], *[ascii_lowercase] * more))
 
 
 def _body_name(path: tuple[str, ...], body: jax_core.Jaxpr, params: Any) -> str:

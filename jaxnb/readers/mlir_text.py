@@ -9,11 +9,12 @@ from jax.extend.mlir import ir
 
 from jaxnb.readers.params import LONGEST_TEXT
 
-__all__ = ["attribute_text", "constant_text", "element_type", "sharding_text"]
+__all__ = ["attribute_text", "complex_text", "constant_text", "element_type", "sharding_text"]
 
 _MOST_ELEMENTS = 8
 _SIZED = re.compile(r"(u?i|f|bf)(\d+)")
 _COMPLEX = re.compile(r"complex<f(\d+)>")
+_COMPLEX_ELEMENT = re.compile(r"dense<\(([^,()]+),([^,()]+)\)>")
 _SMALL = re.compile(r"f(\d)(E\w+)")
 _NAMES = {"u": "uint", "ui": "uint", "i": "int", "si": "int", "f": "float", "bf": "bfloat"}
 _DECORATED = re.compile(r"#(?:stablehlo|chlo|mhlo)(?:<[a-z_]+|\.\w+<) ?(.*)>", re.DOTALL)
@@ -45,6 +46,20 @@ def constant_text(attribute: Any) -> str:
     value = cast(Any, attribute.get_splat_value() if attribute.is_splat else cast(Any, attribute)[0])
     value = getattr(value, "value", value)
     return f"{value:.7g}" if isinstance(value, float) else str(value)[:LONGEST_TEXT]
+
+
+def complex_text(constant: Any) -> str:
+    """The same for a constant operation of complex numbers, of which the bindings have no object (jaxlib 0.10, 0.12).
+
+    So it is printed, without large elements and without looking at the operations around it.
+    """
+    printed = constant.get_asm(large_elements_limit=1, use_local_scope=True, assume_verified=True)
+    found = _COMPLEX_ELEMENT.search(printed)
+    if found is None:
+        return "[…]"
+    if "0x" in found[0]:  # infinity and NaN are printed as bits
+        return f"({found[1]}, {found[2]})"
+    return f"{float(found[1]):.7g}{float(found[2]):+.7g}j"
 
 
 def attribute_text(attribute: Any) -> str:

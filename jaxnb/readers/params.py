@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from enum import Enum
 from typing import Any, cast
 
@@ -11,16 +11,19 @@ import numpy as np
 
 from jaxnb._jax_eqns import dtype_name, shape_and_dtype
 
-__all__ = ["LONGEST_TEXT", "literal_text", "read_params"]
+__all__ = ["LONGEST_TEXT", "Attributes", "literal_text", "params_key", "read_params"]
 
 LONGEST_TEXT = 120
+
+Attributes = tuple[tuple[str, str], ...]
+"""Names and texts."""
 
 # Plumbing of custom_jvp, custom_vjp and jit: Python objects that say nothing of the computation.
 _PLUMBING = frozenset({"bwd", "fwd_jaxpr_thunk", "inline", "jvp_jaxpr_fun", "keep_unused", "out_trees"})
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
-def read_params(params: Mapping[str, Any], bodies: Iterable[str] = ()) -> tuple[tuple[str, str], ...]:
+def read_params(params: Mapping[str, Any], bodies: Iterable[str] = ()) -> Attributes:
     """The parameters that say something, in their order.
 
     What is absent, false or empty is left out, as is the plumbing of Python callables.
@@ -38,6 +41,27 @@ def read_params(params: Mapping[str, Any], bodies: Iterable[str] = ()) -> tuple[
         for name, value in params.items()
         if name not in skipped and not _says_nothing(value)
     )
+
+
+def params_key(primitive: str, params: Mapping[str, Any]) -> Hashable | None:
+    """What two equations have in common whose parameters have the same texts; None where that cannot be told.
+
+    Types belong to it, since 1 == True; a float has none, since 0.0 == -0.0.
+
+    Args:
+      primitive: the name of the equation's primitive.
+      params: of the equation.
+    """
+    values = tuple(params.values())
+    types = tuple(map(type, values))
+    if float in types:
+        return None
+    key = (primitive, values, types)
+    try:
+        hash(key)
+    except TypeError:  # a list or an array is among them
+        return None
+    return key
 
 
 def literal_text(value: Any) -> str:

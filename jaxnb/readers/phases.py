@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jaxnb import _jax_hlo
-from jaxnb._jax_eqns import open_jaxpr
+from jaxnb._jax_eqns import eqn_scope, open_jaxpr
 
 __all__ = ["Setting", "read_settings"]
 
@@ -75,15 +75,18 @@ def read_settings(jaxpr: Any, owner: Setting) -> list[Setting]:
     its checkpoint. In what is differentiated forwards, the function and its derivative have one name; there, the
     equations that are linear in inputs that nothing else but such equations use are the derivative.
     """
-    known: dict[tuple[Any, ...], Setting] = {}
+    known: dict[int, tuple[Setting, bool]] = {}  # by identity: neighbours share the object that holds their name
     settings: list[Setting] = []
     forward: list[bool] = []
     for eqn in jaxpr.eqns:
-        parts = tuple(_jax_hlo.name_parts(eqn))
-        if parts not in known:
-            known[parts] = _setting(parts, owner)
-        settings.append(known[parts])
-        forward.append((True, "jvp") in parts and known[parts].phase == "primal")
+        scope = id(eqn_scope(eqn))
+        if scope not in known:
+            parts = tuple(_jax_hlo.name_parts(eqn))
+            setting = _setting(parts, owner)
+            known[scope] = setting, (True, "jvp") in parts and setting.phase == "primal"
+        setting, is_forward = known[scope]
+        settings.append(setting)
+        forward.append(is_forward)
     if any(forward) and not any(setting.phase == "transposed" for setting in settings):
         for index in _tangents(jaxpr, forward):
             settings[index] = Setting("tangent", settings[index].scopes)

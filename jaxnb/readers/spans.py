@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from types import CodeType
 
 import jax
 import jaxlib
 from jax.extend import core as jax_core
 
-from jaxnb._jax_eqns import Place, eqn_places
+from jaxnb._jax_eqns import Place, Positions, eqn_places, eqn_traceback
 from jaxnb.program import Span
 
 __all__ = ["Spans"]
@@ -35,7 +35,9 @@ class Spans:
         self._cell_file = cell_file
         self._lines = source.split("\n")
         self._file_label = file_label
+        self._found: dict[Hashable, Span | None] = {None: None}
         self._frames: dict[tuple[CodeType, int], Place | None] = {}
+        self._positions: dict[CodeType, Positions] = {}
         self._users: dict[str, bool] = {}
 
     def of(self, eqn: jax_core.JaxprEqn, owner: Span | None) -> Span | None:
@@ -45,14 +47,20 @@ class Spans:
         and uses at several places does not name the first of them as the place of all, and the equations of a
         library's own jaxpr have no frame of the user: they belong to the line that called it.
         """
+        traceback = eqn_traceback(eqn)
+        if traceback not in self._found:  # the turns of a Python loop have one traceback in common
+            self._found[traceback] = self._find(eqn)
+        return self._found[traceback] or owner
+
+    def _find(self, eqn: jax_core.JaxprEqn) -> Span | None:
         elsewhere: Place | None = None
-        for place in eqn_places(eqn, self._frames):
+        for place in eqn_places(eqn, self._frames, self._positions):
             if place.file == self._cell_file:
                 return self._span(place, "")
             if elsewhere is None and self._is_users(place.file):
                 elsewhere = place
         if elsewhere is None:
-            return owner
+            return None
         return self._span(elsewhere, self._file_label(elsewhere.file))
 
     def _is_users(self, file: str) -> bool:

@@ -14,7 +14,7 @@ from jax.extend.mlir import ir
 
 from jaxnb._jax_hlo import location_name
 from jaxnb.program import Aval, Computation, Level, Op, Value
-from jaxnb.readers.mlir_text import attribute_text, constant_text, element_type, sharding_text
+from jaxnb.readers.mlir_text import attribute_text, complex_text, constant_text, element_type, sharding_text
 
 __all__ = ["MOST_OPS", "NamedLevel", "read_stablehlo"]
 
@@ -96,7 +96,7 @@ class _Reading:
             if operation.name in _TERMINATORS:
                 outputs = tuple(self._used(scope, operand) for operand in operation.operands)
             elif operation.name == "stablehlo.constant":
-                scope.values[operation.results[0]] = constant_text(operation.attributes["value"])
+                scope.values[operation.results[0]] = self._constant(operation)
             else:
                 inside = around.inside(location_name(operation.location))
                 names.append(inside.full)
@@ -136,6 +136,12 @@ class _Reading:
         )
         name = operation.name.removeprefix("stablehlo.").removeprefix("func.")
         return Op(name, inputs, outputs, tuple(attributes), None, tuple(bodies))
+
+    def _constant(self, operation: Any) -> str:
+        aval = self._aval(operation.results[0].type)
+        if aval is not None and aval.dtype.startswith("complex"):
+            return complex_text(operation)
+        return constant_text(operation.attributes["value"])
 
     def _value(self, scope: _Scope, value: Any, name: str, sharding: str = "") -> int:
         self.values.append(Value(name, self._aval(value.type), False, sharding))

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 from unicodedata import east_asian_width
 
 from jaxnb.views.rows import Row
 
-__all__ = ["Piece", "chunks", "column_widths", "padded", "row_pieces", "text_width"]
+__all__ = [
+    "Piece",
+    "chunks",
+    "clipped",
+    "column_widths",
+    "padded",
+    "printable",
+    "row_pieces",
+    "text_width",
+    "wrapped",
+]
 
 _INDENT = "  "
 _WIDEST_TYPE = 16  # types beyond it are rare, and one of them should not push all others away
@@ -17,7 +28,7 @@ _WIDEST_TYPE = 16  # types beyond it are rare, and one of them should not push a
 class Piece(NamedTuple):
     """A run of text and what it is."""
 
-    kind: Literal["plain", "op", "heading", "type", "bound", "note", "attributes"]
+    kind: Literal["plain", "op", "heading", "mark", "type", "bound", "note", "attributes"]
     text: str
 
 
@@ -84,6 +95,29 @@ def chunks(text: str, width: int) -> list[str]:
     return pieces
 
 
+def clipped(text: str, width: int) -> str:
+    """The text, or as much of its beginning as fits with a mark behind it."""
+    return text if text_width(text) <= width else chunks(text, width - 1)[0] + "…"
+
+
+def printable(text: str) -> str:
+    """Text without control characters, which a terminal would obey: they are shown as escapes, `\\x1b`.
+
+    >>> printable("a\\x1b[2Jb")
+    'a\\\\x1b[2Jb'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """The text in lines; what goes on is indented by four more columns than it begins."""
+    text = printable(text)
+    indent = " " * (len(text) - len(text.lstrip()) + 4)
+    return textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False) or [""]
+
+
 def _statement(row: Row) -> list[Piece]:
     """The indent, `names = `, the op and its operands; nothing for a row that is only a remark."""
     pieces: list[Piece] = []
@@ -93,6 +127,8 @@ def _statement(row: Row) -> list[Piece]:
         pieces.append(Piece("plain", f"{row.names} = " if row.op else f"{row.names} ← "))
     if row.op:
         pieces.append(Piece("heading" if row.heading else "op", row.op))
+    if row.mark:
+        pieces.append(Piece("mark", row.mark))
     if row.operands:
         pieces.append(Piece("plain", f" {row.operands}" if row.op else row.operands))
     return pieces

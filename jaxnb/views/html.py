@@ -8,19 +8,24 @@ cell is a `pre`, and the ops that it caused are the next one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 from jaxnb.program import Finding, Program
 from jaxnb.views.columns import column_widths, row_pieces
 from jaxnb.views.escape import Html, element, joined
+from jaxnb.views.grouping import MOST_ROWS, level_below, read_groups
 from jaxnb.views.painting import edit_lines, fed_by
-from jaxnb.views.rows import MOST_ROWS, Group, Row, read_groups
+from jaxnb.views.rows import Group, Row, legend
 from jaxnb.views.style import style_element
+from jaxnb.views.tally import NO_COLUMNS, Columns, choose_columns, read_tally
 
 __all__ = ["render_html"]
 
 _LONGEST_ATTRIBUTES = 60
 _ROOM = 60  # columns that the statements and types of the ops are laid out for
+_LINE_COSTS = 18  # columns for two figures beside a line
+_OP_COSTS = 10  # and for one beside an op
 _COLOURS = 6
 _TAGS = {"op": "b", "heading": "em", "type": "i", "bound": "u", "note": "i", "attributes": "small"}
 
@@ -32,6 +37,7 @@ def render_html(
     findings: Sequence[Finding] | None = None,
     level: str | None = None,
     limit: int | None = MOST_ROWS,
+    columns: Sequence[str] | Literal["auto"] = "auto",
 ) -> str:
     """The one line, folded under it source and ops side by side, and the findings.
 
@@ -40,16 +46,22 @@ def render_html(
       line: what was done, in one line.
       findings: what to show under the line without unfolding; by default the program's own.
       level: which level to show; by default the one below the source.
-      limit: how many equations at most, or None for all.
+      limit: how many ops at most, or None for all.
+      columns: which costs to show, as in `render_program`; beside the lines two of them, beside the ops one.
 
     Raises:
       KeyError: if the program does not have that level.
+      ValueError: for a column that there is not.
 
     >>> "<summary>staged · 0 eqns</summary>" in render_html(Program("x"), line="staged · 0 eqns")
     True
     """
-    groups = read_groups(program, level, limit)
-    listing = element("div", {"class": "g"}, *_listing(groups))
+    tally = read_tally(program, level_below(program, level), columns) if columns else None
+    groups = read_groups(program, level, limit, tally=tally)
+    costs = choose_columns(columns, tally, _LINE_COSTS) if tally else NO_COLUMNS
+    own = choose_columns(columns, tally, _OP_COSTS, ops_alone=True) if tally else NO_COLUMNS
+    style = {"style": f"--k:{costs.width}ch"} if costs.names else {}
+    listing = element("div", {"class": "g", **style}, *_listing(groups, costs, own))
     told = program.findings if findings is None else findings
     return element(
         "div",
@@ -60,29 +72,45 @@ def render_html(
     )
 
 
-def _listing(groups: Sequence[Group]) -> Iterable[Html]:
+def _listing(groups: Sequence[Group], costs: Columns, own: Columns) -> Iterable[Html]:
     gutter = len(str(len(groups)))
     widths = column_widths((row for group in groups for row in group.rows), _ROOM)
     colour = 0
+    if costs.names:
+        yield _pair({"class": "r"}, _dim(f"{'':{gutter}}  {costs.head}"), _dim(own.head))
     for group in groups:
         number = "" if group.line is None else str(group.line)
-        source = element("pre", None, element("i", None, f"{number:>{gutter}}  "), group.text)
-        rows = joined((_row(row, widths) for row in group.rows), "\n")
+        source = joined((_dim(f"{number:>{gutter}}  {costs.cells(group.cost)}"), group.text))
+        rows = joined((_row(row, widths, own) for row in group.rows), "\n")
         if group.note and not rows:
-            rows = element("i", None, group.note)
+            rows = _dim(group.note)
         if group.border:
             yield element("div", {"class": "p"}, group.border)
         attributes = {"class": f"r c{colour % _COLOURS}" if group.rows and number else "r"}
         colour += "c" in attributes["class"]
-        yield element("div", attributes, source, element("pre", None, rows))
+        yield _pair(attributes, source, rows)
+    if costs.names:
+        yield _pair({"class": "r"}, _dim(f"{'':{gutter}}  {costs.total}(all)"), Html())
+    for text in legend(row for group in groups for row in group.rows):
+        yield element("div", {"class": "p"}, text)
 
 
-def _row(row: Row, widths: tuple[int, int]) -> Html:
+def _pair(attributes: Mapping[str, str], left: Html, right: Html) -> Html:
+    return element("div", attributes, element("pre", None, left), element("pre", None, right))
+
+
+def _dim(text: str) -> Html:
+    return element("i", None, text)
+
+
+def _row(row: Row, widths: tuple[int, int], own: Columns) -> Html:
     """A row as the text view writes it, with its parts marked."""
-    return joined(
+    cells = own.cells(row.cost)
+    parts = (
         element(_TAGS[kind], None, _shortened(text) if kind == "attributes" else text) if kind in _TAGS else text
         for kind, text in row_pieces(row, widths)
     )
+    return joined((_dim(cells) if cells.strip() else cells, *parts))
 
 
 def _shortened(text: str) -> str:

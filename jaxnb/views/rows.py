@@ -1,27 +1,36 @@
-"""What the text and the HTML view both show: the lines of a cell, each with the ops that it caused.
+"""One op as one row: what it defines, does and takes, the same in every view.
 
-The views only draw. Which op stands at which line, what it is called and what is left out is decided here, so
-that they cannot disagree. An op in a body stands below the op that owns the body if both come from one line
-(`jnp.where` and what is inside it), and otherwise at its own line (the body of a scan, written as a function
-above), under a heading that says whose it is.
+The views only draw. What a row says is decided here, so that they cannot disagree.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
-from jaxnb.program import Aval, Computation, Level, Op, Program
-from jaxnb.views.folding import count_equations, fold_depth, share_out
+from jaxnb.program import Aval, Computation, Level, Op, Value
+from jaxnb.views.tally import Cost
 
-__all__ = ["MOST_ROWS", "Group", "Row", "read_groups", "short_type"]
+__all__ = [
+    "MARKS",
+    "Group",
+    "Row",
+    "RowMaker",
+    "cut_rows",
+    "file_place",
+    "input_labels",
+    "legend",
+    "listed",
+    "short_type",
+]
 
-MOST_ROWS = 200
+MARKS = {"tangent": "∂", "transposed": "ᵀ", "rematerialised": "↻"}
+"""What stands behind the name of an op that belongs to a derivative."""
+
 _MOST_NAMES = 6  # operands or results of one op that are written out
 _MOST_INPUTS = 16
-_LONGEST_LINE = 400
 
 _DTYPE = re.compile(r"\b(bfloat|float|uint|int|complex)(?=\d)")
 _DTYPE_LETTERS = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
@@ -29,7 +38,7 @@ _DTYPE_LETTERS = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "comple
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the right column.
+    """One line of what the cell became.
 
     Attributes:
       depth: how far it is indented.
@@ -39,8 +48,12 @@ class Row:
       type: the types of what it defines.
       bound: the user's names for its results.
       attributes: pairs of name and text.
-      note: a remark, such as "… 31 more equations".
+      note: a remark, such as "… 31 more ops".
       heading: whether it introduces a body.
+      mark: one of `MARKS`, or "".
+      hidden: how many ops are not shown here.
+      line: the line of the cell that it comes from, if known.
+      cost: of the op; with its bodies, if they are folded into it.
     """
 
     depth: int = 0
@@ -52,6 +65,11 @@ class Row:
     attributes: tuple[tuple[str, str], ...] = ()
     note: str = ""
     heading: bool = False
+    mark: str = ""
+    hidden: int = 0
+    # Not compared: a body that is entered from several places is shown once, whatever it cost from each.
+    line: int | None = field(default=None, compare=False)
+    cost: Cost | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,236 +82,151 @@ class Group:
     rows: tuple[Row, ...] = ()
     note: str = ""
     border: str = ""
+    cost: Cost | None = None
 
 
-def read_groups(program: Program, level: str | None = None, limit: int | None = MOST_ROWS) -> tuple[Group, ...]:
-    """The lines of the cell in their order, each with the rows of a level.
+class RowMaker:
+    """Makes the rows of a level."""
 
-    Args:
-      program: what to show.
-      level: the name of the level; by default the one below the source, if it was made.
-      limit: about how many equations at most: bodies are folded first, from the inside out, then every line
-        is given its share, with a count of what is left out. None shows all.
-
-    Raises:
-      KeyError: if the program does not have that level.
-    """
-    below = [made.name for made in program.levels if made.name != "source"]
-    name = level or (below[0] if below else "source")
-    shown = Level("source", entries=0) if name == "source" else program.level(name)
-    listing = _Listing(shown, limit)
-    lines = {line: listing.block_rows(blocks) for line, blocks in listing.lines.items()}
-    shares = share_out({line: len(rows) for line, rows in lines.items()}, limit)
-    rows = {line: _cut(found, shares[line], "equations") for line, found in lines.items()}
-    notes, borders = _line_notes(program), _borders(program)
-    groups = [
-        Group(number, text.expandtabs(4).rstrip(), rows.pop(number, ()), notes.get(number, ""), borders.get(number, ""))
-        for number, text in enumerate(program.source.split("\n"), 1)
-    ]
-    if borders:
-        groups = [_with_inputs(group, listing) for group in groups]
-    inputs = () if borders else listing.input_rows()
-    if inputs and not groups[0].rows:
-        groups[0] = replace(groups[0], rows=inputs)
-    elif inputs:
-        groups.insert(0, Group(None, "(inputs)", inputs))
-    for found in rows.values():
-        groups.append(Group(None, "(from outside the cell)", found))
-    if handed_on := listing.output_rows():
-        groups.append(Group(None, "(bound as they came in)", handed_on))
-    return tuple(groups) if limit is None else _shortened(groups, limit)
-
-
-def short_type(aval: Aval | None) -> str:
-    """`f32[64,128]` as JAX abbreviates it, "" where nothing is known.
-
-    >>> short_type(Aval("bfloat16", (2, "n"), weak_type=True))
-    '~bf16[2,n]'
-    """
-    return "" if aval is None else _DTYPE.sub(lambda found: _DTYPE_LETTERS[found[1]], str(aval))
-
-
-def _shortened(groups: list[Group], limit: int) -> tuple[Group, ...]:
-    """Leaves out of a long cell the lines that made nothing, and of a long line its end."""
-    shown: list[Group] = []
-    run: list[Group] = []
-    for group in (*groups, None):
-        if group is not None and not group.rows and not group.border and len(groups) > limit // 2:
-            run.append(group)
-            continue
-        shown += run if len(run) < 4 else [Group(None, f"… {len(run)} lines")]
-        shown += [] if group is None else [group]
-        run = []
-    if len(shown) > limit:
-        shown[limit:] = [Group(None, f"… {len(shown) - limit} more lines")]
-    cut = _LONGEST_LINE
-    return tuple(replace(g, text=g.text[:cut] + "…") if len(g.text) > cut else g for g in shown)
-
-
-@dataclass(slots=True)
-class _Block:
-    """Rows of one body at one line, and from which lines that body is entered."""
-
-    body: Computation | None
-    owner: str = ""
-    rows: list[Row] = field(default_factory=list[Row])
-    entered: list[str] = field(default_factory=list[str])
-
-
-class _Listing:
-    """The ops of a level, by the lines that they come from."""
-
-    def __init__(self, level: Level, limit: int | None) -> None:
+    def __init__(self, level: Level) -> None:
         self.level = level
         self.entries = level.computations[: level.entries]
-        self.depth = fold_depth(level, limit)
-        self.lines: dict[int | None, dict[int, _Block]] = {}
         self.bound: dict[int, str] = {}
         for entry in self.entries:
             for value, name in zip(entry.outputs, entry.output_names, strict=False):
                 self.bound[value] = f"{self.bound[value]}, {name}" if value in self.bound else name
-        for index, entry in enumerate(self.entries):
-            for op in entry.ops:
-                self._add(op, self._block(op.line, index, _Block(None)), op.line, 0, 0)
 
-    def block_rows(self, blocks: dict[int, _Block]) -> list[Row]:
-        """The rows of a line. A body that is entered from several lines is shown once, with all of them."""
-        merged: dict[tuple[Row, ...], _Block] = {}
-        for block in blocks.values():
-            first = merged.setdefault((*block.rows, Row(op=block.owner)), block)
-            if first is not block:
-                first.entered += [place for place in block.entered if place not in first.entered]
-        rows: list[Row] = []
-        for block in merged.values():
-            if block.body is None:
-                rows += block.rows
-            else:
-                where = f"of {block.owner}" + (f", {_lines(block.entered)}" if block.entered else "")
-                rows.append(Row(op=block.body.name, note=where, heading=True))
-                rows += [replace(row, depth=row.depth + 1) for row in block.rows]
-        return rows
+    def op_row(
+        self, op: Op, indent: int, *, entry: bool, hidden: int, owner: Op | None, cost: Cost | None = None
+    ) -> Row:
+        """An op.
 
-    def input_rows(self, only: int | None = None) -> tuple[Row, ...]:
+        Args:
+          op: to be shown.
+          indent: how far it is indented.
+          entry: whether it stands in an entry computation, whose results the user may have named.
+          hidden: how many ops are folded into it.
+          owner: the op in whose body it stands; what that one says of its scopes is not said again.
+          cost: what it costs.
+        """
+        told = {self.level.computations[body].name for body in op.bodies}
+        folded = f"{{ … {hidden} op{'s' if hidden > 1 else ''} }}" if hidden else ""
+        scopes = _own_scopes(op, owner)
+        notes = (folded, f"in {'/'.join(scopes)}" if scopes else "", file_place(op))
+        return Row(
+            indent,
+            self.names(op.outputs, ", "),
+            op.name,
+            self.names(op.inputs, " "),
+            self.types(op.outputs),
+            ", ".join(self.bound[v] for v in op.outputs if v in self.bound) if entry else "",
+            tuple((name, text) for name, text in op.attributes if text not in told),
+            " ".join(filter(None, notes)),
+            mark=MARKS.get(op.phase, ""),
+            hidden=hidden,
+            line=op.line,
+            cost=cost,
+        )
+
+    def body_row(self, body: Computation, indent: int, note: str = "") -> Row:
+        """The heading of a body: its name, what it takes and what it gives back."""
+        results = f"→ {self.names(body.outputs, ', ')}" if body.outputs else ""
+        note = " ".join(filter(None, (results, note)))
+        return Row(indent, op=body.name, operands=self.names(body.inputs, " "), note=note, heading=True)
+
+    def input_rows(self, only: int | None = None, indent: int = 0) -> tuple[Row, ...]:
         """The inputs by their names, and the constants; of one entry point, or of all."""
         rows: list[Row] = []
         for entry in self.entries if only is None else self.entries[only : only + 1]:
-            names = entry.input_names or ("input",) * len(entry.inputs)
-            rows += [self._renamed(value, name) for value, name in zip(entry.inputs, names, strict=True)]
-            rows += [self._renamed(value, "constant") for value in entry.constants]
-        return _cut(rows, _MOST_INPUTS, "inputs")
+            labels = zip((*entry.inputs, *entry.constants), input_labels(entry), strict=True)
+            rows += [self._renamed(value, name, indent) for value, name in labels]
+        return cut_rows(rows, _MOST_INPUTS, "inputs")
 
     def output_rows(self) -> tuple[Row, ...]:
         """The user's names for values that no op made: an input handed on, a literal."""
-        made = {value for entry in self.entries for op in entry.ops for value in op.outputs}
+        made = {value for entry in self.entries for op in entry.ops for value in op.outputs} if self.bound else ()
         values = self.level.values
         rows = [
-            Row(names=name, operands=values[value].name, type=short_type(values[value].aval))
+            Row(names=name, operands=values[value].name, type=short_type(values[value]))
             for value, name in self.bound.items()
             if value not in made
         ]
-        return _cut(rows, _MOST_INPUTS, "names")
+        return cut_rows(rows, _MOST_INPUTS, "names")
 
-    def _renamed(self, value: int, name: str) -> Row:
-        return Row(names=self.level.values[value].name, operands=name, type=self._types((value,)))
+    def names(self, values: Sequence[int], separator: str) -> str:
+        """What the level calls these values, the first few of them."""
+        return listed([self.level.values[value].name for value in values], separator)
 
-    def _block(self, line: int | None, key: int, new: _Block) -> _Block:
-        return self.lines.setdefault(line, {}).setdefault(key, new)
+    def types(self, values: Sequence[int]) -> str:
+        """The types of these values, the first few of them."""
+        return listed([short_type(self.level.values[value]) for value in values], ", ")
 
-    def _add(self, op: Op, block: _Block, line: int | None, indent: int, depth: int) -> None:
-        """Adds an op to a block at a line; its bodies below it, or at lines of their own."""
-        bodies = [self.level.computations[body] for body in op.bodies]
-        folded = depth >= self.depth and count_equations(self.level, op)
-        elsewhere = "" if op.span is None or not op.span.file else _file_place(op)
-        notes = (f"{{ {folded} equation{'s' if folded > 1 else ''} }}" if folded else "", elsewhere)
-        told = {body.name for body in bodies}
-        block.rows.append(
-            Row(
-                indent,
-                self._names(op.outputs, ", "),
-                op.name,
-                self._names(op.inputs, " "),
-                self._types(op.outputs),
-                ", ".join(self.bound[v] for v in op.outputs if v in self.bound) if depth == 0 else "",
-                tuple((name, text) for name, text in op.attributes if text not in told),
-                " ".join(filter(None, notes)),
-            )
-        )
-        if folded:
-            return
-        for index, body in zip(op.bodies, bodies, strict=True):
-            away = {inner.line for inner in body.ops if inner.line not in (None, line)}
-            results = f"→ {self._names(body.outputs, ', ')}" if body.outputs else ""
-            lines = f"({_lines([str(n) for n in sorted(n for n in away if n)])})" if away else ""
-            inputs = self._names(body.inputs, " ")
-            note = " ".join(filter(None, (results, lines)))
-            block.rows.append(Row(indent + 1, op=body.name, operands=inputs, note=note, heading=True))
-            for inner in body.ops:
-                if inner.line in away:
-                    entered = [str(line)] if line is not None else []
-                    target = self._block(inner.line, index, _Block(body, op.name, entered=entered))
-                    self._add(inner, target, inner.line, 0, depth + 1)
-                else:
-                    self._add(inner, block, line, indent + 2, depth + 1)
-
-    def _names(self, values: tuple[int, ...], separator: str) -> str:
-        return _listed([self.level.values[value].name for value in values], separator)
-
-    def _types(self, values: tuple[int, ...]) -> str:
-        return _listed([short_type(self.level.values[value].aval) for value in values], ", ")
+    def _renamed(self, value: int, name: str, indent: int) -> Row:
+        return Row(indent, names=self.level.values[value].name, operands=name, type=self.types((value,)))
 
 
-def _listed(texts: list[str], separator: str) -> str:
+def short_type(of: Value | Aval | None) -> str:
+    """`f32[64,128]` as JAX abbreviates it, with the named axes of a value behind a bar; "" where nothing is known.
+
+    >>> short_type(Aval("bfloat16", (2, "n"), weak_type=True))
+    '~bf16[2,n]'
+    >>> short_type(Value("x", Aval("float32", (5,)), axes=(("batch", 20), ("i", None))))
+    'f32[5 | batch:20, i]'
+    """
+    aval, axes = (of.aval, of.axes) if isinstance(of, Value) else (of, ())
+    if aval is None:
+        return ""
+    text = _DTYPE.sub(lambda found: _DTYPE_LETTERS[found[1]], str(aval))
+    if not axes:
+        return text
+    named = ", ".join(name if size is None else f"{name}:{size}" for name, size in axes)
+    return f"{text[:-1]}{' ' if aval.shape else ''}| {named}]"
+
+
+def input_labels(computation: Computation) -> tuple[str, ...]:
+    """What the user calls each input, and then each constant."""
+    names = computation.input_names or ("input",) * len(computation.inputs)
+    return (*names, *("constant",) * len(computation.constants))
+
+
+def listed(texts: Sequence[str], separator: str) -> str:
+    """The first few of these, and how many more there are."""
     if len(texts) > _MOST_NAMES:
         texts = [*texts[: _MOST_NAMES - 1], f"…+{len(texts) - _MOST_NAMES + 1}"]
     return separator.join(texts)
 
 
-def _lines(numbers: list[str]) -> str:
-    """ "line 3", "lines 3, 5", with at most five of them."""
-    shown = ", ".join(numbers[:5]) + (", …" if len(numbers) > 5 else "")
-    return f"line {shown}" if len(numbers) == 1 else f"lines {shown}"
+def file_place(op: Op) -> str:
+    """`(helpers.py:3)` of an op that does not come from the cell, "" of one that does."""
+    return "" if op.span is None or not op.span.file else f"({os.path.basename(op.span.file)}:{op.span.line})"
 
 
-def _file_place(op: Op) -> str:
-    """The place of an op that does not come from the cell."""
-    return "" if op.span is None else f"({os.path.basename(op.span.file)}:{op.span.line})"
-
-
-def _line_notes(program: Program) -> dict[int, str]:
-    """What to remark at a line about the kind of its statement."""
-    found: dict[int, str] = {}
-    for op in _statements(program):
-        if op.line is not None and op.name == "host":
-            why = dict(op.attributes).get("reason")
-            found[op.line] = f"run by Python: {why}" if why else "run by Python"
-    return found
-
-
-def _borders(program: Program) -> dict[int, str]:
-    """Where in the text each piece begins, and goes on behind a line that Python runs."""
-    found: dict[int, str] = {}
-    before = None
-    for op in _statements(program):
-        piece = dict(op.attributes).get("piece")
-        if piece is not None and piece != before and op.line is not None:
-            found[op.line] = f"piece {piece}"
-        before = piece
-    return found
-
-
-def _with_inputs(group: Group, listing: _Listing) -> Group:
-    """A line where a piece begins, with what the piece takes above what the line became."""
-    number = group.border.rpartition(" ")[2]
-    rows = listing.input_rows(int(number) - 1) if number.isdigit() else ()
-    return replace(group, rows=(*rows, *group.rows))
-
-
-def _statements(program: Program) -> list[Op]:
-    return [op for level in program.levels if level.name == "source" for op in level.ops()]
-
-
-def _cut(rows: Iterable[Row], most: int, noun: str) -> tuple[Row, ...]:
+def cut_rows(rows: Iterable[Row], most: int, noun: str, left_out: int = 0) -> tuple[Row, ...]:
+    """At most so many rows, and one that says how many more there are, those included that were `left_out` before."""
     rows = tuple(rows)
-    if len(rows) <= most + 1:  # the line that would say "1 more" can as well be the row itself
+    if not left_out and len(rows) <= most + 1:  # the line that would say "1 more" can as well be the row itself
         return rows
-    return (*rows[:most], Row(note=f"… {len(rows) - most} more {noun}"))
+    more = len(rows[most:]) + left_out
+    hidden = sum(row.hidden for row in rows[most:])
+    return (*rows[:most], Row(note=f"… {more} more {noun}", hidden=more + hidden if noun == "ops" else 0))
+
+
+def legend(rows: Iterable[Row]) -> list[str]:
+    """What the marks mean that were used, and how to see what is not shown; empty where there is nothing to explain."""
+    rows = list(rows)
+    used = {row.mark for row in rows}
+    marks = "  ".join(f"{mark} {phase}" for phase, mark in MARKS.items() if mark in used)
+    hidden = sum(row.hidden for row in rows)
+    count = "1 op is" if hidden == 1 else f"{hidden} ops are"
+    told = [marks] if marks else []
+    return [*told, f"{count} not shown; render_program(…, limit=None) shows all."] if hidden else told
+
+
+def _own_scopes(op: Op, owner: Op | None) -> tuple[str, ...]:
+    """The scopes that where the op stands does not tell already; in a body, that it runs in a loop is told."""
+    if owner is None:
+        return op.scopes
+    at = 0
+    while at < min(len(owner.scopes), len(op.scopes)) and owner.scopes[at] == op.scopes[at]:
+        at += 1
+    return tuple(scope for scope in op.scopes[at:] if scope not in ("scan", "while"))

@@ -6,11 +6,25 @@ import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from jaxnb.program import Finding, Program
-from jaxnb.views.columns import chunks, column_widths, padded, row_pieces, text_width
+from jaxnb.views.columns import (
+    chunks,
+    clipped,
+    column_widths,
+    padded,
+    printable,
+    row_pieces,
+    text_width,
+    wrapped,
+)
+from jaxnb.views.folding import Fold
+from jaxnb.views.grouping import MOST_ROWS, level_below, read_groups
 from jaxnb.views.painting import PaintedLine, edit_lines, fed_by, paint
-from jaxnb.views.rows import MOST_ROWS, Group, Row, read_groups
+from jaxnb.views.rows import Group, Row, legend
+from jaxnb.views.sequence import read_sequence
+from jaxnb.views.tally import NO_COLUMNS, Columns, Tally, choose_columns, read_tally
 
 __all__ = ["detail_lines", "printable", "render_findings", "render_program"]
 
@@ -18,36 +32,74 @@ _SIDE_BY_SIDE = 100  # columns from which on the source stands beside the ops
 
 
 def render_program(
-    program: Program, *, width: int | None = None, level: str | None = None, limit: int | None = MOST_ROWS
+    program: Program,
+    *,
+    width: int | None = None,
+    level: str | None = None,
+    limit: int | None = MOST_ROWS,
+    order: Literal["source", "level"] = "source",
+    fold: Fold = None,
+    columns: Sequence[str] | Literal["auto"] = (),
+    names: bool = False,
 ) -> str:
-    """Each line of the cell with what it became, side by side from 100 columns on, otherwise one below the
-    other.
+    """A level as text, either below the lines of the cell that caused it or in its own order.
 
     Args:
       program: what to show.
       width: how many columns there are; by default those of the terminal.
       level: which level to show; by default the one below the source.
-      limit: how many equations at most, or None for all.
+      limit: how many ops at most, or None for all.
+      order: "source" for each line of the cell with what it became, side by side where there is room (from 100
+        columns on) and otherwise one below the other; "level" for the ops in the order of the level, each with the
+        number of its line in front.
+      fold: how many levels of bodies are shown, 0 folding all; or the names of computations to fold; or None for as
+        many as fit the limit.
+      columns: which costs to show, of "flops", "bytes", "seconds" and "memory", or "auto" for those that have
+        anything to say. A number is of an op without its bodies if they are shown, and with them if they are folded;
+        `?` is what nobody knows, and behind `≥` something unknown is left out. Memory is the most that the values of
+        a line take at one time. Where there is no room for all, bytes goes first, then memory, flops and time.
+      names: whether lines say what the names were that they assign, as comments.
 
     Raises:
       KeyError: if the program does not have that level.
+      ValueError: for a column that there is not.
 
     >>> from jaxnb.program import Aval, Computation, Level, Op, Span, Value
     >>> values = (Value("a", Aval("float32")), Value("b", Aval("float32")))
-    >>> main = Computation("main", (0,), (1,), (Op("neg", (0,), (1,), span=Span(1)),), (), ("x",), ("y",))
-    >>> print(render_program(Program("y = -x", (Level("jaxpr", values, (main,)),)), width=80))
+    >>> main = Computation("main", (0,), (1,), (Op("neg", (0,), (1,), span=Span(1), flops=1),), (), ("x",), ("y",))
+    >>> small = Program("y = -x", (Level("jaxpr", values, (main,)),))
+    >>> print(render_program(small, width=80))
        (inputs)
          a ← x      f32[]
     1  y = -x
          b = neg a  f32[]  → y
+    >>> print(render_program(small, width=80, order="level", columns=["flops"]))
+         flops
+                 main
+                   a ← x      f32[]
+    1      1 F █   b = neg a  f32[]  → y
+                   return b   f32[]  → y
+           1 F   (all)
     """
-    columns = max(40, shutil.get_terminal_size().columns if width is None else width)
-    groups = [replace(group, text=printable(group.text)) for group in read_groups(program, level, limit)]
-    gutter = len(str(len(groups)))
-    if columns >= _SIDE_BY_SIDE:
-        lines = _beside(groups, columns, gutter)
+    room = max(40, shutil.get_terminal_size().columns if width is None else width)
+    shown = level_below(program, level)
+    tally = read_tally(program, shown, columns) if columns else None
+    if order == "level":
+        rows = read_sequence(shown, limit, fold=fold, tally=tally)
+        lines = list(_in_order(rows, room, columns, tally))
     else:
-        lines = _below(groups, columns, gutter)
+        groups = read_groups(program, level, limit, fold=fold, tally=tally, names=names)
+        groups = [replace(group, text=printable(group.text)) for group in groups]
+        rows = [row for group in groups for row in group.rows]
+        gutter = len(str(len(groups)))
+        beside = choose_columns(columns, tally, room // 6) if tally else NO_COLUMNS
+        costs = choose_columns(columns, tally, room // 6, ops_alone=True) if tally else NO_COLUMNS
+        if room - beside.width - costs.width >= (_SIDE_BY_SIDE if not tally else _SIDE_BY_SIDE - 8):
+            lines = list(_beside(groups, room, gutter, beside, costs))
+        else:
+            below = choose_columns(columns, tally, room // 3) if tally else NO_COLUMNS
+            lines = list(_below(groups, room, gutter, below))
+    lines += [line for text in legend(rows) for line in textwrap.wrap(text, room)]
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -65,52 +117,73 @@ def render_findings(findings: Iterable[Finding], *, width: int = 80, source: str
     return "\n".join(line for finding in findings for line in _finding_lines(finding, width, source))
 
 
-def printable(text: str) -> str:
-    """Text without control characters, which a terminal would obey: they are shown as escapes, `\\x1b`.
-
-    >>> printable("a\\x1b[2Jb")
-    'a\\\\x1b[2Jb'
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-def _below(groups: Sequence[Group], columns: int, gutter: int) -> Iterable[str]:
-    margin = " " * (gutter + 4)
-    room = columns - len(margin)
+def _below(groups: Sequence[Group], width: int, gutter: int, costs: Columns) -> Iterable[str]:
+    margin = " " * (gutter + 2)
+    room = width - len(margin) - costs.width - 2
     widths = column_widths((row for group in groups for row in group.rows), room)
+    if costs.names:
+        yield margin + costs.head
     for group in groups:
         if group.border:
             yield f"── {group.border} "
-        yield _noted(f"{group.line or '':>{gutter}}  {group.text}", group.note, columns)
+        number = f"{group.line or '':>{gutter}}  {costs.cells(group.cost)}"
+        texts = chunks(group.text, room + 2) if costs.names else [group.text]
+        yield _noted(number + texts[0], group.note, width)
+        yield from (f"{margin}{costs.cells(None)}{text}" for text in texts[1:])
         for row in group.rows:
-            yield margin + _row_line(row, widths, room)
+            yield f"{margin}{costs.cells(row.cost)}  {_row_line(row, widths, room)}"
+    if costs.names:
+        yield f"{margin}{costs.total}(all)"
 
 
-def _beside(groups: Sequence[Group], columns: int, gutter: int) -> Iterable[str]:
-    left = min(max(text_width(group.text) for group in groups), columns * 45 // 100 - gutter - 2)
-    room = columns - gutter - 2 - left - 3
+def _beside(groups: Sequence[Group], width: int, gutter: int, costs: Columns, own: Columns) -> Iterable[str]:
+    """The lines with their costs at the left, the ops with theirs at the right."""
+    whole = width - costs.width - own.width
+    left = min(max(text_width(group.text) for group in groups), whole * 45 // 100 - gutter - 2)
+    room = whole - gutter - 2 - left - 3
     widths = column_widths((row for group in groups for row in group.rows), room)
+    margin = " " * (gutter + 2)
+    if costs.names:
+        yield f"{margin}{costs.head}{' ' * left} │ {own.head}"
     for group in groups:
         if group.border:
-            yield f"{'':>{gutter}}  {f'── {group.border} '.ljust(left, '─')}─┤"
+            yield f"{margin}{costs.cells(None)}{f'── {group.border} '.ljust(left, '─')}─┤"
         texts = chunks(group.text, left)
-        rows = [_row_line(row, widths, room) for row in group.rows] or [group.note]
+        rows = [own.cells(row.cost) + _row_line(row, widths, room) for row in group.rows] or [group.note]
         number = "" if group.line is None else str(group.line)
         for index in range(max(len(texts), len(rows))):
             text = texts[index] if index < len(texts) else ""
             row = rows[index] if index < len(rows) else ""
-            yield f"{'' if index else number:>{gutter}}  {padded(text, left)} │ {row}"
+            cells = costs.cells(None if index else group.cost)
+            yield f"{'' if index else number:>{gutter}}  {cells}{padded(text, left)} │ {row}"
+    if costs.names:
+        yield f"{margin}{costs.total}{padded('(all)', left)} │"
+
+
+def _in_order(
+    rows: Sequence[Row], width: int, columns: Sequence[str] | Literal["auto"], tally: Tally | None
+) -> Iterable[str]:
+    """The rows with the numbers of their lines in front."""
+    costs = choose_columns(columns, tally, width // 3, ops_alone=True) if tally else NO_COLUMNS
+    gutter = max((len(str(row.line)) for row in rows if row.line is not None), default=1)
+    room = width - gutter - 2 - costs.width
+    widths = column_widths(rows, room)
+    if costs.names:
+        yield f"{'':>{gutter}}  {costs.head}"
+    for row in rows:
+        number = "" if row.line is None else str(row.line)
+        yield f"{number:>{gutter}}  {costs.cells(row.cost)}{_row_line(row, widths, room)}"
+    if costs.names:
+        yield f"{'':>{gutter}}  {costs.total}(all)"
 
 
 def _row_line(row: Row, widths: tuple[int, int], room: int) -> str:
-    return _clipped(printable("".join(piece.text for piece in row_pieces(row, widths))), room)
+    return clipped(printable("".join(piece.text for piece in row_pieces(row, widths))), room)
 
 
 def _finding_lines(finding: Finding, width: int, source: str) -> Iterable[str]:
     where = f"line {finding.line} · " if finding.line is not None else ""
-    yield from _wrapped(f"{where}{finding.kind}: {finding.message}", width)
+    yield from wrapped(f"{where}{finding.kind}: {finding.message}", width)
     yield from detail_lines(finding, width, source)
 
 
@@ -127,16 +200,10 @@ def detail_lines(finding: Finding, width: int, source: str) -> Iterable[str]:
         options = f" {finding.fix.options}" if finding.fix.options else ""
         facts.append(f"  try: {finding.fix.text}{options}{tried}")
     for fact in facts:
-        yield from _wrapped(fact, width)
+        yield from wrapped(fact, width)
     if finding.fix is not None and finding.fix.edit is not None:
         yield f"    line {finding.fix.edit[0]}"
         yield from (f"    {printable(line)}" for line in edit_lines(finding.fix))
-
-
-def _wrapped(fact: str, width: int) -> Iterable[str]:
-    text = printable(fact)
-    indent = " " * (len(text) - len(text.lstrip()) + 4)
-    return textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False) or [""]
 
 
 def render_painted(lines: Iterable[PaintedLine]) -> Iterable[str]:
@@ -154,7 +221,3 @@ def _noted(text: str, note: str, columns: int) -> str:
         return text
     room = columns - text_width(text) - len(note) - 4
     return f"{text}{' ' * max(2, room)}  {note}"
-
-
-def _clipped(text: str, width: int) -> str:
-    return text if text_width(text) <= width else chunks(text, width - 1)[0] + "…"

@@ -1,0 +1,61 @@
+// Builds the front end into the Python package: the script for HTML, the widget, and the prebuilt extension of Lab.
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import esbuild from 'esbuild';
+import { writeTypes } from './schema.mjs';
+
+const here = new URL('.', import.meta.url);
+const at = path => fileURLToPath(new URL(path, here));
+const manifest = JSON.parse(readFileSync(at('package.json'), 'utf8'));
+
+const styles = {
+  name: 'styles',
+  setup(build) {
+    build.onLoad({ filter: /\.css$/ }, async ({ path }) => {
+      const { code } = await esbuild.transform(readFileSync(path, 'utf8'), { loader: 'css', minify: true, target: 'es2022' });
+      return { contents: `export default ${JSON.stringify(code.trim())}`, loader: 'js' };
+    });
+  }
+};
+
+async function bundle(entry, format) {
+  const { outputFiles } = await esbuild.build({
+    entryPoints: [at(`src/entries/${entry}.ts`)], bundle: true, minify: true, write: false, format, target: 'es2022',
+    charset: 'ascii', legalComments: 'none', plugins: [styles]
+  });
+  return outputFiles[0].text.trim();
+}
+
+const hashOf = text => createHash('sha256').update(text).digest('hex').slice(0, 16);
+
+function put(path, text) {
+  mkdirSync(new URL('.', new URL(path, here)), { recursive: true });
+  writeFileSync(at(path), text);
+  return Buffer.byteLength(text);
+}
+
+writeTypes();
+const sizes = {};
+
+const script = await bundle('html', 'iife');
+if (/<\/script|<!--/i.test(script)) throw new Error('the script would end the element that it stands in');
+const hash = hashOf(script);
+sizes.html = put('../jaxnb/static/inspector.js', `/*jaxnb ${hash}*/${script.replaceAll('__JAXNB_HASH__', hash)}`);
+sizes.widget = put('../jaxnb/static/widget.js', await bundle('widget', 'esm'));
+
+const lab = await bundle('lab', 'iife');
+const remote = `static/remoteEntry.${hashOf(lab)}.js`;
+rmSync(at('../jaxnb/labextension'), { recursive: true, force: true });
+sizes.lab = put(`../jaxnb/labextension/${remote}`, lab);
+const { name, version, description, license } = manifest;
+put('../jaxnb/labextension/package.json', `${JSON.stringify({
+  name, version, description, license,
+  jupyterlab: { extension: true, schemaDir: 'schema', outputDir: 'labextension', _build: { load: remote, extension: './extension' } }
+}, null, 2)}\n`);
+put(`../jaxnb/labextension/schemas/${name}/plugin.json`, readFileSync(at('schema/plugin.json'), 'utf8'));
+put(`../jaxnb/labextension/schemas/${name}/package.json.orig`, `${JSON.stringify(manifest, null, 2)}\n`);
+put('../jaxnb/labextension/install.json', `${JSON.stringify({
+  packageManager: 'python', packageName: 'jaxnb', uninstallInstructions: 'Use your Python package manager to uninstall jaxnb.'
+}, null, 2)}\n`);
+console.log(Object.entries(sizes).map(([entry, size]) => `${entry} ${(size / 1000).toFixed(1)} KB`).join(', '));

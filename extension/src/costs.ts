@@ -1,0 +1,91 @@
+/** What ops and lines cost, by measure: columns of the data, and the bytes that live while an op runs. */
+
+import { Column, COLUMNS, Level, Program } from './model';
+import { formatBytes, formatCount, formatSeconds } from './format';
+import { readMemory } from './memory';
+
+export type Measure = Column | 'memory';
+export const MEASURES: Measure[] = ['seconds', 'flops', 'bytes', 'memory', 'transcendentals'];
+
+export const NAMES: Record<Measure, string> = {
+  seconds: 'time', flops: 'flops', bytes: 'bytes', memory: 'memory', transcendentals: 'transcendentals'
+};
+
+export const TELLS: Record<Measure, string> = {
+  seconds: 'measured, apportioned to ops', flops: 'floating point operations, of all runs',
+  bytes: 'read and written, of all runs', memory: 'live while it runs', transcendentals: 'values of exp, log, tanh and the like'
+};
+
+export function formatCost(measure: Measure, cost: number): string {
+  if (!(cost > 0)) return '';
+  return measure === 'seconds' ? formatSeconds(cost) : measure === 'flops' || measure === 'transcendentals' ? formatCount(cost) : formatBytes(cost);
+}
+
+/** Costs of a program, added up once for each measure and level. */
+export class Costs {
+  private known = new Map<string, Float64Array>();
+  private largest = new Map<string, number>();
+
+  constructor(private readonly program: Program) {}
+
+  /** The measures of which a level, or the source, knows something. */
+  measures(level: string): Measure[] {
+    return MEASURES.filter(measure => this.of(level, measure).some(one => one > 0));
+  }
+
+  /** One number an op, or for "source" one a line with line 1 first; -1 where nothing is known. */
+  of(level: string, measure: Measure): Float64Array {
+    const key = `${level} ${measure}`;
+    let found = this.known.get(key);
+    if (!found) {
+      found = level === 'source' ? this.ofLines(measure) : this.ofOps(this.program.level(level), measure);
+      this.known.set(key, found);
+    }
+    return found;
+  }
+
+  /** The largest, for the heat. */
+  most(level: string, measure: Measure): number {
+    const key = `${level} ${measure}`;
+    let most = this.largest.get(key);
+    if (most === undefined) {
+      most = 0;
+      for (const cost of this.of(level, measure)) if (cost > most) most = cost;
+      this.largest.set(key, most);
+    }
+    return most;
+  }
+
+  private ofOps(level: Level | undefined, measure: Measure): Float64Array {
+    const costs = new Float64Array(level?.size ?? 0).fill(-1);
+    if (!level) return costs;
+    if (measure !== 'memory') {
+      const column = level.data.ops[measure];
+      column?.forEach((cost, op) => { costs[op] = cost ?? -1; });
+      return costs;
+    }
+    for (const series of readMemory(this.program)) {
+      if (series.level !== level) continue;
+      const from = level.start[series.computation];
+      series.live.forEach((nbytes, at) => { if (from + at < level.start[series.computation + 1]) costs[from + at] = nbytes; });
+    }
+    return costs;
+  }
+
+  /** Of the topmost level that knows; of memory what a line's values hold at the peak. */
+  private ofLines(measure: Measure): Float64Array {
+    const costs = new Float64Array(this.program.lines.length).fill(-1);
+    const add = (line: number, cost: number) => {
+      if (line > 0 && line <= costs.length && cost >= 0) costs[line - 1] = Math.max(0, costs[line - 1]) + cost;
+    };
+    if (measure === 'memory') {
+      for (const series of readMemory(this.program)) {
+        for (const one of series.held) if (one.first <= series.at && series.at <= one.last) add(one.line, one.nbytes);
+      }
+      return costs;
+    }
+    const level = this.program.lower.find(one => COLUMNS.includes(measure) && one.columns.includes(measure));
+    if (level) for (let op = 0; op < level.size; op++) add(level.line(op), level.cost(op, measure));
+    return costs;
+  }
+}

@@ -1,0 +1,91 @@
+/** Two runs of a cell, aligned: which ops stayed, went and came, and what that costs. */
+
+import { Column, COLUMNS, Level, Program } from './model';
+import { readMemory } from './memory';
+
+export interface Step { kind: '=' | '-' | '+' | '…'; old: number; new: number }
+
+/** The ops of two levels in one list. Long programs are aligned by their ends, and what lies between is old, then new. */
+export function align(before: Level, after: Level, most = 4_000_000): Step[] {
+  const a = signatures(before), b = signatures(after);
+  let head = 0;
+  while (head < a.length && head < b.length && a[head] === b[head]) head++;
+  let tail = 0;
+  while (tail < a.length - head && tail < b.length - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail++;
+  const steps: Step[] = [];
+  for (let at = 0; at < head; at++) steps.push({ kind: '=', old: at, new: at });
+  const rows = a.length - head - tail, columns = b.length - head - tail;
+  if (rows * columns > most) {
+    for (let at = 0; at < rows; at++) steps.push({ kind: '-', old: head + at, new: -1 });
+    for (let at = 0; at < columns; at++) steps.push({ kind: '+', old: -1, new: head + at });
+  } else {
+    between(a, b, head, rows, columns, steps);
+  }
+  for (let at = tail; at > 0; at--) steps.push({ kind: '=', old: a.length - at, new: b.length - at });
+  return steps;
+}
+
+/** The longest common subsequence of what lies between the common ends. */
+function between(a: string[], b: string[], head: number, rows: number, columns: number, steps: Step[]): void {
+  const wide = columns + 1;
+  const best = new Uint32Array((rows + 1) * wide);
+  for (let i = rows - 1; i >= 0; i--) {
+    for (let j = columns - 1; j >= 0; j--) {
+      best[i * wide + j] = a[head + i] === b[head + j] ? best[(i + 1) * wide + j + 1] + 1
+        : Math.max(best[(i + 1) * wide + j], best[i * wide + j + 1]);
+    }
+  }
+  let i = 0, j = 0;
+  while (i < rows || j < columns) {
+    if (i < rows && j < columns && a[head + i] === b[head + j]) steps.push({ kind: '=', old: head + i++, new: head + j++ });
+    else if (j >= columns || (i < rows && best[(i + 1) * wide + j] >= best[i * wide + j + 1])) steps.push({ kind: '-', old: head + i++, new: -1 });
+    else steps.push({ kind: '+', old: -1, new: head + j++ });
+  }
+}
+
+/** What an op is without the names of its values: two runs call the same value by other names. */
+function signatures(level: Level): string[] {
+  const found: string[] = [];
+  for (let op = 0; op < level.size; op++) {
+    const types = level.data.ops.outputs[op].map(value => level.type(value));
+    const taken = level.data.ops.inputs[op].map(value => level.isLiteral(value) ? level.valueName(value) : level.type(value));
+    found.push([level.computationName(level.home[op]), level.opName(op), ...taken, '>', ...types].join(' '));
+  }
+  return found;
+}
+
+/** The steps with long runs of the same left out, but for a few around what changed. */
+export function folded(steps: Step[], context = 2): Step[] {
+  const near = new Uint8Array(steps.length);
+  steps.forEach((step, at) => {
+    if (step.kind !== '=') near.fill(1, Math.max(0, at - context), at + context + 1);
+  });
+  const shown: Step[] = [];
+  steps.forEach((step, at) => {
+    if (near[at]) shown.push(step);
+    else if (shown.at(-1)?.kind !== '…') shown.push({ kind: '…', old: 1, new: 0 });
+    else shown.at(-1)!.old++;
+  });
+  return shown;
+}
+
+export interface Total { name: string; unit: 'count' | 'bytes' | 'seconds'; old: number; new: number }
+
+/** What the two cost as a whole; -1 where it is not known. */
+export function totals(before: Program, after: Program): Total[] {
+  const first = (program: Program) => program.lower[0];
+  const sum = (level: Level | undefined, column: Column) => {
+    if (!level?.columns.includes(column)) return -1;
+    let total = 0;
+    for (let op = 0; op < level.size; op++) total += Math.max(0, level.cost(op, column));
+    return total;
+  };
+  const rows: Total[] = [{ name: 'equations', unit: 'count', old: first(before)?.size ?? -1, new: first(after)?.size ?? -1 }];
+  for (const column of COLUMNS.slice(1)) {
+    rows.push({ name: column, unit: column === 'bytes' ? 'bytes' : 'count', old: sum(first(before), column), new: sum(first(after), column) });
+  }
+  const peak = (program: Program) => Math.max(-1, ...readMemory(program).map(series => series.peak));
+  rows.push({ name: 'peak memory', unit: 'bytes', old: peak(before), new: peak(after) });
+  rows.push({ name: 'time', unit: 'seconds', old: before.data.timing?.total ?? -1, new: after.data.timing?.total ?? -1 });
+  return rows.filter(row => row.old >= 0 || row.new >= 0);
+}

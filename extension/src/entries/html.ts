@@ -1,0 +1,40 @@
+/** The script in HTML: in the place of each static view that carries its program, the inspector. The view stays if not. */
+
+import { mount } from '../mount';
+
+// The build puts the hash of this script here: of several versions in one notebook each takes its own views.
+const OWN = '__JAXNB_HASH__';
+
+async function inflate(base64: string): Promise<unknown> {
+  const bytes = Uint8Array.from(atob(base64.trim()), letter => letter.charCodeAt(0));
+  // No fetch of a data: URL, which a content policy may forbid.
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
+  return JSON.parse(await new Response(stream).text());
+}
+
+async function take(view: HTMLElement): Promise<void> {
+  view.dataset.taken = OWN;
+  const packed = view.querySelector('script[type="application/vnd.jaxnb.program"]');
+  if (!packed) return;
+  const data = (await inflate(packed.textContent ?? '')) as { program: unknown; line: string; previous?: unknown };
+  const place = document.createElement('div');
+  const open = view.querySelector('details')?.open ?? false;
+  mount(place, data.program, { line: data.line, previous: data.previous, settings: { open } });
+  for (const child of Array.from(view.children)) if (child instanceof HTMLElement && child.tagName !== 'STYLE') child.hidden = true;
+  view.append(place);
+}
+
+function takeAll(): void {
+  const roots = new Set<ParentNode>([document]);
+  const here = (self ?? document).getRootNode();
+  if (here instanceof ShadowRoot) roots.add(here);
+  for (const root of roots) {
+    root.querySelectorAll<HTMLElement>(`.jnb[data-jaxnb="${OWN}"]:not([data-taken])`).forEach(view => {
+      take(view).catch(error => console.warn('jaxnb: the static view stays:', error));
+    });
+  }
+}
+
+const self = document.currentScript;
+takeAll();
+if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', takeAll);

@@ -1,0 +1,113 @@
+/** The renderer of saved programs, with the notebook's kernel behind it, and its settings. */
+
+import { Host, mount, Mounted, Settings } from '../mount';
+import { askKernel } from './kernel';
+import { MimeModel, Notebook, Panel, RenderMime, SettingRegistry, Tracker, WidgetClass } from './types';
+
+export const MIME = 'application/vnd.jaxnb.program.v1+json';
+const ID = 'jaxnb:plugin';
+
+export interface Shared { Widget: WidgetClass; IRenderMimeRegistry: unknown; INotebookTracker: unknown; ISettingRegistry: unknown }
+
+/** The plugin, made of what Lab shares. */
+export function labPlugin(shared: Shared): object {
+  return {
+    id: ID,
+    description: 'Shows what a JAX cell became.',
+    autoStart: true,
+    requires: [shared.IRenderMimeRegistry],
+    optional: [shared.INotebookTracker, shared.ISettingRegistry],
+    async activate(_app: unknown, rendermime: RenderMime, tracker: Tracker | null, registry: SettingRegistry | null) {
+      let settings: Partial<Settings> = {};
+      const Renderer = rendererClass(shared.Widget, tracker, () => settings);
+      // Not safe in Jupyter's sense: in a notebook that is not trusted the text is shown instead.
+      rendermime.addFactory({ safe: false, mimeTypes: [MIME], createRenderer: (options: object) => new Renderer(options) }, 0);
+      try {
+        const loaded = await registry?.load(ID);
+        const read = () => { settings = readSettings(loaded!.composite); };
+        loaded?.changed.connect(read);
+        if (loaded) read();
+      } catch (error) {
+        console.warn('jaxnb: the settings could not be read', error);
+      }
+    }
+  };
+}
+
+function readSettings(composite: Record<string, any>): Partial<Settings> {
+  return { open: composite.open === true, levels: composite.levels ?? [], measures: composite.columns ?? [] };
+}
+
+/** The last two programs of each cell, so that a run can be compared with the one before it. */
+const runs = new Map<string, { now: string; before: string | null }>();
+
+function previousRun(key: string, data: unknown): unknown {
+  const text = JSON.stringify(data);
+  const known = runs.get(key);
+  if (known?.now !== text) runs.set(key, { now: text, before: known?.now ?? null });
+  const before = runs.get(key)!.before;
+  return before === null ? undefined : JSON.parse(before);
+}
+
+function rendererClass(Widget: WidgetClass, tracker: Tracker | null, settings: () => Partial<Settings>): new (options: object) => object {
+  return class extends Widget {
+    private mounted?: Mounted;
+    private model?: MimeModel;
+
+    constructor(_options: object) {
+      super();
+      this.addClass('jp-RenderedJaxnb');
+      this.node.style.overflow = 'visible';
+    }
+
+    /** Called before this is part of the page; what the surroundings are is known only after that. */
+    renderModel(model: MimeModel): Promise<void> {
+      this.model = model;
+      if (this.isAttached) this.show();
+      return Promise.resolve();
+    }
+
+    onAfterAttach(): void { if (this.model) this.show(); }
+
+    override dispose(): void {
+      this.mounted?.destroy();
+      super.dispose();
+    }
+
+    private show(): void {
+      const model = this.model!;
+      this.mounted?.destroy();
+      const data = model.data[MIME];
+      const said = model.metadata[MIME] ?? {};
+      const place = this.place();
+      const line = String(model.data['text/plain'] ?? '').trim().split('\n')[0];
+      const host: Host = { line, settings: settings() };
+      if (place) {
+        const { panel, notebook, cell } = place;
+        host.previous = previousRun(`${panel.id} ${notebook.widgets[cell].model.id}`, data);
+        host.leave = () => {
+          notebook.activeCellIndex = cell;
+          notebook.mode = 'command';
+          notebook.activate();
+        };
+        if (typeof said.program === 'string') {
+          const ask = (question: object) => askKernel(panel.sessionContext.session?.kernel, { ...question, program: said.program });
+          host.levels = Array.isArray(said.levels) ? said.levels : [];
+          host.ask = level => ask({ want: 'level', level }).then(answer => answer.program);
+          host.peek = name => ask({ want: 'value', name });
+        }
+      }
+      this.mounted = mount(this.node, data, host);
+    }
+
+    private place(): { panel: Panel; notebook: Notebook; cell: number } | null {
+      let found: { panel: Panel; notebook: Notebook; cell: number } | null = null;
+      tracker?.forEach(panel => {
+        if (found || !panel.content.node.contains(this.node)) return;
+        const cell = panel.content.widgets.findIndex(one => one.node.contains(this.node));
+        if (cell >= 0) found = { panel, notebook: panel.content, cell };
+      });
+      return found;
+    }
+  };
+}

@@ -1,0 +1,108 @@
+/** One inspector in one element: the quiet line, and under it the panes. Every front end calls this. */
+
+import { el, fill } from './dom';
+import { NotShown } from './decode';
+import { Program } from './model';
+import { foldedOf } from './rows';
+import { search } from './search';
+import { Measure, MEASURES } from './costs';
+import { Store } from './store';
+import { followTheme } from './theme';
+import { Workbench } from './workbench';
+import { findingElement } from './panes/findings';
+import style from './style.css';
+
+export interface Settings { open: boolean; levels: string[]; measures: Measure[] }
+export const DEFAULTS: Settings = { open: false, levels: ['source', 'jaxpr'], measures: [] };
+
+/** What the surroundings can do for an inspector. Whatever is absent is not offered. */
+export interface Host {
+  /** What was done, in one line. */
+  line?: string;
+  settings?: Partial<Settings>;
+  /** The previous run of the same cell, as data. */
+  previous?: unknown;
+  /** The levels that the kernel can make, beside those in the data. */
+  levels?: string[];
+  /** Asks the kernel for the whole program down to a level, as data. */
+  ask?: (level: string) => Promise<unknown>;
+  /** Asks the kernel for a look at a value: text, or a page for a sandboxed frame. */
+  peek?: (name: string) => Promise<{ text?: string; html?: string }>;
+  /** Gives the focus back to the notebook. */
+  leave?: () => void;
+}
+
+export interface Mounted { destroy(): void }
+
+const MOST_BRIEF = 3;
+
+/** Draws a saved program into an element, which it empties first. Data that cannot be shown is said, not thrown. */
+export function mount(element: HTMLElement, data: unknown, host: Host = {}): Mounted {
+  const controller = new AbortController();
+  const { signal } = controller;
+  element.replaceChildren();
+  // Keys in here are ours: `dd` in the search field must not delete the cell.
+  element.setAttribute('data-lm-suppress-shortcuts', 'true');
+  const shadow = element.shadowRoot ?? element.attachShadow({ mode: 'open' });
+  const root = el('div', { class: 'root' });
+  fill(shadow, el('style', {}, style), root);
+  followTheme(element, theme => { root.dataset.theme = theme; }, signal);
+  try {
+    draw(root, new Program(data), host, signal);
+  } catch (error) {
+    if (!(error instanceof NotShown)) throw error;
+    root.append(host.line ? el('div', { class: 'line plain' }, host.line) : '', el('p', { class: 'note' }, error.message));
+  }
+  return { destroy: () => { controller.abort(); shadow.replaceChildren(); } };
+}
+
+function draw(root: HTMLElement, program: Program, host: Host, signal: AbortSignal): void {
+  const settings = { ...DEFAULTS, ...host.settings };
+  const levels = program.levels.map(level => level.name);
+  const shown = settings.levels.filter(name => levels.includes(name) || name === 'source');
+  const own = program.lower[0]?.name;
+  if (own && !shown.some(name => name !== 'source')) shown.push(own);
+  const store = new Store({
+    program, previous: previousOf(host), open: settings.open, tab: 'code', shown, hot: null, pin: null,
+    folded: foldedOf(program), measures: MEASURES.filter(one => settings.measures.includes(one)), sort: null,
+    phases: new Set(), scope: '', query: '', matches: search(program, ''), graph: { level: own ?? '', computation: 0 }
+  });
+  if (!program.data.source && !program.levels.length) {
+    root.append(el('div', { class: 'line' }, host.line || 'jaxnb'), ...program.data.findings.map(one => findingElement(program, one, () => undefined)));
+    return;
+  }
+  const body = el('div', { class: 'body' });
+  body.hidden = true;
+  const line = el('button', { type: 'button', class: 'line', 'aria-expanded': 'false', click: () => store.set({ open: !store.state.open }) },
+    el('span', { class: 'arrow', 'aria-hidden': 'true' }), el('span', {}, host.line || 'jaxnb'));
+  let bench: Workbench | undefined;
+  const go = (at: number) => {
+    store.set({ open: true, tab: 'code' });
+    store.set({ pin: store.links.find({ kind: 'line', line: at }) });
+  };
+  const brief = el('div', { class: 'brief' }, ...program.data.findings.slice(0, MOST_BRIEF).map(one => findingElement(program, one, go)));
+  const open = () => {
+    body.hidden = !store.state.open;
+    line.setAttribute('aria-expanded', String(store.state.open));
+    // Nothing is built for an inspector that nobody opens.
+    if (store.state.open) bench ??= new Workbench(store, body, host, signal, go);
+  };
+  store.on(['open'], open, signal);
+  root.append(line, brief, body);
+  root.addEventListener('keydown', event => {
+    if (event.key !== 'Escape' || event.defaultPrevented) return;
+    event.preventDefault();
+    if (store.state.pin) store.set({ pin: null, hot: null });
+    else if (host.leave) host.leave();
+    else line.focus();
+  }, { signal });
+  open();
+}
+
+function previousOf(host: Host): Program | null {
+  try {
+    return host.previous ? new Program(host.previous) : null;
+  } catch {
+    return null; // what cannot be read cannot be compared with
+  }
+}

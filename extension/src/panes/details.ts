@@ -1,0 +1,142 @@
+/** Under the panes: what the chosen op, line or value is, with its operands, costs and counterparts. */
+
+import { button, Child, el, fill } from '../dom';
+import { counted, formatBytes, shortened, titleOf, visible } from '../format';
+import { fateOf, Linked } from '../links';
+import { Level, Program } from '../model';
+import { Store } from '../store';
+import { formatCost, MEASURES, NAMES } from '../costs';
+import { sayOp } from './level';
+
+const LONGEST = 4000;
+const MOST = 24;
+
+export class Details {
+  readonly element = el('div', { class: 'details' });
+  private readonly status = el('div', { class: 'status' });
+  private readonly body = el('div', { class: 'facts' });
+
+  /** @param peek asks the kernel for a look at a value; absent where there is no kernel. */
+  constructor(private readonly store: Store, signal: AbortSignal, private readonly peek?: (name: string) => void) {
+    this.element.append(this.status, this.body);
+    store.on(['hot', 'pin'], () => this.say(), signal);
+    store.on(['pin'], () => this.draw(), signal);
+    this.say();
+    this.draw();
+  }
+
+  private say(): void {
+    const { hot, pin, program } = this.store.state;
+    const linked = hot ?? pin;
+    this.status.textContent = linked ? sayLinked(program, linked) : 'Point at a line or an op to see what it is at the other levels; click to keep it.';
+    this.status.classList.toggle('idle', !linked);
+  }
+
+  private draw(): void {
+    const { pin, program } = this.store.state;
+    this.body.hidden = !pin;
+    if (!pin) return;
+    const { target } = pin;
+    if (target.kind === 'line') return void fill(this.body, ...this.line(program, pin));
+    const level = program.level(target.level)!;
+    if (target.kind === 'value') return void fill(this.body, this.values(level, { value: [target.value] }));
+    fill(this.body, ...this.op(program, level, target.op));
+  }
+
+  private line(program: Program, linked: Linked): Child[] {
+    const line = [...linked.lines.keys()][0];
+    const names = program.data.names;
+    const rows = names ? names.name.flatMap((name, row) => {
+      const span = program.span(names.span[row]);
+      return span && !span.file && span.line === line ? [[program.text(name), program.text(names.text[row])]] : [];
+    }) : [];
+    if (!rows.length) return [el('p', {}, `Line ${line}: ${shortened(visible(program.lines[line - 1] ?? ''), 400)}`)];
+    return [table('names after this line', ['name', 'is'], rows.slice(0, MOST).map(([name, text]) =>
+      [el('code', {}, clip(name)), el('code', {}, clip(text)), this.peekButton(name)]))];
+  }
+
+  private op(program: Program, level: Level, op: number): Child[] {
+    const { inputs, outputs } = level.data.ops;
+    const facts: [string, string][] = [];
+    for (const measure of MEASURES) {
+      if (measure === 'memory') continue;
+      const cost = level.cost(op, measure);
+      if (cost > 0) facts.push([NAMES[measure], formatCost(measure, cost)]);
+    }
+    const times = level.times(op);
+    if (times !== 1) facts.push(['runs', times < 0 ? 'unknown: inside a while' : `${times.toLocaleString('en-US')} times`]);
+    if (level.phase(op) !== 'primal') facts.push(['phase', level.phase(op)]);
+    const scopes = level.scopes(op);
+    if (scopes.length) facts.push(['scope', scopes.join(' / ')]);
+    const fate = level.name === 'jaxpr' ? fateOf(program, op) : '';
+    if (fate) facts.push(['compiled', fate]);
+    const span = level.span(op);
+    if (span) facts.push([span.file ? 'from' : 'line', span.file ? `${span.file}, line ${span.line}` : String(span.line)]);
+    for (const [name, text] of level.attributes(op).slice(0, MOST)) facts.push([name, text]);
+    return [
+      this.values(level, { operand: inputs[op], result: outputs[op] }),
+      facts.length ? el('dl', {}, ...facts.flatMap(([name, text]) => [el('dt', {}, clip(name)), el('dd', {}, clip(text))])) : null
+    ];
+  }
+
+  private values(level: Level, found: Record<string, number[]>): Child {
+    const rows = Object.entries(found).flatMap(([role, values]) => values.slice(0, MOST).map((value, at): Child[] => {
+      const maker = level.maker(value);
+      const users = level.users(value);
+      const user = level.userName(value);
+      const spread = [level.sharding(value), level.axes(value)].filter(Boolean).join(' · ');
+      return [
+        at ? '' : role + (values.length > 1 ? 's' : ''),
+        el('code', {}, clip(level.valueName(value))),
+        el('code', {}, clip(level.type(value))),
+        level.nbytes(value) >= 0 ? formatBytes(level.nbytes(value)) : '',
+        spread ? el('code', {}, clip(spread)) : '',
+        level.isLiteral(value) ? 'literal' : maker < 0 ? (user ? `input ${clip(user)}` : 'input') : this.go(level, maker),
+        el('span', { class: 'uses' }, ...users.slice(0, 4).map(op => this.go(level, op)), users.length > 4 ? ` and ${users.length - 4} more` : null,
+          !users.length && user ? `bound to ${clip(user)}` : null),
+        user ? this.peekButton(user) : ''
+      ];
+    }).concat(values.length > MOST ? [['', `… ${values.length - MOST} more`]] : []));
+    const spread = rows.some(row => row[4]);
+    const heads = ['', 'name', 'type', 'bytes', ...(spread ? ['sharding'] : []), 'made by', 'used by', ''];
+    return table('', heads, spread ? rows : rows.map(row => row.filter((_, at) => at !== 4)));
+  }
+
+  private go(level: Level, op: number): Child {
+    return button(`${clip(level.opName(op), 40)}${level.line(op) ? ` :${level.line(op)}` : ''}`,
+      () => this.store.set({ pin: this.store.links.find({ kind: 'op', level: level.name, op }) }), { class: 'link', title: 'show this op' });
+  }
+
+  private peekButton(name: string): Child {
+    const peek = this.peek;
+    return peek && /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) ? button('value', () => peek(name), { class: 'link', title: `ask the kernel what ${name} is now` }) : '';
+  }
+}
+
+function table(caption: string, heads: string[], rows: Child[][]): HTMLElement {
+  return el('table', {}, caption ? el('caption', {}, caption) : null,
+    el('thead', {}, el('tr', {}, ...heads.map(head => el(head ? 'th' : 'td', head ? { scope: 'col' } : {}, head)))),
+    el('tbody', {}, ...rows.map(row => el('tr', {}, ...row.map(cell => el('td', {}, cell))))));
+}
+
+function clip(text: string, most = LONGEST): string { return shortened(visible(text.slice(0, most + 1)), most); }
+
+/** What something is, in one line: itself, and how much of it there is at other levels. */
+export function sayLinked(program: Program, linked: Linked): string {
+  const { target } = linked;
+  const parts: string[] = [];
+  if (target.kind === 'line') parts.push(`line ${target.line}`);
+  else {
+    const level = program.level(target.level)!;
+    parts.push(target.kind === 'op' ? sayOp(level, target.op) : `${clip(level.valueName(target.value), 60)} ${level.type(target.value)} ${level.nbytes(target.value) >= 0 ? formatBytes(level.nbytes(target.value)) : ''}`.trim());
+    const lines = [...linked.lines.keys()];
+    if (lines.length) parts.push(lines.length > 4 ? counted(lines.length, 'line') : `line ${lines.join(', ')}`);
+  }
+  for (const [name, ops] of linked.ops) {
+    if (target.kind !== 'line' && target.level === name) continue;
+    if (!ops.size) continue;
+    const guessed = [...ops.values()].filter(exact => !exact).length;
+    parts.push(`${ops.size} in ${titleOf(name)}${guessed ? ` (${guessed === ops.size ? '' : `${guessed} `}≈ inferred)` : ''}`);
+  }
+  return parts.join(' · ');
+}

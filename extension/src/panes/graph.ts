@@ -1,0 +1,225 @@
+/** The graph of one computation: laid out when it is opened, to pan and zoom, its scopes and bodies to go into. */
+
+import { button, el, fill, svg } from '../dom';
+import { formatBytes, shortened, visible } from '../format';
+import { Edge, Node, readGraph } from '../graph';
+import { Laid, layOut } from '../layout';
+import { Level } from '../model';
+import { Store } from '../store';
+
+const LETTER = 6.7, TALL = 34, MOST_LABEL = 26;
+
+export class GraphPane {
+  readonly element = el('div', { class: 'graph' });
+  private readonly bar = el('div', { class: 'crumbs' });
+  private readonly canvas = svg('svg', { class: 'drawing', tabindex: 0, role: 'application', 'aria-label': 'graph: arrows go from op to op, enter opens, plus and minus zoom' });
+  private box = { x: 0, y: 0, width: 100, height: 100 };
+  private nodes: Node[] = [];
+  private laid!: Laid;
+  private shapes: SVGGElement[] = [];
+  private current = -1;
+  private opened = new Set<string>();
+  private grouped: boolean | null = null;
+
+  constructor(private readonly store: Store, signal: AbortSignal) {
+    this.element.append(this.bar, this.canvas);
+    store.on(['graph'], () => { this.opened = new Set(); this.grouped = null; this.draw(); }, signal);
+    store.on(['hot', 'pin'], () => this.mark(), signal);
+    this.canvas.addEventListener('keydown', event => this.key(event), { signal });
+    this.canvas.addEventListener('wheel', event => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      this.zoom(Math.exp(event.deltaY / 300), event);
+    }, { signal, passive: false });
+    this.drag(signal);
+    this.draw();
+  }
+
+  private get level(): Level { return this.store.state.program.level(this.store.state.graph.level)!; }
+
+  private draw(): void {
+    const { level } = this;
+    const { computation } = this.store.state.graph;
+    if (this.grouped === null) this.grouped = level.start[computation + 1] - level.start[computation] > 40 && !!level.data.ops.scopes;
+    const { nodes, edges, left } = readGraph(level, computation, this.opened, this.grouped);
+    this.nodes = nodes;
+    this.laid = layOut(nodes.map(boxOf), edges.map(edge => [edge.from, edge.to]));
+    this.shapes = nodes.map((node, at) => this.node(node, at));
+    const lines = svg('g', { class: 'edges' }, ...edges.map((edge, at) => this.edge(edge, at)));
+    fill(this.canvas, lines, svg('g', {}, ...this.shapes));
+    this.crumbs(left);
+    this.fit();
+    this.mark();
+  }
+
+  private node(node: Node, at: number): SVGGElement {
+    const { width, height } = boxOf(node);
+    const x = this.laid.x[at], y = this.laid.y[at];
+    const opens = this.opensInto(node);
+    const group = svg('g', { class: `node ${node.kind}${opens ? ' opens' : ''}`, transform: `translate(${x - width / 2} ${y - height / 2})`,
+      click: () => { this.current = at; this.choose(node); }, dblclick: () => this.open(node),
+      pointerenter: () => this.pointAt(node), pointerleave: () => this.store.point(null) },
+      svg('title', {}, `${visible(node.label.slice(0, 500))} ${node.detail.slice(0, 500)}`),
+      svg('rect', { width, height, rx: node.kind === 'op' || node.kind === 'scope' ? 4 : height / 2 }),
+      svg('text', { x: width / 2, y: 14, class: 'label' }, `${label(node)}${opens ? ' ▸' : ''}`),
+      svg('text', { x: width / 2, y: 27, class: 'type' }, shortened(node.detail, MOST_LABEL)));
+    return group;
+  }
+
+  private edge(edge: Edge, at: number): SVGElement {
+    const points = this.laid.edges[at].map(([x, y]) => [x, y]);
+    points[0][1] += TALL / 2;
+    points[points.length - 1][1] -= TALL / 2;
+    let path = `M${points[0].join(' ')}`;
+    for (let step = 1; step < points.length; step++) {
+      const [x0, y0] = points[step - 1], [x1, y1] = points[step];
+      const middle = (y0 + y1) / 2;
+      path += `C${x0} ${middle} ${x1} ${middle} ${x1} ${y1}`;
+    }
+    const size = this.level.nbytes(edge.value);
+    const thick = size > 0 ? Math.min(4, 0.8 + Math.log10(size) / 3) : 0.8;
+    return svg('path', { d: path, 'stroke-width': thick.toFixed(1), 'data-value': edge.value },
+      svg('title', {}, `${visible(this.level.valueName(edge.value).slice(0, 200))} ${edge.label} ${formatBytes(size)}`));
+  }
+
+  private crumbs(left: number): void {
+    const { level } = this;
+    const { computation } = this.store.state.graph;
+    const way: number[] = [computation];
+    for (let owner = level.owner[computation]; owner >= 0 && way.length < 50; owner = level.owner[level.home[owner]]) way.unshift(level.home[owner]);
+    const levels = el('select', { 'aria-label': 'level', change: (event: Event) => this.store.set({ graph: { level: (event.target as HTMLSelectElement).value, computation: 0 } }) },
+      ...this.store.state.program.lower.map(one => el('option', { value: one.name, selected: one === level }, one.name)));
+    const steps = way.flatMap((one, at) => [at ? ' › ' : ' ', one === computation ? el('b', {}, visible(level.computationName(one).slice(0, 60)))
+      : button(visible(level.computationName(one).slice(0, 60)), () => this.go(one), { class: 'link' })]);
+    const entries = level.data.entries > 1 && way.length === 1 ? el('select', { 'aria-label': 'computation', change: (event: Event) => this.go(Number((event.target as HTMLSelectElement).value)) },
+      ...Array.from({ length: Math.min(level.data.entries, 200) }, (_, at) => el('option', { value: at, selected: at === computation }, `piece ${at + 1}`))) : null;
+    fill(this.bar, levels, entries, ...steps, left > 0 ? el('span', { class: 'note' }, ` … ${left} more ops are not drawn`) : null, el('span', { class: 'space' }),
+      level.data.ops.scopes ? el('label', {}, el('input', { type: 'checkbox', checked: !!this.grouped, change: () => { this.grouped = !this.grouped; this.opened = new Set(); this.draw(); } }), 'by scope') : null,
+      button('−', () => this.zoom(1.3), { 'aria-label': 'zoom out' }), button('+', () => this.zoom(1 / 1.3), { 'aria-label': 'zoom in' }), button('fit', () => this.fit()));
+  }
+
+  private go(computation: number): void { this.store.set({ graph: { level: this.level.name, computation } }); }
+
+  private opensInto(node: Node): boolean {
+    return node.kind === 'scope' || (node.kind === 'op' && this.level.bodies(node.ops[0]).length > 0);
+  }
+
+  private open(node: Node): void {
+    if (node.kind === 'scope') { this.opened.add(node.scope); this.draw(); }
+    else if (node.kind === 'op') {
+      const [body] = this.level.bodies(node.ops[0]);
+      if (body !== undefined) this.go(body);
+    }
+  }
+
+  private choose(node: Node): void {
+    this.store.choose(node.value >= 0 ? { kind: 'value', level: this.level.name, value: node.value } : { kind: 'op', level: this.level.name, op: node.ops[0] });
+  }
+
+  private pointAt(node: Node): void {
+    this.store.point(node.value >= 0 ? { kind: 'value', level: this.level.name, value: node.value } : { kind: 'op', level: this.level.name, op: node.ops[0] });
+  }
+
+  private mark(): void {
+    const linked = this.store.state.hot ?? this.store.state.pin;
+    const found = linked?.ops.get(this.level.name);
+    this.shapes.forEach((shape, at) => {
+      const exact = this.nodes[at].ops.map(op => found?.get(op)).filter(one => one !== undefined);
+      shape.classList.toggle('hot', exact.length > 0);
+      shape.classList.toggle('inferred', exact.length > 0 && !exact.some(Boolean));
+      shape.classList.toggle('cursor', at === this.current);
+    });
+  }
+
+  private show(): void {
+    const { x, y, width, height } = this.box;
+    this.canvas.setAttribute('viewBox', `${x} ${y} ${width} ${height}`);
+  }
+
+  private fit(): void {
+    const wide = this.canvas.clientWidth || 800, tall = this.canvas.clientHeight || 420;
+    const width = this.laid.width + 40, height = this.laid.height + 40;
+    // Never larger than life, and where all would be too small to read, the top of it.
+    const scale = Math.max(Math.min(wide / width, tall / height, 1), 0.35);
+    this.box = { width: wide / scale, height: tall / scale, x: width / 2 - 20 - wide / scale / 2, y: -20 };
+    if (height < this.box.height) this.box.y -= (this.box.height - height) / 2;
+    this.show();
+  }
+
+  private zoom(factor: number, at?: WheelEvent): void {
+    const frame = this.canvas.getBoundingClientRect();
+    const fx = at && frame.width ? (at.clientX - frame.left) / frame.width : 0.5, fy = at && frame.height ? (at.clientY - frame.top) / frame.height : 0.5;
+    const { box } = this;
+    const scale = Math.min(Math.max(factor, 40 / box.width), 40_000 / box.width);
+    box.x += box.width * fx * (1 - scale);
+    box.y += box.height * fy * (1 - scale);
+    box.width *= scale;
+    box.height *= scale;
+    this.show();
+  }
+
+  private drag(signal: AbortSignal): void {
+    let from: { x: number; y: number } | null = null;
+    const scale = () => this.box.width / (this.canvas.clientWidth || 1);
+    this.canvas.addEventListener('pointerdown', event => { if (event.button === 0) from = { x: event.clientX, y: event.clientY }; }, { signal });
+    this.canvas.addEventListener('pointermove', event => {
+      if (!from) return;
+      if (Math.hypot(event.clientX - from.x, event.clientY - from.y) > 3 && !this.canvas.hasPointerCapture(event.pointerId)) this.canvas.setPointerCapture(event.pointerId);
+      this.box.x -= (event.clientX - from.x) * scale();
+      this.box.y -= (event.clientY - from.y) * scale();
+      from = { x: event.clientX, y: event.clientY };
+      this.show();
+    }, { signal });
+    for (const type of ['pointerup', 'pointercancel', 'lostpointercapture'] as const) this.canvas.addEventListener(type, () => { from = null; }, { signal });
+  }
+
+  private key(event: KeyboardEvent): void {
+    const ways: Record<string, [number, number]> = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+    const node = this.nodes[this.current];
+    if (ways[event.key]) this.step(...ways[event.key]);
+    else if (event.key === '+' || event.key === '=') this.zoom(1 / 1.3);
+    else if (event.key === '-') this.zoom(1.3);
+    else if (event.key === '0') this.fit();
+    else if (event.key === 'Enter' && node) this.opensInto(node) ? this.open(node) : this.choose(node);
+    else if (event.key === 'Backspace') {
+      const owner = this.level.owner[this.store.state.graph.computation];
+      if (owner >= 0) this.go(this.level.home[owner]);
+    } else return;
+    event.preventDefault();
+  }
+
+  /** The cursor goes to the nearest node that way. */
+  private step(dx: number, dy: number): void {
+    const { x, y } = this.laid;
+    const hereX = x[this.current] ?? this.laid.width / 2, hereY = y[this.current] ?? -100;
+    let best = -1, least = Infinity;
+    this.nodes.forEach((_, at) => {
+      const along = (x[at] - hereX) * dx + (y[at] - hereY) * dy;
+      const across = Math.abs((x[at] - hereX) * dy) + Math.abs((y[at] - hereY) * dx);
+      if (at !== this.current && along > 1 && along + 3 * across < least) { least = along + 3 * across; best = at; }
+    });
+    if (best < 0) return;
+    this.current = best;
+    this.box.x = x[best] - this.box.width / 2;
+    this.box.y = y[best] - this.box.height / 2;
+    this.show();
+    this.pointAt(this.nodes[best]);
+    this.mark();
+  }
+
+  /** The drawing as a file of its own. */
+  file(): string {
+    const copy = this.canvas.cloneNode(true) as SVGSVGElement;
+    copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
+    copy.setAttribute('viewBox', `-20 -20 ${this.laid.width + 40} ${this.laid.height + 40}`);
+    copy.prepend(svg('style', {}, 'path{fill:none;stroke:#8b949e}rect{fill:#fff;stroke:#57606a}text{font:11px monospace;text-anchor:middle;fill:#1f2328}.type{fill:#57606a;font-size:10px}.label{font-weight:600}'));
+    return new XMLSerializer().serializeToString(copy);
+  }
+}
+
+function label(node: Node): string { return shortened(visible(node.label.slice(0, 100)), MOST_LABEL); }
+
+function boxOf(node: Node): { width: number; height: number } {
+  const letters = Math.max(label(node).length + 2, Math.min(node.detail.length, MOST_LABEL) * 0.92);
+  return { width: Math.max(36, letters * LETTER + 12), height: TALL };
+}

@@ -1,0 +1,102 @@
+/** The visible rows of a level: computations one in another, as folded, filtered and sorted as the user wants. */
+
+import { Level, Program } from './model';
+
+export const HEAD = 0, OP = 1, FOOT = 2;
+
+/** Rows as columns: what each is, which op or computation, how deep it stands. */
+export interface Rows { kind: number[]; item: number[]; depth: number[] }
+
+export interface View {
+  /** Ops whose bodies are not shown. */
+  folded: ReadonlySet<number>;
+  /** Only ops of these phases; all if empty. */
+  phases: ReadonlySet<string>;
+  /** Only ops in this scope; all if "". */
+  scope: string;
+  /** What each op costs: the dearest first, without the bodies' structure. */
+  sort: Float64Array | null;
+}
+
+export const ALL: View = { folded: new Set(), phases: new Set(), scope: '', sort: null };
+
+/** The rows to show. An op that the filters leave out stays if something in its bodies does not. */
+export function readRows(level: Level, view: View): Rows {
+  const rows: Rows = { kind: [], item: [], depth: [] };
+  const kept = keptOps(level, view);
+  if (view.sort) {
+    const costs = view.sort;
+    const ops: number[] = [];
+    for (let op = 0; op < level.size; op++) if ((!kept || kept[op] === 2) && costs[op] > 0) ops.push(op);
+    ops.sort((a, b) => costs[b] - costs[a] || a - b);
+    for (const op of ops) add(rows, OP, op, 0);
+    return rows;
+  }
+  // A stack of our own: how deep bodies stand in one another is up to the data.
+  type Step = { kind: number; item: number; depth: number };
+  const stack: Step[] = [];
+  const enter = (computation: number, depth: number) => {
+    stack.push({ kind: FOOT, item: computation, depth: depth + 1 });
+    for (let op = level.start[computation + 1] - 1; op >= level.start[computation]; op--) {
+      if (!kept || kept[op]) stack.push({ kind: OP, item: op, depth: depth + 1 });
+    }
+    stack.push({ kind: HEAD, item: computation, depth });
+  };
+  for (let entry = level.data.entries - 1; entry >= 0; entry--) enter(entry, 0);
+  while (stack.length) {
+    const { kind, item, depth } = stack.pop()!;
+    add(rows, kind, item, depth);
+    if (kind === OP && !view.folded.has(item)) level.bodies(item).reverse().forEach(body => enter(body, depth + 1));
+  }
+  return rows;
+}
+
+function add(rows: Rows, kind: number, item: number, depth: number): void {
+  rows.kind.push(kind);
+  rows.item.push(item);
+  rows.depth.push(depth);
+}
+
+/** For each op 2 if the filters let it through, 1 if only something inside it does; null if there is no filter. */
+function keptOps(level: Level, view: View): Uint8Array | null {
+  if (!view.phases.size && !view.scope) return null;
+  const kept = new Uint8Array(level.size);
+  for (let op = 0; op < level.size; op++) {
+    if (view.phases.size && !view.phases.has(level.phase(op))) continue;
+    if (view.scope && !level.scopes(op).includes(view.scope)) continue;
+    kept[op] = 2;
+    for (let up = level.owner[level.home[op]]; up >= 0 && !kept[up]; up = level.owner[level.home[up]]) kept[up] = 1;
+  }
+  return kept;
+}
+
+/** The ops around an op, which have to be unfolded for it to be seen. */
+export function around(level: Level, op: number): number[] {
+  const found: number[] = [];
+  for (let up = level.owner[level.home[op]]; up >= 0 && found.length < level.size; up = level.owner[level.home[up]]) found.push(up);
+  return found;
+}
+
+const MOST_UNFOLDED = 400;
+
+/** What is folded at first, level by level: all bodies of a level that is long. */
+export function foldedOf(program: Program): Map<string, Set<number>> {
+  return new Map(program.lower.map(level => {
+    const folded = new Set<number>();
+    if (level.size > MOST_UNFOLDED) level.data.ops.bodies.forEach((bodies, op) => { if (bodies.length) folded.add(op); });
+    return [level.name, folded];
+  }));
+}
+
+/** What there is to filter by. */
+export function readFilters(levels: Level[]): { phases: string[]; scopes: string[] } {
+  const phases = new Set<string>();
+  const scopes = new Set<string>();
+  for (const level of levels) {
+    for (let op = 0; op < level.size; op++) {
+      if (level.data.ops.phase) phases.add(level.phase(op));
+      if (level.data.ops.scopes && scopes.size < 500) level.scopes(op).forEach(scope => scopes.add(scope));
+    }
+  }
+  return { phases: [...phases], scopes: [...scopes].sort() };
+}

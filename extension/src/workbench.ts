@@ -1,0 +1,293 @@
+/** What opens under the line: tabs, search, options, the panes of the chosen tab, and the strip of details. */
+
+import { button, el, fill, freshId } from './dom';
+import { Costs, MEASURES, NAMES, TELLS } from './costs';
+import { titleOf } from './format';
+import { Program } from './model';
+import type { Host } from './mount';
+import { foldedOf, readFilters } from './rows';
+import { search } from './search';
+import { Store, Tab } from './store';
+import { ComparePane } from './panes/compare';
+import { Details } from './panes/details';
+import { exits } from './panes/exits';
+import { findingElement } from './panes/findings';
+import { GraphPane } from './panes/graph';
+import { LevelPane } from './panes/level';
+import { MemoryPane } from './panes/memory';
+import { SourcePane } from './panes/source';
+import { ROW } from './recycler';
+
+const NARROW = 640;
+const LEVELS = ['source', 'jaxpr', 'stablehlo', 'hlo'];
+const MOST_ROWS = 25;
+
+export class Workbench {
+  private readonly tabs = el('div', { class: 'tabs', role: 'tablist', 'aria-label': 'views' });
+  private readonly tools = el('div', { class: 'tools' });
+  private readonly options = el('div', { class: 'options' });
+  private readonly levels = el('div', { class: 'levels', role: 'group', 'aria-label': 'levels' });
+  private readonly view: HTMLElement;
+  private readonly field = el('input', { type: 'search', placeholder: 'search   /', 'aria-label': 'search all levels', spellcheck: 'false', 'data-lm-suppress-shortcuts': 'true' });
+  private readonly tally = el('span', { class: 'tally', role: 'status' });
+  private readonly message = el('p', { class: 'message', role: 'status' });
+  private readonly peeked = el('div', { class: 'peeked' });
+  private costs: Costs;
+  private panes: (SourcePane | LevelPane)[] = [];
+  private inner = new AbortController();
+  private graph: GraphPane | null = null;
+  private at = -1;
+  private alone = 1;
+  private wide = true;
+
+  constructor(private readonly store: Store, body: HTMLElement, private readonly host: Host, signal: AbortSignal, private readonly go: (line: number) => void) {
+    const id = freshId();
+    this.view = el('div', { class: 'view', role: 'tabpanel', id, tabindex: -1 });
+    this.costs = new Costs(store.state.program);
+    body.append(el('div', { class: 'bar' }, this.tabs, el('span', { class: 'space' }), this.field, this.tally, this.tools), this.options, this.levels, this.message, this.view, this.peeked);
+    this.options.hidden = true;
+    this.message.hidden = this.peeked.hidden = true;
+    this.field.addEventListener('input', () => this.search(), { signal });
+    this.field.addEventListener('keydown', event => this.searchKey(event), { signal });
+    body.addEventListener('keydown', event => {
+      if (event.key !== '/' || event.target === this.field || (event.target as Element).closest('input, select, textarea')) return;
+      event.preventDefault();
+      this.field.focus();
+    }, { signal });
+    store.on(['tab'], () => this.draw(), signal);
+    store.on(['shown'], () => this.draw(), signal);
+    store.on(['program'], () => { this.costs = new Costs(store.state.program); this.draw(); }, signal);
+    store.on(['measures', 'sort', 'phases', 'scope'], () => this.drawOptions(), signal);
+    const size = new ResizeObserver(() => {
+      const wide = body.clientWidth >= NARROW || body.clientWidth === 0;
+      if (wide !== this.wide) { this.wide = wide; this.draw(); }
+    });
+    size.observe(body);
+    signal.addEventListener('abort', () => { size.disconnect(); this.inner.abort(); });
+    this.wide = body.clientWidth >= NARROW || body.clientWidth === 0;
+    this.draw();
+    // A long program is saved without its levels: the first one is asked for at once.
+    const first = this.host.levels?.[0];
+    if (first && !store.state.program.lower.length) void this.toggle(first, true);
+  }
+
+  private draw(): void {
+    this.inner.abort();
+    this.inner = new AbortController();
+    this.graph = null;
+    this.panes = [];
+    this.drawTabs();
+    this.drawOptions();
+    const { tab, program, previous } = this.store.state;
+    this.view.dataset.shows = tab;
+    this.levels.hidden = tab !== 'code';
+    if (tab === 'code') this.code();
+    else if (tab === 'graph') {
+      this.graph = new GraphPane(this.store, this.inner.signal);
+      this.fillView(this.graph.element, this.details());
+    } else if (tab === 'memory') this.fillView(new MemoryPane(this.store).element, this.details());
+    else if (tab === 'findings') this.fillView(...program.data.findings.map(one => findingElement(program, one, this.go)));
+    else if (previous) this.fillView(new ComparePane(previous, program, this.inner.signal).element);
+  }
+
+  private fillView(...children: HTMLElement[]): void { fill(this.view, ...children); }
+
+  private details(): HTMLElement {
+    const peek = this.host.peek && ((name: string) => void this.peek(name));
+    return new Details(this.store, this.inner.signal, peek).element;
+  }
+
+  private code(): void {
+    const { program, shown } = this.store.state;
+    this.drawLevels();
+    const names = this.wide ? shown : shown.slice(Math.min(this.alone, shown.length - 1)).slice(0, 1);
+    const panes = el('div', { class: 'panes' });
+    for (const name of names) {
+      const level = program.level(name);
+      if (name === 'source') this.panes.push(new SourcePane(this.store, this.costs, this.inner.signal));
+      else if (level) this.panes.push(new LevelPane(this.store, level, this.costs, this.inner.signal));
+    }
+    const rows = Math.max(3, ...names.map(name => name === 'source' ? program.lines.length : (program.level(name)?.size ?? 0) + 3));
+    panes.style.setProperty('--rows', `${Math.min(rows, MOST_ROWS) * ROW + 4}px`);
+    panes.style.gridTemplateColumns = names.map(name => name === 'source' && names.length > 1 ? 'minmax(0, 3fr)' : 'minmax(0, 4fr)').join(' ');
+    panes.append(...this.panes.map(pane => pane.element));
+    this.fillView(panes, this.details());
+    // Heights are known only now.
+    const { pin } = this.store.state;
+    if (pin) { this.store.state.pin = null; this.store.set({ pin }); }
+  }
+
+  private drawTabs(): void {
+    const { program, previous, tab } = this.store.state;
+    const count = program.data.findings.length;
+    const offered: [Tab, string][] = [['code', 'code'], ['graph', 'graph'], ['memory', 'memory']];
+    if (!program.lower.length) offered.splice(1, 2);
+    if (count) offered.push(['findings', `findings ${count}`]);
+    if (previous) offered.push(['compare', 'compare']);
+    const buttons = offered.map(([name, title]) => button(title, () => this.store.set({ tab: name }),
+      { role: 'tab', 'aria-selected': String(name === tab), 'aria-controls': this.view.id, tabindex: name === tab ? 0 : -1, 'data-tab': name }));
+    fill(this.tabs, ...buttons);
+    this.view.setAttribute('aria-label', tab);
+    this.tabs.onkeydown = event => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      const at = offered.findIndex(([name]) => name === this.store.state.tab);
+      this.store.set({ tab: offered[(at + step + offered.length) % offered.length][0] });
+      this.tabs.querySelector<HTMLElement>('[aria-selected=true]')?.focus();
+    };
+    const toggle = button('options', () => {
+      this.options.hidden = !this.options.hidden;
+      toggle.setAttribute('aria-expanded', String(!this.options.hidden));
+    }, { 'aria-expanded': String(!this.options.hidden) });
+    fill(this.tools, toggle);
+  }
+
+  private drawLevels(): void {
+    const { program, shown } = this.store.state;
+    const saved = ['source', ...program.lower.map(level => level.name)];
+    const can = LEVELS.filter(name => !saved.includes(name) && this.host.levels?.includes(name));
+    const all = [...LEVELS.filter(name => saved.includes(name) || can.includes(name)), ...saved.filter(name => !LEVELS.includes(name))];
+    const single = !this.wide;
+    fill(this.levels, ...all.map(name => {
+      const on = single ? shown[Math.min(this.alone, shown.length - 1)] === name : shown.includes(name);
+      const missing = can.includes(name);
+      return button(`${titleOf(name)}${missing ? ' …' : ''}`, () => void this.toggle(name, missing),
+        { 'aria-pressed': String(on), class: missing ? 'missing' : undefined, title: missing ? 'ask the kernel for this level' : undefined });
+    }));
+  }
+
+  private async toggle(name: string, missing: boolean): Promise<void> {
+    if (missing && !(await this.ask(name))) return;
+    const { shown } = this.store.state;
+    if (!this.wide) {
+      const next = shown.includes(name) ? shown : inOrder([...shown, name]);
+      this.alone = next.indexOf(name);
+      if (next === shown) this.draw();
+      else this.store.set({ shown: next });
+      return;
+    }
+    const next = shown.includes(name) && !missing ? shown.filter(one => one !== name) : inOrder([...new Set([...shown, name])]);
+    if (next.length) this.store.set({ shown: next });
+  }
+
+  /** Asks the kernel for a level; says so while it waits, and why if none comes. */
+  private async ask(name: string): Promise<boolean> {
+    this.say(`The kernel is making ${titleOf(name)} …`);
+    try {
+      const program = new Program(await this.host.ask!(name));
+      if (!program.level(name)) throw new Error(`The kernel has no ${titleOf(name)} of this cell.`);
+      this.store.set({ hot: null, pin: null });
+      this.store.set({ folded: foldedOf(program), matches: search(program, this.store.state.query), program });
+      this.say('');
+      return true;
+    } catch (error) {
+      this.say(error instanceof Error ? error.message : String(error));
+      return false;
+    }
+  }
+
+  private say(text: string): void {
+    this.message.hidden = !text;
+    this.message.textContent = text;
+  }
+
+  /** A look at a value: text, or treescope's page, which runs in a frame that can reach nothing. */
+  private async peek(name: string): Promise<void> {
+    const close = button('close', () => { this.peeked.hidden = true; this.peeked.replaceChildren(); });
+    this.peeked.hidden = false;
+    fill(this.peeked, el('p', {}, el('b', {}, name), ' ', close), el('p', { class: 'note' }, 'asking the kernel …'));
+    let shown: HTMLElement;
+    try {
+      const { html, text } = await this.host.peek!(name);
+      shown = html ? el('iframe', { sandbox: 'allow-scripts', title: `value of ${name}`, srcdoc: html }) : el('pre', {}, text ?? '');
+    } catch (error) {
+      shown = el('p', { class: 'note' }, error instanceof Error ? error.message : String(error));
+    }
+    fill(this.peeked, el('p', {}, el('b', {}, name), ' ', close), shown);
+  }
+
+  private drawOptions(): void {
+    const { program, measures, sort, phases, scope, shown } = this.store.state;
+    const known = MEASURES.filter(measure => [...shown, 'source'].some(name => this.costs.measures(name).includes(measure)));
+    const columns = el('span', { role: 'group', 'aria-label': 'columns' }, el('i', {}, 'columns '), ...known.map(measure =>
+      button(NAMES[measure], () => this.store.set({ measures: MEASURES.filter(one => (one === measure) !== measures.includes(one)) }), { 'aria-pressed': String(measures.includes(measure)), title: TELLS[measure] })));
+    const order = el('label', {}, el('i', {}, 'order '), el('select', { 'aria-label': 'order', change: (event: Event) => {
+      const by = MEASURES.find(one => one === (event.target as HTMLSelectElement).value) ?? null;
+      this.store.set({ sort: by, measures: by ? MEASURES.filter(one => one === by || measures.includes(one)) : measures });
+    } }, el('option', { value: '', selected: !sort }, 'as in the program'), ...known.map(measure => el('option', { value: measure, selected: sort === measure }, `hottest first, by ${NAMES[measure]}`))));
+    const filters = readFilters(program.lower);
+    const byPhase = filters.phases.length > 1 ? el('span', { role: 'group', 'aria-label': 'phases' }, el('i', {}, 'phase '), ...filters.phases.map(phase =>
+      button(phase, () => {
+        const next = new Set(phases);
+        if (!next.delete(phase)) next.add(phase);
+        this.store.set({ phases: next });
+      }, { 'aria-pressed': String(phases.has(phase)) }))) : null;
+    const byScope = filters.scopes.length ? el('label', {}, el('i', {}, 'scope '), el('select', { 'aria-label': 'scope', change: (event: Event) => this.store.set({ scope: (event.target as HTMLSelectElement).value }) },
+      el('option', { value: '' }, 'all'), ...filters.scopes.slice(0, 300).map(one => el('option', { value: one, selected: one === scope }, one.slice(0, 60))))) : null;
+    const ways = el('span', { role: 'group', 'aria-label': 'copy and download' }, el('i', {}, 'take along '), ...exits(this.store, this.host.line ?? '', () => {
+      if (!this.graph) this.store.set({ tab: 'graph' });
+      return this.graph?.file() ?? null;
+    }));
+    fill(this.options, known.length ? columns : null, known.length ? order : null, byPhase, byScope, ways);
+  }
+
+  private search(): void {
+    const query = this.field.value;
+    const matches = search(this.store.state.program, query);
+    this.at = -1;
+    this.store.set({ query, matches, tab: 'code' });
+    this.count();
+  }
+
+  private count(): void {
+    const { query, matches } = this.store.state;
+    this.tally.textContent = !query.trim() ? '' : this.at >= 0 ? `${this.at + 1} of ${matches.count}` : matches.count ? String(matches.count) : 'none';
+  }
+
+  private searchKey(event: KeyboardEvent): void {
+    if (event.key === 'Enter') {
+      event.preventDefault();
+      this.next(event.shiftKey ? -1 : 1);
+    } else if (event.key === 'Escape') {
+      event.preventDefault();
+      if (this.field.value) { this.field.value = ''; this.search(); }
+      this.panes[0]?.move(0, true);
+    } else if (event.key === 'ArrowDown') {
+      event.preventDefault();
+      if (this.at < 0) this.next(1);
+      this.panes.find(pane => pane.element.querySelector('.cursor'))?.element.querySelector<HTMLElement>('.list')?.focus();
+    }
+    event.stopPropagation();
+  }
+
+  /** The next match, through the lines of the cell and then level by level. */
+  private next(step: number): void {
+    const { matches } = this.store.state;
+    if (!matches.count) return;
+    this.at = (this.at + step + matches.count + (this.at < 0 && step < 0 ? 1 : 0)) % matches.count;
+    let left = this.at;
+    const groups: [string, number[]][] = [['source', matches.lines], ...matches.ops];
+    for (const [name, found] of groups) {
+      if (left >= found.length) { left -= found.length; continue; }
+      this.reveal(name, found[left]);
+      break;
+    }
+    this.count();
+  }
+
+  private reveal(name: string, item: number): void {
+    const { shown } = this.store.state;
+    if (!this.panes.some(pane => pane.name === name)) {
+      this.alone = inOrder([...new Set([...shown, name])]).indexOf(name);
+      if (shown.includes(name)) this.draw();
+      else this.store.set({ shown: inOrder([...shown, name]) });
+    }
+    this.panes.find(pane => pane.name === name)?.show(item);
+  }
+}
+
+function inOrder(names: string[]): string[] {
+  const place = (name: string) => (LEVELS.indexOf(name) + LEVELS.length + 1) % (LEVELS.length + 1);
+  return [...names].sort((a, b) => place(a) - place(b));
+}

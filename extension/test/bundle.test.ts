@@ -1,0 +1,26 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+
+const PACKAGE = new URL('../../jaxnb/', import.meta.url);
+const REMOTE = `labextension/static/${readdirSync(new URL('labextension/static/', PACKAGE))[0]}`;
+const MOST = 60_000;
+
+test.each(['static/inspector.js', 'static/widget.js', REMOTE])('%s is small', path => {
+  const { length } = readFileSync(new URL(path, PACKAGE));
+  console.log(`${path}: ${length.toLocaleString('en-US')} bytes minified, at most ${MOST.toLocaleString('en-US')}`);
+  expect(length).toBeLessThanOrEqual(MOST);
+});
+
+test('nothing parses markup, evaluates text or asks a network', () => {
+  const folder = new URL('../src/', import.meta.url);
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(one => one.endsWith('.ts'))) {
+    const code = readFileSync(new URL(name, folder), 'utf8').replace(/\/\/.*|\/\*[^]*?\*\//g, '');
+    expect(code, name).not.toMatch(/innerHTML|outerHTML\s*=|insertAdjacentHTML|document\.write|\beval\(|new Function|\bfetch\(|XMLHttpRequest|WebSocket|new Worker|import\(/);
+  }
+});
+
+test('Lab finds the remote entry and the schema where the manifest says', () => {
+  const manifest = JSON.parse(readFileSync(new URL('labextension/package.json', PACKAGE), 'utf8'));
+  expect(`labextension/${manifest.jupyterlab._build.load}`).toBe(REMOTE);
+  expect(JSON.parse(readFileSync(new URL(`labextension/schemas/${manifest.name}/plugin.json`, PACKAGE), 'utf8')).title).toBe('jaxnb');
+});

@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest';
+import { Program } from '../src/model';
+import { rowText } from '../src/pieces';
+import { ALL, around, foldedOf, HEAD, OP, readFilters, readRows } from '../src/rows';
+import { data, long, program } from './cases';
+
+const loop = program('loop').level('jaxpr')!;
+
+test('the rows of a level, bodies below the ops that own them', () => {
+  const rows = readRows(loop, ALL);
+  expect(rows.kind.map((_, row) => rowText(loop, rows, row))).toMatchInlineSnapshot(`
+    [
+      "main b ← xs f32[5]  1 constant",
+      "  c, d = scan 0.0 b  f32[], f32[5]  → total, sums  length=5",
+      "    body e f32[]  f f32[]",
+      "      h = jit f  f32[]  name=g",
+      "        g i f32[]",
+      "          j = sin i  f32[]",
+      "          return j",
+      "      k = add e h  f32[]",
+      "      return k, e",
+      "  l = jit c  f32[]  → y  name=g",
+      "    g m f32[]",
+      "      n = sin m  f32[]",
+      "      return n",
+      "  o = jit l  f32[]  → z  name=g",
+      "    g m f32[]",
+      "      n = sin m  f32[]",
+      "      return n",
+      "  p = gt o 0.0  bool[]",
+      "  q = cond p o  f32[]  → w",
+      "    branch 0 r f32[]",
+      "      s = neg r  f32[]",
+      "      return s",
+      "    branch 1 t f32[]",
+      "      return t",
+      "  u = mul q 2.0  f32[]",
+      "  debug_print u  fmt={}",
+      "  return c, d, l, o, q, b",
+    ]
+  `);
+});
+
+test('every op has one row', () => {
+  for (const name of ['mlp', 'loop', 'neuron']) {
+    for (const level of program(name).lower) {
+      const rows = readRows(level, ALL);
+      const ops = rows.item.filter((_, row) => rows.kind[row] === OP);
+      expect([...ops].sort((a, b) => a - b)).toEqual(Array.from({ length: level.size }, (_, op) => op));
+    }
+  }
+});
+
+test('what is folded has no rows, nor has what is in it', () => {
+  const scan = loop.data.ops.bodies.findIndex(bodies => bodies.length > 0);
+  const rows = readRows(loop, { ...ALL, folded: new Set([scan]) });
+  const shown = rows.item.filter((_, row) => rows.kind[row] === OP);
+  expect(shown).toContain(scan);
+  for (let op = 0; op < loop.size; op++) expect(shown.includes(op)).toBe(!around(loop, op).includes(scan));
+});
+
+describe('filters', () => {
+  const jaxpr = program('neuron').level('jaxpr')!;
+  const kept = (view: object) => {
+    const rows = readRows(jaxpr, { ...ALL, ...view });
+    return rows.item.filter((_, row) => rows.kind[row] === OP).map(op => jaxpr.opName(op));
+  };
+  test('by phase', () => expect(kept({ phases: new Set(['transposed']) })).toEqual(['tanh']));
+  test('by scope', () => expect(kept({ scope: 'neuron' })).toHaveLength(4));
+  test('by a scope that is not there', () => expect(kept({ scope: 'none' })).toEqual([]));
+  test('what there is', () => expect(readFilters([jaxpr])).toEqual({ phases: ['primal', 'transposed'], scopes: ['neuron'] }));
+});
+
+test('the hottest first', () => {
+  const level = new Program(long(50)).level('jaxpr')!;
+  const rows = readRows(level, { ...ALL, sort: Float64Array.from(level.data.ops.flops!) });
+  expect(rows.item.slice(0, 3)).toEqual([49, 48, 47]);
+  expect(rows.item).not.toContain(0); // which costs nothing
+  expect(rows.kind).not.toContain(HEAD);
+});
+
+test('a long level is folded at first, a short one is not', () => {
+  expect([...foldedOf(program('loop')).get('jaxpr')!]).toEqual([]);
+  const many = long(600);
+  many.levels[1].computations.name.push(0);
+  for (const name of ['inputs', 'outputs', 'constants', 'input_names', 'output_names']) many.levels[1].computations[name].push([]);
+  many.levels[1].computations.ops = [599, 1];
+  many.levels[1].ops.bodies[3] = [1];
+  expect([...foldedOf(new Program(many)).get('jaxpr')!]).toEqual([3]);
+});
+
+test('bodies that hold one another end', () => {
+  const some = data('loop');
+  const { bodies } = some.levels[1].ops;
+  bodies.forEach((_: unknown, op: number) => { bodies[op] = [1, 2, 3]; });
+  const level = new Program(some).level('jaxpr')!;
+  expect(readRows(level, ALL).kind.length).toBeLessThan(100);
+});
+
+test('bodies may be nested as deep as they like', () => {
+  const deep = 20_000;
+  const some = long(deep);
+  const level = some.levels[1];
+  level.computations = { name: [], inputs: [], outputs: [], constants: [], input_names: [], output_names: [], ops: [] };
+  for (let at = 0; at < deep; at++) {
+    level.computations.name.push(0);
+    level.computations.ops.push(1);
+    for (const name of ['inputs', 'outputs', 'constants', 'input_names', 'output_names']) level.computations[name].push([]);
+    level.ops.bodies[at] = at + 1 < deep ? [at + 1] : [];
+  }
+  const read = new Program(some).level('jaxpr')!;
+  const rows = readRows(read, ALL);
+  expect(rows.kind.filter(kind => kind === OP)).toHaveLength(deep);
+  expect(rowText(read, rows, 15_000).length).toBeLessThan(200);
+});

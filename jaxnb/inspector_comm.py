@@ -1,0 +1,132 @@
+"""What an inspector in the notebook asks of the kernel: levels that were not saved, and a look at a value.
+
+The output under a cell names its program by an id. Of the last few programs the kernel still knows which is meant;
+for an older one, or after a restart, the inspector is told to have the cell run again. Each question comes on a comm of
+its own, and its answer closes it.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+from jaxnb.codec import MIME_TYPE, encode
+from jaxnb.program import Program
+
+__all__ = ["TARGET", "Inspectors", "answer", "wants_script"]
+
+TARGET = "jaxnb.inspector"
+_MOST_KEPT = 16
+_LONGEST_TEXT = 4000
+
+
+class Inspectors:
+    """The programs that inspectors of one shell may ask about.
+
+    Args:
+      shell: in which comms arrive and names are looked up. One without a kernel, such as a terminal, asks nothing.
+      most: how many programs are kept; each keeps what its further levels are made of.
+    """
+
+    def __init__(self, shell: Any, most: int = _MOST_KEPT) -> None:
+        self._shell = shell
+        self._most = most
+        self._programs: OrderedDict[str, Program] = OrderedDict()
+
+    def enter(self) -> None:
+        """Begins to listen."""
+        manager = _comms_of(self._shell)
+        if manager is not None:
+            manager.register_target(TARGET, self._opened)
+
+    def leave(self) -> None:
+        """Stops to listen, and forgets all programs."""
+        self._programs.clear()
+        manager = _comms_of(self._shell)
+        if manager is not None:
+            manager.unregister_target(TARGET, self._opened)
+
+    def keep(self, program: Program) -> dict[str, Any]:
+        """Keeps a program, and gives what the output says of it beside its data: its id, and what can be asked for."""
+        found = next((key for key, kept in self._programs.items() if kept is program), None) or secrets.token_hex(8)
+        self._programs[found] = program
+        self._programs.move_to_end(found)
+        while len(self._programs) > self._most:
+            self._programs.popitem(last=False)
+        return {"program": found, "levels": [name for name in program.level_names if name != "source"]}
+
+    def metadata(self, program: Program) -> dict[str, Any]:
+        """The metadata of an output that shows a program; it is kept for the questions that come back."""
+        return {MIME_TYPE: self.keep(program)} if program.levels else {}
+
+    def _opened(self, comm: Any, message: Mapping[str, Any]) -> None:
+        question = message["content"]["data"]
+        program = self._programs.get(str(question.get("program")))
+        if program is None:
+            comm.send({"error": "The kernel does not know this program any more: run the cell again."})
+        else:
+            comm.send(answer(question, program, self._shell.user_ns))
+
+
+def answer(question: Mapping[str, Any], program: Program, namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer to an inspector: data under "program", a value as "html" or "text", or an "error" in words.
+
+    Args:
+      question: `{"want": "level", "level": name}` or `{"want": "value", "name": name}`.
+      program: that the inspector shows; the level is made if it was not yet.
+      namespace: in which a name is looked up.
+
+    >>> answer({"want": "level", "level": "hlo"}, Program("x"), {})["error"]
+    "there is no level 'hlo' in this program; made so far: none"
+    """
+    try:
+        if question.get("want") == "level":
+            name = str(question.get("level"))
+            program.level(name)
+            if name == "hlo":
+                program.memory()
+            return {"program": encode(program)}
+        if question.get("want") == "value":
+            return _look(str(question.get("name")), namespace)
+        return {"error": f"jaxnb does not know the question {question.get('want')!r}."}
+    # Making a level runs the compiler, and looking at a value runs the user's code: whatever comes is shown as it is.
+    except KeyError as error:
+        return {"error": str(error.args[0]) if error.args else repr(error)}
+    except Exception as error:
+        return {"error": f"{type(error).__name__}: {str(error)[:_LONGEST_TEXT]}"}
+
+
+def wants_script(setting: str, cell_id: str | None) -> bool:
+    """Whether an output's HTML has to bring the inspector's script, because nothing in the front end draws the JSON.
+
+    Args:
+      setting: "static", "interactive", or "auto", which is interactive in VS Code and Colab.
+      cell_id: as the front end told it; VS Code's are URIs.
+
+    >>> wants_script("auto", "vscode-notebook-cell:/a.ipynb#W0")
+    True
+    """
+    if setting != "auto":
+        return setting == "interactive"
+    return str(cell_id).startswith("vscode-notebook-cell:") or "google.colab" in sys.modules
+
+
+def _look(name: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """A value as treescope's page, if it is installed, or as text."""
+    if name not in namespace:
+        return {"error": f"{name} is not bound now."}
+    value = namespace[name]
+    try:
+        import treescope  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        text = repr(value)
+        return {"text": text if len(text) <= _LONGEST_TEXT else text[:_LONGEST_TEXT] + "…"}
+    return {"html": treescope.render_to_html(value)}
+
+
+def _comms_of(shell: Any) -> Any:
+    """The kernel's comm manager, or None where there is no kernel."""
+    return getattr(getattr(shell, "kernel", None), "comm_manager", None)

@@ -1,0 +1,90 @@
+"""What changed from one program to another, as text: the sums, and below them what was added, removed and changed."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from jaxnb.diff import Change, Diff
+from jaxnb.program import Op, Program
+from jaxnb.units import format_bytes, format_change, format_flops, format_seconds
+from jaxnb.views.columns import chunks, text_width
+from jaxnb.views.rows import short_type
+from jaxnb.views.text import printable
+
+__all__ = ["render_diff", "render_sums"]
+
+_MOST_SHOWN = 40
+_MARKS = {"added": "+", "removed": "-", "changed": "~"}
+_FORMATS = {
+    "equations": lambda n: f"{n:.0f} op{'' if n == 1 else 's'}",
+    "flops": format_flops,
+    "bytes": lambda n: f"{format_bytes(int(n))} moved",
+    "transcendentals": lambda n: f"{n:.0f} transcendentals",
+    "memory": lambda n: f"peak {format_bytes(int(n))}",
+    "seconds": format_seconds,
+}
+
+
+def render_sums(diff: Diff) -> str:
+    """The figures that changed, in one line: `23 ops → 25 ops (+8.7 %) · ...`; "" where none did."""
+    parts: list[str] = []
+    for name, amount in diff.amounts.items():
+        if amount.old is None or amount.new is None or not amount.changed:
+            continue
+        text = f"{_FORMATS[name](amount.old)} → {_FORMATS[name](amount.new)}"
+        more = format_change(amount.old, amount.new)
+        parts.append(f"{text} ({more})" if more else text)
+    return " · ".join(parts)
+
+
+def render_diff(diff: Diff, *, width: int = 100, limit: int | None = _MOST_SHOWN) -> str:
+    """What changed, each op with its line in the cell: `+` in the new program only, `-` in the old one only, `~`
+    in both with what is different.
+
+    Args:
+      diff: what to show.
+      width: how many columns there are.
+      limit: how many ops at most, or None for all.
+    """
+    changed = [change for change in diff.changes if change.kind != "same"]
+    lines = textwrap.wrap(render_sums(diff), width, break_on_hyphens=False) or ["no figure changed"]
+    if not changed:
+        lines.append(f"the same {diff.level}, op by op" if diff.changes else f"no ops at level {diff.level}")
+        return "\n".join(lines)
+    told = [f"{diff.count(kind)} {kind}" for kind in _MARKS if diff.count(kind)]
+    lines.append(_clipped(f"{', '.join(told)}, {diff.count('same')} the same", width))
+    shown = changed if limit is None else changed[:limit]
+    gutter = max(len(str(_op(diff, change).line or "")) for change in shown)
+    for change in shown:
+        lines += _change_lines(diff, change, gutter, width)
+    if len(shown) < len(changed):
+        lines.append(f"{'':>{gutter}}  … {len(changed) - len(shown)} more")
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _change_lines(diff: Diff, change: Change, gutter: int, width: int) -> Iterator[str]:
+    op = _op(diff, change)
+    program = diff.old if change.kind == "removed" else diff.new
+    start = f"{op.line or '':>{gutter}}  {_MARKS[change.kind]} {'  ' * change.depth}"
+    yield _clipped(start + printable(_text(program, diff.level, op)), width)
+    for why in change.why:
+        yield _clipped(f"{'':>{gutter}}    {'  ' * change.depth}  {printable(why)}", width)
+
+
+def _op(diff: Diff, change: Change) -> Op:
+    program, place = (diff.old, change.old) if change.new is None else (diff.new, change.new)
+    assert place is not None
+    return program.level(diff.level).computations[place[0]].ops[place[1]]
+
+
+def _text(program: Program, level: str, op: Op) -> str:
+    values = program.level(level).values
+    results = ", ".join(values[index].name for index in op.outputs)
+    operands = " ".join(values[index].name for index in op.inputs)
+    types = ", ".join(filter(None, (short_type(values[index].aval) for index in op.outputs)))
+    return f"{results} = {op.name} {operands}".rstrip() + (f"  {types}" if types else "")
+
+
+def _clipped(text: str, width: int) -> str:
+    return text if text_width(text) <= width else chunks(text, width - 1)[0] + "…"
