@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from jaxnb.memory import Held, Memory, Noted, Saved
+from jaxnb.occupancy import Held, Memory, Noted, Saved
 from jaxnb.program import Assigned, Span, Timing
 from jaxnb.tables import Table, at, pair_of, rows_of, seconds_of, typed
 

@@ -38,6 +38,7 @@ JIT_OPTIONS: Mapping[str, str] = {
     "block": "flag",
     "time": "flag",
     "diff": "flag",
+    "names": "flag",
     "strict": "flag",
     "o": "name",
 }

@@ -15,9 +15,9 @@ import jax
 
 from jaxnb import _jax_hlo
 from jaxnb.ids import with_ids
-from jaxnb.memory import Memory
+from jaxnb.occupancy import Memory
 from jaxnb.piece import Piece
-from jaxnb.program import Computation, Fate, Level, Link, Program
+from jaxnb.program import Assigned, Computation, Fate, Level, Link, Program
 from jaxnb.readers.fates import read_fates
 from jaxnb.readers.hlo import read_hlo
 from jaxnb.readers.links import carry_down, link_hlo, link_stablehlo
@@ -73,8 +73,9 @@ class Ladder:
 
     names = ("stablehlo", "hlo")
 
-    def __init__(self, stages: list[Stage]) -> None:
+    def __init__(self, stages: list[Stage], names: Callable[[], tuple[Assigned, ...]] = tuple) -> None:
         self._stages = stages
+        self._name_reader = names
         self._made: dict[str, tuple[Level, tuple[Link, ...], tuple[Fate, ...]]] = {}
         self._lowered: list[_Lowered] = []
 
@@ -93,6 +94,10 @@ class Ladder:
             read_memory(stage.closed_jaxpr, jaxpr, n, compiled=stage.compiled(), hlo=hlo, donated=stage.donated())
             for n, stage in enumerate(self._stages)
         )
+
+    def assigned(self) -> tuple[Assigned, ...]:
+        """What every name was after each assignment, see `naming`."""
+        return self._name_reader()
 
     def _lower(self) -> tuple[Level, tuple[Link, ...], tuple[Fate, ...]]:
         made: list[_Lowered] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxnb.memory import KINDS, SOURCES, Memory
+from jaxnb.occupancy import KINDS, SOURCES, Memory
 from jaxnb.program import FATES, PHASES, Fate, Level, Program
 
 __all__ = ["check_program"]

@@ -17,9 +17,10 @@ from jaxnb._jax_hlo import input_shardings
 from jaxnb.cell import CellSource
 from jaxnb.cost import costs_of, with_costs
 from jaxnb.ladder import Ladder, join_levels, piece_stage, traced_stage
+from jaxnb.naming import abstracted, read_names_of
 from jaxnb.paths import render_path
 from jaxnb.piece import Piece
-from jaxnb.program import Finding, Level, Op, Program, Span
+from jaxnb.program import Assigned, Finding, Level, Op, Program, Span
 from jaxnb.readers.jaxpr import read_jaxpr
 from jaxnb.readers.source import Statement, link_source, read_source
 
@@ -32,6 +33,7 @@ def read_program(
     pieces: tuple[Piece, ...],
     findings: tuple[Finding, ...],
     file_label: Callable[[str], str] = str,
+    names: Callable[[], tuple[Assigned, ...]] = tuple,
 ) -> Program:
     """The source and jaxpr levels of a staged cell, one entry computation a piece; further ones when asked for.
 
@@ -41,6 +43,7 @@ def read_program(
       pieces: that ran.
       findings: of the run.
       file_label: turns the file name of another cell into what the user knows it by, such as "Cell In[3]".
+      names: tells what every name was after each assignment; asked when somebody looks.
     """
     source = read_source(cell.shown, statements)
     if not pieces:
@@ -48,7 +51,7 @@ def read_program(
     jaxprs = [_read_piece(cell, piece, file_label) for piece in pieces]
     jaxpr, _ = join_levels(jaxprs)
     stages = [piece_stage(piece, level) for piece, level in zip(pieces, jaxprs, strict=True)]
-    return Program(cell.shown, (source, jaxpr), link_source(source, jaxpr), findings, _maker=Ladder(stages))
+    return Program(cell.shown, (source, jaxpr), link_source(source, jaxpr), findings, _maker=Ladder(stages, names))
 
 
 def _read_piece(cell: CellSource, piece: Piece, file_label: Callable[[str], str]) -> Level:
@@ -99,7 +102,10 @@ def read_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: d
         level = _at_home(level, file, first, len(lines))
     spans = [(Span(1, 0, len(lines), len(lines[-1])), "staged")] if lines else []
     top = read_source(source, spans)
-    ladder = Ladder([traced_stage(traced, level)])
+    arguments, there = abstracted((args, kwargs)), range(first, first + len(lines))
+    ladder = Ladder(
+        [traced_stage(traced, level)], lambda: read_names_of(function, arguments[0], arguments[1], file, there)
+    )
     return Program(source, (top, level), link_source(top, level), _maker=ladder)
 
 

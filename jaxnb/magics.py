@@ -232,7 +232,8 @@ class JaxnbMagics(Magics):
         """Stages the cell: traces it, compiles it with XLA, runs it, and binds what the plain cell would bind.
 
             %%jit [--static a, cfg.n] [--dynamic n] [--donate params] [--keep loss] [--name f]
-                  [--device cpu:1] [--whole] [--block] [--time] [--diff] [--strict] [-o run]
+                  [--device cpu:1] [--whole] [--block] [--time] [--diff] [--names] [--strict]
+                  [-o run]
 
         --static    values that are part of the program: changing one traces again
         --dynamic   ints or floats that are always inputs
@@ -243,6 +244,7 @@ class JaxnbMagics(Magics):
         --whole     refuse to run the cell in more than one compiled piece
         --block     wait for the results;  --time  wait and measure
         --diff      say what changed against the run of this cell before: equations, flops, bytes, memory
+        --names     note what every name was after each assignment, for jaxnb.last().program.names()
         --strict    refuse where a NumPy value would become a jax.Array
         -o          bind the Run under this name
 

@@ -8,6 +8,7 @@ from jaxnb.named.flow import axis_names, plain, sub_jaxprs
 
 __all__ = ["count_equations", "describe_map"]
 
+_AGAIN = frozenset({"remat2", "checkpoint"})
 _EXCHANGE_NOTHING = frozenset({"axis_index", "take_own"})
 
 
@@ -49,5 +50,10 @@ def _read_exchanges(jaxpr: Any, found: dict[str, list[str]]) -> None:
 
 def count_equations(jaxpr: Any) -> int:
     """How many equations a program holds, those in the body of a map instead of the map."""
-    bodies = [eqn.params["body"].closed for eqn in plain(jaxpr).eqns if eqn.primitive.name == "xmap"]
-    return sum(len(plain(part).eqns) for part in (jaxpr, *bodies)) - len(bodies)
+    count = 0
+    for eqn in plain(jaxpr).eqns:
+        inside = eqn.params["body"].closed if eqn.primitive.name == "xmap" else None
+        if inside is not None and len(plain(inside).eqns) == 1 and plain(inside).eqns[0].primitive.name in _AGAIN:
+            inside = plain(inside).eqns[0].params["jaxpr"]  # a loop computes each turn again for its derivative
+        count += 1 if inside is None else len(plain(inside).eqns)
+    return count

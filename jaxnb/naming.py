@@ -52,13 +52,17 @@ def read_names(
     """
     log = NameLog(cell.filename, file_label)
     homes = list(_homes(cell, record))
+    found: list[Assigned] = []
     for piece in pieces:
+        if piece.assigned is not None:
+            found.extend(piece.assigned)
+            continue
         home = next((home for home in homes if any(piece is other for other in home[1].pieces)), None)
         if home is None:
             raise _cannot(cell, piece, "the program is not kept any more, or was not to be reused")
         with on_device(piece.key[0]):
             _trace_again(*home, piece, namespace, log)
-    return log.assigned()
+    return _merged([*found, *log.assigned()])
 
 
 def read_names_of(
@@ -112,6 +116,15 @@ def _is_weak(array: jax.Array) -> bool:
     return bool(getattr(jax.typeof(array), "weak_type", False))  # a key has no such thing
 
 
+def _merged(assigned: Sequence[Assigned]) -> tuple[Assigned, ...]:
+    """The same with one entry for what several pieces say alike, as the turns of a loop do."""
+    times: dict[Assigned, int] = {}
+    for one in assigned:
+        alike = replace(one, times=0)
+        times[alike] = times.get(alike, 0) + one.times
+    return tuple(replace(alike, times=count) for alike, count in times.items())
+
+
 def _homes(cell: CellSource, record: CodeRecord) -> Iterator[tuple[CellSource, CodeRecord]]:
     """The cell and the blocks inside its statements, each with what is kept of it."""
     yield cell, record
@@ -152,6 +165,5 @@ def _cannot(cell: CellSource, piece: Piece, why: str) -> JaxnbError:
     return JaxnbError(
         f"what the names were cannot be told: the program of line {line} cannot be traced again.",
         why=f"{why}.",
-        fix="ask right after a run, before anything else changes; or put the lines in a function `f` of what they "
-        "read, and ask jaxnb.inspect(f)(...).",
+        fix="run the cell with %%jit --names, which takes them down as it is traced.",
     )

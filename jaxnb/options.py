@@ -34,6 +34,7 @@ class StageOptions:
       block: wait for the results, so that an error of the device belongs to this cell.
       time: wait for the results and measure.
       diff: say what changed against the run of this cell before.
+      names: take down what every name was after each assignment, for `Run.program.names()`.
       strict: refuse where a name would be bound to a jax.Array that the plain cell makes a NumPy value.
     """
 
@@ -54,13 +55,14 @@ class StageOptions:
     block: bool = False
     time: bool = False
     diff: bool = False
+    names: bool = False
     strict: bool = False
 
     @property
     def programs(self) -> tuple[Any, ...]:
         """The options that a program depends on."""
         derivative = (self.loss, self.wrt, self.has_aux, self.jvp, self.hessian)
-        return (self.static, self.dynamic, self.donate, self.keep, self.whole, derivative, self.xmap)
+        return (self.static, self.dynamic, self.donate, self.keep, self.whole, self.names, derivative, self.xmap)
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> StageOptions:

@@ -18,6 +18,7 @@ from jaxnb.growth import NO_GROWTH, Growth
 from jaxnb.ids import with_ids
 from jaxnb.paths import Choices
 from jaxnb.prelude import Cut, OutOfReach, Prelude
+from jaxnb.program import Assigned
 from jaxnb.slots import Slots
 from jaxnb.template import Template
 
@@ -69,6 +70,7 @@ class Piece:
       results: names that the program's results are bound to as they are, each with the number of the result.
       figures: what the one line says of it, see `jaxnb.figures`; None until it was asked for.
       seconds: how long tracing took.
+      assigned: what every name was after each assignment; None if that was not taken down.
     """
 
     plan: Plan
@@ -94,6 +96,7 @@ class Piece:
     compile_seconds: float = 0.0
     results: tuple[tuple[str, int], ...] = ()
     figures: Figures | None = None
+    assigned: tuple[Assigned, ...] | None = None
     kept: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def lower(self) -> Any:

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from jaxnb.coverage import Coverage
     from jaxnb.diff import Diff
     from jaxnb.linking import LinkIndex
-    from jaxnb.memory import Memory
+    from jaxnb.occupancy import Memory
+    from jaxnb.views.diagram import Diagram
 
 __all__ = [
     "LEVELS",
@@ -345,6 +346,10 @@ class Maker(Protocol):
         """Who lives in memory when, for each piece of the cell."""
         ...
 
+    def assigned(self) -> tuple[Assigned, ...]:
+        """What every name was after each assignment."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Program:
@@ -429,8 +434,14 @@ class Program:
     def names(self) -> tuple[Assigned, ...]:
         """The abstract value of every name after each assignment, in the cell and in the functions that it calls.
 
-        Made when first asked for, and kept. A saved program has what it was saved with.
+        Made when first asked for, and kept: the cell's pieces are traced once more, and nothing runs. A saved program
+        has what it was saved with.
+
+        Raises:
+          JaxnbError: if the cell cannot be traced again as it was, because what it reads has changed.
         """
+        if self._names is None and self._maker is not None:
+            object.__setattr__(self, "_names", self._maker.assigned())
         return self._names or ()
 
     def linked(self, level: str, op: tuple[int, int], to: str) -> dict[tuple[int, int], bool]:
@@ -478,6 +489,21 @@ class Program:
     def made_names(self) -> tuple[Assigned, ...] | None:
         """As `names`, if somebody asked for them already; None otherwise. This is what is saved."""
         return self._names
+
+    def graph(self, level: str = "jaxpr", *, computation: int | str | None = None, limit: int | None = 300) -> Diagram:
+        """A level as a `graphviz.Digraph`, drawn in a notebook without a system package; see `views.graph`.
+
+        Args:
+          level: which one; it is made if it was not yet.
+          computation: to draw alone, by its index or its name; by default the entry points.
+          limit: how many ops at most, or None for all; bodies are folded into their ops first.
+
+        Raises:
+          KeyError: if there is no such level or computation.
+        """
+        from jaxnb.views.graph import render_graph
+
+        return render_graph(self, level, computation=computation, limit=limit)
 
     def diff(self, other: Program, level: str = "jaxpr") -> Diff:
         """What changed from another program to this one, see `Diff`; printed, it says what was added and removed.

@@ -36,6 +36,7 @@ from jaxnb.notebook import (
 )
 from jaxnb.summary import read_summary
 from jaxnb.views.html import render_html
+from jaxnb.views.interactive import has_script, render_interactive
 from jaxnb.views.page import ERROR_TEXT, TRUSTED_HTML, PageCell, render_page
 
 __all__ = ["Report", "report"]
@@ -219,7 +220,11 @@ def _rendered(data: Mapping[str, Any]) -> str:
     program = data.get(MIME_TYPE)
     if not isinstance(program, dict):
         raise JaxnbError("there is no program.")
-    return render_html(decode(cast(dict[str, Any], program)), line=first_line(data["text/plain"]))
+    read, line = decode(cast(dict[str, Any], program)), first_line(data["text/plain"])
+    # Of a note there is nothing to inspect; without the built script the page is static.
+    if read.levels and has_script():
+        return render_interactive(read, line=line, script=False)
+    return render_html(read, line=line)
 
 
 def _versions() -> list[tuple[str, str]]:

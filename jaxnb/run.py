@@ -5,12 +5,15 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jaxnb.diff import Diff
 from jaxnb.errors import JaxnbError
 from jaxnb.program import Finding, Program
 from jaxnb.units import format_bytes, format_flops, format_seconds
+
+if TYPE_CHECKING:
+    from jaxnb.views.diagram import Diagram
 
 __all__ = ["LastRun", "Retrace", "Run", "Timings"]
 
@@ -100,6 +103,7 @@ class Run:
     traced_only: bool = False
     shown_level: str | None = None
     make_program: Callable[[], Program] | None = None
+    make_nameless: Callable[[], Program] | None = None  # the same, and holds none of the user's names
     make_source: Callable[[Any, str], str] | None = None
     make_diff: Callable[[Program], Diff] | None = None
     _diff: Diff | None = None
@@ -122,6 +126,15 @@ class Run:
         if self._diff is None and self.make_diff is not None:
             self._diff = self.make_diff(self.program)
         return self._diff
+
+    def graph(self, level: str = "jaxpr", *, limit: int | None = 300) -> Diagram:
+        """What the cell became as a `graphviz.Digraph`, see `Program.graph`.
+
+        Args:
+          level: which one; it is made if it was not yet.
+          limit: how many ops at most, or None for all.
+        """
+        return self.program.graph(level, limit=limit)
 
     def to_source(self, name: str = "cell") -> str:
         """The cell as the text of a Python file: imports, helpers, and a `@jax.jit` function of what the cell reads.
@@ -202,7 +215,9 @@ class LastRun:
 
     def __init__(self, run: Run, keeps_names: bool = False) -> None:
         self._whole = weakref.ref(run)
-        self._rest = replace(run, value=None, outputs={}, make_source=run.make_source if keeps_names else None)
+        make_program = run.make_program if keeps_names else run.make_nameless or run.make_program
+        make_source = run.make_source if keeps_names else None
+        self._rest = replace(run, value=None, outputs={}, make_program=make_program, make_source=make_source)
         self._value = _weakly(run.value)
         self._outputs = {name: _weakly(value) for name, value in run.outputs.items()}
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import jax
 
 from jaxnb import _jax
+from jaxnb.assigned import NameLog
 from jaxnb.blocks import COMPOUND, RUNNER, Opened, open_statement
 from jaxnb.cache import CodeRecord, find_piece, scalars_that_changed
 from jaxnb.cell import CellSource, Statement
@@ -73,6 +74,7 @@ class Runner:
       explain: says of a value that was asked for what there is to say.
       cache_size: how many programs are kept for each piece.
       progress: called with what is going on.
+      names: makes what takes down the names that traced statements assign; None takes down none.
       before_host: called before Python runs a statement, which may print.
     """
 
@@ -90,12 +92,13 @@ class Runner:
         cache_size: int = 4,
         progress: Progress = lambda _: None,
         before_host: Callable[[], None] = lambda: None,
+        names: Callable[[], NameLog] | None = None,
     ) -> None:
         self.cell, self.namespace, self.options, self.record = cell, namespace, options, record
         self.device, self.cache_size = device, cache_size
         self.lost = lost if lost is not None else Lost(str)
         self.label, self.explain = label, explain
-        self.progress, self.before_host = progress, before_host
+        self.progress, self.before_host, self.names = progress, before_host, names
         _jax.settle()
         self.asked = asked_for(options, cell)
         self._last_loss = max(
@@ -422,6 +425,7 @@ class Runner:
             donate=self.options.donate if not self._in_doubt else (),  # nothing is lost if Python raises, too
             asked=asked,
             splits=splits,
+            names=self.names,
         )
         if splits and stop > start + 1 and _jax.mixes_devices(piece.jaxpr, self._leaves(piece, record)):
             record.breaks.update(range(start + 1, stop))  # together they would all be on many devices
@@ -495,6 +499,7 @@ class Runner:
                 donate=self.options.donate,
                 asked=previous.derivative,
                 splits=not self.options.whole,
+                names=self.names,
             )
         except Exception as error:  # whatever it is, the trace with static ints says it properly
             record.never_dynamic |= paths

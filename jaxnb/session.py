@@ -8,11 +8,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import jax
 
 from jaxnb.advice import retrace_findings
+from jaxnb.assigned import NameLog
 from jaxnb.cache import CodeRecord
 from jaxnb.cell import CellSource, parse_cell
 from jaxnb.devices import find_device, on_device
@@ -22,10 +24,11 @@ from jaxnb.fates import read_fates, read_needed, read_on_host
 from jaxnb.figures import NO_FIGURES, Figures, read_figures, total
 from jaxnb.gradient import value_and_derivative
 from jaxnb.history import Change, History
+from jaxnb.naming import read_names
 from jaxnb.options import StageOptions
 from jaxnb.piece import Piece
 from jaxnb.plan import make_plan
-from jaxnb.program import Finding, Program
+from jaxnb.program import Assigned, Finding, Program
 from jaxnb.run import LastRun, Retrace, Run, Timings
 from jaxnb.runner import Progress, Runner, apply_options, reason_text
 from jaxnb.staging import MissingName, restore_names, trace_piece
@@ -140,6 +143,7 @@ class Session:
                 cache_size=self.cache_size,
                 progress=progress,
                 before_host=before_host,
+                names=partial(NameLog, cell.filename, self.file_label) if options.names else None,
             )
         try:
             with on_device(device):
@@ -233,7 +237,8 @@ class Session:
             restore_names(namespace, entry)
             if explanation is not None:
                 explanation.tell(namespace)
-        traced = piece
+        traced, record = piece, runner.record
+        record.pieces.append(traced)
         states = [(item.span, "host" if n < index else "staged") for n, item in enumerate(cell.statements)]
         count = f"{len(traced.jaxpr.eqns)} eqn{'' if len(traced.jaxpr.eqns) == 1 else 's'}"
         run = Run(
@@ -243,7 +248,14 @@ class Session:
             pieces=1,
             timings=Timings(trace=traced.seconds),
             traced_only=True,
-            make_program=lambda: _levels().read_program(cell, states, (traced,), (), self.file_label),
+            make_program=lambda: _levels().read_program(
+                cell,
+                states,
+                (traced,),
+                (),
+                self.file_label,
+                partial(read_names, cell, (traced,), record, namespace, self.file_label),
+            ),
         )
         return self._finish(run)
 
@@ -379,7 +391,12 @@ class Session:
         everything = (*findings, *told, *read_needed(cell, runner.record))
         if len(told) > 1 or any(finding.fix is not None for finding in told):
             findings.extend(told)  # a single reason stands on the line
-        pieces, staged, record = runner.pieces, runner.staged(), runner.record
+        pieces, staged, record, namespace = runner.pieces, runner.staged(), runner.record, runner.namespace
+
+        def make(names: Callable[[], tuple[Assigned, ...]] = tuple) -> Program:
+            fates = read_fates(cell, record, staged)
+            return _levels().read_program(cell, fates, pieces, everything, self.file_label, names)
+
         figures = _figures(pieces)
         return Run(
             value=None if cell.silent else runner.value,
@@ -400,9 +417,8 @@ class Session:
             note=note,
             dispatch_seconds=runner.dispatch_seconds,
             kept=_kept(pieces, everything),
-            make_program=lambda: _levels().read_program(
-                cell, read_fates(cell, record, staged), pieces, everything, self.file_label
-            ),
+            make_program=lambda: make(partial(read_names, cell, pieces, record, namespace, self.file_label)),
+            make_nameless=make,
             make_source=_source_of(runner) if pieces else None,
         )
 
@@ -427,8 +443,8 @@ class Session:
         before = self._before.pop(cell, None)
         if asked and before is not None:
             run.make_diff = lambda program: program.diff(before())
-        if run.make_program is not None and run.pieces:
-            self._before[cell] = run.make_program
+        if run.make_nameless is not None and run.pieces:
+            self._before[cell] = run.make_nameless
             if len(self._before) > _MOST_BEFORE:
                 self._before.popitem(last=False)
 

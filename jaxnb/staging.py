@@ -7,12 +7,15 @@ or the statement is left to Python.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import jax
 import numpy as np
 
 from jaxnb import _jax
+from jaxnb.assigned import NameLog, log_names
 from jaxnb.cell import CellSource
 from jaxnb.devices import move
 from jaxnb.diagnosis import culprit_of, explain_needed_value, only_tracing_raises
@@ -58,6 +61,7 @@ def trace_piece(
     donate: tuple[str, ...] = (),
     asked: Asked | None = None,
     splits: bool = False,
+    names: Callable[[], NameLog] | None = None,
 ) -> Piece:
     """Traces the statements of `plan`.
 
@@ -71,6 +75,7 @@ def trace_piece(
       whole: trace every statement, also those that Python would run.
       donate: names and paths whose buffers the program may write over.
       asked: the derivative that the program is to compute, too.
+      names: makes what takes down the names that are assigned, see `assigned`; None takes down none.
       splits: Python may run single statements: one that prints or turns many times is not traced to the end.
 
     Raises:
@@ -94,8 +99,9 @@ def trace_piece(
             error.index = plan.start + trace.statements.index(used[0])
             raise error
         start = time.perf_counter()
+        log = names() if names is not None else None
         try:
-            traced = _run_trace(trace, device)
+            traced = _run_trace(trace, device, log)
         except RunByPython as error:
             error.index = trace.index
             raise
@@ -169,6 +175,7 @@ def trace_piece(
                 piece.derivative = trace.asked
                 trace.template.names.extend(derivative.names)
                 piece.notes.extend(("gradient", None, note) for note in derivative.notes)
+            piece.assigned = log.assigned() if log is not None else None
             donation = trace.donation() if donate else NO_DONATION
             piece.notes.extend(("donate", None, note) for note in donation.notes)
             piece.rebuild(cut, donation, trace.scan.leaves)
@@ -185,7 +192,7 @@ def _explain(trace: Trace, error: BaseException) -> None:
         raise
 
 
-def _run_trace(trace: Trace, device: Any) -> Any:
+def _run_trace(trace: Trace, device: Any, log: NameLog | None) -> Any:
     __tracebackhide__ = True
 
     def cell(*leaves: Any) -> list[Any]:
@@ -193,11 +200,12 @@ def _run_trace(trace: Trace, device: Any) -> Any:
         return trace.run(leaves)
 
     # A name that only this trace uses keeps JAX's caches from handing out what they saw of other tracers.
-    own = object() if trace.scan.held_by_functions else None
+    own = object() if trace.scan.held_by_functions or log is not None else None
+    watched = log_names(log) if log is not None else nullcontext()
     leaves = trace.scan.leaves if device is None else move(trace.scan.leaves, device)[0]
     outside = trace.outside
     try:
-        with outside, _jax.unfiltered_tracebacks(), _jax.user_context(own):
+        with outside, _jax.unfiltered_tracebacks(), _jax.user_context(own), watched:
             traced = jax.jit(cell).trace(*leaves)
     except (StopAt, MissingName, RunByPython, ValueNeeded, TooLong, *_jax.TRACING_ERRORS):
         outside.take_back()

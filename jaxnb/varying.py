@@ -64,7 +64,7 @@ _EVENS = frozenset(
 )
 _BINDERS = frozenset({"shard_map", "xmap"})
 _KERNELS = frozenset({"pallas_call", "core_map", "mpmd_map"})  # they bind names of their own, and do not say which
-_FROM_OUTSIDE = frozenset({"io_callback", "infeed", "program_id"})  # they may give another value at every position
+_FROM_OUTSIDE = frozenset({"io_callback", "infeed"})  # they may give another value at every position
 _READS_REF = frozenset({"get"})
 
 Path = tuple[str, ...]
@@ -84,17 +84,17 @@ _NONE: Axes = frozenset()
 
 
 class _Scope:
-    """The names that are bound somewhere, and the depth of the innermost binding."""
+    """The names that are bound somewhere, the depth of the innermost binding, and the axes of a kernel's own grid."""
 
-    __slots__ = ("axes", "depth")
+    __slots__ = ("axes", "depth", "grid")
 
-    def __init__(self, axes: Mapping[Any, _Axis], depth: int) -> None:
-        self.axes, self.depth = axes, depth
+    def __init__(self, axes: Mapping[Any, _Axis], depth: int, grid: Axes = _NONE) -> None:
+        self.axes, self.depth, self.grid = axes, depth, grid
 
-    def bind(self, sizes: Mapping[Any, int | None]) -> _Scope:
+    def bind(self, sizes: Mapping[Any, int | None], kernel: bool = False) -> _Scope:
         depth = self.depth + 1
         new = {name: _Axis(name, size, (depth, n)) for n, (name, size) in enumerate(sizes.items())}
-        return _Scope({**self.axes, **new}, depth)
+        return _Scope({**self.axes, **new}, depth, frozenset(new.values()) if kernel else self.grid)
 
     def of(self, names: Iterable[Any]) -> Axes:
         return frozenset(self.axes[name] for name in names if name in self.axes)
@@ -309,11 +309,13 @@ class _Analysis:
         found = _join(*ins, scope.of(effects))
         if eqn.primitive.name in _FROM_OUTSIDE:
             found = frozenset(scope.axes.values())
+        elif eqn.primitive.name == "program_id":
+            found = scope.grid
         bodies = dict(body_jaxprs(eqn.params))
         names = {name: size for body in bodies.values() for name, size in self.free(body).items()}
         found |= scope.of(names)
         own = {name: size for name, size in names.items() if name not in scope.axes}
-        within = scope.bind(own) if own else scope
+        within = scope.bind(own, kernel=True) if own or eqn.primitive.name in _KERNELS else scope
         inner = found | within.of(own)
         walks = {path: self.walk(body, [inner] * len(body.invars), within) for path, body in bodies.items()}
         return [found] * len(eqn.outvars), walks

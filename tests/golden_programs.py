@@ -142,7 +142,8 @@ _SHARD_MAP = (
     """
 from jax.sharding import Mesh, PartitionSpec as P
 mesh = Mesh(np.array(jax.devices()[:8]).reshape(4, 2), ("i", "j"))
-x = jnp.ones((8, 6))
+x = jnp.ones((8, 4))
+jax.jit(jax.shard_map(lambda a: a, mesh=mesh, in_specs=P("i"), out_specs=P("i"))).lower(x)
 """,
     """
 def part(a):

@@ -18,7 +18,7 @@ from jaxnb import codec
 from jaxnb.codec import MIME_TYPE, decode, encode
 from jaxnb.errors import JaxnbError
 from jaxnb.laws import check_program
-from jaxnb.memory import KINDS, SOURCES, Held, Memory, Noted, Saved
+from jaxnb.occupancy import KINDS, SOURCES, Held, Memory, Noted, Saved
 from jaxnb.program import (
     FORMAT_VERSION,
     PHASES,

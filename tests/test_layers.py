@@ -15,7 +15,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # From the bottom up; a module may import modules of its own layer and of those below.
 LAYERS = (
     {"_version", "collecting", "errors"},
-    {"program", "memory", "tables", "units"},
+    {"program", "occupancy", "tables", "units"},
     {"laws", "codec_facts"},
     {
         "apportion",

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
+from jax.experimental import pallas as pl
 from jax.extend import core as jax_core
 from jax.sharding import PartitionSpec as P
 
@@ -107,6 +108,16 @@ def counted(x):
     return early, ref[...]
 
 
+def kernel(x, name=None):
+    def double(x_ref, out_ref):
+        out_ref[...] = x_ref[...] * 2 + pl.program_id(0)
+        if name is not None:
+            out_ref[...] += lax.axis_index(name)
+
+    grid = (2,) if name is None else ((name, 2),)
+    return pl.pallas_call(double, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), grid=grid, interpret=True)(x)
+
+
 # A function of inputs that vary over a, b, nothing, and both; and what each of its results varies over.
 CASES = {
     "nothing happens": (lambda a, b, n, m: (a, b, n, m), [[A], [B], [], [A, B]]),
@@ -139,6 +150,7 @@ CASES = {
         lambda a, b, n, m: jax.pure_callback(np.sin, jax.ShapeDtypeStruct((12,), np.float32), a),
         [[A]],
     ),
+    "a kernel": (lambda a, b, n, m: (kernel(a), kernel(n)), [[A], []]),
     "references": (lambda a, b, n, m: (*counted(a), counted(n)[1]), [[A], [A], []]),
 }
 
@@ -192,6 +204,21 @@ def test_a_name_bound_outside_is_found_in_a_body():
     closed = jax.make_jaxpr(function, axis_env=[("i", 4)])(jnp.ones(3))
     varying = varying_axes(closed)
     assert [varying.axes(var) for var in closed.jaxpr.outvars] == [(), (("i", None),)]
+
+
+def test_names_of_a_kernels_grid_are_its_own():
+    closed = jax.make_jaxpr(lambda x: kernel(jnp.sin(x), "g"))(jnp.ones(12))
+    level = read_jaxpr(closed, cell_file="")
+    outside, inside = (
+        {level.values[index].axes for c in part for op in c.ops for index in op.outputs}
+        for part in (level.computations[:1], level.computations[1:])
+    )
+    assert outside == {()} and (("g", None),) in inside
+
+
+def test_a_kernel_varies_over_what_its_inputs_do(mesh):
+    _, body, inside = body_of(traced(mesh, lambda a: kernel(a), (P("a"),), out=P("a")), "pallas_call")
+    assert {inside.axes(var) for eqn in body.eqns for var in eqn.outvars} <= {(), (A,)}
 
 
 def test_a_vmapped_axis_is_never_named():

@@ -14,9 +14,9 @@ from sample_programs import PROGRAMS, hostile, loop, many, mlp
 from jaxnb.program import Aval, Finding, Fix, Program
 from jaxnb.views.columns import chunks, text_width
 from jaxnb.views.escape import Html, element, escape, joined
+from jaxnb.views.grouping import MOST_ROWS, read_groups
 from jaxnb.views.html import render_html
 from jaxnb.views.page import TRUSTED_HTML, PageCell, render_page
-from jaxnb.views.grouping import MOST_ROWS, read_groups
 from jaxnb.views.rows import short_type
 from jaxnb.views.text import printable, render_findings, render_program
 
@@ -294,7 +294,7 @@ def test_views_import_neither_jax_nor_the_rest():
         "import sys, jaxnb.views.text, jaxnb.views.html, jaxnb.views.page, jaxnb.codec;"
         "print([m for m in sys.modules if m.split('.')[0] in ('jax', 'jaxlib', 'numpy', 'IPython')"
         " or m.startswith('jaxnb.') and not m.startswith(('jaxnb.views', 'jaxnb.program', 'jaxnb.laws',"
-        " 'jaxnb.memory', 'jaxnb.tables', 'jaxnb.collecting', 'jaxnb.codec', 'jaxnb.errors', 'jaxnb._version'))])"
+        " 'jaxnb.occupancy', 'jaxnb.tables', 'jaxnb.collecting', 'jaxnb.codec', 'jaxnb.errors', 'jaxnb._version'))])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
@@ -306,7 +306,7 @@ def test_an_empty_program():
 
 @pytest.mark.parametrize(
     "module",
-    "folding rows grouping sequence tally compact columns text escape style html page markup".split(),
+    "folding rows columns text escape style html page markup".split(),
     ids=lambda name: f"views.{name}",
 )
 def test_examples(module):

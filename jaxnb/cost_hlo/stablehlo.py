@@ -78,7 +78,7 @@ def _unit(level: Level, op: Op) -> Unit:
     if name in _BY_EQUATION:
         moved = sum(_shape(level, (value,)).nbytes for value in (*op.inputs, *op.outputs))
         return Unit(None, moved, None, (1,) * len(op.bodies), "counted")
-    if name not in RULES:
+    if name not in RULES or (_is_complex(level, op) and (name == "abs" or RULES[name] is RULES["tanh"])):
         return UNKNOWN._replace(bodies=(1,) * len(op.bodies), inside="counted")
     operands = [Instruction(shape=_shape(level, (value,)), identity=at) for at, value in enumerate(op.inputs)]
     item = Instruction(
@@ -90,6 +90,12 @@ def _unit(level: Level, op: Op) -> Unit:
         op.bodies,
     )
     return RULES[name](item, Computation({operand.identity: operand for operand in operands}))
+
+
+def _is_complex(level: Level, op: Op) -> bool:
+    """Whether it reads complex numbers, of which a function becomes a formula of real ones."""
+    avals = (level.values[value].aval for value in op.inputs)
+    return any(aval is not None and aval.dtype.startswith("complex") for aval in avals)
 
 
 def _chosen(upper: Level, level: Level, op: Op, equations: dict[Place, list[Place]], unit: Unit) -> Unit:

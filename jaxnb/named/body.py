@@ -31,6 +31,10 @@ class Body:
         """The jaxpr, for the walks of this package."""
         return self.closed
 
+    def with_jaxpr(self, closed: Any) -> Body:
+        """A body of another jaxpr, such as the same one with other names for its equations."""
+        return Body(closed)
+
     @property
     def out_avals(self) -> Sequence[Any]:
         """The type of each output at one position."""

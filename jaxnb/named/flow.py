@@ -154,7 +154,7 @@ def transfer(eqn: Any, ins: Sequence[Names], visit: Visit | None = None) -> list
         if params.get("axis_index_groups") is not None:
             return [names | frozenset(axis_names(eqn)) for names in ins]
         return [names - frozenset(axis_names(eqn)) for names in ins]
-    if kind in ("all_gather", "named_dot", "pbroadcast"):
+    if kind in ("all_gather", "named_dot", "pbroadcast") and params.get("axis_index_groups") is None:
         return [_join(*ins) - frozenset(axis_names(eqn))]
     if kind in COLLECTIVES:
         return [_join(*ins, frozenset(axis_names(eqn)))] * len(eqn.outvars)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
-from jaxnb.memory import Held
+from jaxnb.occupancy import Held
 from jaxnb.program import Level
 from jaxnb.readers.buffers import Assignment, Buffer, Instruction, Module
 
@@ -37,7 +37,7 @@ class Lifetime:
     Attributes:
       buffer: where it lies.
       name: of the instruction that defines it.
-      kind: one of `jaxnb.memory.KINDS`.
+      kind: one of `jaxnb.occupancy.KINDS`.
       first: the position of that instruction among the ops of the entry computation, or of the op that owns it.
       last: the position of the last op that reads it.
       start: when it is defined, in ticks of the whole program, bodies included.

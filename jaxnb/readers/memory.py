@@ -11,7 +11,7 @@ from jaxnb._jax_eqns import open_jaxpr
 from jaxnb.cost.control import shards
 from jaxnb.cost.sizes import Unsized
 from jaxnb.liveness import Lived, Liveness, live_bytes
-from jaxnb.memory import Held, Memory, Noted, Place, Saved
+from jaxnb.occupancy import Held, Memory, Noted, Place, Saved
 from jaxnb.program import Level, Op
 from jaxnb.readers.buffers import read_assignment, read_instructions
 from jaxnb.readers.lifetimes import lifetimes, preorder, use_of_memory

@@ -100,6 +100,9 @@ def _text(value: Any, room: int) -> str:
         return f"{dtype}[{','.join(map(str, shape))}]"
     if type(value) in (tuple, list):
         return _items_text(cast(list[Any], value), room)
+    if isinstance(value, (set, frozenset)):
+        # Python's order is another one in each process.
+        return f"{{{', '.join(sorted(_text(item, room) for item in cast(Iterable[Any], value)))}}}"
     if callable(value):
         return str(getattr(value, "__name__", type(value).__name__))
     return _ADDRESS.sub("", str(value))

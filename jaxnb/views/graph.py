@@ -28,6 +28,7 @@ _GRAPH = {
     "fontsize": "10",
     "fontcolor": _TEXT,
     "labelloc": "b",
+    "newrank": "true",  # without it nested frames are now and then more than dot can order
     "nodesep": "0.22",
     "ranksep": "0.36",
     "pad": "0.1",
@@ -75,6 +76,7 @@ _CLUSTER = {
 }
 _LONGEST = 40
 _MOST_TYPES = 3
+_MOST_ROWS = 1500  # that the edges of a computation go down, all together
 
 
 def render_graph(
@@ -118,9 +120,13 @@ def render_graph(
     drawing = _Drawing(shown, Folding(shown, fold, limit, roots), limit)
     for number, root in enumerate(roots):
         drawing.draw(diagram, root, f"piece {number + 1}" if len(roots) > 1 else "")
-    if drawing.hidden:
-        count = "1 op is" if drawing.hidden == 1 else f"{drawing.hidden} ops are"
-        diagram.attr(label=f"{count} not drawn: limit=None draws all.")
+    told: list[str] = []
+    if count := drawing.hidden:
+        told.append(f"{count} {'op is' if count == 1 else 'ops are'} not drawn: limit=None draws all.")
+    if count := drawing.far:
+        told.append(f"{count} {'edge is' if count == 1 else 'edges are'} not drawn that would cross the page.")
+    if told:
+        diagram.attr(label="\\n".join(told))
     return diagram
 
 
@@ -145,6 +151,28 @@ class _Edges:
             found = self.types.setdefault((tail, head), [])
             found += [type_] if type_ and type_ not in found else []
 
+    def near(self, most: int) -> set[tuple[str, str]]:
+        """The edges that can be laid out: the shortest ones, until together they go down so many rows.
+
+        Time for a layout grows with the square of that sum and more, and what crosses a whole page is not followed by
+        anybody. Edges are known in the order of their heads, so that one walk finds the row of each node.
+        """
+        rows: dict[str, int] = {}
+        for tail, head in self.types:
+            rows[head] = max(rows.get(head, 0), rows.get(tail, 0) + 1)
+        first: dict[str, int] = {}
+        for tail, head in self.types:
+            first[tail] = min(first.get(tail, rows[head]), rows[head])
+        # What nothing leads to stands just above the first that reads it.
+        spans = {(tail, head): rows[head] - rows.get(tail, first[tail] - 1) for tail, head in self.types}
+        kept: set[tuple[str, str]] = set()
+        for edge in sorted(spans, key=lambda edge: spans[edge]):
+            most -= spans[edge]
+            if most < 0 and spans[edge] > 1:
+                break
+            kept.add(edge)
+        return kept
+
 
 class _Drawing:
     def __init__(self, level: Level, folding: Folding, limit: int | None) -> None:
@@ -152,6 +180,7 @@ class _Drawing:
         self.folding = folding
         self.limit = limit
         self.hidden = 0
+        self.far = 0
         self.drawn: dict[int, str] = {}
 
     def draw(self, onto: graphviz.Digraph, root: int, frame: str) -> None:
@@ -184,7 +213,11 @@ class _Drawing:
         if rest := computation.ops[len(shown) :]:
             self._rest(onto, index, rest, makers, f"op{index}_{len(shown) - 1}")
         self._outputs(onto, index, computation, makers, edges)
+        near = edges.near(_MOST_ROWS)
         for (tail, head), types in edges.types.items():
+            if (tail, head) not in near:
+                self.far += 1
+                continue
             text = listed(types, ", ") if len(types) <= _MOST_TYPES else f"{types[0]} …+{len(types) - 1}"
             onto.edge(tail, head, label=_label(f" {text} ") if text else None)
         if anchor is None:
@@ -269,9 +302,12 @@ def _cluster(key: str, name: str) -> graphviz.Digraph:
 
 def _label(text: str, *small: str, bold: bool = False) -> str:
     """An HTML-like label: a text, and smaller ones below it. They cannot be markup."""
-    head = str(escape(clipped(printable(text), _LONGEST))) or " "
+    head = _escaped(text) or " "
     lines = [f"<B>{head}</B>" if bold else head]
-    for one in small:
-        if one:
-            lines.append(f'<FONT POINT-SIZE="9" COLOR="#5d6874">{escape(clipped(printable(one), _LONGEST))}</FONT>')
+    lines += [f'<FONT POINT-SIZE="9" COLOR="#5d6874">{_escaped(one)}</FONT>' for one in small if one]
     return f"<{'<BR/>'.join(lines)}>"
+
+
+def _escaped(text: str) -> str:
+    # dot replaces \N and \G by names of its own also in such labels.
+    return str(escape(clipped(printable(text), _LONGEST))).replace("\\", "\\\\")

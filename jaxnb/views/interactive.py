@@ -22,7 +22,7 @@ from jaxnb.program import Finding, Program
 from jaxnb.views.escape import Html
 from jaxnb.views.html import render_html
 
-__all__ = ["has_script", "render_interactive", "script_element", "script_hash"]
+__all__ = ["has_script", "is_interactive", "render_interactive", "script_element", "script_hash"]
 
 _MARK = re.compile(r"/\*jaxnb ([0-9a-f]{16})\*/")
 _OPENING = '<div class="jnb">'
@@ -52,6 +52,11 @@ def _script() -> str:
 def has_script() -> bool:
     """Whether the script was built, so that `render_interactive` can be used."""
     return files("jaxnb").joinpath("static/inspector.js").is_file()
+
+
+def is_interactive(html: str) -> bool:
+    """Whether a view is one of `render_interactive` that is drawn by the script of this jaxnb."""
+    return html.startswith('<div class="jnb" data-jaxnb="')
 
 
 def script_element() -> Html:

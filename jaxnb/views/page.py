@@ -1,7 +1,8 @@
 """A notebook as one page that opens anywhere: facts, a table of the cells, then every cell with its outputs.
 
-Nothing is loaded from a network and nothing is run. Of HTML only jaxnb's own is let in, under a MIME type
-that the caller has to give on purpose; whatever else a notebook holds is shown as text or as a picture.
+Nothing is loaded from a network, and nothing is run but the inspector's own script, which the page's policy knows by
+its hash. Of HTML only jaxnb's own is let in, under a MIME type that the caller has to give on purpose; whatever else a
+notebook holds is shown as text or as a picture.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from jaxnb.views.escape import Html, element, escape, joined
+from jaxnb.views.interactive import is_interactive, script_element, script_hash
 from jaxnb.views.markup import highlight_python, render_markdown
 from jaxnb.views.style import style_element
 
@@ -65,17 +67,19 @@ def render_page(title: str, cells: Sequence[PageCell], facts: Sequence[tuple[str
     """
     cells = _without_title(cells, title)
     numbers = _numbers(cells)
+    shown = [content for cell in cells for mime, content in cell.outputs if mime == TRUSTED_HTML]
+    scripted = any(is_interactive(content) for content in shown)
     head = element(
         "head",
         None,
         element("meta", {"charset": "utf-8"}),
         element("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
         # Should anything have slipped through, the browser still neither runs nor loads it.
-        element("meta", {"http-equiv": "Content-Security-Policy", "content": _POLICY}),
+        element("meta", {"http-equiv": "Content-Security-Policy", "content": _policy(scripted)}),
         element("title", None, title.replace("`", "")),
         style_element("page.css"),
         style_element("table.css"),
-        *([_PROGRAM_STYLE] if any(mime == TRUSTED_HTML for cell in cells for mime, _ in cell.outputs) else ()),
+        *([_PROGRAM_STYLE] if shown else ()),
     )
     body = element(
         "body",
@@ -84,6 +88,7 @@ def render_page(title: str, cells: Sequence[PageCell], facts: Sequence[tuple[str
         _contents(cells, numbers),
         element("main", None, *(_cell(cell, number) for cell, number in zip(cells, numbers, strict=True))),
         element("footer", None, "Made by jaxnb. This page needs no network and no kernel."),
+        *([script_element()] if scripted else ()),
     )
     return Html("<!DOCTYPE html>") + element("html", {"lang": "en"}, head, body)
 
@@ -92,6 +97,10 @@ def render_page(title: str, cells: Sequence[PageCell], facts: Sequence[tuple[str
 _PROGRAM_STYLE = style_element("program.css")
 
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+
+
+def _policy(scripted: bool) -> str:
+    return f"{_POLICY}; script-src '{script_hash()}'" if scripted else _POLICY
 
 
 def _without_title(cells: Sequence[PageCell], title: str) -> Sequence[PageCell]:

@@ -144,7 +144,7 @@ class RowMaker:
 
     def output_rows(self) -> tuple[Row, ...]:
         """The user's names for values that no op made: an input handed on, a literal."""
-        made = {value for entry in self.entries for op in entry.ops for value in op.outputs} if self.bound else ()
+        made = {value for entry in self.entries for op in entry.ops for value in op.outputs if value in self.bound}
         values = self.level.values
         rows = [
             Row(names=name, operands=values[value].name, type=short_type(values[value]))

@@ -127,9 +127,9 @@ def _below(groups: Sequence[Group], width: int, gutter: int, costs: Columns) -> 
         if group.border:
             yield f"── {group.border} "
         number = f"{group.line or '':>{gutter}}  {costs.cells(group.cost)}"
-        texts = chunks(group.text, room + 2) if costs.names else [group.text]
-        yield _noted(number + texts[0], group.note, width)
-        yield from (f"{margin}{costs.cells(None)}{text}" for text in texts[1:])
+        texts = chunks(group.text, room + 2)
+        rest = [f"{margin}{costs.cells(None)}{text}" for text in texts[1:]]
+        yield from _noted([number + texts[0], *rest], group.note, width, margin)
         for row in group.rows:
             yield f"{margin}{costs.cells(row.cost)}  {_row_line(row, widths, room)}"
     if costs.names:
@@ -216,8 +216,10 @@ def render_painted(lines: Iterable[PaintedLine]) -> Iterable[str]:
             yield f"       {' ' * (first + 2)}{'^' * max(1, last - first)}"
 
 
-def _noted(text: str, note: str, columns: int) -> str:
-    if not note:
-        return text
-    room = columns - text_width(text) - len(note) - 4
-    return f"{text}{' ' * max(2, room)}  {note}"
+def _noted(lines: list[str], note: str, width: int, margin: str) -> Iterable[str]:
+    """The lines with a note at the right of the last one, or below it where there is no room."""
+    yield from lines[:-1]
+    room = width - text_width(lines[-1]) - text_width(note)
+    yield lines[-1] + (" " * room + note if note and room >= 2 else "")
+    if note and room < 2:
+        yield margin + clipped(note, width - len(margin)).rjust(width - len(margin))

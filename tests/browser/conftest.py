@@ -68,7 +68,13 @@ def new_page(browser):
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(20_000)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
+
+        # Jupyter has errors of its own; in a page of ours every error counts.
+        def failed(error):
+            if offline or "extensions/jaxnb" in (error.stack or ""):
+                wrong.append(str(error))
+
+        page.on("pageerror", failed)
         if offline:
             page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
             page.on("request", lambda request: _only_here(request.url, wrong))
@@ -146,7 +152,14 @@ class Server:
         nb = {"metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}}
         nb |= {"nbformat": 4, "nbformat_minor": 5}
         nb["cells"] = [
-            {"cell_type": "code", "id": f"c{at}", "source": text, "metadata": {}, "outputs": [], "execution_count": None}
+            {
+                "cell_type": "code",
+                "id": f"c{at}",
+                "source": text,
+                "metadata": {},
+                "outputs": [],
+                "execution_count": None,
+            }
             for at, text in enumerate(cells)
         ]
         (self.notebooks / name).write_text(json.dumps(nb))

@@ -19,9 +19,9 @@ async function take(view: HTMLElement): Promise<void> {
   const data = (await inflate(packed.textContent ?? '')) as { program: unknown; line: string; previous?: unknown };
   const place = document.createElement('div');
   const open = view.querySelector('details')?.open ?? false;
-  mount(place, data.program, { line: data.line, previous: data.previous, settings: { open } });
-  for (const child of Array.from(view.children)) if (child instanceof HTMLElement && child.tagName !== 'STYLE') child.hidden = true;
   view.append(place);
+  mount(place, data.program, { line: data.line, previous: data.previous, settings: { open } });
+  for (const child of Array.from(view.children)) if (child instanceof HTMLElement && child !== place) child.hidden = true;
 }
 
 function takeAll(): void {

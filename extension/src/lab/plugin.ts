@@ -89,6 +89,7 @@ function rendererClass(Widget: WidgetClass, tracker: Tracker | null, settings: (
           notebook.activeCellIndex = cell;
           notebook.mode = 'command';
           notebook.activate();
+          notebook.widgets[cell].node.focus({ preventScroll: true });
         };
         if (typeof said.program === 'string') {
           const ask = (question: object) => askKernel(panel.sessionContext.session?.kernel, { ...question, program: said.program });

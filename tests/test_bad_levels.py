@@ -1,0 +1,195 @@
+"""Levels of cells that are out of the ordinary, of very large ones, and of a JAX that has changed."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import tracemalloc
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxnb
+from jaxnb import _jax_hlo
+from jaxnb.codec import decode, encode
+from jaxnb.laws import check_program
+from jaxnb.options import StageOptions
+from jaxnb.program import Program
+from jaxnb.readers.jaxpr import read_jaxpr
+from jaxnb.session import Session
+from jaxnb.views.html import render_html
+from jaxnb.views.text import render_program
+
+deep = pytest.mark.skipif(os.environ.get("JAXNB_DEEP") != "1", reason="takes long: make test-deep")
+
+SETUP = "import jax, jax.numpy as jnp, numpy as np\nx = jnp.arange(12.0).reshape(3, 4) / 7\n"
+STRUCT = "like = jax.ShapeDtypeStruct((3, 4), jnp.float32)\n"
+CELLS = {
+    "pure callback": (STRUCT, "y = jax.pure_callback(lambda a: np.sin(a), like, x) + 1"),
+    "io callback": (STRUCT, "from jax.experimental import io_callback\ny = io_callback(lambda a: a, like, x).sum()"),
+    "ordered callbacks, with tokens": (
+        STRUCT,
+        "from jax.experimental import io_callback\n"
+        "y = io_callback(lambda a: a, like, x, ordered=True)\n"
+        "z = io_callback(lambda a: a, like, y, ordered=True) * 2",
+    ),
+    "printing": ("", "y = jnp.sin(x)\njax.debug.print('{}', y[0, 0])\nz = y * 2"),
+    "printing in a loop": (
+        "",
+        "def turn(i, a):\n    jax.debug.print('{}', i, ordered=True)\n    return a * 2\n"
+        "y = jax.lax.fori_loop(0, 2, turn, x)",
+    ),
+    "custom calls": ("", "q, r = jnp.linalg.qr(x @ x.T)\nw = jnp.linalg.eigh(x @ x.T)[0]\ns = jnp.linalg.svd(x)[1]"),
+    "a Pallas kernel": (
+        "from jax.experimental import pallas as pl\n"
+        "def kernel(a, out):\n    out[...] = a[...] * 2\n"
+        "def twice(a):\n"
+        "    return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(a.shape, a.dtype), interpret=True)(a)\n",
+        "y = twice(x) + 1",
+    ),
+    "references": ("", "r = jax.new_ref(x)\nr[0] = jnp.ones(4)\nr[...] += 2.0\ny = r[...]"),
+    "keys": ("key = jax.random.key(0)\n", "a, b = jax.random.split(key)\ny = jax.random.normal(a, (3,))"),
+    "arrays of keys": ("keys = jax.random.split(jax.random.key(0), 3)\n", "y = jax.vmap(jax.random.uniform)(keys)"),
+    "no elements": ("e = jnp.zeros((0, 4))\n", "y = e @ x.T\nz = y.sum() + jnp.concatenate([e, x]).sum()"),
+    "no outputs": ("", "jax.debug.print('{}', x.sum())"),
+    "nothing computed": ("", "y = x"),
+    "an output twice, and an input": ("", "y = jnp.sin(x)\nz, u = y, x"),
+    "complex constants": ("", "y = x * 1j + (2 - 3j)\nz = jnp.array([1j, jnp.inf * 1j, 2])[0] * y"),
+    "infinities": ("", "y = jnp.where(x > 1, jnp.inf, -jnp.nan) + float('nan')"),
+    "float8 and int4": ("", "y = x.astype(jnp.float8_e4m3fn).astype(jnp.float32)\nz = x.astype(jnp.int4)"),
+    "tuples of one name": ("", "y = [x + 1, {'a': (x * 2,)}]\n(z,) = y[1]['a']"),
+    "a text that HTML would take": ("", "with jax.named_scope('<b>&\"'):\n    y = jnp.sin(x)  # </script>"),
+    "a wide line": ("", f"y = x{' + 1' * 300}"),
+    "letters of other alphabets": ("", "größe = jnp.sin(x); π = größe * 2; 变量 = π + größe"),
+}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_every_level_of_an_odd_cell(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    setup, cell = CELLS[name]
+    holds(staged(cell, SETUP + setup))
+    capfd.readouterr()
+
+
+def test_donated_inputs() -> None:
+    program = staged("x = x * 2 + 1\ny = x.sum()", SETUP, donate=("x",))
+    holds(program)
+
+
+@pytest.mark.parametrize("level", ["jaxpr", "stablehlo"])
+def test_symbolic_dimensions(level: str) -> None:
+    (n,) = jax.export.symbolic_shape("n")
+    program = jaxnb.inspect(lambda a: jnp.tanh(a) @ jnp.ones((3, 2)))(jax.ShapeDtypeStruct((n, 3), jnp.float32))
+    try:
+        made = program.level(level)
+    except Exception as error:
+        pytest.fail(f"{level}: {error}")
+    assert made.values[0].aval is not None and made.values[0].aval.shape[1] == 3
+    check_program(program)
+    assert "tanh" in render_program(program, level=level)
+
+
+def staged(cell: str, setup: str, **options: object) -> Program:
+    namespace = {"__name__": "__main__"}
+    exec(setup, namespace)
+    return Session().stage(cell, namespace, StageOptions(**options)).program
+
+
+def holds(program: Program) -> None:
+    """What holds for every program, however odd: all levels, saved and shown, with shares and costs."""
+    shares = program.coverage()
+    made = [level.name for level in program.levels]
+    assert made == list(program.level_names)
+    check_program(program)
+    assert decode(json.loads(json.dumps(encode(program)))) == program
+    for level in made[1:]:
+        text = render_program(program, level=level, width=100)
+        assert all(name in text for name in {op.name for op in program.level(level).computations[0].ops[:3]})
+        for op in program.ops(level):
+            assert all(number is None or number >= 0 for number in (op.flops, op.bytes, op.transcendentals))
+    page = render_html(program, line="staged")
+    assert "<b>&" not in page and "</script>" not in page
+    for share in (shares.eqn_line, shares.stablehlo_eqn, shares.hlo_eqn):
+        assert share is None or 0.9 <= share <= 1
+
+
+# --- very large programs ---
+
+
+def unrolled(count: int) -> object:
+    """A jaxpr of about that many equations, of a cell named "cell" whose third line is unrolled."""
+    source = "def f(x):\n    for _ in range(count):\n        x = jnp.sin(x) * 2.0\n    return x"
+    namespace: dict[str, object] = {"jnp": jnp, "count": count // 2}
+    exec(compile(source, "cell", "exec"), namespace)
+    return jax.make_jaxpr(namespace["f"])(jnp.ones(3))
+
+
+@pytest.mark.parametrize("count", [4_000, pytest.param(100_000, marks=deep)])
+def test_a_program_of_very_many_equations(count: int) -> None:
+    jaxpr = unrolled(count)
+    gc.collect()
+    tracemalloc.start()
+    level = read_jaxpr(jaxpr, cell_file="cell")
+    kept, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 1_000 * count and peak < 2_000 * count
+    program = Program("\n\nx = ...", (level,))
+    assert {op.line for op in program.ops("jaxpr")} == {3}
+    assert len(json.dumps(encode(program))) < 100 * count
+    check_program(program)
+    assert decode(json.loads(json.dumps(encode(program)))) == program
+    assert len(render_html(program, line="staged")) < 500_000
+    assert len(render_program(program)) < 500_000
+    assert program.coverage().eqn_line == 1.0
+
+
+def test_the_lines_of_a_cell_that_is_written_out() -> None:
+    """Each equation has the line of its own, whichever of them is asked for first."""
+    count = 2_000
+    source = "def f(x):\n" + "".join(f"    x = jnp.sin(x) + {n}\n" for n in range(count)) + "    return x"
+    namespace: dict[str, object] = {"jnp": jnp}
+    exec(compile(source, "cell", "exec"), namespace)
+    level = read_jaxpr(jax.make_jaxpr(namespace["f"])(jnp.ones(3)), cell_file="cell")
+    assert [op.line for op in level.ops() if op.name == "add"] == list(range(2, count + 2))
+
+
+def test_collecting_garbage_goes_on_after_a_program_was_read() -> None:
+    assert gc.isenabled()
+    with pytest.raises(ValueError, match="input names"):
+        read_jaxpr(jax.make_jaxpr(jnp.sin)(1.0), cell_file="", invar_names=("a", "b"))
+    encode(Program("x", (read_jaxpr(unrolled(100), cell_file="cell"),)))
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        read_jaxpr(unrolled(100), cell_file="cell")
+        assert not gc.isenabled()  # as whoever called left it
+    finally:
+        gc.enable()
+
+
+@deep
+def test_memory_is_bounded_where_the_text_of_the_instructions_would_be_huge() -> None:
+    """A program whose HLO would be 48 MB of text is read from objects, in less memory than the text would take."""
+    layers = 5_200
+
+    def deep_program(x: jax.Array) -> jax.Array:
+        for n in range(layers):
+            x = jnp.tanh(x @ x) + jax.nn.softmax(x * (n + 1.5))
+        return x
+
+    lowered = jax.jit(deep_program).trace(jnp.ones((4, 4)))
+    program = jaxnb.inspect(deep_program)(jnp.ones((4, 4)))
+    del lowered
+    program.level("stablehlo")
+    tracemalloc.start()
+    level = program.level("hlo")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert sum(1 for _ in level.ops()) > layers
+    assert peak < 500 * 2**20
+
+
+# --- a JAX that has changed ---

@@ -1,0 +1,204 @@
+"""The kernel's side of the inspector: the script in HTML, questions and answers, the widget."""
+
+from __future__ import annotations
+
+import base64
+import doctest
+import hashlib
+import json
+import re
+import zlib
+
+import pytest
+from sample_levels import neuron
+from sample_programs import PROGRAMS
+
+from jaxnb import inspector_comm
+from jaxnb.codec import MIME_TYPE, decode
+from jaxnb.errors import JaxnbError
+from jaxnb.inspector_comm import TARGET, Inspectors, answer
+from jaxnb.program import Level, Program
+from jaxnb.views import interactive
+from jaxnb.views.interactive import has_script, render_interactive, script_element, script_hash
+
+built = pytest.mark.skipif(not has_script(), reason="the front end is not built: make extension")
+
+
+def data_of(html: str) -> dict:
+    packed = re.search('<script type="application/vnd.jaxnb.program">([A-Za-z0-9+/=]*)</script>', html)[1]
+    return json.loads(zlib.decompress(base64.b64decode(packed)))
+
+
+# --- HTML with the script ---
+
+
+@built
+@pytest.mark.parametrize("name", ["mlp", "loop", "hostile"])
+def test_the_data_is_the_program(name):
+    program = PROGRAMS[name]()
+    found = data_of(render_interactive(program, line="a < b", script=False))
+    assert found["line"] == "a < b"
+    assert decode(found["program"]) == program
+
+
+@built
+def test_the_previous_run_and_chosen_levels_are_in_the_data():
+    found = data_of(render_interactive(neuron(), line="", levels=("source", "jaxpr"), previous=PROGRAMS["mlp"]()))
+    assert [level["name"] for level in found["program"]["levels"]] == ["source", "jaxpr"]
+    assert decode(found["previous"]).source == PROGRAMS["mlp"]().source
+
+
+@built
+def test_nothing_of_a_program_can_end_a_script():
+    html = render_interactive(PROGRAMS["hostile"](), line="</script><script>alert(1)</script>")
+    assert len(re.findall("<script", html)) == 2
+    assert len(re.findall("</script", html)) == 2
+
+
+@built
+def test_the_static_view_is_in_it():
+    html = render_interactive(neuron(), line="the line", script=False)
+    assert "<summary>the line</summary>" in html
+    assert html.startswith('<div class="jnb" data-jaxnb="') and html.endswith("</script></div>")
+
+
+@built
+def test_the_hash_lets_the_script_run():
+    text = re.fullmatch("(?s)<script>(.*)</script>", script_element())[1]
+    assert script_hash() == f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def test_without_the_build_it_says_what_to_do(monkeypatch, tmp_path):
+    interactive._script.cache_clear()
+    monkeypatch.setattr(interactive, "files", lambda _: tmp_path)
+    with pytest.raises(JaxnbError, match="make extension"):
+        render_interactive(neuron(), line="")
+    assert not has_script()
+    interactive._script.cache_clear()
+
+
+# --- questions ---
+
+
+class Maker:
+    """Makes one level."""
+
+    names = ("jaxpr",)
+
+    def make(self, name, above):
+        return Level(name), (), ()
+
+    def memory(self, program):
+        return ()
+
+    def assigned(self):
+        return ()
+
+
+def test_a_level_is_made_when_it_is_asked_for():
+    program = Program("x", (Level("source", entries=0),), _maker=Maker())
+    assert [
+        level["name"] for level in answer({"want": "level", "level": "jaxpr"}, program, {})["program"]["levels"]
+    ] == ["source", "jaxpr"]
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ({"want": "level", "level": "hlo"}, "there is no level 'hlo'"),
+        ({"want": "level"}, "there is no level 'None'"),
+        ({"want": "value", "name": "missing"}, "missing is not bound now"),
+        ({"want": "value", "name": "__import__('os')"}, "is not bound now"),
+        ({"want": "all"}, "does not know the question 'all'"),
+        ({}, "does not know the question None"),
+    ],
+)
+def test_what_cannot_be_answered_is_said(question, said):
+    assert said in answer(question, Program("x"), {})["error"]
+
+
+def test_what_a_value_raises_is_said():
+    class Broken:
+        def __repr__(self):
+            raise RuntimeError("no repr for you")
+
+    found = answer({"want": "value", "name": "x"}, Program("x"), {"x": Broken()})
+    assert "no repr for you" in found.get("error", "") or "html" in found
+
+
+class Comms:
+    def __init__(self):
+        self.targets = {}
+
+    def register_target(self, name, call):
+        self.targets[name] = call
+
+    def unregister_target(self, name, call):
+        assert self.targets.pop(name) == call
+
+
+class Shell:
+    def __init__(self):
+        self.kernel = type("Kernel", (), {"comm_manager": Comms()})()
+        self.user_ns = {"x": 3}
+
+    def ask(self, question):
+        sent = []
+        comm = type("Comm", (), {"send": staticmethod(sent.append)})()
+        self.kernel.comm_manager.targets[TARGET](comm, {"content": {"data": question}})
+        (said,) = sent
+        return said
+
+
+def test_the_last_programs_are_known_and_no_others():
+    shell = Shell()
+    inspectors = Inspectors(shell, most=2)
+    inspectors.enter()
+    ids = [inspectors.metadata(neuron())[MIME_TYPE]["program"] for _ in range(3)]
+    question = {"want": "level", "level": "jaxpr"}
+    assert "run the cell again" in shell.ask({**question, "program": ids[0]})["error"]
+    assert decode(shell.ask({**question, "program": ids[2]})["program"]) == neuron()
+    inspectors.leave()
+    assert shell.kernel.comm_manager.targets == {}
+
+
+def test_one_program_has_one_id():
+    inspectors = Inspectors(Shell())
+    program = neuron()
+    assert inspectors.keep(program) == inspectors.keep(program)
+    assert inspectors.keep(program)["levels"] == ["jaxpr", "stablehlo", "hlo"]
+
+
+def test_a_note_is_nothing_to_ask_about():
+    assert Inspectors(Shell()).metadata(Program("")) == {}
+
+
+def test_a_terminal_has_nothing_to_listen_to():
+    inspectors = Inspectors(type("Terminal", (), {})())
+    inspectors.enter()
+    inspectors.leave()
+
+
+# --- the widget ---
+
+
+@built
+def test_the_widget_answers():
+    pytest.importorskip("anywidget")
+    import jaxnb
+    from jaxnb.widget import widget
+
+    run = jaxnb.stage("y = x + 1.0", {"x": 2.0})
+    shown = widget(run)
+    assert decode(shown.program) == run.program
+    assert shown.line == run.line
+    sent = []
+    shown.send = sent.append
+    shown._handle_custom_msg({"want": "level", "level": "stablehlo", "number": 7}, [])
+    assert sent[0]["number"] == 7 and "error" not in sent[0]
+    assert "stablehlo" in [level["name"] for level in sent[0]["program"]["levels"]]
+    shown.close()
+
+
+def test_examples():
+    assert doctest.testmod(inspector_comm).failed == 0
