@@ -1,20 +1,25 @@
 """The door to what JAX lowers and XLA compiles: names of equations, locations of operations, modules of executables.
 
 Each entry says what is missing in public. All were checked on jax 0.10.2 and 0.12.0. When a name is gone, importing
-this module raises `ImportError`, rather than degrading silently.
+this module raises `ImportError`, rather than degrading silently. When an attribute of an object is gone, a warning or
+an error names it: a program still runs, and what else is known of it is still shown.
 """
 
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
+import jax
 from jax._src.source_info_util import NameStack as _NameStack  # `new_name_stack` makes only stacks of one scope
 from jax._src.source_info_util import Scope as _Scope  # the parts of a stack have no public types
 from jax._src.source_info_util import Transform as _Transform
 from jax.extend import core as jax_core
 from jax.extend.mlir import ir
+
+from jaxnb.errors import ChangedJax
 
 __all__ = [
     "input_shardings",
@@ -25,9 +30,19 @@ __all__ = [
     "name_parts",
     "named_eqn",
     "serialized_modules",
+    "warn_of_change",
     "with_eqns",
     "with_jaxpr",
 ]
+
+
+def warn_of_change(error: AttributeError, lost: str) -> None:
+    """Warns that JAX has no longer what was asked of it, and says what is lost by that."""
+    warnings.warn(f"{_missing(error)}: {lost}", stacklevel=3)
+
+
+def _missing(error: AttributeError) -> str:
+    return f"jax {jax.__version__} has no {type(error.obj).__name__}.{error.name}"
 
 
 def named_eqn(eqn: Any, name: str, params: Mapping[str, Any]) -> Any:
@@ -70,7 +85,11 @@ def with_jaxpr(traced: Any, jaxpr: Any) -> Any:
     tracing and loses what is known of the arguments. `Traced.with_consts_as_arg` of 0.12 does the same as here.
     """
     changed = copy.copy(traced)
-    changed._params = dict(traced._params, jaxpr=jaxpr)
+    try:
+        changed._params = dict(traced._params, jaxpr=jaxpr)
+    except AttributeError as error:
+        warn_of_change(error, "what is lowered is not linked to its equations")
+        return traced
     changed._lojax = None  # what was made of the old jaxpr
     return changed
 
@@ -82,7 +101,12 @@ def input_shardings(traced: Any) -> list[str]:
     """
     # `Traced.args_info` knows of shapes, dtypes and donation alone.
     found: list[str] = []
-    for kind in traced._meta_tys_flat:
+    try:
+        kinds = traced._meta_tys_flat
+    except AttributeError as error:
+        warn_of_change(error, "it is not known how inputs are spread over devices")
+        return []
+    for kind in kinds:
         spec = getattr(kind.sharding, "spec", None)
         found.append(str(spec) if spec is not None and any(part is not None for part in spec) else "")
     return found
@@ -94,7 +118,11 @@ def kept_inputs(lowered: Any) -> list[int] | None:
     None where that is not known.
     """
     # `Lowered.args_info` describes all arguments and does not tell which were kept.
-    kept = lowered._lowering.compile_args.get("kept_var_idx")
+    try:
+        kept = lowered._lowering.compile_args.get("kept_var_idx")
+    except AttributeError as error:
+        warn_of_change(error, "it is not known which inputs are used")
+        return None
     return sorted(kept) if kept is not None else None
 
 
@@ -117,13 +145,24 @@ def location_name(location: Any) -> str:
 
 
 def serialized_modules(compiled: Any) -> list[bytes]:
-    """The optimised modules of a `jax.stages.Compiled`, each as an `HloModuleProto`; [] where the backend has none."""
+    """The optimised modules of a `jax.stages.Compiled`, each as an `HloModuleProto`; [] where the backend has none.
+
+    Raises:
+      ChangedJax: if they cannot be had from this JAX.
+    """
     # `Compiled.as_text` prints them. The objects of `hlo_modules` name neither an instruction's metadata nor
     # what it calls, and on 0.10 not its shape; the message that they serialize to has all of it.
-    executable = compiled.runtime_executable()
-    if executable is None:
-        return []
-    return [module.as_serialized_hlo_module_proto() for module in executable.hlo_modules()]
+    try:
+        executable = compiled.runtime_executable()
+        if executable is None:
+            return []
+        return [module.as_serialized_hlo_module_proto() for module in executable.hlo_modules()]
+    except AttributeError as error:
+        raise ChangedJax(
+            "the optimised program cannot be read.",
+            why=f"{_missing(error)}.",
+            fix="use a version of JAX that jaxnb knows; the other levels are there.",
+        ) from error
 
 
 def module_names(compiled: Any) -> frozenset[str]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Asking",
     "BadHeader",
+    "ChangedJax",
     "JaxnbError",
     "LeakedTracer",
     "LeftBehind",
@@ -68,6 +69,10 @@ class JaxnbError(Exception):
     def _render_traceback_(self) -> list[str]:
         """IPython's hook: the message alone, because the frames are jaxnb's and would tell the user nothing."""
         return [f"{type(self).__name__}: {self}"]
+
+
+class ChangedJax(JaxnbError):
+    """JAX has no longer, or has under another name, what jaxnb asks of it beside its public interface."""
 
 
 class Refused(JaxnbError):

@@ -96,7 +96,11 @@ def with_ids(closed_jaxpr: Any) -> Any:
             made[id(inner)] = open_jaxpr(made[id(jaxpr)])
         return made[id(jaxpr)]
 
-    return renamed(closed_jaxpr)
+    try:
+        return renamed(closed_jaxpr)
+    except AttributeError as error:
+        _jax_hlo.warn_of_change(error, "what is lowered is not linked to its equations")
+        return closed_jaxpr
 
 
 def _replaced(value: Any, change: Callable[[Any], Any]) -> Any:

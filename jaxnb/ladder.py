@@ -14,6 +14,7 @@ from typing import Any
 import jax
 
 from jaxnb import _jax_hlo
+from jaxnb.cost_hlo import with_hlo_costs, with_stablehlo_costs
 from jaxnb.ids import with_ids
 from jaxnb.occupancy import Memory
 from jaxnb.piece import Piece
@@ -107,7 +108,7 @@ class Ladder:
                 lowered = stage.lower()
             named = read_stablehlo(lowered.compiler_ir("stablehlo"), _kept_names(stage, lowered))
             links = link_stablehlo(stage.closed_jaxpr, stage.jaxpr, named)
-            level = carry_down(stage.jaxpr, named.level, links)
+            level = with_stablehlo_costs(stage.jaxpr, carry_down(stage.jaxpr, named.level, links), links)
             waiting = lowered if stage.compiled() is None else None
             made.append(_Lowered(NamedLevel(level, named.names), links, waiting))
         self._lowered = made
@@ -126,7 +127,8 @@ class Ladder:
                 continue
             named = read_hlo(modules[0], low.named.level.computations[0].input_names)
             links = link_hlo(low.named, named)
-            made.append((carry_down(low.named.level, named.level, links), links))
+            level = with_hlo_costs(carry_down(low.named.level, named.level, links), modules[0])
+            made.append((level, links))
             fates.append(read_fates(stage.jaxpr, low.links, low.named, links, named))
         level, links = _joined([low.named.level for low in self._lowered], made)
         uppers = join_levels([stage.jaxpr for stage in self._stages])[1]

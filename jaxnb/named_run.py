@@ -43,6 +43,7 @@ class CellMap:
       named: what it takes by name besides the notebook's own names.
       taken_in: names of the notebook that it takes by name.
       filename: of the cell.
+      changes: whether the body may change objects in place.
     """
 
     def __init__(
@@ -52,8 +53,9 @@ class CellMap:
         named: Sequence[tuple[str, Any]],
         taken_in: Sequence[str],
         filename: str,
+        changes: bool = False,
     ) -> None:
-        self.spec, self.filename = spec, filename
+        self.spec, self.filename, self._changes = spec, filename, changes
         self._code, self._named, self._taken_in = code, dict(named), taken_in
 
     def run(self) -> Any:
@@ -79,6 +81,13 @@ class CellMap:
 
         def body(*at: Any) -> list[Any]:
             __tracebackhide__ = True
+            if self._changes and found.ran:
+                raise Refused(
+                    "the cell asks for named_shape, and changes objects in place.",
+                    why="its body is traced once more for each answer, and would change them each time.",
+                    fix="do one of the two in a cell of its own.",
+                )
+            found.ran = True
             entries = iter(at)
             flat = iter([leaf.value if leaf.term is None else next(entries) for leaf in leaves])
             arguments = [jax.tree.unflatten(tree, [next(flat) for _ in range(tree.num_leaves)]) for tree in trees]
@@ -347,6 +356,7 @@ class _Results:
         self._shown: Any = None
         self._traced: list[Any] = []
         self.leaves: list[_Leaf] = []
+        self.ran = False
 
     def read(self, outputs: Sequence[Any], shown: Any) -> list[Any]:
         """Takes apart what the body returned: the arrays that come out."""

@@ -25,8 +25,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
+
+from jaxnb.errors import ChangedJax
 
 if TYPE_CHECKING:
     from jaxnb.coverage import Coverage
@@ -475,8 +478,8 @@ class Program:
         """
         from jaxnb.coverage import read_coverage
 
-        if self._maker is not None:
-            for name in self._maker.names:
+        with suppress(ChangedJax):  # a level that cannot be read has no share
+            for name in self._maker.names if self._maker is not None else ():
                 self.level(name)
         return read_coverage(self)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from jaxnb.diff import Diff
 from jaxnb.errors import JaxnbError
-from jaxnb.program import Finding, Program
+from jaxnb.program import Finding, Program, Timing
 from jaxnb.units import format_bytes, format_flops, format_seconds
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class Run:
       traced_only: whether the cell was only to be looked at: then its text is shown, not just the line.
       kept: what views may keep with the programs, because it stays the same while the cell is reused.
       note: what replaces "staged" on the line, where nothing was staged.
+      timing: what `--time` measured, in seconds; None without it.
       flops: of all pieces, see `Op.flops`; None where nobody knows all of them.
       memory: bytes that the compiled pieces need at their peak, inputs and results included; None where it is not told.
       make_diff: compares the program with that of the run of this cell before; None without `--diff`, or on the first.
@@ -94,6 +95,7 @@ class Run:
     equations: int = 0
     pieces: int = 0
     named: str = ""
+    timing: Timing | None = None
     flops: int | None = None
     memory: int | None = None
     derivative: str = ""
@@ -183,6 +185,8 @@ class Run:
         if self.donated:
             parts.append(f"donated {format_bytes(self.donated)}")
         parts.append(self._times())
+        if self.timing is not None:
+            parts.append(_timed(self.timing))
         parts.extend(_count_kind(self.findings))
         return " · ".join(parts)
 
@@ -268,6 +272,14 @@ def _weakly(value: Any, inside: frozenset[int] = frozenset()) -> Callable[[], An
 
 def _gathered(make: Callable[[list[Any]], Any], items: list[Any]) -> Any:
     return _GONE if any(item is _GONE for item in items) else make(items)
+
+
+def _timed(timing: Timing) -> str:
+    """What `--time` measured, in short; the whole is in `Program.timing`."""
+    if timing.total is None:
+        return timing.why.rstrip(".")
+    spread = f" ± {format_seconds(timing.spread)}" if timing.spread else ""
+    return f"timed {format_seconds(timing.total)}{spread} in {_count(timing.runs, 'run')}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -38,6 +38,7 @@ from jaxnb.reach import code_marks, may_mutate
 from jaxnb.reasons import line_reading
 from jaxnb.slots import Slots
 from jaxnb.staging import Failed, MissingName, StopAt, trace_piece
+from jaxnb.timing import Held, hold_inputs
 
 __all__ = ["Progress", "Runner", "apply_options", "reason_text"]
 
@@ -107,6 +108,7 @@ class Runner:
         self.context: tuple[Any, ...] = _jax.trace_context()
         self.journal = Journal()
         self.ran: dict[int, Ran] = {}
+        self.held: dict[int, Held] = {}  # what `--time` runs again
         self.traced: list[Piece] = []
         self.changes: list[Change] = []
         self.host_lines: set[int] = set()
@@ -297,6 +299,8 @@ class Runner:
             self.transferred += moved
         if piece.compiled is None:
             self._compile(piece)
+        if self.options.time:
+            self.held[id(piece)] = hold_inputs(piece, arguments)
         if piece.donation.leaves:
             self._give_up(cell, piece, reached)
         start = time.perf_counter()

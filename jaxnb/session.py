@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from jaxnb.advice import retrace_findings
+from jaxnb.apportion import summarize, with_times
 from jaxnb.assigned import NameLog
 from jaxnb.cache import CodeRecord
 from jaxnb.cell import CellSource, parse_cell
@@ -32,6 +33,7 @@ from jaxnb.program import Assigned, Finding, Program
 from jaxnb.run import LastRun, Retrace, Run, Timings
 from jaxnb.runner import Progress, Runner, apply_options, reason_text
 from jaxnb.staging import MissingName, restore_names, trace_piece
+from jaxnb.timing import measure
 
 if TYPE_CHECKING:
     from jaxnb.findings.tried import Explanation
@@ -392,10 +394,12 @@ class Session:
         if len(told) > 1 or any(finding.fix is not None for finding in told):
             findings.extend(told)  # a single reason stands on the line
         pieces, staged, record, namespace = runner.pieces, runner.staged(), runner.record, runner.namespace
+        measured = measure([runner.held.pop(id(piece)) for piece in pieces]) if runner.options.time else ()
 
         def make(names: Callable[[], tuple[Assigned, ...]] = tuple) -> Program:
             fates = read_fates(cell, record, staged)
-            return _levels().read_program(cell, fates, pieces, everything, self.file_label, names)
+            program = _levels().read_program(cell, fates, pieces, everything, self.file_label, names)
+            return with_times(program, measured)
 
         figures = _figures(pieces)
         return Run(
@@ -416,7 +420,8 @@ class Session:
             memory=figures.peak,
             note=note,
             dispatch_seconds=runner.dispatch_seconds,
-            kept=_kept(pieces, everything),
+            kept=None if measured else _kept(pieces, everything),  # what was measured is another each time
+            timing=summarize(measured) if measured else None,
             make_program=lambda: make(partial(read_names, cell, pieces, record, namespace, self.file_label)),
             make_nameless=make,
             make_source=_source_of(runner) if pieces else None,

@@ -13,6 +13,7 @@ MOST_SAVED = 15_000
 """Bytes of one output in the notebook. A long program is elided in the HTML, and its JSON left out."""
 
 _ROOM_FOR_THE_LINE = 600
+_MOST_LINES = 8
 _LIMITS = (200, 120, 60, 30)
 
 
@@ -29,8 +30,8 @@ def bundle(run: Run, *, rich: bool, script: bool = False) -> dict[str, Any]:
         from jaxnb.views.text import render_program
 
         text += f"\n\n{render_program(run.program, level=run.shown_level)}"
-    if run.diff is not None:
-        text += f"\n{run.diff}"
+    below = _asked(run)
+    text = "\n".join((text, *below))
     leaked = [finding for finding in run.findings if finding.kind == "leak"]
     avoidable = [finding for finding in run.findings if finding.kind == "retrace" and finding.fix is not None]
     if leaked or (avoidable and not run.note):
@@ -49,11 +50,23 @@ def bundle(run: Run, *, rich: bool, script: bool = False) -> dict[str, Any]:
 
         drawn = render_interactive(run.program, line=run.line, findings=run.findings, level=run.shown_level)
         data["text/html"] = drawn
-    if run.diff is not None:
-        data["text/html"] += element("div", {"class": "jnb"}, element("pre", None, str(run.diff)))
+    if below:
+        data["text/html"] += element("div", {"class": "jnb"}, *(element("pre", None, told) for told in below))
     if json is not None:
         data[json[0]] = json[1]
     return data
+
+
+def _asked(run: Run) -> list[str]:
+    """What the user asked for in the header, below the line: what each line took, what changed."""
+    told: list[str] = []
+    if run.timing is not None and run.timing.total is not None:
+        from jaxnb.views.ledger import render_costs
+
+        told.append(render_costs(run.program, width=100, limit=_MOST_LINES))
+    if run.diff is not None:
+        told.append(str(run.diff))
+    return told
 
 
 def _drawn(run: Run) -> tuple[str, tuple[str, Any] | None]:

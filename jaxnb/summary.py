@@ -23,7 +23,7 @@ _DURATION = r"([\d.]+) (us|ms|s)"
 _TIMES = re.compile(rf"(?: · |^)(?:trace {_DURATION}, compile {_DURATION}, )?(?:run {_DURATION}|dispatched)(?= · |$)")
 _PIECES = re.compile(r" · (\d+) pieces\b")
 _MEMORY = re.compile(r" · (?:memory|peak) (\d[\d.]* [KMGT]?B)(?= · |$)")
-_REPEATS = re.compile(r"reused \d+ more times?|run \d+ times, traced \d+ times more")
+_REPEATS = re.compile(r"reused \d+ more times?|run \d+ times, traced \d+ times more|timed .* in \d+ runs?")
 _STAGED = re.compile(r"\s*(%%(jit|grad)|#\s*jaxnb\s*:\s*(jit|grad))\b")
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 _NOTES = {"traced only": "traced only", "ran plainly": "plain", "nothing to": "nothing to compile"}

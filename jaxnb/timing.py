@@ -24,7 +24,7 @@ from jaxnb.apportion import Measured
 from jaxnb.piece import Piece
 from jaxnb.program import Timing
 from jaxnb.readers.profile import read_profile, running_together
-from jaxnb.run import format_seconds
+from jaxnb.units import format_seconds
 
 __all__ = ["Held", "hold_inputs", "measure", "timing_text"]
 

@@ -19,18 +19,18 @@ MEMORY = Memory(
     (
         Held("images", "input", 32_000, 0, 4),
         Held("w", "input", 8_000, 0, 4),
-        Held("hidden", "output", 32_000, 1, 3, (0, 1), 3),
-        Held("fusion.1", "temporary", 32_000, 2, 2, (0, 2), 3),
-        Held("fusion.2", "temporary", 16_000, 3, 3, (0, 3), 4),
-        Held("nothing", "temporary", 0, 2, 2, (0, 2), 3),
+        Held("hidden", "output", 32_000, 1, 3, (0, 1), 4),
+        Held("fusion.1", "temporary", 32_000, 2, 2, (0, 2), 4),
+        Held("fusion.2", "temporary", 16_000, 3, 3, (0, 3), 5),
+        Held("nothing", "temporary", 0, 2, 2, (0, 2), 4),
     ),
     reserved=110_000,
     saved=(
-        Saved("images", 32_000, (0, 6), 3),
-        Saved("c", 320_000, (0, 6), 3, (0, 1), 3, times=10, label="hidden", policy="dots_saveable"),
-        Saved("d", 64, (0, 6), 4, (0, 2), 4),
+        Saved("images", 32_000, (0, 6), 4),
+        Saved("c", 320_000, (0, 6), 4, (0, 1), 4, times=10, label="hidden", policy="dots_saveable"),
+        Saved("d", 64, (0, 6), 5, (0, 2), 5),
     ),
-    recomputed=(Noted((0, 5), 3, 32_000), Noted((0, 6), 4, 16)),
+    recomputed=(Noted((0, 5), 4, 32_000), Noted((0, 6), 5, 16)),
     dead=(Noted((0, 7), 5, 4),),
     known=(Noted((0, 8), 5, 0),),
 )
@@ -39,7 +39,7 @@ DIMENSIONS = {"dimension_numbers": "(((1,), (0,)), ((), ()))"}
 
 _NAMES = (
     Assigned("w", Span(2, 0, 2, 24), "", "float32[100,20]"),
-    Assigned("h", Span(3, 4, 3, 26), "f", "float32[100 | batch:20]"),
+    Assigned("h", Span(4, 4, 4, 23), "f", "float32[100 | batch:20]"),
     Assigned("y", Span(8, 0, 8, 9), "", "float32[20], a pytree that is much too long to stand behind a line of a cell"),
     Assigned("other", Span(3, 0, 3, 9, "helpers.py"), "g", "float32[]"),
 )

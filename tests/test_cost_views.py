@@ -150,7 +150,7 @@ def test_names_stand_behind_their_lines():
     assert "w = init(key)  # w: float32[100,20]" in text
     assert "# h: float32[100 | batch:20]" in text and "other" not in text
     told = line_names(measured())
-    assert set(told) == {2, 3, 8}
+    assert set(told) == {2, 4, 8}
     assert told[8].startswith("y: float32[20], a pytree") and told[8].endswith("…") and len(told[8]) == 60
     assert "# w" not in render_program(measured(), width=120)
 

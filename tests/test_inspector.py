@@ -185,10 +185,12 @@ def test_a_terminal_has_nothing_to_listen_to():
 @built
 def test_the_widget_answers():
     pytest.importorskip("anywidget")
+    import jax.numpy as jnp
+
     import jaxnb
     from jaxnb.widget import widget
 
-    run = jaxnb.stage("y = x + 1.0", {"x": 2.0})
+    run = jaxnb.stage("y = x + 1.0", {"x": jnp.ones(3)})
     shown = widget(run)
     assert decode(shown.program) == run.program
     assert shown.line == run.line

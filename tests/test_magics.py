@@ -10,6 +10,7 @@ import sys
 import time
 from typing import Any
 
+import numpy as np
 import pytest
 from IPython.utils.capture import capture_output
 from shells import ESCAPES, Shell, shell
@@ -387,3 +388,27 @@ def test_a_cell_is_shown_at_the_level_that_is_asked_for(shell: Shell, level: str
     assert "h" not in shell.ns
     assert "did you mean" in shell.run("%%jaxpr --levl hlo\nx", ok=False)
     assert "there is no such level" in shell.run("%%jaxpr --level hlow\nx", ok=False)
+
+
+# --- what is measured ----------------------------------------------------------------------------------------------
+
+
+def test_time_says_what_each_line_took(shell: Shell) -> None:
+    text = shell.run("%%jit --time -o timed\ny = jnp.sort(jnp.tanh(x @ jnp.ones((3, 2000))))\ntotal = y.sum()")
+    assert re.search(r" · timed [\d.]+ [um]s( ± [\d.]+ [um]s)? in \d+ runs?\n", text)
+    assert re.search(r"^line +flops +bytes +F/B +time share +source$", text, re.MULTILINE)
+    program = shell.ns["timed"].program
+    seconds = sum(op.seconds for op in program.ops("jaxpr") if op.seconds is not None)
+    assert program.timing.total > 0 and abs(seconds - program.timing.total) < 0.02 * program.timing.total
+    assert program.coverage().time_eqn > 0.98
+
+
+def test_time_does_nothing_twice(shell: Shell) -> None:
+    text = shell.run("%%jit --time\njax.debug.print('seen {}', x.sum())\ny = x * 2")
+    assert text.count("seen") == 1 and "not measured, because a further run would repeat" in text
+
+
+def test_time_of_donated_inputs(shell: Shell) -> None:
+    before = np.asarray(shell.ns["x"])
+    assert "timed" in shell.run("%%jit --time --donate x\nx = x * 2 + 1")
+    assert np.array_equal(shell.ns["x"], before * 2 + 1)

@@ -354,6 +354,10 @@ def test_the_last_line_is_shown(ns: dict[str, Any]) -> None:
     cell = "from jaxnb import named_shape\ny = jnp.sum(images, 'batch')\nnamed_shape(y), named_shape(images)"
     run = jaxnb.xmap_cell(cell, ns, spec)
     assert run.value == (NamedShape(i=6), NamedShape(batch=8, i=6))
+    for change in ("history.append(1)", "params['w'] = 1"):
+        with pytest.raises(Refused, match="changes objects in place"):
+            jaxnb.xmap_cell(f"{change}\n{cell}", ns, spec)
+    assert ns["history"] == [] and ns["params"]["w"] is ns["w1"]
 
 
 def test_the_line_says_what_happened(ns: dict[str, Any]) -> None:

@@ -16,7 +16,12 @@ def _reduce(eqn: Any, context: Context) -> Cost:
     """One flop for each element but the first of every result; of complex maxima what comparing them takes."""
     operand, result = eqn.invars[0].aval, eqn.outvars[0].aval
     each = 9 if is_complex(operand) and eqn.primitive.name in ("reduce_max", "reduce_min") else 1
-    return Cost(each * (elements(operand) - elements(result)), moved(eqn) + itemsize(operand))
+    return Cost(each * _steps(operand, result), moved(eqn) + itemsize(operand))
+
+
+def _steps(operand: Any, result: Any) -> int:
+    """How often a reduction combines two elements; never, where there are none."""
+    return max(elements(operand) - elements(result), 0)
 
 
 def _arg_reduce(eqn: Any, context: Context) -> Cost:
@@ -49,7 +54,7 @@ def combinations(eqn: Any, context: Context) -> int:
         return count * max(length - 1, 0) if context.once else count - (count // length if length else 0)
     if "window_dimensions" in params:
         return (math.prod(params["window_dimensions"]) - 1) * elements(result)
-    return elements(operand) - elements(result)
+    return _steps(operand, result)
 
 
 def _cumulative(eqn: Any, context: Context) -> Cost:

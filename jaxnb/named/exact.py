@@ -66,11 +66,13 @@ def extremum(x: Any, names: Sequence[Any], least: bool) -> Any:
     def _(primals: Any, tangents: Any) -> Any:
         (value,), (tangent,) = primals, tangents
         # Computed twice, in two fusions, the value may differ in its last bits, and then nothing would equal the
-        # best; a barrier alone does not keep XLA from it. So what is within rounding of the best counts as a tie.
+        # best; a barrier alone does not keep XLA from it. So what is nearest to the best is the best, and what is
+        # within rounding of that is a tie. How near that is depends on what cancelled on the way to the value.
         value = lax.optimization_barrier(value)
         best = run(value)
-        rounding = 4 * jnp.finfo(value.dtype).eps * abs(best)
-        hit = ((value == best) | (abs(value - best) <= rounding)).astype(tangent.dtype)
+        away = lax.stop_gradient(jnp.where(value == best, 0, abs(value - best)))  # infinities, too, equal themselves
+        rounding = jnp.where(jnp.isfinite(best), 4 * jnp.finfo(value.dtype).eps * abs(best), 0)
+        hit = ((away <= lax.pmin(away, names)) | (away <= rounding)).astype(tangent.dtype)
         return best, lax.psum(tangent * hit, names) / lax.psum(hit, names)
 
     return run(x)

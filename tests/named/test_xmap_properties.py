@@ -113,6 +113,14 @@ def test_random_programs(mesh, seed):
             jax.clear_caches()  # thousands of executables are not needed again
 
 
+ONCE_FAILED = {"an extremum near zero, of values that a fused multiply-add rounds otherwise": 21812545}
+
+
+@pytest.mark.parametrize("why", ONCE_FAILED)
+def test_programs_that_once_failed(mesh, why):
+    check_program(ONCE_FAILED[why], mesh)
+
+
 # --- laws that need no oracle ---
 
 SIZES = {"i": 8, "j": 4}

@@ -374,3 +374,16 @@ def test_contractions_under_every_rule(mesh):
             return f(x, w), grads(x, w), second(x, w)
 
         jax.tree.map(close, *jax.jit(lambda: (run(f), run(oracle)))())
+
+
+@pytest.mark.parametrize("resources", RESOURCES)
+@pytest.mark.parametrize("fill", [-jnp.inf, jnp.inf, 0.0])
+def test_the_gradient_of_an_extremum_beside_infinities(mesh, resources, fill):
+    x = jnp.arange(8.0).at[jnp.asarray([2, 5])].set(fill)
+
+    def largest(x):
+        return xmap(lambda v: nnp.max(v, "i"), ["i"], [], axis_resources=resources, mesh=mesh)(x)
+
+    close(largest(x), jnp.max(x))
+    close(jax.grad(largest)(x), jax.grad(jnp.max)(x))
+    close(jax.jvp(jax.grad(largest), (x,), (jnp.ones(8),))[1], jnp.zeros(8))

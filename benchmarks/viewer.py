@@ -1,0 +1,193 @@
+"""How fast the inspector opens, answers the pointer and scrolls, and how large its output is, beside other viewers.
+
+    python benchmarks/viewer.py [--sizes 1000 10000 100000]
+
+One program of so many equations is shown by jaxnb's inspector, by treescope, as JAX's printed jaxpr in a page of its
+own, by XLA's HTML dump of the compiled program (only the smallest size: it is the slowest to make), and by jaxviz where
+that is installed. All pages are opened in one headless Chromium, one after the other, in one run.
+
+    first paint   from the beginning of the load until the first row is on the screen, in ms
+    hover         from a pointer event until what it marks is laid out, median and 95th percentile, in ms
+    frame         between frames while the list scrolls, 95th percentile, in ms; 16.7 is what the screen allows
+    size          of the HTML that stands in the notebook, in KB; jaxnb's JSON without the script in brackets
+"""
+
+from __future__ import annotations
+
+import argparse
+import html
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median, quantiles
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-sync"
+
+PAINTED = """
+new Promise(done => {
+  const root = () => document.querySelector('.jnb > div:not([hidden])')?.shadowRoot;
+  const look = () => (SELECTOR) ? requestAnimationFrame(() => done(performance.now())) : requestAnimationFrame(look);
+  look();
+})
+"""
+
+HOVER = """
+async () => {
+  const root = document.querySelector('.jnb > div:not([hidden])').shadowRoot;
+  const rows = [...root.querySelectorAll('[data-pane=jaxpr] .row')].slice(0, 20);
+  const times = [];
+  for (let round = 0; round < 3; round++) for (const row of rows) {
+    const start = performance.now();
+    row.querySelector('code').dispatchEvent(new PointerEvent('pointerover', { bubbles: true, composed: true }));
+    row.offsetHeight;
+    times.push(performance.now() - start);
+    await new Promise(requestAnimationFrame);
+  }
+  return times;
+}
+"""
+
+SCROLL = """
+async () => {
+  const inside = document.querySelector('.jnb > div:not([hidden])')?.shadowRoot;
+  const list = inside ? inside.querySelector('[data-pane=jaxpr] .list') : document.scrollingElement;
+  const times = [];
+  let before = await new Promise(requestAnimationFrame);
+  for (let frame = 0; frame < 90; frame++) {
+    list.scrollTop += 700;
+    const now = await new Promise(requestAnimationFrame);
+    times.push(now - before);
+    before = now;
+  }
+  return times.slice(5);
+}
+"""
+
+
+def traced(count: int) -> tuple[object, object]:
+    """An unrolled program of about so many equations: its jaxpr, and jaxnb's program of it."""
+    import jax
+    import jax.numpy as jnp
+
+    import jaxnb
+
+    def unrolled(x):
+        for _ in range(count // 4):
+            x = jnp.sin(x) * 2.0 + x - 1.0
+        return x
+
+    x = jnp.ones(8)
+    return jax.make_jaxpr(unrolled)(x), jaxnb.inspect(unrolled)(x)
+
+
+def page_of(body: str) -> str:
+    return f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>viewer</title></head><body>{body}</body></html>'
+
+
+def by_jaxnb(jaxpr: object, program: object) -> str:
+    from jaxnb.views.interactive import render_interactive
+
+    return page_of(render_interactive(program, line="staged").replace("<details ", "<details open ", 1))
+
+
+def by_treescope(jaxpr: object, program: object) -> str:
+    import treescope
+
+    return page_of(treescope.render_to_html(jaxpr, roundtrip_mode=False))
+
+
+def by_print(jaxpr: object, program: object) -> str:
+    return page_of(f"<pre>{html.escape(str(jaxpr))}</pre>")
+
+
+def by_xla(count: int) -> str:
+    """XLA's own page of the optimised program, made in a process of its own, because its flags are read once."""
+    code = (
+        "import jax, jax.numpy as jnp\n"
+        "def f(x):\n"
+        f"    for _ in range({count // 4}):\n"
+        "        x = jnp.sin(x) * 2.0 + x - 1.0\n"
+        "    return x\n"
+        "jax.jit(f).lower(jnp.ones(8)).compile()\n"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        flags = f"--xla_dump_to={folder} --xla_dump_hlo_as_html=true"
+        subprocess.run([sys.executable, "-c", code], env={**os.environ, "XLA_FLAGS": flags}, check=True, capture_output=True)
+        pages = sorted(Path(folder).glob("*f*after_optimizations*.html"), key=lambda path: path.stat().st_size)
+        return pages[-1].read_text(encoding="utf-8") if pages else ""
+
+
+def measure(browser: object, text: str, ready: str, hovers: bool) -> list[str]:
+    """The columns of one page."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "page.html"
+        path.write_text(text, encoding="utf-8")
+        context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)  # type: ignore[attr-defined]
+        page = context.new_page()
+        page.set_default_timeout(240_000)
+        painted = []
+        for _ in range(3):
+            page.goto(path.as_uri(), wait_until="commit")
+            painted.append(page.evaluate(PAINTED.replace("SELECTOR", ready)))
+        hover = page.evaluate(HOVER) if hovers else []
+        frames = page.evaluate(SCROLL)
+        context.close()
+    told = f"{median(hover):.1f} / {quantiles(hover, n=20)[-1]:.1f}" if hover else "-"
+    return [f"{median(painted):.0f}", told, f"{quantiles(frames, n=20)[-1]:.1f}"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000, 100_000])
+    sizes = parser.parse_args().sizes
+    from playwright.sync_api import sync_playwright
+
+    from jaxnb.views.interactive import script_element
+
+    viewers: list[tuple[str, Callable[[object, object], str], str, int]] = [
+        ("jaxnb", by_jaxnb, "root()?.querySelector('[data-pane=jaxpr] .row')", 10**9),
+        ("treescope", by_treescope, "document.body.innerText.length > 300", 10_000),
+        ("printed", by_print, "document.querySelector('pre')?.offsetHeight", 10**9),
+    ]
+    if importlib.util.find_spec("jaxviz") is None:
+        print("jaxviz is not installed and was not measured")
+    print(f"{'':12}{'equations':>10}{'make, s':>10}{'first paint':>13}{'hover':>14}{'frame':>8}{'size, KB':>18}")
+    with sync_playwright() as playwright:
+        chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS.split())
+        for size in sizes:
+            jaxpr, program = traced(size)
+            count = len(jaxpr.jaxpr.eqns)  # type: ignore[attr-defined]
+            for name, render, ready, most in viewers:
+                if size > most:
+                    print(f"{name:12}{count:>10,}{'not tried: it takes minutes and gigabytes':>63}")
+                    continue
+                start = time.perf_counter()
+                text = render(jaxpr, program)
+                took = time.perf_counter() - start
+                kb = f"{len(text.encode()) / 1000:,.0f}"
+                if name == "jaxnb":
+                    kb += f" ({(len(text.encode()) - len(script_element().encode())) / 1000:,.0f})"
+                columns = measure(browser, text, ready, name == "jaxnb")
+                print(f"{name:12}{count:>10,}{took:>10.2f}{columns[0]:>13}{columns[1]:>14}{columns[2]:>8}{kb:>18}", flush=True)
+            if size == min(sizes):
+                start = time.perf_counter()
+                text = by_xla(size)
+                took = time.perf_counter() - start
+                if text:
+                    columns = measure(browser, text, "document.body && document.readyState === 'complete'", False)
+                    kb = f"{len(text.encode()) / 1000:,.0f}"
+                    print(f"{'XLA':12}{count:>10,}{took:>10.2f}{columns[0]:>13}{columns[1]:>14}{columns[2]:>8}{kb:>18}", flush=True)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
