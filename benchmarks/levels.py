@@ -142,6 +142,8 @@ def measure(source: str, equations: int, turns: int, long: bool) -> dict[str, An
     }
     seconds: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(turns):
+        level, program, data, text = Level("jaxpr"), Program(""), {}, ""  # what the last turn made is let go here
+        gc.collect()
         for name, step in steps.items():
             start = time.process_time()
             step()

@@ -19,6 +19,7 @@ from jax.extend import core as jax_core
 
 __all__ = [
     "Bodies",
+    "Frames",
     "Place",
     "Positions",
     "body_jaxprs",
@@ -40,6 +41,10 @@ class Place(NamedTuple):
     end_line: int
     column: int | None
     end_column: int | None
+
+
+Frames = dict[tuple[int, int], Place | None]
+"""Where frames stood, by the identity of their code and an offset in it: Python hashes code by all that is in it."""
 
 
 class Positions:
@@ -76,14 +81,15 @@ def eqn_scope(eqn: jax_core.JaxprEqn) -> object:
 
 def eqn_places(
     eqn: jax_core.JaxprEqn,
-    known: dict[tuple[CodeType, int], Place | None],
-    positions: dict[CodeType, Positions] | None = None,
+    known: Frames,
+    positions: dict[int, Positions] | None = None,
 ) -> Iterator[Place]:
     """The frames in which an equation was made, the innermost first, up to where its jaxpr's tracing began.
 
     Args:
       eqn: the equation; one made without a traceback has no places.
-      known: filled on the way; share one among the equations of a program, which have most frames in common.
+      known: filled on the way; share one among the equations of a program, which have most frames in common. It holds
+        for as long as the program lives.
       positions: likewise, for long programs.
     """
     # `JaxprEqn.source_info.traceback` is jaxlib's Traceback: `jax.extend.source_info_util` can summarize it
@@ -91,19 +97,20 @@ def eqn_places(
     traceback = cast(Any, eqn_traceback(eqn))
     if traceback is None:
         return
-    for frame in zip(*traceback.raw_frames(), strict=True):
+    for code, offset in zip(*traceback.raw_frames(), strict=True):
+        frame = (id(code), offset)
         if frame not in known:
-            known[frame] = _place(frame[0], frame[1], {} if positions is None else positions)
+            known[frame] = _place(code, offset, {} if positions is None else positions)
         place = known[frame]
         if place is not None:
             yield place
 
 
-def _place(code: CodeType, offset: int, positions: dict[CodeType, Positions]) -> Place | None:
+def _place(code: CodeType, offset: int, positions: dict[int, Positions]) -> Place | None:
     """A byte offset of a code object as a place; None for an instruction that belongs to no line."""
-    if code not in positions:
-        positions[code] = Positions(code)
-    line, end_line, column, end_column = positions[code].at(offset // 2)
+    if id(code) not in positions:
+        positions[id(code)] = Positions(code)
+    line, end_line, column, end_column = positions[id(code)].at(offset // 2)
     if line is None:
         # Byte code without a position table (python -X no_debug_ranges) still has its lines.
         starts = [number for at, number in dis.findlinestarts(code) if at <= offset and number]

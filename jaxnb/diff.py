@@ -88,6 +88,13 @@ class Diff:
         """How many ops there are of one kind."""
         return sum(change.kind == kind for change in self.changes)
 
+    @property
+    def sums(self) -> str:
+        """The figures that changed, in one line; "" where none did."""
+        from jaxnb.views.differences import render_sums
+
+        return render_sums(self)
+
     def __str__(self) -> str:
         from jaxnb.views.differences import render_diff
 

@@ -22,6 +22,7 @@ from jaxnb.paths import render_path
 from jaxnb.piece import Piece
 from jaxnb.program import Assigned, Finding, Level, Op, Program, Span
 from jaxnb.readers.jaxpr import read_jaxpr
+from jaxnb.relaid import relaid
 from jaxnb.readers.source import Statement, link_source, read_source
 
 __all__ = ["read_function", "read_program"]
@@ -58,15 +59,16 @@ def _read_piece(cell: CellSource, piece: Piece, file_label: Callable[[str], str]
     names = tuple(render_path(path) for path in piece.paths)
     count = len(piece.jaxpr.jaxpr.invars)
     padded = ("",) * (count - len(names)) + names if count >= len(names) else ()
+    traced = piece.cell or cell
     level = read_jaxpr(
         piece.jaxpr,
-        cell_file=cell.filename,
+        cell_file=traced.filename,
         invar_names=padded,
         outvar_names=_result_names(piece),
-        source=cell.shown,
+        source=traced.shown,
         file_label=file_label,
     )
-    return with_costs(_spread(level, piece.traced), costs_of(piece.jaxpr))
+    return with_costs(_spread(relaid(level, traced, cell), piece.traced), costs_of(piece.jaxpr))
 
 
 def _result_names(piece: Piece) -> tuple[str, ...]:

@@ -155,6 +155,11 @@ class Memory:
             found[held.line] = found.get(held.line, 0) + held.nbytes
         return dict(sorted(found.items(), key=lambda item: (-item[1], item[0] is None, item[0] or 0)))
 
+    def __str__(self) -> str:
+        from jaxnb.views.footprint import render_memory
+
+        return render_memory(self)
+
     def saved_bytes(self) -> int:
         """What the backward pass costs in memory: residuals that are not arguments."""
         return sum(saved.nbytes for saved in self.saved if not saved.argument)

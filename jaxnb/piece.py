@@ -9,6 +9,7 @@ from typing import Any
 import jax
 
 from jaxnb import _jax, _jax_hlo
+from jaxnb.cell import CellSource
 from jaxnb.code import CodeNames
 from jaxnb.donation import NO_DONATION, Donation
 from jaxnb.figures import Figures
@@ -67,6 +68,7 @@ class Piece:
       jaxpr: closed.
       reasons: why the piece must not be used again, as (line, text).
       notes: things to tell the user, as (kind, line, text).
+      cell: the whole cell that was traced; the piece may serve others with the same code.
       results: names that the program's results are bound to as they are, each with the number of the result.
       figures: what the one line says of it, see `jaxnb.figures`; None until it was asked for.
       seconds: how long tracing took.
@@ -94,6 +96,7 @@ class Piece:
     scanned: int = 0
     lower_seconds: float = 0.0
     compile_seconds: float = 0.0
+    cell: CellSource | None = None
     results: tuple[tuple[str, int], ...] = ()
     figures: Figures | None = None
     assigned: tuple[Assigned, ...] | None = None

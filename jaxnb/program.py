@@ -27,7 +27,7 @@ import math
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from jaxnb.errors import ChangedJax
 
@@ -548,7 +548,30 @@ class Program:
             self._names,
         )
 
-    def __str__(self) -> str:
+    def text(self, level: str | None = None, **options: Any) -> str:
+        """A level as text beside the lines of the cell, or in its own order; see `views.text.render_program`.
+
+        Args:
+          level: which one; it is made if it was not yet. By default the one below the source.
+          **options: `width`, `limit`, `order` ("source" or "level"), `fold`, `columns` ("auto", or names among "flops",
+            "bytes", "seconds" and "memory") and `names`.
+
+        Raises:
+          KeyError: as `level`.
+        """
         from jaxnb.views.text import render_program
 
-        return render_program(self)
+        return render_program(self, level=level, **options)
+
+    def costs(self, level: str | None = None, *, width: int | None = None, limit: int | None = 20) -> str:
+        """The lines of the cell by what they cost, the hottest first, as text; see `views.ledger.render_costs`.
+
+        Raises:
+          KeyError: as `level`.
+        """
+        from jaxnb.views.ledger import render_costs
+
+        return render_costs(self, level=level, width=width, limit=limit)
+
+    def __str__(self) -> str:
+        return self.text()

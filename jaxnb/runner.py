@@ -431,6 +431,7 @@ class Runner:
             splits=splits,
             names=self.names,
         )
+        piece.cell = self.cell
         if splits and stop > start + 1 and _jax.mixes_devices(piece.jaxpr, self._leaves(piece, record)):
             record.breaks.update(range(start + 1, stop))  # together they would all be on many devices
             raise StopAt(start + 1)
@@ -505,6 +506,7 @@ class Runner:
                 splits=not self.options.whole,
                 names=self.names,
             )
+            piece.cell = self.cell
         except Exception as error:  # whatever it is, the trace with static ints says it properly
             record.never_dynamic |= paths
             self._number_needed(cell, record, {_statement_of(cell, error)})

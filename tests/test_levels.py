@@ -546,3 +546,20 @@ def test_results_have_the_names_that_they_are_bound_to():
     assert [name for name in entry.output_names if name] == ["y"]
     held = {held.name: held.line for held in run.program.memory()[0].held}
     assert held["y"] == 2
+
+
+def test_a_program_that_serves_another_layout_has_its_lines():
+    """The same code with other comments, line breaks and header is not traced again, and yet every line is its own."""
+    namespace = {"jnp": jnp, "jax": jax, "x": jnp.ones(3)}
+    code = "def f(c, _):\n    return jnp.sin(c) * 2, None\ny, _ = jax.lax.scan(f, x, length=3)\nz = jnp.where(y > 0, y, 0)"
+    first = jaxnb.stage(code, namespace)
+    laid = "# what it is\ndef f(c, _):\n    # é\n    return jnp.sin(c) * 2, None\n\ny, _ = jax.lax.scan(\n    f, x,\n    length=3)\nz = jnp.where(y > 0, y, 0)"
+    second = jaxnb.stage(laid, namespace)
+    assert second.reused
+    lines = {1: 2, 2: 4, 3: 6, 4: 9}
+    told = [(op.name, op.line) for op in first.program.ops("jaxpr")]
+    assert [(op.name, op.line) for op in second.program.ops("jaxpr")] == [(name, lines[line]) for name, line in told]
+    assert second.program.coverage().eqn_line == 1
+    check_program(second.program)
+    spans = {op.name: op.span for op in second.program.ops("jaxpr")}
+    assert (spans["scan"].line, spans["scan"].end_line) == (6, 8)

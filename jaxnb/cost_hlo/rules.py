@@ -149,7 +149,7 @@ def _positions(size: int, kernel: int, result: int, window: WindowDimension) -> 
 
 
 def _reduce(item: Instruction, around: Computation) -> Unit:
-    count = around.operands(item)[0].shape.elements - _first(item.shape).elements
+    count = max(around.operands(item)[0].shape.elements - _first(item.shape).elements, 0)  # of none there is none
     return Unit(0, _moved(item, around), 0, (count,), "fused")
 
 

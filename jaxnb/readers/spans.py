@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import sysconfig
 from collections.abc import Callable, Hashable
-from types import CodeType
 
 import jax
 import jaxlib
 from jax.extend import core as jax_core
 
-from jaxnb._jax_eqns import Place, Positions, eqn_places, eqn_traceback
+from jaxnb._jax_eqns import Frames, Place, Positions, eqn_places, eqn_traceback
 from jaxnb.program import Span
 
 __all__ = ["Spans"]
@@ -36,8 +35,8 @@ class Spans:
         self._lines = source.split("\n")
         self._file_label = file_label
         self._found: dict[Hashable, Span | None] = {None: None}
-        self._frames: dict[tuple[CodeType, int], Place | None] = {}
-        self._positions: dict[CodeType, Positions] = {}
+        self._frames: Frames = {}
+        self._positions: dict[int, Positions] = {}
         self._users: dict[str, bool] = {}
 
     def of(self, eqn: jax_core.JaxprEqn, owner: Span | None) -> Span | None:
