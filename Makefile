@@ -85,6 +85,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/split.py
 	$(BIN)/python benchmarks/leaks.py
 	$(BIN)/python benchmarks/coverage.py
+	$(BIN)/python benchmarks/viewer.py
 	$(BIN)/python benchmarks/levels.py
 
 $(BIN)/python:
@@ -103,4 +104,4 @@ $(VENV)/.oldest-ipython: Makefile $(VENV)/.dev
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(NEW) demo.html extension/node_modules jaxnb/static jaxnb/labextension
+	rm -rf $(VENV) $(NEW) demo.html extension/node_modules jaxnb/assets jaxnb/labextension

@@ -91,7 +91,8 @@ def traced(count: int) -> tuple[object, object]:
 
 
 def page_of(body: str) -> str:
-    return f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>viewer</title></head><body>{body}</body></html>'
+    head = '<head><meta charset="utf-8"><title>viewer</title></head>'
+    return f'<!DOCTYPE html><html lang="en">{head}<body>{body}</body></html>'
 
 
 def by_jaxnb(jaxpr: object, program: object) -> str:
@@ -146,6 +147,11 @@ def measure(browser: object, text: str, ready: str, hovers: bool) -> list[str]:
         context.close()
     told = f"{median(hover):.1f} / {quantiles(hover, n=20)[-1]:.1f}" if hover else "-"
     return [f"{median(painted):.0f}", told, f"{quantiles(frames, n=20)[-1]:.1f}"]
+
+
+def tell(name: str, count: int, took: float, columns: list[str], size: str) -> None:
+    painted, hover, frame = columns
+    print(f"{name:12}{count:>10,}{took:>10.2f}{painted:>13}{hover:>14}{frame:>8}{size:>18}", flush=True)
 
 
 def main() -> None:

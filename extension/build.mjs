@@ -41,8 +41,8 @@ const sizes = {};
 const script = await bundle('html', 'iife');
 if (/<\/script|<!--/i.test(script)) throw new Error('the script would end the element that it stands in');
 const hash = hashOf(script);
-sizes.html = put('../jaxnb/static/inspector.js', `/*jaxnb ${hash}*/${script.replaceAll('__JAXNB_HASH__', hash)}`);
-sizes.widget = put('../jaxnb/static/widget.js', await bundle('widget', 'esm'));
+sizes.html = put('../jaxnb/assets/inspector.js', `/*jaxnb ${hash}*/${script.replaceAll('__JAXNB_HASH__', hash)}`);
+sizes.widget = put('../jaxnb/assets/widget.js', await bundle('widget', 'esm'));
 
 const lab = await bundle('lab', 'iife');
 const remote = `static/remoteEntry.${hashOf(lab)}.js`;

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jaxnb.options import StageOptions
     from jaxnb.program import Finding, Fix, Program
     from jaxnb.run import Run
+    from jaxnb.widgets import widget
 
 _HOMES = {
     "BadHeader": "errors",
@@ -52,6 +53,7 @@ _HOMES = {
     "stage": "api",
     "unload_ipython_extension": "extension",
     "watch": "findings.leaks",
+    "widget": "widgets",
     "xmap": "named",
     "xmap_cell": "api",
 }
@@ -85,6 +87,7 @@ __all__ = [
     "stage",
     "unload_ipython_extension",
     "watch",
+    "widget",
     "xmap",
     "xmap_cell",
 ]

@@ -8,7 +8,7 @@ everything that they hold. Each function here names the attribute that it relies
 from __future__ import annotations
 
 import dis
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import CodeType
 from typing import Any, NamedTuple, cast
@@ -19,16 +19,17 @@ from jax.extend import core as jax_core
 
 __all__ = [
     "Bodies",
-    "Frames",
     "Place",
     "Positions",
     "body_jaxprs",
     "dtype_name",
+    "eqn_frames",
     "eqn_places",
     "eqn_scope",
     "eqn_traceback",
     "function_name",
     "open_jaxpr",
+    "place_of",
     "shape_and_dtype",
 ]
 
@@ -41,10 +42,6 @@ class Place(NamedTuple):
     end_line: int
     column: int | None
     end_column: int | None
-
-
-Frames = dict[tuple[int, int], Place | None]
-"""Where frames stood, by the identity of their code and an offset in it: Python hashes code by all that is in it."""
 
 
 class Positions:
@@ -68,46 +65,52 @@ class Positions:
         return found
 
 
-def eqn_traceback(eqn: jax_core.JaxprEqn) -> Hashable:
+def eqn_traceback(eqn: Any) -> Hashable:
     """What tells where an equation was made; two that are equal have the same frames. None where nothing tells."""
     # `JaxprEqn.source_info` is not exported; jaxlib's Traceback hashes and compares its frames.
-    return cast(Any, eqn).source_info.traceback
+    return eqn.source_info.traceback
 
 
-def eqn_scope(eqn: jax_core.JaxprEqn) -> object:
+def eqn_scope(eqn: Any) -> object:
     """What holds the name of an equation: one object for many that stand beside one another."""
-    return cast(Any, eqn).source_info.name_stack
+    return eqn.source_info.name_stack
 
 
-def eqn_places(
-    eqn: jax_core.JaxprEqn,
-    known: Frames,
-    positions: dict[int, Positions] | None = None,
-) -> Iterator[Place]:
-    """The frames in which an equation was made, the innermost first, up to where its jaxpr's tracing began.
+def eqn_frames(eqn: jax_core.JaxprEqn) -> Iterable[tuple[CodeType, int]]:
+    """The frames in which an equation was made, each as its code and a byte offset in it.
 
-    Args:
-      eqn: the equation; one made without a traceback has no places.
-      known: filled on the way; share one among the equations of a program, which have most frames in common. It holds
-        for as long as the program lives.
-      positions: likewise, for long programs.
+    The innermost comes first, the last one is where the tracing of its jaxpr began. An equation that was made without
+    a traceback has none.
     """
     # `JaxprEqn.source_info.traceback` is jaxlib's Traceback: `jax.extend.source_info_util` can summarize it
     # as text and skips what it takes for library code, but gives neither all frames nor columns.
     traceback = cast(Any, eqn_traceback(eqn))
-    if traceback is None:
-        return
-    for code, offset in zip(*traceback.raw_frames(), strict=True):
-        frame = (id(code), offset)
+    return () if traceback is None else zip(*traceback.raw_frames(), strict=True)
+
+
+def eqn_places(eqn: jax_core.JaxprEqn, known: dict[tuple[CodeType, int], Place | None]) -> Iterator[Place]:
+    """Where the frames of an equation stood, in the order of `eqn_frames`.
+
+    Args:
+      eqn: the equation.
+      known: filled on the way; share one among the equations of a program, which have most frames in common.
+    """
+    for frame in eqn_frames(eqn):
         if frame not in known:
-            known[frame] = _place(code, offset, {} if positions is None else positions)
+            known[frame] = place_of(*frame, {})
         place = known[frame]
         if place is not None:
             yield place
 
 
-def _place(code: CodeType, offset: int, positions: dict[int, Positions]) -> Place | None:
-    """A byte offset of a code object as a place; None for an instruction that belongs to no line."""
+def place_of(code: CodeType, offset: int, positions: dict[int, Positions]) -> Place | None:
+    """A byte offset of a code object as a place; None for an instruction that belongs to no line.
+
+    Args:
+      code: of a frame.
+      offset: likewise.
+      positions: filled on the way, by the identity of the code: Python hashes code by all that is in it.
+    """
     if id(code) not in positions:
         positions[id(code)] = Positions(code)
     line, end_line, column, end_column = positions[id(code)].at(offset // 2)

@@ -71,7 +71,10 @@ class NameLog:
         file = frame.f_code.co_filename
         if file == self._cell_file:
             return True
-        if self._error is not None or is_own(file) or is_library(frame.f_globals.get("__name__", "__main__")):
+        module = frame.f_globals.get("__name__", "__main__")
+        if self._error is not None or is_own(file) or is_library(module):
+            return False
+        if isinstance(module, str) and module.startswith("jaxnb."):  # what stands around JAX bears JAX's file name
             return False
         if file not in self._wanted:
             self._wanted[file] = bool(linecache.getlines(file))

@@ -62,6 +62,8 @@ MIME_TYPE = "application/vnd.jaxnb.program.v1+json"
 def encode(program: Program, levels: Collection[str] | None = None) -> dict[str, Any]:
     """The program as lists, dicts, strings, numbers and booleans, ready for `json.dumps`.
 
+    Nothing in it should be changed: rows that are alike may be one list.
+
     Args:
       program: no level of it is made for this.
       levels: the names of those that are saved, of which each but the first is the one below another; by default all
@@ -163,7 +165,7 @@ def _encode_level(level: Level, strings: Table[str], avals: Table[Aval], spans: 
             "outputs": [list(op.outputs) for op in ops],
             "attributes": _attributes(ops, strings),
             "span": each_once(spans.index, [op.span for op in ops]),
-            "bodies": [list(op.bodies) for op in ops],
+            "bodies": each_once(list, [op.bodies for op in ops]),
             **_said("phase", ["" if op.phase == PHASES[0] else op.phase for op in ops], strings),
             **_scopes(ops, strings),
             **_counted("flops", [op.flops for op in ops]),
@@ -199,12 +201,12 @@ def _attributes(ops: Sequence[Op], strings: Table[str]) -> list[list[int]]:
     def row(attributes: tuple[tuple[str, str], ...]) -> list[int]:
         return strings.indices(text for pair in attributes for text in pair)
 
-    return [*map(list, each_once(row, [op.attributes for op in ops]))]
+    return each_once(row, [op.attributes for op in ops])
 
 
 def _scopes(ops: Sequence[Op], strings: Table[str]) -> dict[str, list[list[int]]]:
     found = each_once(strings.indices, [op.scopes for op in ops])
-    return {"scopes": [*map(list, found)]} if any(found) else {}
+    return {"scopes": found} if any(found) else {}
 
 
 def _encode_finding(finding: Finding, spans: Table[Span]) -> dict[str, Any]:

@@ -62,7 +62,14 @@ XMAP_OPTIONS: Mapping[str, str] = {
 }
 """The options of `%%xmap`, behind `inputs -> outputs`. Its cell is one program always, and a function already."""
 
-JAXPR_OPTIONS: Mapping[str, str] = {"static": "names", "dynamic": "names", "level": "word", "o": "name"}
+JAXPR_OPTIONS: Mapping[str, str] = {
+    "static": "names",
+    "dynamic": "names",
+    "level": "word",
+    "order": "word",
+    "columns": "names",
+    "o": "name",
+}
 
 _WORD = re.compile(r"\S+")
 _PATH = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*|\[[^\]]*\])*")

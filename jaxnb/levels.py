@@ -6,6 +6,7 @@ the same numbers in the names, and what is read of HLO is the executable that ra
 
 from __future__ import annotations
 
+import functools
 import inspect as python_inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -22,8 +23,8 @@ from jaxnb.paths import render_path
 from jaxnb.piece import Piece
 from jaxnb.program import Assigned, Finding, Level, Op, Program, Span
 from jaxnb.readers.jaxpr import read_jaxpr
-from jaxnb.relaid import relaid
 from jaxnb.readers.source import Statement, link_source, read_source
+from jaxnb.relaid import relaid
 
 __all__ = ["read_function", "read_program"]
 
@@ -94,8 +95,9 @@ def read_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: d
     """The source and jaxpr of a function at these arguments; it is traced, not run. Further levels when asked for."""
     traced = jax.jit(function).trace(*args, **kwargs)
     try:
-        lines, first = python_inspect.getsourcelines(function)
-        file = python_inspect.getsourcefile(function) or ""
+        written = _written(function)
+        lines, first = python_inspect.getsourcelines(written)
+        file = python_inspect.getsourcefile(written) or ""
     except (OSError, TypeError):
         lines, first, file = [], 1, ""
     source = "".join(lines)
@@ -109,6 +111,15 @@ def read_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: d
         [traced_stage(traced, level)], lambda: read_names_of(function, arguments[0], arguments[1], file, there)
     )
     return Program(source, (top, level), link_source(top, level), _maker=ladder)
+
+
+def _written(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that somebody wrote, below what was put around it: `jax.grad`, `jax.jit`, `functools.partial`."""
+    while True:
+        function = python_inspect.unwrap(function)
+        if not isinstance(function, functools.partial):
+            return function
+        function = function.func
 
 
 def _at_home(level: Level, file: str, first: int, count: int) -> Level:

@@ -37,6 +37,7 @@ from jaxnb.views.text import render_findings
 __all__ = ["JaxNB", "JaxnbMagics"]
 
 _STAGING = ("jit", "grad", "xmap")
+_COLUMNS = ("auto", "flops", "bytes", "seconds", "memory")
 _Parser = Callable[[str, str], dict[str, Any]]
 _OF_ITS_OWN: Mapping[str, _Parser] = {"grad": parse_grad, "xmap": parse_xmap}
 
@@ -336,9 +337,11 @@ class JaxnbMagics(Magics):
         """Traces an expression or a cell and shows its jaxpr. Nothing is compiled, run on a device, or bound.
 
             %jaxpr expression
-            %%jaxpr [--level stablehlo] [--static n] [--dynamic n] [-o program]
+            %%jaxpr [--level stablehlo] [--order level] [--columns flops, bytes] [--static n] [--dynamic n] [-o program]
 
         --level     what to show: jaxpr (the default); stablehlo, for which it is lowered; hlo, for which it is compiled
+        --order     beside the lines of the cell (source, the default), or in its own order (level)
+        --columns   what it costs: flops, bytes, memory, or auto, which shows what there is room for
         --static    values that are part of the program;  --dynamic  ints or floats that are inputs
         -o          bind the Program under this name
 
@@ -355,17 +358,24 @@ class JaxnbMagics(Magics):
         __tracebackhide__ = True
         header = {} if cell is None else self._jaxpr_header(line, cell)
         name, level = header.pop("o", None), header.pop("level", None)
+        shown = {"shown_order": header.pop("order", "source"), "shown_columns": header.pop("columns", ())}
         if level not in (None, *LEVELS[1:]):
             raise UsageError(f"--level {level}: there is no such level. Try: one of {', '.join(LEVELS[1:])}.")
+        if shown["shown_order"] not in ("source", "level"):
+            raise UsageError(f"--order {shown['shown_order']}: there is no such order. Try: source or level.")
+        for column in shown["shown_columns"]:
+            if column not in _COLUMNS:
+                raise UsageError(f"--columns {column}: there is no such column. Try: {', '.join(_COLUMNS)}.")
+        shown["shown_columns"] = "auto" if "auto" in shown["shown_columns"] else shown["shown_columns"]
         source = line if cell is None else cell
         try:
-            shown, offset = (source, 0) if cell is None else self._displayed(cell)
+            text, offset = (source, 0) if cell is None else self._displayed(cell)
             run = self.session.trace_only(
                 source,
                 self.shell.user_ns,
                 StageOptions.of(header),
-                filename=self._filename(shown),
-                shown=shown,
+                filename=self._filename(text),
+                shown=text,
                 offset=offset,
             )
         except SyntaxError as error:
@@ -374,6 +384,7 @@ class JaxnbMagics(Magics):
             tidy(error)
             show_only_user_frames(error, self.shell)
             raise
+        run = replace(run, **shown)
         if level is not None and level in run.program.level_names:
             run.program.level(level)
             note = run.note.replace("nothing was compiled, run", "nothing was run") if level == "hlo" else run.note

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import CodeType, FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -21,17 +21,9 @@ from jaxnb.named.checks import check_placement
 from jaxnb.named.errors import NamedAxisError, ResourceError
 from jaxnb.named.resources import FakeMesh, Plan, SerialLoop, current_mesh, loops_in_scope, make_plan
 from jaxnb.named.specs import LeafSpec
-from jaxnb.named_spec import MapSpec, Term, did_you_mean
+from jaxnb.named_spec import MapSpec, did_you_mean
 
 __all__ = ["CellMap", "check_places", "mesh_of"]
-
-
-class _Leaf(NamedTuple):
-    """One array of a pytree, with the term that speaks of it; None where none does."""
-
-    value: Any
-    place: str
-    term: Term | None
 
 
 class CellMap:
@@ -68,11 +60,11 @@ class CellMap:
         __tracebackhide__ = True
         namespace = _caller().f_globals
         spec = self.spec
-        values = [_value(spec, root, namespace) for root in spec.roots]
-        leaves, trees = _leaves(spec, values)
+        values = [value_of(spec, root, namespace) for root in spec.roots]
+        leaves, trees = leaves_of(spec, values)
         mapped = [leaf for leaf in leaves if leaf.term is not None]
-        specs = [_leaf_spec(spec, leaf, np.ndim(leaf.value)) for leaf in mapped]
-        sizes = _sizes(spec, mapped)
+        specs = [leaf_spec(spec, leaf, np.ndim(leaf.value)) for leaf in mapped]
+        sizes = sizes_of(spec, mapped)
         mesh = mesh_of(spec, namespace)
         plan = _plan(spec, sizes, mesh)
         function = FunctionType(self._code, namespace)
@@ -121,7 +113,7 @@ class CellMap:
             traceback = traceback.tb_next
         return line
 
-    def _told(self, error: NamedAxisError, results: Sequence[_Leaf]) -> Refused:
+    def _told(self, error: NamedAxisError, results: Sequence[Leaf]) -> Refused:
         """An error of the map in the words of a cell."""
         spec = self.spec
         place = re.compile(re.escape(self.filename) + r":(\d+)(?::\d+)*(?: \([^()]*\))?")
@@ -179,149 +171,19 @@ def check_places(spec: MapSpec, mesh: Any, namespace: Mapping[str, Any]) -> None
     values = [namespace[root] for root in spec.roots if root in namespace]
     if len(values) < len(spec.roots) or not any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(values)):
         return
-    leaves = [leaf for leaf in _leaves(spec, values)[0] if leaf.term is not None]
+    leaves = [leaf for leaf in leaves_of(spec, values)[0] if leaf.term is not None]
     for leaf in leaves:
-        _leaf_spec(spec, leaf, np.ndim(leaf.value))
-    plan = _plan(spec, _sizes(spec, leaves), mesh)
+        leaf_spec(spec, leaf, np.ndim(leaf.value))
+    plan = _plan(spec, sizes_of(spec, leaves), mesh)
     for leaf in leaves:
         try:
-            check_placement(leaf.value, leaf.place, _named_positions(leaf.term), plan)
+            check_placement(leaf.value, leaf.place, named_positions(leaf.term), plan)
         except ResourceError as error:
             assert leaf.term is not None
             raise spec.refused_at(error.what, leaf.term, why=error.why, fix=error.fix) from None
 
 
-# --- values and their terms ---
-
-
-def _value(spec: MapSpec, root: str, namespace: Mapping[str, Any]) -> Any:
-    if root not in namespace:
-        term = next(term for term in spec.inputs if term.root == root)
-        names = [name for name in namespace if not name.startswith("_")]
-        near = did_you_mean(root, names)
-        fix = near if near.startswith("did") else "bind it in a cell above."
-        raise spec.refused_at(f"there is no `{root}`.", term, why="what goes in are names of the notebook.", fix=fix)
-    return namespace[root]
-
-
-def _leaves(spec: MapSpec, values: Sequence[Any]) -> tuple[list[_Leaf], list[Any]]:
-    """The leaves of the values that go in, with their terms, and the trees that they make up."""
-    leaves: list[_Leaf] = []
-    trees: list[Any] = []
-    for root, value in zip(spec.roots, values, strict=True):
-        found, tree = _matched(spec, [term for term in spec.inputs if term.root == root], root, value)
-        leaves += found
-        trees.append(tree)
-    return leaves, trees
-
-
-def _matched(spec: MapSpec, terms: Sequence[Term], root: str, value: Any) -> tuple[list[_Leaf], Any]:
-    """The leaves of a value, each with the term that says most of it."""
-    placed, tree = jax.tree_util.tree_flatten_with_path(value)
-    used: set[int] = set()
-    leaves: list[_Leaf] = []
-    for path, leaf in placed:
-        steps = tuple(_step(key) for key in path)
-        fits = [term for term in terms if _fits(term.steps, steps)]
-        term = max(fits, key=lambda term: len(term.steps) - ("*" in term.steps), default=None)
-        used.update(id(other) for other in fits)
-        if term is not None and not _is_number(leaf):
-            if "*" not in term.steps:
-                what = f"`{term.path}` is a {type(leaf).__name__}."
-                raise spec.refused_at(
-                    what, term, why="only arrays and numbers have dimensions.", fix=_unpacked(leaf, term)
-                )
-            term = None
-        leaves.append(_Leaf(leaf, f"`{root}{jax.tree_util.keystr(path)}`", term))
-    for term in terms:
-        if id(term) not in used:
-            raise _unmatched(spec, term, value, [tuple(_step(key) for key in path) for path, _ in placed])
-    return leaves, tree
-
-
-def _step(key: Any) -> Any:
-    for attribute in ("key", "name", "idx"):
-        if hasattr(key, attribute):
-            return getattr(key, attribute)
-    return str(key)
-
-
-def _fits(steps: Sequence[Any], path: Sequence[Any]) -> bool:
-    if steps and steps[-1] == "*":
-        return len(path) >= len(steps) - 1 and all(map(_same, steps[:-1], path))
-    return len(steps) == len(path) and all(map(_same, steps, path))
-
-
-def _same(step: str | int, key: Any) -> bool:
-    return step == key or (isinstance(step, int) and str(step) == key)
-
-
-def _is_number(leaf: Any) -> bool:
-    return isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float | complex)
-
-
-def _unpacked(leaf: Any, term: Term) -> str:
-    if hasattr(leaf, "__dict__"):
-        return f"bind its arrays to names in a cell above: w = {term.path}.w"
-    return "leave it out: the cell can read it all the same."
-
-
-def _unmatched(spec: MapSpec, term: Term, value: Any, paths: Sequence[tuple[Any, ...]]) -> Refused:
-    prefixes = {path[:n] for path in paths for n in range(len(path) + 1)}
-    if any(_fits(term.steps, prefix) for prefix in prefixes) or not term.steps:
-        what = f"`{term.path}` holds {'several arrays' if paths else 'no array'}."
-        fix = f"write {term.path}.*[...] for all of them, or a path to each." if paths else "leave it out."
-        return spec.refused_at(what, term, why=f"`{term.root}` is a {type(value).__name__}.", fix=fix)
-    known = [path for path in prefixes if all(map(_same, term.steps, path))]
-    depth = min(max(len(path) for path in known), len(term.steps) - 1)
-    there = sorted({str(path[depth]) for path in prefixes if path[:depth] in known and len(path) > depth})
-    what = f"`{term.path}` leads nowhere: there is no {term.steps[depth]!r}."
-    return spec.refused_at(what, term, fix=did_you_mean(str(term.steps[depth]), there))
-
-
-# --- names, sizes, resources ---
-
-
-def _named_positions(term: Term | None) -> tuple[tuple[int, str], ...]:
-    names = term.names if term is not None else ()
-    return tuple((index, name) for index, name in enumerate(names) if name is not None)
-
-
-def _leaf_spec(spec: MapSpec, leaf: _Leaf, ndim: int, added: int | None = None) -> LeafSpec:
-    """The spec of a leaf, once its number of dimensions is known to be right.
-
-    Args:
-      added: how many dimensions the map gives a result; None for what goes in.
-    """
-    term = leaf.term
-    assert term is not None
-    count, there_are = len(term.names), ndim + (added or 0)
-    if count > there_are if term.open else count != there_are:
-        besides = " besides its names" if added is not None else ""
-        what = f"{leaf.place} has {_count(ndim, 'dimension')}{besides}; its brackets have {count - (added or 0)}."
-        fix = "write a name or _ for each dimension, or ... at the end for all further ones."
-        raise spec.refused_at(what, term, fix=fix)
-    return LeafSpec(_named_positions(term), None if term.open else count)
-
-
-def _sizes(spec: MapSpec, leaves: Sequence[_Leaf]) -> dict[str, int]:
-    sizes = dict(spec.sizes)
-    places = dict.fromkeys(sizes, "--sizes")
-    for leaf in leaves:
-        for position, name in _named_positions(leaf.term):
-            size = np.shape(leaf.value)[position]
-            if sizes.setdefault(name, size) != size:
-                assert leaf.term is not None
-                what = f"{name} has size {sizes[name]} in {places[name]} and {size} in {leaf.place}."
-                fix = "check the shapes, or give one of the two dimensions another name."
-                raise spec.refused_at(what, leaf.term, name=name, why="a name has one size in a cell.", fix=fix)
-            places.setdefault(name, leaf.place)
-    for term in spec.inputs:  # the tree below a star may be empty
-        for name in term.names:
-            if name is not None and name not in sizes:
-                fix = f"say --sizes {name}=..."
-                raise spec.refused_at(f"the size of {name} is not known.", term, name=name, fix=fix)
-    return sizes
+# --- resources and results ---
 
 
 def _plan(spec: MapSpec, sizes: Mapping[str, int], mesh: Any) -> Plan:
@@ -355,7 +217,7 @@ class _Results:
         self._trees: list[Any] = []
         self._shown: Any = None
         self._traced: list[Any] = []
-        self.leaves: list[_Leaf] = []
+        self.leaves: list[Leaf] = []
         self.ran = False
 
     def read(self, outputs: Sequence[Any], shown: Any) -> list[Any]:
@@ -363,7 +225,7 @@ class _Results:
         self.leaves, self._trees = [], []
         for root, value in zip(self._spec.bound, outputs, strict=True):
             terms = [term for term in self._spec.outputs if term.root == root]
-            found, tree = _matched(self._spec, terms, root, value)
+            found, tree = match_terms(self._spec, terms, root, value)
             for leaf in found:
                 if leaf.term is None:
                     what = f"{leaf.place} is not in the header."
@@ -378,7 +240,7 @@ class _Results:
     def specs(self) -> list[LeafSpec]:
         """The spec of each array that comes out."""
         return [
-            _leaf_spec(self._spec, leaf, np.ndim(value), len(_named_positions(leaf.term)))
+            leaf_spec(self._spec, leaf, np.ndim(value), len(named_positions(leaf.term)))
             for leaf, value in zip(self.leaves, self._traced, strict=True)
         ]
 
@@ -408,7 +270,3 @@ class _Results:
             return leaf
 
         return jax.tree.map(put, self._shown)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from jaxnb.diff import Diff
 from jaxnb.errors import JaxnbError
@@ -72,6 +72,8 @@ class Run:
       pieces: how many compiled pieces there were.
       dispatch_seconds: from the start of the first dispatch until the last had returned.
       shown_level: of the program, if it is not the one below the source.
+      shown_order: "source" for the lines of the cell, "level" for the level's own order.
+      shown_columns: of costs, in the text; see `views.text.render_program`.
       traced_only: whether the cell was only to be looked at: then its text is shown, not just the line.
       kept: what views may keep with the programs, because it stays the same while the cell is reused.
       note: what replaces "staged" on the line, where nothing was staged.
@@ -104,6 +106,8 @@ class Run:
     kept: dict[str, Any] | None = None
     traced_only: bool = False
     shown_level: str | None = None
+    shown_order: Literal["source", "level"] = "source"
+    shown_columns: tuple[str, ...] | Literal["auto"] = ()
     make_program: Callable[[], Program] | None = None
     make_nameless: Callable[[], Program] | None = None  # the same, and holds none of the user's names
     make_source: Callable[[Any, str], str] | None = None

@@ -29,7 +29,14 @@ def bundle(run: Run, *, rich: bool, script: bool = False) -> dict[str, Any]:
     if run.traced_only:
         from jaxnb.views.text import render_program
 
-        text += f"\n\n{render_program(run.program, level=run.shown_level)}"
+        shown = render_program(
+            run.program,
+            level=run.shown_level,
+            order=run.shown_order,
+            columns=run.shown_columns,
+            names=run.program.made_names is not None,
+        )
+        text += f"\n\n{shown}"
     below = _asked(run)
     text = "\n".join((text, *below))
     leaked = [finding for finding in run.findings if finding.kind == "leak"]

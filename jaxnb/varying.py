@@ -18,10 +18,10 @@ outside; the inputs of such a jaxpr then count as varying, and the size is known
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
+from jax.extend.core import Jaxpr, Literal
 
 from jaxnb._jax_eqns import body_jaxprs, open_jaxpr
 from jaxnb.cost.needed import scan_parts
@@ -367,15 +367,12 @@ def _names_in_spec(spec: Any) -> set[Any]:
     return found
 
 
-def _bodies_of(params: Mapping[str, Any]) -> Iterator[Jaxpr]:
+def _bodies_of(params: Mapping[str, Any]) -> list[Jaxpr]:
     """The jaxprs in an equation's parameters, that of an `xmap` among them."""
-    for value in params.values():
-        if isinstance(value, (ClosedJaxpr, Jaxpr)):
-            yield open_jaxpr(value)
-        elif isinstance(value, (tuple, list, dict)):
-            yield from (body for _, body in body_jaxprs({"": value}))
-        elif hasattr(value, "opaque_jaxpr"):
-            yield open_jaxpr(value.opaque_jaxpr)
+    bodies = [body for _, body in body_jaxprs(params)]
+    if hasattr(params.get("body"), "opaque_jaxpr"):
+        bodies.append(open_jaxpr(params["body"].opaque_jaxpr))
+    return bodies
 
 
 def _is_reference(atom: Any) -> bool:

@@ -79,7 +79,7 @@ def offered(text: str) -> tuple[str, list[str]] | None:
         ("%%jit -| --whole", "-", [name for name in ALL if name != "--whole"]),
         ("%%jit\n#: --whole\n#: --w|\ny = n", "--w", []),
         ("%%jit --whole\n#: --bl|\ny = n", "--bl", ["--block"]),
-        ("%%jaxpr |", "", ["--static", "--dynamic", "--level", "-o"]),
+        ("%%jaxpr |", "", ["--static", "--dynamic", "--level", "--order", "--columns", "-o"]),
         ("%%jaxpr --level |", "", ["jaxpr", "stablehlo", "hlo"]),
         ("%%jaxpr --level st|", "st", ["stablehlo"]),
         ("%%time\n%%jit --blo|", "--blo", ["--block"]),

@@ -188,7 +188,7 @@ def test_the_widget_answers():
     import jax.numpy as jnp
 
     import jaxnb
-    from jaxnb.widget import widget
+    from jaxnb.widgets import widget
 
     run = jaxnb.stage("y = x + 1.0", {"x": jnp.ones(3)})
     shown = widget(run)

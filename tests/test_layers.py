@@ -65,7 +65,7 @@ LAYERS = (
         "inspector_comm",
         "session",
         "show",
-        "widget",
+        "widgets",
         "header",
         "named_header",
         "progress",

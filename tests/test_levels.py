@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import tracemalloc
 from contextlib import contextmanager
@@ -551,9 +552,14 @@ def test_results_have_the_names_that_they_are_bound_to():
 def test_a_program_that_serves_another_layout_has_its_lines():
     """The same code with other comments, line breaks and header is not traced again, and yet every line is its own."""
     namespace = {"jnp": jnp, "jax": jax, "x": jnp.ones(3)}
-    code = "def f(c, _):\n    return jnp.sin(c) * 2, None\ny, _ = jax.lax.scan(f, x, length=3)\nz = jnp.where(y > 0, y, 0)"
+    code = (
+        "def f(c, _):\n    return jnp.sin(c) * 2, None\ny, _ = jax.lax.scan(f, x, length=3)\nz = jnp.where(y > 0, y, 0)"
+    )
     first = jaxnb.stage(code, namespace)
-    laid = "# what it is\ndef f(c, _):\n    # é\n    return jnp.sin(c) * 2, None\n\ny, _ = jax.lax.scan(\n    f, x,\n    length=3)\nz = jnp.where(y > 0, y, 0)"
+    laid = (
+        "# what it is\ndef f(c, _):\n    # é\n    return jnp.sin(c) * 2, None\n\n"
+        "y, _ = jax.lax.scan(\n    f, x,\n    length=3)\nz = jnp.where(y > 0, y, 0)"
+    )
     second = jaxnb.stage(laid, namespace)
     assert second.reused
     lines = {1: 2, 2: 4, 3: 6, 4: 9}
@@ -563,3 +569,15 @@ def test_a_program_that_serves_another_layout_has_its_lines():
     check_program(second.program)
     spans = {op.name: op.span for op in second.program.ops("jaxpr")}
     assert (spans["scan"].line, spans["scan"].end_line) == (6, 8)
+
+
+def test_the_lines_of_a_function_below_its_transformations():
+    def loss(x):
+        y = jnp.sin(x)
+        return y.sum()
+
+    for function in (loss, jax.grad(loss), jax.jit(jax.vmap(loss)), functools.partial(jax.value_and_grad(loss))):
+        program = jaxnb.inspect(function)(jnp.ones((3,)) if "vmap" not in repr(function) else jnp.ones((2, 3)))
+        lines = {op.name: op.line for op in program.ops("jaxpr")}
+        assert "y = jnp.sin(x)" in program.source
+        assert all(line in (2, 3) for name, line in lines.items() if name != "jit"), (function, lines)

@@ -390,6 +390,15 @@ def test_a_cell_is_shown_at_the_level_that_is_asked_for(shell: Shell, level: str
     assert "there is no such level" in shell.run("%%jaxpr --level hlow\nx", ok=False)
 
 
+def test_a_level_in_its_own_order_and_what_it_costs(shell: Shell) -> None:
+    text = shell.run("%%jaxpr --order level --columns flops, bytes\nh = jnp.tanh(x @ w)\nloss = (h**2).sum()")
+    assert re.search(r"^ +flops +bytes", text, re.MULTILINE) and "(all)" in text
+    rows = [line for line in text.splitlines() if " = " in line]
+    assert [row.split(" = ")[1].split()[0] for row in rows] == ["dot_general", "tanh", "integer_pow", "reduce_sum"]
+    assert "there is no such order" in shell.run("%%jaxpr --order up\nx", ok=False)
+    assert "there is no such column" in shell.run("%%jaxpr --columns flop\nx", ok=False)
+
+
 # --- what is measured ----------------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,7 @@ const PACKAGE = new URL('../../jaxnb/', import.meta.url);
 const REMOTE = `labextension/static/${readdirSync(new URL('labextension/static/', PACKAGE))[0]}`;
 const MOST = 60_000;
 
-test.each(['static/inspector.js', 'static/widget.js', REMOTE])('%s is small', path => {
+test.each(['assets/inspector.js', 'assets/widget.js', REMOTE])('%s is small', path => {
   const { length } = readFileSync(new URL(path, PACKAGE));
   console.log(`${path}: ${length.toLocaleString('en-US')} bytes minified, at most ${MOST.toLocaleString('en-US')}`);
   expect(length).toBeLessThanOrEqual(MOST);

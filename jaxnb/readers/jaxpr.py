@@ -142,7 +142,10 @@ class _Reading:
         if not eqn.params:
             return (), []
         key = params_key(eqn.primitive.name, eqn.params)
-        known = self._params.get(key) if key is not None else None
+        try:
+            known = self._params.get(key)
+        except TypeError:
+            key = known = None
         if known is None:
             found = _jax_eqns.body_jaxprs(eqn.params)
             known = read_params(eqn.params, {path[0] for path, _ in found}), found

@@ -46,7 +46,8 @@ def read_params(params: Mapping[str, Any], bodies: Iterable[str] = ()) -> Attrib
 def params_key(primitive: str, params: Mapping[str, Any]) -> Hashable | None:
     """What two equations have in common whose parameters have the same texts; None where that cannot be told.
 
-    Types belong to it, since 1 == True; a float has none, since 0.0 == -0.0.
+    Types belong to it, since 1 == True; a float has none, since 0.0 == -0.0. It has no hash if a list or an array is
+    among the parameters.
 
     Args:
       primitive: the name of the equation's primitive.
@@ -54,14 +55,7 @@ def params_key(primitive: str, params: Mapping[str, Any]) -> Hashable | None:
     """
     values = tuple(params.values())
     types = tuple(map(type, values))
-    if float in types:
-        return None
-    key = (primitive, values, types)
-    try:
-        hash(key)
-    except TypeError:  # a list or an array is among them
-        return None
-    return key
+    return None if float in types else (primitive, values, types)
 
 
 def literal_text(value: Any) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sysconfig
 from collections.abc import Callable, Hashable
+from types import CodeType
 
 import jax
 import jaxlib
 from jax.extend import core as jax_core
 
-from jaxnb._jax_eqns import Frames, Place, Positions, eqn_places, eqn_traceback
+from jaxnb._jax_eqns import Place, Positions, eqn_frames, eqn_traceback, place_of
 from jaxnb.program import Span
 
 __all__ = ["Spans"]
@@ -35,9 +36,8 @@ class Spans:
         self._lines = source.split("\n")
         self._file_label = file_label
         self._found: dict[Hashable, Span | None] = {None: None}
-        self._frames: Frames = {}
         self._positions: dict[int, Positions] = {}
-        self._users: dict[str, bool] = {}
+        self._whose: dict[int, str] = {}
 
     def of(self, eqn: jax_core.JaxprEqn, owner: Span | None) -> Span | None:
         """The innermost frame in the cell, else in another file of the user, else the owner's span.
@@ -53,23 +53,26 @@ class Spans:
 
     def _find(self, eqn: jax_core.JaxprEqn) -> Span | None:
         elsewhere: Place | None = None
-        for place in eqn_places(eqn, self._frames, self._positions):
-            if place.file == self._cell_file:
+        for code, offset in eqn_frames(eqn):
+            whose = self._whose.get(id(code)) or self._look_up(code)
+            if whose == "library" or (whose == "user" and elsewhere is not None):
+                continue
+            place = place_of(code, offset, self._positions)
+            if place is None:
+                continue
+            if whose == "cell":
                 return self._span(place, "")
-            if elsewhere is None and self._is_users(place.file):
-                elsewhere = place
+            elsewhere = place
         if elsewhere is None:
             return None
         return self._span(elsewhere, self._file_label(elsewhere.file))
 
-    def _is_users(self, file: str) -> bool:
-        if file not in self._users:
-            # Code without a file is the user's in a shell (<stdin>, <ipython-input-...>), a library's
-            # otherwise.
-            generated = file.startswith("<") and (file == "<string>" or file.startswith("<frozen "))
-            packaged = any(f"{os.sep}{name}{os.sep}" in file for name in ("site-packages", "dist-packages"))
-            self._users[file] = not (generated or packaged or file.startswith(_LIBRARIES))
-        return self._users[file]
+    def _look_up(self, code: CodeType) -> str:
+        """Whose code it is, the "cell"'s, the "user"'s elsewhere, or a "library"'s; the equations keep it alive."""
+        file = code.co_filename
+        whose = "cell" if file == self._cell_file else "user" if _is_users(file) else "library"
+        self._whose[id(code)] = whose
+        return whose
 
     def _span(self, place: Place, file: str) -> Span:
         if place.column is None or place.end_column is None:
@@ -87,3 +90,10 @@ class Spans:
         if not 1 <= line <= len(self._lines) or self._lines[line - 1].isascii():
             return column
         return len(self._lines[line - 1].encode()[:column].decode(errors="replace"))
+
+
+def _is_users(file: str) -> bool:
+    # Code without a file is the user's in a shell (<stdin>, <ipython-input-...>), a library's otherwise.
+    generated = file.startswith("<") and (file == "<string>" or file.startswith("<frozen "))
+    packaged = any(f"{os.sep}{name}{os.sep}" in file for name in ("site-packages", "dist-packages"))
+    return not (generated or packaged or file.startswith(_LIBRARIES))

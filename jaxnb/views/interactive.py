@@ -36,7 +36,7 @@ def _script() -> str:
       JaxnbError: if jaxnb was installed from a tree in which it was never built.
     """
     try:
-        text = files("jaxnb").joinpath("static/inspector.js").read_text(encoding="utf-8")
+        text = files("jaxnb").joinpath("assets/inspector.js").read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise JaxnbError(
             "the inspector's script is not there.",
@@ -51,7 +51,7 @@ def _script() -> str:
 
 def has_script() -> bool:
     """Whether the script was built, so that `render_interactive` can be used."""
-    return files("jaxnb").joinpath("static/inspector.js").is_file()
+    return files("jaxnb").joinpath("assets/inspector.js").is_file()
 
 
 def is_interactive(html: str) -> bool:

@@ -29,7 +29,7 @@ FLAGS = (
 
 def missing() -> str:
     """Why no browser test can run, "" if they can."""
-    if not (ROOT / "jaxnb/static/inspector.js").is_file():
+    if not (ROOT / "jaxnb/assets/inspector.js").is_file():
         return "the front end is not built: make extension"
     if CHROMIUM is None:
         return "there is no chromium: make browser"

@@ -39,7 +39,7 @@ def widget(run: Run, *, previous: Run | None = None, namespace: dict[str, Any] |
         ) from error
     from jaxnb.codec import encode
 
-    script = files("jaxnb").joinpath("static/widget.js")
+    script = files("jaxnb").joinpath("assets/widget.js")
     if not script.is_file():
         raise JaxnbError(
             "the widget's script is not there.",
