@@ -198,7 +198,7 @@ def _open_path(value: str) -> str:
 def _values(name: str, kind: str, fragment: str, value: str, body: str, namespace: Mapping[str, Any]) -> Offer:
     if name == "level":
         return Offer(fragment, tuple(level for level in LEVELS[1:] if level.startswith(fragment)))
-    if kind == "word":
+    if kind == "word" and name != "interact":
         return Offer(fragment, tuple(item for item in _devices() if item.startswith(fragment)))
     if kind != "names":
         return Offer(fragment, ())

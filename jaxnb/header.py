@@ -40,6 +40,7 @@ JIT_OPTIONS: Mapping[str, str] = {
     "diff": "flag",
     "names": "flag",
     "strict": "flag",
+    "interact": "word",
     "o": "name",
 }
 """The options of `%%jit`, each with what follows it: nothing, a word, one name, or a list of names and paths."""
@@ -49,7 +50,7 @@ GRAD_OPTIONS: Mapping[str, str] = {
     "has-aux": "flag",
     "jvp": "names",
     "hessian": "flag",
-    **JIT_OPTIONS,
+    **{option: kind for option, kind in JIT_OPTIONS.items() if option != "interact"},
 }
 """The options of `%%grad`, behind `loss wrt w1, w2`."""
 
@@ -58,7 +59,7 @@ XMAP_OPTIONS: Mapping[str, str] = {
     "resources": "resources",
     "mesh": "name",
     "lowering": "word",
-    **{option: kind for option, kind in JIT_OPTIONS.items() if option not in ("name", "whole")},
+    **{option: kind for option, kind in JIT_OPTIONS.items() if option not in ("interact", "name", "whole")},
 }
 """The options of `%%xmap`, behind `inputs -> outputs`. Its cell is one program always, and a function already."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 import sys
+import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
@@ -119,12 +120,14 @@ def _look(name: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
     if name not in namespace:
         return {"error": f"{name} is not bound now."}
     value = namespace[name]
-    try:
-        import treescope  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        text = repr(value)
-        return {"text": text if len(text) <= _LONGEST_TEXT else text[:_LONGEST_TEXT] + "…"}
-    return {"html": treescope.render_to_html(value)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what treescope is told of its imports is not for who looks at a value
+        try:
+            import treescope  # pyright: ignore[reportMissingImports]
+        except ImportError:
+            text = repr(value)
+            return {"text": text if len(text) <= _LONGEST_TEXT else text[:_LONGEST_TEXT] + "…"}
+        return {"html": treescope.render_to_html(value)}
 
 
 def _comms_of(shell: Any) -> Any:

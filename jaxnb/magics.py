@@ -234,7 +234,7 @@ class JaxnbMagics(Magics):
 
             %%jit [--static a, cfg.n] [--dynamic n] [--donate params] [--keep loss] [--name f]
                   [--device cpu:1] [--whole] [--block] [--time] [--diff] [--names] [--strict]
-                  [-o run]
+                  [--interact lr=0.001..0.1] [-o run]
 
         --static    values that are part of the program: changing one traces again
         --dynamic   ints or floats that are always inputs
@@ -247,6 +247,7 @@ class JaxnbMagics(Magics):
         --diff      say what changed against the run of this cell before: equations, flops, bytes, memory
         --names     note what every name was after each assignment, for jaxnb.last().program.names()
         --strict    refuse where a NumPy value would become a jax.Array
+        --interact  put the cell under sliders; nothing is traced as they move, and nothing bound but by their button
         -o          bind the Run under this name
 
         Lines that begin with #: at the top of the cell continue the header. A cell whose first line is
@@ -464,6 +465,8 @@ class JaxnbMagics(Magics):
             what = f"the cell has two headers: {magic}, and below it `# jaxnb: {directive.word}`."
             raise UsageError(str(JaxnbError(what, fix="keep one of them.")))
         header = self._header(line, cell, _OF_ITS_OWN.get(magic.split()[-1].lstrip("%"), JIT_OPTIONS), magic)
+        if (moved := header.pop("interact", None)) is not None:
+            return self._sliders(cell, moved, header)
         name = header.pop("o", None)
         run = self._staged(cell, StageOptions.of(header))
         shown = not DisplayHook.semicolon_at_end_of_expression(cell)
@@ -472,6 +475,17 @@ class JaxnbMagics(Magics):
             self.shell.user_ns[name] = run
         self._show_later("jit", cell, run)
         return run.value if shown else None
+
+    def _sliders(self, cell: str, ranges: str, header: dict[str, Any]) -> Any:
+        """`--interact`: the cell under sliders. It binds nothing until its button is pressed."""
+        from jaxnb.sliders import read_ranges, sliders
+
+        if asked := [f"--{option}" for option in ("name", "o", "time", "diff", "donate") if option in header]:
+            raise UsageError(f"--interact cannot go with {', '.join(asked)}: the cell runs again with every move.")
+        try:
+            return sliders(cell, self.shell.user_ns, read_ranges(ranges), **header)
+        except JaxnbError as error:
+            raise UsageError(str(error)) from None
 
     def _jaxpr_header(self, line: str, cell: str) -> dict[str, Any]:
         header = self._header(line, cell, JAXPR_OPTIONS, "%%jaxpr")

@@ -22,6 +22,7 @@ from jaxnb.named.errors import NamedAxisError, ResourceError
 from jaxnb.named.resources import FakeMesh, Plan, SerialLoop, current_mesh, loops_in_scope, make_plan
 from jaxnb.named.specs import LeafSpec
 from jaxnb.named_spec import MapSpec, did_you_mean
+from jaxnb.named_values import Leaf, leaf_spec, leaves_of, match_terms, named_positions, sizes_of, value_of
 
 __all__ = ["CellMap", "check_places", "mesh_of"]
 
@@ -183,9 +184,6 @@ def check_places(spec: MapSpec, mesh: Any, namespace: Mapping[str, Any]) -> None
             raise spec.refused_at(error.what, leaf.term, why=error.why, fix=error.fix) from None
 
 
-# --- resources and results ---
-
-
 def _plan(spec: MapSpec, sizes: Mapping[str, int], mesh: Any) -> Plan:
     """What the names are spread over; each resource is looked at alone first, to point at it if it is wrong."""
     resources = {
@@ -204,9 +202,6 @@ def _plan(spec: MapSpec, sizes: Mapping[str, int], mesh: Any) -> Plan:
                 raise Refused(error.what, why=error.why, fix=fix) from None
             raise spec.refused(error.what, column, width, why=error.why, fix=fix) from None
     return make_plan(resources, sizes, mesh, spec.lowering, loops)
-
-
-# --- results ---
 
 
 class _Results:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from jaxnb.api import stage
-from jaxnb.errors import BadHeader, JaxnbError
+from jaxnb.errors import JaxnbError
 from jaxnb.run import Run
 
 __all__ = ["Moved", "read_ranges", "sliders"]
@@ -26,7 +26,7 @@ def read_ranges(text: str) -> dict[str, tuple[float, float]]:
     """What stands behind `--interact`.
 
     Raises:
-      BadHeader: where a part is no range, or an empty one.
+      JaxnbError: where a part is no range, or an empty one.
 
     >>> read_ranges("lr=0.001..0.1, n=1..9")
     {'lr': (0.001, 0.1), 'n': (1, 9)}
@@ -39,9 +39,7 @@ def read_ranges(text: str) -> dict[str, tuple[float, float]]:
         except ValueError:
             low, high = 1.0, 0.0
         if found is None or not low < high:
-            raise BadHeader(
-                f"--interact {part.strip()}: this is no range.", fix="write it like --interact lr=0.001..0.1."
-            )
+            raise JaxnbError(f"--interact {part.strip()}: this is no range.", fix="write --interact lr=0.001..0.1.")
         ranges[found[1]] = (low, high)
     return ranges
 
@@ -68,14 +66,16 @@ class Moved:
     """
 
     def __init__(self, source: str, namespace: dict[str, Any], names: tuple[str, ...], **options: Any) -> None:
-        self.source, self.namespace, self.options = source, namespace, options
+        # An int would be a part of the program; here it is an input, as what moves.
+        self.options = {**options, "dynamic": tuple({*options.get("dynamic", ()), *names})}
+        self.source, self.namespace = source, namespace
         for name in names:
             value = namespace.get(name)
             if isinstance(value, bool) or not (isinstance(value, int | float) or getattr(value, "shape", None) == ()):
                 said = "is not bound" if name not in namespace else f"is {type(value).__name__}"
                 raise JaxnbError(f"`{name}` cannot be moved by a slider: it {said}, not a number.")
         # Asking for the cell as a function refuses what has effects, and then takes back what the run has changed.
-        self.first = stage(source, dict(namespace), name=_PROBE, **options)
+        self.first = stage(source, dict(namespace), name=_PROBE, **self.options)
 
     def run(self, **numbers: float) -> Run:
         """The cell with other numbers of the types that they had; nothing is bound."""

@@ -105,7 +105,7 @@ class Page(HTMLParser):
         if self.lasttag == "script" and not DATA.fullmatch(data):
             # The inspector's own script, and no other: the page's policy names its hash.
             digest = base64.b64encode(hashlib.sha256(data.encode()).digest()).decode()
-            policy = re.search("Content-Security-Policy\" content=\"(.*?)\"", self.html)[1]
+            policy = re.search('Content-Security-Policy" content="(.*?)"', self.html)[1]
             if f"script-src 'sha256-{digest}'" not in unescape(policy):
                 self.complaints.append("script")
         elif self.lasttag != "script":

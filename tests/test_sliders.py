@@ -6,9 +6,10 @@ import doctest
 
 import jax.numpy as jnp
 import pytest
+from shells import shell  # noqa: F401
 
 from jaxnb import sliders as module
-from jaxnb.errors import BadHeader, JaxnbError, Refused
+from jaxnb.errors import JaxnbError, Refused
 from jaxnb.sliders import Moved, read_ranges, sliders
 
 CELL = "y = x * lr\nloss = jnp.sum(y) + n\nloss"
@@ -57,7 +58,7 @@ def test_only_numbers_are_moved(names, name, value):
 
 @pytest.mark.parametrize("text", ["lr", "lr=1", "lr=2..1", "lr=a..b", "1=0..1", "", "lr=0..1,", "lr=1..1"])
 def test_what_is_no_range_is_refused(text):
-    with pytest.raises(BadHeader, match="no range"):
+    with pytest.raises(JaxnbError, match="no range"):
         read_ranges(text)
 
 
@@ -83,3 +84,13 @@ def test_sliders_show_the_numbers_and_move_the_cell(names):
 
 def test_examples():
     assert doctest.testmod(module).failed == 0
+
+
+def test_the_option_puts_a_cell_under_sliders(shell):
+    shell.run("lr = 0.5")
+    box = shell.ip.run_cell("%%jit --interact lr=0.0..1.0\nloss = jnp.sum(x * lr)").result
+    assert box.children[0].value == 0.5
+    assert "loss" not in shell.ns
+    box.close_all()
+    assert "no range" in shell.run("%%jit --interact lr=1..0\nloss = lr", ok=False)
+    assert "--time" in shell.run("%%jit --interact lr=0..1 --time\nloss = lr", ok=False)

@@ -34,6 +34,7 @@ class Spans:
     def __init__(self, cell_file: str, source: str, file_label: Callable[[str], str]) -> None:
         self._cell_file = cell_file
         self._lines = source.split("\n")
+        self._is_ascii = source.isascii()
         self._file_label = file_label
         self._found: dict[Hashable, Span | None] = {None: None}
         self._positions: dict[int, Positions] = {}
@@ -78,7 +79,7 @@ class Spans:
         if place.column is None or place.end_column is None:
             return Span(place.line, end_line=place.end_line, file=file)
         column, end_column = place.column, place.end_column
-        if not file:
+        if not file and not self._is_ascii:
             column, end_column = (
                 self._characters(place.line, column),
                 self._characters(place.end_line, end_column),

@@ -48,6 +48,8 @@ export class GraphPane {
     const lines = svg('g', { class: 'edges' }, ...edges.map((edge, at) => this.edge(edge, at)));
     fill(this.canvas, lines, svg('g', {}, ...this.shapes));
     this.crumbs(left);
+    // As high as the drawing, within reason.
+    this.canvas.style.height = `${Math.max(160, Math.min(this.laid.height + 40, 620))}px`;
     this.fit();
     this.mark();
   }
