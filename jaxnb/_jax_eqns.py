@@ -161,6 +161,8 @@ def _add_jaxprs(value: Any, path: tuple[str, ...], found: Bodies) -> None:
     elif isinstance(value, dict):
         for name, item in cast(dict[Any, Any], value).items():
             _add_jaxprs(item, (*path, str(name)), found)
+    elif hasattr(value, "opaque_jaxpr"):  # the body of an `xmap`, which JAX's own walks must not see
+        found.append((path, open_jaxpr(value.opaque_jaxpr)))
 
 
 def function_name(jaxpr: jax_core.Jaxpr) -> str:

@@ -27,6 +27,7 @@ __all__ = ["Name", "Numbers", "number_equations", "read_name", "split_joined", "
 
 _PREFIX = "eqn"
 _ID = re.compile(r"eqn(\d+)")
+_MAPPED = re.compile(r"((?:vmap\()+)eqn(\d+)(\)+)")  # in the body of an `xmap`, which is vectorised as it is lowered
 
 
 class Numbers:
@@ -113,6 +114,8 @@ def _replaced(value: Any, change: Callable[[Any], Any]) -> Any:
             return cast(Any, value)
         make = getattr(cast(Any, value), "_make", type(cast(Any, value)))
         return make(items)
+    if hasattr(value, "opaque_jaxpr"):  # the body of an `xmap`
+        return cast(Any, value).with_jaxpr(change(cast(Any, value).opaque_jaxpr))
     if isinstance(value, dict):
         changed = {key: _replaced(item, change) for key, item in cast(Any, value).items()}
         return cast(Any, value) if all(changed[key] is old for key, old in cast(Any, value).items()) else changed
@@ -145,6 +148,10 @@ def read_name(name: str) -> Name:
     for part in name.split("/"):
         if found := _ID.fullmatch(part):
             path.append(int(found[1]))
+            last = len(plain)
+        elif found := _MAPPED.fullmatch(part):
+            path.append(int(found[2]))
+            plain.append(found[1] + found[3])
             last = len(plain)
         else:
             plain.append(part)

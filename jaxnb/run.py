@@ -210,6 +210,17 @@ class Run:
         names = ", ".join(self.outputs)
         return f"<jaxnb.Run {self.line}{': ' + names if names else ''}>"
 
+    def _display_(self) -> Any:
+        """How marimo shows a run: as the inspector, in a frame, which is where it lets scripts run."""
+        import marimo
+
+        from jaxnb.views.html import render_html
+        from jaxnb.views.interactive import has_script, render_interactive
+
+        if not has_script():
+            return marimo.Html(str(render_html(self.program, line=self.line, findings=self.findings)))
+        return marimo.iframe(str(render_interactive(self.program, line=self.line, findings=self.findings)))
+
     def to_html(self, path: str) -> None:
         """Writes the line and the program as one HTML file that needs no kernel and no network."""
         from jaxnb.views.html import render_html

@@ -38,5 +38,3 @@ function takeAll(): void {
 const self = document.currentScript;
 takeAll();
 if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', takeAll);
-// Some front ends, such as marimo, run a script before what stands beside it is in the page.
-for (const wait of [0, 100, 1000]) setTimeout(takeAll, wait);
