@@ -8,6 +8,7 @@ import hashlib
 import sys
 from typing import Any
 
+import jax
 import numpy as np
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "FILE_METHODS",
     "NOT_CONTENT",
     "NOT_VALUES",
+    "PLACEMENTS",
     "content_of",
     "function_of",
     "is_member",
@@ -68,8 +70,19 @@ def function_of(item: Any) -> Any:
     return item
 
 
+# There is one object of each, which keeps what it has computed: they compare by identity, and are never copied.
+PLACEMENTS = (
+    jax.sharding.Mesh,
+    jax.sharding.AbstractMesh,
+    jax.sharding.Sharding,
+    jax.sharding.PartitionSpec,
+)
+
+
 def is_value(value: Any) -> bool:
     """Whether an object compares by value and can be hashed, and holds no array: dtypes, enums, meshes, shardings."""
+    if isinstance(value, PLACEMENTS):
+        return True
     kind = type(value)
     packages = ("jax", "jaxlib", "enum", "numpy", "pathlib", "datetime", "decimal", "fractions", "uuid")
     if kind.__module__.partition(".")[0] not in packages and not isinstance(value, enum.Enum):

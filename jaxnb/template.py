@@ -25,6 +25,7 @@ from jaxnb import _jax
 from jaxnb.graph import Reached, Scan
 from jaxnb.holders import CELL, DICT, SLOTS, Change, Holder, holder_of, slot_descriptors
 from jaxnb.reach import ATOMS, is_library, state_of
+from jaxnb.static import PLACEMENTS
 
 __all__ = ["Capture", "Leaked", "Template", "Unreplayable", "reached_from", "reaches_tracer"]
 
@@ -253,7 +254,7 @@ class Capture:
             return _memoized(key, lambda b: jax.tree_util.tree_unflatten(treedef, [child(b) for child in children]))
         if key in self._existing or (key in self._in_libraries and not _holds_tracer(value)):
             return _constant(value)
-        if isinstance(value, jax.sharding.Mesh | jax.sharding.Sharding | jax.sharding.PartitionSpec):
+        if isinstance(value, PLACEMENTS):
             return _constant(value)
         internal = kind.__module__.partition(".")[0] in _jax.JAX_PACKAGES
         if internal and kind.__module__.startswith(_INTERMEDIATE_CODE) and not _holds_tracer(value):

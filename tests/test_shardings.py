@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import jax
@@ -53,3 +55,23 @@ def test_results_live_where_the_plain_cell_leaves_them(cell: str, pieces: int) -
         assert places(staged) == places(plain)
         for name in places(plain):
             np.testing.assert_allclose(staged[name], plain[name], rtol=1e-5)
+
+
+def test_a_mesh_of_the_notebook_stays_as_it_is() -> None:
+    """What a trace computes of a mesh is kept in it; nothing of that may be put together anew. A process of its own:
+    JAX computes it once for all meshes that are alike."""
+    code = (
+        "import os; os.environ.update(XLA_FLAGS='--xla_force_host_platform_device_count=8', NPROC='32')\n"
+        "import jax, jax.numpy as jnp, numpy as np, jaxnb\n"
+        "from jax.sharding import Mesh, PartitionSpec as P\n"
+        "names = {'jax': jax, 'jnp': jnp, 'P': P, 'x': jnp.ones((4, 4))}\n"
+        "names['mesh'] = Mesh(np.array(jax.devices()[:2]), ('d',))\n"
+        "cell = '''def f(a):\n    return jax.lax.psum(jnp.sin(a), 'd')\n"
+        "y = jax.shard_map(f, mesh=mesh, in_specs=P('d'), out_specs=P())(x)'''\n"
+        "first = jaxnb.stage(cell, names)\n"
+        "first.program.level('stablehlo')\n"
+        "again = jaxnb.stage(cell, names)\n"
+        "print(again.reused, names['mesh'].shape_tuple, names['mesh'].abstract_mesh.axis_names, names['y'].shape)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "True (('d', 2),) ('d',) (2, 4)\n", done.stderr

@@ -7,8 +7,10 @@ import subprocess
 import sys
 
 import pytest
+from test_page import HOSTILE, hostile
 
-from jaxnb.codec import MIME_TYPE
+from jaxnb.codec import MIME_TYPE, encode
+from jaxnb.views.html import render_html
 
 SETUP = """%load_ext jaxnb
 import jax, jax.numpy as jnp
@@ -217,3 +219,27 @@ def test_the_dark_theme_is_followed(lab, page):
     inspector(page)
     page.evaluate("jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
     page.locator(".jp-RenderedJaxnb .root[data-theme=dark]").wait_for()
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_a_hostile_notebook_changes_nothing(lab, page, trusted):
+    name = f"hostile-{trusted}.ipynb"
+    lab.write(name, [f"trusted = {trusted}"])  # Jupyter trusts what a notebook holds, whatever its name
+    nb = json.loads((lab.notebooks / name).read_text())
+    data = {MIME_TYPE: encode(hostile()), "text/html": render_html(hostile(), line=HOSTILE), "text/plain": HOSTILE}
+    metadata = {MIME_TYPE: {"program": HOSTILE, "levels": [HOSTILE, "hlo"]}}
+    nb["cells"][0]["outputs"] = [{"output_type": "display_data", "data": data, "metadata": metadata}]
+    (lab.notebooks / name).write_text(json.dumps(nb))
+    if trusted:
+        trust = [sys.executable, "-m", "jupyter", "trust", name]
+        subprocess.run(trust, cwd=lab.notebooks, env=lab.env, check=True, capture_output=True)
+    lab.open(page, name)
+    if trusted:
+        shown = opened(page)
+        shown.locator("[data-pane=jaxpr] .row").nth(1).click()
+        shown.get_by_role("tab", name="graph").click()
+    else:
+        page.locator(".jp-OutputArea-output summary").first.wait_for()
+    page.wait_for_timeout(500)
+    assert page.evaluate("window.hit") is None
+    assert page.locator(".jp-OutputArea-output script").count() == 0
