@@ -115,7 +115,7 @@ def _replaced(value: Any, change: Callable[[Any], Any]) -> Any:
         make = getattr(cast(Any, value), "_make", type(cast(Any, value)))
         return make(items)
     if hasattr(value, "opaque_jaxpr"):  # the body of an `xmap`
-        return cast(Any, value).with_jaxpr(change(cast(Any, value).opaque_jaxpr))
+        return value.with_jaxpr(change(value.opaque_jaxpr))
     if isinstance(value, dict):
         changed = {key: _replaced(item, change) for key, item in cast(Any, value).items()}
         return cast(Any, value) if all(changed[key] is old for key, old in cast(Any, value).items()) else changed

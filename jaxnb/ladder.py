@@ -6,7 +6,7 @@ Every piece of a cell is a program of its own; their levels stand side by side, 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -46,7 +46,7 @@ class Stage:
     jaxpr: Level
     lower: Callable[[], Any]
     compiled: Callable[[], Any]
-    donated: Callable[[], tuple[int, ...]] = tuple
+    donated: Callable[[], Collection[int]] = tuple
 
 
 def piece_stage(piece: Piece, jaxpr: Level) -> Stage:

@@ -68,7 +68,7 @@ class Prelude:
         outputs: Sequence[tuple[str, int]],
         texts: Sequence[str],
     ) -> None:
-        self._scalars, self._steps, self.inputs, self._outputs, self.texts = scalars, steps, inputs, outputs, texts
+        self._scalars, self._steps, self.inputs, self.outputs, self.texts = scalars, steps, inputs, outputs, texts
         self._passed = [place for kind, place in inputs if kind == "value"]
 
     def values(self, leaves: Sequence[Any]) -> list[Any]:
@@ -101,7 +101,7 @@ class Prelude:
 
     def results(self, outputs: Sequence[Any], values: Sequence[Any]) -> list[Any]:
         """The results of the piece, from those of the program."""
-        return [outputs[place] if kind == "device" else values[place] for kind, place in self._outputs]
+        return [outputs[place] if kind == "device" else values[place] for kind, place in self.outputs]
 
 
 class Cut(NamedTuple):

@@ -215,7 +215,7 @@ def test_the_page_begins_with_a_table_of_all_cells(quickstart):
 
 def test_the_style_of_the_outputs_is_in_the_page_once(quickstart):
     _, _, page = quickstart
-    assert page.html.count("<style>.jnb{") == 1 and page.html.count('<div class="jnb">') == 11
+    assert page.html.count("<style>.jnb{") == 1 and page.html.count('<div class="jnb"') == 11
     assert "<style" not in page.html.partition("</head>")[2]
 
 

@@ -11,6 +11,7 @@ from sample_programs import PROGRAMS
 from jaxnb.codec import decode
 from jaxnb.program import Aval, Computation, Finding, Fix, Level, Op, Program, Span, Value
 from jaxnb.views.interactive import render_interactive
+from jaxnb.views.page import TRUSTED_HTML, PageCell, render_page
 
 SHADOW = "document.querySelector('.jnb > div:not([hidden])').shadowRoot"
 HLO_OF_TANH = ["~add_tanh_fusion = fusion dot.2", "tanh.4 = tanh add.3"]
@@ -454,3 +455,21 @@ def test_two_outputs_in_one_page_stand_alone(new_page, tmp_path):
     page.goto(path.as_uri())
     page.locator(".line").nth(1).wait_for()
     assert [text.strip() for text in page.locator(".line").all_inner_texts()] == ["first", "second"]
+
+
+def test_a_report_has_the_inspector_and_lets_nothing_else_run(new_page, tmp_path):
+    outputs = [(TRUSTED_HTML, render_interactive(neuron(), line=LINE, script=False))] * 2
+    cells = [PageCell("markdown", f"# Title\n{HOSTILE}"), PageCell("code", "x = 1", [*outputs, ("text/html", HOSTILE)])]
+    path = tmp_path / "report.html"
+    path.write_text(render_page("Title", cells), encoding="utf-8")
+    page = new_page()
+    page.goto(path.as_uri())
+    page.locator(".line").nth(1).click()
+    page.locator("[data-pane=jaxpr] .row", has_text="tanh").hover()
+    assert marked(page, "source") == ["y = jnp.tanh(x @ w + c * 3)"]
+    assert page.evaluate("window.hit") is None
+    assert "script-src 'sha256-" in page.locator("meta[http-equiv]").get_attribute("content")
+
+
+def test_a_report_without_programs_has_no_script(tmp_path):
+    assert "<script" not in render_page("Title", [PageCell("code", "x = 1", [("text/plain", "1")])])

@@ -33,6 +33,10 @@ export class GraphPane {
     }, { signal, passive: false });
     this.drag(signal);
     this.draw();
+    // How large it is to be is known only once it is part of the page.
+    const size = new ResizeObserver(() => this.fit());
+    size.observe(this.canvas);
+    signal.addEventListener('abort', () => size.disconnect());
   }
 
   private get level(): Level { return this.store.state.program.level(this.store.state.graph.level)!; }
