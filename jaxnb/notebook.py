@@ -165,7 +165,7 @@ def is_staged(output: Any) -> bool:
     """
     data = output.get("data", {})
     html = data.get("text/html", "")
-    return "text/plain" in data and (MIME_TYPE in data or html.startswith('<div class="jnb">'))
+    return "text/plain" in data and (MIME_TYPE in data or html.startswith('<div class="jnb"'))
 
 
 def first_line(text: str) -> str:

@@ -10,7 +10,7 @@ __all__ = ["bundle"]
 
 _LINE = "line of the run goes here"
 MOST_SAVED = 15_000
-"""Bytes of one output in the notebook. A long program is elided in the HTML, and its JSON left out."""
+"""Bytes of one output in the notebook. A long program is elided in the HTML; its JSON then has the cell only."""
 
 _ROOM_FOR_THE_LINE = 600
 _MOST_LINES = 8
@@ -87,16 +87,26 @@ def _drawn(run: Run) -> tuple[str, tuple[str, Any] | None]:
     from jaxnb.views.html import render_html
 
     program = run.program
-    html = ""
-    for limit in _LIMITS:
-        html = render_html(program, line=_LINE, findings=run.findings, limit=limit, level=run.shown_level)
-        if len(html.encode()) <= MOST_SAVED - _ROOM_FOR_THE_LINE:
+
+    def view(limit: int) -> str:
+        return render_html(program, line=_LINE, findings=run.findings, limit=limit, level=run.shown_level)
+
+    room = MOST_SAVED - _ROOM_FOR_THE_LINE
+    html, encoded = view(_LIMITS[-1]), None
+    # The inspector asks the kernel for what was not saved; the HTML shows what it can.
+    for levels in (("source", run.shown_level or "jaxpr"), ("source",), *([] if program.findings else [()])):
+        encoded = encode(program, levels=levels)
+        left = room - len(dumps(encoded).encode())
+        if len(html.encode()) <= left:
             break
-    encoded = encode(program, levels=("source", run.shown_level or "jaxpr"))
-    room = MOST_SAVED - _ROOM_FOR_THE_LINE - len(html.encode())
-    if len(dumps(encoded).encode()) > room:  # the inspector asks the kernel for what was not saved
-        encoded = encode(program, levels=("source",))
-    drawn = (html, (MIME_TYPE, encoded) if len(dumps(encoded).encode()) <= room else None)
+    else:
+        encoded, left = None, room
+    for limit in _LIMITS[:-1]:
+        longer = view(limit)
+        if len(longer.encode()) <= left:
+            html = longer
+            break
+    drawn = (html, None if encoded is None else (MIME_TYPE, encoded))
     if kept is not None:
         kept["drawn"] = drawn
     return drawn

@@ -52,11 +52,11 @@ def test_shards_are_not_counted_again():
 
 
 def test_results_that_ipython_remembers(shell: Shell) -> None:
-    shell.run("import jax.numpy as jnp\nx = jnp.ones((31, 1000))")
+    shell.run("import jax.numpy as jnp\nx = jnp.ones((3100, 1000))")
     shell.run("%%jit\ny = x + 1\ny * 2")
     said = shell.run("%jaxnb memory")
-    assert re.search(r"124 KB  float32\[31,1000\]  Out\[\d+\]\n", said)
-    assert "124 KB  float32[31,1000]  y\n" in said and "%reset -f out empties Out" in said
+    assert re.search(r"12\.4 MB  float32\[3100,1000\]  Out\[\d+\]\n", said)
+    assert "12.4 MB  float32[3100,1000]  y\n" in said and "%reset -f out empties Out" in said
 
 
 def test_without_a_shell_a_namespace_is_needed() -> None:

@@ -50,7 +50,7 @@ LAYERS = (
         "nn",
         "random",
     },
-    {"prelude", "owners", "journal", "outside"},
+    {"prelude", "owners", "journal", "outside", "relaid"},
     {"scalars", "lifted", "devices", "donation", "stand_ins", "template", "diagnosis"},
     {"gradient", "figures", "named_cell", "named_line", "named_run", "named_values"},
     {"piece", "reasons"},

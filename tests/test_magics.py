@@ -202,7 +202,8 @@ def test_an_output_saves_at_most_15_kb(shell: Shell, count: int) -> None:
     (data,) = [item.data for item in caught.outputs]
     kept = {name: part for name, part in data.items() if name != "text/plain"}
     assert sum(len(json.dumps(part)) for part in kept.values()) <= 15_500
-    assert ("application/vnd.jaxnb.program.v1+json" in data) == (count <= 40)
+    saved = [level["name"] for level in data["application/vnd.jaxnb.program.v1+json"]["levels"]]
+    assert saved == (["source", "jaxpr"] if count <= 40 else ["source"])
 
 
 def test_jaxpr_shows_and_binds_nothing(shell: Shell) -> None:

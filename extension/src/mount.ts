@@ -28,6 +28,8 @@ export interface Host {
   ask?: (level: string) => Promise<unknown>;
   /** Asks the kernel for a look at a value: text, or a page for a sandboxed frame. */
   peek?: (name: string) => Promise<{ text?: string; html?: string }>;
+  /** What to show of a program that was saved without its levels, where nobody can be asked for them. */
+  fallback?: () => HTMLElement;
   /** Gives the focus back to the notebook. */
   leave?: () => void;
 }

@@ -183,6 +183,8 @@ export class Workbench {
       return true;
     } catch (error) {
       this.say(error instanceof Error ? error.message : String(error));
+      const { fallback } = this.host;
+      if (fallback && !this.store.state.program.lower.length) this.fillView(fallback());
       return false;
     }
   }

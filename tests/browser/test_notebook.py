@@ -172,6 +172,30 @@ def test_a_saved_notebook_is_read_without_a_kernel(server, page):
     shown.locator(".message", has_text="run the cell again").wait_for()
 
 
+LONG = """%%jaxpr
+y = x
+for _ in range(200):
+    y = jnp.sin(y) * 0.5"""
+
+
+def test_a_long_program_comes_from_the_kernel_and_is_shown_in_part_without_one(lab, page):
+    lab.write("long.ipynb", [SETUP, LONG])
+    lab.open(page, "long.ipynb")
+    lab.run_all(page)
+    shown = opened(page)
+    assert "400 ops" in shown.locator("[data-pane=jaxpr] .title").inner_text()
+    page.evaluate("jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+    page.wait_for_timeout(500)
+    page.evaluate(
+        "() => { const area = jupyterapp.shell.currentWidget.content.widgets[1].outputArea;"
+        " const saved = area.model.toJSON(); area.model.fromJSON(saved); }"
+    )
+    shown = inspector(page)
+    shown.locator(".line").click()
+    shown.locator(".message", has_text="run the cell again").wait_for()
+    assert shown.locator("pre", has_text="sin").first.is_visible()
+
+
 def test_a_notebook_that_is_not_trusted_shows_the_text(server, page):
     server.write("stranger.ipynb", CELLS)
     executed(server.notebooks, "stranger.ipynb")

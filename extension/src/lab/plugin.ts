@@ -19,7 +19,7 @@ export function labPlugin(shared: Shared): object {
     optional: [shared.INotebookTracker, shared.ISettingRegistry],
     async activate(_app: unknown, rendermime: RenderMime, tracker: Tracker | null, registry: SettingRegistry | null) {
       let settings: Partial<Settings> = {};
-      const Renderer = rendererClass(shared.Widget, tracker, () => settings);
+      const Renderer = rendererClass(shared.Widget, rendermime, tracker, () => settings);
       // Not safe in Jupyter's sense: in a notebook that is not trusted the text is shown instead.
       rendermime.addFactory({ safe: false, mimeTypes: [MIME], createRenderer: (options: object) => new Renderer(options) }, 0);
       try {
@@ -49,7 +49,7 @@ function previousRun(key: string, data: unknown): unknown {
   return before === null ? undefined : JSON.parse(before);
 }
 
-function rendererClass(Widget: WidgetClass, tracker: Tracker | null, settings: () => Partial<Settings>): new (options: object) => object {
+function rendererClass(Widget: WidgetClass, rendermime: RenderMime, tracker: Tracker | null, settings: () => Partial<Settings>): new (options: object) => object {
   return class extends Widget {
     private mounted?: Mounted;
     private model?: MimeModel;
@@ -81,7 +81,7 @@ function rendererClass(Widget: WidgetClass, tracker: Tracker | null, settings: (
       const said = model.metadata[MIME] ?? {};
       const place = this.place();
       const line = String(model.data['text/plain'] ?? '').trim().split('\n')[0];
-      const host: Host = { line, settings: settings() };
+      const host: Host = { line, settings: settings(), fallback: () => this.still(model) };
       if (place) {
         const { panel, notebook, cell } = place;
         host.previous = previousRun(`${panel.id} ${notebook.widgets[cell].model.id}`, data);
@@ -99,6 +99,13 @@ function rendererClass(Widget: WidgetClass, tracker: Tracker | null, settings: (
         }
       }
       this.mounted = mount(this.node, data, host);
+    }
+
+    /** The static view, which Lab draws: it has the first equations of a program that was too long to be saved. */
+    private still(model: MimeModel): HTMLElement {
+      const drawn = rendermime.createRenderer('text/html');
+      void drawn.renderModel(model).then(() => drawn.node.querySelector('details')?.setAttribute('open', ''));
+      return drawn.node;
     }
 
     private place(): { panel: Panel; notebook: Notebook; cell: number } | null {

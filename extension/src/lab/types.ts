@@ -34,7 +34,10 @@ export interface MimeModel {
   readonly trusted: boolean;
 }
 
-export interface RenderMime { addFactory(factory: object, rank?: number): void }
+export interface RenderMime {
+  addFactory(factory: object, rank?: number): void;
+  createRenderer(mimeType: string): LuminoWidget & { renderModel(model: MimeModel): Promise<void> };
+}
 
 export interface SettingRegistry {
   load(id: string): Promise<{ composite: Record<string, any>; changed: { connect(call: () => void): void } }>;

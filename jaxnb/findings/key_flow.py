@@ -1,0 +1,306 @@
+"""The flow of PRNG keys through a jaxpr: which key is used where.
+
+Every value that is a key, or the data of one, gets a *token*; what `split`, `fold_in` and indexing make of equal tokens
+is again equal, whoever makes it. A draw and a `split` use a token; `fold_in` does not, as folding in one number after
+the other is what it is there for. A token that is used in every turn of a loop outside of which it was made is told
+apart as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jax.extend.core import JaxprEqn, Literal
+
+from jaxnb import _jax
+from jaxnb._jax_eqns import body_jaxprs, eqn_frames, open_jaxpr
+from jaxnb._jax_hlo import name_parts
+from jaxnb.cost.needed import scan_parts
+from jaxnb.program import Span
+from jaxnb.readers.spans import Spans
+
+__all__ = ["Flow", "Token", "Use", "follow_keys"]
+
+_SAME = frozenset(
+    """
+random_wrap random_unwrap squeeze reshape broadcast_in_dim copy copy_p convert_element_type device_put
+sharding_constraint layout_constraint reshard
+""".split()  # noqa: SIM905
+)
+"""What hands on all of a key."""
+
+_DRAWS = frozenset(["random_bits", "random_gamma", "rng_bit_generator", "random_split", "threefry2x32"])
+_PARTS = frozenset(("slice", "dynamic_slice", "gather"))
+_LOOPS = frozenset(("scan", "while"))
+
+Branches = tuple[tuple[tuple[int, ...], int], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Token:
+    """What a value is.
+
+    Attributes:
+      number: of each token another.
+      kind: "input", "split", "fold", "part", "each" (any element that a loop takes out), "literal", or "new".
+      parent: what it was made of.
+      detail: how.
+      depth: the number of loops around the innermost value that it depends on.
+    """
+
+    number: int
+    kind: str
+    parent: Token | None
+    detail: Hashable
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Where a key is used.
+
+    Attributes:
+      order: its place among all uses.
+      line: of the cell; None if it is not known.
+      span: the innermost place in the user's code.
+      site: which equations lead there, the last being the one that the user wrote.
+      branches: in which branches of which conditionals it stands.
+      transforms: what derives or maps it.
+      code: the function that it stands in.
+      stack: the equations that lead there, the outermost first.
+    """
+
+    order: int
+    line: int | None
+    span: Span | None
+    site: tuple[int, ...]
+    branches: Branches
+    transforms: frozenset[str]
+    code: int
+    stack: tuple[JaxprEqn, ...]
+
+
+@dataclass(slots=True)
+class Flow:
+    """What was found while a jaxpr was followed."""
+
+    spans: Spans
+    tokens: dict[Hashable, Token] = field(default_factory=dict[Hashable, Token])
+    uses: dict[Token, list[Use]] = field(default_factory=dict[Token, list[Use]])
+    turns: list[Use] = field(default_factory=list[Use])
+    made: int = 0
+    _draws: dict[int, tuple[Any, bool]] = field(default_factory=dict[int, tuple[Any, bool]])
+
+    def token(self, kind: str, parent: Token | None, detail: Hashable, depth: int) -> Token:
+        """The token of that description; equal descriptions have one token."""
+        key = (kind, parent.number if parent is not None else -1, detail)
+        known = self.tokens.get(key)
+        if known is None:
+            known = self.tokens[key] = Token(len(self.tokens), kind, parent, detail, depth)
+        return known
+
+    def fresh(self, depth: int) -> Token:
+        """A token of a value that nothing is known of."""
+        return self.token("new", None, len(self.tokens), depth)
+
+    def count(self) -> int:
+        """The number of the next use."""
+        self.made += 1
+        return self.made
+
+    def draws(self, jaxpr: Any) -> bool:
+        """Whether a jaxpr uses any key."""
+        known = self._draws.get(id(jaxpr))
+        if known is None:
+            found = any(
+                eqn.primitive.name in _DRAWS or any(self.draws(body) for _, body in _bodies(eqn)) for eqn in jaxpr.eqns
+            )
+            known = self._draws[id(jaxpr)] = jaxpr, found
+        return known[1]
+
+
+def _bodies(eqn: Any) -> Sequence[tuple[tuple[str, ...], Any]]:
+    name = eqn.primitive.name
+    return () if name.startswith(("pallas", "random_")) else body_jaxprs(eqn.params)
+
+
+def follow_keys(closed: Any, spans: Spans) -> tuple[Flow, list[Token], list[Token]]:
+    """Follows the keys of a jaxpr.
+
+    Args:
+      closed: the jaxpr.
+      spans: finds the places of equations.
+
+    Returns:
+      What was found, and the tokens of the inputs and of the results.
+    """
+    flow = Flow(spans)
+    jaxpr = open_jaxpr(closed)
+    if not flow.draws(jaxpr):
+        return flow, [], []
+    inputs = [flow.token("input", None, number, 0) for number in range(len(jaxpr.invars))]
+    results = _Body(flow, (), (), 0, ()).follow(jaxpr, inputs)
+    return flow, inputs, results
+
+
+class _Body:
+    """One visit of a jaxpr.
+
+    Args:
+      flow: what is found.
+      stack: the equations that it stands in.
+      site: their identities.
+      depth: how many loops.
+      branches: and which branches of conditionals.
+    """
+
+    def __init__(
+        self,
+        flow: Flow,
+        stack: tuple[JaxprEqn, ...],
+        site: tuple[int, ...],
+        depth: int,
+        branches: Branches,
+    ) -> None:
+        self.flow, self.stack, self.site, self.depth, self.branches = flow, stack, site, depth, branches
+        self.known: dict[Any, Token] = {}
+
+    def of(self, atom: Any) -> Token:
+        """The token of an operand."""
+        if isinstance(atom, Literal):
+            value: Any = atom.val
+            return self.flow.token("literal", None, (str(value), str(atom.aval)), 0)
+        token = self.known.get(atom)
+        if token is None:
+            token = self.known[atom] = self.flow.fresh(self.depth)
+        return token
+
+    def follow(self, jaxpr: Any, inputs: Sequence[Token]) -> list[Token]:
+        """Goes through the equations; gives the tokens of the results."""
+        self.known.update(zip(jaxpr.invars, inputs, strict=True))
+        for eqn in jaxpr.eqns:
+            name = eqn.primitive.name
+            if name in _SAME:
+                self.known[eqn.outvars[0]] = self.of(eqn.invars[0])
+            elif name in _DRAWS:
+                self._use(eqn, self._counted(eqn) if name == "threefry2x32" else self.of(eqn.invars[0]))
+                if name == "random_split":
+                    self._make(eqn, "split", tuple(eqn.params["shape"]))
+            elif name == "random_fold_in":
+                data = self.of(eqn.invars[1])
+                self._make(eqn, "fold", _detail(data), data.depth)
+            elif name in _PARTS:
+                self._part(eqn, name)
+            elif eqn.params:
+                self._call(eqn, name)
+        return [self.of(atom) for atom in jaxpr.outvars]
+
+    def _make(self, eqn: Any, kind: str, detail: Hashable, depth: int = 0) -> None:
+        parent = self.of(eqn.invars[0])
+        self.known[eqn.outvars[0]] = self.flow.token(kind, parent, detail, max(depth, parent.depth))
+
+    def _counted(self, eqn: Any) -> Token:
+        """The token of what the block cipher makes of a key and a count: another count gives other bits."""
+        key, *others = (self.of(atom) for atom in eqn.invars)
+        depth = max(key.depth, *(item.depth for item in others))
+        return self.flow.token("count", key, tuple(map(_detail, others)), depth)
+
+    def _part(self, eqn: Any, name: str) -> None:
+        """An element or a slice; that it is all of the array is common where there is but one."""
+        params, source, result = eqn.params, eqn.invars[0], eqn.outvars[0]
+        if source.aval.shape == result.aval.shape:
+            self.known[result] = self.of(source)
+        elif name == "slice":
+            strides = params["strides"]
+            steps = None if strides is None or set(strides) == {1} else tuple(strides)
+            self._make(eqn, "part", (tuple(params["start_indices"]), tuple(params["limit_indices"]), steps))
+        else:
+            where = [self.of(atom) for atom in eqn.invars[1:]]
+            self._make(
+                eqn, "part", (result.aval.shape, *map(_detail, where)), max((item.depth for item in where), default=0)
+            )
+
+    def _call(self, eqn: Any, name: str) -> None:
+        bodies = [body for _, body in _bodies(eqn)]
+        if not any(self.flow.draws(body) for body in bodies):
+            return
+        operands = eqn.invars
+        if name == "cond":
+            inputs = [self.of(atom) for atom in operands[1:]]
+            found = [self._into(eqn, body, inputs, branch=number) for number, body in enumerate(bodies)]
+            results = [one if all(item is one for item in rest) else None for one, *rest in zip(*found, strict=True)]
+            self.known.update((v, t) for v, t in zip(eqn.outvars, results, strict=True) if t is not None)
+        elif name == "scan":
+            consts, carried = scan_parts(eqn.params)
+            inputs = self._turning(bodies[0], operands[: consts + carried], consts)
+            inputs += [self._element(atom) for atom in operands[consts + carried :]]
+            self._into(eqn, bodies[0], inputs, loop=eqn.params["length"] > 1)
+        elif name == "while":
+            skipped, consts = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+            own = operands[skipped:]
+            body = open_jaxpr(eqn.params["body_jaxpr"])
+            self._into(eqn, body, self._turning(body, own, consts), loop=True)
+        elif len(bodies) == 1 and len(bodies[0].invars) == len(operands):
+            found = self._into(eqn, bodies[0], [self.of(atom) for atom in operands])
+            if len(found) == len(eqn.outvars):
+                self.known.update(zip(eqn.outvars, found, strict=True))
+
+    def _turning(self, body: Any, operands: Sequence[Any], consts: int) -> list[Token]:
+        """The inputs of the body of a loop: what it hands on unchanged is the same in every turn."""
+        own = [self.of(atom) for atom in operands]
+        for place in range(consts, len(operands)):
+            if body.outvars[place - consts] is not body.invars[place]:
+                own[place] = self.flow.fresh(self.depth + 1)
+        return own
+
+    def _element(self, atom: Any) -> Token:
+        return self.flow.token("each", self.of(atom), None, self.depth + 1)
+
+    def _into(
+        self, eqn: Any, body: Any, inputs: Sequence[Token], *, branch: int | None = None, loop: bool = False
+    ) -> list[Token]:
+        site = (*self.site, id(eqn))
+        branches = self.branches if branch is None else (*self.branches, (site, branch))
+        return _Body(self.flow, (*self.stack, eqn), site, self.depth + loop, branches).follow(body, inputs)
+
+    def _use(self, eqn: Any, token: Token) -> None:
+        stack = (*self.stack, eqn)
+        transforms = frozenset(
+            "again" if name == "rematted_computation" else name
+            for item in stack
+            for is_transform, name in name_parts(item)
+            if is_transform or name == "rematted_computation"
+        )
+        if transforms & {"transpose", "again"} or any(item.params.get("differentiated") for item in stack):
+            return  # the backward pass draws again what the forward pass drew
+        line, span, written = None, None, 0
+        for place in range(len(stack) - 1, -1, -1):
+            found = self.flow.spans.of(stack[place], None)
+            if found is None:
+                continue
+            if span is None:
+                span, written = found, place
+            if not found.file:
+                line = found.line
+                break
+        code = next((id(code) for code, _ in eqn_frames(stack[written]) if not _jax.in_jax(code.co_filename)), 0)
+        site = tuple(id(item) for item in stack[: written + 1])
+        use = Use(self.flow.count(), line, span, site, self.branches, transforms, code, stack)
+        loops = [number for number, item in enumerate(stack) if item.primitive.name in _LOOPS and _turns(item)]
+        if token.depth < self.depth and written > loops[-1]:
+            self.flow.turns.append(use)
+        while token.kind == "each":
+            assert token.parent is not None
+            token = token.parent
+        self.flow.uses.setdefault(token, []).append(use)
+
+
+def _detail(token: Token) -> Hashable:
+    """A token as part of the description of another one: its number only where it is no literal."""
+    return (token.kind, token.detail) if token.kind == "literal" else ("value", token.number)
+
+
+def _turns(eqn: Any) -> bool:
+    return eqn.primitive.name == "while" or eqn.params["length"] > 1

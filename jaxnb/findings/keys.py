@@ -1,0 +1,215 @@
+"""PRNG keys that are used twice (`"key"`): two draws from one key are not independent.
+
+Within a piece, `key_flow` says which key is used where. Across cells, what a piece used of the arrays that it was
+given, and of those that it made, is kept in a `KeyLog`, by the identity of the arrays and for as long as they live. A
+cell that is run again does not use a key twice.
+"""
+
+from __future__ import annotations
+
+import ast
+import weakref
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from jaxnb.findings.key_flow import Token, Use
+from jaxnb.findings.traced import Traced
+from jaxnb.program import Finding, Fix, Span
+
+__all__ = ["KeyLog", "reused_keys"]
+
+_FIX = "split {key} first, `{key}, subkey = jax.random.split({key})`, and use each key once."
+_FIX_ACROSS = "split it where it was made, `key, subkey = jax.random.split(key)`, and give each cell a key of its own."
+_FIX_LOOP = "give each turn a key: scan over `jax.random.split(key, n)`, or draw from `jax.random.fold_in(key, i)`."
+
+
+def reused_keys(traced: Traced) -> Iterator[Finding]:
+    """The keys that one piece uses twice, or in every turn of a loop.
+
+    Two branches of a conditional may use one key; so may a function and its derivative, which are to draw the same.
+
+    Args:
+      traced: the piece.
+    """
+    flow = traced.keys.flow
+    for use in flow.turns:
+        yield _finding(traced, use, f"{_called(traced, use)} is used in every turn of a loop: all draw the same.", "")
+    for uses in _together(flow.uses):
+        for number, later in enumerate(uses):
+            first = next((use for use in uses[:number] if _clash(use, later)), None)
+            if first is None:
+                continue
+            where = f"on line {first.line}" if first.line is not None else _place(first.span)
+            again = "is used again" if first.line != later.line else "is used more than once on this line"
+            before = f", after {where}" if first.line != later.line else ""
+            message = f"{_called(traced, later)} {again}{before}: what is drawn is not independent."
+            yield _finding(traced, later, message, where, first)
+            break
+
+
+def _together(uses: Mapping[Token, list[Use]]) -> Iterator[list[Use]]:
+    """The uses of each key, with those of the array of keys that it is a part of, in their order."""
+    for token, own in uses.items():
+        found = list(own)
+        while token.kind == "part" and token.parent is not None:
+            token = token.parent
+            found += uses.get(token, [])
+        if len(found) > 1:
+            yield sorted(found, key=lambda use: use.order)
+
+
+def _clash(one: Use, other: Use) -> bool:
+    if one.site == other.site:
+        return False  # what one call of a library does with a key is its own affair
+    chosen = dict(one.branches)
+    if any(chosen.get(where, number) != number for where, number in other.branches):
+        return False
+    if one.transforms != other.transforms and one.span == other.span:
+        return False
+    # A conditional under vmap computes both branches: its equations are those of two functions.
+    return not ("vmap" in one.transforms & other.transforms and one.code != other.code)
+
+
+def _finding(traced: Traced, use: Use, message: str, origin: str, first: Use | None = None) -> Finding:
+    key = _argument(traced, use)
+    text = _FIX.format(key=key if key.isidentifier() else "key") if first is not None else _FIX_LOOP
+    lines = (first.line, use.line) if first is not None else ()
+    trail = tuple(dict.fromkeys(line for line in lines if line is not None))
+    span = use.span if use.span is not None and not use.span.file else None
+    return Finding("key", message, use.line, span, holder=key, origin=origin, fix=Fix(text), trail=trail)
+
+
+def _called(traced: Traced, use: Use) -> str:
+    key = _argument(traced, use)
+    return f"the key `{key}`" if key else "a key"
+
+
+def _place(span: Span | None) -> str:
+    return "" if span is None else f"line {span.line} of {span.file}" if span.file else f"line {span.line}"
+
+
+def _argument(traced: Traced, use: Use) -> str:
+    """The key as it is written where it is used: the first argument of the call."""
+    span = use.span
+    if span is None or span.file or not span.end_column:
+        return ""
+    lines = traced.cell.shown.split("\n")[span.line - 1 : span.end_line]
+    lines[-1] = lines[-1][: span.end_column]
+    lines[0] = lines[0][span.column :]
+    try:
+        call = ast.parse("\n".join(lines).strip(), mode="eval").body
+    except SyntaxError:
+        return ""
+    if not isinstance(call, ast.Call):
+        return ""
+    named = [item.value for item in call.keywords if item.arg in ("key", "rng", "seed")]
+    key = next(iter([*named, *call.args]), None)
+    return ast.unparse(key) if isinstance(key, (ast.Name, ast.Attribute, ast.Subscript)) else ""
+
+
+# --- across cells ---
+
+Relative = tuple[Hashable, ...]
+"""How a key comes about from an array: () is the array itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A use of an array, or of what was made of it: in which run of which cell, and where."""
+
+    relative: Relative
+    cell: Hashable
+    run: object
+    place: str
+
+
+class KeyLog:
+    """What the cells of a session used of which arrays; the arrays are held weakly."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[weakref.ref[Any], list[_Known]]] = {}
+
+    def check(self, traced: Traced, cell: Hashable, run: object) -> list[Finding]:
+        """What a piece uses that was used before in another cell, or in another piece of this run; and notes its own.
+
+        Args:
+          traced: the piece, with the arrays that it was given and those that it made.
+          cell: its identity, which stays when it is edited.
+          run: the identity of this run.
+        """
+        keys = traced.keys
+        if not keys.flow.uses:
+            return []
+        arrays = {token: array for token, array in _arrays(traced) if isinstance(array, jax.Array)}
+        found: list[Finding] = []
+        mine: list[tuple[Any, _Known]] = []
+        for token, uses in keys.flow.uses.items():
+            for array, relative in _ways(token, arrays):
+                use = uses[0]
+                before = next((item for item in self._of(array) if _meets(item, relative, cell, run)), None)
+                if before is not None:
+                    message = (
+                        f"{_called(traced, use)} was used before, {before.place}: what is drawn is not independent."
+                    )
+                    span = use.span if use.span is not None and not use.span.file else None
+                    key = _argument(traced, use)
+                    fix = Fix(_FIX_ACROSS)
+                    found.append(Finding("key", message, use.line, span, key, before.place, fix))
+                line = f"line {use.line}" if use.line is not None else _place(use.span)
+                label = traced.label(traced.cell.filename)
+                mine.append((array, _Known(relative, cell, run, f"{label}, {line}" if label else line)))
+        for array, known in mine:
+            self._add(array, known)
+        return found
+
+    def _of(self, array: Any) -> list[_Known]:
+        known = self._known.get(id(array))
+        return known[1] if known is not None and known[0]() is array else []
+
+    def _add(self, array: Any, known: _Known) -> None:
+        others = [item for item in self._of(array) if item.cell != known.cell or item.run is known.run]
+        key = id(array)
+        self._known[key] = (weakref.ref(array, lambda gone: self._drop(key, gone)), [*others, known])
+
+    def _drop(self, key: int, gone: weakref.ref[Any]) -> None:
+        if key in self._known and self._known[key][0] is gone:
+            del self._known[key]
+
+
+def _meets(known: _Known, relative: Relative, cell: Hashable, run: object) -> bool:
+    if known.cell == cell and known.run is not run:
+        return False
+    short, long = sorted((known.relative, relative), key=len)
+    return long[: len(short)] == short and all(step[0] == "part" for step in long[len(short) :])  # type: ignore[index]
+
+
+def _arrays(traced: Traced) -> Iterator[tuple[Token, Any]]:
+    """The tokens of what a piece was given and of what it made, each with the array."""
+    keys = traced.keys
+    yield from zip(keys.inputs[len(keys.inputs) - len(traced.arguments) :], traced.arguments, strict=True)
+    if len(traced.results) == len(keys.results):
+        yield from zip(keys.results, traced.results, strict=True)
+
+
+def _ways(token: Token, arrays: Mapping[Token, Any]) -> Iterable[tuple[Any, Relative]]:
+    """The arrays that a key is made of, and how."""
+    steps: list[Hashable] = []
+    at: Token | None = token
+    while at is not None:
+        if at in arrays:
+            yield arrays[at], tuple(reversed(steps))
+        if not _is_lasting(at.detail):
+            return
+        steps.append((at.kind, at.detail))
+        at = at.parent
+
+
+def _is_lasting(detail: Hashable) -> bool:
+    """Whether how a key was made means the same in another cell: it does not if it depends on another value."""
+    if not isinstance(detail, tuple):
+        return True
+    items: tuple[Hashable, ...] = detail
+    return items[:1] != ("value",) and all(map(_is_lasting, items))

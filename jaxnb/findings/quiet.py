@@ -1,0 +1,89 @@
+"""Quiet findings: what silently costs time, memory or correctness, found once for each program that is traced.
+
+A detector is a function of one traced piece; those that there are stand in `DETECTORS`. What they find is kept with the
+piece, so that a run that reuses it looks for nothing. They are never the reason why a cell fails.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Hashable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from jaxnb.findings.keys import KeyLog, reused_keys
+from jaxnb.findings.traced import Traced
+from jaxnb.program import Finding
+
+if TYPE_CHECKING:
+    from jaxnb.runner import Runner
+
+__all__ = ["DETECTORS", "KINDS", "Quiet", "Traced", "find_quiet", "read_quiet"]
+
+Detector = Callable[[Traced], Iterable[Finding]]
+
+DETECTORS: tuple[Detector, ...] = (reused_keys,)
+"""What is looked for in each piece; each by itself, in this order."""
+
+KINDS = frozenset(("key", "constant", "dtype", "side_effect"))
+"""What quiet findings are called."""
+
+
+class Quiet:
+    """What a session remembers for their sake.
+
+    Attributes:
+      keys: which keys its cells have used.
+      found: what was found in each program, for as long as that lives.
+    """
+
+    def __init__(self) -> None:
+        self.keys = KeyLog()
+        self.found: weakref.WeakKeyDictionary[Any, tuple[Finding, ...]] = weakref.WeakKeyDictionary()
+
+
+def find_quiet(traced: Traced) -> tuple[Finding, ...]:
+    """What the detectors find in a piece, at most one finding for each line and kind.
+
+    Args:
+      traced: the piece. A detector that fails finds nothing.
+    """
+    found: list[Finding] = []
+    for detector in DETECTORS:
+        try:
+            found.extend(detector(traced))
+        except Exception:  # the cell has run
+            continue
+    return _one_each(found)
+
+
+def read_quiet(runner: Runner, memory: Quiet, cell: Hashable) -> list[Finding]:
+    """What there is to say about the pieces of a run; only those that were traced in it are looked at.
+
+    Args:
+      runner: of the run, which has ended well.
+      memory: of the session.
+      cell: the identity of the cell, which stays when it is edited.
+    """
+    found: list[Finding] = []
+    run = object()
+    for piece in runner.pieces:
+        known = memory.found.get(piece.jaxpr)
+        if known is None:
+            known = memory.found[piece.jaxpr] = ()
+            try:
+                traced = Traced.of(runner, piece)
+                known = memory.found[piece.jaxpr] = find_quiet(traced)
+                found += memory.keys.check(traced, cell, run)
+            except Exception:  # the cell has run
+                continue
+        found += known
+    return list(_one_each(found))
+
+
+def _one_each(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The first finding of each line and kind; those without a line are told apart by their text."""
+    first: dict[Hashable, Finding] = {}
+    for finding in found:
+        place = finding.line if finding.line is not None else finding.message
+        first.setdefault((finding.kind, place), finding)
+    return tuple(first.values())

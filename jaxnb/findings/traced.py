@@ -1,0 +1,83 @@
+"""What a detector of quiet findings is given: one traced piece, and what is made of it when first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from jaxnb.cell import CellSource, Statement
+from jaxnb.findings.key_flow import Flow, Token, follow_keys
+from jaxnb.piece import Piece
+from jaxnb.program import Level
+from jaxnb.readers.spans import Spans
+
+if TYPE_CHECKING:
+    from jaxnb.runner import Runner
+
+__all__ = ["Keys", "Traced"]
+
+
+class Keys(NamedTuple):
+    """The flow of PRNG keys through a piece, with the tokens of its inputs and results."""
+
+    flow: Flow
+    inputs: Sequence[Token]
+    results: Sequence[Token]
+
+
+@dataclass
+class Traced:
+    """A piece that was traced just now.
+
+    Attributes:
+      cell: that it belongs to.
+      piece: the piece.
+      arguments: what its program was given, one for each input.
+      results: what its program made, one for each result; () where that cannot be told.
+      namespace: the names that the cell ran in.
+      label: what the user knows a file by.
+    """
+
+    cell: CellSource
+    piece: Piece
+    arguments: Sequence[Any] = ()
+    results: Sequence[Any] = ()
+    namespace: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    label: Callable[[str], str] = str
+
+    @classmethod
+    def of(cls, runner: Runner, piece: Piece) -> Traced:
+        """A piece of a run, with what it was given and what it made in its last turn."""
+        ran = runner.ran[id(piece)]
+        arguments: Sequence[Any] = ran.reached.leaves
+        results: Sequence[Any] = ran.outputs
+        if piece.prelude is not None:
+            arguments = piece.prelude.arguments(ran.reached.leaves, ran.reached.scalars)
+            places = piece.prelude.outputs
+            made = {at: ran.outputs[place] for place, (kind, at) in enumerate(places) if kind == "device"}
+            results = [made.get(at) for at in range(piece.n_outputs)]
+        return cls(ran.cell, piece, arguments, results, runner.namespace, runner.label)
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """The statements of the piece."""
+        return self.cell.statements[self.piece.plan.start : self.piece.plan.stop]
+
+    @cached_property
+    def spans(self) -> Spans:
+        """Finds where in the cell an equation comes from."""
+        return Spans(self.cell.filename, self.cell.shown, self.label)
+
+    @cached_property
+    def level(self) -> Level:
+        """The jaxpr as a level; reading it costs more than following the jaxpr itself."""
+        from jaxnb.readers.jaxpr import read_jaxpr  # most pieces do without
+
+        return read_jaxpr(self.piece.jaxpr, cell_file=self.cell.filename, source=self.cell.shown, file_label=self.label)
+
+    @cached_property
+    def keys(self) -> Keys:
+        """Which PRNG keys are used where."""
+        return Keys(*follow_keys(self.piece.jaxpr, self.spans))

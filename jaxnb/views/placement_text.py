@@ -1,0 +1,153 @@
+"""Meshes, placements and pytrees of them as text, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from jaxnb.placement.data import Mesh, Placement, Tree
+from jaxnb.views.grids import GAP, NOTHING, Grid, Grids, ids_text, read_array, read_mesh_grids
+from jaxnb.views.placement_words import (
+    leaf_cells,
+    mesh_facts,
+    mesh_title,
+    placement_facts,
+    placement_title,
+    tree_facts,
+    tree_title,
+)
+
+__all__ = ["render_mesh", "render_placement", "render_tree"]
+
+_WIDTH = 100
+_MOST_LINES = 12
+_MOST_PANELS = 8
+_MOST_RULED = 8  # rows with a rule between them; more stand close
+_MOST_LEAVES = 60
+
+
+def render_mesh(mesh: Mesh, *, width: int = _WIDTH) -> str:
+    """A mesh as text: the ids of its devices in a grid, the last axis across.
+
+    >>> from jaxnb.placement.data import Axis, Device
+    >>> print(render_mesh(Mesh((Axis("x", 2),), (Device(0), Device(1)))))
+    mesh x=2 · 2 devices, cpu · auto axis
+    <BLANKLINE>
+       x →
+       0   1
+     ┌───┬───┐
+     │ 0 │ 1 │
+     └───┴───┘
+    """
+    several = len({device.process for device in mesh.devices}) > 1
+
+    def cell(place: int) -> str:
+        if mesh.abstract:
+            return "·"
+        device = mesh.devices[place]
+        return f"{device.id} p{device.process}" if several else str(device.id)
+
+    head = " · ".join([mesh_title(mesh), *mesh_facts(mesh)])
+    drawn = _draw(read_mesh_grids(mesh, most=_MOST_LINES, panels=_MOST_PANELS), cell, width)
+    return "\n".join([head, "", *drawn])
+
+
+def render_placement(placement: Placement, *, name: str = "", width: int = _WIDTH) -> str:
+    """A placement as text: the array in its pieces, in each the ids of the devices that hold it.
+
+    Args:
+      placement: to be shown.
+      name: what the user calls the array.
+      width: of the text, in characters; grids stand side by side as far as they fit.
+    """
+
+    def cell(index: int) -> str:
+        places = placement.groups[index].places
+        if not placement.devices:
+            return f"{len(places)} dev"
+        return ids_text(sorted(placement.devices[place].id for place in places))
+
+    head = [placement_title(placement, name), " · ".join(placement_facts(placement))]
+    lines = [*filter(None, head)]
+    if placement.groups and placement.groups[0].box is not None:
+        lines += ["", *_draw(read_array(placement, most=_MOST_LINES, panels=_MOST_PANELS), cell, width)]
+    empty = [group for group in placement.groups if group.box is None and placement.groups[0].box is not None]
+    for group in empty:
+        ids = [placement.devices[place].id if placement.devices else place for place in group.places]
+        lines.append(f" nothing on {ids_text(sorted(ids), 8)}")
+    return "\n".join(lines)
+
+
+def render_tree(tree: Tree, *, limit: int | None = _MOST_LEAVES) -> str:
+    """A pytree as a table, one row a leaf.
+
+    Args:
+      tree: to be shown.
+      limit: how many rows at most; None for all.
+    """
+    head = " · ".join([tree_title(tree), *tree_facts(tree)])
+    if not tree.leaves:
+        return head
+    shown = tree.leaves if limit is None else tree.leaves[:limit]
+    cells = [("", "array", "sharding", "a device", "copies"), *map(leaf_cells, shown)]
+    widths = [max(len(row[column]) for row in cells) for column in range(5)]
+    lines = [
+        "  ".join(
+            f"{text:>{size}}" if column > 2 else f"{text:<{size}}"
+            for column, (text, size) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    ]
+    rest = len(tree.leaves) - len(shown)
+    return "\n".join([head, "", *lines, *([f"and {rest} more"] if rest else [])])
+
+
+def _draw(grids: Grids, cell: Callable[[int], str], width: int) -> list[str]:
+    """The grids side by side, as many as fit into a row."""
+    told = {NOTHING: "", GAP: "⋯"}
+    texts = [[[told[at] if at in told else cell(at) for at in row] for row in panel.cells] for panel in grids.panels]
+    across = [
+        max([len(grids.columns[column]), 1, *(len(row[column]) for panel in texts for row in panel)])
+        for column in range(len(grids.columns))
+    ]
+    blocks = [_block(grids, panel, text, across) for panel, text in zip(grids.panels, texts, strict=True)]
+    lines = [
+        " ".join(filter(None, [f"{grids.down} ↓" if grids.down else "", f"{grids.across} →" if grids.across else ""]))
+    ]
+    if lines[0]:
+        lines = [_margin(grids) + " " + lines[0]]
+    else:
+        lines = []
+    wide = max((len(line) for block in blocks for line in block), default=1) + 2
+    side = max(1, width // wide)
+    for start in range(0, len(blocks), side):
+        row = blocks[start : start + side]
+        lines += ["  ".join(part.ljust(wide - 2) for part in parts).rstrip() for parts in zip(*row, strict=True)]
+    if grids.left_out:
+        lines.append(f"{_margin(grids)} and {grids.left_out} more like these")
+    return lines
+
+
+def _block(grids: Grids, panel: Grid, texts: Sequence[Sequence[str]], across: Sequence[int]) -> list[str]:
+    """One grid with its caption and its labels."""
+    margin = _margin(grids)
+
+    def rule(left: str, between: str, right: str) -> str:
+        return f"{margin} {left}{between.join('─' * (size + 2) for size in across)}{right}"
+
+    lines = [f"{margin} {panel.caption}"] if panel.caption else []
+    if any(grids.columns):
+        lines.append(
+            f"{margin}   " + "   ".join(f"{text:^{size}}" for text, size in zip(grids.columns, across, strict=True))
+        )
+    lines.append(rule("┌", "┬", "┐"))
+    for index, (label, row) in enumerate(zip(grids.rows, texts, strict=True)):
+        if index and len(texts) <= _MOST_RULED:
+            lines.append(rule("├", "┼", "┤"))
+        inner = " │ ".join(f"{text:^{size}}" for text, size in zip(row, across, strict=True))
+        lines.append(f"{label:>{len(margin)}} │ {inner} │")
+    lines.append(rule("└", "┴", "┘"))
+    return lines
+
+
+def _margin(grids: Grids) -> str:
+    return " " * max(len(label) for label in grids.rows)
