@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import jax
 import jax.numpy as jnp
@@ -141,7 +141,7 @@ def _risky(node: ast.expr) -> ast.expr | None:
     return None
 
 
-def _is_call(node: ast.expr, name: str) -> Any:
+def _is_call(node: ast.AST, name: str) -> TypeGuard[ast.Call]:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == name
 
 
@@ -186,5 +186,5 @@ def _advice(name: str, origin: Origin, backward: bool) -> str:
     return _DOMAINS.get(name, "")
 
 
-def _is_half(value: Any) -> bool:
+def _is_half(value: np.ndarray) -> bool:
     return value.dtype.name in ("float16", "bfloat16") or value.dtype.name.startswith("float8")

@@ -14,14 +14,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxnb.cell import CellSource
+from jaxnb.findings import trial
 from jaxnb.findings.eqns import Eqns
 from jaxnb.findings.nan_fixes import propose, try_fix
 from jaxnb.findings.replay import Origin, find_origin, nonfinite
 from jaxnb.findings.traced import Traced
+from jaxnb.options import StageOptions
 from jaxnb.program import Finding, Fix, Op
+from jaxnb.session import Session
 from jaxnb.timing import Held
 
-__all__ = ["find_nans"]
+__all__ = ["Rerun", "find_nans", "rerunning"]
+
+_MOST_STATEMENTS = 16
+_PATIENCE = 1.0  # seconds for each statement of a fix that is tried; the user waits for what was asked for
 
 Rerun = Callable[[str], Sequence[Any] | None]
 """Runs another text of the cell on the same inputs; gives what it bound, or None where that cannot be done."""
@@ -65,6 +72,30 @@ def find_nans(traced: Traced, held: Held, rerun: Rerun | None = None) -> list[Fi
                     fixes = propose(eqns, origin, traced.cell.shown)
                     (backward if derived else forward)[place] = replace(told, fix=try_fix(fixes, traced.cell, rerun))
     return list((forward or backward).values())
+
+
+def rerunning(cell: CellSource, entry: dict[str, Any], options: StageOptions) -> Rerun:
+    """Runs changed texts of a cell on what it began with, on copies of the names, where that is proved to be harmless.
+
+    Args:
+      cell: that ran.
+      entry: the names before it did.
+      options: of its run.
+    """
+    at = cell.shown.rstrip().rfind(cell.text.rstrip())
+
+    def run(shown: str) -> Sequence[Any] | None:
+        if at < 0 or len(cell.statements) > _MOST_STATEMENTS:
+            return None
+        if not all(trial.works(shown, behind, entry, _PATIENCE) for behind in range(len(cell.statements))):
+            return None
+        try:
+            tried = replace(options, time=False, donate=(), name=None)
+            return list(Session().stage(shown[at:], dict(entry), tried).outputs.values())
+        except Exception:  # what does not run is no fix
+            return None
+
+    return run
 
 
 def _not_looked_for(why: str) -> Finding:
@@ -155,7 +186,7 @@ def _element(origin: Origin) -> str:
 
 def _is_number(value: Any) -> bool:
     dtype = getattr(value, "dtype", None)
-    return dtype is not None and jnp.issubdtype(dtype, np.number) or isinstance(value, int | float | complex)
+    return isinstance(value, int | float | complex) or (dtype is not None and jnp.issubdtype(dtype, np.number))
 
 
 def _statistics(value: Any) -> str:

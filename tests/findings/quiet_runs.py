@@ -1,0 +1,42 @@
+"""Runs a cell as a session does, and keeps what detectors of quiet findings are given."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxnb.cache import CodeRecord
+from jaxnb.cell import parse_cell
+from jaxnb.findings.traced import Traced
+from jaxnb.options import StageOptions
+from jaxnb.runner import Runner
+
+__all__ = ["names", "run_pieces", "traced_pieces"]
+
+
+def names(setup: str) -> dict[str, Any]:
+    """What a cell begins with."""
+    found: dict[str, Any] = {"__name__": "__main__", "jax": jax, "jnp": jnp, "np": np, "lax": jax.lax}
+    exec(compile(setup, "<setup>", "exec"), found)
+    return found
+
+
+@contextlib.contextmanager
+def run_pieces(cell: str, namespace: dict[str, Any], magic: str = "", **options: Any) -> Iterator[Runner]:
+    """A run of a cell under a magic line; its inputs are held."""
+    shown = f"{magic}\n{cell}" if magic else cell
+    source = parse_cell(cell, filename="<quiet cell>", shown=shown, offset=bool(magic))
+    runner = Runner(source, namespace, StageOptions.of({**options, "time": True}), CodeRecord())
+    runner.run()
+    yield runner
+
+
+def traced_pieces(cell: str, setup: str, **options: Any) -> list[Traced]:
+    """The pieces of a cell after it ran."""
+    with run_pieces(cell, names(setup), **options) as runner:
+        return [Traced.of(runner, piece) for piece in runner.pieces]
