@@ -222,11 +222,16 @@ class Run:
         return marimo.iframe(str(render_interactive(self.program, line=self.line, findings=self.findings)))
 
     def to_html(self, path: str) -> None:
-        """Writes the line and the program as one HTML file that needs no kernel and no network."""
-        from jaxnb.views.html import render_html
+        """Writes the line and the program as one HTML file that needs no kernel and no network.
 
+        It holds the inspector where that was built, and otherwise the static view.
+        """
+        from jaxnb.views.html import render_html
+        from jaxnb.views.interactive import has_script, render_interactive
+
+        draw = render_interactive if has_script() else render_html
         with open(path, "w", encoding="utf-8") as file:
-            file.write(render_html(self.program, line=self.line, findings=self.findings))
+            file.write(draw(self.program, line=self.line, findings=self.findings))
 
 
 class LastRun:

@@ -94,17 +94,18 @@ class Tally:
             self.total["memory"] = Amount(peak)
         self.told = frozenset(column for column, (number, _) in self.total.items() if number)
         self._level = level
-        self._bodies: dict[int, dict[str, Amount]] = {}
+        self._bodies: dict[int, dict[str, Amount]] | None = None
 
     def whole(self, op: Op) -> dict[str, Amount]:
         """What an op costs with everything in its bodies."""
-        return add_costs([cost_of(op), *map(self._body, op.bodies)])
-
-    def _body(self, index: int) -> dict[str, Amount]:
-        if index not in self._bodies:
-            ops = self._level.computations[index].ops
-            self._bodies[index] = add_costs(self.whole(op) if op.bodies else cost_of(op) for op in ops)
-        return self._bodies[index]
+        if not op.bodies:
+            return cost_of(op)
+        if self._bodies is None:
+            self._bodies = {}
+            computations = self._level.computations
+            for index in reversed(range(self._level.entries, len(computations))):  # a body comes after its owner
+                self._bodies[index] = add_costs(self.whole(inner) for inner in computations[index].ops)
+        return add_costs([cost_of(op), *(self._bodies[body] for body in op.bodies)])
 
 
 def _count(columns: dict[str, list[float]], op: Op) -> None:
