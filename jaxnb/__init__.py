@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jaxnb.options import StageOptions
     from jaxnb.program import Finding, Fix, Program
     from jaxnb.run import Run
+    from jaxnb.sharding import make_mesh, show_sharding
     from jaxnb.widgets import widget
 
 _HOMES = {
@@ -46,10 +47,12 @@ _HOMES = {
     "leaks": "findings.leaks",
     "load_ipython_extension": "extension",
     "last": "api",
+    "make_mesh": "sharding",
     "memory": "holdings",
     "named_shape": "named",
     "retraces": "findings.retraces",
     "serial_loop": "named",
+    "show_sharding": "sharding",
     "stage": "api",
     "unload_ipython_extension": "extension",
     "watch": "findings.leaks",
@@ -80,10 +83,12 @@ __all__ = [
     "last",
     "leaks",
     "load_ipython_extension",
+    "make_mesh",
     "memory",
     "named_shape",
     "retraces",
     "serial_loop",
+    "show_sharding",
     "stage",
     "unload_ipython_extension",
     "watch",

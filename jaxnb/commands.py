@@ -23,13 +23,16 @@ class Command:
 
     Attributes:
       summary: what it does, in one line.
-      run: called with the shell and the word behind it, which is "" or one of `words`.
+      run: called with the shell and the word behind it, which is "" or one of `words`, and returns a text, or what
+        shows itself.
       words: what may stand behind it.
+      free: what else may stand behind it, as `help` writes it; then `run` gets all of it, and reads it itself.
     """
 
     summary: str
-    run: Callable[[Any, str], str]
+    run: Callable[[Any, str], Any]
     words: tuple[str, ...] = ()
+    free: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,8 @@ def auto(on: bool | None = None, shell: Any = None) -> bool:
 
 def help_text() -> str:
     """What `%jaxnb help` prints: the subcommands, and where to read on."""
-    shown = {" ".join([name, "|".join(command.words)]).rstrip(): command for name, command in COMMANDS.items()}
+    behind = {name: "|".join(filter(None, [command.free, *command.words])) for name, command in COMMANDS.items()}
+    shown = {f"{name} {behind[name]}".rstrip(): command for name, command in COMMANDS.items()}
     width = max(len(name) for name in shown)
     lines = [f"%jaxnb {name:<{width}}  {command.summary}" for name, command in shown.items()]
     more = [
@@ -131,8 +135,8 @@ def help_text() -> str:
     return "\n".join([*lines, "", *more])
 
 
-def run_command(line: str, shell: Any) -> str:
-    """Runs a subcommand and returns what is to be printed.
+def run_command(line: str, shell: Any) -> Any:
+    """Runs a subcommand and returns what is to be shown: a text, or what shows itself and has a text.
 
     Args:
       line: the text behind `%jaxnb`; nothing at all asks for help.
@@ -140,6 +144,7 @@ def run_command(line: str, shell: Any) -> str:
 
     Raises:
       BadHeader: pointing at the word that is wrong, with what there is instead.
+      JaxnbError: what the subcommand raises.
     """
     words = line.split()
     if not words:
@@ -147,6 +152,8 @@ def run_command(line: str, shell: Any) -> str:
     command = COMMANDS.get(words[0])
     if command is None:
         raise _bad(line, words[0], f"there is no subcommand {words[0]!r}.", tuple(COMMANDS))
+    if command.free:
+        return command.run(shell, line.strip().removeprefix(words[0]).strip())
     for word in words[1:]:
         if word not in command.words:
             what = f"{words[0]} does not take {word!r}."
@@ -186,9 +193,23 @@ def _memory(shell: Any, _: str) -> str:
     return str(memory(names_of_shell(shell)))
 
 
+def _mesh(_: Any, text: str) -> Any:
+    from jaxnb.sharding import mesh_command
+
+    return mesh_command(text)
+
+
+def _sharding(shell: Any, text: str) -> Any:
+    from jaxnb.sharding import sharding_command
+
+    return sharding_command(text, names_of_shell(shell))
+
+
 COMMANDS: Mapping[str, Command] = {
     "doctor": Command("what is installed, loaded and set, and what is known to go wrong", lambda s, _: str(doctor(s))),
     "devices": Command("the devices, their memory, and which is the default", lambda _, __: str(devices())),
+    "mesh": Command("the mesh of all cells from now on; alone, which it is", _mesh, ("off",), "x=4, y=2 [--explicit]"),
+    "sharding": Command("which piece of an array or of a pytree is on which device", _sharding, free="params"),
     "memory": Command("the live arrays, the largest first, and who holds each", _memory),
     "leaks": Command("the tracers that something still holds, and where they were made", _leaks),
     "retraces": Command("what was traced, how often and why, and what to do about it", _retraces),

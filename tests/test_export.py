@@ -25,10 +25,11 @@ import pytest
 from cells import CASES, Case
 
 import jaxnb
-from jaxnb import export, export_text
 from jaxnb.cell import parse_cell
 from jaxnb.errors import Refused
-from jaxnb.export_helpers import attached_to
+from jaxnb.export import function as export
+from jaxnb.export import text as export_text
+from jaxnb.export.helpers import attached_to
 from jaxnb.options import StageOptions
 from jaxnb.session import Session
 

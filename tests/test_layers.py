@@ -15,7 +15,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # From the bottom up; a module may import modules of its own layer and of those below.
 LAYERS = (
     {"_version", "collecting", "errors"},
-    {"program", "occupancy", "tables", "units"},
+    {"program", "occupancy", "placement", "tables", "units"},
     {"laws", "codec_facts"},
     {
         "apportion",
@@ -58,7 +58,7 @@ LAYERS = (
     {"staging"},
     {"guards"},
     {"cache", "changes", "dispatch", "plan", "ladder", "levels", "naming", "timing"},
-    {"export", "export_file", "export_helpers", "export_names", "export_reads", "export_text", "export_values"},
+    {"export"},
     {"fates"},
     {"runner"},
     {
@@ -73,6 +73,7 @@ LAYERS = (
         "comment",
         "health",
         "holdings",
+        "sharding",
     },
     {"findings"},
     {"commands"},

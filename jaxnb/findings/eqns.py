@@ -66,17 +66,21 @@ class Eqns:
 
     def is_backward(self, place: Place) -> bool:
         """Whether what an equation makes is of use to a derivative alone: backwards, or kept for that."""
-        at: Place | None = place
         if self.phase(place) == "transposed":
             return True
+        at: Place | None = place
+        made: list[int] | None = None  # which results of the equation are meant; None for all
         while at is not None:
             here = self.visited[at[0]]
-            reached: set[Any] = set(here.jaxpr.eqns[at[1]].outvars)
+            outvars = here.jaxpr.eqns[at[1]].outvars
+            reached: set[Any] = set(outvars if made is None else [outvars[n] for n in made if n < len(outvars)])
             for number in range(at[1] + 1, len(here.jaxpr.eqns)):
                 eqn = here.jaxpr.eqns[number]
                 if self.op((at[0], number)).phase != "transposed" and not reached.isdisjoint(_variables(eqn.invars)):
                     reached.update(eqn.outvars)
-            if reached.isdisjoint(_variables(here.jaxpr.outvars)):
+            results = here.jaxpr.outvars
+            made = [n for n, atom in enumerate(results) if type(atom) is not jax_core.Literal and atom in reached]
+            if not made:
                 return True
             at = self.owners.get(at[0])
         return False

@@ -15,13 +15,14 @@ from typing import Any
 
 import jax
 
+from jaxnb._jax_eqns import eqn_places
 from jaxnb.findings.key_flow import Token, Use
 from jaxnb.findings.traced import Traced
 from jaxnb.program import Finding, Fix, Span
 
 __all__ = ["KeyLog", "reused_keys"]
 
-_FIX = "split {key} first, `{key}, subkey = jax.random.split({key})`, and use each key once."
+_FIX = "split it first, `{key}, subkey = jax.random.split({key})`, and use each key once."
 _FIX_ACROSS = "split it where it was made, `key, subkey = jax.random.split(key)`, and give each cell a key of its own."
 _FIX_LOOP = "give each turn a key: scan over `jax.random.split(key, n)`, or draw from `jax.random.fold_in(key, i)`."
 
@@ -36,18 +37,49 @@ def reused_keys(traced: Traced) -> Iterator[Finding]:
     """
     flow = traced.keys.flow
     for use in flow.turns:
-        yield _finding(traced, use, f"{_called(traced, use)} is used in every turn of a loop: all draw the same.", "")
+        key = _argument(traced, use.span)
+        message = f"{_called(key)} is used in every turn of a loop: all turns draw the same."
+        yield _finding(message, use.line, use.span, key, _FIX_LOOP)
     for uses in _together(flow.uses):
         for number, later in enumerate(uses):
             first = next((use for use in uses[:number] if _clash(use, later)), None)
-            if first is None:
-                continue
-            where = f"on line {first.line}" if first.line is not None else _place(first.span)
-            again = "is used again" if first.line != later.line else "is used more than once on this line"
-            before = f", after {where}" if first.line != later.line else ""
-            message = f"{_called(traced, later)} {again}{before}: what is drawn is not independent."
-            yield _finding(traced, later, message, where, first)
-            break
+            if first is not None:
+                yield _twice(traced, first, later)
+                break
+
+
+def _twice(traced: Traced, first: Use, later: Use) -> Finding:
+    one, other = _parting(traced, first, later)
+    key = _argument(traced, other)
+    if one is None or other is None or one.line == other.line:
+        message = f"{_called(key)} is used more than once on this line: what is drawn is not independent."
+    else:
+        message = f"{_called(key)} was used on line {one.line} already: what is drawn is not independent."
+    lines = tuple(dict.fromkeys(span.line for span in (one, other) if span is not None))
+    origin = f"line {one.line}" if one is not None else ""
+    line = other.line if other is not None else None
+    return _finding(message, line, other, key, _FIX.format(key=key if key.isidentifier() else "key"), origin, lines)
+
+
+def _parting(traced: Traced, first: Use, later: Use) -> tuple[Span | None, Span | None]:
+    """Where in the cell the ways to two uses part: of a helper that is called twice, the calls."""
+    ways = [_way(traced, first), _way(traced, later)]
+    for one, other in zip(*ways, strict=False):
+        if one != other:
+            return one, other
+    one, other = (way[-1] if way else None for way in ways)
+    return one, other
+
+
+def _way(traced: Traced, use: Use) -> list[Span]:
+    """The places in the cell that lead to a use, the outermost first."""
+    found: list[Span] = []
+    for eqn in use.stack:
+        places = [place for place in eqn_places(eqn, {}) if place.file == traced.cell.filename]
+        for place in reversed(places):
+            columns = place.column or 0, place.end_column or 0
+            found.append(Span(place.line, columns[0], place.end_line, columns[1]))
+    return found
 
 
 def _together(uses: Mapping[Token, list[Use]]) -> Iterator[list[Use]]:
@@ -73,27 +105,25 @@ def _clash(one: Use, other: Use) -> bool:
     return not ("vmap" in one.transforms & other.transforms and one.code != other.code)
 
 
-def _finding(traced: Traced, use: Use, message: str, origin: str, first: Use | None = None) -> Finding:
-    key = _argument(traced, use)
-    text = _FIX.format(key=key if key.isidentifier() else "key") if first is not None else _FIX_LOOP
-    lines = (first.line, use.line) if first is not None else ()
-    trail = tuple(dict.fromkeys(line for line in lines if line is not None))
-    span = use.span if use.span is not None and not use.span.file else None
-    return Finding("key", message, use.line, span, holder=key, origin=origin, fix=Fix(text), trail=trail)
+def _finding(
+    message: str,
+    line: int | None,
+    span: Span | None,
+    key: str,
+    fix: str,
+    origin: str = "",
+    trail: tuple[int, ...] = (),
+) -> Finding:
+    span = span if span is not None and not span.file else None
+    return Finding("key", message, line, span, holder=key, origin=origin, fix=Fix(fix), trail=trail)
 
 
-def _called(traced: Traced, use: Use) -> str:
-    key = _argument(traced, use)
-    return f"the key `{key}`" if key else "a key"
+def _called(key: str) -> str:
+    return f"`{key}`" if key else "a key"
 
 
-def _place(span: Span | None) -> str:
-    return "" if span is None else f"line {span.line} of {span.file}" if span.file else f"line {span.line}"
-
-
-def _argument(traced: Traced, use: Use) -> str:
+def _argument(traced: Traced, span: Span | None) -> str:
     """The key as it is written where it is used: the first argument of the call."""
-    span = use.span
     if span is None or span.file or not span.end_column:
         return ""
     lines = traced.cell.shown.split("\n")[span.line - 1 : span.end_line]
@@ -151,19 +181,19 @@ class KeyLog:
                 use = uses[0]
                 before = next((item for item in self._of(array) if _meets(item, relative, cell, run)), None)
                 if before is not None:
-                    message = (
-                        f"{_called(traced, use)} was used before, {before.place}: what is drawn is not independent."
-                    )
-                    span = use.span if use.span is not None and not use.span.file else None
-                    key = _argument(traced, use)
-                    fix = Fix(_FIX_ACROSS)
-                    found.append(Finding("key", message, use.line, span, key, before.place, fix))
-                line = f"line {use.line}" if use.line is not None else _place(use.span)
+                    key = _argument(traced, use.span)
+                    message = f"{_called(key)} was used in {before.place} already: what is drawn is not independent."
+                    found.append(_finding(message, use.line, use.span, key, _FIX_ACROSS, before.place))
                 label = traced.label(traced.cell.filename)
-                mine.append((array, _Known(relative, cell, run, f"{label}, {line}" if label else line)))
+                line = f"line {use.line}" if use.line is not None else ""
+                mine.append((array, _Known(relative, cell, run, ", ".join(filter(None, (label, line))))))
         for array, known in mine:
             self._add(array, known)
         return found
+
+    def __len__(self) -> int:
+        """How many arrays are known to have been used."""
+        return len(self._known)
 
     def _of(self, array: Any) -> list[_Known]:
         known = self._known.get(id(array))

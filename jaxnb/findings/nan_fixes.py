@@ -49,9 +49,9 @@ def propose(eqns: Eqns, origin: Origin, shown: str) -> list[Fix]:
     found: list[Fix] = []
     tree, line = parse_shown(shown), op.line
     if tree is not None and line is not None:
-        for node in _expressions(tree, line, op.span.column if op.span is not None else None):
-            for rule in (_double_where, _clipped, _stable):
-                found += rule(tree, node, shown, backward)
+        nodes = list(_expressions(tree, line, op.span.column if op.span is not None else None))
+        rules = [_double_where] * backward + [_stable] + [_clipped] * (not _is_below_zero(origin))
+        found += [fix for rule in rules for node in nodes for fix in rule(node, shown)]
     words = _advice(op.name, origin, backward)
     return [*dict.fromkeys(found), *([Fix(words)] if words else [])]
 
@@ -80,9 +80,9 @@ def _expressions(tree: ast.Module, line: int, column: int | None) -> Iterator[as
     yield from sorted(nodes, key=lambda node: (node.col_offset != column, node.col_offset))
 
 
-def _double_where(tree: ast.Module, node: ast.expr, shown: str, backward: bool) -> list[Fix]:
+def _double_where(node: ast.expr, shown: str) -> list[Fix]:
     """`where(c, log(x), 0)` as `where(c, log(where(c, x, 1)), 0)`: the gradient goes through both sides."""
-    if not backward or not _is_call(node, "where") or len(node.args) != 3 or node.keywords:
+    if not _is_call(node, "where") or len(node.args) != 3 or node.keywords:
         return []
     test, *sides = node.args
     found: list[Fix] = []
@@ -99,7 +99,7 @@ def _double_where(tree: ast.Module, node: ast.expr, shown: str, backward: bool) 
     return found
 
 
-def _clipped(tree: ast.Module, node: ast.expr, shown: str, backward: bool) -> list[Fix]:
+def _clipped(node: ast.expr, shown: str) -> list[Fix]:
     """`log(x)` as `log(maximum(x, 1e-30))`, `a / b` as `a / where(b == 0, 1, b)`."""
     risky, text = _risky(node), ""
     if risky is None:
@@ -115,7 +115,7 @@ def _clipped(tree: ast.Module, node: ast.expr, shown: str, backward: bool) -> li
     return [Fix(text, edit=_edit(shown, risky, new))]
 
 
-def _stable(tree: ast.Module, node: ast.expr, shown: str, backward: bool) -> list[Fix]:
+def _stable(node: ast.expr, shown: str) -> list[Fix]:
     """`log(sum(exp(x)))` and `log(1 + exp(x))` as functions that do not overflow."""
     if not _is_call(node, "log") or len(node.args) != 1:
         return []
@@ -129,6 +129,12 @@ def _stable(tree: ast.Module, node: ast.expr, shown: str, backward: bool) -> lis
         new = f"jax.nn.logsumexp({ast.unparse(inner.args[0].args[0])})"
         return [Fix("exp overflows before log is taken: do both at once.", edit=_edit(shown, node, new))]
     return []
+
+
+def _is_below_zero(origin: Origin) -> bool:
+    """Whether a function was given a negative number, which no small number in the place of 0 would mend."""
+    value = np.asarray(jax.device_get(origin.operands[0])) if len(origin.operands) == 1 else np.zeros(1)
+    return bool(value.dtype.kind == "f" and (value < 0).any())
 
 
 def _risky(node: ast.expr) -> ast.expr | None:
@@ -162,7 +168,7 @@ def _advice(name: str, origin: Origin, backward: bool) -> str:
     if name in _OVERFLOW and origin.kind == "inf":
         if small:
             kind = small[-1].dtype
-            return f"{kind.name} ends at {float(jnp.finfo(kind).max):.4g}: compute this in float32, or scale it down."
+            return f"{kind.name} ends at {float(jnp.finfo(kind).max):.5g}: compute this in float32, or scale it down."
         return "the number is larger than its dtype holds: scale it down, normalise it, or compute with its logarithm."
     if name in ("log", "log2"):
         if values and (values[0] < 0).any():

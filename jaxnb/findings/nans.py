@@ -165,7 +165,7 @@ def _elsewhere(op: Op) -> str:
 def _turns(origin: Origin) -> str:
     """In which iteration it was, for each loop around it."""
     texts = [
-        f" in iteration {turn} of a loop" + (f" of {length}" if length is not None else "")
+        f" in iteration {turn} (from 0) of a loop" + (f" of {length}" if length is not None else "")
         for turn, length in origin.iterations
     ]
     return "".join(texts[:1] + [text.replace(" in ", " inside of it in ", 1) for text in texts[1:]])

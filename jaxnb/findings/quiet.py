@@ -10,6 +10,8 @@ import weakref
 from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from jaxnb.findings.constants import baked_constants
+from jaxnb.findings.dtypes import dtype_findings
 from jaxnb.findings.keys import KeyLog, reused_keys
 from jaxnb.findings.traced import Traced
 from jaxnb.program import Finding
@@ -21,7 +23,7 @@ __all__ = ["DETECTORS", "KINDS", "Quiet", "Traced", "find_quiet", "read_quiet"]
 
 Detector = Callable[[Traced], Iterable[Finding]]
 
-DETECTORS: tuple[Detector, ...] = (reused_keys,)
+DETECTORS: tuple[Detector, ...] = (reused_keys, baked_constants, dtype_findings)
 """What is looked for in each piece; each by itself, in this order."""
 
 KINDS = frozenset(("key", "constant", "dtype", "side_effect"))

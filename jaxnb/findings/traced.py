@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jax.extend import core as jax_core
+
+from jaxnb._jax_eqns import open_jaxpr
+from jaxnb._jax_hlo import is_opaque
 from jaxnb.cell import CellSource, Statement
 from jaxnb.findings.key_flow import Flow, Token, follow_keys
 from jaxnb.piece import Piece
-from jaxnb.program import Level
+from jaxnb.program import Level, Span
 from jaxnb.readers.spans import Spans
 
 if TYPE_CHECKING:
     from jaxnb.runner import Runner
 
-__all__ = ["Keys", "Traced"]
+__all__ = ["Keys", "Part", "Traced"]
+
+_PLAIN = frozenset({bool, int, float, str, type(None)})  # what most parameters are: they are passed over at once
+
+
+class Part(NamedTuple):
+    """A jaxpr of a piece, with the constants that it is closed over and the equations that it stands in."""
+
+    jaxpr: Any
+    constants: Sequence[Any]
+    owners: tuple[Any, ...]
 
 
 class Keys(NamedTuple):
@@ -78,6 +92,53 @@ class Traced:
         return read_jaxpr(self.piece.jaxpr, cell_file=self.cell.filename, source=self.cell.shown, file_label=self.label)
 
     @cached_property
+    def parts(self) -> list[Part]:
+        """Each jaxpr of the piece once, the outermost first, without kernels, which have a compiler of their own."""
+        found: list[Part] = []
+        seen: set[int] = set()
+        waiting = [Part(open_jaxpr(self.piece.jaxpr), self.piece.jaxpr.consts, ())]
+        while waiting:
+            part = waiting.pop()
+            found.append(part)
+            for eqn in part.jaxpr.eqns:
+                params = eqn.params
+                if not params or is_opaque(eqn):
+                    continue
+                for value in params.values():
+                    if type(value) not in _PLAIN:
+                        for body in _bodies(value):
+                            inner = open_jaxpr(body)
+                            if id(inner) not in seen:
+                                seen.add(id(inner))
+                                waiting.append(Part(inner, getattr(body, "consts", ()), (*part.owners, eqn)))
+        return found
+
+    def span(self, eqn: Any, part: Part) -> Span | None:
+        """Where in the cell an equation comes from; elsewhere in the user's text if it is not known to come from there.
+
+        Args:
+          eqn: the equation.
+          part: that it stands in.
+        """
+        found: Span | None = None
+        for item in (eqn, *reversed(part.owners)):
+            span = self.spans.of(item, None)
+            if span is not None and not span.file:
+                return span
+            found = found or span
+        return found
+
+    @cached_property
     def keys(self) -> Keys:
         """Which PRNG keys are used where."""
         return Keys(*follow_keys(self.piece.jaxpr, self.spans))
+
+
+def _bodies(value: Any) -> Iterable[Any]:
+    """The jaxprs in a parameter of an equation, closed where they are."""
+    if isinstance(value, jax_core.ClosedJaxpr | jax_core.Jaxpr):
+        return (value,)
+    if isinstance(value, tuple | list):
+        items: Sequence[Any] = value
+        return [body for item in items if type(item) not in _PLAIN for body in _bodies(item)]
+    return ()

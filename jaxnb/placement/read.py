@@ -85,7 +85,7 @@ def read_placement(value: Any, shape: Sequence[int] | None = None, dtype: Any = 
         )
     try:
         held = sharding.devices_indices_map(shape)
-    except (ValueError, IndexError) as error:
+    except (ValueError, IndexError, NotImplementedError) as error:
         what = f"{sharding} does not fit an array of shape {list(shape)}."
         raise JaxnbError(what, why=str(error).split("\n")[0], fix="look at the shape that the array has.") from error
     ordered = sorted(held, key=lambda device: device.id)
@@ -126,7 +126,7 @@ def read_spec(spec: Any, rank: int) -> tuple[tuple[tuple[str, ...], ...], tuple[
     Raises:
       JaxnbError: if the spec is longer than the array has dimensions.
     """
-    entries = tuple(spec)
+    entries = tuple(spec.partitions)
     if len(entries) > rank:
         what = f"{_plain_spec(spec)} speaks of {_dimensions(len(entries))}, and the array has {rank}."
         raise JaxnbError(
@@ -270,9 +270,8 @@ def _spec_text(sharding: Any) -> str:
 
 def _plain_spec(spec: Any) -> str:
     """A spec as it is written: jax's own text has a comma behind a single entry."""
-    entries = [
-        "P.UNCONSTRAINED" if entry is jax.sharding.PartitionSpec.UNCONSTRAINED else repr(entry) for entry in spec
-    ]
+    free = jax.sharding.PartitionSpec.UNCONSTRAINED
+    entries = ["P.UNCONSTRAINED" if entry is free else repr(entry) for entry in spec.partitions]
     for word in ("unreduced", "reduced"):
         names = sorted(str(name) for name in getattr(spec, word, ()) or ())
         if names:

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 __all__ = ["Html", "element", "escape", "joined"]
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
+_SVG = frozenset({"viewBox"})  # a name that SVG writes with a capital
+_REFUSED = frozenset({"script", "iframe", "object"})
 _VOID = frozenset({"br", "hr", "img", "meta"})
 _RAW = frozenset({"style"})
 # C0 and C1 controls but tab and newline, and the marks that turn the direction of the text around them.
@@ -53,7 +55,11 @@ def element(tag: str, attributes: Mapping[str, str] | None = None, *children: st
     '<span class="op">a &lt; b</span>'
     """
     for name in (tag, *(attributes or ())):
-        if not _NAME.fullmatch(name) or name.startswith("on") or name in ("script", "iframe", "object"):
+        if (
+            not (_NAME.fullmatch(name) or name in _SVG)
+            or name.startswith("on")
+            or name in ("script", "iframe", "object")
+        ):
             raise ValueError(f"{name!r} is not a name that this page may use")
     marks = "".join(f' {name}="{escape(value)}"' for name, value in (attributes or {}).items())
     if tag in _VOID:

@@ -19,7 +19,7 @@ from jaxnb.views.placement_words import (
 __all__ = ["render_mesh", "render_placement", "render_tree"]
 
 _WIDTH = 100
-_MOST_LINES = 12
+_MOST_LINES = (16, 12, 8, 6, 4)  # of a grid, from what is best to what fits anywhere
 _MOST_PANELS = 8
 _MOST_RULED = 8  # rows with a rule between them; more stand close
 _MOST_LEAVES = 60
@@ -42,12 +42,12 @@ def render_mesh(mesh: Mesh, *, width: int = _WIDTH) -> str:
 
     def cell(place: int) -> str:
         if mesh.abstract:
-            return "·"
+            return str(place)
         device = mesh.devices[place]
         return f"{device.id} p{device.process}" if several else str(device.id)
 
     head = " · ".join([mesh_title(mesh), *mesh_facts(mesh)])
-    drawn = _draw(read_mesh_grids(mesh, most=_MOST_LINES, panels=_MOST_PANELS), cell, width)
+    drawn = _fitting(lambda most: read_mesh_grids(mesh, most=most, panels=_MOST_PANELS), cell, width)
     return "\n".join([head, "", *drawn])
 
 
@@ -61,19 +61,14 @@ def render_placement(placement: Placement, *, name: str = "", width: int = _WIDT
     """
 
     def cell(index: int) -> str:
-        places = placement.groups[index].places
-        if not placement.devices:
-            return f"{len(places)} dev"
-        return ids_text(sorted(placement.devices[place].id for place in places))
+        return ids_text(_ids(placement, index))
 
     head = [placement_title(placement, name), " · ".join(placement_facts(placement))]
     lines = [*filter(None, head)]
     if placement.groups and placement.groups[0].box is not None:
-        lines += ["", *_draw(read_array(placement, most=_MOST_LINES, panels=_MOST_PANELS), cell, width)]
-    empty = [group for group in placement.groups if group.box is None and placement.groups[0].box is not None]
-    for group in empty:
-        ids = [placement.devices[place].id if placement.devices else place for place in group.places]
-        lines.append(f" nothing on {ids_text(sorted(ids), 8)}")
+        lines += ["", *_fitting(lambda most: read_array(placement, most=most, panels=_MOST_PANELS), cell, width)]
+        if placement.groups[-1].box is None:
+            lines.append(f" nothing on {ids_text(_ids(placement, len(placement.groups) - 1), 8)}")
     return "\n".join(lines)
 
 
@@ -99,6 +94,22 @@ def render_tree(tree: Tree, *, limit: int | None = _MOST_LEAVES) -> str:
     ]
     rest = len(tree.leaves) - len(shown)
     return "\n".join([head, "", *lines, *([f"and {rest} more"] if rest else [])])
+
+
+def _ids(placement: Placement, index: int) -> list[int]:
+    """The ids of the devices of a group; their places where no devices are known."""
+    places = placement.groups[index].places
+    return sorted(placement.devices[place].id for place in places) if placement.devices else list(places)
+
+
+def _fitting(read: Callable[[int], Grids], cell: Callable[[int], str], width: int) -> list[str]:
+    """The grids with as many rows and columns as fit."""
+    lines: list[str] = []
+    for most in _MOST_LINES:
+        lines = _draw(read(most), cell, width)
+        if max(map(len, lines)) <= width:
+            break
+    return lines
 
 
 def _draw(grids: Grids, cell: Callable[[int], str], width: int) -> list[str]:

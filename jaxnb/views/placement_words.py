@@ -12,7 +12,7 @@ __all__ = ["leaf_cells", "mesh_facts", "mesh_title", "placement_facts", "placeme
 
 def mesh_title(mesh: Mesh) -> str:
     """`mesh x=4, y=2`."""
-    return f"mesh {mesh}"
+    return f"mesh {mesh}" if mesh.axes else "a mesh without axes"
 
 
 def mesh_facts(mesh: Mesh) -> list[str]:
@@ -106,10 +106,11 @@ def _pieces(placement: Placement, pieces: int, count: int) -> list[str]:
     along = f" along {', '.join(placement.idle_axes)}" if placement.idle_axes else ""
     if count == 1:
         return ["whole"]
-    if pieces == 1 and placement.copies == count:
+    if pieces == 1 and placement.copies == count and not placement.pending:
         return [f"replicated{along}: every device holds the whole"]
     told = _count(pieces, "piece")
-    return [f"{told}, {placement.copies} copies of each{along}" if placement.copies > 1 else told]
+    several = "partial sums" if placement.pending else "copies"
+    return [f"{told}, {placement.copies} {several} of each{along}" if placement.copies > 1 else told]
 
 
 def _types(mesh: Mesh) -> list[str]:

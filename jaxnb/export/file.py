@@ -15,8 +15,8 @@ import numpy as np
 from jaxnb.cell import CellSource
 from jaxnb.code import Sees
 from jaxnb.errors import Refused
-from jaxnb.export_names import Body, Names
-from jaxnb.export_reads import (
+from jaxnb.export.names import Body, Names
+from jaxnb.export.reads import (
     bound_names,
     entry_reads,
     helpers_of,
@@ -27,7 +27,7 @@ from jaxnb.export_reads import (
     refused,
     stored_roots,
 )
-from jaxnb.export_text import (
+from jaxnb.export.text import (
     format_source,
     import_lines,
     indented,
@@ -41,7 +41,7 @@ from jaxnb.export_text import (
     statement,
     wrapped,
 )
-from jaxnb.export_values import (
+from jaxnb.export.values import (
     abstract,
     containers_in,
     holds_array,

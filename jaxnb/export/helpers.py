@@ -19,7 +19,7 @@ import numpy as np
 
 from jaxnb.code import code_digest, names_of
 from jaxnb.errors import Refused
-from jaxnb.export_text import block_text
+from jaxnb.export.text import block_text
 from jaxnb.reach import first_effect, is_library
 
 __all__ = [

@@ -24,11 +24,11 @@ import jax
 from jaxnb.cell import CellSource
 from jaxnb.code import names_of
 from jaxnb.errors import Refused
-from jaxnb.export_file import File, NeedsStatic
-from jaxnb.export_helpers import FUTURE_FLAGS, is_definition_like
-from jaxnb.export_names import Body, Names
-from jaxnb.export_reads import bound_names, entry_reads, helpers_of, refuse_effects, refuse_odd
-from jaxnb.export_values import leaves_of
+from jaxnb.export.file import File, NeedsStatic
+from jaxnb.export.helpers import FUTURE_FLAGS, is_definition_like
+from jaxnb.export.names import Body, Names
+from jaxnb.export.reads import bound_names, entry_reads, helpers_of, refuse_effects, refuse_odd
+from jaxnb.export.values import leaves_of
 from jaxnb.piece import Piece
 from jaxnb.reach import is_library
 

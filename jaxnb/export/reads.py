@@ -12,9 +12,9 @@ import numpy as np
 
 from jaxnb.code import Sees
 from jaxnb.errors import Refused
-from jaxnb.export_helpers import Helper
-from jaxnb.export_names import Body, Names
-from jaxnb.export_values import leaves_of
+from jaxnb.export.helpers import Helper
+from jaxnb.export.names import Body, Names
+from jaxnb.export.values import leaves_of
 from jaxnb.piece import Piece
 from jaxnb.reach import first_effect, may_mutate
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from jaxnb.cell import CellSource
 from jaxnb.errors import Refused
-from jaxnb.export_helpers import (
+from jaxnb.export.helpers import (
     Helper,
     attached_to,
     find_helper,
@@ -26,8 +26,8 @@ from jaxnb.export_helpers import (
     is_pure_recipe,
     recipe_of,
 )
-from jaxnb.export_text import block_text, literal
-from jaxnb.export_values import holds_array, is_array_like, leaves_of
+from jaxnb.export.text import block_text, literal
+from jaxnb.export.values import holds_array, is_array_like, leaves_of
 from jaxnb.reach import is_library
 
 __all__ = ["Body", "Names"]

@@ -1,0 +1,79 @@
+"""What the user wrote where an equation was made: the expression in the text of a cell or file."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from contextlib import suppress
+from typing import Any
+
+from jaxnb import _jax
+from jaxnb._jax_eqns import Place, eqn_places
+from jaxnb.findings.traced import Part, Traced
+
+__all__ = ["Written", "own_place"]
+
+
+def own_place(eqn: Any) -> Place | None:
+    """The innermost place outside of JAX where an equation was made."""
+    return next((item for item in eqn_places(eqn, {}) if not _jax.in_jax(item.file)), None)
+
+
+class Written:
+    """Finds expressions; each text is parsed once.
+
+    Args:
+      traced: the piece whose equations are asked for.
+    """
+
+    def __init__(self, traced: Traced) -> None:
+        self._traced = traced
+        self._expressions: dict[str, dict[tuple[int | None, ...], ast.AST]] = {}
+        self._trees: dict[str, ast.Module | None] = {}
+
+    def at(self, eqn: Any, part: Part) -> ast.AST | None:
+        """The expression or statement that an equation is of; None if it is of a library's.
+
+        Args:
+          eqn: the equation.
+          part: that it stands in; what a library's own jaxpr computes is of the expression that calls it.
+        """
+        for item in (eqn, *reversed(part.owners)):
+            place = own_place(item)
+            if place is None:
+                continue
+            span = self._traced.spans.of(item, None)
+            if span is None or (place.line, place.file) != (span.line, self._file(span.file, place.file)):
+                return None
+            return self._in(place.file).get((place.line, place.column, place.end_line, place.end_column))
+        return None
+
+    def tree(self, file: str) -> ast.Module | None:
+        """The text of a file or cell, parsed; None if there is none."""
+        if file not in self._trees:
+            self._trees[file] = _parsed(file)
+        return self._trees[file]
+
+    def _file(self, shown: str, file: str) -> str:
+        """The file itself where it is the one that is shown as that."""
+        known = self._traced.cell.filename if not shown else file if self._traced.label(file) == shown else ""
+        return known
+
+    def _in(self, file: str) -> dict[tuple[int | None, ...], ast.AST]:
+        known = self._expressions.get(file)
+        if known is None:
+            tree = self.tree(file)
+            known = self._expressions[file] = {}
+            for node in ast.walk(tree) if tree is not None else ():
+                if isinstance(node, ast.expr | ast.AugAssign):
+                    place = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+                    known.setdefault(place, node)
+        return known
+
+
+def _parsed(file: str) -> ast.Module | None:
+    text = "".join(linecache.getlines(file))
+    for candidate in (text, "\n" + text.partition("\n")[2]):  # the first line of a cell may be a magic
+        with suppress(SyntaxError):
+            return ast.parse(candidate)
+    return None

@@ -1,0 +1,272 @@
+"""`jaxnb.make_mesh` and `jaxnb.show_sharding`, and what `%jaxnb mesh` and `%jaxnb sharding` do with them."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxnb.errors import BadHeader, JaxnbError
+from jaxnb.placement.data import Mesh, Placement, Tree
+from jaxnb.placement.read import is_placed, read_mesh, read_placement, read_tree
+
+__all__ = ["Shown", "make_mesh", "mesh_command", "sharding_command", "show_sharding", "use_mesh"]
+
+_AXIS = re.compile(r"\s*(?P<name>[^\W\d]\w*)\s*=\s*(?P<size>[^\s,]+)\s*(?:,|$)")
+_EXPLICIT = "--explicit"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A mesh, the placement of an array, or that of each leaf of a pytree, which shows itself.
+
+    Attributes:
+      what: the plain data that is drawn.
+      name: what the user calls it.
+      notes: lines below the text.
+    """
+
+    what: Mesh | Placement | Tree
+    name: str = ""
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
+
+    @property
+    def html(self) -> str:
+        """The picture, or the table of a pytree, as HTML."""
+        from jaxnb.views.escape import element
+        from jaxnb.views.placement_html import render_placed
+
+        drawn = render_placed(self.what, name=self.name)
+        return str(drawn + "".join(element("p", None, note) for note in self.notes))
+
+    @property
+    def svg(self) -> str:
+        """The picture as an SVG file.
+
+        Raises:
+          JaxnbError: for a pytree, which is a table.
+        """
+        from jaxnb.views.placement_svg import draw_mesh, draw_placement
+
+        if isinstance(self.what, Tree):
+            raise JaxnbError(
+                "a pytree is shown as a table, not as SVG.", fix="show one of its arrays, or take `.html`."
+            )
+        return str(draw_mesh(self.what) if isinstance(self.what, Mesh) else draw_placement(self.what, name=self.name))
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/plain": str(self), "text/html": self.html}
+
+    def __str__(self) -> str:
+        from jaxnb.views.placement_text import render_mesh, render_placement, render_tree
+
+        if isinstance(self.what, Mesh):
+            text = render_mesh(self.what)
+        elif isinstance(self.what, Placement):
+            text = render_placement(self.what, name=self.name)
+        else:
+            text = render_tree(self.what)
+        return "\n".join([text, *self.notes])
+
+    __repr__ = __str__
+
+
+def make_mesh(
+    axes: str | Mapping[str, int], *, explicit: bool = False, devices: Sequence[Any] | None = None
+) -> jax.sharding.Mesh:
+    """A mesh of jax from names and sizes. `jax.set_mesh` makes it that of all cells, as `%jaxnb mesh x=4, y=2` does.
+
+    Args:
+      axes: `"x=4, y=2"` or `{"x": 4, "y": 2}`, the axis whose devices lie closest together last.
+      explicit: whether the types of values say how they lie along the axes; otherwise the compiler decides.
+      devices: to be used, by default those that there are; what is left over stays idle.
+
+    Raises:
+      JaxnbError: for sizes that are no counts, names that come twice, too few devices, devices of two platforms.
+
+    >>> make_mesh("x=1").shape
+    OrderedDict({'x': 1})
+    """
+    sizes = _read_axes(axes) if isinstance(axes, str) else _check_axes(axes)
+    there_are = list(jax.devices() if devices is None else devices)
+    platforms = list(dict.fromkeys(device.platform for device in there_are))
+    if len(platforms) > 1:
+        what = f"the devices are of {len(platforms)} platforms: {' and '.join(platforms)}."
+        raise JaxnbError(what, why="one program runs on devices of one platform.", fix="pass those of one of them.")
+    wanted, told = math.prod(sizes.values()), _told(sizes)
+    if wanted > len(there_are):
+        raise JaxnbError(
+            f"a mesh of {told} takes {wanted} devices, and there {_are(len(there_are))}.",
+            why=f"the sizes of its axes multiply to {wanted}.",
+            fix=_fitting(sizes, len(there_are)),
+        )
+    kind = jax.sharding.AxisType.Explicit if explicit else jax.sharding.AxisType.Auto
+    names, shape = tuple(sizes), tuple(sizes.values())
+    return jax.make_mesh(shape, names, axis_types=(kind,) * len(names), devices=there_are[:wanted])
+
+
+def show_sharding(value: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, name: str = "") -> Shown:
+    """Shows which piece of an array is on which device; for a pytree a table of its leaves, for a mesh its devices.
+
+    Args:
+      value: an array, a `jax.ShapeDtypeStruct`, a mesh, a pytree of arrays, or a sharding together with a shape.
+      shape: of the array, where `value` is a sharding.
+      dtype: likewise.
+      name: what to call it.
+
+    Raises:
+      JaxnbError: if it lives on no device: no array, deleted, without a sharding; or if the sharding does not fit.
+    """
+    if isinstance(value, jax.sharding.Mesh | jax.sharding.AbstractMesh):
+        return Shown(read_mesh(value), name)
+    if isinstance(value, jax.sharding.Sharding) or is_placed(value):
+        return Shown(read_placement(value, shape, dtype), name)
+    tree = read_tree(value, name)
+    if len(tree.leaves) == 1 and not tree.leaves[0].path:
+        kind = type(value).__name__
+        where = "in the memory of Python" if isinstance(value, np.ndarray | np.generic) else "no array"
+        raise JaxnbError(
+            f"{name or 'the value'} is {'an' if kind[0] in 'aeiou' else 'a'} {kind}, {where}.",
+            why="only arrays of JAX lie on devices.",
+            fix="jax.device_put(value, sharding) puts it there.",
+        )
+    return Shown(tree, name)
+
+
+def use_mesh(mesh: Any) -> None:
+    """Makes a mesh the one of all that follows; None takes it away.
+
+    Raises:
+      JaxnbError: inside of a traced function.
+    """
+    try:
+        # A mesh without axes is JAX's own word for none; set_mesh(None) is not documented.
+        jax.set_mesh(jax.sharding.Mesh(np.empty((), object), ()) if mesh is None else mesh)
+    except ValueError as error:
+        raise JaxnbError("the mesh cannot be set here.", why=str(error).split("\n")[0]) from error
+
+
+def mesh_command(text: str) -> Any:
+    """What `%jaxnb mesh TEXT` does: sets the mesh of all cells, takes it away by `off`, or shows it.
+
+    Raises:
+      BadHeader: if the text cannot be read.
+      JaxnbError: as `make_mesh`.
+    """
+    words = text.split()
+    if words == ["off"]:
+        there_was = not jax.sharding.get_mesh().empty
+        use_mesh(None)
+        return "no mesh is set any more" if there_was else "no mesh was set"
+    if not words:
+        mesh = jax.sharding.get_mesh()
+        if mesh.empty:
+            return "no mesh is set; %jaxnb mesh x=4, y=2 sets one for all cells"
+        return Shown(read_mesh(mesh))
+    explicit = _EXPLICIT in words
+    mesh = make_mesh(text.replace(_EXPLICIT, " " * len(_EXPLICIT)), explicit=explicit)
+    use_mesh(mesh)
+    idle = len(jax.devices()) - mesh.size
+    note = f"{idle} of {len(jax.devices())} devices are not in it"
+    return Shown(read_mesh(mesh), notes=(note,) if idle else ())
+
+
+def sharding_command(text: str, namespace: Mapping[str, Any]) -> Shown:
+    """What `%jaxnb sharding TEXT` does: shows where a name, or what it holds, lies.
+
+    Args:
+      text: a name with attributes and constant items behind it: `params`, `state.params["w1"]`.
+      namespace: the user's names.
+
+    Raises:
+      BadHeader: if the text is something else, or there is no such thing.
+      JaxnbError: as `show_sharding`.
+    """
+    path = text.strip()
+    header = f"%jaxnb sharding {path}".rstrip()
+    if not path:
+        raise BadHeader("sharding of what?", header=header, column=len(header), fix="%jaxnb sharding params")
+    try:
+        tree = ast.parse(path, mode="eval").body
+        value = _look_up(tree, namespace)
+    except (SyntaxError, _NotRead):
+        what = f"{path!r} is no name with attributes or items."
+        fix = "assign it to a name first, or call jaxnb.show_sharding."
+        raise BadHeader(what, header=header, column=header.index(path), width=len(path), fix=fix) from None
+    except (NameError, AttributeError, LookupError, TypeError) as error:
+        what = f"{path} cannot be read: {error}"
+        fix = "look at the names that there are."
+        raise BadHeader(what, header=header, column=header.index(path), width=len(path), fix=fix) from None
+    return show_sharding(value, name=path)
+
+
+class _NotRead(Exception):
+    """Something that would have to be run."""
+
+
+def _look_up(node: ast.expr, namespace: Mapping[str, Any]) -> Any:
+    if isinstance(node, ast.Name):
+        if node.id not in namespace:
+            raise NameError(f"there is no {node.id}.")
+        return namespace[node.id]
+    if isinstance(node, ast.Attribute):
+        return getattr(_look_up(node.value, namespace), node.attr)
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return _look_up(node.value, namespace)[node.slice.value]
+    raise _NotRead
+
+
+def _read_axes(text: str) -> dict[str, int]:
+    """`x=4, y=2` as names and sizes."""
+    header, sizes, position = text.strip(), dict[str, int](), 0
+    while position < len(header):
+        found = _AXIS.match(header, position)
+        if found is None:
+            what = "an axis is written as name=size."
+            raise BadHeader(what, header=header, column=position, width=len(header) - position, fix="x=4, y=2")
+        name, size = found["name"], found["size"]
+        if name in sizes:
+            what = f"the axis {name} is there twice."
+            column = found.start("name")
+            raise BadHeader(
+                what, header=header, column=column, width=len(name), fix="every axis has a name of its own."
+            )
+        if not re.fullmatch(r"[1-9][0-9]*", size):
+            what = f"{size} is no number of devices."
+            column = found.start("size")
+            raise BadHeader(what, header=header, column=column, width=len(size), fix="a count from 1: x=4")
+        sizes[name], position = int(size), found.end()
+    return _check_axes(sizes)
+
+
+def _check_axes(sizes: Mapping[str, int]) -> dict[str, int]:
+    if not sizes:
+        raise JaxnbError("a mesh needs an axis.", fix="jaxnb.make_mesh('x=4, y=2')")
+    for name, size in sizes.items():
+        if type(size) is not int or size < 1:
+            raise JaxnbError(f"the axis {name} has the size {size!r}.", why="a size is a number of devices, from 1.")
+    return dict(sizes)
+
+
+def _fitting(sizes: Mapping[str, int], count: int) -> str:
+    """What would fit: the last axis as long as it may be."""
+    *outer, last = sizes
+    rest = math.prod(sizes[name] for name in outer)
+    more = "or ask for virtual devices before JAX starts: jax.config.update('jax_num_cpu_devices', n)."
+    if rest <= count:
+        return f"{_told({**sizes, last: count // rest})}, {more}"
+    return f"{_told({next(iter(sizes)): count})}, {more}"
+
+
+def _told(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}={size}" for name, size in sizes.items())
+
+
+def _are(count: int) -> str:
+    return "is 1" if count == 1 else f"are {count}"

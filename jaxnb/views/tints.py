@@ -1,0 +1,68 @@
+"""The colours of the pieces of an array: the same on the array and on the devices that hold them."""
+
+from __future__ import annotations
+
+import math
+
+from jaxnb.placement.data import Placement
+
+__all__ = ["Tint", "oklch", "tints"]
+
+Tint = tuple[str, float]
+"""A colour as `#rrggbb`, and how much of it, from 0 to 1. Both read on light and on dark ground."""
+
+_LIGHTNESS, _CHROMA, _FIRST_HUE = 0.68, 0.135, 255.0
+_WEAK, _STRONG, _ALONE = 0.16, 0.52, 0.30
+
+
+def tints(placement: Placement) -> tuple[Tint, ...]:
+    """A tint for each group: along the last dimension that is cut it gets stronger, along the others the hue changes.
+
+    Where one dimension is cut, each piece has a hue of its own. Devices that hold nothing have no colour.
+    """
+    cut = [index for index, pieces in enumerate(placement.edges) if len(pieces) > 1]
+    numbers = [{piece: number for number, piece in enumerate(pieces)} for pieces in placement.edges]
+    by_hue, by_strength = (cut[:-1], cut[-1:]) if len(cut) > 1 else (cut, [])
+    hues = math.prod(len(placement.edges[index]) for index in by_hue)
+    found: list[Tint] = []
+    for group in placement.groups:
+        if group.box is None:
+            found.append(("#808080", 0.0))
+            continue
+        hue = 0
+        for index in by_hue:
+            hue = hue * len(placement.edges[index]) + numbers[index][group.box[index]]
+        strength = _ALONE
+        for index in by_strength:
+            last = len(placement.edges[index]) - 1
+            strength = _WEAK + (_STRONG - _WEAK) * numbers[index][group.box[index]] / last
+        found.append((_hue(hue, hues), round(strength, 3)))
+    return tuple(found)
+
+
+def _hue(number: int, count: int) -> str:
+    """Few hues stand far apart; many go once around the circle."""
+    step = 360 / max(count, 5)
+    return oklch(_LIGHTNESS, _CHROMA, _FIRST_HUE - number * step)
+
+
+def oklch(lightness: float, chroma: float, hue: float) -> str:
+    """A colour of Björn Ottosson's OKLCH, where equal steps look equal, as `#rrggbb`; clipped to what screens show.
+
+    >>> oklch(1, 0, 0), oklch(0, 0, 0)
+    ('#ffffff', '#000000')
+    """
+    a, b = chroma * math.cos(math.radians(hue)), chroma * math.sin(math.radians(hue))
+    long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
+    medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
+    short = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3
+    linear = (
+        4.0767416621 * long - 3.3077115913 * medium + 0.2309699292 * short,
+        -1.2684380046 * long + 2.6097574011 * medium - 0.3413193965 * short,
+        -0.0041960863 * long - 0.7034186147 * medium + 1.7076147010 * short,
+    )
+    return "#" + "".join(f"{round(255 * _gamma(min(1.0, max(0.0, part)))):02x}" for part in linear)
+
+
+def _gamma(linear: float) -> float:
+    return 12.92 * linear if linear <= 0.0031308 else 1.055 * linear ** (1 / 2.4) - 0.055
