@@ -118,7 +118,7 @@ def test_a_folded_op_has_the_costs_of_its_bodies():
     program = measured()
     folded = render_program(program, width=80, columns=["flops"], fold=0, order="level")
     assert re.search(r"≥2 F +j = while 1.0 .*\{ … 2 ops \}", folded)
-    assert "not shown; render_program(…, limit=None) shows all." in folded
+    assert "not shown; `limit=None` shows all." in folded
     assert "≥1 F" in render_program(program, width=80, columns=["flops"], order="level")
 
 

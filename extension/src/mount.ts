@@ -89,7 +89,7 @@ function draw(root: HTMLElement, program: Program, host: Host, signal: AbortSign
     // Nothing is built for an inspector that nobody opens.
     if (store.state.open) bench ??= new Workbench(store, body, host, signal, go);
   };
-  store.on(['open'], open, signal);
+  store.on(state => [state.open], open, signal);
   root.append(line, brief, body);
   root.addEventListener('keydown', event => {
     if (event.key !== 'Escape' || event.defaultPrevented) return;

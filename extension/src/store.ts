@@ -28,27 +28,33 @@ export interface State {
   graph: { level: string; computation: number };
 }
 
+/** What of the state a listener wants to know of. */
+export type Watched = (state: State) => unknown[];
+
 /** Holds the state. `set` calls the listeners of what changed, at once and in the order in which they came. */
 export class Store {
-  private listeners: { keys: (keyof State)[]; call: () => void }[] = [];
+  private listeners: { watched: Watched; call: () => void }[] = [];
   links: Links;
 
   constructor(public state: State) {
     this.links = new Links(state.program);
   }
 
-  on(keys: (keyof State)[], call: () => void, signal: AbortSignal): void {
-    const listener = { keys, call };
+  on(watched: Watched, call: () => void, signal: AbortSignal): void {
+    const listener = { watched, call };
     this.listeners.push(listener);
     signal.addEventListener('abort', () => { this.listeners = this.listeners.filter(one => one !== listener); });
   }
 
   set(change: Partial<State>): void {
-    const changed = (Object.keys(change) as (keyof State)[]).filter(key => this.state[key] !== change[key]);
-    if (!changed.length) return;
-    Object.assign(this.state, change);
-    if (changed.includes('program')) this.links = new Links(this.state.program);
-    for (const { keys, call } of [...this.listeners]) if (keys.some(key => changed.includes(key))) call();
+    const { state, listeners } = this;
+    const before = listeners.map(one => one.watched(state));
+    const { program } = state;
+    Object.assign(state, change);
+    if (state.program !== program) this.links = new Links(state.program);
+    // What is to be called is known before the first call, which may set more.
+    const due = listeners.filter(({ watched }, row) => watched(state).some((value, at) => value !== before[row][at]));
+    for (const { call } of due) call();
   }
 
   point(target: Target | null): void {

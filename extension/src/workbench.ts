@@ -54,10 +54,10 @@ export class Workbench {
       event.preventDefault();
       this.field.focus();
     }, { signal });
-    store.on(['tab'], () => this.draw(), signal);
-    store.on(['shown'], () => this.draw(), signal);
-    store.on(['program'], () => { this.costs = new Costs(store.state.program); this.draw(); }, signal);
-    store.on(['measures', 'sort', 'phases', 'scope'], () => this.drawOptions(), signal);
+    store.on(state => [state.tab], () => this.draw(), signal);
+    store.on(state => [state.shown], () => this.draw(), signal);
+    store.on(state => [state.program], () => { this.costs = new Costs(store.state.program); this.draw(); }, signal);
+    store.on(state => [state.measures, state.sort, state.phases, state.scope], () => this.drawOptions(), signal);
     const size = new ResizeObserver(() => {
       const wide = body.clientWidth >= NARROW || body.clientWidth === 0;
       if (wide !== this.wide) { this.wide = wide; this.draw(); }

@@ -1,4 +1,4 @@
-"""A cell as Python: a file with a plain `@jax.jit` function (`Run.to_source`), or a function of the notebook (`--name`).
+"""A cell as Python: a file with a plain `@jax.jit` function (`Run.to_source`), or a function (`--name`).
 
 function.py   what is asked for, and which cells cannot be had so
 file.py       the text of the file, part by part

@@ -110,7 +110,7 @@ def refusal(
         what = f"the new `{name.removeprefix('the new ')}`"
     start = f"it is {given}, and the nearest result is {what}, "
     if near[:2] == given[:2]:
-        if near.sharding is not None and given.sharding is not None and near.sharding != given.sharding:
+        if _spread_differently(given, near):
             text = f"{start}spread as {_spread(near.sharding)}, where this is spread as {_spread(given.sharding)}."
             return text, Fix("give both the same sharding: jax.lax.with_sharding_constraint on the result.")
         if near.layout is not None and given.layout is not None and near.layout != given.layout:
@@ -128,6 +128,14 @@ def refusal(
 def _distance(given: Form, other: Form) -> tuple[bool, bool, bool, int]:
     differs = given.shape != other.shape, given.dtype != other.dtype
     return (differs[0] and differs[1], differs[0], differs[1], abs(given.nbytes - other.nbytes))
+
+
+def _spread_differently(one: Form, other: Form) -> bool:
+    if one.sharding is None or other.sharding is None:
+        return False
+    if isinstance(one.sharding, jax.sharding.Sharding) and isinstance(other.sharding, jax.sharding.Sharding):
+        return not one.sharding.is_equivalent_to(other.sharding, len(one.shape))
+    return one.sharding != other.sharding
 
 
 def _spread(sharding: Any) -> str:

@@ -52,7 +52,7 @@ def dtype_findings(traced: Traced) -> Iterator[Finding]:
     Args:
       traced: the piece.
     """
-    written = Written(traced)
+    written = Written()
     for part in traced.parts:
         for eqn in part.jaxpr.eqns:
             name = eqn.primitive.name
@@ -262,8 +262,9 @@ def _cut(traced: Traced) -> Iterator[Finding]:
             what, name = wanted
             span = Span(node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0)
             message = f"`{what}` asks for {name}, and gets {_WIDE[name]}: 64 bits are off."
-            fix = f"write {_WIDE[name]}, or turn them on before any array is made: jax.config.update('jax_enable_x64', True)"
-            yield Finding("dtype", message, node.lineno, span, holder=what, fix=Fix(fix + "."))
+            switch = "jax.config.update('jax_enable_x64', True)"
+            fix = f"write {_WIDE[name]}, or turn them on before any array is made: {switch}."
+            yield Finding("dtype", message, node.lineno, span, holder=what, fix=Fix(fix))
 
 
 def _wide_of(call: ast.Call, traced: Traced) -> tuple[str, str] | None:

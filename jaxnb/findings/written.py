@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import linecache
+import sysconfig
 from contextlib import suppress
 from typing import Any
 
 from jaxnb import _jax
 from jaxnb._jax_eqns import Place, eqn_places
-from jaxnb.findings.traced import Part, Traced
+from jaxnb.findings.traced import Part
 
 __all__ = ["Written", "own_place"]
+
+_LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 def own_place(eqn: Any) -> Place | None:
@@ -20,14 +23,9 @@ def own_place(eqn: Any) -> Place | None:
 
 
 class Written:
-    """Finds expressions; each text is parsed once.
+    """Finds expressions; each text is parsed once."""
 
-    Args:
-      traced: the piece whose equations are asked for.
-    """
-
-    def __init__(self, traced: Traced) -> None:
-        self._traced = traced
+    def __init__(self) -> None:
         self._expressions: dict[str, dict[tuple[int | None, ...], ast.AST]] = {}
         self._trees: dict[str, ast.Module | None] = {}
 
@@ -42,8 +40,7 @@ class Written:
             place = own_place(item)
             if place is None:
                 continue
-            span = self._traced.spans.of(item, None)
-            if span is None or (place.line, place.file) != (span.line, self._file(span.file, place.file)):
+            if place.file.startswith(_LIBRARIES):
                 return None
             return self._in(place.file).get((place.line, place.column, place.end_line, place.end_column))
         return None
@@ -53,11 +50,6 @@ class Written:
         if file not in self._trees:
             self._trees[file] = _parsed(file)
         return self._trees[file]
-
-    def _file(self, shown: str, file: str) -> str:
-        """The file itself where it is the one that is shown as that."""
-        known = self._traced.cell.filename if not shown else file if self._traced.label(file) == shown else ""
-        return known
 
     def _in(self, file: str) -> dict[tuple[int | None, ...], ast.AST]:
         known = self._expressions.get(file)

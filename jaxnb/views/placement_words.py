@@ -52,6 +52,9 @@ def placement_facts(placement: Placement) -> list[str]:
         facts.append(f"uneven: {_count(short, 'device')} hold{'s' * (short == 1)} less")
     if placement.pending:
         facts.append(f"still to be summed over {', '.join(placement.pending)}")
+    manual = [axis.name for axis in placement.mesh.axes if axis.type == "manual"] if placement.mesh is not None else []
+    if manual:
+        facts.append(f"{', '.join(manual)} manual: devices along it may hold values of their own")
     facts += [f"dim {index} is left to the compiler" for index in placement.free]
     if placement.memory not in ("", "device"):
         facts.append(f"in {placement.memory} memory")
@@ -109,8 +112,14 @@ def _pieces(placement: Placement, pieces: int, count: int) -> list[str]:
     if pieces == 1 and placement.copies == count and not placement.pending:
         return [f"replicated{along}: every device holds the whole"]
     told = _count(pieces, "piece")
-    several = "partial sums" if placement.pending else "copies"
+    several = "partial sums" if placement.pending else "copies" if _are_copies(placement) else "holders"
     return [f"{told}, {placement.copies} {several} of each{along}" if placement.copies > 1 else told]
+
+
+def _are_copies(placement: Placement) -> bool:
+    """Whether devices along which nothing is cut must agree: along manual axes each does as it likes."""
+    axes = placement.mesh.axes if placement.mesh is not None else ()
+    return not any(axis.type == "manual" and axis.name in placement.idle_axes for axis in axes)
 
 
 def _types(mesh: Mesh) -> list[str]:

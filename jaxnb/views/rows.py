@@ -219,7 +219,7 @@ def legend(rows: Iterable[Row]) -> list[str]:
     hidden = sum(row.hidden for row in rows)
     count = "1 op is" if hidden == 1 else f"{hidden} ops are"
     told = [marks] if marks else []
-    return [*told, f"{count} not shown; render_program(…, limit=None) shows all."] if hidden else told
+    return [*told, f"{count} not shown; `limit=None` shows all."] if hidden else told
 
 
 def _own_scopes(op: Op, owner: Op | None) -> tuple[str, ...]:

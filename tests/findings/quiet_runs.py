@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import jax
@@ -27,7 +27,7 @@ def names(setup: str) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def run_pieces(cell: str, namespace: dict[str, Any], magic: str = "", **options: Any) -> Iterator[Runner]:
+def run_pieces(cell: str, namespace: dict[str, Any], magic: str = "", **options: Any) -> Generator[Runner]:
     """A run of a cell under a magic line; its inputs are held."""
     shown = f"{magic}\n{cell}" if magic else cell
     source = parse_cell(cell, filename="<quiet cell>", shown=shown, offset=bool(magic))

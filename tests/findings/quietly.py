@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -73,6 +74,7 @@ def quiet_findings(
       What is said of the last one, and the names afterwards.
     """
     session, namespace = QuietSession(), dict[str, Any](__name__="__main__")
+    linecache.cache["<cell 0>"] = (len(setup), None, setup.splitlines(keepends=True), "<cell 0>")
     exec(compile(setup, "<cell 0>", "exec"), namespace)
     for number, cell in enumerate(cells, 1):
         filename = f"<cell {number}>"

@@ -19,8 +19,8 @@ export class Details {
   /** @param peek asks the kernel for a look at a value; absent where there is no kernel. */
   constructor(private readonly store: Store, signal: AbortSignal, private readonly peek?: (name: string) => void) {
     this.element.append(this.status, this.body);
-    store.on(['hot', 'pin'], () => this.say(), signal);
-    store.on(['pin'], () => this.draw(), signal);
+    store.on(state => [state.hot, state.pin], () => this.say(), signal);
+    store.on(state => [state.pin], () => this.draw(), signal);
     this.say();
     this.draw();
   }

@@ -23,8 +23,8 @@ export class GraphPane {
 
   constructor(private readonly store: Store, signal: AbortSignal) {
     this.element.append(this.bar, this.canvas);
-    store.on(['graph'], () => { this.opened = new Set(); this.grouped = null; this.draw(); }, signal);
-    store.on(['hot', 'pin'], () => this.mark(), signal);
+    store.on(state => [state.graph], () => { this.opened = new Set(); this.grouped = null; this.draw(); }, signal);
+    store.on(state => [state.hot, state.pin], () => this.mark(), signal);
     this.canvas.addEventListener('keydown', event => this.key(event), { signal });
     this.canvas.addEventListener('wheel', event => {
       if (!event.ctrlKey && !event.metaKey) return;

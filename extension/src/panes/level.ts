@@ -20,8 +20,8 @@ export class LevelPane extends ListPane {
 
   constructor(store: Store, private readonly level: Level, private readonly costs: Costs, signal: AbortSignal) {
     super(store, level.name, 'tree', signal);
-    store.on(['folded', 'sort', 'phases', 'scope', 'measures'], () => this.read(), signal);
-    store.on(['matches'], () => this.find(), signal);
+    store.on(state => [state.folded, state.sort, state.phases, state.scope, state.measures], () => this.read(), signal);
+    store.on(state => [state.matches], () => this.find(), signal);
     this.find();
     this.read();
   }

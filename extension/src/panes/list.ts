@@ -26,8 +26,8 @@ export abstract class ListPane {
     on('click', (event: MouseEvent) => this.click(event));
     on('keydown', (event: KeyboardEvent) => this.key(event));
     on('focus', () => { if (this.cursor < 0 && this.count) this.move(0); });
-    store.on(['hot'], () => this.mark(), signal);
-    store.on(['pin'], () => this.markPinned(), signal);
+    store.on(state => [state.hot], () => this.mark(), signal);
+    store.on(state => [state.pin], () => this.markPinned(), signal);
   }
 
   /** How many rows there are. */

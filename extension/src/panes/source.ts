@@ -23,8 +23,8 @@ export class SourcePane extends ListPane {
     const { program } = store.state;
     this.tokens = highlight(program.data.source);
     for (const finding of program.data.findings) if (finding.line) this.found.set(finding.line, finding.message);
-    store.on(['sort', 'measures'], () => this.read(), signal);
-    store.on(['matches'], () => this.find(), signal);
+    store.on(state => [state.sort, state.measures], () => this.read(), signal);
+    store.on(state => [state.matches], () => this.find(), signal);
     this.find();
     this.read();
   }

@@ -1,0 +1,109 @@
+"""`--nans` names the equation that gave the first nan or inf, with line, operands, iteration and a tried fix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from findings.nanning import CELLS, QUIET, Nan
+from findings.quiet_runs import names, run_pieces
+from jaxnb.findings.fixes import apply_edit
+from jaxnb.findings.nans import find_nans, rerunning
+from jaxnb.findings.traced import Traced
+from jaxnb.options import StageOptions
+from jaxnb.program import Finding
+
+
+def found(setup: str, cell: str, magic: str = "", **options: Any) -> list[Finding]:
+    namespace = names(setup)
+    entry = dict(namespace)
+    with run_pieces(cell, namespace, magic, **options) as runner:
+        rerun = rerunning(runner.cell, entry, StageOptions.of(options))
+        return [
+            finding
+            for piece in runner.pieces
+            for finding in find_nans(Traced.of(runner, piece), runner.held[id(piece)], rerun)
+        ]
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_the_first_one_is_named(name: str) -> None:
+    case: Nan = CELLS[name]
+    (finding, *_) = findings = found(case.setup, case.cell, **case.options)
+    assert (finding.kind, finding.line) == ("nans", case.line), findings
+    for text in case.said:
+        assert text in finding.message
+    if not case.fix:
+        return
+    assert finding.fix is not None
+    proposed = finding.fix.edit[2] if finding.fix.edit is not None else ""
+    assert case.fix in f"{finding.fix.text}\n{proposed}"
+    assert finding.fix.verified == case.tried == bool(proposed)
+    if case.tried:
+        assert finding.fix.edit is not None
+        assert found(case.setup, apply_edit(case.cell, finding.fix.edit), **case.options) == []
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_the_clean_twin_has_none(name: str) -> None:
+    case: Nan = CELLS[name]
+    assert found(case.setup, case.clean, **case.options) == []
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_what_is_meant_is_not_told(name: str) -> None:
+    setup, cell = QUIET[name]
+    assert found(setup, cell) == []
+
+
+def test_lines_count_from_the_magic_line() -> None:
+    (finding,) = found("x = jnp.array([0.0, 1.0])", "y = x + 1\nz = jnp.log(x)", "%%jit --nans")
+    assert finding.line == 3 and finding.span is not None and finding.span.line == 3
+    assert finding.fix is not None and finding.fix.verified
+    assert finding.fix.edit == (3, "z = jnp.log(x)", "z = jnp.log(jnp.maximum(x, 1e-30))")
+
+
+def test_it_can_be_told_of_donated_inputs() -> None:
+    (finding,) = found("x = jnp.array([0.0, 1.0])", "x = jnp.log(x)", donate=("x",))
+    assert finding.line == 1 and "`log` gave inf of 0" in finding.message
+    assert finding.fix is not None and not finding.fix.verified  # what it would be tried on is gone
+
+
+def test_a_program_with_effects_is_not_run_again() -> None:
+    (finding,) = found("x = jnp.array([0.0, 1.0])", "y = jnp.log(x)\njax.debug.print('{}', y)")
+    assert "not looked for" in finding.message and "debug" in finding.message
+
+
+def test_a_fix_is_not_tried_where_the_cell_has_effects() -> None:
+    setup = "log = []\nx = jnp.array([0.0, 1.0])"
+    (finding,) = found(setup, "log.append(1)\ny = jnp.log(x)")
+    assert finding.fix is not None and not finding.fix.verified and finding.fix.edit is None
+
+
+def test_derivatives_in_the_cell_are_told_apart_from_the_function() -> None:
+    cell = "f = lambda a: jnp.sqrt(a).sum()\nl, g = jax.value_and_grad(f)(x)"
+    (finding,) = found("x = jnp.array([0.0, 1.0])", cell)
+    assert finding.holder == "g" and "in the backward pass" in finding.message and finding.line == 1
+
+
+def test_what_the_function_does_wrong_comes_before_its_derivative() -> None:
+    (finding,) = found("x = jnp.array([-1.0, 1.0])", "l = jnp.log(x).sum()", loss="l", wrt=("x",))
+    assert "in the forward pass `log`" in finding.message
+
+
+def test_shared_inputs_on_several_devices() -> None:
+    setup = "d = jax.devices()\nmesh = jax.make_mesh((len(d),), ('i',))\nspec = jax.sharding.PartitionSpec('i')\n"
+    setup += "x = jax.device_put(jnp.arange(4.0 * len(d)), jax.sharding.NamedSharding(mesh, spec))"
+    (finding,) = found(setup, "y = jnp.log(x)")
+    assert "`log` gave inf of 0 at [0]" in finding.message
+
+
+def test_debug_nans_of_jax_does_not_stop_it() -> None:
+    namespace = names("x = jnp.array([0.0, 1.0])")
+    with run_pieces("y = x / x", namespace) as runner, jax.debug_nans(True):
+        (piece,) = runner.pieces
+        (finding,) = find_nans(Traced.of(runner, piece), runner.held[id(piece)])
+    assert finding.line == 1 and bool(jnp.isnan(namespace["y"]).any())
