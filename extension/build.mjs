@@ -3,28 +3,43 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import esbuild from 'esbuild';
+import { pack } from './pack.mjs';
 import { writeTypes } from './schema.mjs';
+import { folded, MARKED, markedSources } from './shrink.mjs';
 
 const here = new URL('.', import.meta.url);
 const at = path => fileURLToPath(new URL(path, here));
 const manifest = JSON.parse(readFileSync(at('package.json'), 'utf8'));
 
+// The style sheet comes as a text that the script unpacks by the same steps as pack.mjs.
 const styles = {
   name: 'styles',
   setup(build) {
     build.onLoad({ filter: /\.css$/ }, async ({ path }) => {
-      const { code } = await esbuild.transform(readFileSync(path, 'utf8'), { loader: 'css', minify: true, target: 'es2022' });
-      return { contents: `export default ${JSON.stringify(code.trim())}`, loader: 'js' };
+      const { code } = await esbuild.transform(readFileSync(path, 'utf8'), { loader: 'css', minify: true, target: 'es2022', charset: 'ascii' });
+      const { packed, keys } = pack(code.trim());
+      return { contents: `let text = ${JSON.stringify(packed)};
+        for (const key of ${JSON.stringify(keys)}) { const parts = text.split(key); text = parts.join(parts.pop()); }
+        export default text;`, loader: 'js' };
     });
+  }
+};
+
+writeTypes();
+const sources = markedSources();
+const marked = {
+  name: 'marked',
+  setup(build) {
+    build.onLoad({ filter: /\.ts$/ }, ({ path }) => ({ contents: sources.get(path.replaceAll('\\', '/')), loader: 'ts' }));
   }
 };
 
 async function bundle(entry, format) {
   const { outputFiles } = await esbuild.build({
     entryPoints: [at(`src/entries/${entry}.ts`)], bundle: true, minify: true, write: false, format, target: 'es2022',
-    charset: 'ascii', legalComments: 'none', plugins: [styles]
+    charset: 'ascii', legalComments: 'none', keepNames: false, mangleProps: MARKED, plugins: [styles, marked]
   });
-  return outputFiles[0].text.trim();
+  return folded(outputFiles[0].text.trim());
 }
 
 const hashOf = text => createHash('sha256').update(text).digest('hex').slice(0, 16);
@@ -35,7 +50,6 @@ function put(path, text) {
   return Buffer.byteLength(text);
 }
 
-writeTypes();
 const sizes = {};
 
 const script = await bundle('html', 'iife');

@@ -11,11 +11,13 @@ import secrets
 import sys
 import warnings
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from jaxnb.codec import MIME_TYPE, encode
-from jaxnb.program import Program
+from jaxnb.program import LEVELS, Program
+from jaxnb.run import Run
 
 __all__ = ["TARGET", "Inspectors", "answer", "wants_script"]
 
@@ -35,7 +37,7 @@ class Inspectors:
     def __init__(self, shell: Any, most: int = _MOST_KEPT) -> None:
         self._shell = shell
         self._most = most
-        self._programs: OrderedDict[str, Program] = OrderedDict()
+        self._asked: OrderedDict[str, _Asked] = OrderedDict()
 
     def enter(self) -> None:
         """Begins to listen."""
@@ -45,31 +47,52 @@ class Inspectors:
 
     def leave(self) -> None:
         """Stops to listen, and forgets all programs."""
-        self._programs.clear()
+        self._asked.clear()
         manager = _comms_of(self._shell)
         if manager is not None:
             manager.unregister_target(TARGET, self._opened)
 
-    def keep(self, program: Program) -> dict[str, Any]:
-        """Keeps a program, and gives what the output says of it beside its data: its id, and what can be asked for."""
-        found = next((key for key, kept in self._programs.items() if kept is program), None) or secrets.token_hex(8)
-        self._programs[found] = program
-        self._programs.move_to_end(found)
-        while len(self._programs) > self._most:
-            self._programs.popitem(last=False)
-        return {"program": found, "levels": [name for name in program.level_names if name != "source"]}
+    def metadata(self, run: Run) -> dict[str, Any]:
+        """The metadata of an output that shows a run: an id, and the levels that can be asked for.
 
-    def metadata(self, program: Program) -> dict[str, Any]:
-        """The metadata of an output that shows a program; it is kept for the questions that come back."""
-        return {MIME_TYPE: self.keep(program)} if program.levels else {}
+        What makes the run's program is kept for the questions that come back, and none of the values that it bound. No
+        program is read for this: a cell that is run again and again is not looked at each time.
+        """
+        make = run.make_nameless or run.make_program
+        if make is None or not (run.pieces or run.traced_only):
+            return {}
+        # The first piece, the others, and what is said of them: as long as it is kept here, nothing else has its id.
+        mark = (id(run.kept), run.kept.get("shown")) if run.kept is not None else None
+        same = (key for key, asked in self._asked.items() if mark is not None and asked.mark == mark)
+        found = next(same, None) or secrets.token_hex(8)
+        if found not in self._asked:
+            self._asked[found] = _Asked(make, mark)
+        self._asked.move_to_end(found)
+        while len(self._asked) > self._most:
+            self._asked.popitem(last=False)
+        return {MIME_TYPE: {"program": found, "levels": list(LEVELS[1:])}}
 
     def _opened(self, comm: Any, message: Mapping[str, Any]) -> None:
         question = message["content"]["data"]
-        program = self._programs.get(str(question.get("program")))
-        if program is None:
+        asked = self._asked.get(str(question.get("program")))
+        if asked is None:
             comm.send({"error": "The kernel does not know this program any more: run the cell again."})
         else:
-            comm.send(answer(question, program, self._shell.user_ns))
+            comm.send(answer(question, asked.program(), self._shell.user_ns))
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A program that may be asked about: what makes it, and what marks the runs that share it."""
+
+    make: Callable[[], Program]
+    mark: Any
+    made: Program | None = None
+
+    def program(self) -> Program:
+        if self.made is None:
+            self.made = self.make()
+        return self.made
 
 
 def answer(question: Mapping[str, Any], program: Program, namespace: Mapping[str, Any]) -> dict[str, Any]:

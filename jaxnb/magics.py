@@ -180,7 +180,7 @@ class JaxnbMagics(Magics):
         script = rich and wants_script(self.settings.html, self._cell_id)
         for run in [shown.to_show() for shown in pending.values()]:
             data = bundle(run, rich=rich, script=script)
-            self.shell.display_pub.publish(data, metadata=self._inspectors.metadata(run.program) if rich else {})
+            self.shell.display_pub.publish(data, metadata=self._inspectors.metadata(run) if rich else {})
         for remark in remarks:
             self.shell.display_pub.publish({"text/plain": remark})
 

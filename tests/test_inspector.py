@@ -9,15 +9,18 @@ import json
 import re
 import zlib
 
+import jax
 import pytest
 from sample_levels import neuron
 from sample_programs import PROGRAMS
 
+import jaxnb
 from jaxnb import inspector_comm
 from jaxnb.codec import MIME_TYPE, decode
 from jaxnb.errors import JaxnbError
 from jaxnb.inspector_comm import TARGET, Inspectors, answer
 from jaxnb.program import Level, Program
+from jaxnb.run import Run
 from jaxnb.views import interactive
 from jaxnb.views.interactive import has_script, render_interactive, script_element, script_hash
 
@@ -154,7 +157,7 @@ def test_the_last_programs_are_known_and_no_others():
     shell = Shell()
     inspectors = Inspectors(shell, most=2)
     inspectors.enter()
-    ids = [inspectors.metadata(neuron())[MIME_TYPE]["program"] for _ in range(3)]
+    ids = [inspectors.metadata(Run(pieces=1, make_program=neuron))[MIME_TYPE]["program"] for _ in range(3)]
     question = {"want": "level", "level": "jaxpr"}
     assert "run the cell again" in shell.ask({**question, "program": ids[0]})["error"]
     assert decode(shell.ask({**question, "program": ids[2]})["program"]) == neuron()
@@ -163,14 +166,18 @@ def test_the_last_programs_are_known_and_no_others():
 
 
 def test_one_program_has_one_id():
+    """Of a cell that is run again and again the program is not even read."""
     inspectors = Inspectors(Shell())
-    program = neuron()
-    assert inspectors.keep(program) == inspectors.keep(program)
-    assert inspectors.keep(program)["levels"] == ["jaxpr", "stablehlo", "hlo"]
+    namespace = {"x": jax.numpy.ones(3)}
+    first, again = (jaxnb.stage("y = x + 1.0", namespace) for _ in range(2))
+    other = jaxnb.stage("z = x + 2.0", namespace)
+    assert inspectors.metadata(first) == inspectors.metadata(again) != inspectors.metadata(other)
+    assert inspectors.metadata(first)[MIME_TYPE]["levels"] == ["jaxpr", "stablehlo", "hlo"]
+    assert all(run._program is None for run in (first, again, other))
 
 
 def test_a_note_is_nothing_to_ask_about():
-    assert Inspectors(Shell()).metadata(Program("")) == {}
+    assert Inspectors(Shell()).metadata(Run(note="2 leaks", make_program=lambda: Program(""))) == {}
 
 
 def test_a_terminal_has_nothing_to_listen_to():

@@ -98,7 +98,7 @@ export class Links {
     const { levels, data } = this.program;
     const { upper, upper_op, lower, lower_op, inferred } = data.links;
     const guessed = new Set(inferred);
-    this.pairs = levels.slice(1).map(() => ({ down: new Map(), up: new Map() }));
+    this.pairs = levels.slice(1).map((): Sides => ({ down: new Map(), up: new Map() }));
     upper.forEach((above, row) => {
       if (lower[row] !== above + 1) return;
       const a = levels[above].place(upper_op[row]);

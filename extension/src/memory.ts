@@ -18,7 +18,7 @@ export interface Series {
 
 /** The series of a program, one a piece; empty where no size is known. */
 export function readMemory(program: Program): Series[] {
-  const given = (program.data.memory ?? []).flatMap((memory, piece) => {
+  const given = (program.data.memory ?? []).flatMap((memory): Series[] => {
     const level = program.level(memory.level);
     if (!level || !memory.live.length || memory.computation >= level.data.computations.name.length) return [];
     const { held, saved } = memory;
@@ -27,7 +27,7 @@ export function readMemory(program: Program): Series[] {
       last: held.last[row], op: held.op[row].length ? level.place(held.op[row]) : -1, line: held.line[row]
     }));
     const kept = (saved?.name ?? []).map((name, row) => ({ name: program.text(name), nbytes: saved.nbytes[row], line: saved.line[row], readLine: saved.read_line[row] }));
-    return [{ ...peakOf(memory.live), source: memory.source, level, computation: memory.computation, held: rows, saved: kept, piece }];
+    return [{ ...peakOf(memory.live), source: memory.source, level, computation: memory.computation, held: rows, saved: kept }];
   });
   if (given.length) return given;
   const level = program.level('jaxpr') ?? program.lower[0];

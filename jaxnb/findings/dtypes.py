@@ -218,7 +218,7 @@ def _wider(dtype: Any) -> str:
 
 def _fits(number: Any, dtype: Any, eqn: Any) -> bool:
     if jnp.issubdtype(dtype, jnp.floating):
-        return math.isinf(number) or abs(number) <= float(jnp.finfo(dtype).max)
+        return not math.isfinite(number) or abs(number) <= float(jnp.finfo(dtype).max)
     info = jnp.iinfo(dtype)
     if number < 0 and int(info.min) == 0 and eqn.primitive.name in ("add", "sub"):
         return True  # modulo 2^n that is the difference that was meant

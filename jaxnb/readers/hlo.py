@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from jaxnb.program import Aval, Computation, Level, Op, Value
+from jaxnb.readers.hlo_groups import GROUP_FIELDS, read_groups, read_pairs
 from jaxnb.readers.protobuf import Message, fields, read_varints
 from jaxnb.readers.stablehlo import NamedLevel
 
@@ -94,6 +95,8 @@ class _Instruction:
     sharding: str = ""
     direction: str = ""
     dot: str = ""
+    groups: str = ""
+    pairs: str = ""
     dimensions: list[int] = field(default_factory=list[int])
     identity: int = 0
     operands: list[int] = field(default_factory=list[int])
@@ -257,6 +260,12 @@ class _Reading:
                 made.dot = _read_dot(_bytes(value))
             elif number == 63:
                 made.direction = _text(value)
+            elif number == 52:
+                made.pairs += read_pairs(_bytes(value))
+            elif number == 49:  # one group each
+                made.groups = f"{{{made.groups[1:-1]}{read_groups(number, _bytes(value))}}}"
+            elif number in GROUP_FIELDS:
+                made.groups = read_groups(number, _bytes(value))
             elif number == 35 and isinstance(value, int):
                 made.identity = value
             elif number == 36:
@@ -286,7 +295,9 @@ def _attributes(item: _Instruction) -> Sequence[tuple[str, str]]:
         ("index", str(item.index) if item.opcode == "get-tuple-element" else ""),
         ("shape", item.shape.text if item.opcode != "tuple" else ""),
     )
-    return [(name, text[:_LONGEST_TEXT]) for name, text in known if text]
+    shared = (("replica_groups", item.groups), ("source_target_pairs", f"{{{item.pairs}}}" if item.pairs else ""))
+    short = [(name, text[:_LONGEST_TEXT]) for name, text in known if text]
+    return [*short, *((name, text.replace("}{", "},{")) for name, text in shared if text)]  # of use only in full
 
 
 def _read_dot(message: Message) -> str:

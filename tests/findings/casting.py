@@ -12,7 +12,8 @@ import jax, jax.numpy as jnp, numpy as np
 from jax import lax
 b, h, f = jnp.ones(8, jnp.bfloat16), jnp.ones(8, jnp.float16), jnp.ones(8)
 w16, w32 = jnp.ones((8, 8), jnp.bfloat16), jnp.ones((8, 8))
-i, i8, u8, u32 = jnp.arange(8), jnp.arange(8, dtype=jnp.int8), jnp.arange(8, dtype=jnp.uint8), jnp.arange(8, dtype=jnp.uint32)
+i, i8, u8 = jnp.arange(8), jnp.arange(8, dtype=jnp.int8), jnp.arange(8, dtype=jnp.uint8)
+u32 = jnp.arange(8, dtype=jnp.uint32)
 scale = np.float32(2)
 limit = 1000
 def layer(v): return v @ w32

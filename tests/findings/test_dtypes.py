@@ -41,6 +41,6 @@ def test_one_finding_a_line() -> None:
 
 def test_with_64_bits_nothing_is_cut() -> None:
     with jax.enable_x64(True):
-        assert quiet_findings(SETUP, ["y = f.astype(jnp.float64)\nz = jnp.zeros(3, jnp.int64) + i"], "dtype")[0] == []
+        assert quiet_findings(SETUP, ["y = f.astype(jnp.float64)\nz = jnp.zeros(8, jnp.int64) + i"], "dtype")[0] == []
         (finding,), _ = quiet_findings(SETUP, ["y = w32.astype(jnp.float32) * np.ones(8)"], "dtype")
     assert "float32 meets float64" in finding.message
