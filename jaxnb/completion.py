@@ -20,7 +20,6 @@ from jaxnb.commands import COMMANDS
 from jaxnb.comment import DIRECTIVES
 from jaxnb.header import GRAD_OPTIONS, JAXPR_OPTIONS, JIT_OPTIONS, XMAP_OPTIONS
 from jaxnb.health import backend_started, platforms_installed
-from jaxnb.named_completion import complete_map
 from jaxnb.program import LEVELS
 
 __all__ = ["Offer", "complete_header", "header_matcher"]
@@ -147,6 +146,8 @@ def _in_grad(header: str, body: str, namespace: Mapping[str, Any]) -> Offer | No
 def _in_xmap(header: str, rest: str, body: str, namespace: Mapping[str, Any]) -> Offer | None:
     """What may stand in `inputs -> outputs` and behind the options that say more of it; None elsewhere."""
     binds, reads = _binds(body), _inputs(body, namespace)
+    from jaxnb.named_completion import complete_map  # only a header with named axes needs it
+
     offer = complete_map(header, rest, binds=binds, reads=reads, attributes=_attributes, namespace=namespace)
     return Offer(offer[0], tuple(offer[1])) if offer is not None else None
 

@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jaxnb.codec import MIME_TYPE, encode
 from jaxnb.program import LEVELS, Program
 from jaxnb.run import Run
 
@@ -70,6 +69,8 @@ class Inspectors:
         self._asked.move_to_end(found)
         while len(self._asked) > self._most:
             self._asked.popitem(last=False)
+        from jaxnb.codec import MIME_TYPE  # the output that it goes with has read it, too
+
         return {MIME_TYPE: {"program": found, "levels": list(LEVELS[1:])}}
 
     def _opened(self, comm: Any, message: Mapping[str, Any]) -> None:
@@ -106,6 +107,8 @@ def answer(question: Mapping[str, Any], program: Program, namespace: Mapping[str
     >>> answer({"want": "level", "level": "hlo"}, Program("x"), {})["error"]
     "there is no level 'hlo' in this program; made so far: none"
     """
+    from jaxnb.codec import encode
+
     try:
         if question.get("want") == "level":
             name = str(question.get("level"))

@@ -24,7 +24,6 @@ from jaxnb.findings.retraces import note_of
 from jaxnb.findings.watching import Watches
 from jaxnb.header import JAXPR_OPTIONS, JIT_OPTIONS, full_header, parse_grad, parse_header
 from jaxnb.inspector_comm import Inspectors, wants_script
-from jaxnb.named_header import parse_xmap
 from jaxnb.options import StageOptions
 from jaxnb.program import LEVELS, Finding, Program
 from jaxnb.progress import Progress
@@ -39,7 +38,15 @@ __all__ = ["JaxNB", "JaxnbMagics"]
 _STAGING = ("jit", "grad", "xmap")
 _COLUMNS = ("auto", "flops", "bytes", "seconds", "memory")
 _Parser = Callable[[str, str], dict[str, Any]]
-_OF_ITS_OWN: Mapping[str, _Parser] = {"grad": parse_grad, "xmap": parse_xmap}
+
+
+def _parse_xmap(header: str, magic: str = "%%xmap") -> dict[str, Any]:
+    from jaxnb.named_header import parse_xmap  # only a cell with named axes needs it
+
+    return parse_xmap(header, magic)
+
+
+_OF_ITS_OWN: Mapping[str, _Parser] = {"grad": parse_grad, "xmap": _parse_xmap}
 
 
 class JaxNB(Configurable):

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from jaxnb.diff import Diff
 from jaxnb.errors import JaxnbError
 from jaxnb.program import Finding, Program, Timing
 from jaxnb.units import format_bytes, format_flops, format_seconds
 
 if TYPE_CHECKING:
+    from jaxnb.diff import Diff
     from jaxnb.views.diagram import Diagram
 
 __all__ = ["LastRun", "Retrace", "Run", "Timings"]

@@ -11,12 +11,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 
 from jaxnb import _jax
-from jaxnb.assigned import NameLog
 from jaxnb.blocks import COMPOUND, RUNNER, Opened, open_statement
 from jaxnb.cache import CodeRecord, find_piece, scalars_that_changed
 from jaxnb.cell import CellSource, Statement
@@ -38,7 +37,10 @@ from jaxnb.reach import code_marks, may_mutate
 from jaxnb.reasons import line_reading
 from jaxnb.slots import Slots
 from jaxnb.staging import Failed, MissingName, StopAt, trace_piece
-from jaxnb.timing import Held, hold_inputs
+
+if TYPE_CHECKING:
+    from jaxnb.assigned import NameLog
+    from jaxnb.timing import Held
 
 __all__ = ["Progress", "Runner", "apply_options", "reason_text"]
 
@@ -300,6 +302,8 @@ class Runner:
         if piece.compiled is None:
             self._compile(piece)
         if self.options.time:
+            from jaxnb.timing import hold_inputs  # only who asks for times needs it
+
             self.held[id(piece)] = hold_inputs(piece, arguments)
         if piece.donation.leaves:
             self._give_up(cell, piece, reached)

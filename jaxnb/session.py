@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from jaxnb.advice import retrace_findings
-from jaxnb.apportion import summarize, with_times
-from jaxnb.assigned import NameLog
 from jaxnb.cache import CodeRecord
 from jaxnb.cell import CellSource, parse_cell
 from jaxnb.devices import find_device, on_device
@@ -25,15 +23,13 @@ from jaxnb.fates import read_fates, read_needed, read_on_host
 from jaxnb.figures import NO_FIGURES, Figures, read_figures, total
 from jaxnb.gradient import value_and_derivative
 from jaxnb.history import Change, History
-from jaxnb.naming import read_names
 from jaxnb.options import StageOptions
 from jaxnb.piece import Piece
 from jaxnb.plan import make_plan
-from jaxnb.program import Assigned, Finding, Program
+from jaxnb.program import Assigned, Finding, Program, Timing
 from jaxnb.run import LastRun, Retrace, Run, Timings
 from jaxnb.runner import Progress, Runner, apply_options, reason_text
 from jaxnb.staging import MissingName, restore_names, trace_piece
-from jaxnb.timing import measure
 
 if TYPE_CHECKING:
     from jaxnb.findings.tried import Explanation
@@ -145,7 +141,7 @@ class Session:
                 cache_size=self.cache_size,
                 progress=progress,
                 before_host=before_host,
-                names=partial(NameLog, cell.filename, self.file_label) if options.names else None,
+                names=_name_log(cell, self.file_label) if options.names else None,
             )
         try:
             with on_device(device):
@@ -256,7 +252,7 @@ class Session:
                 (traced,),
                 (),
                 self.file_label,
-                partial(read_names, cell, (traced,), record, namespace, self.file_label),
+                partial(_read_names, cell, (traced,), record, namespace, self.file_label),
             ),
         )
         return self._finish(run)
@@ -394,12 +390,12 @@ class Session:
         if len(told) > 1 or any(finding.fix is not None for finding in told):
             findings.extend(told)  # a single reason stands on the line
         pieces, staged, record, namespace = runner.pieces, runner.staged(), runner.record, runner.namespace
-        measured = measure([runner.held.pop(id(piece)) for piece in pieces]) if runner.options.time else ()
+        timing, with_times = _measured(runner, pieces) if runner.options.time else (None, None)
 
         def make(names: Callable[[], tuple[Assigned, ...]] = tuple) -> Program:
             fates = read_fates(cell, record, staged)
             program = _levels().read_program(cell, fates, pieces, everything, self.file_label, names)
-            return with_times(program, measured)
+            return program if with_times is None else with_times(program)
 
         figures = _figures(pieces)
         return Run(
@@ -420,9 +416,9 @@ class Session:
             memory=figures.peak,
             note=note,
             dispatch_seconds=runner.dispatch_seconds,
-            kept=None if measured else _kept(pieces, everything),  # what was measured is another each time
-            timing=summarize(measured) if measured else None,
-            make_program=lambda: make(partial(read_names, cell, pieces, record, namespace, self.file_label)),
+            kept=None if timing is not None else _kept(pieces, everything),  # what was measured is another each time
+            timing=timing,
+            make_program=lambda: make(partial(_read_names, cell, pieces, record, namespace, self.file_label)),
             make_nameless=make,
             make_source=_source_of(runner) if pieces else None,
         )
@@ -544,6 +540,29 @@ def _refuse_source(value: Any, name: str) -> str:
         why="its text is the body of a function that jaxnb.xmap maps.",
         fix="write that function, and map it: jaxnb.xmap(f, in_axes, out_axes).",
     )
+
+
+def _measured(runner: Runner, pieces: Sequence[Piece]) -> tuple[Timing, Callable[[Program], Program]]:
+    """What `--time` measures of the pieces that ran, and what puts it on their program."""
+    from jaxnb.apportion import summarize, with_times
+    from jaxnb.timing import measure
+
+    measured = measure([runner.held.pop(id(piece)) for piece in pieces])
+    return summarize(measured), lambda program: with_times(program, measured)
+
+
+def _name_log(cell: CellSource, file_label: Callable[[str], str]) -> Callable[[], Any]:
+    """What makes the record that `--names` asks for."""
+    from jaxnb.assigned import NameLog
+
+    return partial(NameLog, cell.filename, file_label)
+
+
+def _read_names(*args: Any) -> tuple[Assigned, ...]:
+    """What every name was, which is asked for only when somebody looks."""
+    from jaxnb.naming import read_names
+
+    return read_names(*args)
 
 
 def _levels() -> Any:

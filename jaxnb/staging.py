@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
 from jaxnb import _jax
-from jaxnb.assigned import NameLog, log_names
 from jaxnb.cell import CellSource
 from jaxnb.devices import move
 from jaxnb.diagnosis import culprit_of, explain_needed_value, only_tracing_raises
@@ -30,6 +29,9 @@ from jaxnb.reasons import find_reasons, using_effect
 from jaxnb.scalars import scalars_that_show
 from jaxnb.stand_ins import ValueNeeded
 from jaxnb.trace import MOST_TURNS, MissingName, StopAt, TooLong, Trace, by_python, restore_names
+
+if TYPE_CHECKING:
+    from jaxnb.assigned import NameLog
 
 __all__ = ["Failed", "MissingName", "StopAt", "restore_names", "trace_piece"]
 
@@ -192,6 +194,12 @@ def _explain(trace: Trace, error: BaseException) -> None:
         raise
 
 
+def _logging(log: NameLog) -> AbstractContextManager[Any]:
+    from jaxnb.assigned import log_names  # only who asks for names needs it
+
+    return log_names(log)
+
+
 def _run_trace(trace: Trace, device: Any, log: NameLog | None) -> Any:
     __tracebackhide__ = True
 
@@ -201,7 +209,7 @@ def _run_trace(trace: Trace, device: Any, log: NameLog | None) -> Any:
 
     # A name that only this trace uses keeps JAX's caches from handing out what they saw of other tracers.
     own = object() if trace.scan.held_by_functions or log is not None else None
-    watched = log_names(log) if log is not None else nullcontext()
+    watched = _logging(log) if log is not None else nullcontext()
     leaves = trace.scan.leaves if device is None else move(trace.scan.leaves, device)[0]
     outside = trace.outside
     try:
