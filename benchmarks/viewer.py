@@ -31,6 +31,9 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-sync"
 
+# Above this its page takes minutes.
+MOST_JAXVIZ = 10_000
+
 PAINTED = """
 new Promise(done => {
   const root = () => document.querySelector('.jnb > div:not([hidden])')?.shadowRoot;
@@ -74,6 +77,18 @@ async () => {
 """
 
 
+def unrolled(count: int) -> Callable:
+    """A function of about so many equations."""
+    import jax.numpy as jnp
+
+    def function(x):
+        for _ in range(count // 4):
+            x = jnp.sin(x) * 2.0 + x - 1.0
+        return x
+
+    return function
+
+
 def traced(count: int) -> tuple[object, object]:
     """An unrolled program of about so many equations: its jaxpr, and jaxnb's program of it."""
     import jax
@@ -81,13 +96,8 @@ def traced(count: int) -> tuple[object, object]:
 
     import jaxnb
 
-    def unrolled(x):
-        for _ in range(count // 4):
-            x = jnp.sin(x) * 2.0 + x - 1.0
-        return x
-
     x = jnp.ones(8)
-    return jax.make_jaxpr(unrolled)(x), jaxnb.inspect(unrolled)(x)
+    return jax.make_jaxpr(unrolled(count))(x), jaxnb.inspect(unrolled(count))(x)
 
 
 def page_of(body: str) -> str:
@@ -105,6 +115,13 @@ def by_treescope(jaxpr: object, program: object) -> str:
     import treescope
 
     return page_of(treescope.render_to_html(jaxpr, roundtrip_mode=False))
+
+
+def by_jaxviz(count: int) -> str:
+    import jax.numpy as jnp
+    import jaxviz  # pyright: ignore[reportMissingImports]
+
+    return jaxviz.trace_model(unrolled(count), jnp.ones(8), return_html=True)
 
 
 def by_print(jaxpr: object, program: object) -> str:
@@ -167,7 +184,8 @@ def main() -> None:
         ("treescope", by_treescope, TREESCOPE),
         ("printed", by_print, "document.querySelector('pre')?.offsetHeight"),
     ]
-    if importlib.util.find_spec("jaxviz") is None:
+    has_jaxviz = importlib.util.find_spec("jaxviz") is not None
+    if not has_jaxviz:
         print("jaxviz is not installed and was not measured")
     print(f"{'':12}{'equations':>10}{'make, s':>10}{'first paint':>13}{'hover':>14}{'frame':>8}{'size, KB':>18}")
     with sync_playwright() as playwright:
@@ -184,10 +202,13 @@ def main() -> None:
                 if name == "jaxnb":
                     kb += f" ({(len(text.encode()) - len(script_element().encode())) / 1000:,.0f})"
                 columns = measure(browser, text, ready, name == "jaxnb")
-                print(
-                    f"{name:12}{count:>10,}{took:>10.2f}{columns[0]:>13}{columns[1]:>14}{columns[2]:>8}{kb:>18}",
-                    flush=True,
-                )
+                tell(name, count, took, columns, kb)
+            if has_jaxviz and size <= MOST_JAXVIZ:
+                start = time.perf_counter()
+                text = by_jaxviz(size)
+                took = time.perf_counter() - start
+                columns = measure(browser, text, "document.querySelector('svg g text')", False)
+                tell("jaxviz", count, took, columns, f"{len(text.encode()) / 1000:,.0f}")
             if size == min(sizes):
                 start = time.perf_counter()
                 text = by_xla(size)
@@ -195,10 +216,7 @@ def main() -> None:
                 if text:
                     columns = measure(browser, text, "document.body && document.readyState === 'complete'", False)
                     kb = f"{len(text.encode()) / 1000:,.0f}"
-                    print(
-                        f"{'XLA':12}{count:>10,}{took:>10.2f}{columns[0]:>13}{columns[1]:>14}{columns[2]:>8}{kb:>18}",
-                        flush=True,
-                    )
+                    tell("XLA", count, took, columns, kb)
         browser.close()
 
 

@@ -36,10 +36,14 @@ const marked = {
 
 async function bundle(entry, format) {
   const { outputFiles } = await esbuild.build({
-    entryPoints: [at(`src/entries/${entry}.ts`)], bundle: true, minify: true, write: false, format, target: 'es2022',
-    charset: 'ascii', legalComments: 'none', keepNames: false, mangleProps: MARKED, plugins: [styles, marked]
+    entryPoints: [at(`src/entries/${entry}.ts`)], bundle: true, minifySyntax: true, minifyWhitespace: true, write: false, format,
+    target: 'es2022', charset: 'ascii', legalComments: 'none', keepNames: false, mangleProps: MARKED, plugins: [styles, marked], tsconfigRaw: { compilerOptions: { alwaysStrict: false } }
   });
-  return folded(outputFiles[0].text.trim());
+  // Names are given last, so that the most used ones are the shortest.
+  const { code } = await esbuild.transform(folded(outputFiles[0].text.trim()), {
+    minify: true, target: 'es2022', charset: 'ascii', format: format === 'esm' ? 'esm' : undefined
+  });
+  return code.trim();
 }
 
 const hashOf = text => createHash('sha256').update(text).digest('hex').slice(0, 16);

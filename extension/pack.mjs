@@ -5,7 +5,7 @@ export function pack(text) {
   let packed = text, keys = '';
   for (let code = 35; code < 127; code++) {
     const key = String.fromCharCode(code);
-    if (text.includes(key) || '\\`"\'<'.includes(key)) continue;
+    if (text.includes(key) || '\\`"<'.includes(key)) continue;
     const best = bestOf(packed);
     if (!best) break;
     packed = packed.split(best).join(key) + key + best;

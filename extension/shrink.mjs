@@ -10,7 +10,9 @@ const CONTRACTS = ['schema', 'lab/types', 'entries/html', 'entries/lab', 'entrie
 const MARK = '_$';
 /** What `mangleProps` of esbuild is to be. */
 export const MARKED = /_\$$/;
-const LEAST_THIS = 5;
+// Of the browser; they are there before the script is.
+const GLOBALS = new Set(['String', 'document', 'Infinity', 'Number', 'Object', 'Array', 'Error', 'Map', 'Int32Array', 'Uint8Array', 'Promise', 'AbortController']);
+const LEAST_THIS = 3;
 
 /** The sources of the front end, each with its own members marked; by their paths. `short`: what helps size alone is done, too. */
 export function markedSources(short = true) {
@@ -19,7 +21,7 @@ export function markedSources(short = true) {
   const checker = program.getTypeChecker();
   const sources = new Map();
   for (const file of program.getSourceFiles()) {
-    if (!file.isDeclarationFile) sources.set(file.fileName, edited(file.text, [...marks(file, checker), ...(short ? selves(file) : [])]));
+    if (!file.isDeclarationFile) sources.set(file.fileName, edited(file.text, [...marks(file, checker), ...(short ? [...selves(file), ...arrows(file), ...bareFields(file)] : [])]));
   }
   return sources;
 }
@@ -67,7 +69,7 @@ function marks(file, checker) {
       edits.push([words[0].getStart(), words.at(-1).end, '']);
       const place = first ? first.end : body.getStart() + 1;
       edits.push([place, place, ` this.${name.text}${MARK} = ${name.text};`]);
-      edits.push([node.parent.parent.members.pos, node.parent.parent.members.pos, ` ${name.text}${MARK}: ${node.type.getText()}${node.questionToken ? ' | undefined' : ''};`]);
+      edits.push([node.parent.parent.members.pos, node.parent.parent.members.pos, ` declare ${name.text}${MARK}: ${node.questionToken ? `undefined | (${node.type.getText()})` : node.type.getText()};`]);
     }
     ts.forEachChild(node, visit);
   }
@@ -96,6 +98,23 @@ function selves(file) {
   return edits;
 }
 
+/** Members without a first value need not be said. */
+function bareFields(file) {
+  const classes = file.statements.filter(ts.isClassDeclaration);
+  return classes.flatMap(one => one.members).filter(one => ts.isPropertyDeclaration(one) && !one.initializer).map(one => [one.name.getStart(), one.name.getStart(), 'declare ']);
+}
+
+/** Functions of a module as arrows, which are shorter. None of ours is called before its module has been read. */
+function arrows(file) {
+  return file.statements.filter(one => ts.isFunctionDeclaration(one) && one.body && !one.asteriskToken).flatMap(one => {
+    const word = one.getChildren().find(part => part.kind === ts.SyntaxKind.FunctionKeyword);
+    const isAsync = one.modifiers?.some(part => part.kind === ts.SyntaxKind.AsyncKeyword);
+    const begin = isAsync ? one.modifiers.find(part => part.kind === ts.SyntaxKind.AsyncKeyword).getStart() : word.getStart();
+    const body = one.body.getStart();
+    return [[begin, one.name.end, `const ${one.name.text} = ${isAsync ? 'async ' : ''}`], [body, body, '=> '], [one.end, one.end, ';']];
+  });
+}
+
 function edited(text, edits) {
   let made = text;
   // From the end, so that places stay; of one place in the order of the list.
@@ -104,7 +123,7 @@ function edited(text, edits) {
   return made;
 }
 
-/** A minified script in which names and texts that come often are variables. */
+/** A script, not yet with short names, in which names and texts that come often are variables. */
 export function folded(code) {
   const file = ts.createSourceFile('script.js', code, ts.ScriptTarget.ES2022, true, ts.ScriptKind.JS);
   const taken = new Set(), uses = new Map();
@@ -123,10 +142,11 @@ export function folded(code) {
       if (ts.isPropertyAssignment(parent) && parent.name === node) add(node.getText(), node.getStart(), node.end, name => `[${name}]`);
       else if (ts.isExpressionStatement(parent) || ts.isExportDeclaration(parent) || ts.isImportDeclaration(parent)) return;
       else add(node.getText(), node.getStart(), node.end, name => (ts.isCaseClause(parent) || /\w/.test(code[node.getStart() - 1]) ? ' ' : '') + name + (/\w/.test(code[node.end]) ? ' ' : ''));
-    } else if (ts.isIdentifier(node) && ['String', 'document', 'Infinity', 'Number'].includes(node.text) && !ts.isPropertyAccessExpression(node.parent)) {
+    } else if (ts.isIdentifier(node) && GLOBALS.has(node.text) && !(ts.isPropertyAccessExpression(node.parent) && node.parent.name === node) && node.parent.name !== node) {
       add(node.text, node.getStart(), node.end, name => name);
-    } else if (ts.isIdentifier(node) && ['document', 'Number'].includes(node.text) && ts.isPropertyAccessExpression(node.parent) && node.parent.expression === node) {
-      add(node.text, node.getStart(), node.end, name => name);
+    }
+    if (ts.isVoidExpression(node) && node.getText() === 'void 0' || node.kind === ts.SyntaxKind.NullKeyword) {
+      add(node.getText(), node.getStart(), node.end, name => name);
     }
     ts.forEachChild(node, visit);
   }
@@ -145,15 +165,12 @@ export function folded(code) {
   }
   if (!said.length) return code;
   const made = edited(code, edits);
-  const begin = `var ${said.join(',')};`;
+  const begin = `let ${said.join(',')};`;
   const open = /^(?:"use strict";)?\(\(\)=>\{/.exec(made);
   return open ? open[0] + begin + made.slice(open[0].length) : begin + made;
 }
 
-/** Names of two letters that nothing in the script has. */
+/** Names that nothing in the script has; esbuild makes them short. */
 function* freeNames(taken) {
-  const letters = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ$_';
-  const words = new Set(['do', 'if', 'in', 'of', 'as', 'is']);
-  for (const one of letters) if (!taken.has(one)) yield one;
-  for (const one of letters) for (const two of letters + '0123456789') if (!taken.has(one + two) && !words.has(one + two)) yield one + two;
+  for (let count = 0; ; count++) if (!taken.has(`often${count}`)) yield `often${count}`;
 }

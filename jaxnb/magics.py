@@ -12,6 +12,7 @@ from typing import Any
 from IPython.core.displayhook import DisplayHook
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, line_cell_magic, magics_class, no_var_expand
+from IPython.display import display
 from traitlets import Bool, Enum, Integer
 from traitlets.config import Configurable
 
@@ -408,6 +409,8 @@ class JaxnbMagics(Magics):
 
             %jaxnb doctor         what is installed, loaded and set, and what is known to go wrong
             %jaxnb devices        the devices, their memory, and which is the default
+            %jaxnb mesh x=4, y=2  the mesh of all cells from now on, until `%jaxnb mesh off`; alone, which it is
+            %jaxnb sharding NAME  which piece of an array or of a pytree is on which device
             %jaxnb memory         the live arrays, the largest first, and who holds each
             %jaxnb leaks          the tracers that something still holds, and where they were made
             %jaxnb retraces       what was traced, how often and why, and what to do about it
@@ -428,9 +431,13 @@ class JaxnbMagics(Magics):
         if cell is not None:
             return self._directed(line, cell)
         try:
-            print(run_command(line, self.shell))
+            shown = run_command(line, self.shell)
         except JaxnbError as error:
             raise UsageError(str(error)) from None
+        if isinstance(shown, str):
+            print(shown)
+        else:
+            display(shown)
 
     # --- plain cells ---
 

@@ -90,8 +90,8 @@ def make_mesh(
     Raises:
       JaxnbError: for sizes that are no counts, names that come twice, too few devices, devices of two platforms.
 
-    >>> make_mesh("x=1").shape
-    OrderedDict({'x': 1})
+    >>> dict(make_mesh("x=1").shape)
+    {'x': 1}
     """
     sizes = _read_axes(axes) if isinstance(axes, str) else _check_axes(axes)
     there_are = list(jax.devices() if devices is None else devices)

@@ -3,28 +3,55 @@
 export type Child = Node | string | null | undefined | false;
 export type Attributes = Record<string, string | number | boolean | undefined | ((event: any) => void)>;
 
-/** An element. A function is a listener, true an attribute without a value; false and undefined are left out. */
-export function el<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Attributes = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
-  const made = document.createElement(tag);
-  dress(made, attributes, children);
-  return made;
-}
+/** A tag, and classes behind it: `div.row.hot`. */
+type Tag<K extends string> = K | `${K}.${string}`;
 
-const SVG = 'http://www.w3.org/2000/svg';
+/** What is in an element: attributes, which may be left out, and children. */
+type Content = [Attributes, ...Child[]] | Child[];
+
+/** An element. A function is a listener, true an attribute without a value; false and undefined are left out. */
+export function el<K extends keyof HTMLElementTagNameMap>(tag: Tag<K>, ...content: Content): HTMLElementTagNameMap[K] {
+  return make('http://www.w3.org/1999/xhtml', tag, content) as HTMLElementTagNameMap[K];
+}
 
 /** The same for SVG. */
-export function svg<K extends keyof SVGElementTagNameMap>(tag: K, attributes: Attributes = {}, ...children: Child[]): SVGElementTagNameMap[K] {
-  const made = document.createElementNS(SVG, tag);
-  dress(made, attributes, children);
+export function svg<K extends keyof SVGElementTagNameMap>(tag: Tag<K>, ...content: Content): SVGElementTagNameMap[K] {
+  return make('http://www.w3.org/2000/svg', tag, content) as SVGElementTagNameMap[K];
+}
+
+function make(space: string, tag: string, content: Content): Element {
+  const [name, ...classes] = tag.split('.');
+  const made = document.createElementNS(space, name);
+  if (classes.length) made.setAttribute('class', classes.join(' '));
+  for (const one of content) {
+    if (!one) continue;
+    if (typeof one === 'string' || one instanceof Node) made.append(one);
+    else for (const [key, value] of Object.entries(one)) {
+      if (typeof value === 'function') made.addEventListener(key, value);
+      else if (value !== undefined && value !== false) made.setAttribute(key, value === true ? '' : String(value));
+    }
+  }
   return made;
 }
 
-function dress(made: Element, attributes: Attributes, children: Child[]): void {
-  for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === 'function') made.addEventListener(name, value);
-    else if (value !== undefined && value !== false) made.setAttribute(name, value === true ? '' : String(value));
-  }
-  for (const child of children) if (child) made.append(child);
+/** A list to choose from: values and what they are called. */
+export function choice(label: string, options: [string | number, string][], chosen: string | number, act: (value: string) => void): HTMLSelectElement {
+  const made = el('select', { 'aria-label': label, change: () => act(made.value) },
+    ...options.map(([value, text]) => el('option', { value, selected: value === chosen }, text)));
+  return made;
+}
+
+/** A button that is pressed or not. */
+export function toggle(label: string, pressed: boolean, act: () => void, attributes: Attributes = {}): HTMLButtonElement {
+  return button(label, act, { 'aria-pressed': String(pressed), ...attributes });
+}
+
+/** A table: its heads, of which an empty one is no heading, and its rows of cells. */
+export function table(heads: string[], rows: Child[][], right: number[] = [], first: Child = null): HTMLElement {
+  const side = (at: number) => ({ class: right.includes(at) ? 'right' : undefined });
+  return el('table', first,
+    el('thead', el('tr', ...heads.map((head, at) => el(head ? 'th' : 'td', { ...side(at), scope: head ? 'col' : undefined }, head)))),
+    el('tbody', ...rows.map(row => el('tr', ...row.map((cell, at) => cell instanceof HTMLTableCellElement ? cell : el('td', side(at), cell))))));
 }
 
 /** Replaces all children. What had the focus hands it to what has its place or its name now. */

@@ -59,3 +59,6 @@ export function shortened(text: string, most: number): string {
 
 /** What people call a level. */
 export function titleOf(level: string): string { return { stablehlo: 'StableHLO', hlo: 'HLO' }[level] ?? level; }
+
+/** What an error says. */
+export function wordsOf(error: unknown): string { return error instanceof Error ? error.message : String(error); }

@@ -13,8 +13,11 @@ export interface Series {
   peak: number;
   /** The position in `live` where the peak is. */
   at: number;
-  saved: { name: string; nbytes: number; line: number; readLine: number }[];
+  saved: Kept[];
 }
+
+/** What the forward pass keeps for the backward pass. */
+export interface Kept { name: string; nbytes: number; line: number; readLine: number }
 
 /** The series of a program, one a piece; empty where no size is known. */
 export function readMemory(program: Program): Series[] {
@@ -26,7 +29,7 @@ export function readMemory(program: Program): Series[] {
       name: program.text(name), kind: program.text(held.kind[row]), nbytes: held.nbytes[row], first: held.first[row],
       last: held.last[row], op: held.op[row].length ? level.place(held.op[row]) : -1, line: held.line[row]
     }));
-    const kept = (saved?.name ?? []).map((name, row) => ({ name: program.text(name), nbytes: saved.nbytes[row], line: saved.line[row], readLine: saved.read_line[row] }));
+    const kept = (saved?.name ?? []).map((name, row): Kept => ({ name: program.text(name), nbytes: saved.nbytes[row], line: saved.line[row], readLine: saved.read_line[row] }));
     return [{ ...peakOf(memory.live), source: memory.source, level, computation: memory.computation, held: rows, saved: kept }];
   });
   if (given.length) return given;

@@ -46,14 +46,14 @@ export function mount(element: HTMLElement, data: unknown, host: Host = {}): Mou
   // Keys in here are ours: `dd` in the search field must not delete the cell.
   element.setAttribute('data-lm-suppress-shortcuts', 'true');
   const shadow = element.shadowRoot ?? element.attachShadow({ mode: 'open' });
-  const root = el('div', { class: 'root' });
-  fill(shadow, el('style', {}, style), root);
+  const root = el('div.root');
+  fill(shadow, el('style', style), root);
   followTheme(element, theme => { root.dataset.theme = theme; }, signal);
   try {
     draw(root, new Program(data), host, signal);
   } catch (error) {
     if (!(error instanceof NotShown)) throw error;
-    root.append(host.line ? el('div', { class: 'line plain' }, host.line) : '', el('p', { class: 'note' }, error.message));
+    root.append(host.line ? el('div.line.plain', host.line) : '', el('p.note', error.message));
   }
   return { destroy: () => { controller.abort(); shadow.replaceChildren(); } };
 }
@@ -70,19 +70,19 @@ function draw(root: HTMLElement, program: Program, host: Host, signal: AbortSign
     phases: new Set(), scope: '', query: '', matches: search(program, ''), graph: { level: own ?? '', computation: 0 }
   });
   if (!program.data.source && !program.levels.length) {
-    root.append(el('div', { class: 'line' }, host.line || 'jaxnb'), ...program.data.findings.map(one => findingElement(program, one, () => undefined)));
+    root.append(el('div.line', host.line || 'jaxnb'), ...program.data.findings.map(one => findingElement(program, one, () => undefined)));
     return;
   }
-  const body = el('div', { class: 'body' });
+  const body = el('div.body');
   body.hidden = true;
-  const line = el('button', { type: 'button', class: 'line', 'aria-expanded': 'false', click: () => store.set({ open: !store.state.open }) },
-    el('span', { class: 'arrow', 'aria-hidden': 'true' }), el('span', {}, host.line || 'jaxnb'));
+  const line = el('button.line', { type: 'button', 'aria-expanded': 'false', click: () => store.set({ open: !store.state.open }) },
+    el('span.arrow', { 'aria-hidden': 'true' }), el('span', host.line || 'jaxnb'));
   let bench: Workbench | undefined;
   const go = (at: number) => {
     store.set({ open: true, tab: 'code' });
     store.set({ pin: store.links.find({ kind: 'line', line: at }) });
   };
-  const brief = el('div', { class: 'brief' }, ...program.data.findings.slice(0, MOST_BRIEF).map(one => findingElement(program, one, go)));
+  const brief = el('div.brief', ...program.data.findings.slice(0, MOST_BRIEF).map(one => findingElement(program, one, go)));
   const open = () => {
     body.hidden = !store.state.open;
     line.setAttribute('aria-expanded', String(store.state.open));

@@ -8,7 +8,7 @@ const SPARE = 6;
 const TALLEST = 16_000_000;
 
 export class Recycler {
-  readonly canvas = el('div', { class: 'canvas', role: 'presentation' });
+  readonly canvas = el('div.canvas', { role: 'presentation' });
   private rows = new Map<number, HTMLElement>();
   private pool: HTMLElement[] = [];
   private count = 0;
@@ -40,12 +40,6 @@ export class Recycler {
 
   /** The rows in sight. */
   visible(): ReadonlyMap<number, HTMLElement> { return this.rows; }
-
-  /** Draws a row again, if it is in sight. */
-  redraw(row: number): void {
-    const element = this.rows.get(row);
-    if (element) this.fill(row, element);
-  }
 
   /** Scrolls so that a row is in sight, in the middle if it was far away. */
   reveal(row: number): void {

@@ -1,8 +1,8 @@
 /** What opens under the line: tabs, search, options, the panes of the chosen tab, and the strip of details. */
 
-import { button, el, fill, freshId } from './dom';
+import { button, choice, el, fill, freshId, toggle } from './dom';
 import { Costs, MEASURES, NAMES, TELLS } from './costs';
-import { titleOf } from './format';
+import { titleOf, wordsOf } from './format';
 import { Program } from './model';
 import type { Host } from './mount';
 import { foldedOf, readFilters } from './rows';
@@ -23,15 +23,15 @@ const LEVELS = ['source', 'jaxpr', 'stablehlo', 'hlo'];
 const MOST_ROWS = 25;
 
 export class Workbench {
-  private readonly tabs = el('div', { class: 'tabs', role: 'tablist', 'aria-label': 'views' });
-  private readonly tools = el('div', { class: 'tools' });
-  private readonly options = el('div', { class: 'options' });
-  private readonly levels = el('div', { class: 'levels', role: 'group', 'aria-label': 'levels' });
+  private readonly tabs = el('div.tabs', { role: 'tablist', 'aria-label': 'views' });
+  private readonly tools = el('div.tools');
+  private readonly options = el('div.options');
+  private readonly levels = el('div.levels', { role: 'group', 'aria-label': 'levels' });
   private readonly view: HTMLElement;
   private readonly field = el('input', { type: 'search', placeholder: 'search   /', 'aria-label': 'search all levels', spellcheck: 'false', 'data-lm-suppress-shortcuts': 'true' });
-  private readonly tally = el('span', { class: 'tally', role: 'status' });
-  private readonly message = el('p', { class: 'message', role: 'status' });
-  private readonly peeked = el('div', { class: 'peeked' });
+  private readonly tally = el('span.tally', { role: 'status' });
+  private readonly message = el('p.message', { role: 'status' });
+  private readonly peeked = el('div.peeked');
   private costs: Costs;
   private panes: (SourcePane | LevelPane)[] = [];
   private inner = new AbortController();
@@ -42,9 +42,9 @@ export class Workbench {
 
   constructor(private readonly store: Store, body: HTMLElement, private readonly host: Host, signal: AbortSignal, private readonly go: (line: number) => void) {
     const id = freshId();
-    this.view = el('div', { class: 'view', role: 'tabpanel', id, tabindex: -1 });
+    this.view = el('div.view', { role: 'tabpanel', id, tabindex: -1 });
     this.costs = new Costs(store.state.program);
-    body.append(el('div', { class: 'bar' }, this.tabs, el('span', { class: 'space' }), this.field, this.tally, this.tools), this.options, this.levels, this.message, this.view, this.peeked);
+    body.append(el('div.bar', this.tabs, el('span.space'), this.field, this.tally, this.tools), this.options, this.levels, this.message, this.view, this.peeked);
     this.options.hidden = true;
     this.message.hidden = this.peeked.hidden = true;
     this.field.addEventListener('input', () => this.search(), { signal });
@@ -101,7 +101,7 @@ export class Workbench {
     const { program, shown } = this.store.state;
     this.drawLevels();
     const names = this.wide ? shown : shown.slice(Math.min(this.alone, shown.length - 1)).slice(0, 1);
-    const panes = el('div', { class: 'panes' });
+    const panes = el('div.panes');
     for (const name of names) {
       const level = program.level(name);
       if (name === 'source') this.panes.push(new SourcePane(this.store, this.costs, this.inner.signal));
@@ -136,11 +136,11 @@ export class Workbench {
       this.store.set({ tab: offered[(at + step + offered.length) % offered.length][0] });
       this.tabs.querySelector<HTMLElement>('[aria-selected=true]')?.focus();
     };
-    const toggle = button('options', () => {
+    const opener = button('options', () => {
       this.options.hidden = !this.options.hidden;
-      toggle.setAttribute('aria-expanded', String(!this.options.hidden));
+      opener.setAttribute('aria-expanded', String(!this.options.hidden));
     }, { 'aria-expanded': String(!this.options.hidden) });
-    fill(this.tools, toggle);
+    fill(this.tools, opener);
   }
 
   private drawLevels(): void {
@@ -152,8 +152,8 @@ export class Workbench {
     fill(this.levels, ...all.map(name => {
       const on = single ? shown[Math.min(this.alone, shown.length - 1)] === name : shown.includes(name);
       const missing = can.includes(name);
-      return button(`${titleOf(name)}${missing ? ' …' : ''}`, () => void this.toggle(name, missing),
-        { 'aria-pressed': String(on), class: missing ? 'missing' : undefined, title: missing ? 'ask the kernel for this level' : undefined });
+      return toggle(`${titleOf(name)}${missing ? ' …' : ''}`, on, () => void this.toggle(name, missing),
+        { class: missing ? 'missing' : undefined, title: missing ? 'ask the kernel for this level' : undefined });
     }));
   }
 
@@ -182,7 +182,7 @@ export class Workbench {
       this.say('');
       return true;
     } catch (error) {
-      this.say(error instanceof Error ? error.message : String(error));
+      this.say(wordsOf(error));
       const { fallback } = this.host;
       if (fallback && !this.store.state.program.lower.length) this.fillView(fallback());
       return false;
@@ -198,36 +198,35 @@ export class Workbench {
   private async peek(name: string): Promise<void> {
     const close = button('close', () => { this.peeked.hidden = true; this.peeked.replaceChildren(); });
     this.peeked.hidden = false;
-    fill(this.peeked, el('p', {}, el('b', {}, name), ' ', close), el('p', { class: 'note' }, 'asking the kernel …'));
+    fill(this.peeked, el('p', el('b', name), ' ', close), el('p.note', 'asking the kernel …'));
     let shown: HTMLElement;
     try {
       const { html, text } = await this.host.peek!(name);
-      shown = html ? el('iframe', { sandbox: 'allow-scripts', title: `value of ${name}`, srcdoc: html }) : el('pre', {}, text ?? '');
+      shown = html ? el('iframe', { sandbox: 'allow-scripts', title: `value of ${name}`, srcdoc: html }) : el('pre', text ?? '');
     } catch (error) {
-      shown = el('p', { class: 'note' }, error instanceof Error ? error.message : String(error));
+      shown = el('p.note', wordsOf(error));
     }
-    fill(this.peeked, el('p', {}, el('b', {}, name), ' ', close), shown);
+    fill(this.peeked, el('p', el('b', name), ' ', close), shown);
   }
 
   private drawOptions(): void {
     const { program, measures, sort, phases, scope, shown } = this.store.state;
     const known = MEASURES.filter(measure => [...shown, 'source'].some(name => this.costs.measures(name).includes(measure)));
-    const columns = el('span', { role: 'group', 'aria-label': 'columns' }, el('i', {}, 'columns '), ...known.map(measure =>
-      button(NAMES[measure], () => this.store.set({ measures: MEASURES.filter(one => (one === measure) !== measures.includes(one)) }), { 'aria-pressed': String(measures.includes(measure)), title: TELLS[measure] })));
-    const order = el('label', {}, el('i', {}, 'order '), el('select', { 'aria-label': 'order', change: (event: Event) => {
-      const by = MEASURES.find(one => one === (event.target as HTMLSelectElement).value) ?? null;
+    const columns = el('span', { role: 'group', 'aria-label': 'columns' }, el('i', 'columns '), ...known.map(measure =>
+      toggle(NAMES[measure], measures.includes(measure), () => this.store.set({ measures: MEASURES.filter(one => (one === measure) !== measures.includes(one)) }), { title: TELLS[measure] })));
+    const order = el('label', el('i', 'order '), choice('order', [['', 'as in the program'], ...known.map((measure): [string, string] => [measure, `hottest first, by ${NAMES[measure]}`])], sort ?? '', value => {
+      const by = MEASURES.find(one => one === value) ?? null;
       this.store.set({ sort: by, measures: by ? MEASURES.filter(one => one === by || measures.includes(one)) : measures });
-    } }, el('option', { value: '', selected: !sort }, 'as in the program'), ...known.map(measure => el('option', { value: measure, selected: sort === measure }, `hottest first, by ${NAMES[measure]}`))));
+    }));
     const filters = readFilters(program.lower);
-    const byPhase = filters.phases.length > 1 ? el('span', { role: 'group', 'aria-label': 'phases' }, el('i', {}, 'phase '), ...filters.phases.map(phase =>
-      button(phase, () => {
+    const byPhase = filters.phases.length > 1 ? el('span', { role: 'group', 'aria-label': 'phases' }, el('i', 'phase '), ...filters.phases.map(phase =>
+      toggle(phase, phases.has(phase), () => {
         const next = new Set(phases);
         if (!next.delete(phase)) next.add(phase);
         this.store.set({ phases: next });
-      }, { 'aria-pressed': String(phases.has(phase)) }))) : null;
-    const byScope = filters.scopes.length ? el('label', {}, el('i', {}, 'scope '), el('select', { 'aria-label': 'scope', change: (event: Event) => this.store.set({ scope: (event.target as HTMLSelectElement).value }) },
-      el('option', { value: '' }, 'all'), ...filters.scopes.slice(0, 300).map(one => el('option', { value: one, selected: one === scope }, one.slice(0, 60))))) : null;
-    const ways = el('span', { role: 'group', 'aria-label': 'copy and download' }, el('i', {}, 'take along '), ...exits(this.store, this.host.line ?? '', () => {
+      }))) : null;
+    const byScope = filters.scopes.length ? el('label', el('i', 'scope '), choice('scope', [['', 'all'], ...filters.scopes.slice(0, 300).map((one): [string, string] => [one, one.slice(0, 60)])], scope, value => this.store.set({ scope: value }))) : null;
+    const ways = el('span', { role: 'group', 'aria-label': 'copy and download' }, el('i', 'take along '), ...exits(this.store, this.host.line ?? '', () => {
       if (!this.graph) this.store.set({ tab: 'graph' });
       return this.graph?.file() ?? null;
     }));

@@ -32,7 +32,9 @@ _WIDENED = frozenset(
 """Promotions that are told: they cost memory and time, or change the values. Integers that become floats do so often
 and on purpose."""
 
-_NARROW = frozenset(["int8", "int16", "uint8", "uint16", "uint32", "float16", "bfloat16"])
+_NARROW = frozenset(
+    np.dtype(getattr(jnp, name)) for name in ("int8", "int16", "uint8", "uint16", "uint32", "float16", "bfloat16")
+)
 
 _PROMOTING = frozenset(
     """
@@ -61,7 +63,7 @@ def dtype_findings(traced: Traced) -> Iterator[Finding]:
             elif name == "dot_general":
                 yield from _mixed_product(traced, written, eqn, part)
             for atom in eqn.invars:
-                if type(atom) is Literal:
+                if type(atom) is Literal and getattr(atom.aval, "dtype", None) in _NARROW:
                     yield from _wrapped_literal(traced, written, eqn, atom, part)
     if not jax.config.jax_enable_x64 and ("64" in traced.cell.text or "128" in traced.cell.text):  # type: ignore[attr-defined]
         yield from _cut(traced)
@@ -80,7 +82,7 @@ def _finding(traced: Traced, eqn: Any, part: Part, message: str, fix: str, holde
 def _converted(traced: Traced, written: Written, eqn: Any, part: Part) -> Iterator[Finding]:
     source, result = eqn.invars[0].aval, eqn.outvars[0].aval
     if source.weak_type:
-        if result.dtype.name in _NARROW:
+        if result.dtype in _NARROW:
             yield from _wrapped_argument(traced, written, eqn, part)
         return
     if (source.dtype.name, result.dtype.name) not in _WIDENED:
@@ -96,6 +98,8 @@ def _converted(traced: Traced, written: Written, eqn: Any, part: Part) -> Iterat
 
 def _mixed_product(traced: Traced, written: Written, eqn: Any, part: Part) -> Iterator[Finding]:
     avals = [atom.aval for atom in eqn.invars]
+    if avals[0].dtype == avals[1].dtype:
+        return
     names = [aval.dtype.name for aval in avals]
     for narrow, wide in ((0, 1), (1, 0)):
         if (names[narrow], names[wide]) in _WIDENED and not any(aval.weak_type for aval in avals):
@@ -156,7 +160,7 @@ def _sides(node: ast.AST) -> tuple[str, str] | None:
 def _wrapped_literal(traced: Traced, written: Written, eqn: Any, atom: Any, part: Part) -> Iterator[Finding]:
     """A Python number whose type gave way to that of an array, and that came out as another one."""
     dtype, value = atom.aval.dtype, atom.val
-    if getattr(dtype, "name", "") not in _NARROW or np.ndim(value) or atom.aval.weak_type:
+    if np.ndim(value) or atom.aval.weak_type:
         return
     if jnp.issubdtype(dtype, jnp.floating) and not math.isinf(float(value)):
         return

@@ -21,7 +21,7 @@ from jaxnb.cost.needed import scan_parts
 from jaxnb.program import Span
 from jaxnb.readers.spans import Spans
 
-__all__ = ["Flow", "Token", "Use", "follow_keys"]
+__all__ = ["DRAWS", "Flow", "Token", "Use", "follow_keys"]
 
 _SAME = frozenset(
     """
@@ -31,7 +31,7 @@ sharding_constraint layout_constraint reshard
 )
 """What hands on all of a key."""
 
-_DRAWS = frozenset(["random_bits", "random_gamma", "rng_bit_generator", "random_split", "threefry2x32"])
+DRAWS = frozenset(["random_bits", "random_gamma", "rng_bit_generator", "random_split", "threefry2x32"])
 _PARTS = frozenset(("slice", "dynamic_slice", "gather"))
 _LOOPS = frozenset(("scan", "while"))
 
@@ -91,6 +91,7 @@ class Flow:
     uses: dict[Token, list[Use]] = field(default_factory=dict[Token, list[Use]])
     turns: list[Use] = field(default_factory=list[Use])
     made: int = 0
+    _leaves: set[str] = field(default_factory=set[str])
     _draws: dict[int, tuple[Any, bool]] = field(default_factory=dict[int, tuple[Any, bool]])
 
     def token(self, kind: str, parent: Token | None, detail: Hashable, depth: int) -> Token:
@@ -115,15 +116,20 @@ class Flow:
         known = self._draws.get(id(jaxpr))
         if known is None:
             found = any(
-                eqn.primitive.name in _DRAWS or any(self.draws(body) for _, body in _bodies(eqn)) for eqn in jaxpr.eqns
+                eqn.primitive.name in DRAWS or any(self.draws(body) for body in self.bodies(eqn)) for eqn in jaxpr.eqns
             )
             known = self._draws[id(jaxpr)] = jaxpr, found
         return known[1]
 
-
-def _bodies(eqn: Any) -> Sequence[tuple[tuple[str, ...], Any]]:
-    name = eqn.primitive.name
-    return () if name.startswith(("pallas", "random_")) else body_jaxprs(eqn.params)
+    def bodies(self, eqn: Any) -> Sequence[Any]:
+        """The jaxprs of an equation, kernels excepted."""
+        name = eqn.primitive.name
+        if name in self._leaves or name.startswith("pallas"):
+            return ()
+        found = [body for _, body in body_jaxprs(eqn.params)]
+        if not found:
+            self._leaves.add(name)
+        return found
 
 
 def follow_keys(closed: Any, spans: Spans) -> tuple[Flow, list[Token], list[Token]]:
@@ -184,7 +190,7 @@ class _Body:
             name = eqn.primitive.name
             if name in _SAME:
                 self.known[eqn.outvars[0]] = self.of(eqn.invars[0])
-            elif name in _DRAWS:
+            elif name in DRAWS:
                 self._use(eqn, self._counted(eqn) if name == "threefry2x32" else self.of(eqn.invars[0]))
                 if name == "random_split":
                     self._make(eqn, "split", tuple(eqn.params["shape"]))
@@ -223,7 +229,7 @@ class _Body:
             )
 
     def _call(self, eqn: Any, name: str) -> None:
-        bodies = [body for _, body in _bodies(eqn)]
+        bodies = self.flow.bodies(eqn)
         if not any(self.flow.draws(body) for body in bodies):
             return
         operands = eqn.invars

@@ -22,16 +22,36 @@ from jaxnb.findings.replay import Origin, find_origin, nonfinite
 from jaxnb.findings.traced import Traced
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding, Fix, Op
+from jaxnb.runner import Runner
 from jaxnb.session import Session
 from jaxnb.timing import Held
 
-__all__ = ["Rerun", "find_nans", "rerunning"]
+__all__ = ["Rerun", "find_nans", "read_nans", "rerunning"]
 
 _MOST_STATEMENTS = 16
 _PATIENCE = 1.0  # seconds for each statement of a fix that is tried; the user waits for what was asked for
 
 Rerun = Callable[[str], Sequence[Any] | None]
 """Runs another text of the cell on the same inputs; gives what it bound, or None where that cannot be done."""
+
+
+def read_nans(runner: Runner, entry: dict[str, Any]) -> list[Finding]:
+    """What there is to say about the nans and infs in the results of a run.
+
+    Args:
+      runner: of the run, which has ended well and has held the inputs of its pieces (`Runner.held`). A piece that a
+        loop of the cell ran several times is looked at as it was in the last turn.
+      entry: the names before the run.
+    """
+    rerun = rerunning(runner.cell, entry, runner.options)
+    found: list[Finding] = []
+    for piece in runner.pieces:
+        try:
+            found += find_nans(Traced.of(runner, piece), runner.held[id(piece)], rerun)
+        except Exception as error:  # the cell has run
+            said = str(error).strip().partition("\n")[0]
+            found.append(_not_looked_for(f"{type(error).__name__}: {said}"))
+    return found
 
 
 def find_nans(traced: Traced, held: Held, rerun: Rerun | None = None) -> list[Finding]:
@@ -80,8 +100,19 @@ def rerunning(cell: CellSource, entry: dict[str, Any], options: StageOptions) ->
     Args:
       cell: that ran.
       entry: the names before it did.
-      options: of its run.
+      options: of its run; what it measures or looks for is left out.
     """
+    plain = StageOptions(
+        static=options.static,
+        dynamic=options.dynamic,
+        loss=options.loss,
+        wrt=options.wrt,
+        has_aux=options.has_aux,
+        jvp=options.jvp,
+        hessian=options.hessian,
+        xmap=options.xmap,
+        device=options.device,
+    )
     at = cell.shown.rstrip().rfind(cell.text.rstrip())
 
     def run(shown: str) -> Sequence[Any] | None:
@@ -90,8 +121,7 @@ def rerunning(cell: CellSource, entry: dict[str, Any], options: StageOptions) ->
         if not all(trial.works(shown, behind, entry, _PATIENCE) for behind in range(len(cell.statements))):
             return None
         try:
-            tried = replace(options, time=False, donate=(), name=None)
-            return list(Session().stage(shown[at:], dict(entry), tried).outputs.values())
+            return list(Session().stage(shown[at:], dict(entry), plain).outputs.values())
         except Exception:  # what does not run is no fix
             return None
 

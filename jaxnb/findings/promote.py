@@ -12,30 +12,12 @@ from jaxnb.errors import JaxnbError
 __all__ = ["Promotion", "promote"]
 
 _WEAK = {"weak-int": int, "weak-float": float, "weak-complex": complex, "int": int, "float": float, "complex": complex}
-_SHORT = {"bf16": "bfloat16", "f16": "float16", "f32": "float32", "f64": "float64", "i8": "int8", "i16": "int16"}
-_SHORT |= {"i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64"}
-_SHORT |= {"c64": "complex64", "c128": "complex128"}
-_NAMES = [
-    "bool",
-    "int4",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint4",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "float8_e4m3fn",
-    "float8_e5m2",
-    "bfloat16",
-    "float16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-]
+_KINDS = (("bf", "bfloat"), ("f", "float"), ("i", "int"), ("u", "uint"), ("c", "complex"))
+_SHORT = {f"{short}{bits}": f"{name}{bits}" for short, name in _KINDS for bits in (4, 8, 16, 32, 64, 128)}
+_NAMES = """
+bool int4 int8 int16 int32 int64 uint4 uint8 uint16 uint32 uint64 float8_e4m3fn float8_e5m2 bfloat16 float16 float32
+float64 complex64 complex128
+""".split()  # noqa: SIM905
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +56,14 @@ def promote(*names: str) -> Promotion:
     >>> promote("bfloat16", "int32", "weak-float").dtype
     'bfloat16'
     """
+    import numpy as np
+
     if not names:
         raise JaxnbError("promote needs dtypes.", fix="for example: %jaxnb promote bfloat16 int32 weak-float")
     items = [_read(name) for name in names]
-    rules: list[str] = []
-    if len(items) == 1 and (cut := _cut(items[0])):
-        rules.append(cut)
-    result = reduce(lambda one, other: _step(one, other, rules), items)
+    rules = list(dict.fromkeys(cut for item in items if (cut := _cut(item))))
+    given = [item if isinstance(item, type) else np.dtype(_canonical(item)) for item in items]
+    result = reduce(lambda one, other: _step(one, other, rules), given)
     return Promotion(tuple(_text(item) for item in items), _dtype(result), isinstance(result, type), tuple(rules))
 
 
@@ -117,8 +100,6 @@ def _step(one: Any, other: Any, rules: list[str]) -> Any:
         text = f"{_text(one)} and {_text(other)} are not promoted implicitly."
         raise JaxnbError(text, why=str(error).partition("\n")[0], fix="cast one of them by `.astype`.") from None
     rules.append(_rule(one, other, exact, weak))
-    if cut := _cut(exact):
-        rules.append(cut)
     return exact
 
 
@@ -135,6 +116,8 @@ def _rule(one: Any, other: Any, result: Any, weak: tuple[bool, bool]) -> str:
         return f"{pair}: the same."
     floats = [jnp.issubdtype(item, jnp.inexact) for item in (one, other)]
     if result in (one, other):
+        if one.itemsize == other.itemsize and not any(floats) and "bool" not in (one.name, other.name):
+            return f"{pair}: int64 would hold both, and is cut to {result.name}: 64 bits are off (jax_enable_x64)."
         if any(floats) and not all(floats):
             return f"{pair}: an integer or bool takes the dtype of the float, however narrow: {result.name}."
         return f"{pair}: {result.name} is the wider one."

@@ -12,7 +12,7 @@ from jax.extend import core as jax_core
 from jaxnb._jax_eqns import open_jaxpr
 from jaxnb._jax_hlo import is_opaque
 from jaxnb.cell import CellSource, Statement
-from jaxnb.findings.key_flow import Flow, Token, follow_keys
+from jaxnb.findings.key_flow import DRAWS, Flow, Token, follow_keys
 from jaxnb.piece import Piece
 from jaxnb.program import Level, Span
 from jaxnb.readers.spans import Spans
@@ -96,21 +96,23 @@ class Traced:
         """Each jaxpr of the piece once, the outermost first, without kernels, which have a compiler of their own."""
         found: list[Part] = []
         seen: set[int] = set()
+        leaves: set[str] = set()  # primitives that have no jaxpr, as most do
         waiting = [Part(open_jaxpr(self.piece.jaxpr), self.piece.jaxpr.consts, ())]
         while waiting:
             part = waiting.pop()
             found.append(part)
             for eqn in part.jaxpr.eqns:
-                params = eqn.params
-                if not params or is_opaque(eqn):
+                name = eqn.primitive.name
+                if name in leaves or is_opaque(eqn):
                     continue
-                for value in params.values():
-                    if type(value) not in _PLAIN:
-                        for body in _bodies(value):
-                            inner = open_jaxpr(body)
-                            if id(inner) not in seen:
-                                seen.add(id(inner))
-                                waiting.append(Part(inner, getattr(body, "consts", ()), (*part.owners, eqn)))
+                bodies = [body for value in eqn.params.values() for body in _bodies(value)]
+                if not bodies:
+                    leaves.add(name)
+                for body in bodies:
+                    inner = open_jaxpr(body)
+                    if id(inner) not in seen:
+                        seen.add(id(inner))
+                        waiting.append(Part(inner, getattr(body, "consts", ()), (*part.owners, eqn)))
         return found
 
     def span(self, eqn: Any, part: Part) -> Span | None:
@@ -131,6 +133,8 @@ class Traced:
     @cached_property
     def keys(self) -> Keys:
         """Which PRNG keys are used where."""
+        if not any(eqn.primitive.name in DRAWS for part in self.parts for eqn in part.jaxpr.eqns):
+            return Keys(Flow(self.spans), (), ())
         return Keys(*follow_keys(self.piece.jaxpr, self.spans))
 
 

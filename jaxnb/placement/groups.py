@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from jaxnb.placement.data import Mesh
 
-__all__ = ["axes_of_groups", "axes_of_pairs", "parse_groups"]
+__all__ = ["axes_of_groups", "axes_of_pairs", "laid_out", "parse_groups"]
 
 _LAYOUT = re.compile(r"\[(\d+),(\d+)\]<=\[([\d,]*)\](?:T\(([\d,]*)\))?")
 
@@ -26,14 +26,24 @@ def parse_groups(text: str) -> tuple[tuple[int, ...], ...]:
     found = _LAYOUT.fullmatch(text)
     if found is not None:
         groups, members = int(found[1]), int(found[2])
-        sizes, order = _numbers(found[3]), _numbers(found[4] or "")
-        places = _transposed(sizes, order or tuple(range(len(sizes))))
+        places = laid_out(_numbers(found[3]), _numbers(found[4] or ""))
         if groups * members != len(places):
             raise ValueError(f"{text!r}: {groups} groups of {members} out of {len(places)} devices")
         return tuple(tuple(places[start : start + members]) for start in range(0, len(places), members))
     if not re.fullmatch(r"(\{[{}\d,\s]*\})?", text):
         raise ValueError(f"{text!r} are no groups of devices")
     return tuple(_numbers(group) for group in re.findall(r"\{([\d,\s]+)\}", text))
+
+
+def laid_out(sizes: Sequence[int], order: Sequence[int] = ()) -> list[int]:
+    """The numbers of an array of these sizes, counted with the last dimension fastest, after a transposition.
+
+    >>> laid_out([2, 3], [1, 0])
+    [0, 3, 1, 4, 2, 5]
+    """
+    steps = [math.prod(sizes[number + 1 :]) for number in range(len(sizes))]
+    spans = (range(0, sizes[number] * steps[number], steps[number]) for number in order or range(len(sizes)))
+    return [sum(parts) for parts in itertools.product(*spans)]
 
 
 def axes_of_groups(groups: Sequence[Sequence[int]], mesh: Mesh) -> tuple[str, ...] | None:
@@ -73,13 +83,6 @@ def _along(mesh: Mesh, chosen: Sequence[int]) -> set[frozenset[int]]:
         at = mesh.coordinates(place)
         groups.setdefault(tuple(at[n] for n in range(len(at)) if n not in chosen), set()).add(place)
     return {frozenset(group) for group in groups.values()}
-
-
-def _transposed(sizes: Sequence[int], order: Sequence[int]) -> list[int]:
-    """The numbers of an array of these sizes, counted with the last dimension fastest, after a transposition."""
-    steps = [math.prod(sizes[number + 1 :]) for number in range(len(sizes))]
-    spans = (range(0, sizes[number] * steps[number], steps[number]) for number in order)
-    return [sum(parts) for parts in itertools.product(*spans)]
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
 """Which devices take part in a collective: the messages in which an HLO instruction says it, as XLA's own short text.
 
-A list is `{{0,1},{2,3}}`. Groups that are regular are written by how the numbers of all devices are laid out and cut:
+A list is `{{0,1},{2,3}}`. Of many devices, regular groups are written by how all numbers are laid out and cut:
 `[4,2]<=[8]` are four groups of two that follow one another, `[2,4]<=[4,2]T(1,0)` two groups of four, every second.
 The numbers are places in the order of devices that the program was compiled for, which is that of its mesh.
 """
@@ -10,12 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from jaxnb.placement.groups import laid_out, parse_groups
 from jaxnb.readers.protobuf import Message, fields, read_varints
 
 __all__ = ["GROUP_FIELDS", "read_groups", "read_pairs"]
 
 GROUP_FIELDS = (49, 87, 92, 93)
 """The fields of xla::HloInstructionProto that hold groups: plain, as a list, as a regular layout, by axes of a mesh."""
+
+_FEW = 32  # devices whose groups are written out
 
 
 def read_groups(number: int, message: Message) -> str:
@@ -71,23 +74,41 @@ def _read_mesh_axes(message: Message) -> str:
                     sizes.append(_numbers(_view(inner)).get(2, 1))
                 elif part == 2:
                     devices.extend(read_varints(inner))
+                elif part == 3:
+                    devices.extend(_read_order(_view(inner)))
         elif field == 2:
             chosen.append(_read_axis(_view(value)))
-    parts = [(size, [(1, size)]) for size in sizes]
+    bounds = [{1, size} for size in sizes]
     for axis, before, size in chosen:
-        if before:  # a part of an axis: it is cut in three, of which the middle one is meant
-            whole = sizes[axis]
-            parts[axis] = (whole, [(1, before), (before, size), (before * size, whole // (before * size))])
-    flat = [(axis, start, size) for axis, (_, pieces) in enumerate(parts) for start, size in pieces]
-    meant = [flat.index((axis, before or 1, size or sizes[axis])) for axis, before, size in chosen]
-    others = [index for index in range(len(flat)) if index not in meant]
-    members = math.prod(flat[index][2] for index in meant)
-    text = _layout(math.prod(sizes) // max(members, 1), members, [size for _, _, size in flat], [*others, *meant])
+        bounds[axis] |= {before, before * size} if before else set[int]()
+    # Every axis is cut wherever a part of it that is meant begins or ends: (axis, what stands before, size).
+    flat = [
+        (axis, start, stop // start)
+        for axis, ends in enumerate(map(sorted, bounds))
+        for start, stop in zip(ends or [1], ends[1:] or [1], strict=False)
+    ]
+    meant: list[int] = []
+    for axis, before, size in chosen:
+        first, last = (before, before * size) if before else (1, sizes[axis])
+        meant += [at for at, (other, start, _) in enumerate(flat) if other == axis and first <= start < last]
+    others = [at for at in range(len(flat)) if at not in meant]
+    members = math.prod(flat[at][2] for at in meant)
+    groups = math.prod(sizes) // max(members, 1)
+    text = _layout(groups, members, [size for _, _, size in flat], [*others, *meant])
     if not devices or devices == list(range(math.prod(sizes))):
         return text
-    from jaxnb.placement.groups import parse_groups
-
     return _listed([[devices[place] for place in group] for group in parse_groups(text)])
+
+
+def _read_order(message: Message) -> list[int]:
+    """The devices of a mesh of XLA's, written as the sizes of an array of all numbers, and how it is transposed."""
+    sizes, order = list[int](), list[int]()
+    for field, value in fields(message):
+        if field == 1:
+            sizes.extend(read_varints(value))
+        elif field == 2:
+            order.extend(read_varints(value))
+    return laid_out(sizes, order)
 
 
 def _read_axis(message: Message) -> tuple[int, int, int]:
@@ -105,7 +126,9 @@ def _read_axis(message: Message) -> tuple[int, int, int]:
 def _layout(groups: int, members: int, sizes: Sequence[int], order: Sequence[int]) -> str:
     turned = "" if list(order) in ([], sorted(order)) else f"T({','.join(map(str, order))})"
     shape = sizes if turned else [math.prod(sizes)]
-    return f"[{groups},{members}]<=[{','.join(map(str, shape))}]{turned}"
+    text = f"[{groups},{members}]<=[{','.join(map(str, shape))}]{turned}"
+    # Versions of XLA choose differently among the forms, which for few devices is no reason to differ.
+    return _listed(parse_groups(text)) if math.prod(sizes) <= _FEW else text
 
 
 def _ids(message: Message) -> list[int]:

@@ -24,7 +24,7 @@ def render_placed(what: Mesh | Placement | Tree, *, name: str = "") -> Html:
         return element("div", {"class": "jnb"}, draw_mesh(what))
     if isinstance(what, Placement):
         return element("div", {"class": "jnb"}, draw_placement(what, name=name))
-    head = element("p", None, element("b", None, tree_title(what)), " · ", " · ".join(tree_facts(what)))
+    head = element("p", {"class": "jnb-h"}, element("b", None, tree_title(what)), " · ", " · ".join(tree_facts(what)))
     return element(
         "div", {"class": "jnb"}, style_element("placement.css"), head, *([_table(what)] if what.leaves else [])
     )

@@ -32,7 +32,7 @@ def render_mesh(mesh: Mesh, *, width: int = _WIDTH) -> str:
     >>> print(render_mesh(Mesh((Axis("x", 2),), (Device(0), Device(1)))))
     mesh x=2 · 2 devices, cpu · auto axis
     <BLANKLINE>
-       x →
+     x →
        0   1
      ┌───┬───┐
      │ 0 │ 1 │

@@ -252,6 +252,34 @@ def test_the_graph_is_walked_and_opened(show):
     assert page.locator(".node.cursor").count() == 1
 
 
+def test_edges_tell_shapes_where_there_is_room(show):
+    page = show(PROGRAMS["loop"]())
+    page.get_by_role("tab", name="graph").click()
+    shapes = page.locator(".edges text")
+    count = shapes.count()
+    assert count > 3
+    assert not any(shapes.nth(at).is_visible() for at in range(count))
+    for _ in range(6):
+        page.get_by_role("button", name="zoom in").click()
+    seen = page.locator(".edges text.free")
+    assert seen.first.is_visible()
+    assert "f32" in seen.first.text_content()
+    boxes = [seen.nth(at).bounding_box() for at in range(seen.count())]
+    for at, one in enumerate(boxes):
+        for other in boxes[at + 1 :]:
+            apart = one["x"] + one["width"] <= other["x"] + 1 or other["x"] + other["width"] <= one["x"] + 1
+            assert apart or abs(one["y"] - other["y"]) > 3
+    page.get_by_role("button", name="fit").click()
+    assert not seen.first.is_visible()
+    edge = page.locator(".edges path").first
+    box = edge.evaluate("""path => {
+      const { x, y } = path.getPointAtLength(path.getTotalLength() / 2).matrixTransform(path.getScreenCTM());
+      return { x, y };
+    }""")
+    page.mouse.move(box["x"], box["y"])
+    page.locator(".edges g:hover text").wait_for()
+
+
 def test_memory_tells_who_holds_the_peak(show):
     page = show(hot_program())
     page.get_by_role("tab", name="memory").click()

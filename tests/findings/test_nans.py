@@ -10,10 +10,10 @@ import pytest
 
 from findings.nanning import CELLS, QUIET, Nan
 from findings.quiet_runs import names, run_pieces
+from jaxnb.findings import nans
 from jaxnb.findings.fixes import apply_edit
-from jaxnb.findings.nans import find_nans, rerunning
+from jaxnb.findings.nans import find_nans, read_nans
 from jaxnb.findings.traced import Traced
-from jaxnb.options import StageOptions
 from jaxnb.program import Finding
 
 
@@ -21,12 +21,7 @@ def found(setup: str, cell: str, magic: str = "", **options: Any) -> list[Findin
     namespace = names(setup)
     entry = dict(namespace)
     with run_pieces(cell, namespace, magic, **options) as runner:
-        rerun = rerunning(runner.cell, entry, StageOptions.of(options))
-        return [
-            finding
-            for piece in runner.pieces
-            for finding in find_nans(Traced.of(runner, piece), runner.held[id(piece)], rerun)
-        ]
+        return read_nans(runner, entry)
 
 
 @pytest.mark.parametrize("name", CELLS)
@@ -99,6 +94,27 @@ def test_shared_inputs_on_several_devices() -> None:
     setup += "x = jax.device_put(jnp.arange(4.0 * len(d)), jax.sharding.NamedSharding(mesh, spec))"
     (finding,) = found(setup, "y = jnp.log(x)")
     assert "`log` gave inf of 0 at [0]" in finding.message
+
+
+def test_several_pieces_are_looked_at_one_by_one() -> None:
+    cell = "y = jnp.log(x)\nprint(float(x[1]))\nz = x[1] / x\nw = z * 2"
+    first, second = found("x = jnp.array([0.0, 1.0])", cell)
+    assert (first.line, second.line) == (1, 3) and "`log`" in first.message and "`div`" in second.message
+
+
+def test_a_search_that_fails_does_not_fail_the_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: Any) -> Any:
+        raise MemoryError("too large")
+
+    monkeypatch.setattr(nans, "find_origin", fail)
+    (finding,) = found("x = jnp.array([0.0, 1.0])", "y = jnp.log(x)")
+    assert finding.message == "nans were not looked for: MemoryError: too large."
+
+
+def test_a_loop_that_python_runs_is_looked_at_as_it_was_in_the_last_turn() -> None:
+    cell = "for i in range(40):\n    x = x * 100.0\n    if float(x[0]) < 0:\n        break"
+    (finding, *_) = found("x = jnp.ones(3)", cell)
+    assert finding.kind == "nans" and "`x`" in finding.message and "inf" in finding.message
 
 
 def test_debug_nans_of_jax_does_not_stop_it() -> None:

@@ -44,7 +44,7 @@ def test_python_numbers_stay_weak() -> None:
 
 def test_what_64_bits_that_are_off_change() -> None:
     with jax.enable_x64(False):
-        assert "int64 is cut to int32" in str(promote("uint32", "int32"))
+        assert "int64 would hold both, and is cut to int32" in str(promote("uint32", "int32"))
         assert promote("f64").dtype == "float32"
     with jax.enable_x64(True):
         assert promote("u32", "i32").dtype == "int64"

@@ -1,6 +1,6 @@
 /** Under the panes: what the chosen op, line or value is, with its operands, costs and counterparts. */
 
-import { button, Child, el, fill } from '../dom';
+import { button, Child, el, fill, table } from '../dom';
 import { counted, formatBytes, shortened, titleOf, visible } from '../format';
 import { fateOf, Linked } from '../links';
 import { Level, Program } from '../model';
@@ -12,9 +12,9 @@ const LONGEST = 4000;
 const MOST = 24;
 
 export class Details {
-  readonly element = el('div', { class: 'details' });
-  private readonly status = el('div', { class: 'status' });
-  private readonly body = el('div', { class: 'facts' });
+  readonly element = el('div.details');
+  private readonly status = el('div.status');
+  private readonly body = el('div.facts');
 
   /** @param peek asks the kernel for a look at a value; absent where there is no kernel. */
   constructor(private readonly store: Store, signal: AbortSignal, private readonly peek?: (name: string) => void) {
@@ -50,9 +50,9 @@ export class Details {
       const span = program.span(names.span[row]);
       return span && !span.file && span.line === line ? [[program.text(name), program.text(names.text[row])]] : [];
     }) : [];
-    if (!rows.length) return [el('p', {}, `Line ${line}: ${shortened(visible(program.lines[line - 1] ?? ''), 400)}`)];
-    return [table('names after this line', ['name', 'is'], rows.slice(0, MOST).map(([name, text]) =>
-      [el('code', {}, clip(name)), el('code', {}, clip(text)), this.peekButton(name)]))];
+    if (!rows.length) return [el('p', `Line ${line}: ${shortened(visible(program.lines[line - 1] ?? ''), 400)}`)];
+    return [table(['name', 'is'], rows.slice(0, MOST).map(([name, text]) =>
+      [el('code', clip(name)), el('code', clip(text)), this.peekButton(name)]), [], el('caption', 'names after this line'))];
   }
 
   private op(program: Program, level: Level, op: number): Child[] {
@@ -75,7 +75,7 @@ export class Details {
     for (const [name, text] of level.attributes(op).slice(0, MOST)) facts.push([name, text]);
     return [
       this.values(level, { operand: inputs[op], result: outputs[op] }),
-      facts.length ? el('dl', {}, ...facts.flatMap(([name, text]) => [el('dt', {}, clip(name)), el('dd', {}, clip(text))])) : null
+      facts.length ? el('dl', ...facts.flatMap(([name, text]) => [el('dt', clip(name)), el('dd', clip(text))])) : null
     ];
   }
 
@@ -87,19 +87,19 @@ export class Details {
       const spread = [level.sharding(value), level.axes(value)].filter(Boolean).join(' · ');
       return [
         at ? '' : role + (values.length > 1 ? 's' : ''),
-        el('code', {}, clip(level.valueName(value))),
-        el('code', {}, clip(level.type(value))),
+        el('code', clip(level.valueName(value))),
+        el('code', clip(level.type(value))),
         level.nbytes(value) >= 0 ? formatBytes(level.nbytes(value)) : '',
-        spread ? el('code', {}, clip(spread)) : '',
+        spread ? el('code', clip(spread)) : '',
         level.isLiteral(value) ? 'literal' : maker < 0 ? (user ? `input ${clip(user)}` : 'input') : this.go(level, maker),
-        el('span', { class: 'uses' }, ...users.slice(0, 4).map(op => this.go(level, op)), users.length > 4 ? ` and ${users.length - 4} more` : null,
+        el('span.uses', ...users.slice(0, 4).map(op => this.go(level, op)), users.length > 4 ? ` and ${users.length - 4} more` : null,
           !users.length && user ? `bound to ${clip(user)}` : null),
         user ? this.peekButton(user) : ''
       ];
     }).concat(values.length > MOST ? [['', `… ${values.length - MOST} more`]] : []));
     const spread = rows.some(row => row[4]);
     const heads = ['', 'name', 'type', 'bytes', ...(spread ? ['sharding'] : []), 'made by', 'used by', ''];
-    return table('', heads, spread ? rows : rows.map(row => row.filter((_, at) => at !== 4)));
+    return table(heads, spread ? rows : rows.map(row => row.filter((_, at) => at !== 4)));
   }
 
   private go(level: Level, op: number): Child {
@@ -111,12 +111,6 @@ export class Details {
     const peek = this.peek;
     return peek && /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) ? button('value', () => peek(name), { class: 'link', title: `ask the kernel what ${name} is now` }) : '';
   }
-}
-
-function table(caption: string, heads: string[], rows: Child[][]): HTMLElement {
-  return el('table', {}, caption ? el('caption', {}, caption) : null,
-    el('thead', {}, el('tr', {}, ...heads.map(head => el(head ? 'th' : 'td', head ? { scope: 'col' } : {}, head)))),
-    el('tbody', {}, ...rows.map(row => el('tr', {}, ...row.map(cell => el('td', {}, cell))))));
 }
 
 function clip(text: string, most = LONGEST): string { return shortened(visible(text.slice(0, most + 1)), most); }

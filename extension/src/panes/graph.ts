@@ -1,6 +1,6 @@
 /** The graph of one computation: laid out when it is opened, to pan and zoom, its scopes and bodies to go into. */
 
-import { button, el, fill, svg } from '../dom';
+import { button, choice, el, fill, svg } from '../dom';
 import { formatBytes, shortened, visible } from '../format';
 import { Edge, Node, readGraph } from '../graph';
 import { Laid, layOut } from '../layout';
@@ -8,11 +8,13 @@ import { Level } from '../model';
 import { Store } from '../store';
 
 const LETTER = 6.7, TALL = 34, MOST_LABEL = 26;
+// How large the drawing must be for shapes on its edges, and how wide their letters are.
+const NEAR = 1.25, SMALL = 4.9;
 
 export class GraphPane {
-  readonly element = el('div', { class: 'graph' });
-  private readonly bar = el('div', { class: 'crumbs' });
-  private readonly canvas = svg('svg', { class: 'drawing', tabindex: 0, role: 'application', 'aria-label': 'graph: arrows go from op to op, enter opens, plus and minus zoom' });
+  readonly element = el('div.graph');
+  private readonly bar = el('div.crumbs');
+  private readonly canvas = svg('svg.drawing', { tabindex: 0, role: 'application', 'aria-label': 'graph: arrows go from op to op, enter opens, plus and minus zoom' });
   private box = { x: 0, y: 0, width: 100, height: 100 };
   private nodes: Node[] = [];
   private laid!: Laid;
@@ -20,6 +22,8 @@ export class GraphPane {
   private current = -1;
   private opened = new Set<string>();
   private grouped: boolean | null = null;
+  /** What is written on edges, by height: where each text begins and ends. */
+  private written = new Map<number, [number, number][]>();
 
   constructor(private readonly store: Store, signal: AbortSignal) {
     this.element.append(this.bar, this.canvas);
@@ -49,8 +53,9 @@ export class GraphPane {
     this.nodes = nodes;
     this.laid = layOut(nodes.map(boxOf), edges.map(edge => [edge.from, edge.to]));
     this.shapes = nodes.map((node, at) => this.node(node, at));
-    const lines = svg('g', { class: 'edges' }, ...edges.map((edge, at) => this.edge(edge, at)));
-    fill(this.canvas, lines, svg('g', {}, ...this.shapes));
+    this.written.clear();
+    const lines = svg('g.edges', ...edges.map((edge, at) => this.edge(edge, at)));
+    fill(this.canvas, lines, svg('g', ...this.shapes));
     this.crumbs(left);
     // As high as the drawing, within reason.
     this.canvas.style.height = `${Math.max(160, Math.min(this.laid.height + 40, 620))}px`;
@@ -62,14 +67,13 @@ export class GraphPane {
     const { width, height } = boxOf(node);
     const x = this.laid.x[at], y = this.laid.y[at];
     const opens = this.opensInto(node);
-    const group = svg('g', { class: `node ${node.kind}${opens ? ' opens' : ''}`, transform: `translate(${x - width / 2} ${y - height / 2})`,
+    return svg('g', { class: `node ${node.kind}${opens ? ' opens' : ''}`, transform: `translate(${x - width / 2} ${y - height / 2})`,
       click: () => { this.current = at; this.choose(node); }, dblclick: () => this.open(node),
       pointerenter: () => this.pointAt(node), pointerleave: () => this.store.point(null) },
-      svg('title', {}, `${visible(node.label.slice(0, 500))} ${node.detail.slice(0, 500)}`),
+      svg('title', `${visible(node.label.slice(0, 500))} ${node.detail.slice(0, 500)}`),
       svg('rect', { width, height, rx: node.kind === 'op' || node.kind === 'scope' ? 4 : height / 2 }),
-      svg('text', { x: width / 2, y: 14, class: 'label' }, `${label(node)}${opens ? ' ▸' : ''}`),
-      svg('text', { x: width / 2, y: 27, class: 'type' }, shortened(node.detail, MOST_LABEL)));
-    return group;
+      svg('text.label', { x: width / 2, y: 14 }, `${label(node)}${opens ? ' ▸' : ''}`),
+      svg('text.type', { x: width / 2, y: 27 }, shortened(node.detail, MOST_LABEL)));
   }
 
   private edge(edge: Edge, at: number): SVGElement {
@@ -84,8 +88,19 @@ export class GraphPane {
     }
     const size = this.level.nbytes(edge.value);
     const thick = size > 0 ? Math.min(4, 0.8 + Math.log10(size) / 3) : 0.8;
-    return svg('path', { d: path, 'stroke-width': thick.toFixed(1), 'data-value': edge.value },
-      svg('title', {}, `${visible(this.level.valueName(edge.value).slice(0, 200))} ${edge.label} ${formatBytes(size)}`));
+    return svg('g', { 'data-value': edge.value }, svg('path', { d: path, 'stroke-width': thick.toFixed(1) }),
+      this.shapeOn(edge, points[0], points[1]), svg('title', `${visible(this.level.valueName(edge.value).slice(0, 200))} ${edge.label} ${formatBytes(size)}`));
+  }
+
+  /** The shape in the middle of the way to the next layer; where others stand already it shows only under the pointer. */
+  private shapeOn({ label }: Edge, [x0, y0]: number[], [x1, y1]: number[]): SVGElement {
+    const x = (x0 + x1) / 2, y = Math.round((y0 + y1) / 2);
+    const text = shortened(label, MOST_LABEL);
+    const half = (text.length * SMALL) / 2;
+    const there = this.written.get(y) ?? [];
+    const free = there.every(([from, to]) => x + half < from || to < x - half);
+    if (free) this.written.set(y, [...there, [x - half, x + half]]);
+    return svg(free ? 'text.free' : 'text', { x, y: y + 3 }, text);
   }
 
   private crumbs(left: number): void {
@@ -93,14 +108,13 @@ export class GraphPane {
     const { computation } = this.store.state.graph;
     const way: number[] = [computation];
     for (let owner = level.owner[computation]; owner >= 0 && way.length < 50; owner = level.owner[level.home[owner]]) way.unshift(level.home[owner]);
-    const levels = el('select', { 'aria-label': 'level', change: (event: Event) => this.store.set({ graph: { level: (event.target as HTMLSelectElement).value, computation: 0 } }) },
-      ...this.store.state.program.lower.map(one => el('option', { value: one.name, selected: one === level }, one.name)));
-    const steps = way.flatMap((one, at) => [at ? ' › ' : ' ', one === computation ? el('b', {}, visible(level.computationName(one).slice(0, 60)))
+    const levels = choice('level', this.store.state.program.lower.map(one => [one.name, one.name]), level.name, name => this.store.set({ graph: { level: name, computation: 0 } }));
+    const steps = way.flatMap((one, at) => [at ? ' › ' : ' ', one === computation ? el('b', visible(level.computationName(one).slice(0, 60)))
       : button(visible(level.computationName(one).slice(0, 60)), () => this.go(one), { class: 'link' })]);
-    const entries = level.data.entries > 1 && way.length === 1 ? el('select', { 'aria-label': 'computation', change: (event: Event) => this.go(Number((event.target as HTMLSelectElement).value)) },
-      ...Array.from({ length: Math.min(level.data.entries, 200) }, (_, at) => el('option', { value: at, selected: at === computation }, `piece ${at + 1}`))) : null;
-    fill(this.bar, levels, entries, ...steps, left > 0 ? el('span', { class: 'note' }, ` … ${left} more ops are not drawn`) : null, el('span', { class: 'space' }),
-      level.data.ops.scopes ? el('label', {}, el('input', { type: 'checkbox', checked: !!this.grouped, change: () => { this.grouped = !this.grouped; this.opened = new Set(); this.draw(); } }), 'by scope') : null,
+    const entries = level.data.entries > 1 && way.length === 1 ? choice('computation',
+      Array.from({ length: Math.min(level.data.entries, 200) }, (_, at) => [at, `piece ${at + 1}`]), computation, at => this.go(Number(at))) : null;
+    fill(this.bar, levels, entries, ...steps, left > 0 ? el('span.note', ` … ${left} more ops are not drawn`) : null, el('span.space'),
+      level.data.ops.scopes ? el('label', el('input', { type: 'checkbox', checked: !!this.grouped, change: () => { this.grouped = !this.grouped; this.opened = new Set(); this.draw(); } }), 'by scope') : null,
       button('−', () => this.zoom(1.3), { 'aria-label': 'zoom out' }), button('+', () => this.zoom(1 / 1.3), { 'aria-label': 'zoom in' }), button('fit', () => this.fit()));
   }
 
@@ -140,6 +154,7 @@ export class GraphPane {
   private show(): void {
     const { x, y, width, height } = this.box;
     this.canvas.setAttribute('viewBox', `${x} ${y} ${width} ${height}`);
+    this.canvas.classList.toggle('near', this.canvas.clientWidth / width > NEAR);
   }
 
   private fit(): void {
@@ -218,7 +233,7 @@ export class GraphPane {
     const copy = this.canvas.cloneNode(true) as SVGSVGElement;
     copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
     copy.setAttribute('viewBox', `-20 -20 ${this.laid.width + 40} ${this.laid.height + 40}`);
-    copy.prepend(svg('style', {}, 'path{fill:none;stroke:#8b949e}rect{fill:#fff;stroke:#57606a}text{font:11px monospace;text-anchor:middle;fill:#1f2328}.type{fill:#57606a;font-size:10px}.label{font-weight:600}'));
+    copy.prepend(svg('style', 'path{fill:none;stroke:#8b949e}rect{fill:#fff;stroke:#57606a}text{font:11px monospace;text-anchor:middle;fill:#1f2328}.type{fill:#57606a;font-size:10px}.label{font-weight:600}.edges text{display:none}'));
     return new XMLSerializer().serializeToString(copy);
   }
 }

@@ -40,7 +40,7 @@ export class LevelPane extends ListPane {
     this.width = typeColumn(level, this.rows);
     const shown = this.rows.kind.reduce((sum, kind) => sum + (kind === OP ? 1 : 0), 0);
     const total = shown === level.size ? counted(level.size, 'op') : `${shown.toLocaleString('en-US')} of ${counted(level.size, 'op')}`;
-    this.title.replaceChildren(el('b', {}, titleOf(this.name)), el('span', {}, total), sort && costs ? el('span', {}, `by ${NAMES[sort]}`) : '');
+    this.title.replaceChildren(el('b', titleOf(this.name)), el('span', total), sort && costs ? el('span', `by ${NAMES[sort]}`) : '');
     this.restart();
   }
 
@@ -60,7 +60,7 @@ export class LevelPane extends ListPane {
     else if (level.phase(item) !== 'primal') element.classList.add('phase');
     element.append(gutter(this.measures, this.costs, this.name, kind === OP ? item : -1, kind === OP ? phaseSign(level.phase(item)) : ''));
     const code = el('code');
-    let sign: HTMLElement | null = bodies.length ? el('span', { class: 'fold', 'aria-hidden': 'true' }, this.isFolded(item) ? '▸' : '▾') : null;
+    let sign: HTMLElement | null = bodies.length ? el('span.fold', { 'aria-hidden': 'true' }, this.isFolded(item) ? '▸' : '▾') : null;
     for (const piece of rowPieces(level, rows, row, this.width)) {
       if (piece.kind === 'plain') code.append(piece.text);
       else code.append(el('span', { class: `t-${piece.kind}`, 'data-value': piece.value }, piece.text));
@@ -68,7 +68,7 @@ export class LevelPane extends ListPane {
       sign = null;
     }
     if (bodies.length) {
-      const size = this.isFolded(item) ? el('span', { class: 't-note' }, `  {${bodies.map(body => level.computationName(body).slice(0, 30)).join(', ')}}`) : null;
+      const size = this.isFolded(item) ? el('span.t-note', `  {${bodies.map(body => level.computationName(body).slice(0, 30)).join(', ')}}`) : null;
       if (size) code.append(size);
     }
     element.append(code);
@@ -125,13 +125,6 @@ export class LevelPane extends ListPane {
       this.store.set({ folded: new Map(this.store.state.folded).set(this.name, next) });
     }
     if (this.rowOf[op] >= 0) this.move(this.rowOf[op]);
-  }
-
-  /** What is shown, as text. */
-  text(): string {
-    const lines: string[] = [];
-    for (let row = 0; row < this.count; row++) lines.push(rowText(this.level, this.rows, row, this.width));
-    return lines.join('\n');
   }
 }
 

@@ -7,7 +7,7 @@ import { Store } from '../store';
 
 export abstract class ListPane {
   readonly element: HTMLElement;
-  readonly title = el('div', { class: 'title' });
+  readonly title = el('div.title');
   protected readonly scroller: HTMLElement;
   protected readonly recycler: Recycler;
   private readonly id = freshId();
@@ -17,7 +17,7 @@ export abstract class ListPane {
   private pinned = new Map<number, boolean>();
 
   constructor(protected readonly store: Store, readonly name: string, role: string, protected readonly signal: AbortSignal) {
-    this.scroller = el('div', { class: 'list', role, tabindex: 0, 'aria-label': name });
+    this.scroller = el('div.list', { role, tabindex: 0, 'aria-label': name });
     this.element = el('section', { class: `pane ${name === 'source' ? 'source' : 'level'}`, 'data-pane': name }, this.title, this.scroller);
     this.recycler = new Recycler(this.scroller, (row, element) => this.drawRow(row, element), signal);
     const on = (type: string, call: (event: any) => void) => this.scroller.addEventListener(type, call, { signal });

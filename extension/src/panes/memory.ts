@@ -1,6 +1,6 @@
 /** Live bytes over the program, the peak, and who holds it. */
 
-import { el, fill, svg } from '../dom';
+import { Child, el, fill, svg, table } from '../dom';
 import { counted, formatBytes, visible } from '../format';
 import { livingAt, readMemory, Series } from '../memory';
 import { Store } from '../store';
@@ -8,11 +8,11 @@ import { Store } from '../store';
 const WIDE = 1000, TALL = 150, MOST = 30;
 
 export class MemoryPane {
-  readonly element = el('div', { class: 'memory' });
+  readonly element = el('div.memory');
 
   constructor(private readonly store: Store) {
     const found = readMemory(store.state.program);
-    if (!found.length) this.element.append(el('p', { class: 'note' }, 'No sizes are known for this program.'));
+    if (!found.length) this.element.append(el('p.note', 'No sizes are known for this program.'));
     for (const [piece, series] of found.entries()) this.element.append(this.one(series, found.length > 1 ? `piece ${piece + 1}: ` : ''));
   }
 
@@ -28,12 +28,12 @@ export class MemoryPane {
       before = nbytes;
     });
     path += `L${WIDE} ${high(live[count - 1]).toFixed(1)}L${WIDE} ${TALL}Z`;
-    const cursor = svg('path', { class: 'here' });
-    const chart = svg('svg', { class: 'chart', viewBox: `0 0 ${WIDE} ${TALL}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' },
-      svg('path', { class: 'area', d: path }), cursor);
+    const cursor = svg('path.here');
+    const chart = svg('svg.chart', { viewBox: `0 0 ${WIDE} ${TALL}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' },
+      svg('path.area', { d: path }), cursor);
     const slider = el('input', { type: 'range', min: 0, max: count - 1, value: series.at, 'aria-label': 'position in the program' });
-    const list = el('div', { class: 'holders' });
-    const where = el('p', { class: 'where' });
+    const list = el('div.holders');
+    const where = el('p.where');
     const show = (at: number) => {
       slider.value = String(at);
       slider.setAttribute('aria-valuetext', `op ${at + 1} of ${count}, ${formatBytes(live[at])}`);
@@ -51,33 +51,33 @@ export class MemoryPane {
     show(series.at);
     const source = series.source === 'buffers' ? "from the compiled program's buffers" : `by liveness over the ${level.name}`;
     return el('section', {},
-      el('p', {}, el('b', {}, `${name}peak ${formatBytes(peak)}`), ` · ${counted(count, 'op')} · ${source}`),
-      el('div', { class: 'plot' }, chart, slider), where, list, this.residuals(series));
+      el('p', el('b', `${name}peak ${formatBytes(peak)}`), ` · ${counted(count, 'op')} · ${source}`),
+      el('div.plot', chart, slider), where, list, this.residuals(series));
   }
 
   private holders(series: Series, at: number): HTMLElement {
     const living = livingAt(series, at);
     const most = living[0]?.nbytes ?? 1;
     const rows = living.slice(0, MOST).map(one => {
-      const bar = el('span', { class: 'share' });
+      const bar = el('span.share');
       bar.style.setProperty('--share', `${(one.nbytes / most) * 100}%`);
       const row = el('tr', { class: one.op >= 0 ? 'goes' : undefined, click: () => {
         if (one.op >= 0) this.store.choose({ kind: 'op', level: series.level.name, op: one.op });
         else if (one.line > 0) this.store.choose({ kind: 'line', line: one.line });
-      } }, el('td', {}, el('code', {}, visible(one.name.slice(0, 80)))), el('td', {}, one.kind), el('td', { class: 'right' }, formatBytes(one.nbytes)),
-      el('td', { class: 'wide' }, bar), el('td', {}, one.line > 0 ? `line ${one.line}` : ''));
+      } }, el('td', el('code', visible(one.name.slice(0, 80)))), el('td', one.kind), el('td.right', formatBytes(one.nbytes)),
+      el('td.wide', bar), el('td', one.line > 0 ? `line ${one.line}` : ''));
       return row;
     });
-    if (living.length > MOST) rows.push(el('tr', {}, el('td', { colspan: 5 }, `… ${living.length - MOST} smaller ones`)));
-    return el('table', {}, el('thead', {}, el('tr', {}, ...['held', 'as', 'bytes', '', 'made on'].map(head => el(head ? 'th' : 'td', { class: head === 'bytes' ? 'right' : undefined }, head)))), el('tbody', {}, ...rows));
+    if (living.length > MOST) rows.push(el('tr', el('td', { colspan: 5 }, `… ${living.length - MOST} smaller ones`)));
+    return el('table', el('thead', el('tr', ...['held', 'as', 'bytes', '', 'made on'].map(head => el(head ? 'th' : 'td', { class: head === 'bytes' ? 'right' : undefined }, head)))), el('tbody', ...rows));
   }
 
   private residuals(series: Series): HTMLElement | null {
     if (!series.saved.length) return null;
     const sum = series.saved.reduce((total, one) => total + one.nbytes, 0);
-    return el('div', {}, el('p', {}, el('b', {}, `saved for the backward pass: ${formatBytes(sum)}`)),
-      el('table', {}, el('tbody', {}, ...[...series.saved].sort((a, b) => b.nbytes - a.nbytes).slice(0, MOST).map(one =>
-        el('tr', {}, el('td', {}, el('code', {}, visible(one.name.slice(0, 80)))), el('td', { class: 'right' }, formatBytes(one.nbytes)),
-          el('td', {}, one.line > 0 ? `made on line ${one.line}` : ''), el('td', {}, one.readLine > 0 ? `read on line ${one.readLine}` : ''))))));
+    const rows = [...series.saved].sort((a, b) => b.nbytes - a.nbytes).slice(0, MOST).map((one): Child[] => [
+      el('code', visible(one.name.slice(0, 80))), formatBytes(one.nbytes),
+      one.line > 0 ? `made on line ${one.line}` : '', one.readLine > 0 ? `read on line ${one.readLine}` : '']);
+    return el('div', el('p', el('b', `saved for the backward pass: ${formatBytes(sum)}`)), table(['saved', 'bytes', 'made', 'read'], rows, [1]));
   }
 }

@@ -41,7 +41,7 @@ export class SourcePane extends ListPane {
       this.lines = this.lines.filter(line => costs[line - 1] > 0).sort((a, b) => costs[b - 1] - costs[a - 1]);
     }
     const hottest = sort ? `hottest first, by ${NAMES[sort]}` : counted(program.lines.length, 'line');
-    this.title.replaceChildren(el('b', {}, 'source'), el('span', {}, hottest));
+    this.title.replaceChildren(el('b', 'source'), el('span', hottest));
     this.restart();
   }
 
@@ -54,7 +54,7 @@ export class SourcePane extends ListPane {
     const line = this.lines[row];
     element.setAttribute('role', 'option');
     const edge = gutter(this.measures, this.costs, 'source', line - 1, '');
-    edge.append(el('span', { class: 'number' }, String(line)));
+    edge.append(el('span.number', String(line)));
     if (this.found.has(line)) {
       element.classList.add('found');
       element.title = this.found.get(line)!.slice(0, 300);
@@ -89,7 +89,4 @@ export class SourcePane extends ListPane {
     const row = this.lines.indexOf(line);
     if (row >= 0) this.move(row);
   }
-
-  /** What is shown, as text. */
-  text(): string { return this.lines.map(line => this.store.state.program.lines[line - 1]).join('\n'); }
 }
