@@ -135,6 +135,12 @@ def help_text() -> str:
     return "\n".join([*lines, "", *more])
 
 
+def _promote(shell: Any, rest: str) -> str:
+    from jaxnb.findings.promote import promote
+
+    return str(promote(*rest.replace(",", " ").split()))
+
+
 def run_command(line: str, shell: Any) -> Any:
     """Runs a subcommand and returns what is to be shown: a text, or what shows itself and has a text.
 
@@ -210,6 +216,7 @@ COMMANDS: Mapping[str, Command] = {
     "devices": Command("the devices, their memory, and which is the default", lambda _, __: str(devices())),
     "mesh": Command("the mesh of all cells from now on; alone, which it is", _mesh, ("off",), "x=4, y=2 [--explicit]"),
     "sharding": Command("which piece of an array or of a pytree is on which device", _sharding, free="params"),
+    "promote": Command("which dtype comes of several that meet, and why", _promote, free="bfloat16 int32 weak-float"),
     "memory": Command("the live arrays, the largest first, and who holds each", _memory),
     "leaks": Command("the tracers that something still holds, and where they were made", _leaks),
     "retraces": Command("what was traced, how often and why, and what to do about it", _retraces),

@@ -37,6 +37,7 @@ JIT_OPTIONS: Mapping[str, str] = {
     "whole": "flag",
     "block": "flag",
     "time": "flag",
+    "nans": "flag",
     "diff": "flag",
     "names": "flag",
     "strict": "flag",

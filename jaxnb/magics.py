@@ -241,7 +241,7 @@ class JaxnbMagics(Magics):
         """Stages the cell: traces it, compiles it with XLA, runs it, and binds what the plain cell would bind.
 
             %%jit [--static a, cfg.n] [--dynamic n] [--donate params] [--keep loss] [--name f]
-                  [--device cpu:1] [--whole] [--block] [--time] [--diff] [--names] [--strict]
+                  [--device cpu:1] [--whole] [--block] [--time] [--nans] [--diff] [--names] [--strict]
                   [--interact lr=0.001..0.1] [-o run]
 
         --static    values that are part of the program: changing one traces again
@@ -252,6 +252,7 @@ class JaxnbMagics(Magics):
         --device    where to run: cpu:1, gpu, cuda:0, tpu
         --whole     refuse to run the cell in more than one compiled piece
         --block     wait for the results;  --time  wait and measure
+        --nans      wait, and say which line, operand and iteration gave the first nan or inf
         --diff      say what changed against the run of this cell before: equations, flops, bytes, memory
         --names     note what every name was after each assignment, for jaxnb.last().program.names()
         --strict    refuse where a NumPy value would become a jax.Array
@@ -494,7 +495,7 @@ class JaxnbMagics(Magics):
         """`--interact`: the cell under sliders. It binds nothing until its button is pressed."""
         from jaxnb.sliders import read_ranges, sliders
 
-        if asked := [f"--{option}" for option in ("name", "o", "time", "diff", "donate") if option in header]:
+        if asked := [f"--{option}" for option in ("name", "o", "time", "nans", "diff", "donate") if option in header]:
             raise UsageError(f"--interact cannot go with {', '.join(asked)}: the cell runs again with every move.")
         try:
             return sliders(cell, self.shell.user_ns, read_ranges(ranges), **header)

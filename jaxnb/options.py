@@ -33,6 +33,7 @@ class StageOptions:
       whole: refuse rather than run the cell in more than one compiled piece.
       block: wait for the results, so that an error of the device belongs to this cell.
       time: wait for the results and measure.
+      nans: wait for the results, and say where the first nan or inf in them came from.
       diff: say what changed against the run of this cell before.
       names: take down what every name was after each assignment, for `Run.program.names()`.
       strict: refuse where a name would be bound to a jax.Array that the plain cell makes a NumPy value.
@@ -54,6 +55,7 @@ class StageOptions:
     whole: bool = False
     block: bool = False
     time: bool = False
+    nans: bool = False
     diff: bool = False
     names: bool = False
     strict: bool = False

@@ -311,7 +311,7 @@ def _count_kind(findings: tuple[Finding, ...]) -> list[str]:
     said = [
         finding.message
         for finding in findings
-        if finding.kind in ("numpy", "static", "x64", "donate", "cost", "gradient")
+        if finding.kind in ("numpy", "static", "x64", "donate", "cost", "independent")
     ]
     reasons = [finding.message for finding in findings if finding.kind == "not-reusable"]
     if reasons:

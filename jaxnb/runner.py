@@ -110,7 +110,7 @@ class Runner:
         self.context: tuple[Any, ...] = _jax.trace_context()
         self.journal = Journal()
         self.ran: dict[int, Ran] = {}
-        self.held: dict[int, Held] = {}  # what `--time` runs again
+        self.held: dict[int, Held] = {}  # what `--time` and `--nans` run again
         self.traced: list[Piece] = []
         self.changes: list[Change] = []
         self.host_lines: set[int] = set()
@@ -301,8 +301,8 @@ class Runner:
             self.transferred += moved
         if piece.compiled is None:
             self._compile(piece)
-        if self.options.time:
-            from jaxnb.timing import hold_inputs  # only who asks for times needs it
+        if self.options.time or self.options.nans:
+            from jaxnb.timing import hold_inputs  # only who asks for it needs it
 
             self.held[id(piece)] = hold_inputs(piece, arguments)
         if piece.donation.leaves:

@@ -359,7 +359,7 @@ class Session:
                     raise Refused(f"--keep {name}: the cell does not bind `{name}`.", why=f"it binds {bound}.")
 
     def _wait(self, runner: Runner) -> float | None:
-        if not runner.options.block and not runner.options.time:
+        if not (runner.options.block or runner.options.time or runner.options.nans):
             return None
         start = time.perf_counter()
         runner.progress("running")
@@ -376,6 +376,10 @@ class Session:
                 Finding("not-reusable", f"not reusable: {reason_text(line, text)}", line)
                 for line, text in piece.reasons
             )
+        if runner.options.nans:
+            from jaxnb.findings.nans import read_nans  # only who asks for it needs it
+
+            findings += read_nans(runner, entry)
         note = "" if runner.pieces else _host_note(cell)
         timings = Timings(
             trace=sum(piece.seconds for piece in traced),

@@ -41,10 +41,11 @@ def bundle(run: Run, *, rich: bool, script: bool = False) -> dict[str, Any]:
     text = "\n".join((text, *below))
     leaked = [finding for finding in run.findings if finding.kind == "leak"]
     avoidable = [finding for finding in run.findings if finding.kind == "retrace" and finding.fix is not None]
-    if leaked or (avoidable and not run.note):
+    asked = [finding for finding in run.findings if finding.kind == "nans"]
+    if leaked or asked or (avoidable and not run.note):
         from jaxnb.views.text import render_findings
 
-        text = f"{text}\n{render_findings(leaked or avoidable)}"
+        text = f"{text}\n{render_findings([*leaked, *asked] or avoidable)}"
     data: dict[str, Any] = {"text/plain": text}
     if not rich:
         return data

@@ -176,7 +176,7 @@ def trace_piece(
             if derivative is not None:
                 piece.derivative = trace.asked
                 trace.template.names.extend(derivative.names)
-                piece.notes.extend(("gradient", None, note) for note in derivative.notes)
+                piece.notes.extend(("independent", None, note) for note in derivative.notes)
             piece.assigned = log.assigned() if log is not None else None
             donation = trace.donation() if donate else NO_DONATION
             piece.notes.extend(("donate", None, note) for note in donation.notes)

@@ -184,3 +184,9 @@ def test_front_ends_are_told_apart(shell: Shell, monkeypatch: Any) -> None:
     assert front_end() == "VS Code"
     monkeypatch.setitem(sys.modules, "google.colab", sys)
     assert front_end() == "Colab"
+
+
+def test_promote_says_which_dtype_comes_of_several(shell: Shell) -> None:
+    said = shell.run("%jaxnb promote bfloat16 int32 weak-float")
+    assert "bfloat16" in said.splitlines()[0]
+    assert "did you mean bfloat16?" in shell.run("%jaxnb promote bfloat15", ok=False)

@@ -145,7 +145,11 @@ def offered(text: str) -> tuple[str, list[str]] | None:
         ("%%xmap n[i] -> y[i] --sizes |\ny = n", "", ["i="]),
         ("%%xmap n[i] -> y[i] --mesh mesh --bl|\ny = n", "--bl", ["--block"]),
         ("# jaxnb: xmap n[i] -> |\ny = n", "", ["y"]),
-        ("%jaxnb |", "", ["doctor", "devices", "mesh", "sharding", "memory", "leaks", "retraces", "auto", "help"]),
+        (
+            "%jaxnb |",
+            "",
+            ["doctor", "devices", "mesh", "sharding", "promote", "memory", "leaks", "retraces", "auto", "help"],
+        ),
         ("x = 1\n%jaxnb d|", "d", ["doctor", "devices"]),
         ("%jaxnb auto |", "", ["on", "off"]),
         ("%jaxnb mesh |", "", ["off"]),

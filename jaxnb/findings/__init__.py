@@ -7,5 +7,8 @@ Each file holds one idea:
   leaks, tracers          tracers that outlived their trace; hidden, roots and holder_text find and name who holds them
   calls, signatures       functions under jax.jit in plain cells, and why they were traced again; retraces reports it
   deleted                 arrays whose buffer was given away
+  eqns, replay, nans, nan_fixes  where the first nan or inf of a run came from (`--nans`), and what to write instead
+  aliasing, donations, puts      what was donated in vain, and why; what `jax.device_put` did with a buffer
+  stops, gradients               zero gradients, and what a backward pass wastes
   watching, answers       all of these after each cell, and where a later cell fails for one of them
 """

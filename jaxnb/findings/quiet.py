@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from jaxnb.collecting import collection_put_off
 from jaxnb.findings.constants import baked_constants
+from jaxnb.findings.donations import find_donations
 from jaxnb.findings.dtypes import dtype_findings
 from jaxnb.findings.effects import side_effects
+from jaxnb.findings.gradients import find_gradients
 from jaxnb.findings.keys import KeyLog, reused_keys
 from jaxnb.findings.traced import Traced
 from jaxnb.program import Finding
@@ -26,10 +28,10 @@ __all__ = ["DETECTORS", "KINDS", "Quiet", "Traced", "find_quiet", "read_quiet"]
 
 Detector = Callable[[Traced], Iterable[Finding]]
 
-DETECTORS: tuple[Detector, ...] = (reused_keys, baked_constants, dtype_findings)
+DETECTORS: tuple[Detector, ...] = (reused_keys, baked_constants, dtype_findings, find_donations, find_gradients)
 """What is looked for in each piece; each by itself, in this order."""
 
-KINDS = frozenset(("key", "constant", "dtype", "side_effect"))
+KINDS = frozenset(("key", "constant", "dtype", "side_effect", "donation", "gradient"))
 """What quiet findings are called."""
 
 
