@@ -58,7 +58,7 @@ function marks(file, checker) {
         const symbols = members(initial && ts.isVariableDeclaration(node.parent) ? checker.getTypeAtLocation(initial) : type, name.text);
         mark(name, symbols, one.propertyName ? MARK : `${MARK}: ${name.text}`);
       }
-    } else if ((ts.isClassElement(node) || ts.isTypeElement(node)) && node.name && ts.isIdentifier(node.name)) {
+    } else if ((ts.isClassElement(node) || ts.isTypeElement(node)) && node.name && ts.isIdentifier(node.name) && !ts.isObjectLiteralExpression(node.parent)) {
       mark(node.name, [checker.getSymbolAtLocation(node.name)]);
     } else if (ts.isParameter(node) && ts.isParameterPropertyDeclaration(node, node.parent)) {
       const { name } = node;

@@ -10,6 +10,7 @@ import { Store } from './store';
 import { followTheme } from './theme';
 import { Workbench } from './workbench';
 import { findingElement } from './panes/findings';
+import { Look } from './lab/types';
 import style from './style.css';
 
 export interface Settings { open: boolean; levels: string[]; measures: Measure[] }
@@ -27,7 +28,7 @@ export interface Host {
   /** Asks the kernel for the whole program down to a level, as data. */
   ask?: (level: string) => Promise<unknown>;
   /** Asks the kernel for a look at a value: text, or a page for a sandboxed frame. */
-  peek?: (name: string) => Promise<{ text?: string; html?: string }>;
+  peek?: (name: string) => Promise<Look>;
   /** What to show of a program that was saved without its levels, where nobody can be asked for them. */
   fallback?: () => HTMLElement;
   /** Gives the focus back to the notebook. */

@@ -34,7 +34,7 @@ test('sources whose members are marked fit together as they did before', () => {
 
 test('what a program of Lab, the browser or the kernel reads keeps its name', () => {
   const all = [...markedSources().values()].join('\n');
-  for (const name of ['data.levels', 'addEventListener', 'shadowRoot', 'createRenderer', 'renderModel', 'onAfterAttach']) {
+  for (const name of ['data.levels', 'addEventListener', 'shadowRoot', 'createRenderer', 'renderModel', 'onAfterAttach', 'activate']) {
     expect(all).toContain(name);
     expect(all).not.toContain(`${name}_$`);
   }

@@ -42,3 +42,6 @@ export interface RenderMime {
 export interface SettingRegistry {
   load(id: string): Promise<{ composite: Record<string, any>; changed: { connect(call: () => void): void } }>;
 }
+
+/** The kernel's answer to a look at a value. */
+export interface Look { text?: string; html?: string }
