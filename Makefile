@@ -6,12 +6,12 @@ BIN := $(VENV)/bin
 NEW := .venv-newest
 OLDEST_IPYTHON := 8.24.0
 WORKERS ?= 2
-PYTEST := -m pytest -q -n $(WORKERS)
+PYTEST := -m pytest -q -n $(WORKERS) --ignore tests/browser
 
 export JAX_PLATFORMS ?= cpu
 export JAX_COMPILATION_CACHE_DIR =
 
-.PHONY: demo lab test test-here test-newest test-oldest-ipython test-deep test-extension extension browser check format bench clean
+.PHONY: demo lab test test-here test-newest test-oldest-ipython test-deep test-extension test-browser extension browser check format bench clean
 
 demo: $(VENV)/.lab
 	$(BIN)/jaxnb report notebooks/01_quickstart.ipynb -o demo.html
@@ -19,10 +19,14 @@ demo: $(VENV)/.lab
 lab: $(VENV)/.lab
 	$(BIN)/jaxnb lab
 
-test: test-extension test-here test-oldest-ipython test-newest
+test: test-extension test-here test-browser test-oldest-ipython test-newest
 
 test-here: $(VENV)/.dev extension
 	$(BIN)/python $(PYTEST)
+
+# In a process of their own: Playwright leaves an event loop running, in which no other test may begin one.
+test-browser: $(VENV)/.dev extension
+	$(BIN)/python -m pytest -q tests/browser
 
 # The front end, built into the package, and where Lab looks for it. Node comes with the system or as a wheel.
 extension: $(VENV)/.dev

@@ -74,7 +74,8 @@ class NameLog:
         module = frame.f_globals.get("__name__", "__main__")
         if self._error is not None or is_own(file) or is_library(module):
             return False
-        if isinstance(module, str) and module.startswith("jaxnb._jax"):  # what stands around JAX bears JAX's file name
+        # What stands around JAX bears JAX's file name; what a named tuple writes for itself has a module of its own.
+        if isinstance(module, str) and module.startswith(("jaxnb._jax", "namedtuple_")):
             return False
         if file not in self._wanted:
             self._wanted[file] = bool(linecache.getlines(file))

@@ -238,8 +238,8 @@ def test_names_of_xmap():
     assert [set(inside.axes(var)) for var in body.invars] == [{("i", 3), ("j", 4)}, {("i", 3)}]
     assert [inside.axes(var) for var in body.outvars] == [(("j", 4),)]
     level = read_jaxpr(closed, cell_file="")
-    (mapped_op,) = level.computations[0].ops
-    inner = level.computations[mapped_op.bodies[0]]
+    (mapped_op,) = (op for op in level.ops() if op.name == "xmap")
+    (inner,) = (level.computations[body] for body in mapped_op.bodies if level.computations[body].name == "body")
     assert [set(level.values[index].axes) for index in inner.inputs] == [{("i", 3), ("j", 4)}, {("i", 3)}]
     assert [level.values[index].axes for index in inner.outputs] == [(("j", 4),)]
 
