@@ -581,3 +581,12 @@ def test_the_lines_of_a_function_below_its_transformations():
         lines = {op.name: op.line for op in program.ops("jaxpr")}
         assert "y = jnp.sin(x)" in program.source
         assert all(line in (2, 3) for name, line in lines.items() if name != "jit"), (function, lines)
+
+
+def test_a_scatter_has_its_line_inside_and_out():
+    """JAX keeps how a scatter combines two elements, with the place of the first cell that needed it."""
+    namespace = {"jnp": jnp, "x": jnp.ones(5)}
+    jaxnb.stage("\n\n\nfirst = x.at[1].add(2.0)", namespace)
+    program = jaxnb.stage("second = x.at[2].add(3.0)", namespace).program
+    lines = {(op.name, op.span.file, op.line) for op in program.ops("jaxpr")}
+    assert ("scatter-add", "", 1) in lines and ("add", "", 1) in lines and all(line == 1 for *_, line in lines)

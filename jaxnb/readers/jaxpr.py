@@ -84,6 +84,7 @@ class _Reading:
         self.values: list[Value] = []
         self.computations: list[Computation | None] = []
         self.ops = 0
+        self.jaxs_own = False  # whether what is read is a body that JAX wrote, and keeps from its first caller on
         self._letters = _letters()
         self._names: dict[jax_core.Var, str] = {}
         self._avals: dict[int, tuple[Aval, str, Any]] = {}
@@ -123,7 +124,7 @@ class _Reading:
         setting: Setting,
     ) -> Op:
         self.ops += 1
-        span = self.spans.of(eqn, owner)
+        span = owner if self.jaxs_own else self.spans.of(eqn, owner)
         outputs = self._defined(eqn.outvars, scope, used)
         attributes, found = self._attributes(eqn)
         if self.ops > MOST_OPS and all(id(jaxpr) in self._seen for _, jaxpr in found):
@@ -161,9 +162,11 @@ class _Reading:
         owner: Span | None,
         setting: Setting,
     ) -> int:
-        outer, self.varying = self.varying, self.varying.inside(eqn, path)
+        outer = self.varying, self.jaxs_own
+        self.varying = self.varying.inside(eqn, path)
+        self.jaxs_own = self.jaxs_own or path[0] == "update_jaxpr"  # how a scatter combines two elements
         index = self.computation(_body_name(path, body, eqn.params), body, owner, setting=setting)
-        self.varying = outer
+        self.varying, self.jaxs_own = outer
         return index
 
     def _defined(
