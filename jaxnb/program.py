@@ -30,6 +30,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jaxnb.errors import ChangedJax
+from jaxnb.units import format_seconds
 
 if TYPE_CHECKING:
     from jaxnb.coverage import Coverage
@@ -326,6 +327,21 @@ class Timing:
     profiled: float | None = None
     unattributed: float = 0.0
     why: str = ""
+
+    def __str__(self) -> str:
+        """What was measured, in a sentence or two.
+
+        >>> print(Timing(5.7e-5, 4e-6, 1000, 7e-5))
+        57 us ± 4 us, the median of 1000 runs; 70 us under the profiler.
+        """
+        parts: list[str] = []
+        if self.total is not None:
+            times = f"the median of {self.runs} runs" if self.runs > 1 else "of one run"
+            text = f"{format_seconds(self.total)} ± {format_seconds(self.spread)}, {times}"
+            if self.profiled is not None:
+                text += f"; {format_seconds(self.profiled)} under the profiler"
+            parts.append(f"{text}.")
+        return " ".join([*parts, self.why]).strip()
 
 
 class Maker(Protocol):

@@ -22,11 +22,9 @@ from jaxnb import _jax_hlo
 from jaxnb._jax_eqns import body_jaxprs, open_jaxpr
 from jaxnb.apportion import Measured
 from jaxnb.piece import Piece
-from jaxnb.program import Timing
 from jaxnb.readers.profile import read_profile, running_together
-from jaxnb.units import format_seconds
 
-__all__ = ["Held", "hold_inputs", "measure", "timing_text"]
+__all__ = ["Held", "hold_inputs", "measure"]
 
 SECONDS = 0.5
 """For which the programs of a cell are run again, unless one takes so long that its runs last longer."""
@@ -86,22 +84,6 @@ def measure(held: Sequence[Held], seconds: float = SECONDS) -> tuple[Measured, .
       seconds: for which they are to be run, the profiler apart.
     """
     return tuple(_measure(item, seconds / len(held)) for item in held)
-
-
-def timing_text(timing: Timing) -> str:
-    """What was measured, in a sentence or two.
-
-    >>> timing_text(Timing(5.7e-5, 4e-6, 1000, 7e-5))
-    '57 us ± 4 us, the median of 1000 runs; 70 us under the profiler.'
-    """
-    parts: list[str] = []
-    if timing.total is not None:
-        times = f"the median of {timing.runs} runs" if timing.runs > 1 else "of one run"
-        text = f"{format_seconds(timing.total)} ± {format_seconds(timing.spread)}, {times}"
-        if timing.profiled is not None:
-            text += f"; {format_seconds(timing.profiled)} under the profiler"
-        parts.append(f"{text}.")
-    return " ".join([*parts, timing.why]).strip()
 
 
 def _measure(held: Held, seconds: float) -> Measured:

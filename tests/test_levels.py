@@ -26,6 +26,7 @@ from jaxnb.options import StageOptions
 from jaxnb.program import PHASES, Program
 from jaxnb.readers import hlo as hlo_reader
 from jaxnb.readers import stablehlo as stablehlo_reader
+from jaxnb.readers.hlo_wire import PRIMITIVE_TYPES
 from jaxnb.readers.jaxpr import read_jaxpr
 from jaxnb.session import Session
 from jaxnb.views.html import render_html
@@ -351,9 +352,9 @@ def test_dtypes_have_the_numbers_of_xla():
     from jaxlib._hlo import PrimitiveType
 
     known = {kind.value: kind.name for kind in PrimitiveType}
-    assert {1, 4, 11, 16} <= known.keys() & hlo_reader._TYPES.keys()
-    for number in known.keys() & hlo_reader._TYPES.keys():
-        name, itemsize = hlo_reader._TYPES[number]
+    assert {1, 4, 11, 16} <= known.keys() & PRIMITIVE_TYPES.keys()
+    for number in known.keys() & PRIMITIVE_TYPES.keys():
+        name, itemsize = PRIMITIVE_TYPES[number]
         short = {"bool": "PRED", "bfloat16": "BF16"}.get(name, name.upper())
         for long, letter in (("UINT", "U"), ("INT", "S"), ("FLOAT", "F"), ("COMPLEX", "C")):
             short = short.replace(long, letter) if short.startswith(long) else short

@@ -19,7 +19,7 @@ from jaxnb.laws import check_program
 from jaxnb.options import StageOptions
 from jaxnb.program import Program, Timing
 from jaxnb.session import Session
-from jaxnb.timing import Held, hold_inputs, measure, timing_text
+from jaxnb.timing import Held, hold_inputs, measure
 
 SETUP = """
 import jax, jax.numpy as jnp, numpy as np
@@ -225,7 +225,7 @@ def test_a_failure_is_said_and_not_raised() -> None:
 
 
 def test_the_text_has_both_times() -> None:
-    text = timing_text(Timing(2.5e-3, 1.2e-3, 300, 3.5e-3))
+    text = str(Timing(2.5e-3, 1.2e-3, 300, 3.5e-3))
     assert text == "2.5 ms ± 1.2 ms, the median of 300 runs; 3.5 ms under the profiler."
-    assert timing_text(Timing(2.5e-3, 0.0, 1, why="nothing else.")) == "2.5 ms ± 0 us, of one run. nothing else."
-    assert timing_text(Timing(why="nothing is computed.")) == "nothing is computed."
+    assert str(Timing(2.5e-3, 0.0, 1, why="nothing else.")) == "2.5 ms ± 0 us, of one run. nothing else."
+    assert str(Timing(why="nothing is computed.")) == "nothing is computed."

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from jaxnb.readers.protobuf import Message, fields, read_varints
+from jaxnb.readers.hlo_wire import read_schedule
+from jaxnb.readers.protobuf import Message, fields, message_of, read_varints
 
 __all__ = [
     "Allocation",
@@ -117,10 +118,10 @@ def read_assignment(message: bytes) -> Assignment:
     placed: list[tuple[int, int, int, int]] = []
     for number, value in fields(memoryview(message)):
         if number == 1:
-            identity, instruction, part = _read_logical(_message(value))
+            identity, instruction, part = _read_logical(message_of(value))
             defined[identity] = (instruction, part)
         elif number == 3:
-            allocation, assigned = _read_allocation(_message(value))
+            allocation, assigned = _read_allocation(message_of(value))
             allocations[allocation.number] = allocation
             placed.extend(assigned)
     missing = next((identity for identity, *_ in placed if identity not in defined), None)
@@ -139,7 +140,7 @@ def _read_logical(message: Message) -> tuple[int, int, tuple[int, ...]]:
         if number == 1 and isinstance(value, int):
             identity = value
         elif number == 3:
-            for inner, found in fields(_message(value)):
+            for inner, found in fields(message_of(value)):
                 if inner == 4 and isinstance(found, int):
                     instruction = found
                 elif inner == 3:
@@ -153,7 +154,7 @@ def _read_allocation(message: Message) -> tuple[Allocation, list[tuple[int, int,
     assigned: list[tuple[int, int, int]] = []
     for number, value in fields(message):
         if number == 9:
-            part = {inner: found for inner, found in fields(_message(value)) if isinstance(found, int)}
+            part = {inner: found for inner, found in fields(message_of(value)) if isinstance(found, int)}
             assigned.append((part.get(1, 0), part.get(2, 0), part.get(3, 0)))
         elif isinstance(value, int):
             known[number] = value
@@ -200,9 +201,9 @@ def read_instructions(module: bytes) -> Module:
     for number, value in fields(memoryview(module)):
         if number == 3:
             identity, root, instructions = 0, 0, list[Instruction]()
-            for inner, part in fields(_message(value)):
+            for inner, part in fields(message_of(value)):
                 if inner == 2:
-                    instructions.append(_read_instruction(_message(part)))
+                    instructions.append(_read_instruction(message_of(part)))
                 elif inner == 5 and isinstance(part, int):
                     identity = part
                 elif inner == 6 and isinstance(part, int):
@@ -211,7 +212,7 @@ def read_instructions(module: bytes) -> Module:
         elif number == 6 and isinstance(value, int):
             entry = value
         elif number == 7:
-            order = _read_schedule(_message(value))
+            order = read_schedule(message_of(value))
     for identity, sequence in order.items():
         if identity in found and len(found[identity].instructions) == len(sequence):
             place = {instruction: at for at, instruction in enumerate(sequence)}
@@ -240,24 +241,3 @@ def _read_instruction(message: Message) -> Instruction:
         elif number == 38:
             made.called.extend(read_varints(value))
     return made
-
-
-def _read_schedule(message: Message) -> dict[int, list[int]]:
-    """xla::HloScheduleProto: the ids of the instructions of each computation."""
-    order: dict[int, list[int]] = {}
-    for number, entry in fields(message):
-        if number == 1:
-            computation, sequence = 0, list[int]()
-            for part, value in fields(_message(entry)):
-                if part == 1 and isinstance(value, int):
-                    computation = value
-                elif part == 2:
-                    sequence.extend(one for _, ids in fields(_message(value)) for one in read_varints(ids))
-            order[computation] = sequence
-    return order
-
-
-def _message(value: int | Message) -> Message:
-    if isinstance(value, int):
-        raise ValueError(f"the number {value} where a message should be")
-    return value

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from jaxnb.program import Aval, Computation, Level, Op, Value
 from jaxnb.readers.hlo_groups import GROUP_FIELDS, read_groups, read_pairs
-from jaxnb.readers.protobuf import Message, fields, read_varints
+from jaxnb.readers.hlo_wire import PRIMITIVE_TYPES, read_schedule
+from jaxnb.readers.protobuf import Message, fields, message_of, read_varints
 from jaxnb.readers.stablehlo import NamedLevel
 
 __all__ = ["MOST_OPS", "read_hlo"]
@@ -23,44 +24,14 @@ MOST_OPS = 50_000
 _MOST_NAMES = 64  # of what a fusion is made of, if that is not written out
 _LONGEST_TEXT = 120
 
-# The numbers of xla::PrimitiveType, with the name of the dtype and the bytes of one element.
-_TYPES = {
-    1: ("bool", 1),
-    2: ("int8", 1),
-    3: ("int16", 2),
-    4: ("int32", 4),
-    5: ("int64", 8),
-    6: ("uint8", 1),
-    7: ("uint16", 2),
-    8: ("uint32", 4),
-    9: ("uint64", 8),
-    10: ("float16", 2),
-    11: ("float32", 4),
-    12: ("float64", 8),
-    15: ("complex64", 8),
-    16: ("bfloat16", 2),
-    17: ("token", 0),
-    18: ("complex128", 16),
-    19: ("float8_e5m2", 1),
-    20: ("float8_e4m3fn", 1),
-    21: ("int4", 1),
-    22: ("uint4", 1),
-    23: ("float8_e4m3b11fnuz", 1),
-    24: ("float8_e5m2fnuz", 1),
-    25: ("float8_e4m3fnuz", 1),
-    28: ("float8_e4m3", 1),
-    29: ("float8_e3m4", 1),
-    32: ("float4_e2m1fn", 1),
-    33: ("float8_e8m0fnu", 1),
-}
 # The fields of xla::LiteralProto that hold one number, with how to read it.
 _LITERALS: dict[int, Callable[[int | Message], object]] = {
     4: lambda value: _signed(read_varints(value)[0], 32),
     5: lambda value: _signed(read_varints(value)[0], 64),
     6: lambda value: read_varints(value)[0],
     7: lambda value: read_varints(value)[0],
-    8: lambda value: f"{struct.unpack_from('<f', _bytes(value))[0]:.7g}",
-    9: lambda value: f"{struct.unpack_from('<d', _bytes(value))[0]:.7g}",
+    8: lambda value: f"{struct.unpack_from('<f', message_of(value))[0]:.7g}",
+    9: lambda value: f"{struct.unpack_from('<d', message_of(value))[0]:.7g}",
     2: lambda value: bool(read_varints(value)[0]),
 }
 
@@ -148,12 +119,12 @@ class _Reading:
         self._shapes: dict[bytes, _Shape] = {}
         for number, value in fields(module):
             if number == 3:
-                message = _bytes(value)
+                message = message_of(value)
                 self._messages[_identity(message)] = message
             elif number == 6 and isinstance(value, int):
                 self.entry = value
             elif number == 7:
-                self._order = _read_schedule(_bytes(value))
+                self._order = read_schedule(message_of(value))
         if self.entry not in self._messages:
             raise ValueError("a module without an entry computation")
 
@@ -220,7 +191,7 @@ class _Reading:
             if number == 1:
                 name = _text(value)
             elif number == 2:
-                instructions.append(self._read_instruction(_bytes(value)))
+                instructions.append(self._read_instruction(message_of(value)))
             elif number == 6 and isinstance(value, int):
                 root = value
         sequence = self._order.get(identity, ())
@@ -238,14 +209,14 @@ class _Reading:
             elif number == 2:
                 made.opcode = _text(value)
             elif number == 3:
-                key = bytes(_bytes(value))
+                key = bytes(message_of(value))
                 if key not in self._shapes:
-                    self._shapes[key] = _read_shape(_bytes(value))
+                    self._shapes[key] = _read_shape(message_of(value))
                 made.shape = self._shapes[key]
             elif number == 7:
-                made.op_name = _read_op_name(_bytes(value))
+                made.op_name = _read_op_name(message_of(value))
             elif number == 8:
-                literal = _bytes(value)
+                literal = message_of(value)
             elif number == 9 and isinstance(value, int):
                 made.parameter = value
             elif number == 11:
@@ -257,15 +228,15 @@ class _Reading:
             elif number == 28:
                 made.target = _text(value)
             elif number == 30:
-                made.dot = _read_dot(_bytes(value))
+                made.dot = _read_dot(message_of(value))
             elif number == 63:
                 made.direction = _text(value)
             elif number == 52:
-                made.pairs += read_pairs(_bytes(value))
+                made.pairs += read_pairs(message_of(value))
             elif number == 49:  # one group each
-                made.groups = f"{{{made.groups[1:-1]}{read_groups(number, _bytes(value))}}}"
+                made.groups = f"{{{made.groups[1:-1]}{read_groups(number, message_of(value))}}}"
             elif number in GROUP_FIELDS:
-                made.groups = read_groups(number, _bytes(value))
+                made.groups = read_groups(number, message_of(value))
             elif number == 35 and isinstance(value, int):
                 made.identity = value
             elif number == 36:
@@ -323,24 +294,6 @@ def _part(opcode: str, number: int, count: int) -> str:
     return "body" if count == 1 else f"body {number}"
 
 
-def _read_schedule(message: Message) -> dict[int, list[int]]:
-    """xla::HloScheduleProto: the ids of the instructions of each computation, in the order of execution."""
-    order: dict[int, list[int]] = {}
-    for number, entry in fields(message):
-        if number != 1:
-            continue
-        computation, sequence = 0, list[int]()
-        for part, value in fields(_bytes(entry)):
-            if part == 1 and isinstance(value, int):
-                computation = value
-            elif part == 2:
-                for inner, ids in fields(_bytes(value)):
-                    if inner == 1:
-                        sequence.extend(read_varints(ids))
-        order[computation] = sequence
-    return order
-
-
 def _read_shape(message: Message) -> _Shape:
     """xla::ShapeProto."""
     kind, sizes, parts = 0, list[int](), list[_Shape]()
@@ -350,12 +303,12 @@ def _read_shape(message: Message) -> _Shape:
         elif number == 3:
             sizes.extend(read_varints(value))
         elif number == 4:
-            parts.append(_read_shape(_bytes(value)))
+            parts.append(_read_shape(message_of(value)))
     if kind == 13:
         return _Shape(None, f"({', '.join(part.text or str(part.aval) for part in parts)})")
-    if kind not in _TYPES:
+    if kind not in PRIMITIVE_TYPES:
         return _Shape(None, f"type {kind}")
-    dtype, itemsize = _TYPES[kind]
+    dtype, itemsize = PRIMITIVE_TYPES[kind]
     return _Shape(Aval(dtype, tuple(sizes), False, itemsize), "")
 
 
@@ -381,11 +334,5 @@ def _signed(number: int, bits: int) -> int:
     return number - (1 << bits) if number >> (bits - 1) else number
 
 
-def _bytes(value: int | Message) -> Message:
-    if isinstance(value, int):
-        raise ValueError(f"the number {value} where a message should be")
-    return value
-
-
 def _text(value: int | Message) -> str:
-    return bytes(_bytes(value)).decode(errors="replace")
+    return bytes(message_of(value)).decode(errors="replace")

@@ -10,21 +10,12 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from jaxnb.readers.protobuf import Message, fields, read_varints
+from jaxnb.readers.hlo_wire import PRIMITIVE_TYPES
+from jaxnb.readers.protobuf import Message, fields, message_of, read_varints
 
 __all__ = ["Computation", "Facts", "Instruction", "Shape", "WindowDimension", "read_facts"]
 
 _POINTER = 8
-
-# The bytes of one element by the numbers of xla::PrimitiveType; what takes less than a byte is stored in one.
-_ITEMSIZES: dict[int, int] = {
-    **dict.fromkeys((1, 2, 6, *range(19, 34)), 1),
-    **dict.fromkeys((3, 7, 10, 16), 2),
-    **dict.fromkeys((4, 8, 11), 4),
-    **dict.fromkeys((5, 9, 12, 15), 8),
-    18: 16,
-    17: 0,
-}
 
 
 class Shape(NamedTuple):
@@ -206,13 +197,13 @@ def _read_shape(message: Message) -> Shape:
             sizes.extend(read_varints(value))
         elif number == 4 and not isinstance(value, int):
             parts.append(_read_shape(value))
-    return Shape(parts=tuple(parts)) if kind == 13 else Shape(tuple(sizes), _ITEMSIZES.get(kind, 0))
+    return Shape(parts=tuple(parts)) if kind == 13 else Shape(tuple(sizes), PRIMITIVE_TYPES.get(kind, ("", 0))[1])
 
 
 def _read_window(message: int | Message) -> WindowDimension:
     # Fields that are 0 are not written, whatever would be usual.
     found = dict.fromkeys(range(1, 7), 0)
-    for number, value in fields(_message(message)):
+    for number, value in fields(message_of(message)):
         if number in found:
             found[number] = _signed(value)
     return WindowDimension(*found.values())
@@ -241,9 +232,3 @@ def _read_trips(config: bytes) -> int | None:
 def _signed(value: int | Message) -> int:
     number = read_varints(value)[0]
     return number - (1 << 64) if number >> 63 else number
-
-
-def _message(value: int | Message) -> Message:
-    if isinstance(value, int):
-        raise ValueError(f"the number {value} where a message should be")
-    return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-__all__ = ["Message", "fields", "read_varints"]
+__all__ = ["Message", "fields", "message_of", "read_varints"]
 
 Message = memoryview
 """The bytes of a message, or of a field that holds text or another message."""
@@ -55,6 +55,17 @@ def read_varints(value: int | Message) -> list[int]:
         number, at = _varint(value, at)
         found.append(number)
     return found
+
+
+def message_of(value: int | Message) -> Message:
+    """The bytes of a field that holds text or another message.
+
+    Raises:
+      ValueError: if it is a number.
+    """
+    if isinstance(value, int):
+        raise ValueError(f"the number {value} where a message should be")
+    return value
 
 
 def _varint(message: Message, at: int) -> tuple[int, int]:
