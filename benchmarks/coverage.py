@@ -22,9 +22,9 @@ import jax
 from level_programs import PROGRAMS
 
 from jaxnb._jax_hlo import with_jaxpr
-from jaxnb.ids import number_equations, with_ids
 from jaxnb.options import StageOptions
-from jaxnb.session import Session
+from jaxnb.readers.ids import number_equations, with_ids
+from jaxnb.running.session import Session
 
 
 def measure(setup: str, cell: str) -> dict[str, Any]:

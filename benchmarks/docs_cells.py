@@ -112,7 +112,7 @@ def run_notebook(path: Path, staged: bool, out: Any, runs: int) -> None:
 def run_cell(shell: Any, source: str, staged: bool) -> dict[str, Any]:
     """One cell: whether it was staged, how it went, and what it showed."""
     from jaxnb import Refused, stage
-    from jaxnb.comment import computes_with_jax, plain_cell
+    from jaxnb.shell.comment import computes_with_jax, plain_cell
 
     result: dict[str, Any] = {"fate": "plain", "value": None, "error": "", "raised": "", "why": ""}
     text = io.StringIO()

@@ -27,10 +27,10 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import jax
 import jax.numpy as jnp
 
-from jaxnb.codec import decode, encode
 from jaxnb.cost import costs_of, with_costs
-from jaxnb.laws import check_program
 from jaxnb.program import Level, Program, Span
+from jaxnb.program.codec import decode, encode
+from jaxnb.program.laws import check_program
 from jaxnb.readers.jaxpr import read_jaxpr
 from jaxnb.readers.source import link_source, read_source
 

@@ -23,7 +23,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import jaxnb
 from jaxnb.options import StageOptions
-from jaxnb.session import Session
+from jaxnb.running.session import Session
 
 # 16 layers of a matrix and a bias, Adam's two moments of each, two step counters, x and y: 100 arrays.
 SETUP = """

@@ -1,9 +1,9 @@
-// Writes src/schema.ts: the types of a saved program, from the one contract, jaxnb/program.schema.json.
+// Writes src/schema.ts: the types of a saved program, from the one contract, jaxnb/program/program.schema.json.
 import { readFileSync, writeFileSync, existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const here = new URL('.', import.meta.url);
-export const contract = JSON.parse(readFileSync(new URL('../jaxnb/program.schema.json', here), 'utf8'));
+export const contract = JSON.parse(readFileSync(new URL('../jaxnb/program/program.schema.json', here), 'utf8'));
 
 /** The TypeScript type of a schema; only the words that the contract uses are known. */
 function typeOf(schema, indent = '') {
@@ -37,7 +37,7 @@ export function typesOf(schema) {
   const parts = Object.entries(schema.$defs).map(([name, one]) => `export type ${nameOf(name)} = ${typeOf(one)};\n`);
   const version = schema.properties.version.const;
   return [
-    '// Written by schema.mjs from jaxnb/program.schema.json. Change that, not this.\n',
+    '// Written by schema.mjs from jaxnb/program/program.schema.json. Change that, not this.\n',
     `/** The newest version of the format that is understood. */\nexport const VERSION = ${version};\n`,
     ...parts,
     `export type Data = ${typeOf(schema)};\n`

@@ -12,19 +12,19 @@ from jaxnb._version import __version__
 
 if TYPE_CHECKING:
     from jaxnb.api import grad_cell, inspect, last, stage, xmap_cell
-    from jaxnb.commands import auto, devices
     from jaxnb.errors import BadHeader, JaxnbError, NeedsConcrete, Refused
-    from jaxnb.extension import load_ipython_extension, unload_ipython_extension
     from jaxnb.findings.leaks import leaks, watch
     from jaxnb.findings.retraces import retraces
-    from jaxnb.health import doctor
-    from jaxnb.holdings import memory
     from jaxnb.named import NamedShape, SerialLoop, fake_mesh, named_shape, serial_loop, xmap
+    from jaxnb.objects.holdings import memory
     from jaxnb.options import StageOptions
     from jaxnb.program import Finding, Fix, Program
-    from jaxnb.run import Run
+    from jaxnb.running.run import Run
     from jaxnb.sharding import make_mesh, show_sharding
-    from jaxnb.widgets import widget
+    from jaxnb.shell.commands import auto, devices
+    from jaxnb.shell.extension import load_ipython_extension, unload_ipython_extension
+    from jaxnb.shell.health import doctor
+    from jaxnb.shell.widgets import widget
 
 _HOMES = {
     "BadHeader": "errors",
@@ -35,28 +35,28 @@ _HOMES = {
     "NeedsConcrete": "errors",
     "Program": "program",
     "Refused": "errors",
-    "Run": "run",
+    "Run": "running.run",
     "SerialLoop": "named",
     "StageOptions": "options",
-    "auto": "commands",
-    "devices": "commands",
-    "doctor": "health",
+    "auto": "shell.commands",
+    "devices": "shell.commands",
+    "doctor": "shell.health",
     "fake_mesh": "named",
     "grad_cell": "api",
     "inspect": "api",
     "leaks": "findings.leaks",
-    "load_ipython_extension": "extension",
+    "load_ipython_extension": "shell.extension",
     "last": "api",
     "make_mesh": "sharding",
-    "memory": "holdings",
+    "memory": "objects.holdings",
     "named_shape": "named",
     "retraces": "findings.retraces",
     "serial_loop": "named",
     "show_sharding": "sharding",
     "stage": "api",
-    "unload_ipython_extension": "extension",
+    "unload_ipython_extension": "shell.extension",
     "watch": "findings.leaks",
-    "widget": "widgets",
+    "widget": "shell.widgets",
     "xmap": "named",
     "xmap_cell": "api",
 }

@@ -9,9 +9,9 @@ from typing import Any
 from jaxnb.errors import JaxnbError, NeedsConcrete
 from jaxnb.options import StageOptions
 from jaxnb.program import Program
-from jaxnb.run import Run
-from jaxnb.session import Session
-from jaxnb.tracebacks import tidy, told_of
+from jaxnb.running.run import Run
+from jaxnb.running.session import Session
+from jaxnb.running.tracebacks import tidy, told_of
 
 __all__ = ["current_session", "grad_cell", "inspect", "last", "stage", "use_session", "xmap_cell"]
 
@@ -145,7 +145,7 @@ def xmap_cell(
       [1.5, 2.5, 3.5]
     """
     __tracebackhide__ = True
-    from jaxnb.named_header import read_spec
+    from jaxnb.shell.named_header import read_spec
 
     turns = {name: _without_loops(given) for name, given in (resources or {}).items()}
     return stage(source, namespace, xmap=read_spec(spec, sizes or {}, turns, mesh, lowering), **options)
@@ -188,7 +188,7 @@ def inspect(function: Callable[..., Any]) -> Callable[..., Program]:
 
     @functools.wraps(function)
     def traced(*args: Any, **kwargs: Any) -> Program:
-        from jaxnb.levels import read_function
+        from jaxnb.levels.reading import read_function
 
         return read_function(function, args, kwargs)
 

@@ -19,8 +19,8 @@ from typing import TextIO
 
 from jaxnb._version import __version__
 from jaxnb.errors import JaxnbError
-from jaxnb.notebook import INTERRUPTED, Cell
-from jaxnb.report import Report, report
+from jaxnb.reports.notebook import INTERRUPTED, Cell
+from jaxnb.reports.report import Report, report
 
 __all__ = ["main"]
 

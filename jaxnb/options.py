@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+from jaxnb.cells.named_spec import MapSpec
 from jaxnb.errors import JaxnbError
-from jaxnb.named_spec import MapSpec
 
 __all__ = ["StageOptions"]
 

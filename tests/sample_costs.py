@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from sample_programs import Writer, program
 
-from jaxnb.occupancy import Held, Memory, Noted, Saved
 from jaxnb.program import Assigned, Level, Op, Program, Span, Timing
+from jaxnb.program.occupancy import Held, Memory, Noted, Saved
 
 __all__ = ["MEMORY", "hostile_graph", "measured", "unrolled"]
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxnb.apportion import Measured, with_times
-from jaxnb.coverage import read_coverage
+from jaxnb.levels.apportion import Measured, with_times
 from jaxnb.program import Aval, Computation, Level, Link, Op, Program, Span, Value
+from jaxnb.program.coverage import read_coverage
 
 VECTOR = Aval("float32", (10,), itemsize=4)
 

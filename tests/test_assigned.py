@@ -18,14 +18,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import jaxnb.naming
-import jaxnb.stores
-from jaxnb.assigned import MOST_TEXTS, NameLog, describe, log_names
-from jaxnb.cell import parse_cell
+import jaxnb.levels.naming
+import jaxnb.names.stores
+from jaxnb.cells.cell import parse_cell
 from jaxnb.errors import JaxnbError
-from jaxnb.naming import abstracted, read_names, read_names_of
+from jaxnb.levels.naming import abstracted, read_names, read_names_of
+from jaxnb.names.assigned import MOST_TEXTS, NameLog, describe, log_names
 from jaxnb.options import StageOptions
-from jaxnb.session import Session
+from jaxnb.running.session import Session
 
 X = jax.ShapeDtypeStruct((2, 3), jnp.float32)
 
@@ -566,6 +566,6 @@ def test_arguments_are_abstracted():
     assert [str(aval) for aval in told[0]] == [str(aval) for aval in told[1]]
 
 
-@pytest.mark.parametrize("module", [jaxnb.stores, jaxnb.naming], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [jaxnb.names.stores, jaxnb.levels.naming], ids=lambda module: module.__name__)
 def test_examples(module):
     assert doctest.testmod(module).failed == 0

@@ -14,12 +14,12 @@ import pytest
 
 import jaxnb
 from jaxnb import _jax_hlo
-from jaxnb.codec import decode, encode
-from jaxnb.laws import check_program
 from jaxnb.options import StageOptions
 from jaxnb.program import Program
+from jaxnb.program.codec import decode, encode
+from jaxnb.program.laws import check_program
 from jaxnb.readers.jaxpr import read_jaxpr
-from jaxnb.session import Session
+from jaxnb.running.session import Session
 from jaxnb.views.html import render_html
 from jaxnb.views.text import render_program
 

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from jaxnb import _jax
-from jaxnb.cache import CodeRecord, explain_change, find_piece, scalars_that_changed
-from jaxnb.cell import parse_cell
+from jaxnb.cells.cell import parse_cell
+from jaxnb.objects.paths import render_path
 from jaxnb.options import StageOptions
-from jaxnb.paths import render_path
-from jaxnb.piece import Piece
-from jaxnb.plan import make_plan
-from jaxnb.session import Session
-from jaxnb.staging import trace_piece
+from jaxnb.reuse.cache import CodeRecord, explain_change, find_piece, scalars_that_changed
+from jaxnb.running.plan import make_plan
+from jaxnb.running.session import Session
+from jaxnb.staging.piece import Piece
+from jaxnb.staging.stage import trace_piece
 
 Namespace = dict[str, Any]
 HOME = {"__name__": "__main__", "jax": jax, "jnp": jnp, "np": np, "functools": functools, "NS": SimpleNamespace}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxnb.cell import CellSource, parse_cell
+from jaxnb.cells.cell import CellSource, parse_cell
 from jaxnb.errors import Refused
 
 TESTED = settings(max_examples=150, deadline=None, database=None, print_blob=True)

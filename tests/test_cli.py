@@ -11,7 +11,7 @@ import pytest
 from test_report import QUICKSTART, notebook, run
 
 from jaxnb import __version__, cli
-from jaxnb.notebook import Cell
+from jaxnb.reports.notebook import Cell
 
 
 def test_the_command_line(capsys):

@@ -14,13 +14,8 @@ from hypothesis import strategies as st
 from sample_levels import neuron
 from sample_programs import PROGRAMS, loop, mlp
 
-from jaxnb import codec
-from jaxnb.codec import MIME_TYPE, decode, encode
 from jaxnb.errors import JaxnbError
-from jaxnb.laws import check_program
-from jaxnb.occupancy import KINDS, SOURCES, Held, Memory, Noted, Saved
 from jaxnb.program import (
-    FORMAT_VERSION,
     PHASES,
     Assigned,
     Aval,
@@ -35,9 +30,14 @@ from jaxnb.program import (
     Span,
     Timing,
     Value,
+    codec,
 )
+from jaxnb.program.codec import MIME_TYPE, decode, encode
+from jaxnb.program.laws import check_program
+from jaxnb.program.occupancy import KINDS, SOURCES, Held, Memory, Noted, Saved
+from jaxnb.program.structure import FORMAT_VERSION
 
-SCHEMA = json.loads(files("jaxnb").joinpath("program.schema.json").read_text("utf-8"))
+SCHEMA = json.loads(files("jaxnb.program").joinpath("program.schema.json").read_text("utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 texts = st.text(st.characters(codec="utf-8"), max_size=6)

@@ -11,9 +11,9 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from shells import Shell, shell
 
-from jaxnb.commands import COMMANDS, DeviceList, DeviceRow, auto, devices, help_text, run_command
 from jaxnb.errors import BadHeader, JaxnbError
-from jaxnb.health import Facts, backend_started, doctor, find_problems, platforms_installed
+from jaxnb.shell.commands import COMMANDS, DeviceList, DeviceRow, auto, devices, help_text, run_command
+from jaxnb.shell.health import Facts, backend_started, doctor, find_problems, platforms_installed
 
 # --- words ---------------------------------------------------------------------------------------------------------
 
@@ -94,7 +94,7 @@ def test_memory_as_text() -> None:
 
 def test_looking_at_devices_says_that_it_starts_the_backend() -> None:
     code = (
-        "from jaxnb.health import doctor, backend_started; from jaxnb.commands import devices;"
+        "from jaxnb.shell.health import doctor, backend_started; from jaxnb.shell.commands import devices;"
         "a = str(doctor()); before = backend_started(); b = str(devices()); c = str(doctor());"
         "print(before, 'not started' in a, 'this started the backend' in b, 'not started' in c)"
     )
@@ -120,7 +120,8 @@ def test_doctor_in_a_shell(shell: Shell) -> None:
 
 def test_doctor_outside_ipython_imports_nothing_new() -> None:
     code = (
-        "import jaxnb.health as d, sys; r = d.doctor(); print('IPython' in sys.modules, d.backend_started()); print(r)"
+        "import jaxnb.shell.health as d, sys; r = d.doctor();"
+        "print('IPython' in sys.modules, d.backend_started()); print(r)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("False False") and "none: plain Python" in done.stdout

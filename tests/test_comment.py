@@ -14,8 +14,8 @@ import pytest
 from shells import SETUP, Shell, shell
 
 import jaxnb
-from jaxnb.cell import parse_cell
-from jaxnb.comment import (
+from jaxnb.cells.cell import parse_cell
+from jaxnb.shell.comment import (
     Directive,
     as_cell_magic,
     computes_with_jax,

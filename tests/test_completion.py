@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from shells import Shell, shell
 
 from jaxnb import fake_mesh
-from jaxnb.completion import complete_header
-from jaxnb.header import JIT_OPTIONS, XMAP_OPTIONS
+from jaxnb.shell.completion import complete_header
+from jaxnb.shell.header import JIT_OPTIONS, XMAP_OPTIONS
 
 Pair = namedtuple("Pair", "left right")
 
@@ -174,7 +174,8 @@ def test_elsewhere_nothing_is_said(text: str) -> None:
 
 def test_devices_are_listed_only_once_a_backend_runs() -> None:
     code = (
-        "import jax; from jaxnb.completion import complete_header as c; from jaxnb.health import backend_started as b;"
+        "import jax; from jaxnb.shell.completion import complete_header as c;"
+        "from jaxnb.shell.health import backend_started as b;"
         "t = '%%jit --device '; print(c(t, 0, len(t), {}).texts, b()); jax.devices(); print(c(t, 0, len(t), {}).texts)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -12,13 +12,13 @@ from jax import lax
 from level_programs import PROGRAMS
 
 import jaxnb
-from jaxnb import runner
 from jaxnb._jax_hlo import serialized_modules
 from jaxnb.cost_hlo import RULES, with_hlo_costs, with_stablehlo_costs
 from jaxnb.program import Level, Op
 from jaxnb.readers import hlo as hlo_reader
 from jaxnb.readers.hlo import read_hlo
-from jaxnb.session import Session
+from jaxnb.running import runner
+from jaxnb.running.session import Session
 
 KEY = jax.random.key(0)
 X = jax.random.normal(KEY, (64, 64))

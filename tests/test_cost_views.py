@@ -15,8 +15,8 @@ from sample_levels import neuron
 from sample_programs import PROGRAMS, hostile, loop, many, mlp
 from test_views import LINE, Checker, shown
 
-from jaxnb.occupancy import Held, Memory
 from jaxnb.program import Aval, Computation, Level, Op, Program, Span, Timing, Value
+from jaxnb.program.occupancy import Held, Memory
 from jaxnb.views.columns import text_width
 from jaxnb.views.compact import bar, profile, short_amount, short_bytes, short_seconds
 from jaxnb.views.footprint import render_memory

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from level_programs import PROGRAMS
 
-from jaxnb import runner
-from jaxnb.apportion import with_times
-from jaxnb.coverage import Coverage, read_coverage
-from jaxnb.laws import check_program
+from jaxnb.levels.apportion import with_times
+from jaxnb.levels.timing import Held, hold_inputs, measure
 from jaxnb.options import StageOptions
 from jaxnb.program import Computation, Level, Op, Program, Span, Timing
-from jaxnb.session import Session
-from jaxnb.timing import Held, hold_inputs, measure
+from jaxnb.program.coverage import Coverage, read_coverage
+from jaxnb.program.laws import check_program
+from jaxnb.running import runner
+from jaxnb.running.session import Session
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

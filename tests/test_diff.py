@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sample_programs import PROGRAMS
 
 import jaxnb
-from jaxnb.diff import compare
 from jaxnb.program import Aval, Computation, Level, Op, Program, Value
+from jaxnb.program.diff import compare
 from jaxnb.views.differences import render_diff, render_sums
 
 

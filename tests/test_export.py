@@ -25,13 +25,13 @@ import pytest
 from cells import CASES, Case
 
 import jaxnb
-from jaxnb.cell import parse_cell
+from jaxnb.cells.cell import parse_cell
 from jaxnb.errors import Refused
 from jaxnb.export import function as export
 from jaxnb.export import text as export_text
 from jaxnb.export.helpers import attached_to
 from jaxnb.options import StageOptions
-from jaxnb.session import Session
+from jaxnb.running.session import Session
 
 DEEP = os.environ.get("JAXNB_DEEP") == "1"
 SEED = differential.drawn_seed()

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from nbformat import read, v4, write
 
-from jaxnb.codec import MIME_TYPE
+from jaxnb.program.codec import MIME_TYPE
 
 ROOT = Path(__file__).parent.parent
 LOADED = r"jaxnb [\d.]+ · jax [\d.]+ · jaxlib [\d.]+ · Python [\d.]+"

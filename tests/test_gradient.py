@@ -15,7 +15,7 @@ from shells import Shell, shell
 import jaxnb
 from jaxnb import Refused
 from jaxnb.errors import JaxnbError
-from jaxnb.gradient import MOST_HESSIAN
+from jaxnb.staging.gradient import MOST_HESSIAN
 
 __all__ = ["shell"]
 

@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxnb.code import Sees, names_of
+from jaxnb.cells.code import Sees, names_of
 from jaxnb.errors import Refused
-from jaxnb.graph import Scan
-from jaxnb.paths import Choices, render_path, root_name
-from jaxnb.slots import Slots
+from jaxnb.objects.graph import Scan
+from jaxnb.objects.paths import Choices, render_path, root_name
+from jaxnb.objects.slots import Slots
 
 TESTED = settings(max_examples=200, deadline=None, database=None, print_blob=True)
 X, Y = jnp.ones(3), jnp.zeros((2, 2), jnp.int32)

@@ -21,7 +21,7 @@ from sample_levels import neuron
 from sample_programs import PROGRAMS, loop, many, split
 
 from jaxnb.program import Program
-from jaxnb.run import Run
+from jaxnb.running.run import Run
 from jaxnb.views.diagram import Diagram
 from jaxnb.views.graph import render_graph
 

@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jaxnb.errors import BadHeader
-from jaxnb.header import JAXPR_OPTIONS, JIT_OPTIONS, full_header, parse_grad, parse_header
-from jaxnb.named_header import parse_xmap, read_spec
+from jaxnb.shell.header import JAXPR_OPTIONS, JIT_OPTIONS, full_header, parse_grad, parse_header
+from jaxnb.shell.named_header import parse_xmap, read_spec
 
 TESTED = settings(max_examples=300, deadline=None, database=None, print_blob=True)
 

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxnb import holders
-from jaxnb.holders import Holder, holder_of, slot_descriptors
-from jaxnb.journal import Journal
+from jaxnb.objects import holders
+from jaxnb.objects.holders import Holder, holder_of, slot_descriptors
+from jaxnb.objects.journal import Journal
 
 TESTED = settings(max_examples=60, deadline=None, database=None, print_blob=True)
 

@@ -66,4 +66,4 @@ def test_without_a_shell_a_namespace_is_needed() -> None:
 
 
 def test_nothing_alive() -> None:
-    assert str(jaxnb.holdings.Holdings(())) == "no array is alive"
+    assert str(jaxnb.objects.holdings.Holdings(())) == "no array is alive"

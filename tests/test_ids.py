@@ -10,10 +10,11 @@ import jax.numpy as jnp
 import pytest
 from test_readers import PROGRAMS, trace
 
-from jaxnb import _jax_hlo, ids
+from jaxnb import _jax_hlo
 from jaxnb._jax_eqns import body_jaxprs, open_jaxpr
-from jaxnb.ids import number_equations, read_name, with_ids
+from jaxnb.readers import ids
 from jaxnb.readers.hlo import read_hlo
+from jaxnb.readers.ids import number_equations, read_name, with_ids
 from jaxnb.readers.stablehlo import read_stablehlo
 
 X = jnp.arange(4.0)

@@ -15,12 +15,12 @@ from sample_levels import neuron
 from sample_programs import PROGRAMS
 
 import jaxnb
-from jaxnb import inspector_comm
-from jaxnb.codec import MIME_TYPE, decode
 from jaxnb.errors import JaxnbError
-from jaxnb.inspector_comm import TARGET, Inspectors, answer
 from jaxnb.program import Level, Program
-from jaxnb.run import Run
+from jaxnb.program.codec import MIME_TYPE, decode
+from jaxnb.running.run import Run
+from jaxnb.shell import inspector_comm
+from jaxnb.shell.inspector_comm import TARGET, Inspectors, answer
 from jaxnb.views import interactive
 from jaxnb.views.interactive import has_script, render_interactive, script_element, script_hash
 
@@ -195,7 +195,7 @@ def test_the_widget_answers():
     import jax.numpy as jnp
 
     import jaxnb
-    from jaxnb.widgets import widget
+    from jaxnb.shell.widgets import widget
 
     run = jaxnb.stage("y = x + 1.0", {"x": jnp.ones(3)})
     shown = widget(run)

@@ -16,7 +16,7 @@ from level_dump import dump_level
 
 from jaxnb.options import StageOptions
 from jaxnb.program import Program
-from jaxnb.session import Session
+from jaxnb.running.session import Session
 
 FOLDER = CASES / "levels"
 TESTED = ("0.10", "0.12")

@@ -18,20 +18,20 @@ from jax.experimental.compilation_cache import compilation_cache
 from level_programs import PROGRAMS
 
 import jaxnb
-from jaxnb.codec import decode, encode
-from jaxnb.coverage import Coverage
-from jaxnb.ladder import Ladder, traced_stage
-from jaxnb.laws import check_program
+from jaxnb.levels.ladder import Ladder, traced_stage
 from jaxnb.options import StageOptions
 from jaxnb.program import PHASES, Program
+from jaxnb.program.codec import decode, encode
+from jaxnb.program.coverage import Coverage
+from jaxnb.program.laws import check_program
 from jaxnb.readers import hlo as hlo_reader
 from jaxnb.readers import stablehlo as stablehlo_reader
 from jaxnb.readers.hlo_wire import PRIMITIVE_TYPES
 from jaxnb.readers.jaxpr import read_jaxpr
-from jaxnb.session import Session
+from jaxnb.running.session import Session
 from jaxnb.views.html import render_html
 
-SCHEMA = json.loads(files("jaxnb").joinpath("program.schema.json").read_text("utf-8"))
+SCHEMA = json.loads(files("jaxnb.program").joinpath("program.schema.json").read_text("utf-8"))
 SETUP = "import jax, jax.numpy as jnp, numpy as np\nx = jnp.arange(12.0).reshape(3, 4) / 7\nw = jnp.ones((4, 5))\n"
 
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from jax import lax
 
-import jaxnb.liveness
-from jaxnb.liveness import Liveness, live_bytes
+import jaxnb.analysis.liveness
+from jaxnb.analysis.liveness import Liveness, live_bytes
 
 KB = 4 * 256  # bytes of 256 numbers of float32
 
@@ -172,6 +172,6 @@ def test_the_compiler_needs_no_more() -> None:
 
 
 def test_examples() -> None:
-    found = doctest.testmod(jaxnb.liveness)
+    found = doctest.testmod(jaxnb.analysis.liveness)
     assert found.attempted
     assert not found.failed

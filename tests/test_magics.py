@@ -353,7 +353,7 @@ def test_outside_ipython() -> None:
 
 
 def test_progress_appears_after_a_while_and_is_wiped_out(monkeypatch: Any) -> None:
-    from jaxnb.progress import Progress
+    from jaxnb.shell.progress import Progress
 
     written: list[str] = []
 

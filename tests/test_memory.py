@@ -12,8 +12,8 @@ import pytest
 
 import jaxnb
 from jaxnb.api import use_session
-from jaxnb.piece import Piece
-from jaxnb.session import Session
+from jaxnb.running.session import Session
+from jaxnb.staging.piece import Piece
 
 SETUP = """\
 import jax, jax.numpy as jnp, functools

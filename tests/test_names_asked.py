@@ -12,7 +12,7 @@ import pytest
 import jaxnb
 from jaxnb.errors import JaxnbError
 from jaxnb.options import StageOptions
-from jaxnb.session import Session
+from jaxnb.running.session import Session
 
 
 def told(program):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import jaxnb
 from jaxnb import _jax
-from jaxnb.prelude import OutOfReach, find_prelude
+from jaxnb.staging.prelude import OutOfReach, find_prelude
 
 SETUP = """\
 import jax, jax.numpy as jnp

@@ -10,9 +10,9 @@ import pytest
 from sample_levels import neuron
 from sample_programs import PROGRAMS, loop
 
-from jaxnb.coverage import Coverage
-from jaxnb.laws import check_program
 from jaxnb.program import Aval, Computation, Fate, Level, Link, Op, Program, Span, Value
+from jaxnb.program.coverage import Coverage
+from jaxnb.program.laws import check_program
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -16,18 +16,18 @@ from jax import lax
 from jax.ad_checkpoint import checkpoint_name
 from level_programs import PROGRAMS
 
-import jaxnb.occupancy
+import jaxnb.program.occupancy
 import jaxnb.readers.memory
 from jaxnb._jax_hlo import serialized_modules
-from jaxnb.ladder import join_levels
-from jaxnb.occupancy import KINDS, Held, Memory, Noted, Saved
+from jaxnb.levels.ladder import join_levels
 from jaxnb.options import StageOptions
 from jaxnb.program import Level
+from jaxnb.program.occupancy import KINDS, Held, Memory, Noted, Saved
 from jaxnb.readers.buffers import peak_bytes
 from jaxnb.readers.hlo import read_hlo
 from jaxnb.readers.jaxpr import read_jaxpr
 from jaxnb.readers.memory import donated_inputs, read_memory
-from jaxnb.session import Session
+from jaxnb.running.session import Session
 
 KB = 4 * 256
 SETUP = "import jax, jax.numpy as jnp\nx = jnp.ones((64, 64))\nw = jnp.ones((64, 64))\n"
@@ -84,7 +84,7 @@ def test_what_is_saved_besides_arguments() -> None:
 
 
 def test_the_data_needs_no_jax() -> None:
-    code = "import sys, jaxnb.occupancy; print('jax' in sys.modules)"
+    code = "import sys, jaxnb.program.occupancy; print('jax' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
@@ -410,7 +410,7 @@ def test_what_a_loop_keeps_has_the_line_in_the_loop() -> None:
     assert (saved.times, saved.nbytes, saved.line) == (7, 7 * KB, first + 2)
 
 
-@pytest.mark.parametrize("module", [jaxnb.occupancy, jaxnb.readers.memory])
+@pytest.mark.parametrize("module", [jaxnb.program.occupancy, jaxnb.readers.memory])
 def test_examples(module) -> None:
     found = doctest.testmod(module)
     assert found.attempted

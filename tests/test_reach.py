@@ -14,8 +14,16 @@ import numpy as np
 import optax
 import pytest
 
-from jaxnb.code import names_of
-from jaxnb.reach import first_effect, is_jax_module, is_library, is_user_function, may_mutate, refers_to_jax, resolve
+from jaxnb.cells.code import names_of
+from jaxnb.cells.reach import (
+    first_effect,
+    is_jax_module,
+    is_library,
+    is_user_function,
+    may_mutate,
+    refers_to_jax,
+    resolve,
+)
 
 SETUP = """
 import collections, copy, functools, itertools, math, operator, os, random, time

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from jaxnb import _jax_eqns
-from jaxnb.codec import decode, encode
-from jaxnb.laws import check_program
 from jaxnb.program import Level, Program, Span
+from jaxnb.program.codec import decode, encode
+from jaxnb.program.laws import check_program
 from jaxnb.readers import jaxpr as jaxpr_reader
 from jaxnb.readers import params as params_reader
 from jaxnb.readers import source as source_reader

@@ -10,9 +10,9 @@ import pytest
 from jax import lax
 from jax.ad_checkpoint import checkpoint_name, print_saved_residuals
 
-import jaxnb.residuals
+import jaxnb.analysis.residuals
+from jaxnb.analysis.residuals import Residual, recomputed_equations, residuals
 from jaxnb.readers.jaxpr import read_jaxpr
-from jaxnb.residuals import Residual, recomputed_equations, residuals
 
 POLICIES = jax.checkpoint_policies
 KB = 4 * 256  # bytes of 256 numbers of float32
@@ -289,6 +289,6 @@ def test_without_a_derivative_there_are_none() -> None:
 
 
 def test_examples() -> None:
-    found = doctest.testmod(jaxnb.residuals)
+    found = doctest.testmod(jaxnb.analysis.residuals)
     assert found.attempted
     assert not found.failed

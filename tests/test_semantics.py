@@ -19,7 +19,7 @@ import pytest
 
 import jaxnb
 from jaxnb.options import StageOptions
-from jaxnb.session import Session
+from jaxnb.running.session import Session
 from jaxnb.views.text import render_program
 
 Namespace = dict[str, Any]

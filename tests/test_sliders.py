@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import pytest
 from shells import shell  # noqa: F401
 
-from jaxnb import sliders as module
 from jaxnb.errors import JaxnbError, Refused
-from jaxnb.sliders import Moved, read_ranges, sliders
+from jaxnb.shell import sliders as module
+from jaxnb.shell.sliders import Moved, read_ranges, sliders
 
 CELL = "y = x * lr\nloss = jnp.sum(y) + n\nloss"
 

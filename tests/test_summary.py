@@ -8,11 +8,11 @@ import pytest
 from nbformat import v4
 from sample_programs import mlp
 
-import jaxnb.summary
-from jaxnb.codec import MIME_TYPE, encode
+import jaxnb.reports.summary
 from jaxnb.program import Finding, Program
-from jaxnb.run import Retrace, Run, Timings
-from jaxnb.summary import Summary, read_line, read_summary
+from jaxnb.program.codec import MIME_TYPE, encode
+from jaxnb.reports.summary import Summary, read_line, read_summary
+from jaxnb.running.run import Retrace, Run, Timings
 
 LINE = "staged · 5 inputs → 3 names · 23 eqns · trace 9 ms, compile 61 ms, run 0.8 ms"
 
@@ -129,4 +129,4 @@ def test_a_forged_line_is_only_text(line):
 
 
 def test_examples():
-    assert doctest.testmod(jaxnb.summary).failed == 0
+    assert doctest.testmod(jaxnb.reports.summary).failed == 0

@@ -15,8 +15,8 @@ import pytest
 
 from jaxnb.errors import Refused
 from jaxnb.options import StageOptions
-from jaxnb.run import Run
-from jaxnb.session import Session
+from jaxnb.running.run import Run
+from jaxnb.running.session import Session
 
 Namespace = dict[str, Any]
 

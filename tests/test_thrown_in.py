@@ -20,7 +20,7 @@ from thrown_in import FLOATS, HAS_PLOTS, KINDS, Thrown, context_of, throw_in, wi
 
 import jaxnb
 from jaxnb.options import StageOptions
-from jaxnb.session import Session
+from jaxnb.running.session import Session
 
 DEEP = os.environ.get("JAXNB_DEEP") == "1"
 SAMPLE = 60

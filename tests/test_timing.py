@@ -13,13 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxnb import runner
-from jaxnb.apportion import Measured, with_times
-from jaxnb.laws import check_program
+from jaxnb.levels.apportion import Measured, with_times
+from jaxnb.levels.timing import Held, hold_inputs, measure
 from jaxnb.options import StageOptions
 from jaxnb.program import Program, Timing
-from jaxnb.session import Session
-from jaxnb.timing import Held, hold_inputs, measure
+from jaxnb.program.laws import check_program
+from jaxnb.running import runner
+from jaxnb.running.session import Session
 
 SETUP = """
 import jax, jax.numpy as jnp, numpy as np

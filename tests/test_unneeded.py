@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import pytest
 from jax import lax
 
-import jaxnb.unneeded
+import jaxnb.analysis.unneeded
+from jaxnb.analysis.unneeded import Found, computations, dead_equations, known_equations
 from jaxnb.readers.jaxpr import read_jaxpr
-from jaxnb.unneeded import Found, computations, dead_equations, known_equations
 
 
 def a(*shape, dtype="float32"):
@@ -172,6 +172,6 @@ def test_what_was_walked_once_need_not_be_walked_again(find) -> None:
 
 
 def test_examples() -> None:
-    found = doctest.testmod(jaxnb.unneeded)
+    found = doctest.testmod(jaxnb.analysis.unneeded)
     assert found.attempted
     assert not found.failed

@@ -15,11 +15,11 @@ from jax.experimental import pallas as pl
 from jax.extend import core as jax_core
 from jax.sharding import PartitionSpec as P
 
-import jaxnb.varying
+import jaxnb.analysis.varying
 from jaxnb import xmap
 from jaxnb._jax_eqns import body_jaxprs, open_jaxpr
+from jaxnb.analysis.varying import varying_axes
 from jaxnb.readers.jaxpr import read_jaxpr
-from jaxnb.varying import varying_axes
 
 
 @pytest.fixture(scope="module")
@@ -403,4 +403,4 @@ def test_what_is_not_named_is_the_same_everywhere(steps, seed):
 
 
 def test_examples():
-    assert doctest.testmod(jaxnb.varying).failed == 0
+    assert doctest.testmod(jaxnb.analysis.varying).failed == 0

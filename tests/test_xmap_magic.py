@@ -18,7 +18,7 @@ import jaxnb
 from jaxnb import BadHeader, NamedShape, Refused, SerialLoop, fake_mesh
 from jaxnb.api import use_session
 from jaxnb.errors import JaxnbError
-from jaxnb.session import Session
+from jaxnb.running.session import Session
 
 __all__ = ["shell"]
 
@@ -275,7 +275,7 @@ def test_a_failure_leaves_everything_as_it_was(ns: dict[str, Any], cell: str) ->
 
 
 def test_a_failing_dispatch_leaves_everything_as_it_was(ns: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    from jaxnb import runner
+    from jaxnb.running import runner
 
     def fail(*_: Any) -> Any:
         raise RuntimeError("out of memory")

@@ -12,8 +12,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxnb.cell import CellSource
-from jaxnb.code import Sees
+from jaxnb.cells.cell import CellSource
+from jaxnb.cells.code import Sees
 from jaxnb.errors import Refused
 from jaxnb.export.names import Body, Names
 from jaxnb.export.reads import (
@@ -52,8 +52,8 @@ from jaxnb.export.values import (
     leaves_of,
     shape_of,
 )
-from jaxnb.paths import root_name
-from jaxnb.piece import Piece
+from jaxnb.objects.paths import root_name
+from jaxnb.staging.piece import Piece
 
 __all__ = ["File", "NeedsStatic"]
 

@@ -21,16 +21,16 @@ from typing import Any
 
 import jax
 
-from jaxnb.cell import CellSource
-from jaxnb.code import names_of
+from jaxnb.cells.cell import CellSource
+from jaxnb.cells.code import names_of
+from jaxnb.cells.reach import is_library
 from jaxnb.errors import Refused
 from jaxnb.export.file import File, NeedsStatic
 from jaxnb.export.helpers import FUTURE_FLAGS, is_definition_like
 from jaxnb.export.names import Body, Names
 from jaxnb.export.reads import bound_names, entry_reads, helpers_of, refuse_effects, refuse_odd
 from jaxnb.export.values import leaves_of
-from jaxnb.piece import Piece
-from jaxnb.reach import is_library
+from jaxnb.staging.piece import Piece
 
 __all__ = ["as_function", "remember", "same_function", "to_source"]
 

@@ -17,10 +17,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxnb.code import code_digest, names_of
+from jaxnb.cells.code import code_digest, names_of
+from jaxnb.cells.reach import first_effect, is_library
 from jaxnb.errors import Refused
 from jaxnb.export.text import block_text
-from jaxnb.reach import first_effect, is_library
 
 __all__ = [
     "FUTURE_FLAGS",

@@ -14,7 +14,8 @@ import types
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from jaxnb.cell import CellSource
+from jaxnb.cells.cell import CellSource
+from jaxnb.cells.reach import is_library
 from jaxnb.errors import Refused
 from jaxnb.export.helpers import (
     Helper,
@@ -28,7 +29,6 @@ from jaxnb.export.helpers import (
 )
 from jaxnb.export.text import block_text, literal
 from jaxnb.export.values import holds_array, is_array_like, leaves_of
-from jaxnb.reach import is_library
 
 __all__ = ["Body", "Names"]
 

@@ -10,13 +10,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxnb.code import Sees
+from jaxnb.cells.code import Sees
+from jaxnb.cells.reach import first_effect, may_mutate
 from jaxnb.errors import Refused
 from jaxnb.export.helpers import Helper
 from jaxnb.export.names import Body, Names
 from jaxnb.export.values import leaves_of
-from jaxnb.piece import Piece
-from jaxnb.reach import first_effect, may_mutate
+from jaxnb.staging.piece import Piece
 
 __all__ = [
     "bound_names",

@@ -10,9 +10,9 @@ import jax
 from jaxnb._jax_hlo import serialized_modules
 from jaxnb.cost.needed import Needed
 from jaxnb.errors import ChangedJax
-from jaxnb.piece import Piece
 from jaxnb.readers.buffers import read_instructions
 from jaxnb.readers.protobuf import Message, fields, read_varints
+from jaxnb.staging.piece import Piece
 
 __all__ = ["Aliasing", "read_aliases", "read_aliasing"]
 

@@ -18,11 +18,11 @@ from typing import Any
 
 from jaxnb import _jax
 from jaxnb._jax_calls import Call, CallLog
-from jaxnb.advice import advise, cost_text
+from jaxnb.cells.reach import is_library, is_own
 from jaxnb.findings.signatures import Signature, compare, describe, distance, user_function
-from jaxnb.history import Change, Group, History, Tally
 from jaxnb.program import Finding
-from jaxnb.reach import is_library, is_own
+from jaxnb.reuse.advice import advise, cost_text
+from jaxnb.reuse.history import Change, Group, History, Tally
 
 __all__ = ["Calls"]
 

@@ -16,11 +16,11 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb._jax_history import History, history_of
-from jaxnb.diagnosis import culprit_of
 from jaxnb.errors import Asking
 from jaxnb.findings.place import Asked, find_place
 from jaxnb.program import Finding
-from jaxnb.stand_ins import ValueNeeded
+from jaxnb.staging.diagnosis import culprit_of
+from jaxnb.staging.stand_ins import ValueNeeded
 
 __all__ = ["explain_needed", "is_about_values"]
 

@@ -16,9 +16,9 @@ from jax.extend.core import Literal
 from jaxnb._jax_eqns import body_jaxprs, shape_and_dtype
 from jaxnb.findings.traced import Part, Traced
 from jaxnb.findings.written import Written, own_place
-from jaxnb.paths import render_path
+from jaxnb.objects.paths import render_path
 from jaxnb.program import Aval, Finding, Fix
-from jaxnb.reasons import where_held
+from jaxnb.staging.reasons import where_held
 from jaxnb.units import format_bytes
 
 __all__ = ["LARGE", "baked_constants"]

@@ -16,10 +16,10 @@ from typing import Any
 import jax
 
 from jaxnb import _jax
-from jaxnb.donation import Lost
+from jaxnb.cells.reach import ATOMS, state_of
 from jaxnb.findings.place import find_place, parse_shown
 from jaxnb.program import Finding, Fix
-from jaxnb.reach import ATOMS, state_of
+from jaxnb.staging.donation import Lost
 
 __all__ = ["Deletions", "explain_lost"]
 

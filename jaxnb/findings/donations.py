@@ -18,9 +18,9 @@ from jaxnb._jax_eqns import dtype_name
 from jaxnb.findings.aliasing import Aliasing, read_aliasing
 from jaxnb.findings.eqns import closed_bodies
 from jaxnb.findings.traced import Traced
-from jaxnb.paths import render_path, root_name
+from jaxnb.objects.paths import render_path, root_name
 from jaxnb.program import Finding, Fix
-from jaxnb.reasons import line_reading
+from jaxnb.staging.reasons import line_reading
 from jaxnb.units import format_bytes
 
 __all__ = ["Form", "find_donations", "refusal"]

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from jaxnb.cell import CellSource
+from jaxnb.cells.cell import CellSource
+from jaxnb.cells.reach import is_user_function
 from jaxnb.findings.written import Written
 from jaxnb.program import Finding, Fix, Span
-from jaxnb.reach import is_user_function
 
 __all__ = ["side_effects"]
 

@@ -7,10 +7,10 @@ from typing import Any
 from jax.extend import core as jax_core
 
 from jaxnb._jax_eqns import body_jaxprs
-from jaxnb.paths import render_path
-from jaxnb.piece import Piece
+from jaxnb.analysis.unneeded import Place, Visited, computations
+from jaxnb.objects.paths import render_path
 from jaxnb.program import Level, Op
-from jaxnb.unneeded import Place, Visited, computations
+from jaxnb.staging.piece import Piece
 
 __all__ = ["Eqns", "closed_bodies"]
 

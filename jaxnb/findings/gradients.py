@@ -17,15 +17,15 @@ from jax.extend import core as jax_core
 from jaxnb import _jax
 from jaxnb._jax_eqns import eqn_frames, eqn_scope, open_jaxpr, shape_and_dtype
 from jaxnb._jax_hlo import name_parts
+from jaxnb.analysis.residuals import is_recomputed, residuals
+from jaxnb.analysis.unneeded import computations
+from jaxnb.cells.reach import is_own
 from jaxnb.cost.sizes import nbytes
 from jaxnb.findings.stops import Flow, follow, jaxprs_of, stop_text
 from jaxnb.findings.traced import Traced
-from jaxnb.paths import render_path, root_name
+from jaxnb.objects.paths import render_path, root_name
 from jaxnb.program import Finding, Fix, Span
-from jaxnb.reach import is_own
-from jaxnb.residuals import is_recomputed, residuals
 from jaxnb.units import format_bytes
-from jaxnb.unneeded import computations
 
 __all__ = ["LARGE", "find_gradients"]
 

@@ -11,9 +11,9 @@ import weakref
 from collections import defaultdict
 from typing import Any
 
+from jaxnb.cells.reach import is_library
 from jaxnb.findings.holder_text import is_written
-from jaxnb.owners import Edges, locals_of
-from jaxnb.reach import is_library
+from jaxnb.objects.owners import Edges, locals_of
 
 __all__ = ["hidden_edges"]
 

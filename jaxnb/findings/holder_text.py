@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from jaxnb.paths import Path
+from jaxnb.objects.paths import Path
 
 __all__ = ["holder_text", "is_written", "scope_of"]
 

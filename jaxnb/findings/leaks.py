@@ -18,11 +18,11 @@ from jaxnb.findings.hidden import hidden_edges
 from jaxnb.findings.holder_text import holder_text, scope_of
 from jaxnb.findings.roots import held_elsewhere
 from jaxnb.findings.tracers import Began, advice, describe, is_dead, origin_of, running_traces
-from jaxnb.holdings import names_that_run
-from jaxnb.owners import paths_to
-from jaxnb.paths import Path, root_name
+from jaxnb.objects.holdings import names_that_run
+from jaxnb.objects.owners import paths_to
+from jaxnb.objects.paths import Path, root_name
 from jaxnb.program import Finding, Fix
-from jaxnb.tracebacks import label_of
+from jaxnb.running.tracebacks import label_of
 
 __all__ = ["Leaks", "Watch", "explain_tracer", "find_leaks", "is_dead", "leaks", "watch"]
 

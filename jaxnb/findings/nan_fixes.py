@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxnb.cell import CellSource
+from jaxnb.cells.cell import CellSource
 from jaxnb.findings.eqns import Eqns
 from jaxnb.findings.fixes import apply_edit
 from jaxnb.findings.place import parse_shown

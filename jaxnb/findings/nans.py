@@ -14,17 +14,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxnb.cell import CellSource
+from jaxnb.cells.cell import CellSource
 from jaxnb.findings import trial
 from jaxnb.findings.eqns import Eqns
 from jaxnb.findings.nan_fixes import propose, try_fix
 from jaxnb.findings.replay import Origin, find_origin, nonfinite
 from jaxnb.findings.traced import Traced
+from jaxnb.levels.timing import Held
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding, Fix, Op
-from jaxnb.runner import Runner
-from jaxnb.session import Session
-from jaxnb.timing import Held
+from jaxnb.running.runner import Runner
+from jaxnb.running.session import Session
 
 __all__ = ["Rerun", "find_nans", "read_nans", "rerunning"]
 
@@ -59,7 +59,7 @@ def find_nans(traced: Traced, held: Held, rerun: Rerun | None = None) -> list[Fi
 
     Args:
       traced: the piece, after it ran.
-      held: its program, with the inputs that it had; see `jaxnb.timing.hold_inputs`.
+      held: its program, with the inputs that it had; see `jaxnb.levels.timing.hold_inputs`.
       rerun: tries a fix; None leaves each of them advice.
     """
     if held.why:

@@ -10,8 +10,8 @@ from types import CodeType, FrameType
 from typing import Any
 
 from jaxnb import _jax
+from jaxnb.cells.reach import is_library, is_own, state_of
 from jaxnb.program import Span
-from jaxnb.reach import is_library, is_own, state_of
 
 __all__ = ["Asked", "find_place", "parse_shown"]
 

@@ -22,7 +22,7 @@ from jaxnb.findings.traced import Traced
 from jaxnb.program import Finding
 
 if TYPE_CHECKING:
-    from jaxnb.runner import Runner
+    from jaxnb.running.runner import Runner
 
 __all__ = ["DETECTORS", "KINDS", "Quiet", "Traced", "find_quiet", "read_quiet"]
 

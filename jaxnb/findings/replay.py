@@ -18,9 +18,9 @@ from jax.extend import core as jax_core
 
 from jaxnb import _jax
 from jaxnb._jax_eqns import body_jaxprs
+from jaxnb.analysis.unneeded import Place
 from jaxnb.cost.needed import CALLS, scan_parts
 from jaxnb.findings.eqns import Eqns, closed_bodies
-from jaxnb.unneeded import Place
 
 __all__ = ["Bad", "Origin", "find_origin", "nonfinite"]
 

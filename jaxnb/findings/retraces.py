@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from jaxnb.advice import advise
-from jaxnb.history import Group, History, Tally
 from jaxnb.program import Finding, Fix, Program
-from jaxnb.run import Run
+from jaxnb.reuse.advice import advise
+from jaxnb.reuse.history import Group, History, Tally
+from jaxnb.running.run import Run
 from jaxnb.units import format_seconds
 
 __all__ = ["Reason", "RetraceReport", "RetracedRow", "note_of", "report_of", "retraces"]
@@ -135,7 +135,7 @@ def retraces(session: Any = None) -> RetraceReport:
     Example:
       >>> import jax.numpy as jnp
       >>> from jaxnb.options import StageOptions
-      >>> from jaxnb.session import Session
+      >>> from jaxnb.running.session import Session
       >>> session, names = Session(), {"x": jnp.ones(3)}
       >>> for n in (3, 4, 5):
       ...     names["x"] = jnp.ones(n)

@@ -12,9 +12,9 @@ import types
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from jaxnb.owners import locals_of
-from jaxnb.paths import Path
-from jaxnb.reach import is_library, is_own
+from jaxnb.cells.reach import is_library, is_own
+from jaxnb.objects.owners import locals_of
+from jaxnb.objects.paths import Path
 
 __all__ = ["held_elsewhere"]
 

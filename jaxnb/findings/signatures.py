@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import jax
 
 from jaxnb._jax_calls import Call, context_values
-from jaxnb.changes import array_change, context_changes, place_text, told_apart
-from jaxnb.code import code_digest
-from jaxnb.history import Change
-from jaxnb.reach import ATOMS, is_library, is_own
+from jaxnb.cells.code import code_digest
+from jaxnb.cells.reach import ATOMS, is_library, is_own
+from jaxnb.reuse.changes import array_change, context_changes, place_text, told_apart
+from jaxnb.reuse.history import Change
 
 __all__ = ["Item", "Signature", "compare", "describe", "distance", "user_function"]
 

@@ -11,14 +11,14 @@ from jax.extend import core as jax_core
 
 from jaxnb._jax_eqns import open_jaxpr
 from jaxnb._jax_hlo import is_opaque
-from jaxnb.cell import CellSource, Statement
+from jaxnb.cells.cell import CellSource, Statement
 from jaxnb.findings.key_flow import DRAWS, Flow, Token, follow_keys
-from jaxnb.piece import Piece
 from jaxnb.program import Level, Span
 from jaxnb.readers.spans import Spans
+from jaxnb.staging.piece import Piece
 
 if TYPE_CHECKING:
-    from jaxnb.runner import Runner
+    from jaxnb.running.runner import Runner
 
 __all__ = ["Keys", "Part", "Traced"]
 

@@ -11,9 +11,9 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from jaxnb import _jax, _jax_tracers
-from jaxnb.owners import locals_of, running_frames
-from jaxnb.paths import Path
-from jaxnb.reach import is_own
+from jaxnb.cells.reach import is_own
+from jaxnb.objects.owners import locals_of, running_frames
+from jaxnb.objects.paths import Path
 
 if TYPE_CHECKING:
     from jaxnb._jax_eqns import Place

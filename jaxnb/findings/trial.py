@@ -20,10 +20,10 @@ import jax
 import numpy as np
 
 from jaxnb import _jax
-from jaxnb.cell import Statement, read_statement
-from jaxnb.code import CodeNames, names_of
+from jaxnb.cells.cell import Statement, read_statement
+from jaxnb.cells.code import CodeNames, names_of
+from jaxnb.cells.reach import ATOMS, first_effect, is_library, is_user_function, resolve
 from jaxnb.findings.place import parse_shown
-from jaxnb.reach import ATOMS, first_effect, is_library, is_user_function, resolve
 
 __all__ = ["PATIENCE", "works"]
 

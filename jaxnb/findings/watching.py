@@ -8,16 +8,16 @@ from dataclasses import replace
 from typing import Any
 
 from jaxnb import _jax
-from jaxnb.diagnosis import culprit_of
-from jaxnb.donation import Lost
 from jaxnb.errors import LeakedTracer
 from jaxnb.findings.calls import Calls
 from jaxnb.findings.deleted import Deletions, explain_lost
 from jaxnb.findings.leaks import Leaks
 from jaxnb.findings.place import Asked, find_place
 from jaxnb.findings.tracers import was_dead
-from jaxnb.history import History
 from jaxnb.program import Finding
+from jaxnb.reuse.history import History
+from jaxnb.staging.diagnosis import culprit_of
+from jaxnb.staging.donation import Lost
 
 __all__ = ["Watches"]
 

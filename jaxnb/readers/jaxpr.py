@@ -18,12 +18,12 @@ from jax.extend import core as jax_core
 
 from jaxnb import _jax_eqns
 from jaxnb._jax_eqns import Bodies
+from jaxnb.analysis.varying import Varying, varying_axes
 from jaxnb.collecting import collection_put_off
 from jaxnb.program import Aval, Computation, Level, Op, Span, Value
 from jaxnb.readers.params import Attributes, literal_text, params_key, read_params
 from jaxnb.readers.phases import Setting, read_settings
 from jaxnb.readers.spans import Spans
-from jaxnb.varying import Varying, varying_axes
 
 __all__ = ["MOST_OPS", "read_jaxpr"]
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
-from jaxnb.occupancy import Held
 from jaxnb.program import Level
+from jaxnb.program.occupancy import Held
 from jaxnb.readers.buffers import Assignment, Buffer, Instruction, Module
 
 __all__ = ["Lifetime", "Use", "lifetimes", "preorder", "use_of_memory"]
@@ -37,7 +37,7 @@ class Lifetime:
     Attributes:
       buffer: where it lies.
       name: of the instruction that defines it.
-      kind: one of `jaxnb.occupancy.KINDS`.
+      kind: one of `jaxnb.program.occupancy.KINDS`.
       first: the position of that instruction among the ops of the entry computation, or of the op that owns it.
       last: the position of the last op that reads it.
       start: when it is defined, in ticks of the whole program, bodies included.

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from jaxnb import _jax_eqns
-from jaxnb.ids import number_equations, read_name, split_joined
 from jaxnb.program import Computation, Level, Link, Op
+from jaxnb.readers.ids import number_equations, read_name, split_joined
 from jaxnb.readers.names import MissingOps, NamedOps, Pairs, Place, split_names
 from jaxnb.readers.stablehlo import NamedLevel
 

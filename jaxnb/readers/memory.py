@@ -8,15 +8,15 @@ from typing import Any
 
 from jaxnb import _jax_hlo
 from jaxnb._jax_eqns import open_jaxpr
+from jaxnb.analysis.liveness import Lived, Liveness, live_bytes
+from jaxnb.analysis.residuals import recomputed_equations, residuals
+from jaxnb.analysis.unneeded import Found, computations, dead_equations, known_equations
 from jaxnb.cost.control import shards
 from jaxnb.cost.sizes import Unsized
-from jaxnb.liveness import Lived, Liveness, live_bytes
-from jaxnb.occupancy import Held, Memory, Noted, Place, Saved
 from jaxnb.program import Level, Op
+from jaxnb.program.occupancy import Held, Memory, Noted, Place, Saved
 from jaxnb.readers.buffers import read_assignment, read_instructions
 from jaxnb.readers.lifetimes import lifetimes, preorder, use_of_memory
-from jaxnb.residuals import recomputed_equations, residuals
-from jaxnb.unneeded import Found, computations, dead_equations, known_equations
 
 __all__ = ["donated_inputs", "read_memory"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from jaxnb.ids import Name, read_name, split_joined
 from jaxnb.program import Level, Op
+from jaxnb.readers.ids import Name, read_name, split_joined
 from jaxnb.readers.stablehlo import NamedLevel
 
 __all__ = ["MissingOps", "NamedOps", "Pairs", "Place", "split_names"]

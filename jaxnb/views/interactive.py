@@ -16,9 +16,9 @@ from collections.abc import Collection, Sequence
 from functools import cache
 from importlib.resources import files
 
-from jaxnb.codec import encode
 from jaxnb.errors import JaxnbError
 from jaxnb.program import Finding, Program
+from jaxnb.program.codec import encode
 from jaxnb.views.escape import Html
 from jaxnb.views.html import render_html
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 from test_page import HOSTILE, hostile
 
-from jaxnb.codec import MIME_TYPE, encode
+from jaxnb.program.codec import MIME_TYPE, encode
 from jaxnb.views.html import render_html
 
 SETUP = """%load_ext jaxnb

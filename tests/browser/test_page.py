@@ -8,8 +8,8 @@ import pytest
 from sample_levels import neuron
 from sample_programs import PROGRAMS
 
-from jaxnb.codec import decode
 from jaxnb.program import Aval, Computation, Finding, Fix, Level, Op, Program, Span, Value
+from jaxnb.program.codec import decode
 from jaxnb.views.interactive import render_interactive
 from jaxnb.views.page import TRUSTED_HTML, PageCell, render_page
 

@@ -10,11 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxnb.cache import CodeRecord
-from jaxnb.cell import parse_cell
+from jaxnb.cells.cell import parse_cell
 from jaxnb.findings.traced import Traced
 from jaxnb.options import StageOptions
-from jaxnb.runner import Runner
+from jaxnb.reuse.cache import CodeRecord
+from jaxnb.running.runner import Runner
 
 __all__ = ["names", "run_pieces", "traced_pieces"]
 

@@ -10,9 +10,9 @@ from typing import Any
 from jaxnb.findings.quiet import Quiet, read_quiet
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding
-from jaxnb.run import Run
-from jaxnb.runner import Runner
-from jaxnb.session import Session
+from jaxnb.running.run import Run
+from jaxnb.running.runner import Runner
+from jaxnb.running.session import Session
 
 __all__ = ["Case", "QuietSession", "quiet_findings"]
 

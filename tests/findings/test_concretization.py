@@ -15,11 +15,11 @@ from findings.concretizing import CASES, Needed
 from jaxnb.errors import finding_of
 from jaxnb.findings import trial
 from jaxnb.findings.fixes import apply_edit
-from jaxnb.header import JIT_OPTIONS, parse_header
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding
-from jaxnb.run import Run
-from jaxnb.session import Session
+from jaxnb.running.run import Run
+from jaxnb.running.session import Session
+from jaxnb.shell.header import JIT_OPTIONS, parse_header
 
 Namespace = dict[str, Any]
 

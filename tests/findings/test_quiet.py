@@ -15,9 +15,9 @@ from jaxnb.findings import quiet
 from jaxnb.findings.quiet import KINDS, Quiet, Traced, read_quiet
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding
-from jaxnb.run import Run
-from jaxnb.runner import Runner
-from jaxnb.session import Session
+from jaxnb.running.run import Run
+from jaxnb.running.runner import Runner
+from jaxnb.running.session import Session
 
 __all__ = ["shell"]
 

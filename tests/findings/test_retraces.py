@@ -19,10 +19,10 @@ from jaxnb.findings import calls as calls_module
 from jaxnb.findings import trial
 from jaxnb.findings.calls import Calls
 from jaxnb.findings.retraces import note_of, report_of, retraces
-from jaxnb.history import Change, History
 from jaxnb.options import StageOptions
-from jaxnb.session import Session
-from jaxnb.show import bundle
+from jaxnb.reuse.history import Change, History
+from jaxnb.running.session import Session
+from jaxnb.shell.show import bundle
 
 __all__ = ["shell"]
 

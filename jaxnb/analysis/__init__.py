@@ -1,0 +1,1 @@
+"""What can be said of a jaxpr without running it: lives, residuals, dead equations, named axes, figures."""

@@ -1,0 +1,1 @@
+"""The text of a cell: its statements, what they refer to and reach. Nothing here knows jax."""

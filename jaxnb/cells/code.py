@@ -1,0 +1,269 @@
+"""What a code object refers to, read from its bytecode.
+
+Statements of a cell, functions of earlier cells and functions of the user's modules are all answered the same way,
+whether or not their source is at hand.
+"""
+
+from __future__ import annotations
+
+import dis
+import hashlib
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CodeType
+
+from jaxnb.cells.growth import Growth, Place, uses_of
+
+__all__ = ["CodeNames", "Sees", "code_digest", "names_of"]
+
+_LOADS = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
+_STORES = {"STORE_NAME", "STORE_GLOBAL"}
+_DELETES = {"DELETE_NAME", "DELETE_GLOBAL"}
+_ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM", "LOAD_SUPER_ATTR"}
+_MUTATIONS = {"STORE_SUBSCR", "DELETE_SUBSCR", "STORE_ATTR", "DELETE_ATTR", "STORE_SLICE"}
+_CONSTANTS = ("LOAD_CONST", "RETURN_CONST", "LOAD_SMALL_INT")
+_ITERATIONS = {"GET_ITER", "DICT_UPDATE", "DICT_MERGE", "CALL_FUNCTION_EX", "FORMAT_VALUE"}
+_PLAIN_LOADS = ("LOAD_NAME", "LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_ATTR", "BINARY_SUBSCR")
+_ORDERED_BUILTINS = frozenset(
+    [
+        "list",
+        "tuple",
+        "dict",
+        "iter",
+        "next",
+        "enumerate",
+        "zip",
+        "map",
+        "filter",
+        "reversed",
+        "str",
+        "repr",
+        "print",
+    ]
+)
+_ORDERED_METHODS = frozenset(["items", "keys", "values", "copy", "deepcopy", "popitem", "fromkeys", "update"])
+_TYPE_TESTS = frozenset(
+    {
+        *("hasattr", "getattr", "isscalar", "__class__", "builtins", "singledispatch", "is_integer"),
+        *("equinox", "eqx", "filter_grad", "filter_value_and_grad", "filter_jit"),
+        *("partition", "is_array", "is_array_like", "is_inexact_array", "is_inexact_array_like"),
+    }
+)
+
+
+_LOOKS_INTO = frozenset(
+    {
+        *("vars", "dir", "getattr", "__dict__", "__getattribute__", "__getstate__", "__reduce__", "__reduce_ex__"),
+        *("copy", "deepcopy", "replace", "asdict", "astuple", "fields", "getmembers", "attrgetter", "dump", "dumps"),
+    }
+)
+_LOOKS_AROUND = frozenset({"globals", "locals", "eval", "exec", "get_ipython"})
+
+
+class Sees:
+    """Bits: what code could tell apart besides the values that it computes with.
+
+    Attributes:
+      ORDER: the order of the keys of a dict, by a loop, by unpacking, or by a method such as `items`.
+      IDENTITY: whether two arrays are one object, by `is` or `in` with no constant, `id`, `deepcopy`, `index`.
+      TYPES: of what kind a value is, in a way that a tracer answers otherwise.
+      CLASSES: the same where nothing can stand in: by a class pattern of `match`, or by `deepcopy`.
+      NAMES: names that do not stand in the code, by `globals()`, `eval` and the like.
+      ATTRIBUTES: attributes whose names do not stand in the code, by `vars()`, `copy` and the like.
+    """
+
+    ORDER, IDENTITY, TYPES, CLASSES, NAMES, ATTRIBUTES = (1 << bit for bit in range(6))
+
+
+@dataclass(frozen=True, slots=True)
+class CodeNames:
+    """The names and kinds of operation in a code object and in everything nested in it.
+
+    Attributes:
+      reads: global names that are loaded (for a class body also names of the body itself).
+      order: the same names, sorted.
+      binds: global names that are bound when the code runs.
+      later_binds: global names that functions nested in it bind when they are called.
+      deletes: global names that are deleted.
+      attributes: names of attributes that are read.
+      chains: dotted names such as ("np", "random", "normal"), each with the first line where it stands.
+      reads_first: global names whose first occurrence, in the order of the code, is a load.
+      sees: what it could tell apart besides values, as bits of `Sees`.
+      mutates: whether an item or attribute is assigned or deleted, or an operator works in place.
+      handles_errors: whether there is an `except` clause.
+      methods: attributes that are read off something else than a dotted name.
+      growth: which lists it only appends to.
+    """
+
+    reads: frozenset[str]
+    order: tuple[str, ...]
+    binds: frozenset[str]
+    later_binds: frozenset[str]
+    deletes: frozenset[str]
+    attributes: frozenset[str]
+    chains: dict[tuple[str, ...], int]
+    reads_first: frozenset[str]
+    sees: int
+    mutates: bool
+    handles_errors: bool
+    methods: frozenset[str]
+    growth: Growth
+
+
+_names: dict[int, tuple[weakref.ref[CodeType], CodeNames]] = {}
+_digests: dict[int, tuple[weakref.ref[CodeType], bytes]] = {}
+
+
+def names_of(code: CodeType) -> CodeNames:
+    """The names of a code object; remembered as long as the code object lives."""
+    known = _names.get(id(code))
+    if known is not None and known[0]() is code:
+        return known[1]
+    names = _read_names(code)
+    key = id(code)
+    _names[key] = (weakref.ref(code, lambda _: _names.pop(key, None)), names)
+    return names
+
+
+def code_digest(code: CodeType) -> bytes:
+    """A fingerprint of what the code does, without the lines on which it stands or the file that holds it.
+
+    Two compilations of the same function have one fingerprint wherever they stand in a cell.
+    """
+    known = _digests.get(id(code))
+    if known is not None and known[0]() is code:
+        return known[1]
+    digest = hashlib.blake2b(digest_size=16)
+    for part in _digest_parts(code):
+        digest.update(part)
+        digest.update(b"\0")
+    key = id(code)
+    _digests[key] = (weakref.ref(code, lambda _: _digests.pop(key, None)), digest.digest())
+    return _digests[key][1]
+
+
+def _digest_parts(code: CodeType) -> Iterator[bytes]:
+    yield code.co_code
+    yield code.co_exceptiontable
+    for text in (code.co_name, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars):
+        yield repr(text).encode()
+    counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
+    yield repr(counts).encode()
+    for constant in code.co_consts:
+        yield from _constant_parts(constant)
+
+
+def _constant_parts(constant: object) -> Iterator[bytes]:
+    if isinstance(constant, CodeType):
+        yield code_digest(constant)
+    elif isinstance(constant, tuple | frozenset):
+        yield f"{type(constant).__name__}:{len(constant)}".encode()
+        items: list[object] = list(constant)
+        for item in items if isinstance(constant, tuple) else sorted(items, key=repr):
+            yield from _constant_parts(item)
+    else:
+        yield f"{type(constant).__name__}:{constant!r}".encode()
+
+
+def _read_names(code: CodeType) -> CodeNames:
+    reads: set[str] = set()
+    binds: set[str] = set()
+    later: set[str] = set()
+    deletes: set[str] = set()
+    attributes: set[str] = set()
+    chains: dict[tuple[str, ...], int] = {}
+    flags = {"mutates": False, "handles": False}
+    sees = 0
+    uses: dict[str, set[Place]] = {"grown": set(), "written": set(), "touched": set()}
+    first: set[str] = set()
+    methods: set[str] = set()
+
+    def visit(block: CodeType, top: bool) -> None:
+        nonlocal sees
+        chain: list[str] = []
+        line = block.co_firstlineno
+        chain_line = line
+        earlier = previous = ""
+        for place, use in uses_of(block):
+            uses[use].add(place)
+        function = bool(block.co_flags & 0x1)  # CO_OPTIMIZED: a function, not a module or class body
+        caught, contexts = 0, 0
+        for instruction in dis.get_instructions(block):
+            op, name = instruction.opname, instruction.argval
+            if (position := instruction.positions) is not None and position.lineno is not None:
+                line = position.lineno
+            if op in _ATTRIBUTES and isinstance(name, str):
+                attributes.add(name)
+                if chain:
+                    chain.append(name)
+                else:
+                    methods.add(name)
+            elif op not in ("PUSH_NULL", "CACHE", "EXTENDED_ARG", "NOP"):
+                if chain:
+                    chains.setdefault(tuple(chain), chain_line)
+                chain = []
+                if op in _LOADS:
+                    if name not in binds:
+                        first.add(name)
+                    reads.add(name)
+                    chain, chain_line = [name], line
+                elif op == "LOAD_CONST" and isinstance(name, CodeType):
+                    visit(name, False)
+                elif op in ("MATCH_CLASS", "MATCH_MAPPING", "MATCH_KEYS"):
+                    sees |= Sees.ORDER | (Sees.TYPES | Sees.CLASSES if op == "MATCH_CLASS" else 0)
+                elif op == "BINARY_OP" and str(instruction.argrepr).startswith("|"):
+                    sees |= Sees.ORDER
+                    flags["mutates"] |= "=" in str(instruction.argrepr)
+                elif op in _ITERATIONS or (op == "UNPACK_SEQUENCE" and previous.startswith(_PLAIN_LOADS)):
+                    sees |= Sees.ORDER
+                elif op in _STORES and (top or op == "STORE_GLOBAL"):
+                    (later if function else binds).add(name)
+                elif op in _DELETES and (top or op == "DELETE_GLOBAL"):
+                    (later if function else deletes).add(name)
+                elif op in _MUTATIONS or (op == "BINARY_OP" and "=" in str(instruction.argrepr)):
+                    flags["mutates"] = True
+                elif op in ("CHECK_EXC_MATCH", "CHECK_EG_MATCH"):
+                    flags["handles"] = True
+                elif op == "PUSH_EXC_INFO":
+                    caught += 1
+                elif op == "WITH_EXCEPT_START":
+                    contexts += 1
+                elif (previous if op == "IS_OP" else earlier) not in _CONSTANTS and op in ("IS_OP", "CONTAINS_OP"):
+                    sees |= Sees.IDENTITY
+            earlier, previous = previous, op
+        if chain:
+            chains.setdefault(tuple(chain), chain_line)
+        if any(isinstance(constant, tuple) and "out" in constant for constant in block.co_consts):
+            attributes.add("out")  # the names of keyword arguments
+        # a bare `except:` is entered without a match; `finally`, which looks the same, is counted with it
+        flags["handles"] |= caught > contexts
+
+    visit(code, not code.co_flags & 0x1)
+    if reads & _ORDERED_BUILTINS or attributes & _ORDERED_METHODS:
+        sees |= Sees.ORDER
+    if "id" in reads or attributes & {"index", "count", "remove"}:
+        sees |= Sees.IDENTITY
+    if "deepcopy" in reads | attributes:
+        sees |= Sees.IDENTITY | Sees.CLASSES
+    if (reads | attributes) & _TYPE_TESTS:
+        sees |= Sees.TYPES
+    if reads & _LOOKS_AROUND:
+        sees |= Sees.NAMES | Sees.ATTRIBUTES
+    if (reads | attributes) & _LOOKS_INTO:
+        sees |= Sees.ATTRIBUTES
+    return CodeNames(
+        frozenset(reads),
+        tuple(sorted(reads)),
+        frozenset(binds),
+        frozenset(later),
+        frozenset(deletes),
+        frozenset(attributes),
+        chains,
+        frozenset(first),
+        sees,
+        flags["mutates"],
+        flags["handles"],
+        frozenset(methods),
+        Growth(**{use: frozenset(places) for use, places in uses.items()}),
+    )

@@ -1,0 +1,144 @@
+"""What objects held before a cell changed them, so that a cell that fails leaves everything as it was (rule 8)."""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import functools
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxnb.cells.code import names_of
+from jaxnb.cells.reach import ATOMS, is_library, is_user_function, state_of
+from jaxnb.objects.holders import (
+    ABSENT,
+    BUFFER,
+    CELL,
+    CLASS,
+    DICT,
+    PARTIAL,
+    SLOTS,
+    Change,
+    Holder,
+    holder_of,
+    same_state,
+    slot_descriptors,
+)
+from jaxnb.objects.owners import edges
+
+__all__ = ["Journal"]
+
+
+class Journal:
+    """What objects held before statements ran that may change them.
+
+    `protect` saves what is reachable from a value that Python code may change in any way, `record` what one holder
+    holds that is about to be changed; `undo` puts everything back that differs.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[int, Any] = {}
+        self._recorded: set[tuple[int, Any]] = set()
+        self._undo: list[Callable[[], None]] = []
+
+    def record(self, owner: Any, holder: Holder, change: Change | None = None) -> None:
+        """Saves what one holder holds before a piece changes it in place: what will change, where that is known."""
+        if change is None or change.whole or change.gone or not holder.keyed:
+            key = (id(owner), id(holder))
+            if key not in self._recorded:
+                self._recorded.add(key)
+                self._undo.append(functools.partial(holder.restore, owner, holder.save(owner)))
+            return
+        for name, _ in change.children:
+            key = (id(owner), name)
+            if key not in self._recorded:
+                self._recorded.add(key)
+                self._undo.append(functools.partial(_put_back, owner, holder, name, holder.get(owner, name)))
+
+    def protect(self, value: Any) -> None:
+        """Saves every container, buffer, object and class of the user that is reachable from `value`.
+
+        The containers are saved as they are, not copied deeply; the bytes of NumPy arrays and buffers are copied.
+        """
+        stack = [value]
+        while stack:
+            item = stack.pop()
+            if id(item) in self._seen or type(item) in ATOMS or isinstance(item, types.ModuleType | jax.Array):
+                continue
+            self._seen[id(item)] = item
+            self._undo.extend(_ways_back(item))
+            stack.extend(child for _, _, child in edges(item))
+            if isinstance(item, types.FunctionType) and is_user_function(item):
+                read = names_of(item.__code__).reads & item.__globals__.keys()
+                stack.extend(item.__globals__[name] for name in read - {"__builtins__"})
+
+    def on_undo(self, back: Callable[[], None]) -> None:
+        """Something else to be done when the cell fails."""
+        self._undo.append(back)
+
+    def undo(self) -> None:
+        """Puts back what was saved, the last change first."""
+        for back in reversed(self._undo):
+            back()
+
+
+def _put_back(owner: Any, holder: Holder, key: Any, child: Any) -> None:
+    if child is not ABSENT:
+        holder.put(owner, key, child)
+    elif holder.get(owner, key) is not ABSENT:
+        holder.delete(owner, key)
+
+
+def _ways_back(item: Any) -> Iterator[Callable[[], None]]:
+    """What puts an object back as it is now."""
+    kind = type(item)
+    if isinstance(item, np.ndarray):
+        yield functools.partial(_restore_array, item, item.copy())
+    elif isinstance(item, bytearray | array.array):
+        yield _kept(item, BUFFER)
+    elif (holder := holder_of(item)) is not None:
+        yield _kept(item, holder)
+    elif isinstance(item, functools.partial):
+        yield _kept(item, PARTIAL)
+    elif isinstance(item, types.FunctionType):
+        yield from (_kept(cell, CELL) for cell in item.__closure__ or ())
+    elif isinstance(item, type):
+        if not is_library(item.__module__):
+            yield _kept(item, CLASS)
+        return
+    state = state_of(item)
+    if isinstance(state, dict):
+        yield _kept(state, DICT)
+    if not is_library(kind.__module__):
+        if slot_descriptors(kind):
+            yield _kept(item, SLOTS)
+        yield functools.partial(restore_shell, item, kind, state)
+
+
+def _kept(item: Any, holder: Holder) -> Callable[[], None]:
+    state = holder.save(item)
+
+    def back() -> None:
+        if not same_state(holder.save(item), state):
+            holder.restore(item, state)
+
+    return back
+
+
+def restore_shell(item: Any, kind: type, state: Any) -> None:
+    """Gives an object back its class and its `__dict__`."""
+    if type(item) is not kind:
+        object.__setattr__(item, "__class__", kind)
+    if state is not None and state_of(item) is not state:
+        object.__setattr__(item, "__dict__", state)
+
+
+def _restore_array(array: np.ndarray[Any, Any], copy: np.ndarray[Any, Any]) -> None:
+    same = array.dtype == copy.dtype and array.shape == copy.shape and array.tobytes() == copy.tobytes()
+    if array.flags.writeable and not same:
+        with contextlib.suppress(ValueError):  # its shape was changed in place
+            array[...] = copy

@@ -1,0 +1,41 @@
+"""What a cell became, as one neutral, frozen structure; its laws, its JSON, and what is derived from it alone."""
+
+from jaxnb.program.structure import (
+    LEVELS,
+    PHASES,
+    Assigned,
+    Aval,
+    Computation,
+    Fate,
+    Finding,
+    Fix,
+    Level,
+    Link,
+    Maker,
+    Op,
+    PlacedOp,
+    Program,
+    Span,
+    Timing,
+    Value,
+)
+
+__all__ = [
+    "LEVELS",
+    "PHASES",
+    "Assigned",
+    "Aval",
+    "Computation",
+    "Fate",
+    "Finding",
+    "Fix",
+    "Level",
+    "Link",
+    "Maker",
+    "Op",
+    "PlacedOp",
+    "Program",
+    "Span",
+    "Timing",
+    "Value",
+]

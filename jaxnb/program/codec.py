@@ -1,0 +1,407 @@
+"""A `Program` as JSON and back, in columns of equal length, one list a field: small, and quick to load.
+
+`program.schema.json` is the contract that the front end reads too. Texts, avals and spans that occur often
+are stored once, in tables, and meant by their index; -1 means none.
+
+    {"format": "jaxnb.program", "version": 3, "source": "...",
+     "strings": [...], "avals": {"dtype": [...], ...}, "spans": {"line": [...], ...},
+     "levels": [{"name": "jaxpr", "entries": 1, "values": {...}, "computations": {...}, "ops": {...}}],
+     "links": {...}, "fates": {...}, "findings": [{...}], "timing": {...}, "memory": [{...}], "names": {...}}
+
+The ops of a level stand in one run of columns, computation after computation; `computations.ops` says how
+many each computation has. Version 1 has neither fates, nor how values are spread, nor phases and scopes of ops;
+version 2 has no costs, times, named axes, memory and names. All of these are left out, too, where they would say
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from jaxnb.collecting import collection_put_off
+from jaxnb.errors import JaxnbError
+from jaxnb.program.codec_facts import (
+    decode_memory,
+    decode_names,
+    decode_timing,
+    encode_memory,
+    encode_names,
+    encode_timing,
+)
+from jaxnb.program.laws import check_program
+from jaxnb.program.structure import (
+    FORMAT_VERSION,
+    PHASES,
+    Aval,
+    Computation,
+    Fate,
+    Finding,
+    Fix,
+    Level,
+    Link,
+    Op,
+    Program,
+    Span,
+    Value,
+)
+from jaxnb.program.tables import (
+    Table,
+    at,
+    columns_of,
+    each_once,
+    indices_of,
+    pair_of,
+    pairs_of,
+    rows_of,
+    seconds_of,
+    texts_of,
+    typed,
+)
+
+__all__ = ["FORMAT", "MIME_TYPE", "decode", "encode"]
+
+FORMAT = "jaxnb.program"
+MIME_TYPE = "application/vnd.jaxnb.program.v1+json"
+"""What notebooks and front ends know a saved program by; the version of the format stands inside."""
+
+
+def encode(program: Program, levels: Collection[str] | None = None) -> dict[str, Any]:
+    """The program as lists, dicts, strings, numbers and booleans, ready for `json.dumps`.
+
+    Nothing in it should be changed: rows that are alike may be one list.
+
+    Args:
+      program: no level of it is made for this.
+      levels: the names of those that are saved, of which each but the first is the one below another; by default all
+        that were made.
+
+    >>> encode(Program("x = 1"))["version"]
+    3
+    """
+    if levels is not None:
+        program = _with_levels(program, levels)
+    with collection_put_off():
+        return _encode(program)
+
+
+def _with_levels(program: Program, names: Collection[str]) -> Program:
+    """The same program as if no other levels had been made."""
+    links = tuple(link for link in program.links if link.upper in names and link.lower in names)
+    kept = tuple(level for level in program.levels if level.name in names)
+    fates = program.fates if {"jaxpr", "hlo"} <= {level.name for level in kept} else ()
+    facts = (program.timing, program.made_memory, program.made_names)
+    return Program(program.source, kept, links, program.findings, fates, *facts)
+
+
+def _encode(program: Program) -> dict[str, Any]:
+    strings: Table[str] = Table()
+    avals: Table[Aval] = Table()
+    spans: Table[Span] = Table()
+    levels = [_encode_level(level, strings, avals, spans) for level in program.levels]
+    findings = [_encode_finding(finding, spans) for finding in program.findings]
+    facts: dict[str, Any] = {}
+    if program.timing is not None:
+        facts["timing"] = encode_timing(program.timing)
+    if (memory := program.made_memory) is not None:
+        facts["memory"] = [encode_memory(piece, strings) for piece in memory]
+    if (names := program.made_names) is not None:
+        facts["names"] = encode_names(names, strings, spans)
+    level_names = [level.name for level in program.levels]
+    return {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "source": program.source,
+        "levels": levels,
+        "links": {
+            "upper": [level_names.index(link.upper) for link in program.links],
+            "upper_op": [list(link.upper_op) for link in program.links],
+            "lower": [level_names.index(link.lower) for link in program.links],
+            "lower_op": [list(link.lower_op) for link in program.links],
+            "inferred": [i for i, link in enumerate(program.links) if not link.exact],
+        },
+        "fates": {
+            "op": [list(fate.op) for fate in program.fates],
+            "kind": [strings.index(fate.kind) for fate in program.fates],
+            "into": [[] if fate.into is None else list(fate.into) for fate in program.fates],
+        },
+        "findings": findings,
+        **facts,
+        "avals": {
+            "dtype": [strings.index(aval.dtype) for aval in avals.items()],
+            "shape": [list(aval.shape) for aval in avals.items()],
+            "weak_type": [i for i, aval in enumerate(avals.items()) if aval.weak_type],
+            "itemsize": [aval.itemsize for aval in avals.items()],
+        },
+        "spans": {
+            "line": [span.line for span in spans.items()],
+            "column": [span.column for span in spans.items()],
+            "end_line": [span.end_line for span in spans.items()],
+            "end_column": [span.end_column for span in spans.items()],
+            "file": [strings.index(span.file) for span in spans.items()],
+        },
+        "strings": strings.items(),
+    }
+
+
+def _encode_level(level: Level, strings: Table[str], avals: Table[Aval], spans: Table[Span]) -> dict[str, Any]:
+    ops = list(level.ops())
+    computations = level.computations
+    return {
+        "name": level.name,
+        "entries": level.entries,
+        "values": {
+            "name": strings.indices(value.name for value in level.values),
+            "aval": each_once(avals.index, [value.aval for value in level.values]),
+            "literal": [i for i, value in enumerate(level.values) if value.literal],
+            **_said("sharding", [value.sharding for value in level.values], strings),
+            **_encode_axes(level, strings),
+        },
+        "computations": {
+            "name": [strings.index(c.name) for c in computations],
+            "inputs": [list(c.inputs) for c in computations],
+            "outputs": [list(c.outputs) for c in computations],
+            "constants": [list(c.constants) for c in computations],
+            "input_names": [[strings.index(name) for name in c.input_names] for c in computations],
+            "output_names": [[strings.index(name) for name in c.output_names] for c in computations],
+            "ops": [len(c.ops) for c in computations],
+        },
+        "ops": {
+            "name": strings.indices(op.name for op in ops),
+            "inputs": [list(op.inputs) for op in ops],
+            "outputs": [list(op.outputs) for op in ops],
+            "attributes": _attributes(ops, strings),
+            "span": each_once(spans.index, [op.span for op in ops]),
+            "bodies": each_once(list, [op.bodies for op in ops]),
+            **_said("phase", ["" if op.phase == PHASES[0] else op.phase for op in ops], strings),
+            **_scopes(ops, strings),
+            **_counted("flops", [op.flops for op in ops]),
+            **_counted("bytes", [op.bytes for op in ops]),
+            **_counted("transcendentals", [op.transcendentals for op in ops]),
+            **_counted("times", [op.times for op in ops], usual=1),
+            **({"seconds": [op.seconds for op in ops]} if any(op.seconds is not None for op in ops) else {}),
+        },
+    }
+
+
+def _said(name: str, texts: list[str], strings: Table[str]) -> dict[str, list[int]]:
+    """A column of texts, of which -1 stands for the empty one; no column if all of them are."""
+    return {name: [strings.index(text or None) for text in texts]} if any(texts) else {}
+
+
+def _counted(name: str, numbers: list[int | None], usual: int | None = None) -> dict[str, list[int]]:
+    """A column of numbers, of which -1 stands for None; no column if all of them are the usual one."""
+    if all(number == usual for number in numbers):
+        return {}
+    return {name: [-1 if number is None else number for number in numbers]}
+
+
+def _encode_axes(level: Level, strings: Table[str]) -> dict[str, list[list[int]]]:
+    """Of each value the name and the size of each axis in turn, -1 where the size is not known."""
+    if not any(value.axes for value in level.values):
+        return {}
+    rows = ([(strings.index(name), -1 if size is None else size) for name, size in v.axes] for v in level.values)
+    return {"axes": [[number for pair in row for number in pair] for row in rows]}
+
+
+def _attributes(ops: Sequence[Op], strings: Table[str]) -> list[list[int]]:
+    def row(attributes: tuple[tuple[str, str], ...]) -> list[int]:
+        return strings.indices(text for pair in attributes for text in pair)
+
+    return each_once(row, [op.attributes for op in ops])
+
+
+def _scopes(ops: Sequence[Op], strings: Table[str]) -> dict[str, list[list[int]]]:
+    found = each_once(strings.indices, [op.scopes for op in ops])
+    return {"scopes": found} if any(found) else {}
+
+
+def _encode_finding(finding: Finding, spans: Table[Span]) -> dict[str, Any]:
+    """Findings are few and differ much: objects, without the fields that say nothing."""
+    data: dict[str, Any] = {"kind": finding.kind, "message": finding.message}
+    if finding.line is not None:
+        data["line"] = finding.line
+    if finding.span is not None:
+        data["span"] = spans.index(finding.span)
+    data |= {key: text for key in ("holder", "origin") if (text := getattr(finding, key))}
+    if finding.trail:
+        data["trail"] = list(finding.trail)
+    if (fix := finding.fix) is not None:
+        edit = {} if fix.edit is None else {"edit": list(fix.edit)}
+        data["fix"] = {"text": fix.text, "options": fix.options, "verified": fix.verified, **edit}
+    return data
+
+
+def decode(data: Mapping[str, Any]) -> Program:
+    """The program that `encode` made the data from: `decode(encode(p)) == p`.
+
+    Raises:
+      JaxnbError: if the data is not a program, is damaged, or was written by a newer jaxnb.
+    """
+    if data.get("format") != FORMAT:
+        raise JaxnbError(
+            "this is not a saved jaxnb program.",
+            why=f'its "format" is not {FORMAT!r}.',
+            fix="run the cell again.",
+        )
+    version = data.get("version")
+    if not isinstance(version, int) or not 1 <= version <= FORMAT_VERSION:
+        raise JaxnbError(
+            f"this program was saved in version {version!r} of the format.",
+            why=f"this jaxnb reads versions 1 to {FORMAT_VERSION}.",
+            fix="upgrade jaxnb, or run the cell again.",
+        )
+    try:
+        with collection_put_off():
+            program = _decode(data)
+        check_program(program)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise JaxnbError(
+            "the saved program is damaged.", why=f"{type(error).__name__}: {error}", fix="run the cell again."
+        ) from error
+    return program
+
+
+def _decode(data: Mapping[str, Any]) -> Program:
+    strings = [typed(text, str) for text in data["strings"]]
+    columns = data["avals"]
+    weak = set(columns["weak_type"])
+    names = ("dtype", "shape", "itemsize")
+    avals = [
+        Aval(at(strings, dtype), tuple(typed(n, int, str) for n in shape), i in weak, typed(itemsize, int))
+        for i, (dtype, shape, itemsize) in enumerate(rows_of(columns, names))
+    ]
+    names = ("line", "column", "end_line", "end_column", "file")
+    spans = [
+        Span(*(typed(number, int) for number in numbers), file=at(strings, file))
+        for *numbers, file in rows_of(data["spans"], names)
+    ]
+    levels = tuple(_decode_level(level, strings, avals, spans) for level in data["levels"])
+    inferred = set(data["links"]["inferred"])
+    names = ("upper", "upper_op", "lower", "lower_op")
+    links = tuple(
+        Link(
+            at(levels, upper).name,
+            pair_of(upper_op),
+            at(levels, lower).name,
+            pair_of(lower_op),
+            i not in inferred,
+        )
+        for i, (upper, upper_op, lower, lower_op) in enumerate(rows_of(data["links"], names))
+    )
+    findings = tuple(_decode_finding(finding, spans) for finding in data["findings"])
+    empty: dict[str, list[Any]] = {"op": [], "kind": [], "into": []}
+    fates = tuple(
+        Fate(pair_of(op), at(strings, kind), pair_of(into) if into else None)
+        for op, kind, into in rows_of(data.get("fates", empty), ("op", "kind", "into"))
+    )
+    timing = decode_timing(data["timing"]) if "timing" in data else None
+    memory = tuple(decode_memory(piece, strings) for piece in data["memory"]) if "memory" in data else None
+    names = decode_names(data["names"], strings, spans) if "names" in data else None
+    return Program(typed(data["source"], str), levels, links, findings, fates, timing, memory, names)
+
+
+def _decode_level(
+    data: Mapping[str, Any], strings: Sequence[str], avals: Sequence[Aval], spans: Sequence[Span]
+) -> Level:
+    literal = set(data["values"]["literal"])
+    values = tuple(
+        Value(at(strings, name), None if aval == -1 else at(avals, aval), i in literal, sharding, axes)
+        for i, (name, aval, sharding, axes) in enumerate(
+            zip(
+                *columns_of(data["values"], ("name", "aval")),
+                _heard(data["values"], "sharding", strings),
+                _decode_axes(data["values"], strings),
+                strict=True,
+            )
+        )
+    )
+    names = ("name", "inputs", "outputs", "attributes", "span", "bodies")
+    ops = [
+        Op(
+            at(strings, name),
+            indices_of(inputs),
+            indices_of(outputs),
+            pairs_of(texts_of(attributes, strings)),
+            None if span == -1 else at(spans, span),
+            indices_of(bodies),
+            phase or PHASES[0],
+            texts_of(scopes, strings),
+            *counted,
+        )
+        for name, inputs, outputs, attributes, span, bodies, phase, scopes, *counted in zip(
+            *columns_of(data["ops"], names),
+            _heard(data["ops"], "phase", strings),
+            data["ops"].get("scopes", [()] * len(data["ops"]["name"])),
+            _recounted(data["ops"], "flops"),
+            _recounted(data["ops"], "bytes"),
+            _recounted(data["ops"], "transcendentals"),
+            _recounted(data["ops"], "times", usual=1),
+            [seconds_of(number) for number in data["ops"].get("seconds", [None] * len(data["ops"]["name"]))],
+            strict=True,
+        )
+    ]
+    names = ("name", "inputs", "outputs", "ops", "constants", "input_names", "output_names")
+    computations: list[Computation] = []
+    start = 0
+    for name, inputs, outputs, count, constants, *user_names in rows_of(data["computations"], names):
+        computations.append(
+            Computation(
+                at(strings, name),
+                indices_of(inputs),
+                indices_of(outputs),
+                tuple(ops[start : start + count]),
+                indices_of(constants),
+                *(texts_of(texts, strings) for texts in user_names),
+            )
+        )
+        start += count
+    if start != len(ops):
+        raise ValueError(f"level {data['name']!r} has {len(ops)} ops, its computations have {start}")
+    return Level(typed(data["name"], str), values, tuple(computations), typed(data["entries"], int))
+
+
+def _decode_finding(data: Mapping[str, Any], spans: Sequence[Span]) -> Finding:
+    fix = data.get("fix")
+    if fix is not None:
+        edit = fix.get("edit")
+        if edit is not None:
+            line, old, new = edit
+            edit = (typed(line, int), typed(old, str), typed(new, str))
+        fix = Fix(typed(fix["text"], str), typed(fix["options"], str), edit, typed(fix["verified"], bool))
+    return Finding(
+        typed(data["kind"], str),
+        typed(data["message"], str),
+        typed(data.get("line"), int, type(None)),
+        at(spans, data["span"]) if "span" in data else None,
+        typed(data.get("holder", ""), str),
+        typed(data.get("origin", ""), str),
+        fix,
+        tuple(typed(line, int) for line in data.get("trail", ())),
+    )
+
+
+def _heard(columns: Mapping[str, Any], name: str, strings: Sequence[str]) -> list[str]:
+    """What `_said` wrote; a column that is not there is full of empty texts."""
+    if name not in columns:
+        return [""] * len(columns["name"])
+    return ["" if index == -1 else at(strings, index) for index in columns[name]]
+
+
+def _recounted(columns: Mapping[str, Any], name: str, usual: int | None = None) -> list[int | None]:
+    """What `_counted` wrote."""
+    if name not in columns:
+        return [usual] * len(columns["name"])
+    return [None if number == -1 else typed(number, int) for number in columns[name]]
+
+
+def _decode_axes(columns: Mapping[str, Any], strings: Sequence[str]) -> list[tuple[tuple[str, int | None], ...]]:
+    if "axes" not in columns:
+        return [()] * len(columns["name"])
+    return [
+        tuple(
+            (at(strings, name), None if size == -1 else typed(size, int))
+            for name, size in zip(row[::2], row[1::2], strict=True)
+        )
+        for row in columns["axes"]
+    ]

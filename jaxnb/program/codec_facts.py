@@ -1,0 +1,117 @@
+"""What was found out about a program, as JSON and back: times, memory, names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from jaxnb.program.occupancy import Held, Memory, Noted, Saved
+from jaxnb.program.structure import Assigned, Span, Timing
+from jaxnb.program.tables import Table, at, pair_of, rows_of, seconds_of, typed
+
+__all__ = ["decode_memory", "decode_names", "decode_timing", "encode_memory", "encode_names", "encode_timing"]
+
+
+def encode_timing(timing: Timing) -> dict[str, Any]:
+    return {field.name: getattr(timing, field.name) for field in fields(Timing)}
+
+
+def encode_names(names: Sequence[Assigned], strings: Table[str], spans: Table[Span]) -> dict[str, list[int]]:
+    return {
+        "name": [strings.index(assigned.name) for assigned in names],
+        "span": [spans.index(assigned.span) for assigned in names],
+        "function": [strings.index(assigned.function) for assigned in names],
+        "text": [strings.index(assigned.text) for assigned in names],
+        "times": [assigned.times for assigned in names],
+    }
+
+
+def decode_timing(data: Mapping[str, Any]) -> Timing:
+    seconds = {name: seconds_of(data[name]) for name in ("total", "spread", "profiled", "unattributed")}
+    spread, unattributed = seconds["spread"] or 0.0, seconds["unattributed"] or 0.0
+    runs, why = typed(data["runs"], int), typed(data["why"], str)
+    return Timing(seconds["total"], spread, runs, seconds["profiled"], unattributed, why)
+
+
+def decode_names(data: Mapping[str, Any], strings: Sequence[str], spans: Sequence[Span]) -> tuple[Assigned, ...]:
+    rows = rows_of(data, ("name", "span", "function", "text", "times"))
+    return tuple(
+        Assigned(at(strings, name), at(spans, span), at(strings, function), at(strings, text), typed(times, int))
+        for name, span, function, text, times in rows
+    )
+
+
+# How each field of a row is written: a text by its index in the strings, a place as a pair, empty where there is none,
+# a line as -1 where none is known.
+_HELD = {"name": "text", "kind": "text", "nbytes": "", "first": "", "last": "", "op": "place", "line": "line"}
+_SAVED = {
+    "name": "text",
+    "nbytes": "",
+    "read": "place",
+    "read_line": "line",
+    "op": "place",
+    "line": "line",
+    "times": "",
+    "label": "text",
+    "policy": "text",
+}
+_NOTED = {"op": "place", "line": "line", "nbytes": ""}
+_NOTES = ("recomputed", "dead", "known")
+
+Row = TypeVar("Row", Held, Saved, Noted)
+
+
+def encode_memory(memory: Memory, strings: Table[str]) -> dict[str, Any]:
+    return {
+        "source": memory.source,
+        "level": memory.level,
+        "computation": memory.computation,
+        "live": list(memory.live),
+        "held": _encode_rows(memory.held, _HELD, strings),
+        "reserved": memory.reserved,
+        "saved": _encode_rows(memory.saved, _SAVED, strings),
+        **{name: _encode_rows(getattr(memory, name), _NOTED, strings) for name in _NOTES},
+        "note": memory.note,
+    }
+
+
+def decode_memory(data: Mapping[str, Any], strings: Sequence[str]) -> Memory:
+    return Memory(
+        typed(data["source"], str),
+        typed(data["level"], str),
+        typed(data["computation"], int),
+        tuple(typed(nbytes, int) for nbytes in data["live"]),
+        _decode_rows(data["held"], Held, _HELD, strings),
+        typed(data["reserved"], int, type(None)),
+        _decode_rows(data["saved"], Saved, _SAVED, strings),
+        *(_decode_rows(data[name], Noted, _NOTED, strings) for name in _NOTES),
+        note=typed(data["note"], str),
+    )
+
+
+def _encode_rows(rows: Sequence[Any], kinds: Mapping[str, str], strings: Table[str]) -> dict[str, list[Any]]:
+    def written(value: Any, kind: str) -> Any:
+        if kind == "text":
+            return strings.index(value)
+        if kind == "place":
+            return list(value or ())
+        return -1 if value is None else value
+
+    return {name: [written(getattr(row, name), kind) for row in rows] for name, kind in kinds.items()}
+
+
+def _decode_rows(
+    data: Mapping[str, Any], row: type[Row], kinds: Mapping[str, str], strings: Sequence[str]
+) -> tuple[Row, ...]:
+    def read(value: Any, kind: str) -> Any:
+        if kind == "text":
+            return at(strings, value)
+        if kind == "place":
+            return pair_of(value) if value else None
+        return None if kind == "line" and value == -1 else typed(value, int)
+
+    return tuple(
+        row(*(read(value, kind) for value, kind in zip(values, kinds.values(), strict=True)))
+        for values in rows_of(data, list(kinds))
+    )

@@ -1,0 +1,264 @@
+"""What changed from one program to another: their ops, aligned by structure, and their sums.
+
+Ops are aligned computation by computation, in their order: first those that are equal in name, types and parameters,
+then, in the gaps, those of one name. Aligned ops are the same if their operands are aligned, too; otherwise they
+changed, and it is said in what. Bodies of aligned ops are aligned likewise.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from jaxnb.program.structure import Aval, Computation, Level, Op, Program
+
+__all__ = ["Amount", "Change", "Diff", "compare"]
+
+Place = tuple[int, int]
+
+_LONG = 400
+"""Ops in a gap from which on what occurs very often no longer serves to align it, which would take too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An op of either program.
+
+    Attributes:
+      kind: "same", "changed", "added" or "removed".
+      old: where it stands in the old program, as (computation, op); None if it was added.
+      new: where it stands in the new one; None if it was removed.
+      why: in what it changed, such as "float32[8] → bfloat16[8]".
+      depth: how many ops it stands inside of.
+    """
+
+    kind: str
+    old: Place | None
+    new: Place | None
+    why: tuple[str, ...] = ()
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A figure of both programs; None where it is not known."""
+
+    old: float | None
+    new: float | None
+
+    @property
+    def changed(self) -> bool:
+        """Whether both are known, and differ."""
+        return self.old is not None and self.new is not None and self.old != self.new
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """What changed from `old` to `new` at one level.
+
+    Attributes:
+      level: its name.
+      changes: every op of both, in the order of the new program.
+      amounts: "equations", "flops", "bytes", "transcendentals", "memory" (bytes at the peak) and "seconds".
+      old: the program before.
+      new: the program after.
+
+    >>> from jaxnb.program.structure import Value
+    >>> def program(*names):
+    ...     ops = tuple(Op(name, (0,), (0,)) for name in names)
+    ...     return Program("", (Level("jaxpr", (Value("a", Aval("float32")),), (Computation("main", ops=ops),)),))
+    >>> found = compare(program("sin", "exp"), program("sin", "neg", "exp"))
+    >>> [change.kind for change in found.changes], found.amounts["equations"]
+    (['same', 'added', 'same'], Amount(old=2, new=3))
+    """
+
+    level: str
+    changes: tuple[Change, ...]
+    amounts: dict[str, Amount]
+    old: Program = field(repr=False)
+    new: Program = field(repr=False)
+
+    @property
+    def same(self) -> bool:
+        """Whether both do the same; figures that were measured may differ."""
+        return all(change.kind == "same" for change in self.changes)
+
+    def count(self, kind: str) -> int:
+        """How many ops there are of one kind."""
+        return sum(change.kind == kind for change in self.changes)
+
+    @property
+    def sums(self) -> str:
+        """The figures that changed, in one line; "" where none did."""
+        from jaxnb.views.differences import render_sums
+
+        return render_sums(self)
+
+    def __str__(self) -> str:
+        from jaxnb.views.differences import render_diff
+
+        return render_diff(self)
+
+
+def compare(old: Program, new: Program, level: str = "jaxpr") -> Diff:
+    """What changed from one program to another.
+
+    Args:
+      old: the program before.
+      new: the program after.
+      level: at which they are compared; it is made where it was not yet.
+
+    Raises:
+      KeyError: if one of them has no such level.
+    """
+    before, after = old.level(level), new.level(level)
+    aligning = _Aligning(before, after)
+    changes: list[Change] = []
+    entries = max(before.entries, after.entries)
+    for index in range(entries):
+        changes += aligning.computations(
+            index if index < before.entries else None, index if index < after.entries else None, 0
+        )
+    return Diff(level, tuple(changes), _amounts(old, new, before, after), old, new)
+
+
+class _Aligning:
+    """Aligns the computations of two levels, and remembers which values correspond."""
+
+    def __init__(self, old: Level, new: Level) -> None:
+        self.old, self.new = old, new
+        self._values: dict[int, int] = {}  # of the old level, each with its counterpart in the new one
+
+    def computations(self, old: int | None, new: int | None, depth: int) -> Iterator[Change]:
+        """Every op of two computations that correspond, with those of their bodies."""
+        before = self.old.computations[old] if old is not None else Computation("")
+        after = self.new.computations[new] if new is not None else Computation("")
+        self._inputs(before, after)
+        for a, b in _aligned(
+            [self._key(self.old, op) for op in before.ops], [self._key(self.new, op) for op in after.ops]
+        ):
+            here = None if a is None or old is None else (old, a)
+            there = None if b is None or new is None else (new, b)
+            yield from self._ops(
+                here, before.ops[a] if a is not None else None, there, after.ops[b] if b is not None else None, depth
+            )
+
+    def _inputs(self, before: Computation, after: Computation) -> None:
+        by_name = {name: value for name, value in zip(after.input_names, after.inputs, strict=False) if name}
+        for position, value in enumerate(before.inputs):
+            name = before.input_names[position] if before.input_names else ""
+            if name and after.input_names:
+                if name in by_name:
+                    self._values[value] = by_name[name]
+            elif position < len(after.inputs):
+                self._values[value] = after.inputs[position]
+        self._values.update(zip(before.constants, after.constants, strict=False))
+
+    def _ops(self, here: Place | None, a: Op | None, there: Place | None, b: Op | None, depth: int) -> Iterator[Change]:
+        if a is None or b is None:
+            yield Change("removed" if b is None else "added", here, there, (), depth)
+            for body in (a or b or Op("")).bodies:
+                yield from self.computations(body if b is None else None, None if b is None else body, depth + 1)
+            return
+        why = tuple(self._differences(a, b))
+        self._values.update(zip(a.outputs, b.outputs, strict=False))
+        yield Change("changed" if why else "same", here, there, why, depth)
+        for n in range(max(len(a.bodies), len(b.bodies))):
+            yield from self.computations(
+                a.bodies[n] if n < len(a.bodies) else None, b.bodies[n] if n < len(b.bodies) else None, depth + 1
+            )
+
+    def _key(self, level: Level, op: Op) -> tuple[object, ...]:
+        types = tuple(_type(level, index) for index in (*op.inputs, *op.outputs))
+        literals = tuple(level.values[index].name for index in op.inputs if level.values[index].literal)
+        return (op.name, types, literals, op.attributes, len(op.bodies))
+
+    def _differences(self, a: Op, b: Op) -> Iterator[str]:
+        types = [[_type(level, i) for i in op.outputs] for level, op in ((self.old, a), (self.new, b))]
+        if types[0] != types[1]:
+            yield f"{_listed(types[0])} → {_listed(types[1])}"
+        elif len(a.inputs) == len(b.inputs):
+            for n, (x, y) in enumerate(zip(a.inputs, b.inputs, strict=True), 1):
+                yield from self._operands(n, x, y)
+        else:
+            yield f"{len(a.inputs)} operands → {len(b.inputs)}"
+        old, new = dict(a.attributes), dict(b.attributes)
+        for name in dict.fromkeys((*old, *new)):
+            if old.get(name) != new.get(name):
+                yield f"{name}: {old.get(name, 'none')} → {new.get(name, 'none')}"
+
+    def _operands(self, number: int, old: int, new: int) -> Iterator[str]:
+        x, y = self.old.values[old], self.new.values[new]
+        if x.literal or y.literal:
+            if (x.literal, x.name) != (y.literal, y.name):
+                yield f"operand {number}: {x.name} → {y.name}"
+        elif _type(self.old, old) != _type(self.new, new):
+            yield f"operand {number}: {_type(self.old, old)} → {_type(self.new, new)}"
+        elif self._values.get(old) != new:
+            yield f"operand {number} is another value"
+
+
+def _aligned(
+    old: Sequence[tuple[object, ...]], new: Sequence[tuple[object, ...]]
+) -> Iterator[tuple[int | None, int | None]]:
+    """Pairs of positions, in the order of the new sequence; None where there is no counterpart."""
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        yield start, start
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    a, b = old[start : len(old) - end], new[start : len(new) - end]
+    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, a, b, autojunk=len(b) > _LONG).get_opcodes():
+        if tag == "equal":
+            yield from ((start + i, start + j) for i, j in zip(range(i1, i2), range(j1, j2), strict=True))
+        else:
+            names = [key[0] for key in a[i1:i2]], [key[0] for key in b[j1:j2]]
+            yield from _by_name(*names, start + i1, start + j1)
+    yield from ((len(old) - n, len(new) - n) for n in range(end, 0, -1))
+
+
+def _by_name(
+    old: Sequence[object], new: Sequence[object], first_old: int, first_new: int
+) -> Iterator[tuple[int | None, int | None]]:
+    """Aligns a gap by the names of its ops alone."""
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=len(new) > _LONG)
+    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+        if tag == "equal":
+            yield from ((first_old + i, first_new + j) for i, j in zip(range(i1, i2), range(j1, j2), strict=True))
+        else:
+            yield from ((first_old + i, None) for i in range(i1, i2))
+            yield from ((None, first_new + j) for j in range(j1, j2))
+
+
+def _amounts(old: Program, new: Program, before: Level, after: Level) -> dict[str, Amount]:
+    found = {"equations": Amount(sum(1 for _ in before.ops()), sum(1 for _ in after.ops()))}
+    for name in ("flops", "bytes", "transcendentals"):
+        found[name] = Amount(_sum(before, name), _sum(after, name))
+    found["memory"] = Amount(_peak(old), _peak(new))
+    found["seconds"] = Amount(
+        old.timing.total if old.timing is not None else None, new.timing.total if new.timing is not None else None
+    )
+    return found
+
+
+def _sum(level: Level, name: str) -> int | None:
+    """The sum of what is known; None if nothing is."""
+    known = [value for op in level.ops() if (value := getattr(op, name)) is not None]
+    return sum(known) if known else None
+
+
+def _peak(program: Program) -> int | None:
+    """The most bytes that live at one time; pieces run one after the other."""
+    return max((memory.peak for memory in program.memory()), default=None)
+
+
+def _type(level: Level, index: int) -> str:
+    aval: Aval | None = level.values[index].aval
+    return "" if aval is None else str(aval)
+
+
+def _listed(types: Sequence[str]) -> str:
+    return ", ".join(types) or "nothing"

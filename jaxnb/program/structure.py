@@ -1,0 +1,593 @@
+"""What a cell became, as one neutral, frozen structure that every view and the codec share.
+
+A `Program` holds levels, from the cell's source down. A level is a list of values and a list of computations;
+a computation is a straight list of ops over those values; an op may own further computations (the body of a
+scan, the branches of a cond). Ops, values and computations refer to one another by index, so that the whole
+is plain data:
+
+    Program
+      levels: source, jaxpr, stablehlo, hlo
+        Level.values         Value(name, Aval)
+        Level.computations   Computation(inputs, outputs, ops); entry points first
+          Op                 name, inputs, outputs, span in the cell, bodies
+      links                  between an op of one level and an op of the next
+      fates                  what became of an equation that no instruction bears
+      findings               what there is to say about it
+      timing                 what was measured, if it was
+      memory, names          who lives when; what every name was: made when first asked for
+
+What costs something to make is made when it is first asked for (`Program.level`, `memory`, `names`), by whatever the
+program was given as its maker, and kept. Nothing here imports jax: a saved program is read and drawn without it. What
+has to hold for every program stands in `laws`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from jaxnb.errors import ChangedJax
+from jaxnb.units import format_seconds
+
+if TYPE_CHECKING:
+    from jaxnb.program.coverage import Coverage
+    from jaxnb.program.diff import Diff
+    from jaxnb.program.linking import LinkIndex
+    from jaxnb.program.occupancy import Memory
+    from jaxnb.views.diagram import Diagram
+
+__all__ = [
+    "LEVELS",
+    "PHASES",
+    "Assigned",
+    "Aval",
+    "Computation",
+    "Fate",
+    "Finding",
+    "Fix",
+    "Level",
+    "Link",
+    "Maker",
+    "Op",
+    "PlacedOp",
+    "Program",
+    "Span",
+    "Timing",
+    "Value",
+]
+
+FORMAT_VERSION = 3
+
+LEVELS = ("source", "jaxpr", "stablehlo", "hlo")
+"""The names of the levels, from the cell's text down."""
+
+PHASES = ("primal", "tangent", "transposed", "rematerialised")
+"""What an op is to a derivative: the function itself, its derivative forwards or backwards, or the function again."""
+
+FATES = ("folded", "fused", "removed")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of source text. Lines count from 1, the magic line being 1; columns count from 0, as in `ast`.
+
+    Attributes:
+      line: the first line.
+      column: the first column, in characters.
+      end_line: the last line.
+      end_column: the column after the last character.
+      file: "" for the program's own cell, otherwise the name of the cell or file it stands in.
+    """
+
+    line: int
+    column: int = 0
+    end_line: int = 0
+    end_column: int = 0
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Aval:
+    """The abstract value of an array: what the compiler knows about it.
+
+    Attributes:
+      dtype: the name of the dtype, such as "float32" or "key<fry>".
+      shape: the sizes; a symbolic one is a string.
+      weak_type: whether it gives way to other dtypes, as a Python scalar does.
+      itemsize: bytes of one element, 0 where unknown.
+    """
+
+    dtype: str
+    shape: tuple[int | str, ...] = ()
+    weak_type: bool = False
+    itemsize: int = 0
+
+    def __str__(self) -> str:
+        """`float32[64,128]`, with a `~` in front where it is weakly typed."""
+        sizes = ",".join(str(n) for n in self.shape)
+        return f"{'~' if self.weak_type else ''}{self.dtype}[{sizes}]"
+
+    @property
+    def nbytes(self) -> int | None:
+        """The size in bytes, or None where it is not known."""
+        if self.itemsize == 0 or any(isinstance(n, str) for n in self.shape):
+            return None
+        return self.itemsize * math.prod(int(n) for n in self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An operand or result. `name` is what the level's text calls it, or the literal itself.
+
+    `sharding` says how it is spread over devices, in the words of its level; "" where it is not, or not known. `axes`
+    are the named axes that it varies over, each with its size, which is None where it is not known.
+    """
+
+    name: str
+    aval: Aval | None = None
+    literal: bool = False
+    sharding: str = ""
+    axes: tuple[tuple[str, int | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One step of a computation.
+
+    Attributes:
+      name: the primitive, instruction, or kind of statement.
+      inputs: indices into the level's values.
+      outputs: likewise.
+      attributes: parameters as pairs of name and text, without the bodies.
+      span: where in the source it comes from, if known.
+      bodies: indices of the computations that it owns, into the level's computations.
+      phase: one of `PHASES`.
+      scopes: what it stands in, the outermost first: "scan", "while", "vmap", "shard_map", and the names that the
+        user gave by `jax.named_scope`.
+      flops: of all its runs, without those of the ops in its bodies, so that a sum over ops counts nothing twice; None
+        where nobody knows.
+      bytes: read and written, likewise.
+      transcendentals: values of exp, log, tanh and the like, likewise; they are not among the flops.
+      times: how often the loops around it run it; None where a `while` is among them, whose body is counted once.
+      seconds: measured, or the share of what was measured; None where nothing was.
+    """
+
+    name: str
+    inputs: tuple[int, ...] = ()
+    outputs: tuple[int, ...] = ()
+    attributes: tuple[tuple[str, str], ...] = ()
+    span: Span | None = None
+    bodies: tuple[int, ...] = ()
+    phase: str = "primal"
+    scopes: tuple[str, ...] = ()
+    flops: int | None = None
+    bytes: int | None = None
+    transcendentals: int | None = None
+    times: int | None = 1
+    seconds: float | None = None
+
+    @property
+    def line(self) -> int | None:
+        """The line in the program's own cell, or None."""
+        return self.span.line if self.span is not None and not self.span.file else None
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedOp(Op):
+    """An op with where it stands, as (computation, op), and the links that end there."""
+
+    place: tuple[int, int] = (0, 0)
+    links: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """A straight list of ops.
+
+    Attributes:
+      name: what it is: a function's name, or its part in the op that owns it, such as "body" or "branch 1".
+      inputs: indices into the level's values.
+      outputs: likewise.
+      ops: in the order of execution.
+      constants: values that are part of the program and were not passed to it, as indices.
+      input_names: what the user calls the inputs, one for each or none at all.
+      output_names: likewise for the outputs.
+    """
+
+    name: str
+    inputs: tuple[int, ...] = ()
+    outputs: tuple[int, ...] = ()
+    ops: tuple[Op, ...] = ()
+    constants: tuple[int, ...] = ()
+    input_names: tuple[str, ...] = ()
+    output_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One form of the program. The first `entries` computations are entry points, the others are bodies."""
+
+    name: str
+    values: tuple[Value, ...] = ()
+    computations: tuple[Computation, ...] = ()
+    entries: int = 1
+
+    def ops(self) -> Iterator[Op]:
+        """Every op, computation by computation."""
+        for computation in self.computations:
+            yield from computation.ops
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Two ops of neighbouring levels that are the same thing, each as (computation, op).
+
+    `exact` is False where the link was inferred rather than carried through.
+    """
+
+    upper: str
+    upper_op: tuple[int, int]
+    lower: str
+    lower_op: tuple[int, int]
+    exact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of an op that has no instruction of its own.
+
+    Attributes:
+      op: of the level "jaxpr", as (computation, op).
+      kind: "folded", if its result was known at compile time; "fused", if it is computed inside the instruction
+        `into`; "removed", if nothing of it is left.
+      into: of the level "hlo", as (computation, op).
+    """
+
+    op: tuple[int, int]
+    kind: str
+    into: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What to do about a finding: `options` for the magic line, or `edit` as (line, old text, new text).
+
+    `verified` says that jaxnb has tried it and that it worked; otherwise it is advice.
+    """
+
+    text: str
+    options: str = ""
+    edit: tuple[int, str, str] | None = None
+    verified: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something to say about a cell.
+
+    Attributes:
+      kind: one word, such as "x64" or "not-reusable".
+      message: a sentence for the user.
+      line: the line of the cell as displayed, the magic line being 1.
+      span: the exact place, if known.
+      holder: who holds or feeds it, as the path that a user would write.
+      origin: where the value was made.
+      fix: what to do, if something is known.
+      trail: the lines of the cell on which the value came about that this is about.
+    """
+
+    kind: str
+    message: str
+    line: int | None = None
+    span: Span | None = None
+    holder: str = ""
+    origin: str = ""
+    fix: Fix | None = None
+    trail: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """What a name was, in the abstract, after an assignment in the cell or in a function that it calls.
+
+    Attributes:
+      name: as written; `self.x` and `params["w"]` are names, too.
+      span: of the assignment.
+      function: the one that it stands in; "" for the cell itself.
+      text: an aval such as `float32[64,128]`, a pytree of them, or the type of what is no array.
+      times: how often it was assigned with this very text.
+    """
+
+    name: str
+    span: Span
+    function: str
+    text: str
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """What a program took, in seconds. What each op took is said by `Op.seconds`.
+
+    Attributes:
+      total: the median of runs without a profiler; None if there were none, and then `why` says why.
+      spread: half of the distance between the quartiles of these runs.
+      runs: how many there were.
+      profiled: one run under the profiler, whose shares the ops have; None if there was none.
+      unattributed: the part of `total` that is of no instruction.
+      why: what could not be measured, and why; "" if all was.
+    """
+
+    total: float | None = None
+    spread: float = 0.0
+    runs: int = 0
+    profiled: float | None = None
+    unattributed: float = 0.0
+    why: str = ""
+
+    def __str__(self) -> str:
+        """What was measured, in a sentence or two.
+
+        >>> print(Timing(5.7e-5, 4e-6, 1000, 7e-5))
+        57 us ± 4 us, the median of 1000 runs; 70 us under the profiler.
+        """
+        parts: list[str] = []
+        if self.total is not None:
+            times = f"the median of {self.runs} runs" if self.runs > 1 else "of one run"
+            text = f"{format_seconds(self.total)} ± {format_seconds(self.spread)}, {times}"
+            if self.profiled is not None:
+                text += f"; {format_seconds(self.profiled)} under the profiler"
+            parts.append(f"{text}.")
+        return " ".join([*parts, self.why]).strip()
+
+
+class Maker(Protocol):
+    """Makes what a program was not made with."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The levels that it can make, from the top down."""
+        ...
+
+    def make(self, name: str, above: Program) -> tuple[Level, tuple[Link, ...], tuple[Fate, ...]]:
+        """A level, its links to the level above, and the fates that it tells.
+
+        Args:
+          name: of the level.
+          above: the program, whose last level is the one above.
+        """
+        ...
+
+    def memory(self, program: Program) -> tuple[Memory, ...]:
+        """Who lives in memory when, for each piece of the cell."""
+        ...
+
+    def assigned(self) -> tuple[Assigned, ...]:
+        """What every name was after each assignment."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A cell at every level that was made, with the links between them and what was found.
+
+    Two programs are equal if they are the same cell and have the same levels; what could still be made does not count.
+
+    Attributes:
+      source: the text of the cell as displayed, the magic line included if there is one.
+      levels: from the source down, those that were made. Asking for another one adds it, which is the only thing
+        about a program that ever changes.
+      links: between ops of neighbouring levels.
+      findings: in the order of their lines.
+      fates: of ops of the level "jaxpr", once the level "hlo" was made.
+      timing: what was measured; None if nothing was.
+    """
+
+    source: str
+    levels: tuple[Level, ...] = ()
+    links: tuple[Link, ...] = ()
+    findings: tuple[Finding, ...] = field(default=())
+    fates: tuple[Fate, ...] = ()
+    timing: Timing | None = None
+    _memory: tuple[Memory, ...] | None = field(default=None, repr=False)
+    _names: tuple[Assigned, ...] | None = field(default=None, repr=False)
+    _maker: Maker | None = field(default=None, compare=False, repr=False)
+    _index: LinkIndex | None = field(default=None, init=False, compare=False, repr=False)
+
+    @property
+    def level_names(self) -> tuple[str, ...]:
+        """The levels that were made, and then those that can be."""
+        made = tuple(level.name for level in self.levels)
+        return made + tuple(name for name in (self._maker.names if self._maker else ()) if name not in made)
+
+    def level(self, name: str) -> Level:
+        """The level of that name, which is made now if it was not yet.
+
+        Args:
+          name: "source", "jaxpr", "stablehlo" or "hlo". What is lowered for "stablehlo" is not compiled; "hlo" is
+            that of the program that ran, and only where nothing ran is it compiled for this.
+
+        Raises:
+          KeyError: if there is none and none can be made; the message names those that there are.
+        """
+        for level in self.levels:
+            if level.name == name:
+                return level
+        if self._maker is not None and name in self._maker.names:
+            self._make(name)
+            return self.levels[-1]
+        made = ", ".join(level.name for level in self.levels) or "none"
+        more = [known for known in self.level_names if not any(level.name == known for level in self.levels)]
+        can = f"; can be made: {', '.join(more)}" if more else ""
+        raise KeyError(f"there is no level {name!r} in this program; made so far: {made}{can}")
+
+    def ops(self, level: str) -> Iterator[PlacedOp]:
+        """Every op of a level with its place and its links, computation by computation.
+
+        The level is made if it was not yet; links to levels that were not made are not among them.
+
+        Raises:
+          KeyError: as `level`.
+
+        >>> program = Program("-x", (Level("jaxpr", (), (Computation("main", ops=(Op("neg", span=Span(1)),)),)),))
+        >>> [(op.name, op.line, op.place, op.links) for op in program.ops("jaxpr")]
+        [('neg', 1, (0, 0), ())]
+        """
+        from jaxnb.program.linking import placed_ops
+
+        return placed_ops(self, self.level(level))
+
+    def memory(self) -> tuple[Memory, ...]:
+        """Who lives in memory when, for each piece of the cell; made when first asked for, and kept.
+
+        It is read from the compiled program's buffers where it ran, and from the jaxpr otherwise: `Memory.source` says
+        which. A saved program has what it was saved with.
+        """
+        if self._memory is None and self._maker is not None:
+            object.__setattr__(self, "_memory", self._maker.memory(self))
+        return self._memory or ()
+
+    def names(self) -> tuple[Assigned, ...]:
+        """The abstract value of every name after each assignment, in the cell and in the functions that it calls.
+
+        Made when first asked for, and kept: the cell's pieces are traced once more, and nothing runs. A saved program
+        has what it was saved with.
+
+        Raises:
+          JaxnbError: if the cell cannot be traced again as it was, because what it reads has changed.
+        """
+        if self._names is None and self._maker is not None:
+            object.__setattr__(self, "_names", self._maker.assigned())
+        return self._names or ()
+
+    def linked(self, level: str, op: tuple[int, int], to: str) -> dict[tuple[int, int], bool]:
+        """What an op is at another level, above or below, by following links from level to level.
+
+        Args:
+          level: where it stands.
+          op: as (computation, op).
+          to: the other level. It and the levels between are made if they were not yet.
+
+        Returns:
+          The ops of the other level in their order, each with whether some way there has only exact links.
+
+        Raises:
+          KeyError: as `level`.
+        """
+        from jaxnb.program.linking import LinkIndex, follow
+
+        for name in (level, to):
+            self.level(name)
+        if self._index is None or self._index.links is not self.links:
+            object.__setattr__(self, "_index", LinkIndex(self.links))
+        assert self._index is not None
+        return follow([made.name for made in self.levels], self._index, level, op, to)
+
+    def coverage(self) -> Coverage:
+        """How much of the program is linked: four shares from 0 to 1. Levels that can be made are made for it.
+
+        >>> Program("x = 1").coverage().eqn_line is None
+        True
+        """
+        from jaxnb.program.coverage import read_coverage
+
+        with suppress(ChangedJax):  # a level that cannot be read has no share
+            for name in self._maker.names if self._maker is not None else ():
+                self.level(name)
+        return read_coverage(self)
+
+    @property
+    def made_memory(self) -> tuple[Memory, ...] | None:
+        """As `memory`, if somebody asked for it already; None otherwise. This is what is saved."""
+        return self._memory
+
+    @property
+    def made_names(self) -> tuple[Assigned, ...] | None:
+        """As `names`, if somebody asked for them already; None otherwise. This is what is saved."""
+        return self._names
+
+    def graph(self, level: str = "jaxpr", *, computation: int | str | None = None, limit: int | None = 300) -> Diagram:
+        """A level as a `graphviz.Digraph`, drawn in a notebook without a system package; see `views.graph`.
+
+        Args:
+          level: which one; it is made if it was not yet.
+          computation: to draw alone, by its index or its name; by default the entry points.
+          limit: how many ops at most, or None for all; bodies are folded into their ops first.
+
+        Raises:
+          KeyError: if there is no such level or computation.
+        """
+        from jaxnb.views.graph import render_graph
+
+        return render_graph(self, level, computation=computation, limit=limit)
+
+    def diff(self, other: Program, level: str = "jaxpr") -> Diff:
+        """What changed from another program to this one, see `Diff`; printed, it says what was added and removed.
+
+        Args:
+          other: the one before.
+          level: at which they are compared; it is made where it was not yet.
+
+        Raises:
+          KeyError: as `level`.
+        """
+        from jaxnb.program.diff import compare
+
+        return compare(other, self, level)
+
+    def _make(self, name: str) -> None:
+        """Makes the levels down to the one of that name: each is linked to the one above."""
+        maker = self._maker
+        assert maker is not None
+        for next_name in maker.names:
+            if not any(level.name == next_name for level in self.levels):
+                level, links, fates = maker.make(next_name, self)
+                object.__setattr__(self, "levels", (*self.levels, level))
+                object.__setattr__(self, "links", (*self.links, *links))
+                object.__setattr__(self, "fates", (*self.fates, *fates))
+            if next_name == name:
+                return
+
+    def __reduce__(self) -> tuple[type[Program], tuple[object, ...]]:
+        """A copy, or what comes out of a pickle, has the levels that were made and makes no others."""
+        return Program, (
+            self.source,
+            self.levels,
+            self.links,
+            self.findings,
+            self.fates,
+            self.timing,
+            self._memory,
+            self._names,
+        )
+
+    def text(self, level: str | None = None, **options: Any) -> str:
+        """A level as text beside the lines of the cell, or in its own order; see `views.text.render_program`.
+
+        Args:
+          level: which one; it is made if it was not yet. By default the one below the source.
+          **options: `width`, `limit`, `order` ("source" or "level"), `fold`, `columns` ("auto", or names among "flops",
+            "bytes", "seconds" and "memory") and `names`.
+
+        Raises:
+          KeyError: as `level`.
+        """
+        from jaxnb.views.text import render_program
+
+        return render_program(self, level=level, **options)
+
+    def costs(self, level: str | None = None, *, width: int | None = None, limit: int | None = 20) -> str:
+        """The lines of the cell by what they cost, the hottest first, as text; see `views.ledger.render_costs`.
+
+        Raises:
+          KeyError: as `level`.
+        """
+        from jaxnb.views.ledger import render_costs
+
+        return render_costs(self, level=level, width=width, limit=limit)
+
+    def __str__(self) -> str:
+        return self.text()

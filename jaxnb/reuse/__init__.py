@@ -1,0 +1,1 @@
+"""Which program serves a run, and in words why none did."""

@@ -1,0 +1,475 @@
+"""The walk of a scan, written out as straight code: whether a program still serves, in a fraction of the time.
+
+A scan builds a key from everything that a piece reaches and compares it as a whole. Once a program has been reused, the
+same walk is compiled into one function of the namespace that looks at each value where it was found and leaves at the
+first difference. What it accepts, the scan would have accepted; what it does not accept, or cannot be written in this
+way, is left to the scan.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import types
+import weakref
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jaxnb import _jax
+from jaxnb.cells.code import CodeNames, Sees, code_digest
+from jaxnb.cells.reach import is_library, state_of
+from jaxnb.objects.graph import CACHED_FUNCTION, FLOAT32_MAX, INT32, Reached, Scan
+from jaxnb.objects.holders import CELL, SLOTS, slot_descriptors
+from jaxnb.objects.paths import Choices, Path, Same
+from jaxnb.objects.static import NOT_VALUES, content_of, is_member, is_value, loaded_module, supported
+from jaxnb.staging.piece import Plan
+
+__all__ = ["Guard", "make_guard"]
+
+
+Guard = Callable[[dict[str, Any]], Reached | None]
+
+
+def make_guard(plan: Plan, namespace: dict[str, Any], choices: Choices) -> Guard | None:
+    """The walk over what `plan` reaches in this namespace, as a function; None if it cannot be written so.
+
+    The function gives what the piece reaches in a namespace, or None where the key of a scan might be another one.
+    """
+    try:
+        writer = _Writer(plan, namespace, choices)
+        check = writer.function()
+    except _Unsupported:
+        return None
+    paths = writer.paths
+
+    def guard(namespace: dict[str, Any]) -> Reached | None:
+        found = check(namespace)
+        return Reached(*found, paths) if found is not None else None
+
+    here = guard(namespace)
+    if here is None or not _same_objects(here.leaves, writer.leaves) or not _same_objects(here.nodes, writer.nodes):
+        return None
+    return guard
+
+
+def _same_objects(one: list[Any], other: list[Any]) -> bool:
+    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
+
+
+_NUMBERS_AND_TEXT = (int, float, complex, str, bytes)
+
+
+class _Unsupported(Exception):
+    """A value that the written walk does not know."""
+
+
+class _Place(NamedTuple):
+    variable: str
+    value: Any
+
+
+class _Writer(Scan):
+    """A scan that writes down what it looks at."""
+
+    def __init__(self, plan: Plan, namespace: dict[str, Any], choices: Choices) -> None:
+        self._lines: list[str] = []
+        self._constants: dict[str, Any] = {}
+        self._known: dict[int, str] = {}  # the constant that holds an object
+        self._count = 0
+        self._at: dict[Path, _Place] = {}
+        self._variables: dict[int, str] = {}
+        self._homes: dict[int, str] = {id(namespace): "ns"}
+        self._home = "ns"
+        self._now = ""
+        self._leaf_variables: list[str] = []
+        self._shared_leaves: list[str] = []
+        self._keep: list[Any] = []
+        self._states: dict[str, str] = {}
+        self._cells: dict[Path, str] = {}
+        self._parts_seen: set[tuple[int, str]] = set()
+        super().__init__(namespace, plan.roots, plan.names, choices, plan.hidden, None, plan.sees, plan.growth)
+
+    # --- writing ---
+
+    def _constant(self, value: Any) -> str:
+        known = self._known.get(id(value))
+        if known is None:
+            known = self._known[id(value)] = f"c{len(self._constants)}"
+            self._constants[known] = value
+            self._keep.append(value)
+        return known
+
+    def _weak(self, value: Any) -> str:
+        """A constant whose call gives an object that is not kept alive."""
+        known = self._known.get(-id(value))
+        if known is None:
+            known = self._known[-id(value)] = f"w{len(self._constants)}"
+            self._constants[known] = weakref.ref(value)
+        return known
+
+    def _bind(self, expression: str) -> str:
+        name = f"v{self._count}"
+        self._count += 1
+        self._lines.append(f"{name} = {expression}")
+        return name
+
+    def _unless(self, condition: str) -> None:
+        """The walk ends where the condition does not hold."""
+        self._lines.append(f"if not ({condition}): return None")
+
+    def function(self) -> Callable[[dict[str, Any]], tuple[list[Any], list[Any], list[Any]] | None]:
+        """The walk as a function of the namespace."""
+        nodes = ", ".join(self._variable_of(node) for node in self.nodes)
+        body = [*self._lines, f"nodes = [{nodes}]"]
+        if len(self.nodes) > 1:
+            body.append(f"if len(set(map(id, nodes))) != {len(self.nodes)}: return None")
+        if len(self._shared_leaves) > 1:
+            shared = ", ".join(self._shared_leaves)
+            body.append(f"if len(set(map(id, [{shared}]))) != {len(self._shared_leaves)}: return None")
+        homes = ", ".join(self._homes[id(other)] for other in self.namespaces)
+        body.append(f"return [{', '.join(self._leaf_variables)}], nodes, [{homes}]")
+        lines = "\n".join(f"        {line}" for line in body)
+        text = f"def check(ns):\n    try:\n{lines}\n    except ERRORS:\n        return None\n"
+        errors = (KeyError, IndexError, AttributeError, TypeError, ValueError)
+        scope: dict[str, Any] = {**self._constants, "ERRORS": errors, "dict_item": dict.__getitem__}
+        exec(compile(text, "<jaxnb guard>", "exec"), scope)
+        return scope["check"]
+
+    def _variable_of(self, node: Any) -> str:
+        try:
+            return self._variables[id(node)]
+        except KeyError:
+            raise _Unsupported from None
+
+    # --- names ---
+
+    def _names(self, roots: tuple[str, ...], all_names: tuple[CodeNames, ...], namespace: dict[str, Any]) -> None:
+        outer, self._home = self._home, self._homes[id(namespace)]
+        for name in roots:
+            hidden = namespace is self.namespace and name in self.hidden
+            if name not in namespace and not hidden and name not in NOT_VALUES:
+                self._unless(f"{name!r} not in {self._home}")
+        super()._names(roots, all_names, namespace)
+        self._home = outer
+
+    def _module(self, name: str, module: types.ModuleType, all_names: Any, home: bool, holder: dict[str, Any]) -> None:
+        variable = self._bind(f"{self._home}[{name!r}]")
+        self._unless(f"{variable} is {self._constant(module)}")
+        if not is_library(module.__name__):
+            read = frozenset[str]().union(*(names.attributes for names in all_names))
+            state = self._homes.setdefault(id(vars(module)), f"v{self._count}")
+            if state == f"v{self._count}":
+                self._bind(f"{variable}.__dict__")
+            wanted = self._constant(read & vars(module).keys())
+            self._unless(f"{state}.keys() & {self._constant(read)} == {wanted}")
+        super()._module(name, module, all_names, home, holder)
+
+    # --- values ---
+
+    def visit(self, value: Any, path: Path, slot: Any) -> None:
+        variable = self._bind(self._access(value, path))
+        known = self._memo.get(id(value))
+        if known is not None:
+            kind, index = known
+            first = self._leaf_variables[index] if kind == "leaf" else self._variable_of(value)
+            self._unless(f"{variable} is {first}")
+        else:
+            self._variables[id(value)] = variable
+            self._at[path] = _Place(variable, value)
+            self._keep.append(value)
+            self._now = variable
+            self._check(variable, value, path)
+            self._now = variable
+        super().visit(value, path, slot)
+
+    def _access(self, value: Any, path: Path) -> str:
+        outer, kind, key = path
+        if kind == "member" and type(value) is str:
+            return repr(value)  # of a set, which was compared as a whole
+        if kind in ("name", "global"):
+            return f"{self._home}[{key!r}]"
+        if kind == "closure":
+            return f"{self._cells[path]}.cell_contents"
+        place = self._at.get(outer)
+        if place is None:
+            raise _Unsupported
+        holder, owner = place
+        if kind == "item":
+            if type(key) not in (str, int, bool, type(None)):
+                raise _Unsupported
+            if isinstance(owner, dict) and type(owner) is not dict:
+                return f"dict_item({holder}, {key!r})"
+            if type(owner) in (dict, list) or (
+                isinstance(owner, tuple) and type(owner).__getitem__ is tuple.__getitem__
+            ):
+                return f"{holder}[{key!r}]"
+            raise _Unsupported
+        if kind == "defaults":
+            return f"{holder}.__defaults__" if value is owner.__defaults__ else f"{holder}.__kwdefaults__"
+        if kind == "attributes":
+            return f"{holder}.__dict__"
+        if kind == "attr":
+            return self._attribute(value, holder, owner, str(key))
+        raise _Unsupported
+
+    def _attribute(self, value: Any, holder: str, owner: Any, key: str) -> str:
+        if isinstance(owner, type):
+            item = vars(owner)[key]
+            entry = f"{self._states[holder]}[{key!r}]"
+            if value is item:
+                return entry
+            if isinstance(item, property):
+                parts = [part for part in ("fset", "fdel", "fget") if getattr(item, part) is value]
+                part = next(part for part in parts if (id(item), part) not in self._parts_seen)
+                self._parts_seen.add((id(item), part))
+                return f"{entry}.{part}"
+            return f"{entry}.{'func' if isinstance(item, functools.cached_property) else '__func__'}"
+        if isinstance(owner, types.MethodType | types.BuiltinFunctionType | functools.partial | defaultdict):
+            return f"{holder}.{key}"
+        if key == "__wrapped__" and _jax.jit_options(owner) is not None:
+            return f"{holder}.__wrapped__"
+        if isinstance(owner, weakref.ref):
+            return f"{holder}()"
+        state = state_of(owner)
+        if isinstance(state, dict) and key in state and state[key] is value:
+            return f"{self._states[holder]}[{key!r}]"
+        descriptor = dict(slot_descriptors(type(owner))).get(key)
+        if descriptor is not None and getattr(type(owner), key, None) is descriptor:
+            if type(owner).__getattribute__ is object.__getattribute__:
+                return f"{holder}.{key}"
+            return f"{self._constant(descriptor)}.__get__({holder})"
+        raise _Unsupported
+
+    def _leaf(self, value: Any, path: Path, slot: Any, part: Any) -> None:
+        self._leaf_variables.append(self._now)
+        if id(value) in self._memo:
+            self._shared_leaves.append(self._now)
+        super()._leaf(value, path, slot, part)
+
+    # --- what is looked at, by kind ---
+
+    def _check(self, v: str, value: Any, path: Path) -> None:
+        kind = type(value)
+        static = path in self.choices.static
+        if value is None or kind in (bool, type(...), type(NotImplemented)):
+            self._unless(f"{v} is {self._constant(value)}")
+        elif kind in (str, bytes):
+            self._equal(v, value, kind)
+        elif kind is int:
+            dynamic = path in self.choices.dynamic and 0 <= value < INT32
+            if dynamic:
+                self._unless(f"type({v}) is int and 0 <= {v} < {INT32}")
+            else:
+                self._equal(v, value, kind)
+        elif kind is float:
+            traced = -FLOAT32_MAX <= value <= FLOAT32_MAX or value - value != 0
+            if traced and not (self._sees & Sees.TYPES or static):
+                self._unless(f"type({v}) is float and (-{FLOAT32_MAX} <= {v} <= {FLOAT32_MAX} or {v} - {v} != 0)")
+            else:
+                self._unless(f"{v} is {self._constant(value)} or (type({v}) is float and {v}.hex() == {value.hex()!r})")
+        elif kind is complex:
+            self._unless(f"type({v}) is complex" + (f" and repr({v}) == {repr(value)!r}" if static else ""))
+        elif kind is range:
+            bounds = (value.start, value.stop, value.step)
+            self._unless(f"type({v}) is range and ({v}.start, {v}.stop, {v}.step) == {bounds}")
+        elif isinstance(value, jax.Array):
+            self._check_array(v, value, static)
+        elif isinstance(value, np.ndarray | np.generic):
+            self._check_numpy(v, value, static)
+        elif kind is list:
+            grown = self._only_grows is not None and self._is_grown(path)
+            self._unless(f"type({v}) is list" + ("" if grown else f" and len({v}) == {len(value)}"))
+        elif isinstance(value, dict):
+            self._check_dict(v, value)
+        elif kind in (set, frozenset):
+            if not all(type(item) is str for item in value):
+                raise _Unsupported
+            self._unless(f"type({v}) is {kind.__name__} and [*{v}] == {list(value)!r}")
+        elif isinstance(value, tuple):
+            self._check_kind(v, value)
+            self._unless(f"len({v}) == {len(value)}")
+        elif kind is types.FunctionType:
+            self._check_function(v, value)
+        elif kind is types.MethodType:
+            self._unless(f"type({v}) is {self._constant(types.MethodType)}")
+        elif kind is functools.partial:
+            self._unless(f"type({v}) is {self._constant(kind)}")
+            self._unless(f"tuple({v}.keywords) == {tuple(value.keywords)!r}")
+        elif kind is types.BuiltinFunctionType:
+            owner = getattr(value, "__self__", None)
+            if owner is not None and not isinstance(owner, types.ModuleType | type):
+                self._unless(f"type({v}) is {self._constant(kind)} and {v}.__name__ == {value.__name__!r}")
+            else:
+                self._unless(f"{v} is {self._constant(value)} or {v} == {self._constant(value)}")
+        elif kind is types.ModuleType:
+            self._check_module(v, value)
+        elif kind is _jax.TraceState:
+            self._unless(f"type({v}) is {self._constant(kind)}")
+        elif isinstance(value, type):
+            if is_library(value.__module__):
+                self._unless(f"{v} is {self._constant(value)}")
+        else:
+            self._check_other(v, value)
+
+    def _check_module(self, v: str, value: types.ModuleType) -> None:
+        """A module that something holds; of the user's own what is read was found by the names of attributes."""
+        self._unless(f"{v} is {self._constant(value)}")
+        if not is_library(value.__name__):
+            raise _Unsupported
+
+    def _equal(self, v: str, value: Any, kind: type) -> None:
+        self._unless(f"{v} is {self._constant(value)} or (type({v}) is {kind.__name__} and {v} == {value!r})")
+
+    def _check_kind(self, v: str, value: Any) -> None:
+        kind = type(value)
+        if is_library(kind.__module__):
+            self._unless(f"type({v}) is {self._constant(kind)}")
+        else:
+            self._unless(f"type({v}) is {self._weak(kind)}()")
+
+    def _check_array(self, v: str, value: jax.Array, static: bool) -> None:
+        if static or _jax.is_tracer(value):
+            raise _Unsupported
+        seen = f"s{self._count}"
+        self._constants[seen] = [value.aval]  # the aval object that was equal last time
+        aval = self._bind(f"{v}.aval")
+        self._unless(f"type({v}) is {self._constant(type(value))}")
+        self._lines.append(f"if {aval} is not {seen}[0]:")
+        self._lines.append(f"    if {aval} != {seen}[0]: return None")
+        self._lines.append(f"    {seen}[0] = {aval}")
+        if value.committed:
+            sharding = self._constant(value.sharding)
+            self._unless(f"{v}.committed and ({v}.sharding is {sharding} or {v}.sharding == {sharding})")
+        else:
+            self._unless(f"not {v}.committed")
+
+    def _check_numpy(self, v: str, value: Any, static: bool) -> None:
+        if type(value) not in (np.ndarray, np.memmap) and isinstance(value, np.ndarray):
+            raise _Unsupported
+        kind, dtype = self._constant(type(value)), self._constant(value.dtype)
+        self._unless(f"type({v}) is {kind} and {v}.dtype == {dtype} and {v}.shape == {value.shape}")
+        if self._sees & Sees.CLASSES or static or not supported(value.dtype):
+            if value.dtype == object:
+                raise _Unsupported
+            self._unless(f"{self._constant(content_of)}({v}) == {content_of(value)!r}")
+
+    def _check_dict(self, v: str, value: dict[Any, Any]) -> None:
+        kind = type(value)
+        if kind not in (dict, OrderedDict, defaultdict):
+            raise _Unsupported
+        keys = list(value)
+        text = all(type(key) is str for key in keys)
+        self._unless(f"type({v}) is {self._constant(kind)} and len({v}) == {len(value)}")
+        if not text and not all(type(key) in (str, int, bool, type(None)) for key in keys):
+            raise _Unsupported
+        if self._sees & Sees.ORDER or kind is not dict or not text:
+            self._unless(f"[*{v}] == {keys!r}")
+        if not text:
+            self._unless(f"[*map(type, {v})] == {self._constant([type(key) for key in keys])}")
+
+    def _check_function(self, v: str, value: types.FunctionType) -> None:
+        module = value.__globals__.get("__name__", "__main__")
+        library = is_library(module)
+        if library and is_member(loaded_module(module), value):
+            self._unless(f"{v} is {self._constant(value)}")
+            return
+        code, digest = self._constant(value.__code__), self._constant(code_digest)
+        self._unless(f"type({v}) is {self._constant(types.FunctionType)} and {v}.__name__ == {value.__name__!r}")
+        self._unless(f"{v}.__code__ is {code} or {digest}({v}.__code__) == {code_digest(value.__code__)!r}")
+        for name in ("__defaults__", "__kwdefaults__", "__dict__"):
+            self._unless(f"{v}.{name}" if getattr(value, name) else f"not {v}.{name}")
+        if not library:
+            home = self._homes.get(id(value.__globals__))
+            if home is None:
+                home = self._homes[id(value.__globals__)] = self._bind(f"{v}.__globals__")
+                self._unless(f"{home}.get('__name__') == {value.__globals__.get('__name__')!r}")
+            else:
+                self._unless(f"{v}.__globals__ is {home}")
+
+    def _check_other(self, v: str, value: Any) -> None:
+        kind = type(value)
+        if isinstance(value, CACHED_FUNCTION):
+            raise _Unsupported
+        options = _jax.jit_options(value)
+        if options is not None:
+            wrapped = value.__wrapped__
+            if isinstance(wrapped, types.FunctionType) and is_library(wrapped.__globals__.get("__name__", "__main__")):
+                self._unless(f"{v} is {self._constant(value)}")
+            else:
+                read = self._constant(_jax.jit_options)
+                self._unless(f"{v} is {self._weak(value)}() or {read}({v}) == {self._constant(options)}")
+            return
+        if isinstance(value, enum.Enum):
+            self._check_kind(v, value)
+            self._unless(f"{v}.name == {value.name!r}")
+            return
+        if is_value(value) and is_library(kind.__module__) and not isinstance(value, _NUMBERS_AND_TEXT):
+            same, kinds = self._constant(value), self._constant(kind)
+            self._unless(f"{v} is {same} or (type({v}) is {kinds} and {v} == {same})")
+            return
+        if isinstance(value, weakref.ref):
+            self._unless(f"type({v}) is {self._constant(kind)}")
+            return
+        state = state_of(value)
+        if isinstance(state, dict) and callable(value) and is_library(str(state.get("__module__", "_"))):
+            self._unless(f"{v} is {self._constant(value)}")
+        elif not isinstance(state, dict) and not slot_descriptors(kind):
+            if _jax.flatten_one_level(value) is not None or isinstance(value, types.MappingProxyType | set | frozenset):
+                raise _Unsupported
+            if isinstance(value, (*_NUMBERS_AND_TEXT, bytearray, list)) or hasattr(value, "__wrapped__"):
+                raise _Unsupported
+            self._unless(f"{self._constant(Same(value))}.holds({v})")
+        elif isinstance(value, (*_NUMBERS_AND_TEXT, list, set, frozenset)) or is_value(value):
+            raise _Unsupported
+        else:
+            self._check_kind(v, value)
+
+    # --- what is walked without being visited ---
+
+    def _cell(self, value: types.CellType, path: Path) -> None:
+        outer, _, name = path
+        holder, function = self._at[outer]
+        place = function.__code__.co_freevars.index(name)
+        cell = self._bind(f"{holder}.__closure__[{place}]")
+        if id(value) in self._memo:
+            self._unless(f"{cell} is {self._variable_of(value)}")
+            super()._cell(value, path)
+            return
+        if not CELL.save(value):
+            raise _Unsupported
+        self._variables[id(value)] = self._cells[path] = cell
+        self._keep.append(value)
+        super()._cell(value, path)
+
+    def _class(self, value: type, path: Path, slot: Any) -> None:
+        if not is_library(value.__module__) and id(value) not in self._memo:
+            variable = self._variables.get(id(value))
+            if variable is None:  # the class of something that was looked at, or a base of such a class
+                variable = self._variables[id(value)] = self._bind(f"{self._weak(value)}()")
+            else:
+                self._unless(f"{variable} is {self._weak(value)}()")
+            self._keep.append(value)
+            self._at[path] = _Place(variable, value)
+            bases = tuple(map(id, value.__bases__))
+            self._unless(f"tuple(map(id, {variable}.__bases__)) == {bases}")
+            self._states[variable] = self._bind(f"{variable}.__dict__")
+            self._unless(f"len({self._states[variable]}) == {len(vars(value))}")
+        super()._class(value, path, slot)
+
+    def _attributes(self, value: Any, path: Path) -> None:
+        holder = self._variable_of(value)
+        state = state_of(value)
+        if isinstance(state, dict):
+            variable = self._bind(f"{holder}.__dict__")
+            self._unless(f"len({variable}) == {len(state)}")
+            if self._sees & Sees.ATTRIBUTES or not all(type(name) is str for name in state):
+                self._unless(f"tuple({variable}) == {tuple(state)!r}")
+            self._variables[id(state)] = self._states[holder] = variable
+            self._at[path] = _Place(holder, value)
+        if len(SLOTS.save(value)) != len(slot_descriptors(type(value))):
+            raise _Unsupported
+        super()._attributes(value, path)

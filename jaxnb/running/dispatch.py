@@ -1,0 +1,88 @@
+"""From a traced piece to results: compiling and running."""
+
+from __future__ import annotations
+
+import re
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxnb.errors import Refused
+from jaxnb.objects.graph import Reached
+from jaxnb.objects.paths import render_path
+from jaxnb.staging.piece import Piece
+
+__all__ = ["compile_piece", "dispatch"]
+
+
+def compile_piece(piece: Piece) -> list[str]:
+    """Lowers and compiles a piece, if it computes anything, and keeps the executable and the times in it.
+
+    Returns:
+      What JAX warns of: donated buffers that fit no result.
+    """
+    if piece.compiled is not None or not computes(piece):
+        return []
+    start = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        lowered = piece.lower()
+    middle = time.perf_counter()
+    piece.compiled = lowered.compile()
+    piece.lower_seconds, piece.compile_seconds = middle - start, time.perf_counter() - middle
+    said: list[str] = []
+    for warning in caught:
+        if match := _UNUSED.match(str(warning.message)):
+            said.append(f"donated in vain, because no result has its shape and dtype: {match[1]}")
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    return said
+
+
+_UNUSED = re.compile(r"Some donated buffers were not usable: (.*?)\.?$", re.MULTILINE)
+
+
+def computes(piece: Piece) -> bool:
+    """Whether there is anything to run: results, or effects such as `jax.debug.print`."""
+    return piece.n_outputs > 0 or bool(piece.jaxpr.effects)
+
+
+def dispatch(
+    piece: Piece, reached: Reached, arguments: Sequence[Any], donated_by: Callable[[Any], str | None] = lambda _: None
+) -> list[Any]:
+    """Starts the program and returns its results, which may still be computed.
+
+    Args:
+      piece: whose program it is.
+      reached: in this run.
+      arguments: the leaves, or what the prelude of the piece makes of them.
+      donated_by: which line gave up an array, where that is known.
+
+    Raises:
+      Refused: if an input was deleted, naming it.
+    """
+    if piece.compiled is None:
+        return []
+    try:
+        # A NumPy array may be written to as soon as this returns, while the program still reads it.
+        return piece.compiled(*(leaf.copy() if type(leaf) is np.ndarray else leaf for leaf in arguments))
+    except RuntimeError:
+        check_deleted(reached, donated_by)
+        raise
+
+
+def check_deleted(reached: Reached, donated_by: Callable[[Any], str | None]) -> None:
+    """Raises a `Refused` that names the first input whose buffer is gone, if there is one."""
+    for path, leaf in zip(reached.paths, reached.leaves, strict=True):
+        if isinstance(leaf, jax.Array) and leaf.is_deleted():
+            name = render_path(path)
+            line = donated_by(leaf)
+            raise Refused(
+                f"`{name}` was deleted: its buffer is gone, and only its shape is left.",
+                why=f"{line} donated it." if line else "it was donated to an earlier computation, or deleted by hand.",
+                fix=f"make `{name}` again before this cell.",
+            ) from None

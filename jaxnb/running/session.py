@@ -1,0 +1,576 @@
+"""What one shell has staged: the programs of its cells, and what each run came to."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from jaxnb.analysis.figures import NO_FIGURES, Figures, read_figures, total
+from jaxnb.cells.cell import CellSource, parse_cell
+from jaxnb.errors import Asking, Refused
+from jaxnb.options import StageOptions
+from jaxnb.program import Assigned, Finding, Program, Timing
+from jaxnb.reuse.advice import retrace_findings
+from jaxnb.reuse.cache import CodeRecord
+from jaxnb.reuse.history import Change, History
+from jaxnb.running.fates import read_fates, read_needed, read_on_host
+from jaxnb.running.plan import make_plan
+from jaxnb.running.run import LastRun, Retrace, Run, Timings
+from jaxnb.running.runner import Progress, Runner, apply_options, reason_text
+from jaxnb.staging.devices import find_device, on_device
+from jaxnb.staging.donation import Lost
+from jaxnb.staging.gradient import value_and_derivative
+from jaxnb.staging.piece import Piece
+from jaxnb.staging.stage import MissingName, restore_names, trace_piece
+
+if TYPE_CHECKING:
+    from jaxnb.findings.tried import Explanation
+
+__all__ = ["Session"]
+
+_MOST_BEFORE = 32
+"""Cells whose last program is kept, so that the next one can be compared with it."""
+
+
+class Session:
+    """The programs of the cells that one shell has staged.
+
+    Args:
+      cache_size: how many programs are kept for each piece of a cell.
+
+    Attributes:
+      file_label: what the user knows a file by, such as "Cell In[3]" for the source of another cell.
+      lost: what was donated, and where.
+      history: what was traced, and why.
+      home: the names of the shell that the session belongs to, which outlive it.
+    """
+
+    def __init__(self, cache_size: int = 4) -> None:
+        self.cache_size = cache_size
+        self._last: LastRun | None = None
+        self.file_label: Callable[[str], str] = str
+        self._records: OrderedDict[tuple[Any, ...], CodeRecord] = OrderedDict()
+        self._sources: OrderedDict[tuple[str, str, int], CellSource] = OrderedDict()
+        self._maps: OrderedDict[tuple[Any, ...], CellSource] = OrderedDict()
+        self._cells: dict[str, tuple[Any, ...]] = {}
+        self.filenames: OrderedDict[str, str] = OrderedDict()
+        self.lost = Lost(self._label)
+        self.history = History()
+        self._before: OrderedDict[Any, Callable[[], Program]] = OrderedDict()
+        self.home: dict[str, Any] | None = None
+
+    def remember_filename(self, shown: str, filename: str) -> None:
+        """Keeps the name under which a text was compiled, so that it need not be compiled again."""
+        self.filenames[shown] = filename
+        if len(self.filenames) > 512:
+            self.filenames.popitem(last=False)
+
+    def stage(
+        self,
+        source: str,
+        namespace: dict[str, Any],
+        options: StageOptions,
+        *,
+        filename: str | None = None,
+        shown: str | None = None,
+        offset: int = 0,
+        cell_id: str | None = None,
+        progress: Progress = lambda _: None,
+        before_host: Callable[[], None] = lambda: None,
+    ) -> Run:
+        """Stages a cell: traces it or finds its program, runs it, binds what the plain cell would bind.
+
+        Args:
+          source: the text of the cell, without the magic line.
+          namespace: the globals it runs in.
+          options: see `StageOptions`.
+          filename: the name for tracebacks; made up if None.
+          shown: the cell as displayed, with the magic line.
+          offset: how many displayed lines come before `source`.
+          cell_id: the identity of the cell, where the front end has one.
+          progress: called with what is going on.
+          before_host: called before Python runs a statement, which may print.
+
+        Raises:
+          Refused: if the cell cannot be staged; nothing has changed then.
+          Exception: what the cell raises; names and objects are as before.
+        """
+        __tracebackhide__ = True
+        cell = self._parse(source, filename, shown, offset)
+        namespace.setdefault("__name__", "__main__")
+        namespace.setdefault("__builtins__", __builtins__)
+        if not cell.statements:
+            run = Run(note="nothing to stage: the cell holds no statement", reused=True)
+            run.make_program = lambda: _levels().read_program(cell, (), (), ())
+            return self._finish(run)
+        if options.name is not None and options.name in cell.reads | cell.binds:
+            raise Refused(
+                f"--name {options.name}: the cell itself uses `{options.name}`.",
+                why="the name is bound to the whole cell as a function.",
+                fix="take another name.",
+            )
+        around: Any = None
+        if options.xmap is not None:
+            cell, options, around = self._mapped(cell, options, namespace)
+        key = (cell.digest, *options.programs, around)
+        record = self._record(key)
+        changed_code = self._changed_code(key, cell_id)
+        if jax.config.jax_disable_jit:  # type: ignore[attr-defined]
+            return self._finish(self._plainly(cell, namespace))
+        device = find_device(options.device) if options.device is not None else None
+        entry = dict(namespace)
+        self.lost.bound_again(namespace)
+        with on_device(device):
+            runner = Runner(
+                cell,
+                namespace,
+                options,
+                record,
+                device=device,
+                lost=self.lost,
+                label=self._label,
+                explain=self._needed,
+                cache_size=self.cache_size,
+                progress=progress,
+                before_host=before_host,
+                names=_name_log(cell, self.file_label) if options.names else None,
+            )
+        try:
+            with on_device(device):
+                runner.run()
+                self._check_options(runner)
+                named = _bind_function(runner, options.name, entry) if options.name is not None else ""
+                seconds = self._wait(runner)
+        except BaseException as error:
+            explanation = self._explanation(error, cell)
+            runner.undo()
+            restore_names(namespace, entry)
+            explanation.tell(namespace)
+            runner.unbind_lost(error)
+            if (reason := self.lost.explain(error)) is not None:
+                error.add_note(reason)
+            raise
+        if options.keep is not None:
+            _forget(runner, entry, options.keep)
+            runner.unbind_lost()
+        if cell_id is not None:
+            self._evict(key, cell_id)
+        record.runs += 1
+        if changed_code and runner.traced and not runner.changes:
+            runner.changes.append(Change("edited", "", changed_code))
+        run = self._describe(runner, entry, seconds, cell_id)
+        self._compare(run, cell_id or (id(namespace), cell.binds or cell.digest), options.diff)
+        if runner.asked is not None:
+            run.derivative = str(runner.asked)
+            if options.value_and and not cell.silent:
+                run.value = value_and_derivative(runner.asked, namespace)
+        if options.xmap is not None:
+            self._describe_map(run, runner)
+        if options.name is not None:
+            run.named, run.outputs[options.name] = named, namespace[options.name]
+        return self._finish(run)
+
+    @property
+    def last(self) -> Run | None:
+        """The last run, with those of its values that are still held by anybody."""
+        return self._last.run() if self._last is not None else None
+
+    def _label(self, filename: str) -> str:
+        return self.file_label(filename)
+
+    def trace_only(
+        self,
+        source: str,
+        namespace: dict[str, Any],
+        options: StageOptions,
+        *,
+        filename: str | None = None,
+        shown: str | None = None,
+        offset: int = 0,
+    ) -> Run:
+        """Traces a cell as a whole and puts everything back: nothing is compiled, dispatched or bound.
+
+        Statements before the first one that computes with JAX are run by Python, since their values are needed.
+
+        Raises:
+          Refused: if it cannot be staged.
+        """
+        __tracebackhide__ = True
+        cell = self._parse(source, filename, shown, offset)
+        namespace.setdefault("__name__", "__main__")
+        if not cell.statements:
+            return Run(note="nothing to trace: the cell holds no statement")
+        if options.xmap is not None:
+            cell, options, _ = self._mapped(cell, options, namespace)
+        runner = Runner(cell, namespace, options, CodeRecord())
+        entry, explanation = dict(namespace), None
+        try:
+            index = 0
+            while index < len(cell.statements) and runner.is_for_host(cell.statements[index]):
+                runner.run_on_host(cell.statements[index])
+                index += 1
+            if index == len(cell.statements):
+                return Run(note=_host_note(cell))
+            apply_options(runner)
+            piece: Piece | None = None
+            while piece is None:
+                plan = make_plan(cell, index, len(cell.statements), frozenset(runner.record.forced))
+                try:
+                    piece = trace_piece(cell, plan, namespace, runner.record.choices, runner.context, whole=True)
+                except MissingName as missing:
+                    runner.record.forced.add(missing.name)
+        except Exception as error:
+            explanation = self._explanation(error, cell)
+            raise
+        finally:
+            runner.undo()
+            restore_names(namespace, entry)
+            if explanation is not None:
+                explanation.tell(namespace)
+        traced, record = piece, runner.record
+        record.pieces.append(traced)
+        states = [(item.span, "host" if n < index else "staged") for n, item in enumerate(cell.statements)]
+        count = f"{len(traced.jaxpr.eqns)} eqn{'' if len(traced.jaxpr.eqns) == 1 else 's'}"
+        run = Run(
+            note=f"traced only · {count} · nothing was compiled, run or bound",
+            equations=len(traced.jaxpr.eqns),
+            inputs=len(traced.paths),
+            pieces=1,
+            timings=Timings(trace=traced.seconds),
+            traced_only=True,
+            make_program=lambda: _levels().read_program(
+                cell,
+                states,
+                (traced,),
+                (),
+                self.file_label,
+                partial(_read_names, cell, (traced,), record, namespace, self.file_label),
+            ),
+        )
+        return self._finish(run)
+
+    def _needed(self, asking: Asking, cell: CellSource) -> Finding | None:
+        """What there is to say about a value that a statement needs, and that Python will have."""
+        from jaxnb.findings.tried import find_needed  # a cell that is traced whole does without
+
+        try:
+            return find_needed(asking, cell.filename, self.file_label)
+        except Exception:  # the cell runs all the same
+            return None
+
+    def _explanation(self, error: BaseException, cell: CellSource) -> Explanation:
+        """What is known of an exception, read before everything is put back."""
+        from jaxnb.findings.tried import Explanation  # only an error needs it
+
+        return Explanation(error, cell.filename, cell.shown, self.file_label)
+
+    # --- before and after ---
+
+    def _parse(self, source: str, filename: str | None, shown: str | None, offset: int) -> CellSource:
+        digest = hashlib.blake2b(source.encode(), digest_size=6).hexdigest()
+        name = filename or f"<jaxnb cell {digest}>"
+        key = (source, name, offset)
+        cell = self._sources.get(key)
+        if cell is None:
+            cell = self._sources[key] = parse_cell(source, filename=name, shown=shown, offset=offset)
+            if len(self._sources) > 512:
+                self._sources.popitem(last=False)
+        return cell
+
+    def _mapped(
+        self, cell: CellSource, options: StageOptions, namespace: dict[str, Any]
+    ) -> tuple[CellSource, StageOptions, Any]:
+        """A cell whose body is mapped over names: as one statement, and what besides it its program depends on."""
+        from jaxnb.named_cells.cell import map_cell, outside_of, surroundings_of  # other cells do without named axes
+
+        spec = options.xmap
+        assert spec is not None
+        outside = outside_of(cell, options, namespace)
+        around = surroundings_of(cell, spec, namespace)
+        key = (cell.text, cell.filename, cell.shown, spec, spec.header, around)
+        mapped = self._maps.get(key)
+        if mapped is None:
+            mapped = self._maps[key] = map_cell(cell, spec, around)
+            if len(self._maps) > 256:
+                self._maps.popitem(last=False)
+        return mapped, replace(options, whole=True), outside
+
+    def _describe_map(self, run: Run, runner: Runner) -> None:
+        """Says on the line of a run over which names it went."""
+        from jaxnb.named_cells.line import count_equations, describe_map
+
+        for piece in runner.pieces:
+            run.derivative, run.equations = describe_map(piece.jaxpr), count_equations(piece.jaxpr)
+        run.make_source = _refuse_source
+
+    def _record(self, key: tuple[Any, ...]) -> CodeRecord:
+        record = self._records.get(key)
+        if record is None:
+            record = self._records[key] = CodeRecord()
+            if len(self._records) > 256:
+                self._records.popitem(last=False)
+        self._records.move_to_end(key)
+        return record
+
+    def _changed_code(self, key: tuple[Any, ...], cell_id: str | None) -> str:
+        """What is new about a cell that had other code, or ran among other resources; "" if nothing is."""
+        old = self._cells.get(cell_id) if cell_id is not None else None
+        if old is None or old == key:
+            return ""
+        return "the mesh or a loop changed" if old[:-1] == key[:-1] else "the code of the cell changed"
+
+    def _evict(self, key: tuple[Any, ...], cell_id: str) -> None:
+        """After a cell was edited and has run: its old code's programs go, unless another cell has the same code."""
+        old = self._cells.get(cell_id)
+        self._cells[cell_id] = key
+        if old is not None and old != key and old not in self._cells.values():
+            self._records.pop(old, None)
+
+    def _plainly(self, cell: CellSource, namespace: dict[str, Any]) -> Run:
+        run = Run(note="ran plainly: JAX_DISABLE_JIT is set")
+        before = dict(namespace)
+        for statement in cell.statements:
+            if statement.trailing:
+                run.value = eval(statement.code, namespace)
+            else:
+                exec(statement.code, namespace)
+        run.outputs = _bound(before, namespace, cell.binds)
+        run.value = None if cell.silent else run.value
+        return run
+
+    def _check_options(self, runner: Runner) -> None:
+        if runner.options.strict:
+            for piece in runner.traced:
+                for kind, line, text in piece.notes:
+                    if kind == "numpy":
+                        raise Refused(f"{text}.", why="--strict refuses it.", fix="use jax.numpy there.", line=line)
+        if runner.options.keep is not None:
+            for name in runner.options.keep:
+                if name not in runner.cell.binds:
+                    bound = ", ".join(sorted(runner.cell.binds)) or "none"
+                    raise Refused(f"--keep {name}: the cell does not bind `{name}`.", why=f"it binds {bound}.")
+
+    def _wait(self, runner: Runner) -> float | None:
+        if not (runner.options.block or runner.options.time or runner.options.nans):
+            return None
+        start = time.perf_counter()
+        runner.progress("running")
+        jax.block_until_ready([ran.outputs for ran in runner.ran.values()])
+        return runner.dispatch_seconds + time.perf_counter() - start
+
+    def _describe(self, runner: Runner, entry: dict[str, Any], seconds: float | None, cell_id: str | None) -> Run:
+        cell, traced = runner.cell, runner.traced
+        findings = runner.findings + [
+            Finding(kind, text, line) for piece in runner.pieces for kind, line, text in piece.notes
+        ]
+        for piece in runner.pieces:
+            findings.extend(
+                Finding("not-reusable", f"not reusable: {reason_text(line, text)}", line)
+                for line, text in piece.reasons
+            )
+        if runner.options.nans:
+            from jaxnb.findings.nans import read_nans  # only who asks for it needs it
+
+            findings += read_nans(runner, entry)
+        note = "" if runner.pieces else _host_note(cell)
+        timings = Timings(
+            trace=sum(piece.seconds for piece in traced),
+            lower=sum(piece.lower_seconds for piece in traced),
+            compile=sum(piece.compile_seconds for piece in traced),
+            run=seconds,
+            host=runner.host_seconds,
+        )
+        retrace = self._remember_trace(runner, cell_id, timings) if traced else None
+        told = retrace.findings if retrace is not None else ()
+        everything = (*findings, *told, *read_needed(cell, runner.record))
+        if len(told) > 1 or any(finding.fix is not None for finding in told):
+            findings.extend(told)  # a single reason stands on the line
+        pieces, staged, record, namespace = runner.pieces, runner.staged(), runner.record, runner.namespace
+        timing, with_times = _measured(runner, pieces) if runner.options.time else (None, None)
+
+        def make(names: Callable[[], tuple[Assigned, ...]] = tuple) -> Program:
+            fates = read_fates(cell, record, staged)
+            program = _levels().read_program(cell, fates, pieces, everything, self.file_label, names)
+            return program if with_times is None else with_times(program)
+
+        figures = _figures(pieces)
+        return Run(
+            value=None if cell.silent else runner.value,
+            outputs=_bound(entry, runner.namespace, cell.binds),
+            reused=not traced,
+            retrace=retrace,
+            findings=tuple(findings),
+            timings=timings,
+            host_lines=tuple(sorted(runner.host_lines)),
+            on_host=tuple(read_on_host(cell, record)),
+            transferred=runner.transferred,
+            donated=runner.donated,
+            inputs=sum(len(ran.reached.leaves) for ran in runner.ran.values()),
+            equations=sum(len(piece.jaxpr.eqns) for piece in pieces),
+            pieces=len(pieces),
+            flops=figures.flops,
+            memory=figures.peak,
+            note=note,
+            dispatch_seconds=runner.dispatch_seconds,
+            kept=None if timing is not None else _kept(pieces, everything),  # what was measured is another each time
+            timing=timing,
+            make_program=lambda: make(partial(_read_names, cell, pieces, record, namespace, self.file_label)),
+            make_nameless=make,
+            make_source=_source_of(runner) if pieces else None,
+        )
+
+    def _remember_trace(self, runner: Runner, cell_id: str | None, timings: Timings) -> Retrace | None:
+        """Takes down in the history that a cell was traced; why, if it was not the first time."""
+        cell, changes = runner.cell, runner.changes
+        title = cell.text.strip().partition("\n")[0]
+        group = self.history.group(cell_id or cell.digest.hex(), title, cell.filename)
+        seconds = timings.trace + timings.lower + timings.compile
+        told = self.history.add(group, changes, seconds)
+        if not changes:
+            return None
+        findings = retrace_findings(told, seconds)
+        if any(finding.fix is not None and finding.fix.options for finding in findings):
+            from jaxnb.findings.tried import try_options  # from the second needless retrace on
+
+            findings = tuple(try_options(finding, cell.shown, runner.namespace) for finding in findings)
+        return Retrace(tuple(change.text for change in changes), findings)
+
+    def _compare(self, run: Run, cell: Any, asked: bool) -> None:
+        """Has a run say what changed since the one of the same cell before, if that was asked; and keeps it."""
+        before = self._before.pop(cell, None)
+        if asked and before is not None:
+            run.make_diff = lambda program: program.diff(before())
+        if run.make_nameless is not None and run.pieces:
+            self._before[cell] = run.make_nameless
+            if len(self._before) > _MOST_BEFORE:
+                self._before.popitem(last=False)
+
+    def _finish(self, run: Run) -> Run:
+        self.remember(run)
+        return run
+
+    def remember(self, run: Run) -> None:
+        """Makes a run the last one, as it is now."""
+        self._last = LastRun(run, self.home is not None)
+
+
+def _kept(pieces: tuple[Piece, ...], findings: tuple[Finding, ...]) -> dict[str, Any] | None:
+    """Where views may keep what they made of these programs and findings."""
+    if not pieces:
+        return None
+    shown = (tuple(id(piece) for piece in pieces[1:]), findings)
+    kept = pieces[0].kept
+    if kept.get("shown") != shown:
+        kept.clear()
+        kept.update(shown=shown, others=pieces[1:])
+    return kept
+
+
+def _figures(pieces: Sequence[Piece]) -> Figures:
+    """What the programs of a run ask for; each is asked once, after it was compiled."""
+    for piece in pieces:
+        if piece.figures is None:
+            try:
+                piece.figures = read_figures(piece.jaxpr, piece.compiled)
+            except Exception:  # the cell has run; a figure that cannot be had is none
+                piece.figures = NO_FIGURES
+    return total(piece.figures or NO_FIGURES for piece in pieces)
+
+
+def _host_note(cell: CellSource) -> str:
+    kinds = {statement.kind for statement in cell.statements}
+    if kinds <= {"FunctionDef", "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom"}:
+        return "nothing to compile: the cell only defines"
+    return "nothing to compile: Python ran every statement"
+
+
+def _bound(before: dict[str, Any], after: dict[str, Any], binds: frozenset[str]) -> dict[str, Any]:
+    """The names that the cell bound, with their values: those that it says it binds, and those that it changed."""
+    skipped = ("__builtins__", "__name__")
+    return {
+        name: value
+        for name, value in after.items()
+        if name not in skipped and (name in binds or name not in before or before[name] is not value)
+    }
+
+
+def _forget(runner: Runner, entry: dict[str, Any], keep: tuple[str, ...]) -> None:
+    """Puts back every name that is not to be kept."""
+    namespace = runner.namespace
+    for name in runner.cell.binds - set(keep):
+        if name in entry:
+            namespace[name] = entry[name]
+        else:
+            namespace.pop(name, None)
+
+
+def _bind_function(runner: Runner, name: str, entry: dict[str, Any]) -> str:
+    """Binds the cell as a function, and says how it is called. A run that changes nothing keeps the function."""
+    from jaxnb.export import as_function, same_function
+
+    own = tuple(ran.piece for ran in runner.ran.values() if ran.cell is runner.cell)
+    function = as_function(runner.cell, own, entry, name)
+    if not same_function(runner.namespace.get(name), function):
+        runner.namespace[name] = function
+    return f"{name}{inspect.signature(function)}"
+
+
+def _source_of(runner: Runner) -> Callable[[Any, str], str]:
+    """What writes a run as a file, from the names as they are then."""
+    cell, namespace = runner.cell, runner.namespace
+    own = tuple(ran.piece for ran in runner.ran.values() if ran.cell is cell)
+
+    def write(value: Any, name: str) -> str:
+        from jaxnb.export import remember, to_source
+
+        before = remember(cell, namespace)
+        after = {name: namespace[name] for name in (*before, *sorted(cell.binds)) if name in namespace}
+        return to_source(cell, own, before, results=after, value=value, name=name)
+
+    return write
+
+
+def _refuse_source(value: Any, name: str) -> str:
+    raise Refused(
+        "a cell that is mapped over names cannot be written as a file yet.",
+        why="its text is the body of a function that jaxnb.xmap maps.",
+        fix="write that function, and map it: jaxnb.xmap(f, in_axes, out_axes).",
+    )
+
+
+def _measured(runner: Runner, pieces: Sequence[Piece]) -> tuple[Timing, Callable[[Program], Program]]:
+    """What `--time` measures of the pieces that ran, and what puts it on their program."""
+    from jaxnb.levels.apportion import summarize, with_times
+    from jaxnb.levels.timing import measure
+
+    measured = measure([runner.held.pop(id(piece)) for piece in pieces])
+    return summarize(measured), lambda program: with_times(program, measured)
+
+
+def _name_log(cell: CellSource, file_label: Callable[[str], str]) -> Callable[[], Any]:
+    """What makes the record that `--names` asks for."""
+    from jaxnb.names.assigned import NameLog
+
+    return partial(NameLog, cell.filename, file_label)
+
+
+def _read_names(*args: Any) -> tuple[Assigned, ...]:
+    """What every name was, which is asked for only when somebody looks."""
+    from jaxnb.levels.naming import read_names
+
+    return read_names(*args)
+
+
+def _levels() -> Any:
+    """Reading the levels, which is asked for only when somebody looks."""
+    from jaxnb.levels import reading as levels
+
+    return levels

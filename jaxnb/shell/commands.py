@@ -1,0 +1,265 @@
+"""What `%jaxnb SUBCOMMAND` does: each is a function here or in `health.py`, and the magic prints what it returns."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jaxnb.errors import BadHeader, JaxnbError
+from jaxnb.findings.leaks import leaks
+from jaxnb.findings.retraces import retraces
+from jaxnb.objects.holdings import memory, names_of_shell
+from jaxnb.shell.health import backend_started, doctor
+from jaxnb.units import format_bytes
+
+__all__ = ["COMMANDS", "Command", "DeviceList", "DeviceRow", "auto", "devices", "help_text", "run_command"]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A subcommand of `%jaxnb`.
+
+    Attributes:
+      summary: what it does, in one line.
+      run: called with the shell and the word behind it, which is "" or one of `words`, and returns a text, or what
+        shows itself.
+      words: what may stand behind it.
+      free: what else may stand behind it, as `help` writes it; then `run` gets all of it, and reads it itself.
+    """
+
+    summary: str
+    run: Callable[[Any, str], Any]
+    words: tuple[str, ...] = ()
+    free: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRow:
+    """One device. `memory` is the bytes in use and the bytes that there are, each None where it is not known."""
+
+    name: str
+    kind: str
+    process: int
+    memory: tuple[int | None, int | None]
+    default: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceList:
+    """The devices that JAX sees; its text is what `%jaxnb devices` prints.
+
+    Attributes:
+      rows: the devices, those of the default backend first.
+      started: whether looking for them started the backend.
+    """
+
+    rows: tuple[DeviceRow, ...]
+    started: bool
+
+    def __str__(self) -> str:
+        cells = [("device", "kind", "process", "memory", "")]
+        for row in self.rows:
+            default = "default" if row.default else ""
+            cells.append((row.name, row.kind, str(row.process), _memory_text(row.memory), default))
+        widths = [max(len(line[index]) for line in cells) for index in range(len(cells[0]))]
+        pairs = [zip(line, widths, strict=True) for line in cells]
+        lines = ["  ".join(f"{text:<{width}}" for text, width in pair).rstrip() for pair in pairs]
+        return "\n".join([*lines, *(["", "this started the backend"] if self.started else [])])
+
+    __repr__ = __str__
+
+
+def devices() -> DeviceList:
+    """Lists the devices that JAX sees. Starts the backend if it has not started yet, and says so.
+
+    Raises:
+      RuntimeError: JAX's own, if no backend can be started.
+    """
+    import jax
+    from jax.extend.backend import backends
+
+    started = not backend_started()
+    default = _default_device()
+    own = jax.devices()
+    found = [*own]
+    for name in backends():
+        found += [device for device in jax.devices(name) if device not in found]
+    return DeviceList(tuple(_row(device, device == default) for device in found), started)
+
+
+def auto(on: bool | None = None, shell: Any = None) -> bool:
+    """Switches on or off that every plain cell which computes with JAX is staged.
+
+    While it is on, these run as they would without jaxnb: cells that have nothing to do with JAX; cells with a magic or
+    a shell line (`%%capture` runs its body as a cell of its own, and that is staged), a syntax error, or `await` or
+    `yield` at top level; and cells whose first line is `# jaxnb: off`. A cell that `%%jit` would refuse is run plainly,
+    and one line says why; text that it had printed before it was refused then appears twice. So that nothing else is
+    done twice, a cell is left to Python, with a line that says so, if it does something that cannot be undone (reads an
+    iterator or a file, draws from a random state of Python or NumPy) before the last statement that has to do with JAX,
+    or in it. An error in a staged cell undoes what the cell did.
+
+    Args:
+      on: True or False; None changes nothing.
+      shell: the IPython shell; None stands for the one that is running.
+
+    Returns:
+      Whether it is on now.
+
+    Raises:
+      JaxnbError: if the extension is not loaded.
+    """
+    if shell is None:
+        from IPython.core.getipython import get_ipython
+
+        shell = get_ipython()
+    magics = getattr(shell, "_jaxnb_magics", None)
+    if magics is None:
+        raise JaxnbError("the extension is not loaded.", fix="run %load_ext jaxnb in IPython.")
+    if on is not None:
+        magics.settings.auto = on
+    return magics.settings.auto
+
+
+def help_text() -> str:
+    """What `%jaxnb help` prints: the subcommands, and where to read on."""
+    behind = {name: "|".join(filter(None, [command.free, *command.words])) for name, command in COMMANDS.items()}
+    shown = {f"{name} {behind[name]}".rstrip(): command for name, command in COMMANDS.items()}
+    width = max(len(name) for name in shown)
+    lines = [f"%jaxnb {name:<{width}}  {command.summary}" for name, command in shown.items()]
+    more = [
+        "%%jit?, %%grad?, %%xmap? and %%jaxpr? explain the magics; %config JaxNB lists the settings.",
+        "A cell whose first line is `# jaxnb: jit --static n` is staged as by %%jit --static n.",
+    ]
+    return "\n".join([*lines, "", *more])
+
+
+def _promote(shell: Any, rest: str) -> str:
+    from jaxnb.findings.promote import promote
+
+    return str(promote(*rest.replace(",", " ").split()))
+
+
+def run_command(line: str, shell: Any) -> Any:
+    """Runs a subcommand and returns what is to be shown: a text, or what shows itself and has a text.
+
+    Args:
+      line: the text behind `%jaxnb`; nothing at all asks for help.
+      shell: the IPython shell.
+
+    Raises:
+      BadHeader: pointing at the word that is wrong, with what there is instead.
+      JaxnbError: what the subcommand raises.
+    """
+    words = line.split()
+    if not words:
+        return help_text()
+    command = COMMANDS.get(words[0])
+    if command is None:
+        raise _bad(line, words[0], f"there is no subcommand {words[0]!r}.", tuple(COMMANDS))
+    if command.free:
+        return command.run(shell, line.strip().removeprefix(words[0]).strip())
+    for word in words[1:]:
+        if word not in command.words:
+            what = f"{words[0]} does not take {word!r}."
+            raise _bad(line, word, what, command.words)
+    if len(words) > 2:
+        raise _bad(line, words[2], f"{words[0]} takes one word.", command.words)
+    return command.run(shell, words[1] if len(words) == 2 else "")
+
+
+def _bad(line: str, word: str, what: str, there_are: tuple[str, ...]) -> BadHeader:
+    header = f"%jaxnb {line.strip()}"
+    close = difflib.get_close_matches(word, there_are, n=1)
+    listed = f"there {'is' if len(there_are) == 1 else 'are'} {', '.join(there_are)}." if there_are else ""
+    fix = f"did you mean {close[0]}? {listed}" if close else listed or "leave it out."
+    return BadHeader(what, header=header, column=header.rindex(word), width=len(word), fix=fix)
+
+
+def _auto(shell: Any, word: str) -> str:
+    if auto(None if not word else word == "on", shell):
+        return (
+            "auto is on: plain cells that compute with jax are staged; `# jaxnb: off` as the first line leaves one out"
+        )
+    return "auto is off: cells are staged by %%jit or by `# jaxnb: jit` as their first line"
+
+
+def _leaks(shell: Any, _: str) -> str:
+    magics = getattr(shell, "_jaxnb_magics", None)
+    return str(leaks(names_of_shell(shell), magics.label_of if magics is not None else str))
+
+
+def _retraces(shell: Any, _: str) -> str:
+    magics = getattr(shell, "_jaxnb_magics", None)
+    return str(retraces(magics.session if magics is not None else None))
+
+
+def _memory(shell: Any, _: str) -> str:
+    return str(memory(names_of_shell(shell)))
+
+
+def _mesh(_: Any, text: str) -> Any:
+    from jaxnb.sharding import mesh_command
+
+    return mesh_command(text)
+
+
+def _sharding(shell: Any, text: str) -> Any:
+    from jaxnb.sharding import sharding_command
+
+    return sharding_command(text, names_of_shell(shell))
+
+
+COMMANDS: Mapping[str, Command] = {
+    "doctor": Command("what is installed, loaded and set, and what is known to go wrong", lambda s, _: str(doctor(s))),
+    "devices": Command("the devices, their memory, and which is the default", lambda _, __: str(devices())),
+    "mesh": Command("the mesh of all cells from now on; alone, which it is", _mesh, ("off",), "x=4, y=2 [--explicit]"),
+    "sharding": Command("which piece of an array or of a pytree is on which device", _sharding, free="params"),
+    "promote": Command("which dtype comes of several that meet, and why", _promote, free="bfloat16 int32 weak-float"),
+    "memory": Command("the live arrays, the largest first, and who holds each", _memory),
+    "leaks": Command("the tracers that something still holds, and where they were made", _leaks),
+    "retraces": Command("what was traced, how often and why, and what to do about it", _retraces),
+    "auto": Command("whether every plain cell that computes with jax is staged", _auto, ("on", "off")),
+    "help": Command("this list", lambda _, __: help_text()),
+}
+"""The subcommands, in the order of the help."""
+
+
+def _default_device() -> Any:
+    import jax
+
+    default: Any = jax.config.jax_default_device  # type: ignore[attr-defined]
+    if default is None:
+        return jax.local_devices()[0]
+    return jax.local_devices(backend=default)[0] if isinstance(default, str) else default
+
+
+def _row(device: Any, default: bool) -> DeviceRow:
+    memory: tuple[int | None, int | None] = (None, None)
+    if device.process_index == _this_process():
+        stats = device.memory_stats() or {}
+        memory = (stats.get("bytes_in_use"), stats.get("bytes_limit"))
+    return DeviceRow(_name(device), device.device_kind, device.process_index, memory, default)
+
+
+def _name(device: Any) -> str:
+    """What `--device` takes: the platform, and the place among its devices."""
+    import jax
+
+    return f"{device.platform}:{jax.devices(device.platform).index(device)}"
+
+
+def _this_process() -> int:
+    import jax
+
+    return jax.process_index()
+
+
+def _memory_text(memory: tuple[int | None, int | None]) -> str:
+    used, limit = memory
+    if used is None and limit is None:
+        return "not reported"
+    if limit is None or used is None:
+        return f"{format_bytes(used)} in use" if used is not None else f"of {format_bytes(limit or 0)}"
+    return f"{format_bytes(used)} of {format_bytes(limit)}"

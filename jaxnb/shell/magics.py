@@ -1,0 +1,589 @@
+"""The magics: they read their header and call the session. What they do is `jaxnb.stage` and `jaxnb.inspect`."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from IPython.core.displayhook import DisplayHook
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, cell_magic, line_cell_magic, magics_class, no_var_expand
+from IPython.display import display
+from traitlets import Bool, Enum, Integer
+from traitlets.config import Configurable
+
+from jaxnb.errors import BadHeader, JaxnbError, LeftBehind, finding_of, unexplained
+from jaxnb.findings.answers import Answers
+from jaxnb.findings.retraces import note_of
+from jaxnb.findings.watching import Watches
+from jaxnb.options import StageOptions
+from jaxnb.program import LEVELS, Finding, Program
+from jaxnb.running.run import Run
+from jaxnb.running.session import Session
+from jaxnb.running.tracebacks import as_shown_by_ipython, label_of, render, show_only_user_frames, tidy
+from jaxnb.shell.commands import run_command
+from jaxnb.shell.comment import DIRECTIVES, AutoStage, as_cell_magic, read_directive
+from jaxnb.shell.completion import header_matcher
+from jaxnb.shell.header import JAXPR_OPTIONS, JIT_OPTIONS, full_header, parse_grad, parse_header
+from jaxnb.shell.inspector_comm import Inspectors, wants_script
+from jaxnb.shell.progress import Progress
+from jaxnb.shell.show import bundle
+from jaxnb.views.text import render_findings
+
+__all__ = ["JaxNB", "JaxnbMagics"]
+
+_STAGING = ("jit", "grad", "xmap")
+_COLUMNS = ("auto", "flops", "bytes", "seconds", "memory")
+_Parser = Callable[[str, str], dict[str, Any]]
+
+
+def _parse_xmap(header: str, magic: str = "%%xmap") -> dict[str, Any]:
+    from jaxnb.shell.named_header import parse_xmap  # only a cell with named axes needs it
+
+    return parse_xmap(header, magic)
+
+
+_OF_ITS_OWN: Mapping[str, _Parser] = {"grad": parse_grad, "xmap": _parse_xmap}
+
+
+class JaxNB(Configurable):
+    """Settings of jaxnb, shown and set by `%config JaxNB`."""
+
+    cache_size: Any = Integer(4, min=1, help="How many programs are kept for each piece of a cell.").tag(config=True)
+    findings: Any = Enum(
+        ["off", "warn", "error"],
+        "warn",
+        help="Whether cells are watched for leaked tracers and needless retraces; with error, a leak makes them fail.",
+    ).tag(config=True)
+    display: Any = Enum(["line", "none"], "line", help="What is shown under a staged cell.").tag(config=True)
+    html: Any = Enum(
+        ["auto", "static", "interactive"],
+        "auto",
+        help="Whether the HTML of an output has the inspector's script; auto: where no extension draws it.",
+    ).tag(config=True)
+    auto: Any = Bool(False, help="Stage every plain cell that computes with jax; see `%jaxnb auto`.").tag(config=True)
+
+
+@dataclass(slots=True)
+class _Shown:
+    """What is shown of the runs of one text within one cell: `%%timeit` runs it thousands of times."""
+
+    run: Run
+    first_line: str = ""
+    count: int = 1
+    traced: int = 0
+
+    def add(self, run: Run) -> None:
+        """Takes in the next run."""
+        self.first_line = self.first_line or self.run.line
+        self.run = run
+        self.count += 1
+        self.traced += not run.reused
+
+    def to_show(self) -> Run:
+        """The last run, with a line for all of them."""
+        if self.count == 1:
+            return self.run
+        if self.traced == 0:
+            times = f"reused {self.count - 1} more time{'' if self.count == 2 else 's'}"
+            return replace(self.run, note=f"{self.first_line} · {times}")
+        return replace(self.run, note=f"{self.run.line} · run {self.count} times, traced {self.traced} times more")
+
+
+@magics_class
+class JaxnbMagics(Magics):
+    """`%%jit`, `%%grad`, `%%xmap`, `%%jaxpr`, `%jaxpr` and `%jaxnb`, and the staging of plain cells, for one shell."""
+
+    def __init__(self, shell: Any, session: Session, settings: JaxNB) -> None:
+        super().__init__(shell)
+        self.shell: Any = shell
+        self.session, self.settings = session, settings
+        session.file_label = self.label_of
+        session.home = self.shell.user_ns
+        self._raw = ""
+        self._cell_id: str | None = None
+        self._pending: dict[tuple[str, str], _Shown] = {}
+        self._remarks: list[str] = []
+        self._watches = Watches(session.history, session.lost, self.label_of)
+        self._answers = Answers(self._explained, lambda: self._raw, self._rendered)
+        self._strict = False
+        self._auto = AutoStage(self._stage_by_auto, self._remarks.append, lambda: self.shell.user_ns)
+        self._matcher = header_matcher(shell)
+        self._inspectors = Inspectors(shell)
+
+    def enter(self) -> None:
+        """Puts into the shell what reads `# jaxnb:` comments, what completes headers, and, if it is on, auto."""
+        self.shell.input_transformers_cleanup.append(as_cell_magic)
+        self.shell.Completer.custom_matchers.append(self._matcher)
+        self.settings.observe(self._switch_auto, "auto")
+        self.settings.observe(self._switch_findings, "findings")
+        self._switch_auto()
+        self._switch_findings()
+        self._inspectors.enter()
+
+    def leave(self) -> None:
+        """Takes all that out again."""
+        self.settings.unobserve(self._switch_auto, "auto")
+        self.settings.unobserve(self._switch_findings, "findings")
+        self._watches.stop()
+        self._answers.leave()
+        self._inspectors.leave()
+        for found, own in (
+            (self.shell.input_transformers_cleanup, as_cell_magic),
+            (self.shell.Completer.custom_matchers, self._matcher),
+            (self.shell.ast_transformers, self._auto),
+        ):
+            if own in found:
+                found.remove(own)
+
+    def _switch_auto(self, _: Any = None) -> None:
+        there = self._auto in self.shell.ast_transformers
+        if self.settings.auto and not there:
+            self.shell.ast_transformers.append(self._auto)
+        elif there and not self.settings.auto:
+            self.shell.ast_transformers.remove(self._auto)
+
+    def _switch_findings(self, _: Any = None) -> None:
+        if self.settings.findings == "off":
+            self._watches.stop()
+            self._answers.leave()
+        else:
+            self._watches.start()
+            self._answers.enter()
+
+    # --- events ---
+
+    def before_cell(self, info: Any) -> None:
+        """Remembers the cell as displayed."""
+        self._raw = self._auto.about_to_run = info.raw_cell or ""
+        self._cell_id = getattr(info, "cell_id", None)
+        self.session.lost.bound_again(self.shell.user_ns)
+        self._strict = False
+        self._watches.begin(self._raw, self.shell.user_ns)
+
+    def after_cell(self, result: Any) -> None:
+        """Shows the line of what ran, after the cell's own output."""
+        self._auto.about_to_run = None
+        leaked, retraced = self._watches.end(self.shell.user_ns, self._here())
+        self._explain(getattr(result, "error_in_exec", None))
+        pending, self._pending = self._pending, {}
+        remarks = list(self._remarks)
+        self._remarks.clear()
+        note = f"{len(leaked)} leak{'s' if len(leaked) > 1 else ''}"
+        if leaked and (self._strict or self.settings.findings == "error"):
+            self._fail(result, LeftBehind(f"{note}\n{render_findings(leaked)}"))
+        elif leaked:
+            told = Run(note=note, findings=tuple(leaked))
+            told.make_program = lambda: Program("", findings=told.findings)
+            pending["leaks", ""] = _Shown(told)
+        for finding in retraced:
+            pending["retraces", finding.message] = _Shown(note_of(finding))
+        if self.settings.display == "none":
+            return
+        rich = self.shell.display_formatter.active_types != ["text/plain"]
+        script = rich and wants_script(self.settings.html, self._cell_id)
+        for run in [shown.to_show() for shown in pending.values()]:
+            data = bundle(run, rich=rich, script=script)
+            self.shell.display_pub.publish(data, metadata=self._inspectors.metadata(run) if rich else {})
+        for remark in remarks:
+            self.shell.display_pub.publish({"text/plain": remark})
+
+    def _here(self) -> str:
+        """What IPython's tracebacks call the cell that ran."""
+        return f"Cell In[{self.shell.displayhook.prompt_count}]"
+
+    def _show_later(self, kind: str, source: str, run: Run) -> None:
+        shown = self._pending.get((kind, source))
+        if shown is None:
+            self._pending[kind, source] = _Shown(run)
+        else:
+            shown.add(run)
+
+    def _fail(self, result: Any, error: Exception) -> None:
+        """Makes a cell that has run fail after all, for whoever executes the notebook."""
+        if getattr(result, "error_in_exec", self) is None:
+            result.error_in_exec = error
+        self.shell.showtraceback((type(error), error, None))
+
+    def _explained(self, error: BaseException) -> Finding | None:
+        """What there is to say of an error that comes of what an earlier cell did."""
+        return self._watches.explain(error, self.shell.user_ns, self._here()) if self._watches.on else None
+
+    def _rendered(self, error: BaseException) -> list[str]:
+        """How IPython shows an error of JAX."""
+        if finding_of(error) is None:
+            return render(error, self.shell)
+        tidy(error)
+        return render(error, self.shell, error.__traceback__)
+
+    def _explain(self, error: BaseException | None) -> None:
+        """Says after a cell what an error comes of that was shown without it."""
+        if error is None or finding_of(error) is not None:
+            return
+        try:
+            found = self._explained(error)
+        except Exception as fault:  # the cell's own error is what counts
+            print(unexplained(fault), file=sys.stderr)
+            return
+        if found is not None and found.message not in getattr(error, "__notes__", ()):
+            told = found.message if found.kind == "deleted" else render_findings([found], source=self._raw)
+            print(told, file=sys.stderr)
+
+    # --- magics ---
+
+    @no_var_expand
+    @cell_magic
+    def jit(self, line: str, cell: str) -> Any:
+        """Stages the cell: traces it, compiles it with XLA, runs it, and binds what the plain cell would bind.
+
+            %%jit [--static a, cfg.n] [--dynamic n] [--donate params] [--keep loss] [--name f]
+                  [--device cpu:1] [--whole] [--block] [--time] [--nans] [--diff] [--names] [--strict]
+                  [--interact lr=0.001..0.1] [-o run]
+
+        --static    values that are part of the program: changing one traces again
+        --dynamic   ints or floats that are always inputs
+        --donate    arrays whose memory the results may use: they are replaced by the cell, or unbound
+        --keep      bind only these names
+        --name      bind the cell as a pure function of its inputs, too
+        --device    where to run: cpu:1, gpu, cuda:0, tpu
+        --whole     refuse to run the cell in more than one compiled piece
+        --block     wait for the results;  --time  wait and measure
+        --nans      wait, and say which line, operand and iteration gave the first nan or inf
+        --diff      say what changed against the run of this cell before: equations, flops, bytes, memory
+        --names     note what every name was after each assignment, for jaxnb.last().program.names()
+        --strict    refuse where a NumPy value would become a jax.Array
+        --interact  put the cell under sliders; nothing is traced as they move, and nothing bound but by their button
+        -o          bind the Run under this name
+
+        Lines that begin with #: at the top of the cell continue the header. A cell whose first line is
+        `# jaxnb: jit` with the same options is staged likewise, and stays plain Python. jaxnb.last() is the Run.
+
+        Examples:
+
+            %%jit
+            hidden = jnp.tanh(images @ w1 + b1)
+            loss = jnp.mean((hidden @ w2 - targets) ** 2)
+            loss
+
+            %%jit --static steps, cfg.depth --keep params
+            for _ in range(steps):
+                params = update(params, batch)
+
+            %%jit --device cpu:1 --time -o run
+            y = jnp.linalg.solve(a, b)
+        """
+        __tracebackhide__ = True
+        return self._jit(line, cell, "%%jit")
+
+    @no_var_expand
+    @cell_magic
+    def grad(self, line: str, cell: str) -> Any:
+        """Stages the cell as %%jit does, and binds the gradients of a name that it binds: d_w1, d_w2.
+
+            %%grad loss wrt w1, w2 [--value-and] [--has-aux] [--jvp v1, v2] [--hessian] [options of %%jit]
+
+        loss        a name that the cell binds to a real number
+        wrt         what to differentiate by: the values that these names have when the cell begins, arrays or pytrees
+        --value-and display (loss, gradients), as jax.value_and_grad returns them
+        --has-aux   the name holds a pair, whose first item is the loss
+        --jvp       a direction for each name: bind the derivative along them as d_loss, which may have any shape
+        --hessian   bind the second derivatives, too, as dd_w1, dd_w2: arranged as by jax.hessian
+
+        Python must have no part in computing the loss; prints stand above or below. `# jaxnb: grad loss wrt w1` as the
+        first line does the same.
+
+        Examples:
+
+            %%grad loss wrt w1, w2
+            hidden = jnp.tanh(images @ w1)
+            loss = jnp.mean((hidden @ w2 - targets) ** 2)
+
+            %%grad loss wrt params --value-and --donate state
+            logits, state = apply(params, state, images)
+            loss = jnp.mean((logits - targets) ** 2)
+        """
+        __tracebackhide__ = True
+        return self._jit(line, cell, "%%grad")
+
+    @no_var_expand
+    @cell_magic
+    def xmap(self, line: str, cell: str) -> Any:
+        """Runs the cell with named axes: written for one position along each name, mapped over all, and staged.
+
+            %%xmap inputs -> outputs [--sizes batch=8] [--resources batch=x, hidden=(y, z)] [--mesh m]
+                   [--lowering spmd] [options of %%jit]
+
+        inputs      x[batch, i]: names for the dimensions of x, which the cell does not see; _ is a dimension without
+                    one, ... all further ones. params.w[i, out] is one array of a pytree, params.*[...] all of them.
+                    What is not listed is read as it is, the same at all positions
+        outputs     y[batch, out]: what is bound, with its dimensions in this order; all other names are local
+        --sizes     sizes of names that no input has
+        --resources what a name is spread over: axes of the mesh, or loop(4) for four turns. They never change a result
+        --mesh      the name of a mesh; by default the one that jax.set_mesh has set
+        --lowering  manual writes collectives out, spmd leaves them to XLA's partitioner
+
+        In the cell, collectives such as jax.lax.psum(x, 'batch') work over names, and jax.numpy, however the notebook
+        calls it, is jaxnb.numpy: jnp.sum(x, axis='batch'), jnp.einsum('{i},{i,j}->{j}', x, w). `# jaxnb: xmap` with the
+        same header as the first line does the same.
+
+        Examples:
+
+            %%xmap x[batch, i], w[i, out] -> y[batch, out]
+            y = jnp.tanh(jnp.dot(x, w, 'i'))
+
+            %%xmap images[batch, ...], params.*[...] -> loss[] --resources batch=data
+            loss = jnp.mean(loss_of(params, images), axis='batch')
+        """
+        __tracebackhide__ = True
+        return self._jit(line, cell, "%%xmap")
+
+    @no_var_expand
+    @line_cell_magic
+    def jaxpr(self, line: str, cell: str | None = None) -> Any:
+        """Traces an expression or a cell and shows its jaxpr. Nothing is compiled, run on a device, or bound.
+
+            %jaxpr expression
+            %%jaxpr [--level stablehlo] [--order level] [--columns flops, bytes] [--static n] [--dynamic n] [-o program]
+
+        --level     what to show: jaxpr (the default); stablehlo, for which it is lowered; hlo, for which it is compiled
+        --order     beside the lines of the cell (source, the default), or in its own order (level)
+        --columns   what it costs: flops, bytes, memory, or auto, which shows what there is room for
+        --static    values that are part of the program;  --dynamic  ints or floats that are inputs
+        -o          bind the Program under this name
+
+        Above a cell whose first line is `# jaxnb: jit`, the --static and --dynamic of that line count.
+
+        Examples:
+
+            %jaxpr jnp.sin(x) @ w
+
+            %%jaxpr --static steps -o program
+            for _ in range(steps):
+                x = jnp.tanh(w @ x)
+        """
+        __tracebackhide__ = True
+        header = {} if cell is None else self._jaxpr_header(line, cell)
+        name, level = header.pop("o", None), header.pop("level", None)
+        shown = {"shown_order": header.pop("order", "source"), "shown_columns": header.pop("columns", ())}
+        if level not in (None, *LEVELS[1:]):
+            raise UsageError(f"--level {level}: there is no such level. Try: one of {', '.join(LEVELS[1:])}.")
+        if shown["shown_order"] not in ("source", "level"):
+            raise UsageError(f"--order {shown['shown_order']}: there is no such order. Try: source or level.")
+        for column in shown["shown_columns"]:
+            if column not in _COLUMNS:
+                raise UsageError(f"--columns {column}: there is no such column. Try: {', '.join(_COLUMNS)}.")
+        shown["shown_columns"] = "auto" if "auto" in shown["shown_columns"] else shown["shown_columns"]
+        source = line if cell is None else cell
+        try:
+            text, offset = (source, 0) if cell is None else self._displayed(cell)
+            run = self.session.trace_only(
+                source,
+                self.shell.user_ns,
+                StageOptions.of(header),
+                filename=self._filename(text),
+                shown=text,
+                offset=offset,
+            )
+        except SyntaxError as error:
+            raise as_shown_by_ipython(error, self.shell) from None
+        except BaseException as error:
+            tidy(error)
+            show_only_user_frames(error, self.shell)
+            raise
+        run = replace(run, **shown)
+        if level is not None and level in run.program.level_names:
+            run.program.level(level)
+            note = run.note.replace("nothing was compiled, run", "nothing was run") if level == "hlo" else run.note
+            run = replace(run, shown_level=level, note=note)
+        if name is not None:
+            self.shell.user_ns[name] = run.program
+        self._show_later("jaxpr", source, run)
+
+    @no_var_expand
+    @line_cell_magic
+    def jaxnb(self, line: str, cell: str | None = None) -> Any:
+        """Looks after jaxnb itself.
+
+            %jaxnb doctor         what is installed, loaded and set, and what is known to go wrong
+            %jaxnb devices        the devices, their memory, and which is the default
+            %jaxnb mesh x=4, y=2  the mesh of all cells from now on, until `%jaxnb mesh off`; alone, which it is
+            %jaxnb sharding NAME  which piece of an array or of a pytree is on which device
+            %jaxnb memory         the live arrays, the largest first, and who holds each
+            %jaxnb leaks          the tracers that something still holds, and where they were made
+            %jaxnb retraces       what was traced, how often and why, and what to do about it
+            %jaxnb auto on|off    stage every plain cell that computes with jax
+            %jaxnb help           the list of these
+
+        A cell whose first line is `# jaxnb: jit --static n` is staged as by `%%jit --static n`; `# jaxnb: off` leaves a
+        cell alone while auto is on. (`%%jaxnb jit` is what IPython reads instead of that comment.)
+
+        Examples:
+
+            %jaxnb doctor
+
+            # jaxnb: jit --keep loss
+            loss = jnp.mean((x @ w - y) ** 2)
+        """
+        __tracebackhide__ = True
+        if cell is not None:
+            return self._directed(line, cell)
+        try:
+            shown = run_command(line, self.shell)
+        except JaxnbError as error:
+            raise UsageError(str(error)) from None
+        if isinstance(shown, str):
+            print(shown)
+        else:
+            display(shown)
+
+    # --- plain cells ---
+
+    def _directed(self, line: str, cell: str) -> Any:
+        """A cell whose first line is `# jaxnb: WORD HEADER`."""
+        __tracebackhide__ = True
+        shown, offset = self._displayed(cell)
+        label = "%%jaxnb" if offset and shown.splitlines()[offset - 1].startswith("%%jaxnb") else "# jaxnb:"
+        word, _, header = line.strip().partition(" ")
+        if word in _STAGING:
+            return self._jit(header, cell, f"{label} {word}")
+        close = difflib.get_close_matches(word, DIRECTIVES, n=1)
+        fix = f"did you mean {close[0]}?" if close else f"there are {', '.join(DIRECTIVES)}."
+        what = f"there is no {word!r} for a cell." if word else f"{label} wants a word."
+        width = max(1, len(word))
+        raise UsageError(str(BadHeader(what, header=f"{label} {line}", column=len(label) + 1, width=width, fix=fix)))
+
+    def _stage_by_auto(self, raw: str) -> Any:
+        """Stages a plain cell; the line stays away where there was nothing to compute."""
+        __tracebackhide__ = True
+        run = self._staged(raw, StageOptions())
+        shown = not DisplayHook.semicolon_at_end_of_expression(raw)
+        self._wait_for_display(run, shown)
+        if run.equations or run.note.startswith("ran plainly"):
+            self._show_later("jit", raw, run)
+        return run.value if shown else None
+
+    def hand_over(self) -> Any:
+        """The value of the cell that auto staged, or what it raised."""
+        __tracebackhide__ = True
+        return self._auto.hand_over()
+
+    # --- parts ---
+
+    def _jit(self, line: str, cell: str, magic: str) -> Any:
+        __tracebackhide__ = True
+        directive = read_directive(cell)
+        if directive is not None and directive.word in _STAGING:
+            what = f"the cell has two headers: {magic}, and below it `# jaxnb: {directive.word}`."
+            raise UsageError(str(JaxnbError(what, fix="keep one of them.")))
+        header = self._header(line, cell, _OF_ITS_OWN.get(magic.split()[-1].lstrip("%"), JIT_OPTIONS), magic)
+        if (moved := header.pop("interact", None)) is not None:
+            return self._sliders(cell, moved, header)
+        name = header.pop("o", None)
+        run = self._staged(cell, StageOptions.of(header))
+        shown = not DisplayHook.semicolon_at_end_of_expression(cell)
+        self._wait_for_display(run, shown)
+        if name is not None:
+            self.shell.user_ns[name] = run
+        self._show_later("jit", cell, run)
+        return run.value if shown else None
+
+    def _sliders(self, cell: str, ranges: str, header: dict[str, Any]) -> Any:
+        """`--interact`: the cell under sliders. It binds nothing until its button is pressed."""
+        from jaxnb.shell.sliders import read_ranges, sliders
+
+        if asked := [f"--{option}" for option in ("name", "o", "time", "nans", "diff", "donate") if option in header]:
+            raise UsageError(f"--interact cannot go with {', '.join(asked)}: the cell runs again with every move.")
+        try:
+            return sliders(cell, self.shell.user_ns, read_ranges(ranges), **header)
+        except JaxnbError as error:
+            raise UsageError(str(error)) from None
+
+    def _jaxpr_header(self, line: str, cell: str) -> dict[str, Any]:
+        header = self._header(line, cell, JAXPR_OPTIONS, "%%jaxpr")
+        directive = read_directive(cell)
+        if directive is None or directive.word not in ("jit", "xmap"):
+            return header
+        below = cell.lstrip().partition("\n")[2]
+        options = _OF_ITS_OWN.get(directive.word, JIT_OPTIONS)
+        own = self._header(directive.header, below, options, f"# jaxnb: {directive.word}")
+        return {name: value for name, value in own.items() if name in ("static", "dynamic", "xmap")} | header
+
+    def _staged(self, cell: str, options: StageOptions) -> Run:
+        """Stages a cell; what it raises shows the user's own lines only."""
+        __tracebackhide__ = True
+        self.session.cache_size = self.settings.cache_size
+        self._strict |= options.strict
+        progress = Progress(self.shell)
+        try:
+            return self._stage(cell, options, progress)
+        except SyntaxError as error:
+            raise as_shown_by_ipython(error, self.shell) from None
+        except BaseException as error:
+            self._answers.attach_to(error)
+            tidy(error)
+            show_only_user_frames(error, self.shell)
+            raise
+        finally:
+            progress.silence()
+
+    def _header(self, line: str, cell: str, options: _Parser | Mapping[str, str], magic: str) -> dict[str, Any]:
+        """What a header says, given the options to choose from, or a parser of its own."""
+        try:
+            if callable(options):
+                return options(full_header(line, cell), magic)
+            return parse_header(full_header(line, cell), options, magic)
+        except BadHeader as error:
+            raise UsageError(str(error)) from None
+
+    def _stage(self, cell: str, options: StageOptions, progress: Progress) -> Run:
+        __tracebackhide__ = True
+        shown, offset = self._displayed(cell)
+        return self.session.stage(
+            cell,
+            self.shell.user_ns,
+            options,
+            filename=self._filename(shown),
+            shown=shown,
+            offset=offset,
+            cell_id=self._cell_id,
+            progress=progress,
+            before_host=progress.silence,
+        )
+
+    def _displayed(self, cell: str) -> tuple[str, int]:
+        """The cell with its magic lines as the user sees it, and how many lines those are."""
+        raw, body = self._raw.rstrip(), cell.rstrip()
+        if body and raw.endswith(body):
+            return raw, raw[: len(raw) - len(body)].count("\n")
+        return cell, 0
+
+    def _filename(self, shown: str) -> str:
+        """The name by which IPython's tracebacks say `Cell In[5]`; the same text keeps its name when it runs again."""
+        known = self.session.filenames.get(shown)
+        compiler = self.shell.compile
+        number = self.shell.displayhook.prompt_count
+        if known is None:
+            known = compiler.cache(shown, number, raw_code=shown)
+            self.session.remember_filename(shown, known)
+        vars(compiler).setdefault("_filename_map", {})[known] = number
+        return known
+
+    def label_of(self, filename: str) -> str:
+        """What IPython's tracebacks call the cell that was compiled under this name."""
+        return label_of(filename, self.shell)
+
+    def _wait_for_display(self, run: Run, shown: bool) -> None:
+        """What is displayed is waited for; then the line can say how long it ran."""
+        if not shown or run.value is None or run.timings.run is not None or not run.pieces:
+            return
+        import jax
+
+        start = time.perf_counter()
+        if any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(run.value)):
+            jax.block_until_ready(run.value)
+            run.timings = replace(run.timings, run=run.dispatch_seconds + time.perf_counter() - start)
+            self.session.remember(run)

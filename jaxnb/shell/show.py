@@ -1,0 +1,113 @@
+"""The MIME bundle under a staged cell: the line as text, as HTML that needs no kernel, and the program as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxnb.running.run import Run
+
+__all__ = ["bundle"]
+
+_LINE = "line of the run goes here"
+MOST_SAVED = 15_000
+"""Bytes of one output in the notebook. A long program is elided in the HTML; its JSON then has the cell only."""
+
+_ROOM_FOR_THE_LINE = 600
+_MOST_LINES = 8
+_LIMITS = (200, 120, 60, 30)
+
+
+def bundle(run: Run, *, rich: bool, script: bool = False) -> dict[str, Any]:
+    """What is published for a run.
+
+    Args:
+      run: to be shown.
+      rich: whether the front end shows more than text; otherwise nothing else is made.
+      script: whether the HTML draws the inspector by itself, which takes some 100 KB.
+    """
+    text = run.line
+    if run.traced_only:
+        from jaxnb.views.text import render_program
+
+        shown = render_program(
+            run.program,
+            level=run.shown_level,
+            order=run.shown_order,
+            columns=run.shown_columns,
+            names=run.program.made_names is not None,
+        )
+        text += f"\n\n{shown}"
+    below = _asked(run)
+    text = "\n".join((text, *below))
+    leaked = [finding for finding in run.findings if finding.kind == "leak"]
+    avoidable = [finding for finding in run.findings if finding.kind == "retrace" and finding.fix is not None]
+    asked = [finding for finding in run.findings if finding.kind == "nans"]
+    if leaked or asked or (avoidable and not run.note):
+        from jaxnb.views.text import render_findings
+
+        text = f"{text}\n{render_findings([*leaked, *asked] or avoidable)}"
+    data: dict[str, Any] = {"text/plain": text}
+    if not rich:
+        return data
+    from jaxnb.views.escape import element, escape
+
+    html, json = _drawn(run)
+    data["text/html"] = html.replace(_LINE, str(escape(run.line)), 1)
+    if script:
+        from jaxnb.views.interactive import render_interactive
+
+        drawn = render_interactive(run.program, line=run.line, findings=run.findings, level=run.shown_level)
+        data["text/html"] = drawn
+    if below:
+        data["text/html"] += element("div", {"class": "jnb"}, *(element("pre", None, told) for told in below))
+    if json is not None:
+        data[json[0]] = json[1]
+    return data
+
+
+def _asked(run: Run) -> list[str]:
+    """What the user asked for in the header, below the line: what each line took, what changed."""
+    told: list[str] = []
+    if run.timing is not None and run.timing.total is not None:
+        from jaxnb.views.ledger import render_costs
+
+        told.append(render_costs(run.program, width=100, limit=_MOST_LINES))
+    if run.diff is not None:
+        told.append(str(run.diff))
+    return told
+
+
+def _drawn(run: Run) -> tuple[str, tuple[str, Any] | None]:
+    """The HTML with a place for the line, and the JSON; kept with the programs, because they do not change."""
+    kept = run.kept
+    if kept is not None and "drawn" in kept:
+        return kept["drawn"]
+    from json import dumps
+
+    from jaxnb.program.codec import MIME_TYPE, encode
+    from jaxnb.views.html import render_html
+
+    program = run.program
+
+    def view(limit: int) -> str:
+        return render_html(program, line=_LINE, findings=run.findings, limit=limit, level=run.shown_level)
+
+    room = MOST_SAVED - _ROOM_FOR_THE_LINE
+    html, encoded = view(_LIMITS[-1]), None
+    # The inspector asks the kernel for what was not saved; the HTML shows what it can.
+    for levels in (("source", run.shown_level or "jaxpr"), ("source",), *([] if program.findings else [()])):
+        encoded = encode(program, levels=levels)
+        left = room - len(dumps(encoded).encode())
+        if len(html.encode()) <= left:
+            break
+    else:
+        encoded, left = None, room
+    for limit in _LIMITS[:-1]:
+        longer = view(limit)
+        if len(longer.encode()) <= left:
+            html = longer
+            break
+    drawn = (html, None if encoded is None else (MIME_TYPE, encoded))
+    if kept is not None:
+        kept["drawn"] = drawn
+    return drawn

@@ -1,0 +1,146 @@
+"""A piece of a cell: what was to be traced, and what tracing made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+
+from jaxnb import _jax, _jax_hlo
+from jaxnb.analysis.figures import Figures
+from jaxnb.cells.cell import CellSource
+from jaxnb.cells.code import CodeNames
+from jaxnb.cells.growth import NO_GROWTH, Growth
+from jaxnb.objects.graph import Reached, Scan
+from jaxnb.objects.paths import Choices
+from jaxnb.objects.slots import Slots
+from jaxnb.program import Assigned
+from jaxnb.readers.ids import with_ids
+from jaxnb.staging.donation import NO_DONATION, Donation
+from jaxnb.staging.gradient import Asked
+from jaxnb.staging.prelude import Cut, OutOfReach, Prelude
+from jaxnb.staging.template import Template
+
+__all__ = ["Piece", "Plan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be traced: statements `start` to `stop`, the names they read, and those they bind before reading.
+
+    `sees` says what they, or functions that they reach, could tell apart besides values, as bits of `Sees`,
+    and `growth` which lists they only append to.
+    """
+
+    start: int
+    stop: int
+    roots: tuple[str, ...]
+    hidden: frozenset[str]
+    names: tuple[CodeNames, ...]
+    sees: int = 0
+    growth: Growth = NO_GROWTH
+
+    def scan(self, namespace: dict[str, Any], choices: Choices, slots: Slots | None = None) -> Scan:
+        """Walks what the statements reach."""
+        return Scan(namespace, self.roots, self.names, choices, self.hidden, slots, self.sees, self.growth)
+
+
+@dataclass(slots=True)
+class Piece:
+    """A traced piece.
+
+    Attributes:
+      plan: what was traced.
+      key: the parts that must be equal for the piece to serve another run.
+      context: JAX's ambient context while it was traced.
+      paths: of the inputs.
+      where: the index of a part of the key where each value begins, and the value's path.
+      traced: JAX's own traced stage; its arguments are the leaves, or what the prelude says.
+      prelude: what Python computes from scalars before the program runs, or None.
+      derivative: what it computes besides, or None.
+      donation: what the program may write its results over.
+      rebuilt: whether `traced` is not what was traced first, but a function that evaluates `jaxpr`.
+      guard: the walk that shows whether the piece serves a run, as straight code, once it has been reused.
+      scanned: how often that was shown by a scan instead.
+      template: what to bind.
+      jaxpr: closed.
+      reasons: why the piece must not be used again, as (line, text).
+      notes: things to tell the user, as (kind, line, text).
+      cell: the whole cell that was traced; the piece may serve others with the same code.
+      results: names that the program's results are bound to as they are, each with the number of the result.
+      figures: what the one line says of it, see `jaxnb.analysis.figures`; None until it was asked for.
+      seconds: how long tracing took.
+      assigned: what every name was after each assignment; None if that was not taken down.
+    """
+
+    plan: Plan
+    key: tuple[Any, ...]
+    context: tuple[Any, ...]
+    paths: list[Any]
+    where: list[tuple[int, Any]]
+    traced: Any
+    template: Template
+    jaxpr: Any
+    n_outputs: int
+    seconds: float
+    reasons: list[tuple[int | None, str]] = field(default_factory=list[tuple[int | None, str]])
+    notes: list[tuple[str, int | None, str]] = field(default_factory=list[tuple[str, int | None, str]])
+    prelude: Prelude | None = None
+    derivative: Asked | None = None
+    donation: Donation = NO_DONATION
+    rebuilt: bool = False
+    compiled: Any = None
+    guard: Callable[[dict[str, Any]], Any] | None = None
+    scanned: int = 0
+    lower_seconds: float = 0.0
+    compile_seconds: float = 0.0
+    cell: CellSource | None = None
+    results: tuple[tuple[str, int], ...] = ()
+    figures: Figures | None = None
+    assigned: tuple[Assigned, ...] | None = None
+    kept: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def lower(self) -> Any:
+        """The program as StableHLO, with the number of each equation in its name, see `ids`; nothing is compiled."""
+        # What is lowered is a copy: JAX holds the result for as long as the jaxpr lives, and pieces live long.
+        if self.rebuilt:
+            jaxpr = self.traced.jaxpr
+            return _jax_hlo.with_jaxpr(self.traced, _jax_hlo.with_eqns(jaxpr, jaxpr.eqns)).lower()
+        return _jax_hlo.with_jaxpr(self.traced, with_ids(self.jaxpr)).lower()
+
+    def ready(self, reached: Reached) -> Reached | None:
+        """The same with the scalars that Python computes; None if the program was not traced for such scalars."""
+        if self.prelude is None:
+            return reached
+        try:
+            return reached._replace(scalars=self.prelude.values(reached.leaves))
+        except OutOfReach:
+            return None
+
+    def rebuild(self, cut: Cut | None, donation: Donation, leaves: Sequence[Any]) -> None:
+        """Takes out what Python computes, and lets the program have the donated buffers.
+
+        Args:
+          cut: the prelude and the rest, or None.
+          donation: what the piece gives up.
+          leaves: of the run that was traced.
+        """
+        if cut is None and not donation.leaves:
+            return
+        places: list[tuple[str, int]] = [("leaf", index) for index in range(len(leaves))]
+        arguments = list(leaves)
+        if cut is not None:
+            self.prelude, self.jaxpr = cut.prelude, cut.closed
+            places = list(cut.prelude.inputs)
+            arguments = cut.prelude.arguments(leaves, cut.prelude.values(leaves))
+            texts, paths = cut.prelude.texts, self.paths
+            self.paths = [paths[at] if kind == "leaf" else (None, "name", texts[at]) for kind, at in places]
+            self.n_outputs = len(self.jaxpr.jaxpr.outvars)
+            kept = [(name, cut.prelude.outputs[place]) for name, place in self.results]
+            self.results = tuple((name, place) for name, (kind, place) in kept if kind == "device")
+        self.donation = donation
+        donated = tuple(n for n, (kind, at) in enumerate(places) if kind == "leaf" and at in donation.leaves)
+        self.traced = jax.jit(_jax.as_function(with_ids(self.jaxpr)), donate_argnums=donated).trace(*arguments)
+        self.rebuilt = True

@@ -1,0 +1,117 @@
+"""Why a piece must not be used again, each reason with the line that it comes from (SEMANTICS, rule 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jaxnb import _jax
+from jaxnb.cells.cell import CellSource, Statement
+from jaxnb.cells.reach import first_effect
+from jaxnb.objects.graph import Scan
+from jaxnb.objects.owners import paths_to
+from jaxnb.objects.paths import Path, render_path, root_name
+
+__all__ = [
+    "Reason",
+    "find_reasons",
+    "line_changing",
+    "line_reading",
+    "reached_effects",
+    "using_effect",
+    "where_held",
+]
+
+Reason = tuple[int | None, str]
+"""A line of the cell as shown, where one can be told, and what stands there."""
+
+
+def find_reasons(
+    cell: CellSource, statements: Sequence[Statement], namespace: dict[str, Any], scan: Scan, jaxpr: Any
+) -> list[Reason]:
+    """What statements do that a replay of their program would leave out.
+
+    Args:
+      cell: that they stand in.
+      statements: of the piece.
+      namespace: as it was before them.
+      scan: of what they reach.
+      jaxpr: that they became.
+    """
+    found: list[Reason] = []
+    for statement in statements:
+        others = (item.names.reads for item in statements if item is not statement)
+        if statement.defines and not statement.names.binds & frozenset[str]().union(*others):
+            continue  # a function that nothing here calls
+        effect = first_effect(statement.names, namespace)
+        if effect is not None:
+            found.append((statement.span.line, effect[1]))
+    for path, text in reached_effects(scan):
+        found.append((line_reading(statements, root_name(path)), f"{render_path(path)}: {text}"))
+    followed = {id(node) for node in scan.nodes}
+    for array in _jax.captured_arrays(jaxpr):
+        if id(array) not in followed:
+            text = f"a {array.aval.str_short()} array is held where staging cannot follow, and is baked in"
+            found.append((_line_using(array, jaxpr, cell), text))
+    return found
+
+
+def reached_effects(scan: Scan) -> list[tuple[Path, str]]:
+    """What moves on when it is used, such as a file that an object holds: where it is, and what it is."""
+    return list(
+        dict.fromkeys(
+            (path, text)
+            for path, text in scan.effects
+            if path[1] != "attr" or path[2] in scan.attributes or str(path[2]).startswith("__")
+        )
+    )
+
+
+def using_effect(statements: Sequence[Statement], scan: Scan) -> tuple[Statement, str] | None:
+    """The first statement that itself takes such a thing from an object, as `box.out.write(text)` does, and what."""
+    for statement in statements:
+        for path, text in reached_effects(scan):
+            if root_name(path) in statement.names.reads and path[2] in statement.names.attributes:
+                return statement, f"{render_path(path)}: {text}"
+    return None
+
+
+def line_reading(statements: Sequence[Statement], name: str | None) -> int | None:
+    """The line of the first statement that reads a name; of the only statement, if there is one."""
+    return _line(statements, [item for item in statements if name in item.names.reads])
+
+
+def line_changing(statements: Sequence[Statement], name: str | None) -> int | None:
+    """The line of the last statement that binds a name, or else changes what it holds."""
+    binding = [item for item in statements if name in item.names.binds]
+    changing = [item for item in statements if name in item.names.reads and item.names.mutates]
+    reading = [item for item in statements if name in item.names.reads]
+    return _line(statements, (binding or changing or reading)[::-1])
+
+
+def _line(statements: Sequence[Statement], chosen: Sequence[Statement]) -> int | None:
+    if not chosen and len(statements) == 1:
+        chosen = statements
+    return chosen[0].span.line if chosen else None
+
+
+def where_held(namespace: dict[str, Any], item: object) -> Path | None:
+    """The shortest path by which the names of a namespace lead to an object."""
+    return next(iter(paths_to(namespace, {id(item)}).get(id(item), ())), None)
+
+
+def _line_using(array: Any, jaxpr: Any, cell: CellSource) -> int | None:
+    """The line of the cell where the first equation that reads a constant of a jaxpr, or of one in it, stands."""
+    from jaxnb._jax_eqns import eqn_places, open_jaxpr  # loads much of JAX that is seldom needed here
+
+    stack = [jaxpr]
+    while stack:
+        closed = stack.pop()
+        mine = open_jaxpr(closed)
+        consts = getattr(closed, "consts", ())
+        variables = [var for var, value in zip(mine.constvars, consts, strict=True) if value is array] if consts else []
+        for eqn in mine.eqns:
+            if any(operand is var for operand in eqn.invars for var in variables):
+                return next((place.line for place in eqn_places(eqn, {}) if place.file == cell.filename), None)
+            stack.extend(part for part in eqn.params.values() if hasattr(part, "eqns"))
+    return None

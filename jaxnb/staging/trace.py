@@ -1,0 +1,529 @@
+"""One trace of a stretch of statements: tracers in, tracers out, and everything put back.
+
+The statements run in the user's own namespace, with tracers standing where the arrays stood. What changed is captured
+as a template; then the namespace and every object are what they were.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import jax
+
+from jaxnb import _jax
+from jaxnb._jax_tracers import transformation_of
+from jaxnb._jax_watch import TraceWatch, watch_trace
+from jaxnb.cells.blocks import TURN, counting_code
+from jaxnb.cells.cell import CellSource, Statement
+from jaxnb.cells.code import Sees, names_of
+from jaxnb.cells.growth import NO_GROWTH
+from jaxnb.cells.reach import refers_to_jax, state_of
+from jaxnb.errors import Refused, RunByPython
+from jaxnb.objects.graph import CACHED_FUNCTION
+from jaxnb.objects.holders import CLASS, GROWN_LIST, SLOTS, same_state
+from jaxnb.objects.journal import restore_shell
+from jaxnb.objects.paths import Choices, render_path, root_name
+from jaxnb.objects.slots import Slot, Slots
+from jaxnb.staging.diagnosis import Attempt
+from jaxnb.staging.donation import Donation, plan_donation
+from jaxnb.staging.gradient import Asked, Tree, read_loss, read_tree
+from jaxnb.staging.outside import Outside
+from jaxnb.staging.piece import Plan
+from jaxnb.staging.reasons import line_changing, where_held
+from jaxnb.staging.stand_ins import StandIns
+from jaxnb.staging.template import Capture, Leaked, Template, Unreplayable, reached_from, reaches_tracer
+
+__all__ = ["MOST_TURNS", "MissingName", "StopAt", "TooLong", "Trace", "by_python", "restore_names"]
+
+
+class StopAt(Exception):
+    """A statement turned out to read nothing of JAX: the piece ends before it, and Python runs it."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
+class TooLong(BaseException):
+    """A loop turned so often that its program would grow out of hand."""
+
+
+class MissingName(Exception):
+    """A name that was taken for one that the piece binds itself is read first; its value is an input."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class Trace:
+    """The state of one attempt."""
+
+    def __init__(
+        self,
+        cell: CellSource,
+        plan: Plan,
+        namespace: dict[str, Any],
+        choices: Choices,
+        donate: tuple[str, ...] = (),
+        asked: Asked | None = None,
+    ) -> None:
+        self.cell, self.namespace, self.choices, self.donate = cell, namespace, choices, donate
+        self.asked = asked
+        self.trees: dict[str, Tree] = {}
+        self.loss_place = 0
+        self.slots = Slots()
+        self.scan = plan.scan(namespace, choices, self.slots)
+        wanted = replace(
+            plan,
+            sees=self.scan.sees | plan.sees | (Sees.IDENTITY if donate else 0),
+            growth=NO_GROWTH if choices.no_growth else self.scan.growth,
+            hidden=frozenset() if self.scan.sees & Sees.NAMES else plan.hidden,
+        )
+        if wanted != plan:
+            plan = wanted
+            self.slots = Slots()
+            self.scan = plan.scan(namespace, choices, self.slots)
+        if self.scan.reads_grown:
+            plan = replace(plan, growth=NO_GROWTH)
+            self.slots = Slots()
+            self.scan = plan.scan(namespace, choices, self.slots)
+        self.plan = plan
+        self._refuse_generators()
+        self._refuse_metadata()
+        if self.scan.dispatches_on_types:
+            raise RunByPython(
+                "the cell calls a function under functools.singledispatch.",
+                why="it looks at the class of its argument, which while staging is that of a tracer.",
+                fix="call the implementation that you mean by its own name.",
+            )
+        self.tracers: list[Any] = []
+        self.capture: Capture | None = None
+        self.template = Template()
+        self.replaced: dict[int, int] = {}
+        self.named_outputs: list[tuple[str, int]] = []
+        self.built: list[Any] = []
+        self.current: Statement | None = None
+        self.index: int | None = None
+        self.watch: TraceWatch | None = None
+        self.config: dict[str, Any] = {}
+        self.annotations: dict[str, Any] = {}
+        self.whole = False
+        self.outside = Outside()
+        self.splits = False
+        self.kept: set[int] = set()
+        self.reads_grown = False
+        self.guards: list[Any] = []
+        self.names_then: dict[str, Any] = {}
+
+    def _refuse_generators(self) -> None:
+        """A generator that is advanced while tracing would keep tracers in its frame, and cannot be set back."""
+        sends = any("send" in names.attributes for names in self.plan.names)
+        for node in self.scan.nodes:
+            if isinstance(node, types.GeneratorType) and (sends or _computes_with_jax(node)):
+                raise RunByPython(
+                    f"the cell advances the generator `{node.__qualname__}`, which computes with JAX.",
+                    why="it would keep traced values in its frame, and it cannot be set back.",
+                    fix="advance it in a cell of its own without %%jit, or make the values in a list.",
+                )
+
+    def _refuse_metadata(self) -> None:
+        """An array in the static part of a pytree: JAX compares it with `==` wherever it compares two structures."""
+        for node in self.scan.nodes:
+            state = state_of(node)
+            flat = _jax.flatten_one_level(node) if isinstance(state, dict) else None
+            if flat is None:
+                continue
+            children = {id(child) for child in flat[0]}
+            for name, value in state.items():
+                if isinstance(value, jax.Array) and id(value) not in children:
+                    raise RunByPython(
+                        f"a {type(node).__name__} holds an array in its static part: `{name}`.",
+                        why="JAX compares the static parts of pytrees, and traced values cannot be compared.",
+                        fix="make it a part that is traced, or a NumPy value or Python number.",
+                        short=f"a {type(node).__name__} holds an array in its static part",
+                    )
+
+    def attempt(self) -> Attempt:
+        """What a diagnosis of a failure needs to know."""
+        line = self.current.span.line if self.current is not None else 1
+        return Attempt(self.cell, line, self.tracers, self.scan.paths, self.names_then)
+
+    # --- tracers in, tracers out ---
+
+    def install(self) -> None:
+        """Puts the tracers where the leaves are held."""
+        for places, tracer in zip(self.slots.leaves, self.tracers, strict=True):
+            for slot in places:
+                slot.holder.put(slot.owner, slot.key, tracer)
+        for slot in self.slots.trace_states:
+            slot.holder.put(slot.owner, slot.key, _jax.current_trace_state())
+        nodes = {id(node): index for index, node in enumerate(self.scan.nodes)}
+        for owner, name, function, growth in self.scan.methods:
+            if growth.touches(self.scan.grown_bases):
+                guard = self._guard(function)
+                self.replaced[id(guard)] = nodes[id(function)]
+                CLASS.put(owner, name, guard)
+        for node in self.slots.built:
+            if not node.children or not any(self._is_new(kind, place) for _, kind, place in node.children):
+                self.built.append(node.value)
+                continue
+            items = list(node.value) if node.treedef is None else (_jax.flatten_one_level(node.value) or ([], None))[0]
+            for position, kind, place in node.children:
+                items[position] = self.tracers[place] if kind == "leaf" else self.built[place]
+            if node.treedef is not None:
+                new = jax.tree_util.tree_unflatten(node.treedef, items)
+            else:
+                new = tuple.__new__(type(node.value), items)
+                if isinstance(state := state_of(node.value), dict):
+                    new.__dict__ = state
+            self.built.append(new)
+            self.replaced[id(new)] = nodes[id(node.value)]
+            for slot in node.slots:
+                slot.holder.put(slot.owner, slot.key, new)
+
+    def _guard(self, function: types.FunctionType) -> Any:
+        """The same method, which remembers that it was called: it reads a list that the code only appends to."""
+
+        @functools.wraps(function)
+        def guard(*args: Any, **kwargs: Any) -> Any:
+            self.reads_grown = True
+            return function(*args, **kwargs)
+
+        self.guards.append(guard)
+        return guard
+
+    def _is_new(self, kind: str, place: int) -> bool:
+        return kind == "leaf" or self.built[place] is not self.slots.built[place].value
+
+    def loose(self) -> set[int]:
+        """Leaves that no slot and no rebuilt node holds: they could not be replaced."""
+        held = {i for i, places in enumerate(self.slots.leaves) if places}
+        return set(range(len(self.scan.leaves))) - self._with_inside(
+            held, [bool(node.slots) for node in self.slots.built]
+        )
+
+    def _still_held(self) -> set[int]:
+        """Leaves that the same places hold as before the statements ran, by way of what they did to these places."""
+        held = {i for i, places in enumerate(self.slots.leaves) if any(_holds(s, self.tracers[i]) for s in places)}
+        nodes = [any(_holds(slot, self.built[i]) for slot in node.slots) for i, node in enumerate(self.slots.built)]
+        return self._with_inside(held, nodes)
+
+    def _with_inside(self, leaves: set[int], nodes: list[bool]) -> set[int]:
+        """These leaves, and those inside of these rebuilt nodes."""
+        for index in range(len(self.slots.built) - 1, -1, -1):
+            for _, kind, place in self.slots.built[index].children if nodes[index] else ():
+                if kind == "leaf":
+                    leaves.add(place)
+                else:
+                    nodes[place] = True
+        return leaves
+
+    def donation(self) -> Donation:
+        """What the piece gives up of what the user named."""
+        assert self.capture is not None
+        within = [place for node in self.slots.built for _, kind, place in node.children if kind == "leaf"]
+        # whatever a name holds is held once more by the copy of the names that a failed run is set back to
+        places = {
+            i: len(slots) + within.count(i) + sum(slot.owner is self.namespace for slot in slots)
+            for i, slots in enumerate(self.slots.leaves)
+        }
+        later = self.cell.statements[self.plan.stop :]
+        return plan_donation(
+            self.donate,
+            self.scan,
+            places,
+            self.kept,
+            self.capture.passed_on,
+            frozenset([name for name, _ in self.template.names] + self.template.deleted),
+            frozenset[str]().union(*(statement.names.reads for statement in later)),
+        )
+
+    # --- running the statements ---
+
+    def run(self, tracers: Sequence[Any]) -> list[Any]:
+        """What JAX traces: the statements, run in the namespace. Returns the tracers that are results."""
+        __tracebackhide__ = True
+        namespace, plan = self.namespace, self.plan
+        self.tracers = list(tracers)
+        self.config = _jax.config_values()
+        saved = [(owner, holder, holder.save(owner)) for owner, holder in self.slots.holders]
+        entry = dict(namespace)
+        noted = namespace.get("__annotations__")
+        self.annotations = dict(noted) if isinstance(noted, dict) else {}
+        others = [(other, dict(other)) for other in self.scan.namespaces]
+        stand_ins = StandIns(self.scan.leaves, self.tracers)
+        with contextlib.ExitStack() as back:  # whatever one of these raises, the others are done, the last one first
+            for other, names in others:
+                back.callback(restore_names, other, names)
+            if isinstance(noted, dict):
+                back.callback(restore_names, noted, self.annotations)
+            back.callback(restore_names, namespace, entry, self._is_ours)
+            for function in (node for node in self.scan.nodes if isinstance(node, CACHED_FUNCTION)):
+                back.callback(_forget_since, function, function.cache_info().currsize)
+            for owner, holder, state in saved:
+                back.callback(_put_back, owner, holder, state)
+            for shell in self.slots.shells:
+                back.callback(restore_shell, *shell)
+            back.callback(stand_ins.asked.clear)
+            self.install()
+            for name in plan.hidden:
+                namespace.pop(name, None)
+            if self.asked is not None:
+                reads = self.scan.read_by_functions.union(*(item.reads for item in plan.names)) - plan.hidden
+                for name in (*self.asked.wrt, *self.asked.along):
+                    known = reads if name in self.asked.wrt else self.scan.read
+                    self.trees[name] = read_tree(name, namespace, self.tracers, known & self.scan.read)
+            for home in (namespace, *self.scan.namespaces):
+                stand_ins.install(home)
+            before = dict(namespace)
+            before_elsewhere = [dict(other) for other in self.scan.namespaces]
+            placed = [(owner, holder, holder.save(owner)) for owner, holder in self.slots.holders]
+            asked = (stand_ins.on_text, stand_ins.on_missing)
+            with watch_trace(self.cell.filename, *asked, stand_ins.plain) as watch:
+                self.watch = watch
+                try:
+                    value = self._statements(stand_ins)
+                except BaseException:
+                    self.names_then = dict(namespace)
+                    raise
+            stand_ins.check(watch)
+            for item, kind, state in self.slots.shells:
+                if _is_replaced(item, kind, state):
+                    part = "class" if type(item) is not kind else "__dict__"
+                    raise RunByPython(
+                        f"the cell gives a {kind.__name__} another {part}.",
+                        why="staging follows what an object holds by these two.",
+                        fix="assign to its attributes, or do it in a cell of its own without %%jit.",
+                        line=self.current.span.line if self.current else None,
+                    )
+            self._capture(before, before_elsewhere, placed, stand_ins, value)
+            if self.donate:
+                self.kept = self._still_held()
+            assert self.capture is not None
+            return self.capture.outputs
+
+    def _statements(self, stand_ins: StandIns) -> Any:
+        __tracebackhide__ = True
+        namespace, statements = self.namespace, self.cell.statements
+        value = None
+        turns = _Turns()
+        for index in range(self.plan.start, self.plan.stop):
+            statement = self.current = statements[index]
+            self.index = index
+            if (
+                index > self.plan.start
+                and not (self.whole or statement.defines)
+                and not refers_to_jax(statement.names, namespace, stand_ins.plain)
+            ):
+                raise StopAt(index)
+            stand_ins.line = statement.span.line
+            self.outside.begin()
+            counting = counting_code(self.cell, statement) if self.splits else None
+            if statement.trailing:
+                value = eval(statement.code, namespace)
+            elif counting is None:
+                exec(statement.code, namespace)
+            else:
+                namespace[TURN] = turns.begin()
+                try:
+                    exec(counting, namespace)
+                finally:
+                    namespace.pop(TURN, None)
+            if self.outside.spoke and self.splits:
+                raise by_python(statement, "it prints or displays something")
+            if _jax.config_values() != self.config:
+                self._restore_config(statement)
+        self.index = None
+        return value
+
+    def _restore_config(self, statement: Statement) -> None:
+        _jax.restore_config(self.config)
+        raise RunByPython(
+            f"line {statement.span.line} changes jax.config while the cell is being staged.",
+            why="the configuration is part of what a program is compiled for; it cannot change half way.",
+            fix="change it in a cell of its own, before this one.",
+            line=statement.span.line,
+            short="it changes jax.config",
+        )
+
+    def _is_ours(self, name: str) -> bool:
+        """Whether the statements may have bound, changed or deleted a name; otherwise another thread did."""
+        known = (self.scan.stores, self.scan.read, self.plan.roots, self.plan.hidden, StandIns.NAMES)
+        if self.scan.sees & Sees.NAMES or name.startswith("__") or any(name in names for names in known):
+            return True
+        return any(item.kind == "ImportFrom" and not item.names.binds for item in self.statements)
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """What is traced."""
+        return self.cell.statements[self.plan.start : self.plan.stop]
+
+    def _capture(
+        self,
+        before: dict[str, Any],
+        before_elsewhere: list[dict[str, Any]],
+        placed: list[Any],
+        stand_ins: StandIns,
+        value: Any,
+    ) -> None:
+        existing = {id(item): name for name, item in before.items()}
+        own = _jax.current_trace()
+        capture = Capture(self.scan, self.tracers, self.replaced, existing, stand_ins.originals, own)
+        template = self.template
+        annotations = self.namespace.pop("__annotations__", None)
+        before.pop("__annotations__", None)
+        for name, item in (annotations or {}).items():
+            if self.annotations.get(name, _ABSENT) is not item:
+                template.annotations.append((name, self._build(capture, item, "an annotation")))
+        for name, item in list(self.namespace.items()):
+            if before.get(name, _ABSENT) is not item and self._is_ours(name):
+                template.names.append((name, self._build(capture, item, f"`{name}`")))
+                if (place := capture.place_of(item)) is not None:
+                    self.named_outputs.append((name, place))
+        template.deleted = [name for name in before if name not in self.namespace and self._is_ours(name)]
+        for home, (names, old) in enumerate(zip(self.scan.namespaces, before_elsewhere, strict=True)):
+            new = {name: item for name, item in names.items() if old.get(name, _ABSENT) is not item}
+            gone = [name for name in old if name not in names]
+            if new or gone:
+                what = f"`{names.get('__name__')}.{{}}`"
+                builds = [(name, self._build(capture, item, what.format(name))) for name, item in new.items()]
+                template.elsewhere.append((home, builds, gone))
+        nodes = {id(node): index for index, node in enumerate(self.scan.nodes)}
+        for owner, holder, state in placed:
+            now = holder.save(owner)
+            if not same_state(now, state):
+                self._changed(capture, owner, holder, state, now, nodes.get(id(owner)))
+        template.value = self._build(capture, value, "the trailing value") if value is not None else None
+        if self.asked is not None:
+            lines = [item.span.line for item in self.statements if self.asked.loss in item.names.binds]
+            self.loss_place = capture.result(read_loss(self.asked, self.namespace, lines[-1]))
+        if capture.holds_ids:
+            raise RunByPython(
+                "the cell keeps the id of an object.",
+                why="a run that reuses the program may find or make another object, with another id.",
+                fix="use the object itself as the key, or a name.",
+                line=self.statements[-1].span.line if len(self.statements) == 1 else None,
+                short="it keeps the id of an object",
+            )
+        self.capture = capture
+
+    def _changed(self, capture: Capture, owner: Any, holder: Any, state: Any, now: Any, node: int | None) -> None:
+        if node is None:
+            line = self.current.span.line if self.current else None
+            raise RunByPython(
+                f"the cell changes a {type(owner).__name__} in place that staging does not follow yet.",
+                why="it is held by a function, a partial or a class.",
+                fix="return the new value and bind it to a name.",
+                line=line,
+            )
+        if holder is GROWN_LIST:
+            now = [(None, item) for item in owner[state[0][0] :]]
+        change = holder.change(state, now)
+        capture.note_keys(key for key, _ in change.children)
+        kind = "an attribute" if holder in (SLOTS, CLASS) else f"an item of a {type(owner).__name__}"
+        children = [
+            (key, self._build(capture, child, f"`{key}`" if isinstance(key, str) else kind))
+            for key, child in change.children
+        ]
+        self.template.changed.append((holder, lambda b: b.reached.nodes[node], change._replace(children=children)))
+
+    def _build(self, capture: Capture, item: Any, what: str) -> Any:
+        try:
+            return capture.build(item)
+        except Leaked as leak:
+            raise Refused(
+                f"{what} keeps a traced value of {transformation_of(leak.tracer)}.",
+                why="it existed only while a function was transformed; the plain cell leaves a leaked tracer there.",
+                fix="return it from the function (has_aux=True for grad), or carry it through scan.",
+                line=self.current.span.line if self.current else None,
+            ) from None
+        except Unreplayable as error:
+            if reaches_tracer(item):
+                raise RunByPython(
+                    f"{what} holds {error}, with traced values inside.",
+                    why="such an object cannot be made anew from the results of a program.",
+                    fix="make it in a cell of its own without %%jit.",
+                    line=self.current.span.line if self.current else None,
+                ) from None
+            path = where_held(self.namespace, item)
+            line = line_changing(self.statements, root_name(path)) if path is not None else None
+            held = f"`{render_path(path)}`" if path is not None else what
+            last = self.statements[-1].span.line
+            self.template.reasons.append((line if path is not None else last, f"{held} holds {error}"))
+            self.template.kept.extend(reached_from(item))
+            return lambda b: item
+
+
+MOST_TURNS = 32
+"""Beyond this a loop is not written out: its body is staged once, and Python turns it."""
+
+
+class _Turns:
+    """Counts how often the loops of one statement turn."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def begin(self) -> Callable[[], None]:
+        """A statement begins. Gives what its loops call at each turn."""
+        self._count = 0
+        return self._turn
+
+    def _turn(self) -> None:
+        self._count += 1
+        if self._count > MOST_TURNS:
+            raise TooLong
+
+
+def by_python(statement: Statement, short: str) -> RunByPython:
+    """The error that gives a statement to Python for a reason."""
+    line = statement.span.line
+    what = f"line {line} cannot be part of a program: {short}."
+    return RunByPython(what, fix="leave --whole out: then Python runs it.", line=line, short=short)
+
+
+_ABSENT = object()
+
+
+def _is_replaced(item: Any, kind: type, state: Any) -> bool:
+    return type(item) is not kind or state_of(item) is not state
+
+
+def _forget_since(function: Any, size: int) -> None:
+    if function.cache_info().currsize != size:
+        function.cache_clear()  # it may have cached a tracer
+
+
+def _put_back(owner: Any, holder: Any, state: Any) -> None:
+    if not same_state(holder.save(owner), state):
+        holder.restore(owner, state)
+
+
+def _holds(slot: Slot, value: Any) -> bool:
+    return any(child is value and key == slot.key for key, child in slot.holder.save(slot.owner))
+
+
+def _computes_with_jax(generator: types.GeneratorType[Any, Any, Any]) -> bool:
+    frame = generator.gi_frame
+    return frame is not None and refers_to_jax(names_of(generator.gi_code), {**frame.f_globals, **frame.f_locals}, {})
+
+
+def restore_names(
+    namespace: dict[str, Any], entry: dict[str, Any], ours: Callable[[str], bool] = lambda name: True
+) -> None:
+    """Makes a namespace what it was: the same names, in the same order, with the same values.
+
+    Names that are not `ours` are left as they are.
+    """
+    for name in [name for name in list(namespace) if name not in entry and ours(name)]:
+        del namespace[name]
+    for name, item in entry.items():
+        if (name not in namespace or namespace[name] is not item) and ours(name):
+            namespace[name] = item
+    if set(namespace) == set(entry) and list(namespace) != list(entry):
+        for name in entry:
+            namespace[name] = namespace.pop(name)
