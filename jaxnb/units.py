@@ -18,12 +18,7 @@ def format_seconds(seconds: float) -> str:
 
 def format_bytes(count: int) -> str:
     """A size for people: `64 B`, `1.5 MB`."""
-    size = float(count)
-    for unit in ("B", "KB", "MB", "GB", "TB"):
-        if size < 1000 or unit == "TB":
-            return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
-        size /= 1000
-    raise AssertionError
+    return _scaled(count, ("B", "KB", "MB", "GB", "TB"))
 
 
 def format_flops(count: float) -> str:
@@ -32,12 +27,7 @@ def format_flops(count: float) -> str:
     >>> format_flops(2_100_000)
     '2.1 Mflops'
     """
-    size = float(count)
-    for unit in ("", "k", "M", "G", "T", "P"):
-        if size < 1000 or unit == "P":
-            return f"{size:.0f} {unit}flops" if unit == "" or size >= 100 else f"{size:.1f} {unit}flops"
-        size /= 1000
-    raise AssertionError
+    return _scaled(count, ("flops", "kflops", "Mflops", "Gflops", "Tflops", "Pflops"))
 
 
 def format_change(old: float, new: float) -> str:
@@ -50,3 +40,11 @@ def format_change(old: float, new: float) -> str:
         return ""
     ratio = new / old
     return f"×{ratio:.2g}" if ratio >= 2 or ratio <= 0.5 else f"{100 * (ratio - 1):+.2g} %"
+
+
+def _scaled(count: float, units: tuple[str, ...]) -> str:
+    """A count in the largest unit of which there is at least one, each a thousand of the one before."""
+    size, place = float(count), 0
+    while size >= 1000 and place < len(units) - 1:
+        size, place = size / 1000, place + 1
+    return f"{size:.0f} {units[place]}" if place == 0 or size >= 100 else f"{size:.1f} {units[place]}"

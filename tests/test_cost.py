@@ -774,3 +774,15 @@ def test_examples(module: str) -> None:
     found = doctest.testmod(importlib.import_module(f"jaxnb.cost{module}"))
     assert found.attempted
     assert not found.failed
+
+
+def test_a_rule_that_does_not_fit_this_jax_leaves_the_cost_unknown_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(eqn: Any, context: Any) -> Any:
+        return eqn.params["renamed"]
+
+    monkeypatch.setitem(RULES, "sin", broken)
+    jaxpr = jax.make_jaxpr(lambda x: jnp.sin(x) @ x)(jnp.ones((4, 4)))
+    with pytest.warns(UserWarning, match=r"another sin than .*KeyError\('renamed'\).*unknown"):
+        cost = cost_of(jaxpr)
+    assert cost.unknown == {"sin"} and cost.flops == 2 * 4**3
+    assert [entry.cost.unknown for entry in costs_of(jaxpr)] == [{"sin"}, frozenset()]

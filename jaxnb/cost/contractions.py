@@ -12,7 +12,7 @@ from jaxnb.cost.context import Context, Rule
 from jaxnb.cost.sizes import elements, itemsize, moved
 from jaxnb.cost.value import Cost
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "count_meetings"]
 
 
 def _dot_general(eqn: Any, context: Context) -> Cost:
@@ -43,7 +43,7 @@ def _conv_general_dilated(eqn: Any, context: Context) -> Cost:
     result = eqn.outvars[0].aval
     numbers = params["dimension_numbers"]
     positions = math.prod(
-        _positions(left.shape[i], right.shape[k], result.shape[o], *window)
+        count_meetings(left.shape[i], right.shape[k], result.shape[o], *window)
         for i, k, o, *window in zip(
             numbers.lhs_spec[2:],
             numbers.rhs_spec[2:],
@@ -62,7 +62,7 @@ def _conv_general_dilated(eqn: Any, context: Context) -> Cost:
 
 
 @lru_cache(maxsize=1024)
-def _positions(size: int, kernel: int, result: int, stride: int, padding: int, dilation: int, spread: int) -> int:
+def count_meetings(size: int, kernel: int, result: int, stride: int, padding: int, dilation: int, spread: int) -> int:
     """How many pairs of a kernel's element and a result's element meet an element of the input, along one dimension.
 
     Args:

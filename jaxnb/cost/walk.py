@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
+import jax
 from jax.extend import core as jax_core
 
 from jaxnb._jax_eqns import body_jaxprs, function_name, open_jaxpr
@@ -130,6 +133,9 @@ class _Counting:
             return cost + Cost(0, more) if more else cost
         except Unsized:
             return Cost(unknown=frozenset({name}))
+        except Exception as error:  # parameters that this version of JAX names otherwise
+            _warn(name, error)
+            return Cost(unknown=frozenset({name}))
 
     def runs(self, eqn: Any, needs: NeededEqn, context: Context) -> Runs:
         """How often an equation runs its bodies, those that it chooses among narrowed down to one."""
@@ -137,6 +143,9 @@ class _Counting:
             runs = CONTROL[eqn.primitive.name](eqn, context, needs)
             runs = runs._replace(own=runs.own + Cost(0, spread_operands(eqn, context)))
         except Unsized:
+            return Runs(Cost(unknown=frozenset({eqn.primitive.name})), {})
+        except Exception as error:
+            _warn(eqn.primitive.name, error)
             return Runs(Cost(unknown=frozenset({eqn.primitive.name})), {})
         if runs.hidden is not None:
             self._kept.append(runs.hidden)  # costs are remembered by the identity of the jaxpr
@@ -160,6 +169,16 @@ class _Counting:
                 max(cost.transcendentals for cost in most) - chosen.transcendentals,
             )
         return runs._replace(own=own, times={dearest: 1})
+
+
+@cache
+def _warn_once(text: str) -> None:
+    warnings.warn(text, stacklevel=5)
+
+
+def _warn(name: str, error: Exception) -> None:
+    """Warns, once, that the rule of a primitive does not fit this JAX: a cost that is unknown spoils no view."""
+    _warn_once(f"jax {jax.__version__} has another {name} than its cost rule expects ({error!r}): its cost is unknown")
 
 
 def _context(jaxpr: jax_core.Jaxpr, once: bool) -> Context:

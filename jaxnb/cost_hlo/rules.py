@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
 from typing import NamedTuple
 
+from jaxnb.cost.contractions import count_meetings
 from jaxnb.readers.hlo_facts import Computation, Instruction, Shape, WindowDimension
 
 __all__ = ["RULES", "UNKNOWN", "Rule", "Unit"]
@@ -132,20 +132,16 @@ def _convolution(item: Instruction, around: Computation) -> Unit:
     left, right = (operand.shape.sizes for operand in around.operands(item)[:2])
     numbers = item.convolution
     parts = zip(numbers.input_spatial, numbers.kernel_spatial, numbers.output_spatial, item.window, strict=True)
-    positions = math.prod(_positions(left[i], right[k], item.shape.sizes[o], window) for i, k, o, window in parts)
+    positions = math.prod(_meetings(left[i], right[k], item.shape.sizes[o], window) for i, k, o, window in parts)
     features, batch = left[numbers.input_feature] // item.feature_groups, left[numbers.batch] // item.batch_groups
     flops = 2 * features * item.shape.sizes[numbers.output_feature] * batch * positions
     return Unit(flops, _moved(item, around))
 
 
-@lru_cache(maxsize=1024)
-def _positions(size: int, kernel: int, result: int, window: WindowDimension) -> int:
-    """How many pairs of an element of the kernel and one of the result meet an element of the input."""
-    dilation = window.base_dilation
-    last = (size - 1) * dilation
-    steps = range(-window.padding_low, result * window.stride - window.padding_low, window.stride)
-    places = (step + at * window.window_dilation for step in steps for at in range(kernel))
-    return sum(1 for place in places if 0 <= place <= last and place % dilation == 0)
+def _meetings(size: int, kernel: int, result: int, window: WindowDimension) -> int:
+    return count_meetings(
+        size, kernel, result, window.stride, window.padding_low, window.base_dilation, window.window_dilation
+    )
 
 
 def _reduce(item: Instruction, around: Computation) -> Unit:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import time
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -480,8 +481,9 @@ def _figures(pieces: Sequence[Piece]) -> Figures:
         if piece.figures is None:
             try:
                 piece.figures = read_figures(piece.jaxpr, piece.compiled)
-            except Exception:  # the cell has run; a figure that cannot be had is none
+            except Exception as error:  # the cell has run; a figure that cannot be had is none
                 piece.figures = NO_FIGURES
+                warnings.warn(f"the line says nothing of flops and memory: {error!r}", stacklevel=2)
     return total(piece.figures or NO_FIGURES for piece in pieces)
 
 
