@@ -1,1 +1,5 @@
-"""Where arrays live: meshes and placements as plain data (`data`), read from jax's objects (`read`)."""
+"""Where arrays live, and what moves: plain data, and what is read into it.
+
+`data` has meshes and placements, `read` makes them of jax's objects; `groups` and `ledger` are the collectives of a
+compiled program; `hardware` is a table of accelerators, and `estimate` says how long a program would take on one.
+"""
