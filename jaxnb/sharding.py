@@ -1,4 +1,4 @@
-"""`jaxnb.make_mesh` and `jaxnb.show_sharding`, and what `%jaxnb mesh` and `%jaxnb sharding` do with them."""
+"""`jaxnb.make_mesh` and `jaxnb.show_sharding`, and what `%jaxnb mesh`, `sharding` and `collectives` do."""
 
 from __future__ import annotations
 
@@ -14,9 +14,19 @@ import numpy as np
 
 from jaxnb.errors import BadHeader, JaxnbError
 from jaxnb.placement.data import Mesh, Placement, Tree
+from jaxnb.placement.ledger import Ledger
 from jaxnb.placement.read import is_placed, read_mesh, read_placement, read_tree
+from jaxnb.running.run import Run
 
-__all__ = ["Shown", "make_mesh", "mesh_command", "sharding_command", "show_sharding", "use_mesh"]
+__all__ = [
+    "Shown",
+    "collectives_command",
+    "make_mesh",
+    "mesh_command",
+    "sharding_command",
+    "show_sharding",
+    "use_mesh",
+]
 
 _AXIS = re.compile(r"\s*(?P<name>[^\W\d]\w*)\s*=\s*(?P<size>[^\s,]+)\s*(?:,|$)")
 _EXPLICIT = "--explicit"
@@ -204,6 +214,21 @@ def sharding_command(text: str, namespace: Mapping[str, Any]) -> Shown:
         fix = "look at the names that there are."
         raise BadHeader(what, header=header, column=header.index(path), width=len(path), fix=fix) from None
     return show_sharding(value, name=path)
+
+
+def collectives_command(run: Run | None) -> Ledger:
+    """What `%jaxnb collectives` does: what the devices sent one another in the last run of a staged cell.
+
+    Args:
+      run: that run; None if there is none.
+
+    Raises:
+      JaxnbError: if there is none, or nothing was compiled in it.
+    """
+    if run is None or not run.pieces:
+        what = "no cell was staged yet." if run is None else "nothing was compiled in the last run."
+        raise JaxnbError(what, fix="put %%jit over a cell that computes with arrays on several devices.")
+    return run.collectives()
 
 
 class _NotRead(Exception):

@@ -22,7 +22,11 @@ from jaxnb.shell.health import Facts, backend_started, doctor, find_problems, pl
     ("line", "word", "said"),
     [
         ("docter", "docter", "did you mean doctor?"),
-        ("zzz", "zzz", "there are doctor, devices, mesh, sharding, promote, memory, leaks, retraces, auto, help"),
+        (
+            "zzz",
+            "zzz",
+            "there are doctor, devices, mesh, sharding, collectives, promote, memory, leaks, retraces, auto, help",
+        ),
         ("auto onn", "onn", "did you mean on?"),
         ("auto on off", "off", "takes one word"),
         ("doctor now", "now", "leave it out"),

@@ -97,6 +97,9 @@ class Maker:
     def assigned(self):
         return ()
 
+    def meshes(self):
+        return ()
+
 
 def test_a_level_is_made_when_it_is_asked_for():
     program = Program("x", (Level("source", entries=0),), _maker=Maker())

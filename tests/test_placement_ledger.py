@@ -16,7 +16,7 @@ from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 from sample_shardings import mesh_of
 
-from jaxnb.api import stage
+from jaxnb.api import inspect, stage, xmap_cell
 from jaxnb.placement.data import Axis, Mesh
 from jaxnb.placement.groups import axes_of_groups, axes_of_pairs, laid_out, parse_groups
 from jaxnb.placement.ledger import Ledger, read_ledger
@@ -102,6 +102,28 @@ def test_counts_by_hand(name: str) -> None:
     assert all(item.line == 1 for item in ledger.items)
 
 
+SIZES = {"f32": 4, "bf16": 2, "s32": 4, "pred": 1}
+CALL = re.compile(
+    r"= (?P<out>.*?) (?P<kind>all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute)(?:-start)?"
+    r"\((?P<given>.*?)\), .*?(?:replica_groups=(?P<groups>mesh\[[^]]*\] \{[^}]*\}|[^ ]*\}|\[\S*)|source_target_pairs)"
+)
+
+
+def plain_reading(text: str) -> Counter[tuple[str, int]]:
+    """The collectives in the text of a module with the bytes that go in, read line by line."""
+    shapes = dict(re.findall(r"%(\S+) = (\w+\[[\d,]*\])", text))
+    shapes |= dict(re.findall(r"%?(\S+): (\w+\[[\d,]*\])", text))
+    found: Counter[tuple[str, int]] = Counter()
+    for match in CALL.finditer(text):
+        given = [shapes[name] for name in re.findall(r"%([^\s,()]+)", match["given"])]
+        sizes = [
+            (kind, [int(size) for size in re.findall(r"\d+", dims)])
+            for kind, _, dims in (s.partition("[") for s in given)
+        ]
+        found[match["kind"], sum(SIZES[kind] * int(np.prod(dims, dtype=int)) for kind, dims in sizes)] += 1
+    return found
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_was_compiled_has_the_same_collectives(name: str) -> None:
     cell, _ = PROGRAMS[name]
@@ -115,8 +137,67 @@ def test_what_was_compiled_has_the_same_collectives(name: str) -> None:
 
     text = jax.jit(run).lower(arrays).compile().as_text() or ""
     kinds = "all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute"
-    plain = Counter(re.findall(rf"= .* ({kinds})(?:-start)?\(", text))
-    assert Counter(item.kind for item in ledger_of(cell)[0].items) == plain
+    plain = plain_reading(text)
+    assert sum(plain.values()) == len(re.findall(rf"= .* (?:{kinds})(?:-start)?\(", text))
+    assert Counter((item.kind, item.payload) for item in ledger_of(cell)[0].items) == plain
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_line_of_a_run_counts_them(name: str) -> None:
+    cell, expected = PROGRAMS[name]
+    run = stage(cell, names())
+    sent = sum(sent * times for _, _, sent, times, _, _ in expected)
+    assert (run.exchanges, run.sent) == (len(expected), sent)
+    said = f" · {len(expected)} collective{'s' * (len(expected) > 1)}: {sent} B sent · "
+    assert (said in run.line) == bool(expected) and ("collective" in run.line) == bool(expected)
+
+
+def test_a_run_shows_its_ledger() -> None:
+    run = stage(PROGRAMS["sum over one axis"][0], names())
+    ledger = run.collectives()
+    assert ledger.mesh is not None and str(ledger.mesh) == "x=4, y=2"
+    assert ledger == run.program.collectives() and [item.axes for item in ledger.items] == [("x",)]
+    assert repr(ledger) == str(ledger) and ledger.html == ledger._repr_mimebundle_()["text/html"]
+    assert "1 written by you" in str(ledger) and "by XLA" not in str(ledger)
+    assert "sum over" not in ledger.html and "psum" in ledger.html and "96 B" in ledger.html
+
+
+def test_a_function_that_only_was_traced_is_compiled_for_it() -> None:
+    given = names()
+    program = inspect(lambda a, w: a @ w)(given["a"], given["w"])
+    (item,) = program.collectives().items
+    assert (item.kind, item.axes, item.sent, item.why) == ("all-reduce", ("y",), 64, "contraction over a sharded axis")
+
+
+def test_axes_are_those_of_the_mesh_that_has_them() -> None:
+    cell = PROGRAMS["sum over one axis"][0]
+    program = stage(cell, names()).program
+    line, flat = read_mesh(mesh_of(d=8)), read_mesh(FLAT)
+    assert [item.axes for item in read_ledger(program, [line, flat]).items] == [("x",)]
+    assert [item.axes for item in read_ledger(program, line).items] == [None]
+
+
+def test_on_one_device_nothing_is_sent() -> None:
+    run = stage("y = x @ x", {"x": jnp.ones((4, 4))})
+    assert run.exchanges == 0 and "collective" not in run.line
+    assert str(run.collectives()) == "no collectives: no device sends anything to another"
+    assert run.collectives().html.count("<table") == 0
+
+
+def test_names_of_axes_are_text() -> None:
+    mesh = Mesh((Axis("<b>", 4),))
+    op = Op("all-reduce", (0,), (), (("replica_groups", "{{0,1,2,3}}"),))
+    ledger = read_ledger(program_of(op, Aval("float32", (4,), itemsize=4)), mesh)
+    assert ledger.items[0].axes == ("<b>",) and "<b>&" not in ledger.html and "&lt;b&gt;" in ledger.html
+
+
+def test_the_mapped_cell_says_what_it_sends() -> None:
+    given = {"jax": jax, "x": np.ones((8, 4), np.float32), "w": np.ones((4, 6), np.float32), "m": FLAT}
+    cell = "y = jnp.dot(x, w, 'i')\ns = jnp.sum(y, axis='b')"
+    given["jnp"] = jnp
+    run = xmap_cell(cell, given, "x[b, i], w[i, o] -> s[o]", resources={"b": "x"}, mesh=given["m"])
+    (item,) = run.collectives().items
+    assert run.exchanges == 1 and (item.axes, item.sent, item.written) == (("x",), 36, True)  # 2 * 24 * 3 / 4
 
 
 def test_forward_and_backward_of_a_scan() -> None:

@@ -16,10 +16,14 @@ class Figures:
     Attributes:
       flops: floating point operations, `while` bodies once; None where a primitive is unknown.
       peak: bytes that it needs at its peak, inputs and results included; None where the runtime does not say.
+      collectives: how many instructions send something to other devices.
+      sent: bytes that a device sends by them; None where that is not known.
     """
 
     flops: int | None = None
     peak: int | None = None
+    collectives: int = 0
+    sent: int | None = 0
 
 
 NO_FIGURES = Figures()
@@ -36,14 +40,43 @@ def read_figures(closed_jaxpr: Any, compiled: Any) -> Figures:
     from jaxnb.readers.buffers import peak_bytes
 
     cost = cost_of(closed_jaxpr)
-    return Figures(cost.flops if not cost.unknown else None, None if compiled is None else peak_bytes(compiled))
+    flops = cost.flops if not cost.unknown else None
+    if compiled is None:
+        return Figures(flops)
+    return Figures(flops, peak_bytes(compiled), *_traffic(compiled))
+
+
+def _traffic(compiled: Any) -> tuple[int, int | None]:
+    """How many collectives there are, and what a device sends by them."""
+    from jaxnb.readers.meshes import count_devices
+
+    devices = count_devices(compiled)
+    if devices == 1:
+        return 0, 0
+    from jaxnb._jax_hlo import serialized_modules  # only programs of several devices are read for the line
+    from jaxnb.cost_hlo import with_hlo_costs
+    from jaxnb.placement.ledger import count_traffic
+    from jaxnb.readers.hlo import read_hlo
+
+    modules = serialized_modules(compiled)
+    if not modules or not any(word in modules[0] for word in (b"all-", b"collective-", b"-scatter")):
+        return 0, 0
+    return count_traffic(with_hlo_costs(read_hlo(modules[0]).level, modules[0]), devices)
 
 
 def total(figures: Iterable[Figures]) -> Figures:
-    """Of several programs that run one after the other: the flops of all, the highest of their peaks."""
+    """Of several programs that run one after the other: the flops and bytes of all, the highest of their peaks."""
     read = list(figures)
-    flops, peaks = [one.flops for one in read], [one.peak for one in read]
-    known = [count for count in flops if count is not None]
+    peaks = [one.peak for one in read]
     highest = [peak for peak in peaks if peak is not None]
-    whole = len(known) == len(read) and bool(read)
-    return Figures(sum(known) if whole else None, max(highest) if highest and len(highest) == len(read) else None)
+    return Figures(
+        _sum([one.flops for one in read]) if read else None,
+        max(highest) if highest and len(highest) == len(read) else None,
+        sum(one.collectives for one in read),
+        _sum([one.sent for one in read]),
+    )
+
+
+def _sum(counts: list[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None

@@ -15,6 +15,7 @@ import jax
 
 from jaxnb import _jax_hlo
 from jaxnb.cost_hlo import with_hlo_costs, with_stablehlo_costs
+from jaxnb.placement.data import Mesh
 from jaxnb.program import Assigned, Computation, Fate, Level, Link, Program
 from jaxnb.program.occupancy import Memory
 from jaxnb.readers.fates import read_fates
@@ -99,6 +100,14 @@ class Ladder:
     def assigned(self) -> tuple[Assigned, ...]:
         """What every name was after each assignment, see `naming`."""
         return self._name_reader()
+
+    def meshes(self) -> tuple[Mesh, ...]:
+        """The meshes that the programs speak of, each once."""
+        from jaxnb.readers.meshes import read_meshes  # only who looks at several devices asks
+
+        return tuple(
+            dict.fromkeys(mesh for stage in self._stages for mesh in read_meshes(stage.closed_jaxpr, stage.compiled()))
+        )
 
     def _lower(self) -> tuple[Level, tuple[Link, ...], tuple[Fate, ...]]:
         made: list[_Lowered] = []

@@ -14,14 +14,15 @@ A start is counted, the done that belongs to it is not. Operands that are litera
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from jaxnb.placement.data import Mesh
+from jaxnb.placement.data import Axis, Mesh
 from jaxnb.placement.groups import axes_of_groups, axes_of_pairs, parse_groups
 from jaxnb.program import Aval, Level, Op, PlacedOp, Program
 
-__all__ = ["Collective", "Ledger", "read_ledger"]
+__all__ = ["Collective", "Ledger", "count_traffic", "read_ledger"]
 
 _SENT: Mapping[str, Callable[[int, int], int]] = {
     "all-reduce": lambda b, n: -(-2 * b * (n - 1) // n),
@@ -51,6 +52,7 @@ _USER = {
     "unreduced_reduce_scatter": "psum_scatter",
 }
 """What the user calls a primitive, where that is another name."""
+_SUMMING = frozenset({"all-reduce", "reduce-scatter"})
 _CONTRACTIONS = frozenset({"dot_general", "conv_general_dilated", "ragged_dot_general"})
 _REDUCTIONS = ("reduce_", "argm", "cum")
 _CONSTRAINTS = frozenset({"sharding_constraint", "reshard", "device_put", "mesh_cast"})
@@ -98,10 +100,17 @@ class Collective:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The collectives of a program in the order in which they stand."""
+    """The collectives of a program in the order in which they stand. It shows itself as a table.
+
+    Attributes:
+      items: the collectives.
+      mesh: whose axes they are told by; None if none is known.
+      source: the cell, whose lines stand beside them.
+    """
 
     items: tuple[Collective, ...]
     mesh: Mesh | None = None
+    source: str = ""
 
     @property
     def total(self) -> int:
@@ -120,8 +129,47 @@ class Ledger:
             sums[item.axes] = sums.get(item.axes, 0) + (item.total or 0)
         return dict(sorted(sums.items(), key=lambda pair: -pair[1]))
 
+    @property
+    def written(self) -> tuple[Collective, ...]:
+        """Those that the user wrote; the others XLA put in."""
+        return tuple(item for item in self.items if item.written)
 
-def read_ledger(program: Program, mesh: Mesh | None = None) -> Ledger:
+    @property
+    def html(self) -> str:
+        """The table as HTML."""
+        from jaxnb.views.collectives_html import render_ledger_html
+
+        return str(render_ledger_html(self))
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/plain": str(self), "text/html": self.html}
+
+    def __str__(self) -> str:
+        from jaxnb.views.collectives import render_ledger
+
+        return render_ledger(self)
+
+    __repr__ = __str__
+
+
+def count_traffic(level: Level, devices: int) -> tuple[int, int | None]:
+    """How many collectives there are, and the bytes that a device sends in all; None where that is not known.
+
+    Args:
+      level: "hlo", with how often each instruction runs.
+      devices: for how many it was compiled.
+
+    >>> count_traffic(Level("hlo"), 8)
+    (0, 0)
+    """
+    mesh = Mesh((Axis("devices", devices),))
+    found = [op for op in level.ops() if _kind(op) in _SENT]
+    sent = [_sent(_kind(op), _payload(level, op), _members(op, (mesh,))[1]) for op in found]
+    told = [count * op.times for op, count in zip(found, sent, strict=True) if count is not None and op.times]
+    return len(found), sum(told) if len(told) == len(found) else None
+
+
+def read_ledger(program: Program, mesh: Mesh | Iterable[Mesh] | None = None) -> Ledger:
     """Reads the collectives of a program. The level "hlo" is made if it was not yet.
 
     XLA merges collectives of several equations into one, and names one of them. An all-reduce that sends several values
@@ -130,39 +178,34 @@ def read_ledger(program: Program, mesh: Mesh | None = None) -> Ledger:
 
     Args:
       program: whose collectives.
-      mesh: on which it was compiled, for the names of axes; without one only sizes are known.
+      mesh: on which it was compiled, for the names of axes; without one only sizes are known. Of several, the first
+        whose axes are those of a collective.
 
     Raises:
       KeyError: if the program has no level "hlo" and none can be made.
     """
     level = program.level("hlo")
     lost = _lost(program)
-    return Ledger(tuple(_read(program, level, op, mesh, lost) for op in program.ops("hlo") if _kind(op) in _SENT), mesh)
+    meshes = () if mesh is None else (mesh,) if isinstance(mesh, Mesh) else tuple(mesh)
+    items = tuple(_read(program, level, op, meshes, lost) for op in program.ops("hlo") if _kind(op) in _SENT)
+    return Ledger(items, meshes[0] if meshes else None, program.source)
 
 
 def _kind(op: Op) -> str:
     return op.name.removesuffix("-start")
 
 
-def _read(program: Program, level: Level, op: PlacedOp, mesh: Mesh | None, lost: list[tuple[Op, str]]) -> Collective:
-    kind, attributes = _kind(op), dict(op.attributes)
+def _read(
+    program: Program, level: Level, op: PlacedOp, meshes: Sequence[Mesh], lost: list[tuple[Op, str]]
+) -> Collective:
+    kind = _kind(op)
     eqns = _eqns(program, op.place)
     if kind == "all-reduce" and len(op.inputs) > 1:
         eqns = [*eqns, *_merged(level, op, lost)]
     names = tuple(dict.fromkeys(_USER.get(eqn.name, eqn.name) for eqn in eqns))
-    text = attributes.get("source_target_pairs", "") or attributes.get("replica_groups", "")
-    groups = parse_groups(text)
-    if kind == "collective-permute":
-        moved = [pair for pair in groups if pair[0] != pair[-1]]
-        size = 2 if moved else 1
-        axes = axes_of_pairs(moved, mesh) if mesh is not None else None
-    else:
-        size = max(map(len, groups), default=mesh.size if mesh is not None else None)
-        axes = axes_of_groups(groups, mesh) if mesh is not None else None
+    axes, size = _members(op, meshes)
     payload = _payload(level, op)
-    sent = None if size is None or payload is None else _SENT[kind](payload, size)
     lines = [op.line, *(eqn.line for eqn in eqns)]
-    written = any(eqn.name in _WRITTEN for eqn in eqns)
     return Collective(
         kind=kind,
         values=1 if kind == "all-to-all" else len(op.inputs),
@@ -172,12 +215,30 @@ def _read(program: Program, level: Level, op: PlacedOp, mesh: Mesh | None, lost:
         axes=axes,
         group=size,
         payload=payload,
-        sent=sent,
+        sent=_sent(kind, payload, size),
         times=op.times,
         backward=op.phase in ("transposed", "rematerialised"),
-        written=written,
-        why=_why(names, next((_USER.get(eqn.name, eqn.name) for eqn in eqns if eqn.name in _WRITTEN), "")),
+        written=any(eqn.name in _WRITTEN for eqn in eqns),
+        why=_why(kind, names, next((_USER.get(eqn.name, eqn.name) for eqn in eqns if eqn.name in _WRITTEN), "")),
     )
+
+
+def _members(op: Op, meshes: Sequence[Mesh]) -> tuple[tuple[str, ...] | None, int | None]:
+    """Along which axes a collective sends, and how many devices take part together."""
+    attributes = dict(op.attributes)
+    groups = parse_groups(attributes.get("source_target_pairs", "") or attributes.get("replica_groups", ""))
+    if _kind(op) == "collective-permute":
+        moved = [pair for pair in groups if pair[0] != pair[-1]]
+        found = (axes_of_pairs(moved, mesh) for mesh in meshes)
+        size = 2 if moved else 1
+    else:
+        found = (axes_of_groups(groups, mesh) for mesh in meshes)
+        size = max(map(len, groups), default=meshes[0].size if meshes else None)
+    return next((axes for axes in found if axes is not None), None), size
+
+
+def _sent(kind: str, payload: int | None, size: int | None) -> int | None:
+    return None if size is None or payload is None else _SENT[kind](payload, size)
 
 
 def _eqns(program: Program, place: tuple[int, int]) -> Sequence[Op]:
@@ -222,13 +283,13 @@ def _plain(aval: Aval | None) -> str:
     return "" if aval is None else f"{aval.dtype}{list(aval.shape)}"
 
 
-def _why(names: Sequence[str], written: str) -> str:
+def _why(kind: str, names: Sequence[str], written: str) -> str:
     if written:
         return written
-    if any(name in _CONTRACTIONS for name in names):
-        return "contraction over a sharded axis"
-    if any(name.startswith(_REDUCTIONS) for name in names):
-        return "reduction over a sharded axis"
     if any(name in _CONSTRAINTS for name in names):
         return "asked for by a sharding"
+    if kind in _SUMMING and any(name in _CONTRACTIONS for name in names):
+        return "contraction over a sharded axis"
+    if kind in _SUMMING and any(name.startswith(_REDUCTIONS) for name in names):
+        return "reduction over a sharded axis"
     return f"resharding for {names[0]}" if names else "resharding"

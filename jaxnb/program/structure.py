@@ -33,6 +33,8 @@ from jaxnb.errors import ChangedJax
 from jaxnb.units import format_seconds
 
 if TYPE_CHECKING:
+    from jaxnb.placement.data import Mesh
+    from jaxnb.placement.ledger import Ledger
     from jaxnb.program.coverage import Coverage
     from jaxnb.program.diff import Diff
     from jaxnb.program.linking import LinkIndex
@@ -369,6 +371,10 @@ class Maker(Protocol):
         """What every name was after each assignment."""
         ...
 
+    def meshes(self) -> tuple[Mesh, ...]:
+        """The meshes of devices that the program speaks of."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Program:
@@ -462,6 +468,19 @@ class Program:
         if self._names is None and self._maker is not None:
             object.__setattr__(self, "_names", self._maker.assigned())
         return self._names or ()
+
+    def collectives(self) -> Ledger:
+        """What the devices send one another: every collective of the compiled program with its line, why it is there,
+        its mesh axis and the bytes that a device sends; see `placement.ledger`. It shows itself as a table.
+
+        The level "hlo" is made if it was not yet. A saved program knows how many devices take part, not their axes.
+
+        Raises:
+          KeyError: if the program has no level "hlo" and none can be made.
+        """
+        from jaxnb.placement.ledger import read_ledger
+
+        return read_ledger(self, self._maker.meshes() if self._maker is not None else ())
 
     def linked(self, level: str, op: tuple[int, int], to: str) -> dict[tuple[int, int], bool]:
         """What an op is at another level, above or below, by following links from level to level.

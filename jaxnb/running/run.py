@@ -12,6 +12,7 @@ from jaxnb.program import Finding, Program, Timing
 from jaxnb.units import format_bytes, format_flops, format_seconds
 
 if TYPE_CHECKING:
+    from jaxnb.placement.ledger import Ledger
     from jaxnb.program.diff import Diff
     from jaxnb.views.diagram import Diagram
 
@@ -80,6 +81,8 @@ class Run:
       timing: what `--time` measured, in seconds; None without it.
       flops: of all pieces, see `Op.flops`; None where nobody knows all of them.
       memory: bytes that the compiled pieces need at their peak, inputs and results included; None where it is not told.
+      exchanges: how many collectives the programs hold: instructions by which devices send something to others.
+      sent: bytes that a device sends by them; None where that is not known.
       make_diff: compares the program with that of the run of this cell before; None without `--diff`, or on the first.
     """
 
@@ -100,6 +103,8 @@ class Run:
     timing: Timing | None = None
     flops: int | None = None
     memory: int | None = None
+    exchanges: int = 0
+    sent: int | None = 0
     derivative: str = ""
     note: str = ""
     dispatch_seconds: float = 0.0
@@ -132,6 +137,10 @@ class Run:
         if self._diff is None and self.make_diff is not None:
             self._diff = self.make_diff(self.program)
         return self._diff
+
+    def collectives(self) -> Ledger:
+        """What the devices send one another, with the line, the reason and the bytes; see `Program.collectives`."""
+        return self.program.collectives()
 
     def graph(self, level: str = "jaxpr", *, limit: int | None = 300) -> Diagram:
         """What the cell became as a `graphviz.Digraph`, see `Program.graph`.
@@ -180,6 +189,9 @@ class Run:
             parts.append(format_flops(self.flops))
         if self.memory:
             parts.append(f"peak {format_bytes(self.memory)}")
+        if self.exchanges:
+            sent = f": {format_bytes(self.sent)} sent" if self.sent is not None else ""
+            parts.append(_count(self.exchanges, "collective") + sent)
         if self.derivative:
             parts.append(self.derivative)
         if self.named:

@@ -419,6 +419,8 @@ class Session:
             pieces=len(pieces),
             flops=figures.flops,
             memory=figures.peak,
+            exchanges=figures.collectives,
+            sent=figures.sent,
             note=note,
             dispatch_seconds=runner.dispatch_seconds,
             kept=None if timing is not None else _kept(pieces, everything),  # what was measured is another each time

@@ -211,11 +211,19 @@ def _sharding(shell: Any, text: str) -> Any:
     return sharding_command(text, names_of_shell(shell))
 
 
+def _collectives(shell: Any, _: str) -> Any:
+    from jaxnb.sharding import collectives_command
+
+    magics = getattr(shell, "_jaxnb_magics", None)
+    return collectives_command(magics.session.last if magics is not None else None)
+
+
 COMMANDS: Mapping[str, Command] = {
     "doctor": Command("what is installed, loaded and set, and what is known to go wrong", lambda s, _: str(doctor(s))),
     "devices": Command("the devices, their memory, and which is the default", lambda _, __: str(devices())),
     "mesh": Command("the mesh of all cells from now on; alone, which it is", _mesh, ("off",), "x=4, y=2 [--explicit]"),
     "sharding": Command("which piece of an array or of a pytree is on which device", _sharding, free="params"),
+    "collectives": Command("what devices sent one another in the last run: line, axis, bytes, why", _collectives),
     "promote": Command("which dtype comes of several that meet, and why", _promote, free="bfloat16 int32 weak-float"),
     "memory": Command("the live arrays, the largest first, and who holds each", _memory),
     "leaks": Command("the tracers that something still holds, and where they were made", _leaks),

@@ -412,6 +412,7 @@ class JaxnbMagics(Magics):
             %jaxnb devices        the devices, their memory, and which is the default
             %jaxnb mesh x=4, y=2  the mesh of all cells from now on, until `%jaxnb mesh off`; alone, which it is
             %jaxnb sharding NAME  which piece of an array or of a pytree is on which device
+            %jaxnb collectives    what devices sent one another in the last run: line, axis, bytes, why
             %jaxnb memory         the live arrays, the largest first, and who holds each
             %jaxnb leaks          the tracers that something still holds, and where they were made
             %jaxnb retraces       what was traced, how often and why, and what to do about it

@@ -2,35 +2,81 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from jaxnb.placement.ledger import Collective, Ledger
 from jaxnb.units import format_bytes
 
-__all__ = ["render_ledger"]
+__all__ = ["HEADS", "axes_text", "ledger_facts", "ledger_row", "ledger_title", "render_ledger"]
 
-_HEADS = ("line", "collective", "over", "sends", "times", "total", "pass", "by", "")
+HEADS = ("line", "collective", "over", "sends", "times", "total", "pass", "by", "why")
 _RIGHT = (0, 3, 4, 5)
 
 
-def render_ledger(ledger: Ledger, *, source: str = "", width: int = 120) -> str:
+def render_ledger(ledger: Ledger, *, source: str | None = None, width: int = 120) -> str:
     """A ledger as text, in the order of the program.
 
     Args:
       ledger: to be shown.
-      source: the cell, to show the line of each collective behind it.
+      source: the cell, to show the line of each collective behind it; by default that of the ledger.
       width: of the text, in characters; lines of the cell are cut to fit.
 
     >>> print(render_ledger(Ledger(())))
     no collectives: no device sends anything to another
     """
     if not ledger.items:
-        return "no collectives: no device sends anything to another"
+        return ledger_title(ledger)
+    lines = (ledger.source if source is None else source).splitlines()
+    cells = [(*HEADS, ""), *((*ledger_row(item), _line(item, lines)) for item in ledger.items)]
+    head = " · ".join([ledger_title(ledger), *ledger_facts(ledger)])
+    return "\n".join([head, "", *_aligned(cells, width)])
+
+
+def ledger_title(ledger: Ledger) -> str:
+    """`3 collectives · a device sends 448 B`."""
     count = len(ledger.items)
+    if not count:
+        return "no collectives: no device sends anything to another"
     least = "" if ledger.complete else "at least "
-    head = f"{count} collective{'s' * (count > 1)} · a device sends {least}{format_bytes(ledger.total)}"
-    over = [f"{format_bytes(total)} over {_axes(axes)}" for axes, total in ledger.by_axes().items()]
-    lines = source.splitlines()
-    cells = [_HEADS, *(_row(item, lines) for item in ledger.items)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(_HEADS))]
+    return f"{count} collective{'s' * (count > 1)} · a device sends {least}{format_bytes(ledger.total)}"
+
+
+def ledger_facts(ledger: Ledger) -> list[str]:
+    """What is sent over each axis, the most first, and how many collectives the user wrote."""
+    over = [f"{format_bytes(total)} over {axes_text(axes)}" for axes, total in ledger.by_axes().items()]
+    written = len(ledger.written)
+    inserted = len(ledger.items) - written
+    return [*over, *([f"{written} written by you"] if written else []), *([f"{inserted} by XLA"] if inserted else [])]
+
+
+def ledger_row(item: Collective) -> tuple[str, ...]:
+    """A collective in the columns of `HEADS`."""
+    return (
+        "" if item.line is None else str(item.line),
+        item.kind + (f" of {item.values}" if item.values > 1 else ""),
+        axes_text(item.axes) if item.axes is not None else f"{item.group} devices" if item.group else "?",
+        "?" if item.sent is None else format_bytes(item.sent),
+        "?" if item.times is None else f"×{item.times}",
+        "?" if item.total is None else format_bytes(item.total),
+        "backward" if item.backward else "forward",
+        "you" if item.written else "XLA",
+        item.why,
+    )
+
+
+def axes_text(axes: tuple[str, ...] | None) -> str:
+    """`x, y`; what stands for no axis at all, and for groups that are none."""
+    if axes is None:
+        return "other groups"
+    return ", ".join(axes) or "no axis"
+
+
+def _line(item: Collective, lines: Sequence[str]) -> str:
+    return lines[item.line - 1].strip() if item.line is not None and item.line <= len(lines) else ""
+
+
+def _aligned(cells: Sequence[Sequence[str]], width: int) -> list[str]:
+    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
     rows = [
         "  ".join(
             f"{text:>{width}}" if column in _RIGHT else f"{text:<{width}}"
@@ -38,26 +84,4 @@ def render_ledger(ledger: Ledger, *, source: str = "", width: int = 120) -> str:
         ).rstrip()
         for row in cells
     ]
-    rows = [row if len(row) <= width else f"{row[: width - 1]}…" for row in rows]
-    return "\n".join([" · ".join([head, *over]), "", *rows])
-
-
-def _row(item: Collective, lines: list[str]) -> tuple[str, ...]:
-    shown = lines[item.line - 1].strip() if item.line is not None and item.line <= len(lines) else ""
-    return (
-        "" if item.line is None else str(item.line),
-        item.kind + (f" of {item.values}" if item.values > 1 else ""),
-        _axes(item.axes) if item.axes is not None else f"{item.group} devices" if item.group else "?",
-        "?" if item.sent is None else format_bytes(item.sent),
-        "?" if item.times is None else f"×{item.times}",
-        "?" if item.total is None else format_bytes(item.total),
-        "backward" if item.backward else "forward",
-        f"you: {item.why}" if item.written else f"XLA: {item.why}",
-        shown,
-    )
-
-
-def _axes(axes: tuple[str, ...] | None) -> str:
-    if axes is None:
-        return "other groups"
-    return ", ".join(axes) or "no axis"
+    return [row if len(row) <= width else f"{row[: width - 1]}…" for row in rows]

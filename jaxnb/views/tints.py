@@ -1,12 +1,13 @@
-"""The colours of the pieces of an array: the same on the array and on the devices that hold them."""
+"""The colours of the pieces of an array, the same on the array and on the devices that hold them; those of axes."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from jaxnb.placement.data import Placement
 
-__all__ = ["Tint", "oklch", "tints"]
+__all__ = ["Tint", "axis_colours", "oklch", "tints"]
 
 Tint = tuple[str, float]
 """A colour as `#rrggbb`, and how much of it, from 0 to 1. Both read on light and on dark ground."""
@@ -38,6 +39,16 @@ def tints(placement: Placement) -> tuple[Tint, ...]:
             strength = _WEAK + (_STRONG - _WEAK) * numbers[index][group.box[index]] / last
         found.append((_hue(hue, hues), round(strength, 3)))
     return tuple(found)
+
+
+def axis_colours(names: Iterable[str]) -> dict[str, str]:
+    """A colour for each axis, as `#rrggbb`, in their order: the same name is to be given the same place everywhere.
+
+    >>> axis_colours(["x", "y"])
+    {'x': '#5098e1', 'y': '#9fab52'}
+    """
+    different = list(dict.fromkeys(names))
+    return {name: _hue(number * 2 % max(len(different), 5), len(different)) for number, name in enumerate(different)}
 
 
 def _hue(number: int, count: int) -> str:
