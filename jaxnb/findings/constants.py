@@ -83,7 +83,7 @@ def _reader(part: Part, var: Any) -> tuple[Any, Part]:
             bodies = body_jaxprs(eqn.params)
             if len(bodies) == 1 and len(bodies[0][1].invars) == len(eqn.invars):
                 body = bodies[0][1]
-                found, inside = _reader(Part(body, (), (*part.owners, eqn)), body.invars[place])
+                found, inside = _reader(Part(body, (), (*part.owners, eqn), part.census), body.invars[place])
                 if found is not None:
                     return found, inside
             return eqn, part

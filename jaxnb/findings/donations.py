@@ -186,13 +186,15 @@ def _form(aval: Any) -> Form:
 
 def _of_functions(traced: Traced) -> Iterator[Finding]:
     """What functions with `donate_argnums` would give up for nothing, and what they do not give up in a cell."""
+    if not traced.census.giving:
+        return
     jaxpr = traced.piece.jaxpr.jaxpr
     paths = traced.piece.paths
     first = len(jaxpr.invars) - len(paths)
     own = {v: at - first for at, v in enumerate(jaxpr.invars) if at >= first >= 0}
-    for eqn in jaxpr.eqns:
-        flags: Sequence[bool] = eqn.params.get("donated_invars", ())
-        if not any(flags) or len(flags) != len(eqn.invars):
+    for eqn in traced.census.giving:
+        flags: Sequence[bool] = eqn.params["donated_invars"]
+        if len(flags) != len(eqn.invars):
             continue
         span = traced.spans.of(eqn, None)
         line = span.line if span is not None and not span.file else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,28 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import Literal
 
+from jaxnb.findings.census import WIDENED
 from jaxnb.findings.traced import Part, Traced
 from jaxnb.findings.written import Written
 from jaxnb.program import Finding, Fix, Span
 
 __all__ = ["dtype_findings"]
-
-_WIDENED = frozenset(
-    [
-        ("bfloat16", "float32"),
-        ("float16", "float32"),
-        ("bfloat16", "float64"),
-        ("float16", "float64"),
-        ("float32", "float64"),
-        ("uint32", "int32"),
-    ]
-)
-"""Promotions that are told: they cost memory and time, or change the values. Integers that become floats do so often
-and on purpose."""
-
-_NARROW = frozenset(
-    np.dtype(getattr(jnp, name)) for name in ("int8", "int16", "uint8", "uint16", "uint32", "float16", "bfloat16")
-)
 
 _PROMOTING = frozenset(
     """
@@ -46,6 +31,7 @@ vdot inner outer tensordot hypot arctan2 logaddexp append set mul
 
 _ASKING = frozenset(["finfo", "iinfo", "issubdtype", "promote_types", "result_type", "can_cast", "dtype", "isinstance"])
 _WIDE = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
+_WIDE_WORD = re.compile("|".join(_WIDE))
 
 
 def dtype_findings(traced: Traced) -> Iterator[Finding]:
@@ -56,16 +42,13 @@ def dtype_findings(traced: Traced) -> Iterator[Finding]:
     """
     written = Written()
     for part in traced.parts:
-        for eqn in part.jaxpr.eqns:
-            name = eqn.primitive.name
-            if name == "convert_element_type":
-                yield from _converted(traced, written, eqn, part)
-            elif name == "dot_general":
-                yield from _mixed_product(traced, written, eqn, part)
-            for atom in eqn.invars:
-                if type(atom) is Literal and getattr(atom.aval, "dtype", None) in _NARROW:
-                    yield from _wrapped_literal(traced, written, eqn, atom, part)
-    if not jax.config.jax_enable_x64 and ("64" in traced.cell.text or "128" in traced.cell.text):  # type: ignore[attr-defined]
+        for eqn in part.census.converted:
+            yield from _converted(traced, written, eqn, part)
+        for eqn in part.census.mixed:
+            yield from _mixed_product(traced, written, eqn, part)
+        for eqn, atom in part.census.narrow:
+            yield from _wrapped_literal(traced, written, eqn, atom, part)
+    if not jax.config.jax_enable_x64 and _WIDE_WORD.search(traced.cell.text):  # type: ignore[attr-defined]
         yield from _cut(traced)
 
 
@@ -82,10 +65,7 @@ def _finding(traced: Traced, eqn: Any, part: Part, message: str, fix: str, holde
 def _converted(traced: Traced, written: Written, eqn: Any, part: Part) -> Iterator[Finding]:
     source, result = eqn.invars[0].aval, eqn.outvars[0].aval
     if source.weak_type:
-        if result.dtype in _NARROW:
-            yield from _wrapped_argument(traced, written, eqn, part)
-        return
-    if (source.dtype.name, result.dtype.name) not in _WIDENED:
+        yield from _wrapped_argument(traced, written, eqn, part)
         return
     node = written.at(eqn, part)
     if node is None or not _promotes(node):
@@ -98,11 +78,8 @@ def _converted(traced: Traced, written: Written, eqn: Any, part: Part) -> Iterat
 
 def _mixed_product(traced: Traced, written: Written, eqn: Any, part: Part) -> Iterator[Finding]:
     avals = [atom.aval for atom in eqn.invars]
-    if avals[0].dtype == avals[1].dtype:
-        return
-    names = [aval.dtype.name for aval in avals]
     for narrow, wide in ((0, 1), (1, 0)):
-        if (names[narrow], names[wide]) in _WIDENED and not any(aval.weak_type for aval in avals):
+        if (avals[narrow].dtype, avals[wide].dtype) in WIDENED and not any(aval.weak_type for aval in avals):
             node = written.at(eqn, part)
             if node is not None and _promotes(node):
                 sides = _sides(node) or ("", "")

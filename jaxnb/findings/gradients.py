@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.extend import core as jax_core
 
 from jaxnb import _jax
@@ -21,10 +22,13 @@ from jaxnb.analysis.residuals import is_recomputed, residuals
 from jaxnb.analysis.unneeded import computations
 from jaxnb.cells.reach import is_own
 from jaxnb.cost.sizes import nbytes
-from jaxnb.findings.stops import Flow, follow, jaxprs_of, stop_text
+from jaxnb.findings.census import jaxprs_of
+from jaxnb.findings.stops import Flow, follow, stop_text
 from jaxnb.findings.traced import Traced
 from jaxnb.objects.paths import render_path, root_name
 from jaxnb.program import Finding, Fix, Span
+from jaxnb.readers.buffers import peak_bytes
+from jaxnb.staging.piece import Piece
 from jaxnb.units import format_bytes
 
 __all__ = ["LARGE", "find_gradients"]
@@ -39,15 +43,24 @@ _DEAR = frozenset({"dot_general", "conv_general_dilated", "sort", "while", "scan
 
 def find_gradients(traced: Traced) -> Iterator[Finding]:
     """What there is to say about the derivatives in a piece."""
-    reading = _Reading(traced)
-    if reading.has_derivatives:
+    if traced.census.marks:
+        reading = _Reading(traced)
         if traced.piece.derivative is not None and not traced.piece.derivative.along:
             yield from reading.of_the_cell()
         yield from reading.of_functions()
-        yield from reading.rules_run_twice()
+        if "rematted_computation" in traced.census.marks:
+            yield from reading.rules_run_twice()
         if reading.large_values():
             yield from reading.large_residuals()
-    yield from _integers(traced)
+    if traced.census.marks or "allow_int" in traced.cell.text:
+        yield from _integers(traced)
+
+
+def _peak(piece: Piece) -> int | None:
+    """The bytes that a piece takes at its peak: what it keeps for a backward pass is among them."""
+    if piece.figures is not None:
+        return piece.figures.peak
+    return None if piece.compiled is None else peak_bytes(piece.compiled)
 
 
 def _integers(traced: Traced) -> Iterator[Finding]:
@@ -55,7 +68,7 @@ def _integers(traced: Traced) -> Iterator[Finding]:
     for statement in traced.statements:
         for name in sorted(statement.names.binds):
             leaves = jax.tree.leaves(traced.namespace.get(name))
-            if any(getattr(leaf, "dtype", None) == jax.dtypes.float0 for leaf in leaves):
+            if any(type(leaf) is np.ndarray and leaf.dtype == jax.dtypes.float0 for leaf in leaves):
                 message = f"`{name}` holds a derivative by an integer: its dtype is float0, and it has no numbers."
                 fix = Fix("take derivatives by floats: convert the argument, or leave it out of argnums.")
                 yield Finding("gradient", message, statement.span.line, holder=name, fix=fix)
@@ -69,7 +82,6 @@ class _Reading:
         self._known: dict[int, tuple[bool, bool]] = {}
         self._jaxpr = open_jaxpr(traced.piece.jaxpr)
         self._jaxprs = list(jaxprs_of(self._jaxpr))
-        self.has_derivatives = any(any(self._marks(eqn)) for jaxpr, _ in self._jaxprs for eqn in jaxpr.eqns)
 
     def of_the_cell(self) -> Iterator[Finding]:
         """Gradients of `%%grad` that are zero though the loss is computed from what they are taken by."""
@@ -87,8 +99,8 @@ class _Reading:
         results = self._jaxpr.outvars
         names = {id(results[at]): name for name, at in self._traced.piece.results}
         told: set[Hashable] = set()
-        for jaxpr, owner in self._jaxprs:
-            for eqn in jaxpr.eqns:
+        for jaxpr, census, owner in self._jaxprs:
+            for eqn in census.filled:
                 call = _zeros_of(eqn)
                 if call is None or (call == () and owner is None):
                     continue
@@ -117,7 +129,10 @@ class _Reading:
 
     def large_values(self) -> bool:
         """Whether what differentiated functions compute is as large as to be worth a look at what is kept of it."""
-        forward = (eqn for jaxpr, _ in self._jaxprs for eqn in jaxpr.eqns if self._is_forward(eqn))
+        peak = _peak(self._traced.piece)
+        if peak is not None and peak < LARGE:
+            return False
+        forward = (eqn for jaxpr, _, _ in self._jaxprs for eqn in jaxpr.eqns if self._is_forward(eqn))
         return sum(nbytes(v.aval) for eqn in forward for v in eqn.outvars) >= LARGE
 
     def large_residuals(self) -> Iterator[Finding]:
@@ -206,7 +221,7 @@ class _Reading:
 
     def _rules(self, again: bool) -> Iterator[tuple[Any, Any]]:
         """The equations of forward rules, in the forward pass or where it is computed again."""
-        for jaxpr, owner in self._jaxprs:
+        for jaxpr, _, owner in self._jaxprs:
             for eqn in jaxpr.eqns:
                 marked = is_recomputed(eqn) if again else self._is_forward(eqn)
                 if marked and eqn.primitive.name not in ("remat_opt", "closed_call") and _is_of_rule(eqn):

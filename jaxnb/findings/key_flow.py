@@ -10,18 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from jax.extend.core import JaxprEqn, Literal
 
 from jaxnb import _jax
-from jaxnb._jax_eqns import body_jaxprs, eqn_frames, open_jaxpr
+from jaxnb._jax_eqns import eqn_frames, open_jaxpr
 from jaxnb._jax_hlo import name_parts
 from jaxnb.cost.needed import scan_parts
+from jaxnb.findings.census import DRAWS, Census, Inner, census_of
 from jaxnb.program import Span
 from jaxnb.readers.spans import Spans
 
-__all__ = ["DRAWS", "Flow", "Token", "Use", "follow_keys"]
+__all__ = ["Flow", "Token", "Use", "follow_keys"]
 
 _SAME = frozenset(
     """
@@ -31,9 +33,12 @@ sharding_constraint layout_constraint reshard
 )
 """What hands on all of a key."""
 
-DRAWS = frozenset(["random_bits", "random_gamma", "rng_bit_generator", "random_split", "threefry2x32"])
 _PARTS = frozenset(("slice", "dynamic_slice", "gather"))
 _LOOPS = frozenset(("scan", "while"))
+_OF_KEYS = _SAME | DRAWS | _PARTS | {"random_fold_in"}
+
+_NOWHERE = Spans("", "", str)
+"""Finds places where nobody asks for any."""
 
 Branches = tuple[tuple[tuple[int, ...], int], ...]
 
@@ -57,29 +62,77 @@ class Token:
     depth: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Use:
-    """Where a key is used.
+    """Where a key is used. Most keys are used once, and then nobody asks where.
 
     Attributes:
       order: its place among all uses.
-      line: of the cell; None if it is not known.
-      span: the innermost place in the user's code.
-      site: which equations lead there, the last being the one that the user wrote.
       branches: in which branches of which conditionals it stands.
-      transforms: what derives or maps it.
-      code: the function that it stands in.
       stack: the equations that lead there, the outermost first.
+      spans: finds the places of equations.
     """
 
     order: int
-    line: int | None
-    span: Span | None
-    site: tuple[int, ...]
     branches: Branches
-    transforms: frozenset[str]
-    code: int
     stack: tuple[JaxprEqn, ...]
+    spans: Spans
+
+    @cached_property
+    def transforms(self) -> frozenset[str]:
+        """What derives or maps it."""
+        return frozenset(
+            "again" if name == "rematted_computation" else name
+            for item in self.stack
+            for is_transform, name in name_parts(item)
+            if is_transform or name == "rematted_computation"
+        )
+
+    @property
+    def counts(self) -> bool:
+        """Whether it draws anew: the backward pass draws again what the forward pass drew."""
+        again = self.transforms & {"transpose", "again"}
+        return not again and not any(item.params.get("differentiated") for item in self.stack)
+
+    @cached_property
+    def _written(self) -> tuple[int, Span | None, int | None]:
+        line, span, written = None, None, 0
+        for place in range(len(self.stack) - 1, -1, -1):
+            found = self.spans.of(self.stack[place], None)
+            if found is None:
+                continue
+            if span is None:
+                span, written = found, place
+            if not found.file:
+                line = found.line
+                break
+        return written, span, line
+
+    @property
+    def written(self) -> int:
+        """Which equation of the stack the user wrote; what is below it is a library's."""
+        return self._written[0]
+
+    @property
+    def span(self) -> Span | None:
+        """The innermost place in the user's code."""
+        return self._written[1]
+
+    @property
+    def line(self) -> int | None:
+        """The line of the cell; None if it is not known."""
+        return self._written[2]
+
+    @property
+    def site(self) -> tuple[int, ...]:
+        """Which equations lead there, the last being the one that the user wrote."""
+        return tuple(id(item) for item in self.stack[: self.written + 1])
+
+    @property
+    def code(self) -> int:
+        """The function that it stands in."""
+        frames = eqn_frames(self.stack[self.written])
+        return next((id(code) for code, _ in frames if not _jax.in_jax(code.co_filename)), 0)
 
 
 @dataclass(slots=True)
@@ -91,8 +144,6 @@ class Flow:
     uses: dict[Token, list[Use]] = field(default_factory=dict[Token, list[Use]])
     turns: list[Use] = field(default_factory=list[Use])
     made: int = 0
-    _leaves: set[str] = field(default_factory=set[str])
-    _draws: dict[int, tuple[Any, bool]] = field(default_factory=dict[int, tuple[Any, bool]])
 
     def token(self, kind: str, parent: Token | None, detail: Hashable, depth: int) -> Token:
         """The token of that description; equal descriptions have one token."""
@@ -111,26 +162,6 @@ class Flow:
         self.made += 1
         return self.made
 
-    def draws(self, jaxpr: Any) -> bool:
-        """Whether a jaxpr uses any key."""
-        known = self._draws.get(id(jaxpr))
-        if known is None:
-            found = any(
-                eqn.primitive.name in DRAWS or any(self.draws(body) for body in self.bodies(eqn)) for eqn in jaxpr.eqns
-            )
-            known = self._draws[id(jaxpr)] = jaxpr, found
-        return known[1]
-
-    def bodies(self, eqn: Any) -> Sequence[Any]:
-        """The jaxprs of an equation, kernels excepted."""
-        name = eqn.primitive.name
-        if name in self._leaves or name.startswith("pallas"):
-            return ()
-        found = [body for _, body in body_jaxprs(eqn.params)]
-        if not found:
-            self._leaves.add(name)
-        return found
-
 
 def follow_keys(closed: Any, spans: Spans) -> tuple[Flow, list[Token], list[Token]]:
     """Follows the keys of a jaxpr.
@@ -144,10 +175,11 @@ def follow_keys(closed: Any, spans: Spans) -> tuple[Flow, list[Token], list[Toke
     """
     flow = Flow(spans)
     jaxpr = open_jaxpr(closed)
-    if not flow.draws(jaxpr):
+    census = census_of(jaxpr)
+    if not census.draws:
         return flow, [], []
     inputs = [flow.token("input", None, number, 0) for number in range(len(jaxpr.invars))]
-    results = _Body(flow, (), (), 0, ()).follow(jaxpr, inputs)
+    results = _Body(flow, (), (), 0, ()).follow(jaxpr, inputs, census)
     return flow, inputs, results
 
 
@@ -183,12 +215,16 @@ class _Body:
             token = self.known[atom] = self.flow.fresh(self.depth)
         return token
 
-    def follow(self, jaxpr: Any, inputs: Sequence[Token]) -> list[Token]:
+    def follow(self, jaxpr: Any, inputs: Sequence[Token], census: Census) -> list[Token]:
         """Goes through the equations; gives the tokens of the results."""
         self.known.update(zip(jaxpr.invars, inputs, strict=True))
+        drawing = {id(one.eqn) for one in census.inner if one.census.draws}
         for eqn in jaxpr.eqns:
             name = eqn.primitive.name
-            if name in _SAME:
+            if name not in _OF_KEYS:
+                if id(eqn) in drawing:
+                    self._call(eqn, name, [one for one in census.inner if one.eqn is eqn])
+            elif name in _SAME:
                 self.known[eqn.outvars[0]] = self.of(eqn.invars[0])
             elif name in DRAWS:
                 self._use(eqn, self._counted(eqn) if name == "threefry2x32" else self.of(eqn.invars[0]))
@@ -197,10 +233,8 @@ class _Body:
             elif name == "random_fold_in":
                 data = self.of(eqn.invars[1])
                 self._make(eqn, "fold", _detail(data), data.depth)
-            elif name in _PARTS:
+            else:
                 self._part(eqn, name)
-            elif eqn.params:
-                self._call(eqn, name)
         return [self.of(atom) for atom in jaxpr.outvars]
 
     def _make(self, eqn: Any, kind: str, detail: Hashable, depth: int = 0) -> None:
@@ -228,14 +262,11 @@ class _Body:
                 eqn, "part", (result.aval.shape, *map(_detail, where)), max((item.depth for item in where), default=0)
             )
 
-    def _call(self, eqn: Any, name: str) -> None:
-        bodies = self.flow.bodies(eqn)
-        if not any(self.flow.draws(body) for body in bodies):
-            return
+    def _call(self, eqn: Any, name: str, bodies: Sequence[Inner]) -> None:
         operands = eqn.invars
         if name == "cond":
             inputs = [self.of(atom) for atom in operands[1:]]
-            found = [self._into(eqn, body, inputs, branch=number) for number, body in enumerate(bodies)]
+            found = [self._into(eqn, one, inputs, branch=number) for number, one in enumerate(bodies)]
             results = [one if all(item is one for item in rest) else None for one, *rest in zip(*found, strict=True)]
             self.known.update((v, t) for v, t in zip(eqn.outvars, results, strict=True) if t is not None)
         elif name == "scan":
@@ -246,15 +277,20 @@ class _Body:
         elif name == "while":
             skipped, consts = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
             own = operands[skipped:]
-            body = open_jaxpr(eqn.params["body_jaxpr"])
+            body = next(one for one in bodies if one.body is eqn.params["body_jaxpr"])
             self._into(eqn, body, self._turning(body, own, consts), loop=True)
-        elif len(bodies) == 1 and len(bodies[0].invars) == len(operands):
+        elif len(bodies) == 1 and len(open_jaxpr(bodies[0].body).invars) == len(operands):
+            drawn = _only_draw(bodies[0])
+            if drawn is not None:
+                self._use(eqn, self.of(operands[drawn]))
+                return
             found = self._into(eqn, bodies[0], [self.of(atom) for atom in operands])
             if len(found) == len(eqn.outvars):
                 self.known.update(zip(eqn.outvars, found, strict=True))
 
-    def _turning(self, body: Any, operands: Sequence[Any], consts: int) -> list[Token]:
+    def _turning(self, inner: Inner, operands: Sequence[Any], consts: int) -> list[Token]:
         """The inputs of the body of a loop: what it hands on unchanged is the same in every turn."""
+        body = open_jaxpr(inner.body)
         own = [self.of(atom) for atom in operands]
         for place in range(consts, len(operands)):
             if body.outvars[place - consts] is not body.invars[place]:
@@ -265,42 +301,50 @@ class _Body:
         return self.flow.token("each", self.of(atom), None, self.depth + 1)
 
     def _into(
-        self, eqn: Any, body: Any, inputs: Sequence[Token], *, branch: int | None = None, loop: bool = False
+        self, eqn: Any, inner: Inner, inputs: Sequence[Token], *, branch: int | None = None, loop: bool = False
     ) -> list[Token]:
         site = (*self.site, id(eqn))
         branches = self.branches if branch is None else (*self.branches, (site, branch))
-        return _Body(self.flow, (*self.stack, eqn), site, self.depth + loop, branches).follow(body, inputs)
+        body = _Body(self.flow, (*self.stack, eqn), site, self.depth + loop, branches)
+        return body.follow(open_jaxpr(inner.body), inputs, inner.census)
 
     def _use(self, eqn: Any, token: Token) -> None:
-        stack = (*self.stack, eqn)
-        transforms = frozenset(
-            "again" if name == "rematted_computation" else name
-            for item in stack
-            for is_transform, name in name_parts(item)
-            if is_transform or name == "rematted_computation"
-        )
-        if transforms & {"transpose", "again"} or any(item.params.get("differentiated") for item in stack):
-            return  # the backward pass draws again what the forward pass drew
-        line, span, written = None, None, 0
-        for place in range(len(stack) - 1, -1, -1):
-            found = self.flow.spans.of(stack[place], None)
-            if found is None:
-                continue
-            if span is None:
-                span, written = found, place
-            if not found.file:
-                line = found.line
-                break
-        code = next((id(code) for code, _ in eqn_frames(stack[written]) if not _jax.in_jax(code.co_filename)), 0)
-        site = tuple(id(item) for item in stack[: written + 1])
-        use = Use(self.flow.count(), line, span, site, self.branches, transforms, code, stack)
-        loops = [number for number, item in enumerate(stack) if item.primitive.name in _LOOPS and _turns(item)]
-        if token.depth < self.depth and written > loops[-1]:
+        use = Use(self.flow.count(), self.branches, (*self.stack, eqn), self.flow.spans)
+        if token.depth < self.depth and use.counts and use.written > self._innermost_loop():
             self.flow.turns.append(use)
         while token.kind == "each":
             assert token.parent is not None
             token = token.parent
         self.flow.uses.setdefault(token, []).append(use)
+
+    def _innermost_loop(self) -> int:
+        return max(number for number, item in enumerate(self.stack) if item.primitive.name in _LOOPS and _turns(item))
+
+
+def _only_draw(inner: Inner) -> int | None:
+    """Which input of a function of JAX's own is a key that it uses once, and of which no other key comes; or None.
+
+    Most draws are calls of such functions, and each is looked into once.
+    """
+    census = inner.census
+    if census.draw == -1:
+        census.draw = None
+        if not census.marks:
+            flow = Flow(_NOWHERE)
+            jaxpr = open_jaxpr(inner.body)
+            inputs = [flow.token("input", None, number, 0) for number in range(len(jaxpr.invars))]
+            results = _Body(flow, (), (), 0, ()).follow(jaxpr, inputs, census)
+            uses = [(token, use) for token, found in flow.uses.items() for use in found]
+            if len(uses) == 1 and not flow.turns and all(token.kind in ("new", "literal") for token in results):
+                (token, use), *_ = uses
+                if token.kind == "input" and not use.branches and _is_of_jax(use):
+                    census.draw = inputs.index(token)
+    return census.draw
+
+
+def _is_of_jax(use: Use) -> bool:
+    """Whether no equation that leads to a use is of anybody's but JAX."""
+    return all(_jax.in_jax(code.co_filename) for eqn in use.stack for code, _ in eqn_frames(eqn))
 
 
 def _detail(token: Token) -> Hashable:

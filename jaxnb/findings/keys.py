@@ -90,6 +90,8 @@ def _together(uses: Mapping[Token, list[Use]]) -> Iterator[list[Use]]:
             token = token.parent
             found += uses.get(token, [])
         if len(found) > 1:
+            found = [use for use in found if use.counts]
+        if len(found) > 1:
             yield sorted(found, key=lambda use: use.order)
 
 

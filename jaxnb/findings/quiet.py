@@ -68,7 +68,7 @@ def find_quiet(traced: Traced) -> tuple[Finding, ...]:
     return _one_each(found)
 
 
-def read_quiet(runner: Runner, memory: Quiet, cell: Hashable) -> list[Finding]:
+def read_quiet(runner: Runner, memory: Quiet, cell: Hashable, shown=frozenset()) -> list[Finding]:
     """What there is to say about a run; only what was not seen before is looked at.
 
     Args:

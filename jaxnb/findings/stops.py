@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ from jax.extend import core as jax_core
 from jaxnb._jax_eqns import body_jaxprs
 from jaxnb.cost.needed import CALLS, scan_parts
 
-__all__ = ["Flow", "follow", "jaxprs_of", "stop_text"]
+__all__ = ["Flow", "follow", "stop_text"]
 
 _COMPARISONS = frozenset({"gt", "lt", "ge", "le", "eq", "ne", "is_finite"})
 _STEPS = frozenset({"floor", "ceil", "round", "sign", "argmax", "argmin", "stop_gradient"})
@@ -113,17 +113,3 @@ def _is_smooth(aval: Any) -> bool:
     dtype = getattr(aval, "dtype", None)
     return dtype is None or bool(jnp.issubdtype(dtype, jnp.inexact))
 
-
-def jaxprs_of(jaxpr: Any) -> Iterator[tuple[Any, Any]]:
-    """A jaxpr and those in it, each once, with the equation of the outermost that it stands in; None for itself."""
-    stack: list[tuple[Any, Any]] = [(jaxpr, None)]
-    seen: set[int] = set()
-    while stack:
-        here, owner = stack.pop()
-        if id(here) in seen:
-            continue
-        seen.add(id(here))
-        yield here, owner
-        for eqn in here.eqns:
-            if eqn.params:
-                stack.extend((body, owner if owner is not None else eqn) for _, body in body_jaxprs(eqn.params))

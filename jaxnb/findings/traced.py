@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jax.extend import core as jax_core
-
 from jaxnb._jax_eqns import open_jaxpr
-from jaxnb._jax_hlo import is_opaque
 from jaxnb.cells.cell import CellSource, Statement
-from jaxnb.findings.key_flow import DRAWS, Flow, Token, follow_keys
+from jaxnb.findings.census import Census, census_of
+from jaxnb.findings.key_flow import Flow, Token, follow_keys
 from jaxnb.program import Level, Span
 from jaxnb.readers.spans import Spans
 from jaxnb.staging.piece import Piece
@@ -22,15 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Keys", "Part", "Traced"]
 
-_PLAIN = frozenset({bool, int, float, str, type(None)})  # what most parameters are: they are passed over at once
-
-
 class Part(NamedTuple):
-    """A jaxpr of a piece, with the constants that it is closed over and the equations that it stands in."""
+    """A jaxpr of a piece, with its constants, the equations that it stands in, and what is in it."""
 
     jaxpr: Any
     constants: Sequence[Any]
     owners: tuple[Any, ...]
+    census: Census
 
 
 class Keys(NamedTuple):
@@ -92,27 +88,27 @@ class Traced:
         return read_jaxpr(self.piece.jaxpr, cell_file=self.cell.filename, source=self.cell.shown, file_label=self.label)
 
     @cached_property
+    def census(self) -> Census:
+        """What there is in the piece to look at."""
+        return census_of(open_jaxpr(self.piece.jaxpr))
+
+    @cached_property
     def parts(self) -> list[Part]:
-        """Each jaxpr of the piece once, the outermost first, without kernels, which have a compiler of their own."""
+        """The jaxprs of the piece that have constants or dtypes to look at, each once, the outermost first."""
         found: list[Part] = []
         seen: set[int] = set()
-        leaves: set[str] = set()  # primitives that have no jaxpr, as most do
-        waiting = [Part(open_jaxpr(self.piece.jaxpr), self.piece.jaxpr.consts, ())]
+        waiting = [Part(open_jaxpr(self.piece.jaxpr), self.piece.jaxpr.consts, (), self.census)]
         while waiting:
             part = waiting.pop()
+            if not part.census.telling:
+                continue
             found.append(part)
-            for eqn in part.jaxpr.eqns:
-                name = eqn.primitive.name
-                if name in leaves or is_opaque(eqn):
-                    continue
-                bodies = [body for value in eqn.params.values() for body in _bodies(value)]
-                if not bodies:
-                    leaves.add(name)
-                for body in bodies:
-                    inner = open_jaxpr(body)
-                    if id(inner) not in seen:
-                        seen.add(id(inner))
-                        waiting.append(Part(inner, getattr(body, "consts", ()), (*part.owners, eqn)))
+            for inner in part.census.inner:
+                jaxpr = open_jaxpr(inner.body)
+                if id(jaxpr) not in seen:
+                    seen.add(id(jaxpr))
+                    owners = (*part.owners, inner.eqn)
+                    waiting.append(Part(jaxpr, getattr(inner.body, "consts", ()), owners, inner.census))
         return found
 
     def span(self, eqn: Any, part: Part) -> Span | None:
@@ -133,16 +129,7 @@ class Traced:
     @cached_property
     def keys(self) -> Keys:
         """Which PRNG keys are used where."""
-        if not any(eqn.primitive.name in DRAWS for part in self.parts for eqn in part.jaxpr.eqns):
+        if not self.census.draws:
             return Keys(Flow(self.spans), (), ())
         return Keys(*follow_keys(self.piece.jaxpr, self.spans))
 
-
-def _bodies(value: Any) -> Iterable[Any]:
-    """The jaxprs in a parameter of an equation, closed where they are."""
-    if isinstance(value, jax_core.ClosedJaxpr | jax_core.Jaxpr):
-        return (value,)
-    if isinstance(value, tuple | list):
-        items: Sequence[Any] = value
-        return [body for item in items if type(item) not in _PLAIN for body in _bodies(item)]
-    return ()

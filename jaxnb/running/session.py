@@ -33,6 +33,7 @@ from jaxnb.staging.piece import Piece
 from jaxnb.staging.stage import MissingName, restore_names, trace_piece
 
 if TYPE_CHECKING:
+    from jaxnb.findings.quiet import Quiet
     from jaxnb.findings.tried import Explanation
 
 __all__ = ["Session"]
@@ -52,6 +53,8 @@ class Session:
       lost: what was donated, and where.
       history: what was traced, and why.
       home: the names of the shell that the session belongs to, which outlive it.
+      looks: whether runs are looked through for quiet findings.
+      shown: the kinds of these that are written out under the line; the others are counted there.
     """
 
     def __init__(self, cache_size: int = 4) -> None:
@@ -67,6 +70,9 @@ class Session:
         self.history = History()
         self._before: OrderedDict[Any, Callable[[], Program]] = OrderedDict()
         self.home: dict[str, Any] | None = None
+        self.looks = True
+        self.shown: frozenset[str] = frozenset()
+        self._quiet: Quiet | None = None
 
     def remember_filename(self, shown: str, filename: str) -> None:
         """Keeps the name under which a text was compiled, so that it need not be compiled again."""
@@ -381,6 +387,8 @@ class Session:
             from jaxnb.findings.nans import read_nans  # only who asks for it needs it
 
             findings += read_nans(runner, entry)
+        figures = _figures(runner.pieces)
+        findings += self._look(runner, cell_id)
         note = "" if runner.pieces else _host_note(cell)
         timings = Timings(
             trace=sum(piece.seconds for piece in traced),
@@ -402,7 +410,6 @@ class Session:
             program = _levels().read_program(cell, fates, pieces, everything, self.file_label, names)
             return program if with_times is None else with_times(program)
 
-        figures = _figures(pieces)
         return Run(
             value=None if cell.silent else runner.value,
             outputs=_bound(entry, runner.namespace, cell.binds),
@@ -429,6 +436,16 @@ class Session:
             make_nameless=make,
             make_source=_source_of(runner) if pieces else None,
         )
+
+    def _look(self, runner: Runner, cell_id: str | None) -> Sequence[Finding]:
+        """The quiet findings of a run; of a program that was looked at before, those that were found then."""
+        if not self.looks or (self._quiet is None and not runner.traced):
+            return ()
+        from jaxnb.findings import quiet  # only what is traced is looked at
+
+        if self._quiet is None:
+            self._quiet = quiet.Quiet()
+        return quiet.read_quiet(runner, self._quiet, cell_id or runner.cell.digest, self.shown)
 
     def _remember_trace(self, runner: Runner, cell_id: str | None, timings: Timings) -> Retrace | None:
         """Takes down in the history that a cell was traced; why, if it was not the first time."""
