@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { deflateSync } from 'node:zlib';
 import esbuild from 'esbuild';
-import { pack } from './pack.mjs';
 import { writeTypes } from './schema.mjs';
 import { folded, MARKED, markedSources } from './shrink.mjs';
 
@@ -11,16 +11,13 @@ const here = new URL('.', import.meta.url);
 const at = path => fileURLToPath(new URL(path, here));
 const manifest = JSON.parse(readFileSync(at('package.json'), 'utf8'));
 
-// The style sheet comes as a text that the script unpacks by the same steps as pack.mjs.
+// The style sheet comes deflated; `src/sheet.ts` inflates it.
 const styles = {
   name: 'styles',
   setup(build) {
     build.onLoad({ filter: /\.css$/ }, async ({ path }) => {
       const { code } = await esbuild.transform(readFileSync(path, 'utf8'), { loader: 'css', minify: true, target: 'es2022', charset: 'ascii' });
-      const { packed, keys } = pack(code.trim());
-      return { contents: `let text = ${JSON.stringify(packed)};
-        for (const key of ${JSON.stringify(keys)}) { const parts = text.split(key); text = parts.join(parts.pop()); }
-        export default text;`, loader: 'js' };
+      return { contents: deflateSync(code.trim(), { level: 9 }).toString('base64'), loader: 'text' };
     });
   }
 };
@@ -35,13 +32,15 @@ const marked = {
 };
 
 async function bundle(entry, format) {
+  // A page of HTML may be written in any encoding; what Lab and anywidget load is UTF-8.
+  const charset = entry === 'html' ? 'ascii' : 'utf8';
   const { outputFiles } = await esbuild.build({
     entryPoints: [at(`src/entries/${entry}.ts`)], bundle: true, minifySyntax: true, minifyWhitespace: true, write: false, format,
-    target: 'es2022', charset: 'ascii', legalComments: 'none', keepNames: false, mangleProps: MARKED, plugins: [styles, marked], tsconfigRaw: { compilerOptions: { alwaysStrict: false } }
+    target: 'es2022', charset, legalComments: 'none', keepNames: false, mangleProps: MARKED, plugins: [styles, marked], tsconfigRaw: { compilerOptions: { alwaysStrict: false } }
   });
   // Names are given last, so that the most used ones are the shortest.
   const { code } = await esbuild.transform(folded(outputFiles[0].text.trim()), {
-    minify: true, target: 'es2022', charset: 'ascii', format: format === 'esm' ? 'esm' : undefined
+    minify: true, target: 'es2022', charset, format: format === 'esm' ? 'esm' : undefined
   });
   return code.trim();
 }

@@ -1,4 +1,4 @@
-/** Style sheets come as text, made small by the build. */
+/** Style sheets come as the build leaves them: minified, deflated, in base64. */
 declare module '*.css' {
   const text: string;
   export default text;

@@ -54,9 +54,9 @@ function check(data: Data): void {
     must(fix === undefined || typeof fix?.text === 'string', 'a fix without a text');
     must(fix?.edit === undefined || Array.isArray(fix.edit), 'an edit that is none');
   }
-  for (const { held, live, saved } of data.memory ?? []) {
+  for (const { held, live, saved, note } of data.memory ?? []) {
     columns(held, 'name:strings kind:strings nbytes first last op line', sizes);
-    must(Array.isArray(live), 'memory without bytes');
+    must(Array.isArray(live) && typeof (note ?? '') === 'string', 'memory without bytes');
     indices(saved?.name ?? [], strings, 'saved');
   }
 }

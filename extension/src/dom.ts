@@ -50,7 +50,7 @@ export function toggle(label: string, pressed: boolean, act: () => void, attribu
 export function table(heads: string[], rows: Child[][], right: number[] = [], first: Child = null): HTMLElement {
   const side = (at: number) => ({ class: right.includes(at) ? 'right' : undefined });
   return el('table', first,
-    el('thead', el('tr', ...heads.map((head, at) => el(head ? 'th' : 'td', { ...side(at), scope: head ? 'col' : undefined }, head)))),
+    el('thead', el('tr', ...heads.map((head, at) => head ? el('th', { ...side(at), scope: 'col' }, head) : el('td.wide')))),
     el('tbody', ...rows.map(row => el('tr', ...row.map((cell, at) => cell instanceof HTMLTableCellElement ? cell : el('td', side(at), cell))))));
 }
 
@@ -80,7 +80,8 @@ export async function copy(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    const area = el('textarea', { readonly: true, style: 'position:fixed;opacity:0' });
+    const area = el('textarea', { readonly: true });
+    area.style.cssText = 'position:fixed;opacity:0';
     area.value = text;
     document.body.append(area);
     area.select();

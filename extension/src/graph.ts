@@ -26,6 +26,7 @@ export function readGraph(level: Level, computation: number, opened: ReadonlySet
   const nodes: Node[] = [];
   const maker = new Map<number, number>();
   const byScope = new Map<string, number>();
+  const backward = (op: number) => level.phase(op) === 'transposed' ? ' ⊤' : '';
   const { inputs, outputs } = level.data.computations;
   const first = level.start[computation];
   const last = Math.min(level.start[computation + 1], first + MOST);
@@ -40,11 +41,13 @@ export function readGraph(level: Level, computation: number, opened: ReadonlySet
   const home: number[] = [];
   for (let op = first; op < last; op++) {
     const scope = grouped ? shownScope(level.scopes(op), opened) : '';
-    let at = scope ? byScope.get(scope) : undefined;
+    // The backward pass of a scope is a node of its own: it comes after what follows the scope.
+    const key = scope + backward(op);
+    let at = scope ? byScope.get(key) : undefined;
     if (at === undefined) {
-      at = nodes.push({ kind: scope ? 'scope' : 'op', label: scope ? scope.split('/').at(-1)! : level.opName(op),
+      at = nodes.push({ kind: scope ? 'scope' : 'op', label: scope ? key.split('/').at(-1)! : level.opName(op),
         detail: level.data.ops.outputs[op].slice(0, 2).map(value => level.type(value)).join(' '), ops: [], value: -1, scope }) - 1;
-      if (scope) byScope.set(scope, at);
+      if (scope) byScope.set(key, at);
     }
     nodes[at].ops.push(op);
     home[op - first] = at;

@@ -57,7 +57,7 @@ export function layOut(boxes: Box[], edges: [number, number][]): Laid {
   };
 }
 
-/** The longest way from a source to each node; what lies on a circle is left where it was found. */
+/** The longest way from a source to each node; a circle is opened at the first of its nodes, in the order of the list. */
 function ranks(count: number, edges: [number, number][]): number[] {
   const rank = new Array<number>(count).fill(0);
   const waits = new Array<number>(count).fill(0);
@@ -70,8 +70,15 @@ function ranks(count: number, edges: [number, number][]): number[] {
     waits[to]++;
   }
   const ready = rank.map((_, node) => node).filter(node => !waits[node]);
-  for (let at = 0; at < ready.length; at++) {
+  const done = new Uint8Array(count);
+  for (let at = 0, first = 0; at < count; at++) {
+    if (at === ready.length) {
+      while (done[first]) first++;
+      ready.push(first);
+    }
+    done[ready[at]] = 1;
     for (const to of next[ready[at]]) {
+      if (done[to]) continue;
       rank[to] = Math.max(rank[to], rank[ready[at]] + 1);
       if (--waits[to] === 0) ready.push(to);
     }

@@ -14,6 +14,9 @@ export interface Series {
   /** The position in `live` where the peak is. */
   at: number;
   saved: Kept[];
+  /** Bytes that the runtime sets aside for it, null where it does not say. */
+  reserved: number | null;
+  note: string;
 }
 
 /** What the forward pass keeps for the backward pass. */
@@ -30,7 +33,7 @@ export function readMemory(program: Program): Series[] {
       last: held.last[row], op: held.op[row].length ? level.place(held.op[row]) : -1, line: held.line[row]
     }));
     const kept = (saved?.name ?? []).map((name, row): Kept => ({ name: program.text(name), nbytes: saved.nbytes[row], line: saved.line[row], readLine: saved.read_line[row] }));
-    return [{ ...peakOf(memory.live), source: memory.source, level, computation: memory.computation, held: rows, saved: kept }];
+    return [{ ...peakOf(memory.live), source: memory.source, level, computation: memory.computation, held: rows, saved: kept, reserved: memory.reserved, note: memory.note }];
   });
   if (given.length) return given;
   const level = program.level('jaxpr') ?? program.lower[0];
@@ -62,7 +65,7 @@ function byLiveness(level: Level): Series[] {
   }
   let sum = 0;
   const live = change.slice(0, count).map(one => (sum += one));
-  return live.length && held.length ? [{ ...peakOf(live), source: 'liveness', level, computation: 0, held, saved: [] }] : [];
+  return live.length && held.length ? [{ ...peakOf(live), source: 'liveness', level, computation: 0, held, saved: [], reserved: null, note: '' }] : [];
 }
 
 function peakOf(live: number[]): { live: number[]; peak: number; at: number } {

@@ -11,7 +11,7 @@ import { followTheme } from './theme';
 import { Workbench } from './workbench';
 import { findingElement } from './panes/findings';
 import { Look } from './lab/types';
-import style from './style.css';
+import { sheet } from './sheet';
 
 export interface Settings { open: boolean; levels: string[]; measures: Measure[] }
 export const DEFAULTS: Settings = { open: false, levels: ['source', 'jaxpr'], measures: [] };
@@ -48,7 +48,8 @@ export function mount(element: HTMLElement, data: unknown, host: Host = {}): Mou
   element.setAttribute('data-lm-suppress-shortcuts', 'true');
   const shadow = element.shadowRoot ?? element.attachShadow({ mode: 'open' });
   const root = el('div.root');
-  fill(shadow, el('style', style), root);
+  shadow.adoptedStyleSheets = [sheet];
+  fill(shadow, root);
   followTheme(element, theme => { root.dataset.theme = theme; }, signal);
   try {
     draw(root, new Program(data), host, signal);

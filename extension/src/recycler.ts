@@ -6,6 +6,7 @@ export const ROW = 20;
 const SPARE = 6;
 // Browsers lay out nothing beyond some 17 million pixels.
 const TALLEST = 16_000_000;
+const MOST_PRINTED = 1000;
 
 export class Recycler {
   readonly canvas = el('div.canvas', { role: 'presentation' });
@@ -26,13 +27,15 @@ export class Recycler {
     }, { signal, passive: true });
     const observer = new ResizeObserver(() => this.paint());
     observer.observe(scroller);
+    // On paper there is no scrolling.
+    addEventListener('beforeprint', () => this.paint(MOST_PRINTED), { signal });
+    addEventListener('afterprint', () => this.paint(), { signal });
     signal.addEventListener('abort', () => { observer.disconnect(); cancelAnimationFrame(this.waiting); });
   }
 
   /** Another list: everything is drawn again. */
   reset(count: number): void {
     this.count = count;
-    this.canvas.style.height = `${Math.min(count * ROW, TALLEST)}px`;
     for (const element of this.rows.values()) this.free(element);
     this.rows.clear();
     this.paint();
@@ -58,9 +61,11 @@ export class Recycler {
 
   private get room(): number { return this.scroller.clientHeight; }
 
-  private paint(): void {
-    const first = Math.max(0, Math.floor(this.scroller.scrollTop / ROW) - SPARE);
-    const last = Math.min(this.count, Math.ceil((this.scroller.scrollTop + (this.room || 25 * ROW)) / ROW) + SPARE);
+  /** Draws the rows in sight, or the first ones of a page that is printed. */
+  private paint(printed = 0): void {
+    const first = printed ? 0 : Math.max(0, Math.floor(this.scroller.scrollTop / ROW) - SPARE);
+    const last = Math.min(this.count, printed || Math.ceil((this.scroller.scrollTop + (this.room || 25 * ROW)) / ROW) + SPARE);
+    this.canvas.style.height = `${Math.min(printed ? last : this.count, TALLEST / ROW) * ROW}px`;
     for (const [row, element] of this.rows) {
       if (row >= first && row < last) continue;
       this.rows.delete(row);

@@ -57,7 +57,7 @@ export class Workbench {
     store.on(state => [state.tab], () => this.draw(), signal);
     store.on(state => [state.shown], () => this.draw(), signal);
     store.on(state => [state.program], () => { this.costs = new Costs(store.state.program); this.draw(); }, signal);
-    store.on(state => [state.measures, state.sort, state.phases, state.scope], () => this.drawOptions(), signal);
+    store.on(state => [state.measures, state.sort, state.phases, state.scope], () => { this.drawOptions(); this.divide(); }, signal);
     const size = new ResizeObserver(() => {
       const wide = body.clientWidth >= NARROW || body.clientWidth === 0;
       if (wide !== this.wide) { this.wide = wide; this.draw(); }
@@ -109,12 +109,20 @@ export class Workbench {
     }
     const rows = Math.max(3, ...names.map(name => name === 'source' ? program.lines.length : (program.level(name)?.size ?? 0) + 3));
     panes.style.setProperty('--rows', `${Math.min(rows, MOST_ROWS) * ROW + 4}px`);
-    panes.style.gridTemplateColumns = names.map(name => name === 'source' && names.length > 1 ? 'minmax(0, 3fr)' : 'minmax(0, 4fr)').join(' ');
     panes.append(...this.panes.map(pane => pane.element));
     this.fillView(panes, this.details());
+    this.divide();
     // Heights are known only now.
     const { pin } = this.store.state;
     if (pin) { this.store.state.pin = null; this.store.set({ pin }); }
+  }
+
+  /** Panes share the width; with columns each keeps room for its code, and what does not fit is scrolled to. */
+  private divide(): void {
+    const { panes, wide } = this;
+    const least = wide && panes.length > 1 ? `${this.store.state.measures.length * 5 + 16}em` : 0;
+    const parent = panes[0]?.element.parentElement;
+    if (parent) parent.style.gridTemplateColumns = panes.map(({ name }) => `minmax(${least}, ${name === 'source' && panes.length > 1 ? 3 : 4}fr)`).join(' ');
   }
 
   private drawTabs(): void {
@@ -226,7 +234,7 @@ export class Workbench {
         this.store.set({ phases: next });
       }))) : null;
     const byScope = filters.scopes.length ? el('label', el('i', 'scope '), choice('scope', [['', 'all'], ...filters.scopes.slice(0, 300).map((one): [string, string] => [one, one.slice(0, 60)])], scope, value => this.store.set({ scope: value }))) : null;
-    const ways = el('span', { role: 'group', 'aria-label': 'copy and download' }, el('i', 'take along '), ...exits(this.store, this.host.line ?? '', () => {
+    const ways = el('span', { role: 'group', 'aria-label': 'copy and download' }, el('i', 'export '), ...exits(this.store, this.host.line ?? '', () => {
       if (!this.graph) this.store.set({ tab: 'graph' });
       return this.graph?.file() ?? null;
     }));

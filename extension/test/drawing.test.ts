@@ -39,6 +39,11 @@ describe('the layout', () => {
     });
   });
   test('of nothing is nothing', () => expect(layOut([], [])).toMatchObject({ width: 0, height: 0, x: [] }));
+  test('opens a circle at its first node, and puts the rest below', () => {
+    const { y } = layOut(boxes(5), [[0, 1], [1, 2], [2, 3], [3, 1], [3, 4]]);
+    expect([...y].sort((a, b) => a - b)).toEqual(y);
+    expect(new Set(y).size).toBe(5);
+  });
   test('of a circle ends', () => expect(layOut(boxes(3), [[0, 1], [1, 2], [2, 0], [1, 1]]).x).toHaveLength(3));
 });
 
@@ -61,7 +66,7 @@ describe('the graph', () => {
   });
   test('a scope is one node until it is opened', () => {
     const closed = readGraph(level, 0, new Set(), true);
-    expect(closed.nodes.filter(node => node.kind === 'scope').map(node => [node.label, node.detail])).toEqual([['neuron', '4 ops']]);
+    expect(closed.nodes.filter(node => node.kind === 'scope').map(node => [node.label, node.detail])).toEqual([['neuron', '3 ops'], ['neuron ⊤', '1 op']]);
     expect(readGraph(level, 0, new Set(['neuron']), true).nodes.some(node => node.kind === 'scope')).toBe(false);
   });
   test('of a very long computation is drawn in part, and says so', () => {

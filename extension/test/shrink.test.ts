@@ -4,8 +4,6 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { expect, test } from 'vitest';
 // @ts-expect-error the build has no types
-import { pack, unpack } from '../pack.mjs';
-// @ts-expect-error likewise
 import { folded, markedSources } from '../shrink.mjs';
 
 const HERE = fileURLToPath(new URL('..', import.meta.url));
@@ -50,11 +48,4 @@ test('a folded script does the same', () => {
   };
   expect(folded(code)).not.toBe(code);
   expect(run(folded(code))).toEqual(run(code));
-});
-
-test('a packed text is unpacked to itself, and smaller', () => {
-  const text = readFileSync(join(HERE, 'src/style.css'), 'ascii');
-  const { packed, keys } = pack(text);
-  expect(unpack(packed, keys)).toBe(text);
-  expect(packed.length + keys.length).toBeLessThan(0.85 * text.length);
 });

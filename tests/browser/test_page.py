@@ -285,7 +285,7 @@ def test_memory_tells_who_holds_the_peak(show):
     page.get_by_role("tab", name="memory").click()
     assert "peak 768 B" in page.locator(".memory").inner_text()
     assert "by liveness over the jaxpr" in page.locator(".memory").inner_text()
-    page.locator(".memory tr.goes").first.click()
+    page.locator(".holders button").first.click()
     assert page.locator(".facts").is_visible()
 
 

@@ -1,22 +1,16 @@
 /** The script in HTML: in the place of each static view that carries its program, the inspector. The view stays if not. */
 
+import { inflate } from '../inflate';
 import { mount } from '../mount';
 
 // The build puts the hash of this script here: of several versions in one notebook each takes its own views.
 const OWN = '__JAXNB_HASH__';
 
-async function inflate(base64: string): Promise<unknown> {
-  const bytes = Uint8Array.from(atob(base64.trim()), letter => letter.charCodeAt(0));
-  // No fetch of a data: URL, which a content policy may forbid.
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
-  return JSON.parse(await new Response(stream).text());
-}
-
 async function take(view: HTMLElement): Promise<void> {
   view.dataset.taken = OWN;
   const packed = view.querySelector('script[type="application/vnd.jaxnb.program"]');
   if (!packed) return;
-  const data = (await inflate(packed.textContent ?? '')) as { program: unknown; line: string; previous?: unknown };
+  const data = JSON.parse(await inflate(packed.textContent ?? '')) as { program: unknown; line: string; previous?: unknown };
   const place = document.createElement('div');
   const open = view.querySelector('details')?.open ?? false;
   view.append(place);

@@ -1,12 +1,12 @@
 /** Under the panes: what the chosen op, line or value is, with its operands, costs and counterparts. */
 
 import { button, Child, el, fill, table } from '../dom';
-import { counted, formatBytes, shortened, titleOf, visible } from '../format';
-import { fateOf, Linked } from '../links';
+import { formatBytes, shortened, visible } from '../format';
+import { fateOf, Linked, Target } from '../links';
 import { Level, Program } from '../model';
 import { Store } from '../store';
 import { formatCost, MEASURES, NAMES } from '../costs';
-import { sayOp } from './level';
+import { sayLinked } from '../say';
 
 const LONGEST = 4000;
 const MOST = 24;
@@ -87,7 +87,7 @@ export class Details {
       const spread = [level.sharding(value), level.axes(value)].filter(Boolean).join(' · ');
       return [
         at ? '' : role + (values.length > 1 ? 's' : ''),
-        el('code', clip(level.valueName(value))),
+        this.link(clip(level.valueName(value)), 'show who makes and takes this value', { kind: 'value', level: level.name, value }),
         el('code', clip(level.type(value))),
         level.nbytes(value) >= 0 ? formatBytes(level.nbytes(value)) : '',
         spread ? el('code', clip(spread)) : '',
@@ -99,12 +99,15 @@ export class Details {
     }).concat(values.length > MOST ? [['', `… ${values.length - MOST} more`]] : []));
     const spread = rows.some(row => row[4]);
     const heads = ['', 'name', 'type', 'bytes', ...(spread ? ['sharding'] : []), 'made by', 'used by', ''];
-    return table(heads, spread ? rows : rows.map(row => row.filter((_, at) => at !== 4)));
+    return table(heads, spread ? rows : rows.map(row => row.filter((_, at) => at !== 4)), [3]);
   }
 
   private go(level: Level, op: number): Child {
-    return button(`${clip(level.opName(op), 40)}${level.line(op) ? ` :${level.line(op)}` : ''}`,
-      () => this.store.set({ pin: this.store.links.find({ kind: 'op', level: level.name, op }) }), { class: 'link', title: 'show this op' });
+    return this.link(`${clip(level.opName(op), 40)}${level.line(op) ? ` :${level.line(op)}` : ''}`, 'show this op', { kind: 'op', level: level.name, op });
+  }
+
+  private link(text: string, title: string, target: Target): Child {
+    return button(text, () => this.store.set({ pin: this.store.links.find(target) }), { class: 'link', title });
   }
 
   private peekButton(name: string): Child {
@@ -114,23 +117,3 @@ export class Details {
 }
 
 function clip(text: string, most = LONGEST): string { return shortened(visible(text.slice(0, most + 1)), most); }
-
-/** What something is, in one line: itself, and how much of it there is at other levels. */
-export function sayLinked(program: Program, linked: Linked): string {
-  const { target } = linked;
-  const parts: string[] = [];
-  if (target.kind === 'line') parts.push(`line ${target.line}`);
-  else {
-    const level = program.level(target.level)!;
-    parts.push(target.kind === 'op' ? sayOp(level, target.op) : `${clip(level.valueName(target.value), 60)} ${level.type(target.value)} ${level.nbytes(target.value) >= 0 ? formatBytes(level.nbytes(target.value)) : ''}`.trim());
-    const lines = [...linked.lines.keys()];
-    if (lines.length) parts.push(lines.length > 4 ? counted(lines.length, 'line') : `line ${lines.join(', ')}`);
-  }
-  for (const [name, ops] of linked.ops) {
-    if (target.kind !== 'line' && target.level === name) continue;
-    if (!ops.size) continue;
-    const guessed = [...ops.values()].filter(exact => !exact).length;
-    parts.push(`${ops.size} in ${titleOf(name)}${guessed ? ` (${guessed === ops.size ? '' : `${guessed} `}≈ inferred)` : ''}`);
-  }
-  return parts.join(' · ');
-}

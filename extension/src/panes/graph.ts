@@ -4,6 +4,7 @@ import { button, choice, el, fill, svg } from '../dom';
 import { formatBytes, shortened, visible } from '../format';
 import { Edge, Node, readGraph } from '../graph';
 import { Laid, layOut } from '../layout';
+import { Target } from '../links';
 import { Level } from '../model';
 import { Store } from '../store';
 
@@ -57,8 +58,6 @@ export class GraphPane {
     const lines = svg('g.edges', ...edges.map((edge, at) => this.edge(edge, at)));
     fill(this.canvas, lines, svg('g', ...this.shapes));
     this.crumbs(left);
-    // As high as the drawing, within reason.
-    this.canvas.style.height = `${Math.max(160, Math.min(this.laid.height + 40, 620))}px`;
     this.fit();
     this.mark();
   }
@@ -68,8 +67,8 @@ export class GraphPane {
     const x = this.laid.x[at], y = this.laid.y[at];
     const opens = this.opensInto(node);
     return svg('g', { class: `node ${node.kind}${opens ? ' opens' : ''}`, transform: `translate(${x - width / 2} ${y - height / 2})`,
-      click: () => { this.current = at; this.choose(node); }, dblclick: () => this.open(node),
-      pointerenter: () => this.pointAt(node), pointerleave: () => this.store.point(null) },
+      click: () => { this.current = at; this.store.choose(this.target(node)); }, dblclick: () => this.open(node),
+      pointerenter: () => this.store.point(this.target(node)), pointerleave: () => this.store.point(null) },
       svg('title', `${visible(node.label.slice(0, 500))} ${node.detail.slice(0, 500)}`),
       svg('rect', { width, height, rx: node.kind === 'op' || node.kind === 'scope' ? 4 : height / 2 }),
       svg('text.label', { x: width / 2, y: 14 }, `${label(node)}${opens ? ' ▸' : ''}`),
@@ -113,7 +112,7 @@ export class GraphPane {
       : button(visible(level.computationName(one).slice(0, 60)), () => this.go(one), { class: 'link' })]);
     const entries = level.data.entries > 1 && way.length === 1 ? choice('computation',
       Array.from({ length: Math.min(level.data.entries, 200) }, (_, at) => [at, `piece ${at + 1}`]), computation, at => this.go(Number(at))) : null;
-    fill(this.bar, levels, entries, ...steps, left > 0 ? el('span.note', ` … ${left} more ops are not drawn`) : null, el('span.space'),
+    fill(this.bar, levels, entries, ...steps, ...[...this.opened].map(scope => button(`${visible(scope.slice(0, 60))} ×`, () => this.reopen(scope), { 'aria-label': `close scope ${scope.slice(0, 60)}` })), left > 0 ? el('span.note', ` … ${left} more ops are not drawn`) : null, el('span.space'),
       level.data.ops.scopes ? el('label', el('input', { type: 'checkbox', checked: !!this.grouped, change: () => { this.grouped = !this.grouped; this.opened = new Set(); this.draw(); } }), 'by scope') : null,
       button('−', () => this.zoom(1.3), { 'aria-label': 'zoom out' }), button('+', () => this.zoom(1 / 1.3), { 'aria-label': 'zoom in' }), button('fit', () => this.fit()));
   }
@@ -125,19 +124,24 @@ export class GraphPane {
   }
 
   private open(node: Node): void {
-    if (node.kind === 'scope') { this.opened.add(node.scope); this.draw(); }
+    if (node.kind === 'scope') this.reopen(node.scope, node.ops[0]);
     else if (node.kind === 'op') {
       const [body] = this.level.bodies(node.ops[0]);
       if (body !== undefined) this.go(body);
     }
   }
 
-  private choose(node: Node): void {
-    this.store.choose(node.value >= 0 ? { kind: 'value', level: this.level.name, value: node.value } : { kind: 'op', level: this.level.name, op: node.ops[0] });
+  /** Opens a scope, or closes it with all that is in it; the cursor stays at an op of it. */
+  private reopen(scope: string, op = -1): void {
+    if (!this.opened.delete(scope)) this.opened.add(scope);
+    this.draw();
+    this.current = this.nodes.findIndex(node => node.ops.includes(op));
+    this.mark();
   }
 
-  private pointAt(node: Node): void {
-    this.store.point(node.value >= 0 ? { kind: 'value', level: this.level.name, value: node.value } : { kind: 'op', level: this.level.name, op: node.ops[0] });
+  private target({ value, ops }: Node): Target {
+    const level = this.level.name;
+    return value >= 0 ? { kind: 'value', level, value } : { kind: 'op', level, op: ops[0] };
   }
 
   private mark(): void {
@@ -158,8 +162,10 @@ export class GraphPane {
   }
 
   private fit(): void {
-    const wide = this.canvas.clientWidth || 800, tall = this.canvas.clientHeight || 420;
     const width = this.laid.width + 40, height = this.laid.height + 40;
+    // As high as the drawing is at this width, within reason.
+    const wide = this.canvas.clientWidth || 800, tall = Math.max(160, Math.min(height * Math.min(wide / width, 1), 620));
+    this.canvas.style.height = `${tall}px`;
     // Never larger than life, and where all would be too small to read, the top of it.
     const scale = Math.max(Math.min(wide / width, tall / height, 1), 0.35);
     this.box = { width: wide / scale, height: tall / scale, x: width / 2 - 20 - wide / scale / 2, y: -20 };
@@ -201,7 +207,7 @@ export class GraphPane {
     else if (event.key === '+' || event.key === '=') this.zoom(1 / 1.3);
     else if (event.key === '-') this.zoom(1.3);
     else if (event.key === '0') this.fit();
-    else if (event.key === 'Enter' && node) this.opensInto(node) ? this.open(node) : this.choose(node);
+    else if (event.key === 'Enter' && node) this.opensInto(node) ? this.open(node) : this.store.choose(this.target(node));
     else if (event.key === 'Backspace') {
       const owner = this.level.owner[this.store.state.graph.computation];
       if (owner >= 0) this.go(this.level.home[owner]);
@@ -224,7 +230,7 @@ export class GraphPane {
     this.box.x = x[best] - this.box.width / 2;
     this.box.y = y[best] - this.box.height / 2;
     this.show();
-    this.pointAt(this.nodes[best]);
+    this.store.point(this.target(this.nodes[best]));
     this.mark();
   }
 

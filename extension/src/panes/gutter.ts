@@ -1,7 +1,8 @@
 /** The left edge of a row: a sign, and a cell with heat for each measure. */
 
-import { el } from '../dom';
-import { Costs, formatCost, Measure, NAMES } from '../costs';
+import { button, el } from '../dom';
+import { Costs, formatCost, Measure, NAMES, TELLS } from '../costs';
+import { Store } from '../store';
 
 /** The edge for an op or a line; at -1 it is empty, so that the code behind it stays aligned. */
 export function gutter(measures: Measure[], costs: Costs, level: string, at: number, sign: string): HTMLElement {
@@ -14,4 +15,12 @@ export function gutter(measures: Measure[], costs: Costs, level: string, at: num
     edge.append(cell);
   }
   return edge;
+}
+
+/** What stands above the columns: a press sorts by one, the dearest first, and another one no more. */
+export function columnHeads(store: Store, measures: Measure[]): HTMLElement[] {
+  const { sort } = store.state;
+  return [el('span.sign'), ...measures.map(measure => button(`${NAMES[measure]}${measure === sort ? ' ▾' : ''}`,
+    () => store.set({ sort: measure === sort ? null : measure }),
+    { class: 'num', 'aria-label': NAMES[measure], 'aria-pressed': String(measure === sort), title: `${TELLS[measure]}; press for the hottest first` }))];
 }

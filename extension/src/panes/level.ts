@@ -1,13 +1,13 @@
 /** A level: its ops as rows with syntax colours, folding, and columns of what they cost. */
 
 import { el } from '../dom';
-import { counted, formatBytes, titleOf } from '../format';
+import { counted, titleOf } from '../format';
 import { Linked, Target } from '../links';
 import { Level } from '../model';
-import { rowPieces, rowText, typeColumn } from '../pieces';
+import { rowPieces, typeColumn } from '../pieces';
 import { ALL, around, HEAD, OP, readRows, Rows } from '../rows';
 import { Store } from '../store';
-import { Costs, Measure, NAMES } from '../costs';
+import { Costs, Measure } from '../costs';
 import { gutter } from './gutter';
 import { ListPane } from './list';
 
@@ -40,7 +40,8 @@ export class LevelPane extends ListPane {
     this.width = typeColumn(level, this.rows);
     const shown = this.rows.kind.reduce((sum, kind) => sum + (kind === OP ? 1 : 0), 0);
     const total = shown === level.size ? counted(level.size, 'op') : `${shown.toLocaleString('en-US')} of ${counted(level.size, 'op')}`;
-    this.title.replaceChildren(el('b', titleOf(this.name)), el('span', total), sort && costs ? el('span', `by ${NAMES[sort]}`) : '');
+    this.title.replaceChildren(el('b', titleOf(this.name)), el('span', total));
+    this.head(this.measures);
     this.restart();
   }
 
@@ -130,12 +131,4 @@ export class LevelPane extends ListPane {
 
 function phaseSign(phase: string): string {
   return { tangent: '∂', transposed: '⊤', rematerialised: '↻' }[phase] ?? '';
-}
-
-/** One line about an op, for the strip and for a screen reader. */
-export function sayOp(level: Level, op: number): string {
-  const { outputs } = level.data.ops;
-  const rows: Rows = { kind: [OP], item: [op], depth: [0] };
-  const size = outputs[op].reduce((sum, value) => sum + Math.max(0, level.nbytes(value)), 0);
-  return rowText(level, rows, 0).trim() + (size ? ` · ${formatBytes(size)}` : '');
 }

@@ -1,13 +1,17 @@
 /** A pane of rows: pointing, choosing, walking by keys, and the marks of what is linked. Levels and the source are such. */
 
-import { el, freshId } from '../dom';
+import { el, fill, freshId } from '../dom';
 import { Linked, Target } from '../links';
+import { Measure } from '../costs';
 import { Recycler } from '../recycler';
+import { counterparts } from '../say';
 import { Store } from '../store';
+import { columnHeads } from './gutter';
 
 export abstract class ListPane {
   readonly element: HTMLElement;
   readonly title = el('div.title');
+  private readonly heads = el('div.heads', { role: 'group', 'aria-label': 'sort by' });
   protected readonly scroller: HTMLElement;
   protected readonly recycler: Recycler;
   private readonly id = freshId();
@@ -18,7 +22,7 @@ export abstract class ListPane {
 
   constructor(protected readonly store: Store, readonly name: string, role: string, protected readonly signal: AbortSignal) {
     this.scroller = el('div.list', { role, tabindex: 0, 'aria-label': name });
-    this.element = el('section', { class: `pane ${name === 'source' ? 'source' : 'level'}`, 'data-pane': name }, this.title, this.scroller);
+    this.element = el('section', { class: `pane ${name === 'source' ? 'source' : 'level'}`, 'data-pane': name }, this.title, this.heads, this.scroller);
     this.recycler = new Recycler(this.scroller, (row, element) => this.drawRow(row, element), signal);
     const on = (type: string, call: (event: any) => void) => this.scroller.addEventListener(type, call, { signal });
     on('pointerover', (event: PointerEvent) => this.point(event));
@@ -43,6 +47,12 @@ export abstract class ListPane {
   /** Folds or unfolds a row, or by a key goes to the row around it; true if that was something to do. */
   protected abstract fold(row: number, how: 'toggle' | 'open' | 'close'): boolean;
 
+  /** The heads of the columns, by which rows are sorted. */
+  protected head(measures: Measure[]): void {
+    fill(this.heads, ...columnHeads(this.store, measures));
+    this.heads.hidden = !measures.length;
+  }
+
   /** Begins anew with as many rows as there are now. */
   protected restart(): void {
     if (this.cursor >= this.count) this.cursor = -1;
@@ -60,6 +70,8 @@ export abstract class ListPane {
     this.scroller.setAttribute('aria-activedescendant', `${this.id}-${this.cursor}`);
     if (focus) this.scroller.focus({ preventScroll: true });
     this.store.point(this.targetOf(this.cursor));
+    const { hot } = this.store.state;
+    if (hot) this.recycler.visible().get(this.cursor)?.setAttribute('aria-description', counterparts(hot).join(', '));
   }
 
   private drawRow(row: number, element: HTMLElement): void {

@@ -1,6 +1,6 @@
 /** Live bytes over the program, the peak, and who holds it. */
 
-import { Child, el, fill, svg, table } from '../dom';
+import { button, Child, el, fill, svg, table } from '../dom';
 import { counted, formatBytes, visible } from '../format';
 import { livingAt, readMemory, Series } from '../memory';
 import { Store } from '../store';
@@ -51,25 +51,23 @@ export class MemoryPane {
     show(series.at);
     const source = series.source === 'buffers' ? "from the compiled program's buffers" : `by liveness over the ${level.name}`;
     return el('section', {},
-      el('p', el('b', `${name}peak ${formatBytes(peak)}`), ` · ${counted(count, 'op')} · ${source}`),
+      el('p', el('b', `${name}peak ${formatBytes(peak)}`), ` · ${series.reserved ? `${formatBytes(series.reserved)} set aside · ` : ''}${counted(count, 'op')} · ${source}`, el('span.note', visible(` ${series.note ?? ''}`))),
       el('div.plot', chart, slider), where, list, this.residuals(series));
   }
 
   private holders(series: Series, at: number): HTMLElement {
     const living = livingAt(series, at);
     const most = living[0]?.nbytes ?? 1;
-    const rows = living.slice(0, MOST).map(one => {
+    const rows = living.slice(0, MOST).map((one): Child[] => {
       const bar = el('span.share');
       bar.style.setProperty('--share', `${(one.nbytes / most) * 100}%`);
-      const row = el('tr', { class: one.op >= 0 ? 'goes' : undefined, click: () => {
-        if (one.op >= 0) this.store.choose({ kind: 'op', level: series.level.name, op: one.op });
-        else if (one.line > 0) this.store.choose({ kind: 'line', line: one.line });
-      } }, el('td', el('code', visible(one.name.slice(0, 80)))), el('td', one.kind), el('td.right', formatBytes(one.nbytes)),
-      el('td.wide', bar), el('td', one.line > 0 ? `line ${one.line}` : ''));
-      return row;
+      const { op, line } = one;
+      const name = visible(one.name.slice(0, 80));
+      const go = () => this.store.choose(op >= 0 ? { kind: 'op', level: series.level.name, op } : { kind: 'line', line });
+      return [op >= 0 || line > 0 ? button(name, go, { class: 'link' }) : el('code', name), one.kind, formatBytes(one.nbytes), el('td.wide', bar), line > 0 ? `line ${line}` : ''];
     });
-    if (living.length > MOST) rows.push(el('tr', el('td', { colspan: 5 }, `… ${living.length - MOST} smaller ones`)));
-    return el('table', el('thead', el('tr', ...['held', 'as', 'bytes', '', 'made on'].map(head => el(head ? 'th' : 'td', { class: head === 'bytes' ? 'right' : undefined }, head)))), el('tbody', ...rows));
+    if (living.length > MOST) rows.push([`… ${living.length - MOST} smaller ones`]);
+    return table(['held', 'as', 'bytes', '', 'made on'], rows, [2]);
   }
 
   private residuals(series: Series): HTMLElement | null {

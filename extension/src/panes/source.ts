@@ -42,6 +42,7 @@ export class SourcePane extends ListPane {
     }
     const hottest = sort ? `hottest first, by ${NAMES[sort]}` : counted(program.lines.length, 'line');
     this.title.replaceChildren(el('b', 'source'), el('span', hottest));
+    this.head(this.measures);
     this.restart();
   }
 

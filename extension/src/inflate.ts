@@ -1,0 +1,7 @@
+/** Text that was deflated and written in base64: the data of a page, and the style sheet. */
+
+/** The text again. No fetch of a data: URL, which a content policy may forbid. */
+export async function inflate(base64: string): Promise<string> {
+  const bytes = Uint8Array.from(atob(base64.trim()), letter => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'))).text();
+}
