@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jaxnb.cost.context import Context, Rule
-from jaxnb.cost.sizes import elements, moved
+from jaxnb.cost.sizes import elements, itemsize, moved
 from jaxnb.cost.value import Cost
 
 __all__ = ["RULES"]
@@ -16,13 +16,26 @@ def _all_reduce(eqn: Any, context: Context) -> Cost:
     return Cost(sum(elements(v.aval) for v in eqn.outvars), moved(eqn))
 
 
+def _reduction(eqn: Any, context: Context) -> Cost:
+    """An all-reduce; over dimensions, as `vmap` makes it of a name, a reduction, and over nothing at all no work."""
+    axes = eqn.params["axes"]
+    if not axes:
+        return Cost()
+    if not all(isinstance(axis, int) for axis in axes):
+        return _all_reduce(eqn, context)
+    pairs = [(v.aval, out.aval) for v, out in zip(eqn.invars, eqn.outvars, strict=True)]
+    flops = sum(max(elements(operand) - elements(result), 0) for operand, result in pairs)
+    return Cost(flops, moved(eqn) + sum(itemsize(operand) for operand, _ in pairs))
+
+
 def _exchange(eqn: Any, context: Context) -> Cost:
     """Operands and results; no flops, not even those of the sum in `psum_scatter`: so does XLA."""
     return Cost(0, moved(eqn))
 
 
 RULES: dict[str, Rule] = {
-    **dict.fromkeys(("pmax", "pmin", "psum", "psum2", "psum_invariant", "unreduced_psum"), _all_reduce),
+    **dict.fromkeys(("pmax", "pmin", "psum"), _reduction),
+    **dict.fromkeys(("psum2", "psum_invariant", "unreduced_psum"), _all_reduce),
     **dict.fromkeys(
         (
             "all_gather",

@@ -3,46 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import compress
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 
 from jaxnb.cost.context import Constant, Context
+from jaxnb.cost.mapped import lowered_map
 from jaxnb.cost.needed import NeededEqn, scan_parts
 from jaxnb.cost.reductions import combinations
+from jaxnb.cost.runs import Runs
 from jaxnb.cost.sizes import elements, itemsize, moved, nbytes
 from jaxnb.cost.value import Cost
 
-__all__ = ["CONTROL", "Runs", "shards"]
-
-Path = tuple[str, ...]
-
-
-class Runs(NamedTuple):
-    """What one run of an equation does.
-
-    Attributes:
-      own: the cost besides its bodies.
-      times: how often each body runs, by its path in the parameters (as `body_jaxprs` gives it); others never run.
-      open_ended: the bodies run at least that often; nobody knows how often.
-      one_of: only the dearest of the bodies runs.
-      scalar: the bodies combine single elements, so that their flops count but not their bytes.
-      inlined: the lowered program has no call: the bodies share constants with the jaxpr around the equation.
-      hidden: a jaxpr that is not in the parameters; what it costs is the equation's own.
-      called: the bodies are functions that somebody wrote, and not parts of a loop or a branch.
-    """
-
-    own: Cost
-    times: Mapping[Path, int]
-    open_ended: bool = False
-    one_of: bool = False
-    scalar: bool = False
-    called: bool = False
-    inlined: bool = False
-    hidden: Any = None
-
+__all__ = ["CONTROL", "shards"]
 
 Rule = Callable[[Any, Context, NeededEqn], Runs]
 
@@ -191,4 +166,5 @@ CONTROL: dict[str, Rule] = {
     "select_and_scatter": _select_and_scatter,
     "shard_map": _shard_map,
     "while": _while,
+    "xmap": lowered_map,
 }

@@ -16,6 +16,7 @@ after_all axis_index copy create_token device_put dce_sink empty_ref free_ref fr
 new_ref pvary platform_index random_clone random_unwrap random_wrap reduced_vary_cast reduced_vary_cast_p relayout
 reshard sharding_constraint stop_gradient to_edtype vary_unreduced_cast vary_unreduced_cast_p
 preduced tie dimension_size
+named_shape settle shared_operand total_cotangent
 """
 
 
@@ -181,6 +182,7 @@ RULES: dict[str, Rule] = {
     "dynamic_slice": _dynamic_slice,
     "dynamic_update_slice": _dynamic_update_slice,
     "empty": _empty,
+    "empty2": _empty,
     "gather": _gather,
     "get": _get,
     "iota": _iota,

@@ -13,7 +13,12 @@ __all__ = ["CUMULATIVE", "RULES", "combinations"]
 
 
 def _reduce(eqn: Any, context: Context) -> Cost:
-    """One flop for each element but the first of every result; of complex maxima what comparing them takes."""
+    """One flop for each element but the first of every result; of complex maxima what comparing them takes.
+
+    A reduction over no dimension is not lowered at all.
+    """
+    if not eqn.params["axes"]:
+        return Cost()
     operand, result = eqn.invars[0].aval, eqn.outvars[0].aval
     each = 9 if is_complex(operand) and eqn.primitive.name in ("reduce_max", "reduce_min") else 1
     return Cost(each * _steps(operand, result), moved(eqn) + itemsize(operand))

@@ -53,9 +53,10 @@ _REASONS = {
     "works on a mutable object, and becomes other primitives before it is compiled": """
         box_get box_set log_extend log_read new_box new_log
     """,
+    "stands in the body of an `xmap`, which is counted as the program that it becomes": "named_dot take_own",
     "belongs to shapes with symbols": "dim_as_value shape_assertion",
     "has no rule yet": """
-        approx_top_k broadcast_to cholesky_update empty2 iota_2x32_shape ormqr pbroadcast_dynamic philox2x32
+        approx_top_k broadcast_to cholesky_update iota_2x32_shape ormqr pbroadcast_dynamic philox2x32
         philox4x32 ragged_dot_general scaled_dot select_and_gather_add symmetric_product threefry4x32
         tridiagonal_solve unreduced_pmax unreduced_pmin
     """,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
 from jaxnb.cost.value import Cost, sum_costs
-from jaxnb.cost.walk import Costed
+from jaxnb.cost.walk import Costed, scope_of
 from jaxnb.program import Level
 
-__all__ = ["scope_of", "sum_by_function", "sum_by_line", "sum_by_scope"]
+__all__ = ["sum_by_function", "sum_by_line", "sum_by_scope"]
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -48,17 +48,6 @@ def sum_by_function(costs: Iterable[Costed]) -> dict[str, Cost]:
 def sum_by_scope(costs: Iterable[Costed]) -> dict[str, Cost]:
     """What each `jax.named_scope` costs, "" for what is in none; a derivative reads `jvp(scope)`."""
     return _sums(costs, scope_of)
-
-
-def scope_of(entry: Costed) -> str:
-    """The scopes in which an equation stands, the outermost first, joined by slashes."""
-    names: list[str] = []
-    at: Costed | None = entry
-    while at is not None:
-        # `JaxprEqn.source_info.name_stack`, relative to the jaxpr that holds the equation, is not exported.
-        names.append(str(cast(Any, at.eqn).source_info.name_stack))
-        at = at.owner
-    return "/".join(name for name in reversed(names) if name)
 
 
 def _sums(costs: Iterable[Costed], key: Callable[[Costed], Key]) -> dict[Key, Cost]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import jax
 from jax.extend import core as jax_core
@@ -13,14 +13,16 @@ from jax.extend import core as jax_core
 from jaxnb._jax_eqns import body_jaxprs, function_name, open_jaxpr
 from jaxnb.collecting import collection_put_off
 from jaxnb.cost.context import Context
-from jaxnb.cost.control import CONTROL, Runs
+from jaxnb.cost.control import CONTROL
 from jaxnb.cost.folding import constant_of, folded, spread_operands
-from jaxnb.cost.needed import Needed, NeededEqn, NeededJaxpr
+from jaxnb.cost.mapped import MAPPED, Told
+from jaxnb.cost.needed import CALLS, Needed, NeededEqn, NeededJaxpr
 from jaxnb.cost.rules import RULES
+from jaxnb.cost.runs import Runs
 from jaxnb.cost.sizes import Unsized
 from jaxnb.cost.value import Cost, sum_costs
 
-__all__ = ["MOST_EQNS", "Costed", "cost_of", "costs_of"]
+__all__ = ["MOST_EQNS", "Costed", "cost_of", "costs_of", "scope_of"]
 
 MOST_EQNS = 20_000
 
@@ -44,6 +46,17 @@ class Costed:
     own: Cost
     owner: Costed | None = None
     function: str = ""
+
+
+def scope_of(entry: Costed) -> str:
+    """The scopes in which an equation stands, the outermost first, joined by slashes."""
+    names: list[str] = []
+    at: Costed | None = entry
+    while at is not None:
+        # `JaxprEqn.source_info.name_stack`, relative to the jaxpr that holds the equation, is not exported.
+        names.append(str(cast(Any, at.eqn).source_info.name_stack))
+        at = at.owner
+    return "/".join(name for name in reversed(names) if name)
 
 
 def cost_of(closed_jaxpr: Any, *, once: bool = False) -> Cost:
@@ -89,7 +102,7 @@ class _Counting:
         self.once = once
         self.needed = Needed()
         self._bodies: dict[tuple[int, tuple[bool, ...] | None], Cost] = {}
-        self._kept: list[Any] = []
+        self._hidden: dict[int, tuple[Any, Runs]] = {}
 
     def body(self, jaxpr: jax_core.Jaxpr, outputs: tuple[bool, ...] | None = None) -> Cost:
         """The cost of one run of a jaxpr for some of its results, by default for all."""
@@ -139,6 +152,8 @@ class _Counting:
 
     def runs(self, eqn: Any, needs: NeededEqn, context: Context) -> Runs:
         """How often an equation runs its bodies, those that it chooses among narrowed down to one."""
+        if id(eqn) in self._hidden:
+            return self._hidden[id(eqn)][1]
         try:
             runs = CONTROL[eqn.primitive.name](eqn, context, needs)
             runs = runs._replace(own=runs.own + Cost(0, spread_operands(eqn, context)))
@@ -148,8 +163,12 @@ class _Counting:
             _warn(eqn.primitive.name, error)
             return Runs(Cost(unknown=frozenset({eqn.primitive.name})), {})
         if runs.hidden is not None:
-            self._kept.append(runs.hidden)  # costs are remembered by the identity of the jaxpr
-            return runs._replace(own=runs.own + self.body(open_jaxpr(runs.hidden)))
+            program = open_jaxpr(runs.hidden)
+            # An `xmap` is lowered in place, and so shares what was spread with the jaxpr around it.
+            cost = self._count(program, None, _hidden_context(program, context)) if runs.told else self.body(program)
+            runs = runs._replace(own=runs.own + cost)
+            self._hidden[id(eqn)] = eqn, runs  # costs are remembered by identity, so that what they are of must stay
+            return runs
         return self._narrowed(eqn, needs, runs) if runs.one_of else runs
 
     def _narrowed(self, eqn: Any, needs: NeededEqn, runs: Runs) -> Runs:
@@ -192,6 +211,10 @@ def _inlined(eqn: Any, body: jax_core.Jaxpr, context: Context) -> Context:
     return replace(_context(body, context.once), spread=context.spread, constants=constants)
 
 
+def _hidden_context(program: jax_core.Jaxpr, context: Context) -> Context:
+    return replace(_context(program, context.once), spread=context.spread)
+
+
 def _price(cost: Cost) -> tuple[int, int]:
     return cost.flops + cost.transcendentals, cost.bytes
 
@@ -232,6 +255,7 @@ class _Listing(_Counting):
         self.entries: list[Costed] = []
         self._most = most
         self._seen: set[int] = set()
+        self._tables: dict[int, Told] = {}
         self._computations = 0
 
     def computation(
@@ -267,18 +291,60 @@ class _Listing(_Counting):
         elif (leaf := self.leaf(eqn, context)) is not None:
             runs, cost = Runs(leaf, {}), weight.of(leaf)
         else:
-            runs = self.runs(eqn, needs, context)
+            # The entries of the map's own program come to the constants after this.
+            before = replace(context, spread=set(context.spread)) if eqn.primitive.name == "xmap" else context
+            runs = self.runs(eqn, needs, before)
             # The entries of the bodies come to the constants after this.
             before = replace(context, spread=set(context.spread)) if runs.inlined else context
             cost = weight.of(self.total(eqn, needs, runs, before))
         full = len(self.entries) >= self._most and all(id(body) in self._seen for _, body in found)
-        entry = Costed(place, eqn, cost, cost if full or not found else weight.of(runs.own), owner, function)
+        told = self._told(eqn, runs, context) if runs.told else None
+        own = told.own(()) if told is not None else runs.own
+        entry = Costed(place, eqn, cost, cost if full or not found else weight.of(own), owner, function)
         self.entries.append(entry)
         for path, body in () if full else found:
+            if told is not None and path == MAPPED:
+                self._mapped(body, told, (), entry, function, weight)
+                continue
             name = _called(eqn, path, body) if runs.called else ""
             inside = weight.inside(runs.times.get(path, 0), runs)
             inner = _inlined(eqn, body, context) if runs.inlined else None
             self.computation(body, entry, name or function, inside, needs.bodies.get(path) if needs else None, inner)
+
+    def _told(self, eqn: Any, runs: Runs, context: Context) -> Told:
+        """What the equations in the body of an `xmap` cost in one run of it."""
+        if id(eqn) not in self._tables:
+            program = open_jaxpr(runs.hidden)
+            listing = _Listing(self.once, self._most)
+            listing.computation(program, None, "", _Weight(), None, _hidden_context(program, context))
+            entries = ((scope_of(entry), entry.own) for entry in listing.entries)
+            self._tables[id(eqn)] = Told(dict(body_jaxprs(eqn.params))[MAPPED], entries)
+        return self._tables[id(eqn)]
+
+    def _mapped(
+        self,
+        jaxpr: jax_core.Jaxpr,
+        told: Told,
+        outer: tuple[int, ...],
+        owner: Costed,
+        function: str,
+        weight: _Weight,
+    ) -> None:
+        """The entries of a jaxpr in the body of an `xmap`; `outer` is the path of the equation that holds it."""
+        index = self._computations
+        self._computations += 1
+        self._seen.add(id(jaxpr))
+        for number, eqn in enumerate(jaxpr.eqns):
+            path = told.path(outer, jaxpr, number)
+            found = body_jaxprs(eqn.params)
+            full = len(self.entries) >= self._most and all(id(body) in self._seen for _, body in found)
+            cost = weight.of(told.whole(path))
+            entry = Costed((index, number), eqn, cost, cost if full else weight.of(told.own(path)), owner, function)
+            self.entries.append(entry)
+            for key, body in () if full else found:
+                called = eqn.primitive.name in CALLS and eqn.primitive.name != "cond"
+                name = _called(eqn, key, body) if called else ""
+                self._mapped(body, told, path, entry, name or function, weight)
 
 
 _NOTHING = Cost(trips=0)

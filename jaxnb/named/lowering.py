@@ -30,7 +30,7 @@ from jaxnb.named.resources import FakeMesh, Plan
 from jaxnb.named.rewrite import evaluate
 from jaxnb.named.substitute import Scope, Substitute, add_up
 
-__all__ = ["run_map"]
+__all__ = ["program_of", "run_map"]
 
 
 @dataclass(frozen=True)
@@ -393,6 +393,21 @@ def _scan(
 def _run_top(*values: Any, **params: Any) -> list[Any]:
     with unchecked_collectives():
         return run_map(values, [NONE] * len(values), Scope(), **params)
+
+
+def program_of(avals: Sequence[Any], params: Mapping[str, Any]) -> Any:
+    """The jaxpr of the program that a map becomes.
+
+    Args:
+      avals: of its inputs, anything with shape and dtype.
+      params: of its equation.
+
+    Raises:
+      NameError: the map stands inside of others, whose names it uses.
+    """
+    mesh = jax.sharding.AbstractMesh((), ())
+    with jax.sharding.use_abstract_mesh(mesh):
+        return jax.make_jaxpr(lambda *values: _run_top(*values, **params))(*avals)
 
 
 xmap_p.def_impl(lambda *values, **params: jax.jit(lambda *xs: _run_top(*xs, **params))(*values))

@@ -40,6 +40,8 @@ class Scope:
         """The physical axes of several names in order; a name bound outside the map stands for itself."""
         out: list[Axis] = []
         for name in names:
+            if name not in self.axes and name not in bound_axes():
+                raise NameError(f"the name {name!r} is not bound here.")
             out += self.axes[name] if name in self.axes else (Axis(name, bound_axes()[name], "vector"),)
         return out
 
