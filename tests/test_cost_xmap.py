@@ -16,9 +16,11 @@ import jaxnb
 import jaxnb.lax
 import jaxnb.numpy as nnp
 from jaxnb import SerialLoop, fake_mesh, xmap
-from jaxnb.cost import cost_of, costs_of, sum_by_line
+from jaxnb.cost import cost_of, costs_of
 from jaxnb.cost.value import sum_costs
+from jaxnb.liveness import live_bytes
 from jaxnb.readers.jaxpr import read_jaxpr
+from jaxnb.residuals import residuals
 
 WITHIN = 0.05
 
@@ -91,7 +93,11 @@ def test_a_map_costs_what_xla_counts(name, derive):
 @pytest.mark.parametrize(
     ("name", "resources"),
     [
-        *((name, {"i": axes}) for name in ("elementwise", "contraction", "sum", "softmax") for axes in ("x", ("x", "y"))),
+        *(
+            (name, {"i": axes})
+            for name in ("elementwise", "contraction", "sum", "softmax")
+            for axes in ("x", ("x", "y"))
+        ),
         ("elementwise", {"i": SerialLoop(2)}),
         ("elementwise", {"i": ("x", SerialLoop(2)), "j": "y"}),
         ("rows", {"b": SerialLoop(8)}),
@@ -138,7 +144,7 @@ def test_communication_stands_on_its_equation(mesh):
     mapped = xmap(lambda x: lax.psum(jnp.sin(x), "i"), ["i", None], [None], axis_resources={"i": "x"}, mesh=mesh)
     jaxpr = jax.make_jaxpr(mapped)(a(8, 50))
     own = {entry.eqn.primitive.name: entry.own for entry in costs_of(jaxpr)}
-    # each of 8 devices adds up 2 positions of 50 numbers (so that both along y do the same), and takes part in an all-reduce
+    # each of 8 devices (both along y do the same) adds up 2 positions of 50 numbers, and takes part in an all-reduce
     assert own["psum"].flops == 8 * (50 + 50) and own["sin"].transcendentals == 2 * 400
 
 
@@ -174,3 +180,26 @@ def test_a_cell_shows_what_it_costs():
     for op in level.ops():
         lines[op.line] = lines.get(op.line, 0) + (op.flops or 0)
     assert flops <= lines[1] <= 1.05 * flops and 2 * 1024 <= lines[2] <= 4 * 1024
+
+
+@pytest.mark.parametrize(
+    ("resources", "together"), [({}, 16), ({"b": "x"}, 16), ({"b": SerialLoop(8)}, 2), ({"b": ("x", SerialLoop(2))}, 8)]
+)
+def test_values_of_the_body_live_for_the_positions_that_are_computed_together(resources, together, mesh):
+    def body(x, w):
+        return jnp.sum(jnp.sin(jnp.outer(x, x)) @ w)
+
+    mapped = xmap(body, (["b", None], {}), ["b"], axis_resources=resources, mesh=mesh)
+    found = live_bytes(jax.make_jaxpr(mapped)(a(16, 32), a(32, 8)))
+    arguments, result = 4 * (16 * 32 + 32 * 8), 4 * 16
+    assert found.peak == arguments + result + 2 * together * 4 * 32 * 32
+
+
+def test_what_a_gradient_keeps_comes_from_the_body(mesh):
+    mapped = xmap(lambda x: jnp.sin(x) ** 2, ["b", None], ["b", None], axis_resources={"b": "x"}, mesh=mesh)
+    jaxpr = jax.make_jaxpr(jax.grad(lambda x: jnp.sum(mapped(x))))(a(16, 32))
+    level = read_jaxpr(jaxpr, cell_file="")
+    kept = [one for one in residuals(jaxpr) if one.origin is not None]
+    assert kept and all(one.nbytes == 4 * 16 * 32 for one in kept)
+    made = [level.computations[one.origin[0]].ops[one.origin[1]].name for one in kept]
+    assert "cos" in made and "xmap" not in made

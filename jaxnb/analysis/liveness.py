@@ -7,6 +7,7 @@ mostly lower; what stands here is what the program as written asks for.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate, compress
@@ -105,8 +106,9 @@ def live_bytes(closed_jaxpr: Any, donated: Collection[int] = ()) -> Liveness:
 class _Measuring:
     """Measures jaxprs, and remembers those that equations share."""
 
-    def __init__(self, needed: Needed) -> None:
+    def __init__(self, needed: Needed, positions: Mapping[Any, int] | None = None) -> None:
         self._needed = needed
+        self._positions = positions or {}
         self._inside: dict[tuple[int, Mask | None, str], Liveness] = {}
 
     def run(
@@ -155,7 +157,7 @@ class _Measuring:
                 last[root] = end
                 results[root] = (*results.get(root, ()), number)
         values = tuple(
-            Lived(v, nbytes(v.aval), at, at or 0, last[v], results.get(v, ()))
+            Lived(v, nbytes(v.aval) * self._positions.get(v, 1), at, at or 0, last[v], results.get(v, ()))
             for v, at in made.items()
             if v not in elsewhere
         )
@@ -169,10 +171,22 @@ class _Measuring:
     def _most(self, eqn: Any, need: NeededEqn) -> Liveness | None:
         """What lives in that body of an equation that needs the most besides what the equation has itself."""
         name = eqn.primitive.name
+        if name == "xmap":
+            return self._mapped(eqn)
         if name not in CALLS and name not in ("scan", "while", "custom_linear_solve"):
             return None
         found = [self._body(eqn, body, need.bodies.get(path)) for path, body in body_jaxprs(eqn.params)]
         return max(found, key=lambda inside: inside.peak, default=None)
+
+    def _mapped(self, eqn: Any) -> Liveness:
+        """What lives in the body of an `xmap`, of all positions that are computed at one time."""
+        key = (id(eqn), None, "xmap")
+        if key not in self._inside:
+            body = dict(body_jaxprs(eqn.params))["body",]
+            measuring = _Measuring(self._needed, _positions(eqn, body))  # others may share the jaxprs in the body
+            mine = {*body.invars, *(v for v in body.outvars if type(v) is not jax_core.Literal)}
+            self._inside[key] = measuring.run(body, None, (), (), mine)
+        return self._inside[key]
 
     def _body(self, eqn: Any, body: jax_core.Jaxpr, outputs: Mask | None) -> Liveness:
         name = eqn.primitive.name
@@ -184,6 +198,24 @@ class _Measuring:
                 mine.update(v for v in body.outvars if type(v) is not jax_core.Literal)
             self._inside[key] = self.run(body, outputs, sliced, (), mine)
         return self._inside[key]
+
+
+def _positions(eqn: Any, body: jax_core.Jaxpr) -> Mapping[Any, int]:
+    """Of how many positions each value in the body of an `xmap` lives at one time; a loop has one turn at a time."""
+    from jaxnb.named.flow import flow  # whoever has an `xmap` has loaded it
+
+    params = eqn.params
+    turns = dict(params["plan"].loops)
+    together = {name: size // turns.get(name, 1) for name, size in params["sizes"]}
+    found: dict[Any, int] = {}
+
+    def visit(inner: Any, ins: Any, outs: Any) -> None:
+        for v, names in zip((*inner.invars, *inner.outvars), (*ins, *outs), strict=True):
+            if type(v) is not jax_core.Literal:
+                found[v] = max(found.get(v, 1), math.prod(together.get(name, 1) for name in names))
+
+    flow(body, [frozenset(name for _, name in axes) for axes in params["in_axes"]], visit)
+    return found
 
 
 def _renames(eqn: Any) -> bool:

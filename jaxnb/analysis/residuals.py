@@ -194,6 +194,9 @@ class _Reading:
         """The body of a call or of a scan, whose arguments and results are those of the equation."""
         eqn, bodies = here.jaxpr.eqns[number], here.bodies[number]
         name = eqn.primitive.name
+        if name == "xmap":
+            paths = [path for path, _ in body_jaxprs(eqn.params)]
+            return self.visited[bodies[paths.index(("body",))]] if bodies else None
         if len(bodies) != 1 or (name != "scan" and (name not in CALLS or name == "cond")):
             return None
         return self.visited[bodies[0]] if sum(1 for _ in body_jaxprs(eqn.params)) == 1 else None
