@@ -22,7 +22,7 @@ LAYERS = (
     {"cells"},
     {"options"},
     {"_jax", "_jax_calls", "_jax_eqns", "_jax_history", "_jax_hlo", "_jax_tracers", "_jax_watch"},
-    {"named", "numpy", "lax", "nn", "random", "names"},
+    {"named", "numpy", "lax", "nn", "random", "names", "readers.ids"},
     {"cost"},
     {"analysis"},
     {"objects"},

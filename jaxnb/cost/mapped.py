@@ -17,7 +17,7 @@ from jaxnb.cost.context import Context
 from jaxnb.cost.needed import NeededEqn
 from jaxnb.cost.runs import Runs
 from jaxnb.cost.value import Cost, sum_costs
-from jaxnb.ids import Numbers, number_equations, read_name, with_ids
+from jaxnb.readers.ids import Numbers, number_equations, read_name, with_ids
 
 __all__ = ["MAPPED", "Told", "lowered_map"]
 

@@ -21,6 +21,9 @@ from jaxnb.named.specs import LeafSpec, check_name, check_rank, declared_names, 
 
 __all__ = ["Mapped", "xmap"]
 
+# A map in a larger program is one equation of it; before jax 0.12 `True` says so.
+_INLINE: Any = getattr(getattr(jax, "Inline", None), "JAX_EARLY", True)
+
 
 def xmap(
     fun: Callable[..., Any],
@@ -160,7 +163,7 @@ class Mapped:
         if compiled is None:
             run = functools.wraps(self._fun, updated=())(lambda *args: self._bind(mesh, *args))
             backend: dict[str, Any] = {} if self._backend is None else {"backend": self._backend}
-            compiled = jax.jit(run, donate_argnums=self._donate, inline=True, **backend)
+            compiled = jax.jit(run, donate_argnums=self._donate, inline=_INLINE, **backend)
             self._compiled[key] = compiled
         return compiled
 
