@@ -19,8 +19,9 @@ from jaxnb.errors import JaxnbError
 from jaxnb.program import Level, Program
 from jaxnb.program.codec import MIME_TYPE, decode
 from jaxnb.running.run import Run
-from jaxnb.shell import inspector_comm
+from jaxnb.shell import inspector_comm, show
 from jaxnb.shell.inspector_comm import TARGET, Inspectors, answer
+from jaxnb.shell.show import bundle
 from jaxnb.views import interactive
 from jaxnb.views.interactive import has_script, render_interactive, script_element, script_hash
 
@@ -177,6 +178,52 @@ def test_one_program_has_one_id():
     assert inspectors.metadata(first) == inspectors.metadata(again) != inspectors.metadata(other)
     assert inspectors.metadata(first)[MIME_TYPE]["levels"] == ["jaxpr", "stablehlo", "hlo"]
     assert all(run._program is None for run in (first, again, other))
+
+
+@built
+def test_an_output_that_draws_itself_knows_the_run_before():
+    namespace = {"jnp": jax.numpy, "x": jax.numpy.ones(4)}
+    inspectors = Inspectors(Shell())
+    first, again = (jaxnb.stage("y = jnp.sin(x)", namespace) for _ in range(2))
+    other = jaxnb.stage("y = jnp.cos(x)", namespace)
+    assert [inspectors.previous(run, "cell") for run in (first, again)] == [None, None]
+    before = inspectors.previous(other, "cell")
+    assert before == first.program
+    assert inspectors.previous(other, None) is None
+    found = data_of(bundle(other, rich=True, script=True, previous=before)["text/html"])
+    assert decode(found["previous"]).source == "y = jnp.sin(x)"
+
+
+@built
+def test_a_program_that_is_too_long_to_be_drawn_by_the_output_is_shown_in_part(monkeypatch):
+    run = jaxnb.stage("y = jnp.sin(x)", {"jnp": jax.numpy, "x": jax.numpy.ones(4)})
+    run.program.level("hlo")
+    assert len(data_of(bundle(run, rich=True, script=True)["text/html"])["program"]["levels"]) == 4
+    whole = len(bundle(run, rich=True, script=True)["text/html"])
+    monkeypatch.setattr(show, "MOST_DRAWN", whole - 1)
+    levels = data_of(bundle(run, rich=True, script=True)["text/html"])["program"]["levels"]
+    assert [level["name"] for level in levels] == ["source", "jaxpr"]
+    monkeypatch.setattr(show, "MOST_DRAWN", 1000)
+    html = bundle(run, rich=True, script=True)["text/html"]
+    assert "<script" not in html and "sin" in html
+
+
+@built
+def test_nbconvert_draws_saved_programs_and_leaves_the_notebook_alone():
+    pytest.importorskip("nbconvert")
+    from nbformat import v4
+
+    from jaxnb.reports.exporter import InspectorExporter
+
+    run = jaxnb.stage("y = jnp.sin(x)", {"jnp": jax.numpy, "x": jax.numpy.ones(4)})
+    shown = [bundle(run, rich=True) for _ in range(3)]
+    shown[1] = {**shown[1], MIME_TYPE: {"format": "other"}}
+    nb = v4.new_notebook(cells=[v4.new_code_cell("", outputs=[v4.new_output("display_data", one)]) for one in shown])
+    before = json.dumps(nb)
+    page, _ = InspectorExporter(template_name="basic").from_notebook_node(nb)
+    assert json.dumps(nb) == before
+    assert page.count('<div class="jnb" data-jaxnb=') == 2
+    assert page.count(str(script_element())) == 1
 
 
 def test_a_note_is_nothing_to_ask_about():

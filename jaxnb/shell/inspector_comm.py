@@ -37,6 +37,7 @@ class Inspectors:
         self._shell = shell
         self._most = most
         self._asked: OrderedDict[str, _Asked] = OrderedDict()
+        self._drawn: OrderedDict[str, tuple[Program, Program | None]] = OrderedDict()
 
     def enter(self) -> None:
         """Begins to listen."""
@@ -47,6 +48,7 @@ class Inspectors:
     def leave(self) -> None:
         """Stops to listen, and forgets all programs."""
         self._asked.clear()
+        self._drawn.clear()
         manager = _comms_of(self._shell)
         if manager is not None:
             manager.unregister_target(TARGET, self._opened)
@@ -72,6 +74,22 @@ class Inspectors:
         from jaxnb.program.codec import MIME_TYPE  # the output that it goes with has read it, too
 
         return {MIME_TYPE: {"program": found, "levels": list(LEVELS[1:])}}
+
+    def previous(self, run: Run, cell_id: str | None) -> Program | None:
+        """What a cell was before it became what it is now, for an output that draws itself; None if nothing is known.
+
+        Args:
+          run: of the cell, whose program is kept until another one takes its place.
+          cell_id: as the front end told it.
+        """
+        if cell_id is None or not run.pieces:
+            return None
+        program = run.program
+        now, before = self._drawn.pop(cell_id, (None, None))
+        self._drawn[cell_id] = program, before if now == program else now
+        while len(self._drawn) > self._most:
+            self._drawn.popitem(last=False)
+        return self._drawn[cell_id][1]
 
     def _opened(self, comm: Any, message: Mapping[str, Any]) -> None:
         question = message["content"]["data"]

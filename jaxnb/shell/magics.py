@@ -187,7 +187,8 @@ class JaxnbMagics(Magics):
         rich = self.shell.display_formatter.active_types != ["text/plain"]
         script = rich and wants_script(self.settings.html, self._cell_id)
         for run in [shown.to_show() for shown in pending.values()]:
-            data = bundle(run, rich=rich, script=script)
+            previous = self._inspectors.previous(run, self._cell_id) if script else None
+            data = bundle(run, rich=rich, script=script, previous=previous)
             self.shell.display_pub.publish(data, metadata=self._inspectors.metadata(run) if rich else {})
         for remark in remarks:
             self.shell.display_pub.publish({"text/plain": remark})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jaxnb.program import Program
 from jaxnb.running.run import Run
 
 __all__ = ["bundle"]
@@ -12,18 +13,23 @@ _LINE = "line of the run goes here"
 MOST_SAVED = 15_000
 """Bytes of one output in the notebook. A long program is elided in the HTML; its JSON then has the cell only."""
 
+MOST_DRAWN = 500_000
+"""Characters of one output that brings the script: some 20,000 equations."""
+
 _ROOM_FOR_THE_LINE = 600
 _MOST_LINES = 8
 _LIMITS = (200, 120, 60, 30)
 
 
-def bundle(run: Run, *, rich: bool, script: bool = False) -> dict[str, Any]:
+def bundle(run: Run, *, rich: bool, script: bool = False, previous: Program | None = None) -> dict[str, Any]:
     """What is published for a run.
 
     Args:
       run: to be shown.
       rich: whether the front end shows more than text; otherwise nothing else is made.
-      script: whether the HTML draws the inspector by itself, which takes some 100 KB.
+      script: whether the HTML draws the inspector by itself, which takes some 100 KB. A program that would take more
+        than `MOST_DRAWN` is drawn as without it.
+      previous: what that inspector compares the run with.
     """
     text = run.line
     if run.traced_only:
@@ -54,15 +60,31 @@ def bundle(run: Run, *, rich: bool, script: bool = False) -> dict[str, Any]:
     html, json = _drawn(run)
     data["text/html"] = html.replace(_LINE, str(escape(run.line)), 1)
     if script:
-        from jaxnb.views.interactive import render_interactive
-
-        drawn = render_interactive(run.program, line=run.line, findings=run.findings, level=run.shown_level)
-        data["text/html"] = drawn
+        data["text/html"] = _interactive(run, previous) or data["text/html"]
     if below:
         data["text/html"] += element("div", {"class": "jnb"}, *(element("pre", None, told) for told in below))
     if json is not None:
         data[json[0]] = json[1]
     return data
+
+
+def _interactive(run: Run, previous: Program | None) -> str | None:
+    """The HTML with the script, of as many levels as fit; None if not even the first does."""
+    from jaxnb.views.interactive import render_interactive
+
+    top = run.shown_level or "jaxpr"
+    for levels, before in ((None, previous), (("source", top), previous), (("source", top), None)):
+        drawn = render_interactive(
+            run.program,
+            line=run.line,
+            findings=run.findings,
+            level=run.shown_level,
+            levels=levels,
+            previous=before,
+        )
+        if len(drawn) <= MOST_DRAWN:
+            return drawn
+    return None
 
 
 def _asked(run: Run) -> list[str]:

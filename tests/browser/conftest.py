@@ -18,6 +18,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from pages import LINE
+
+from jaxnb.views.interactive import render_interactive
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = os.environ.get("JAXNB_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -89,6 +92,25 @@ def new_page(browser):
 def _only_here(url: str, wrong: list[str]) -> None:
     if not url.startswith(("file:", "data:", "blob:", "about:")):
         wrong.append(f"the page asked for {url}")
+
+
+@pytest.fixture
+def show(new_page, tmp_path):
+    """Opens a page with the inspector of a program, unfolded unless told otherwise."""
+
+    def opened(program, *, unfold=True, previous=None, before="", **options):
+        path = tmp_path / "page.html"
+        body = render_interactive(program, line=LINE, previous=previous)
+        head = '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>page</title></head>'
+        path.write_text(f"{head}<body><main>{before}{body}</main></body></html>", encoding="utf-8")
+        page = new_page(**options)
+        page.goto(path.as_uri())
+        page.locator(".line").wait_for()
+        if unfold:
+            page.locator(".line").click()
+        return page
+
+    return opened
 
 
 class Server:

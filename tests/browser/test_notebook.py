@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from test_page import HOSTILE, hostile
+from pages import HOSTILE, hostile
 
 from jaxnb.program.codec import MIME_TYPE, encode
 from jaxnb.views.html import render_html

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from pages import HLO_OF_TANH, HOSTILE, LINE, SHADOW, hostile, hot_program, level_button, marked, rows, show_all_levels
 from sample_levels import neuron
 from sample_programs import PROGRAMS
 
@@ -12,57 +13,6 @@ from jaxnb.program import Aval, Computation, Finding, Fix, Level, Op, Program, S
 from jaxnb.program.codec import decode
 from jaxnb.views.interactive import render_interactive
 from jaxnb.views.page import TRUSTED_HTML, PageCell, render_page
-
-SHADOW = "document.querySelector('.jnb > div:not([hidden])').shadowRoot"
-HLO_OF_TANH = ["~add_tanh_fusion = fusion dot.2", "tanh.4 = tanh add.3"]
-LINE = "staged · 2 inputs → 1 name · 4 eqns"
-
-
-@pytest.fixture
-def show(new_page, tmp_path):
-    """Opens a page with the inspector of a program, unfolded unless told otherwise."""
-
-    def opened(program: Program, *, unfold=True, previous=None, before="", **options):
-        path = tmp_path / "page.html"
-        body = render_interactive(program, line=LINE, previous=previous)
-        head = '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>page</title></head>'
-        path.write_text(f"{head}<body><main>{before}{body}</main></body></html>", encoding="utf-8")
-        page = new_page(**options)
-        page.goto(path.as_uri())
-        page.locator(".line").wait_for()
-        if unfold:
-            page.locator(".line").click()
-        return page
-
-    return opened
-
-
-def rows(page, pane: str):
-    """The texts of the rows of a pane from the top, without the signs at their left."""
-    found = page.locator(f"[data-pane={pane}] .row")
-    pairs = found.evaluate_all(
-        "rows => rows.map(row => [Number(row.dataset.row), row.querySelector('code').textContent])"
-    )
-    return [text.strip() for _, text in sorted(pairs)]
-
-
-def marked(page, pane: str, kind: str = "hot"):
-    """The texts of the rows that are marked, with `~` in front where the link is inferred."""
-    found = page.locator(f"[data-pane={pane}] .row.{kind}")
-    texts = found.evaluate_all(
-        "rows => rows.map(row => [Number(row.dataset.row), (row.classList.contains('inferred') ? '~' : '') +"
-        " row.querySelector('code').textContent.trim().split('  ')[0]])"
-    )
-    return [text for _, text in sorted(texts)]
-
-
-def level_button(page, name: str):
-    return page.get_by_role("group", name="levels").get_by_role("button", name=name, exact=True)
-
-
-def show_all_levels(page):
-    for name in ("StableHLO", "HLO"):
-        level_button(page, name).click()
 
 
 def test_it_is_one_line_until_it_is_opened(show):
@@ -219,16 +169,6 @@ def test_columns_and_the_hottest_first(show):
     assert rows(page, "source") == ["y = sin(x)", "z = y @ y"]
 
 
-def hot_program() -> Program:
-    values = tuple(Value(name, Aval("float32", (8, 8), False, 4)) for name in "abc")
-    ops = (
-        Op("sin", (0,), (1,), (), Span(1), flops=64, bytes=512),
-        Op("dot", (1, 1), (2,), (), Span(2), flops=2048, bytes=768),
-    )
-    level = Level("jaxpr", values, (Computation("main", (0,), (2,), ops, input_names=("x",), output_names=("z",)),))
-    return Program("y = sin(x)\nz = y @ y", (Level("source", (), (Computation("cell"),)), level))
-
-
 def test_filters(show):
     page = show(neuron())
     page.get_by_role("button", name="options").click()
@@ -342,52 +282,6 @@ def test_it_is_taken_along(show):
     assert decode(json.loads(found["JSON"])) == neuron()
     assert found["SVG"].startswith("<svg") and "tanh" in found["SVG"]
     assert "add_tanh_fusion" in found["HTML"] and "<script" not in found["HTML"]
-
-
-HOSTILE = '</script><script>window.hit=1</script><img src=x onerror="window.hit=1"><svg onload=window.hit=1>'
-
-
-def hostile() -> Program:
-    """Every text that a notebook can hold is markup and script; names are huge; bodies are nested deep."""
-    deep = 60
-    values = tuple(
-        Value(f"{HOSTILE}{at}" if at % 2 else "x" * 5000, Aval(HOSTILE, (HOSTILE, 3), False, 4), sharding=HOSTILE)
-        for at in range(deep + 1)
-    )
-    ops = [
-        Op(
-            HOSTILE,
-            (at,),
-            (at + 1,),
-            ((HOSTILE, HOSTILE), ("javascript:window.hit=1", "\u202e\x00")),
-            Span(1),
-            scopes=(HOSTILE,),
-        )
-        for at in range(deep)
-    ]
-    from dataclasses import replace
-
-    computations = tuple(
-        Computation(
-            HOSTILE,
-            (at,),
-            (at + 1,),
-            (replace(op, bodies=(at + 1,) if at + 1 < deep else ()),),
-            (),
-            (HOSTILE,),
-            (HOSTILE,),
-        )
-        for at, op in enumerate(ops)
-    )
-    finding = Finding(
-        "leak", HOSTILE, 1, holder=HOSTILE, origin=HOSTILE, fix=Fix(HOSTILE, HOSTILE, (1, HOSTILE, HOSTILE), True)
-    )
-    return Program(
-        f"{HOSTILE}\n# {HOSTILE}",
-        (Level("source", (), (Computation(HOSTILE),)), Level("jaxpr", values, computations)),
-        (),
-        (finding,),
-    )
 
 
 def test_a_hostile_notebook_changes_nothing(show):

@@ -107,7 +107,7 @@ export class Details {
   }
 
   private link(text: string, title: string, target: Target): Child {
-    return button(text, () => this.store.set({ pin: this.store.links.find(target) }), { class: 'link', title });
+    return button(text, () => this.store.set({ hot: null, pin: this.store.links.find(target) }), { class: 'link', title });
   }
 
   private peekButton(name: string): Child {

@@ -1,0 +1,158 @@
+"""What needs a live kernel in JupyterLab and Notebook 7: sliders, the widget, findings, settings, values, keys."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+SETUP = """%load_ext jaxnb
+import jax, jax.numpy as jnp
+x, w = jnp.arange(8.0), jnp.ones(8)"""
+CELL = """%%jit
+h = jnp.tanh(x * w)
+loss = jnp.sum(h**2)"""
+
+
+@pytest.fixture(params=["lab", "notebook7"])
+def server(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def page(new_page):
+    return new_page(1280, 900, offline=False)
+
+
+def opened(page):
+    found = page.locator(".jp-RenderedJaxnb").first
+    found.locator(".line").wait_for(timeout=45_000)
+    found.locator(".line").click()
+    found.locator("[data-pane=jaxpr] .row").first.wait_for()
+    return found
+
+
+def run_new_cell(page, text: str) -> str:
+    """Runs a cell at the end of the notebook; what it printed."""
+    page.evaluate(
+        "async text => { const { content } = jupyterapp.shell.currentWidget;"
+        " content.activeCellIndex = content.widgets.length - 1;"
+        " await jupyterapp.commands.execute('notebook:insert-cell-below');"
+        " content.activeCell.model.sharedModel.setSource(text);"
+        " await jupyterapp.commands.execute('notebook:run-cell'); }",
+        text,
+    )
+    last = page.locator(".jp-Notebook .jp-CodeCell").last
+    last.locator(".jp-OutputArea-output pre").first.wait_for()
+    return last.locator(".jp-OutputArea-output pre").first.inner_text().strip()
+
+
+def test_sliders_move_a_cell_and_bind_nothing_until_told(server, page):
+    server.write(
+        "sliders.ipynb", [SETUP + "\nscale = 1.0", "%%jit --interact scale=0.0..2.0\ntotal = jnp.sum(x * scale)\ntotal"]
+    )
+    server.open(page, "sliders.ipynb")
+    server.run_all(page)
+    output = page.locator(".jp-Notebook .jp-CodeCell").nth(1).locator(".jp-OutputArea-output").last
+    output.get_by_text("28.").first.wait_for(timeout=60_000)
+    handle = page.locator(".noUi-handle").first
+    handle.focus()
+    page.keyboard.press("End")
+    page.get_by_text("56.").first.wait_for()
+    assert page.get_by_text("reused").first.is_visible()  # nothing was traced
+    assert run_new_cell(page, "print(scale, 'total' in globals())") == "1.0 False"
+    page.get_by_role("button", name="Bind").click()
+    page.wait_for_timeout(1000)
+    assert run_new_cell(page, "print(scale, float(total))") == "2.0 56.0"
+
+
+def test_a_widget_asks_the_kernel_for_a_level(server, page):
+    server.write("widget.ipynb", [SETUP, CELL, "import jaxnb\njaxnb.widget(jaxnb.last())"])
+    server.open(page, "widget.ipynb")
+    server.run_all(page)
+    cell = page.locator(".jp-Notebook .jp-CodeCell").nth(2)
+    cell.locator("[data-pane=jaxpr] .row", has_text="tanh").first.wait_for(timeout=60_000)
+    cell.get_by_role("button", name="HLO …", exact=True).click()
+    cell.locator("[data-pane=hlo] .row").first.wait_for(timeout=30_000)
+
+
+LEAKY = """%%jit
+kept = []
+def f(v):
+    kept.append(v * 2)
+    return v + 1
+y = jax.jit(f)(x)"""
+
+
+def test_a_leak_is_told_under_the_cell_with_its_line(server, page):
+    server.write("leak.ipynb", [SETUP, LEAKY.partition("\n")[2]])
+    server.open(page, "leak.ipynb")
+    server.run_all(page)
+    found = page.locator(".jp-RenderedJaxnb .finding").first
+    found.wait_for(timeout=60_000)
+    assert "leak" in found.inner_text()
+    assert "held by" in found.inner_text()
+
+
+def test_settings_say_what_is_open_at_first(server, page):
+    path = server.folder / "settings/jaxnb/plugin.jupyterlab-settings"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"open": True, "levels": ["jaxpr"], "columns": ["flops"]}))
+    try:
+        server.write("settings.ipynb", [SETUP, CELL])
+        server.open(page, "settings.ipynb")
+        server.run_all(page)
+        shown = page.locator(".jp-RenderedJaxnb").first
+        shown.locator("[data-pane=jaxpr] .row").first.wait_for(timeout=60_000)
+        assert shown.locator(".pane").count() == 1
+        assert shown.locator("[data-pane=jaxpr] .heads").get_by_role("button", name="flops").is_visible()
+    finally:
+        path.unlink()
+
+
+def test_treescope_shows_a_value_as_it_is_now(server, page):
+    pytest.importorskip("treescope")
+    server.write("value.ipynb", [SETUP, CELL, "x = jnp.arange(3)"])
+    server.open(page, "value.ipynb")
+    server.run_all(page)
+    shown = opened(page)
+    shown.locator("[data-pane=jaxpr] .row", has_text="mul").first.click()
+    shown.get_by_title("ask the kernel what x is now").first.click()
+    frame = shown.locator(".peeked iframe")
+    frame.wait_for()
+    assert frame.get_attribute("sandbox") == "allow-scripts"
+    frame.content_frame.get_by_text("int32").first.wait_for()  # not the float32 that the cell read
+    shown.get_by_role("button", name="close").click()
+    assert not frame.is_visible()
+
+
+def test_by_keys_alone_from_the_notebook_and_back(server, page):
+    server.write("keys.ipynb", [SETUP, CELL, "1 + 1"])
+    server.open(page, "keys.ipynb")
+    server.run_all(page)
+    shown = page.locator(".jp-RenderedJaxnb").first
+    line = shown.locator(".line")
+    line.wait_for(timeout=60_000)
+    line.focus()
+    page.keyboard.press("Enter")
+    shown.locator("[data-pane=jaxpr] .row").first.wait_for()
+    active = "() => document.activeElement.shadowRoot?.activeElement?.getAttribute('aria-label') === 'jaxpr'"
+    for _ in range(15):
+        page.keyboard.press("Tab")
+        if page.evaluate(active):
+            break
+    else:
+        raise AssertionError("the pane cannot be reached by Tab")
+    page.keyboard.type("dd")  # would delete a cell
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert shown.locator(".facts").is_visible()
+    page.keyboard.press("Escape")
+    assert not shown.locator(".facts").is_visible()
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => !document.activeElement.shadowRoot")
+    assert page.locator(".jp-Notebook .jp-CodeCell").count() == 3
+    assert page.evaluate("jupyterapp.shell.currentWidget.content.activeCellIndex") == 1
+    page.keyboard.press("ArrowDown")  # the notebook's own key
+    page.wait_for_function("() => jupyterapp.shell.currentWidget.content.activeCellIndex === 2")
