@@ -89,6 +89,9 @@ class Needed:
             return self._scan(eqn, outputs)
         if name in CALLS:
             return self._call(eqn, outputs)
+        if name == "xmap":
+            body = dict(body_jaxprs(eqn.params))["body",]
+            return NeededEqn(outputs, self.of(body, outputs).inputs, {("body",): outputs})
         return NeededEqn(outputs, (True,) * len(eqn.invars), {})
 
     def _call(self, eqn: Any, outputs: Mask) -> NeededEqn:

@@ -102,7 +102,7 @@ class _Counting:
         self.once = once
         self.needed = Needed()
         self._bodies: dict[tuple[int, tuple[bool, ...] | None], Cost] = {}
-        self._hidden: dict[int, tuple[Any, Runs]] = {}
+        self._hidden: dict[tuple[int, tuple[bool, ...]], tuple[Any, Runs]] = {}
 
     def body(self, jaxpr: jax_core.Jaxpr, outputs: tuple[bool, ...] | None = None) -> Cost:
         """The cost of one run of a jaxpr for some of its results, by default for all."""
@@ -152,8 +152,9 @@ class _Counting:
 
     def runs(self, eqn: Any, needs: NeededEqn, context: Context) -> Runs:
         """How often an equation runs its bodies, those that it chooses among narrowed down to one."""
-        if id(eqn) in self._hidden:
-            return self._hidden[id(eqn)][1]
+        key = (id(eqn), needs.outputs)
+        if key in self._hidden:
+            return self._hidden[key][1]
         try:
             runs = CONTROL[eqn.primitive.name](eqn, context, needs)
             runs = runs._replace(own=runs.own + Cost(0, spread_operands(eqn, context)))
@@ -165,9 +166,10 @@ class _Counting:
         if runs.hidden is not None:
             program = open_jaxpr(runs.hidden)
             # An `xmap` is lowered in place, and so shares what was spread with the jaxpr around it.
-            cost = self._count(program, None, _hidden_context(program, context)) if runs.told else self.body(program)
+            inner = _hidden_context(program, context)
+            cost = self._count(program, needs.outputs, inner) if runs.told else self.body(program)
             runs = runs._replace(own=runs.own + cost)
-            self._hidden[id(eqn)] = eqn, runs  # costs are remembered by identity, so that what they are of must stay
+            self._hidden[key] = eqn, runs  # costs are remembered by identity, so that what they are of must stay
             return runs
         return self._narrowed(eqn, needs, runs) if runs.one_of else runs
 
@@ -255,7 +257,7 @@ class _Listing(_Counting):
         self.entries: list[Costed] = []
         self._most = most
         self._seen: set[int] = set()
-        self._tables: dict[int, Told] = {}
+        self._tables: dict[tuple[int, tuple[bool, ...]], Told] = {}
         self._computations = 0
 
     def computation(
@@ -298,7 +300,7 @@ class _Listing(_Counting):
             before = replace(context, spread=set(context.spread)) if runs.inlined else context
             cost = weight.of(self.total(eqn, needs, runs, before))
         full = len(self.entries) >= self._most and all(id(body) in self._seen for _, body in found)
-        told = self._told(eqn, runs, context) if runs.told else None
+        told = self._told(eqn, runs, needs, context) if runs.told and needs else None
         own = told.own(()) if told is not None else runs.own
         entry = Costed(place, eqn, cost, cost if full or not found else weight.of(own), owner, function)
         self.entries.append(entry)
@@ -311,15 +313,16 @@ class _Listing(_Counting):
             inner = _inlined(eqn, body, context) if runs.inlined else None
             self.computation(body, entry, name or function, inside, needs.bodies.get(path) if needs else None, inner)
 
-    def _told(self, eqn: Any, runs: Runs, context: Context) -> Told:
+    def _told(self, eqn: Any, runs: Runs, needs: NeededEqn, context: Context) -> Told:
         """What the equations in the body of an `xmap` cost in one run of it."""
-        if id(eqn) not in self._tables:
+        key = (id(eqn), needs.outputs)
+        if key not in self._tables:
             program = open_jaxpr(runs.hidden)
             listing = _Listing(self.once, self._most)
-            listing.computation(program, None, "", _Weight(), None, _hidden_context(program, context))
+            listing.computation(program, None, "", _Weight(), needs.outputs, _hidden_context(program, context))
             entries = ((scope_of(entry), entry.own) for entry in listing.entries)
-            self._tables[id(eqn)] = Told(dict(body_jaxprs(eqn.params))[MAPPED], entries)
-        return self._tables[id(eqn)]
+            self._tables[key] = Told(dict(body_jaxprs(eqn.params))[MAPPED], entries)
+        return self._tables[key]
 
     def _mapped(
         self,

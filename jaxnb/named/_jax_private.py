@@ -7,7 +7,7 @@
 - `thread_resources` finds the mesh of `with mesh:`; `jax.sharding.get_mesh` sees `jax.set_mesh` only.
 - `get_concrete_mesh` finds the devices of `jax.set_mesh` inside a `jax.jit` too, where `get_mesh` refuses.
 - `config._check_vma`: inside a checking `jax.shard_map`, `lax.psum` binds other primitives. No public switch.
-- `extend_axis_env_nd` binds names around `partial_eval_jaxpr_nounits`. No public name.
+- `extend_axis_env_nd` binds names around `partial_eval_jaxpr_nounits` and `dce_jaxpr`. No public name.
 - `get_axis_env` tells the names that enclosing maps have bound, to check shadowing and misspelt names. No
   public name.
 """
@@ -24,6 +24,7 @@ from jax._src.core import extend_axis_env_nd, get_axis_env, no_axis_name
 from jax._src.interpreters.partial_eval import convert_constvars_jaxpr, partial_eval_jaxpr_nounits
 from jax._src.mesh import get_concrete_mesh, thread_resources
 from jax.extend.core import ClosedJaxpr
+from jax.interpreters import partial_eval
 
 __all__ = [
     "bound_axes",
@@ -33,6 +34,7 @@ __all__ = [
     "scan_counts",
     "split_known",
     "unchecked_collectives",
+    "without_dead",
 ]
 
 
@@ -63,6 +65,13 @@ def split_known(
             closed, tuple(unknown), tuple(instantiate)
         )
     return known, unknown_jaxpr, list(out_unknown), len(residuals)
+
+
+def without_dead(jaxpr: Any, used: Sequence[bool], names: Mapping[Any, int]) -> tuple[Any, list[bool]]:
+    """(an open jaxpr with only what the `used` outputs need, which inputs those are); `names` are bound meanwhile."""
+    with extend_axis_env_nd(list(names.items())):
+        smaller, needed = partial_eval.dce_jaxpr(jaxpr, list(used))
+    return smaller, list(needed)
 
 
 def is_anonymous(name: Any) -> bool:

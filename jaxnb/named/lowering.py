@@ -280,7 +280,7 @@ def _cut(job: _Map, scope: Scope, ins: Sequence[Names]) -> Callable[..., list[An
         return _scan(one_turn, label, job.turns[name], ins, outs, summed, shapes)
 
     def run(*values: Any) -> list[Any]:
-        cut = [lax.reshape(x, _cut_shape(x.shape, axes, job)) for x, axes in zip(values, job.in_axes, strict=True)]
+        cut = [_shaped(x, _cut_shape(x.shape, axes, job)) for x, axes in zip(values, job.in_axes, strict=True)]
         inner_ins, inner_outs = in_labels, out_labels
         for label in simulated:
             inner_ins, inner_outs = _without(inner_ins, label), _without(inner_outs, label)
@@ -289,10 +289,14 @@ def _cut(job: _Map, scope: Scope, ins: Sequence[Names]) -> Callable[..., list[An
         joined: list[Any] = []
         for out, axes, aval in zip(outs, job.out_axes, job.body.out_avals, strict=True):
             on_device = {name: prod(size for _, size in job.parts(name)) for name in job.sizes}
-            joined.append(lax.reshape(out, mapped_shape(aval.shape, axes, on_device)))
+            joined.append(_shaped(out, mapped_shape(aval.shape, axes, on_device)))
         return joined
 
     return run
+
+
+def _shaped(x: Any, shape: tuple[int, ...]) -> Any:
+    return x if x.shape == shape else lax.reshape(x, shape)  # a number has the shape (), of which JAX makes a reshape
 
 
 def _inputs(job: _Map) -> Any:

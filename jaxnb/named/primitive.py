@@ -16,15 +16,17 @@ The parameters of the primitive:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import jax
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Literal, Primitive, jaxpr_as_fun
-from jax.interpreters import ad, batching
+from jax.interpreters import ad, batching, partial_eval
 from jax.sharding import ManualAxisType, NamedSharding, PartitionSpec
 
-from jaxnb.named._jax_private import is_anonymous, split_known
+from jaxnb.named._jax_private import is_anonymous, split_known, without_dead
 from jaxnb.named.body import Body, primitives, trace, without_mesh
 from jaxnb.named.collectives import share as divided
 from jaxnb.named.exact import Exact, Settle
@@ -322,6 +324,33 @@ def _struct(aval: Any) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(aval.shape, aval.dtype)
 
 
+# --- what nobody needs ---
+
+_smaller: WeakKeyDictionary[Body, dict[tuple[bool, ...], tuple[Body, list[bool]]]] = WeakKeyDictionary()
+
+
+def _without_dead(used: Sequence[bool], *more: Any) -> tuple[list[bool], Any]:
+    """The equation without the outputs that nobody needs, and without what only they need.
+
+    A gradient needs few of the results of the map that it belongs to. jax 0.12 passes one argument more, in the middle.
+    """
+    eqn, wanted = more[-1], tuple(used)
+    params = eqn.params
+    body: Body = params["body"]
+    if not any(wanted) and not eqn.effects:
+        return [False] * len(eqn.invars), None
+    known = _smaller.setdefault(body, {})
+    if wanted not in known:
+        jaxpr, needed = without_dead(plain(body.closed), wanted, dict(params["sizes"]))
+        known[wanted] = Body(ClosedJaxpr(jaxpr, ())), needed
+    smaller, needed = known[wanted]
+    kept = {"in_axes": needed, "out_axes": wanted, "sums": wanted}
+    changed = {name: tuple(compress(params[name], mask)) for name, mask in kept.items()}
+    invars, outvars = list(compress(eqn.invars, needed)), list(compress(eqn.outvars, wanted))
+    return needed, eqn.replace(invars=invars, outvars=outvars, params={**params, **changed, "body": smaller})
+
+
+partial_eval.dce_rules[xmap_p] = _without_dead
 xmap_p.def_abstract_eval(_abstract)
 ad.primitive_jvps[xmap_p] = _jvp
 ad.primitive_transposes[xmap_p] = _transpose
