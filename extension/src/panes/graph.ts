@@ -87,19 +87,25 @@ export class GraphPane {
     }
     const size = this.level.nbytes(edge.value);
     const thick = size > 0 ? Math.min(4, 0.8 + Math.log10(size) / 3) : 0.8;
-    return svg('g', { 'data-value': edge.value }, svg('path', { d: path, 'stroke-width': thick.toFixed(1) }),
-      this.shapeOn(edge, points[0], points[1]), svg('title', `${visible(this.level.valueName(edge.value).slice(0, 200))} ${edge.label} ${formatBytes(size)}`));
+    const [free, shape] = this.shapeOn(edge, points[0], points[1]);
+    // What only a pointer brings up is made when it comes: there are hundreds of edges.
+    const group = svg('g', { pointerenter: () => {
+      if (group.querySelector('title')) return;
+      group.append(svg('title', `${visible(this.level.valueName(edge.value).slice(0, 200))} ${edge.label} ${formatBytes(size)}`));
+      if (!free) group.append(shape());
+    } }, svg('path', { d: path, 'stroke-width': thick.toFixed(1) }), free && shape());
+    return group;
   }
 
   /** The shape in the middle of the way to the next layer; where others stand already it shows only under the pointer. */
-  private shapeOn({ label }: Edge, [x0, y0]: number[], [x1, y1]: number[]): SVGElement {
+  private shapeOn({ label }: Edge, [x0, y0]: number[], [x1, y1]: number[]): [boolean, () => SVGElement] {
     const x = (x0 + x1) / 2, y = Math.round((y0 + y1) / 2);
     const text = shortened(label, MOST_LABEL);
     const half = (text.length * SMALL) / 2;
     const there = this.written.get(y) ?? [];
     const free = there.every(([from, to]) => x + half < from || to < x - half);
     if (free) this.written.set(y, [...there, [x - half, x + half]]);
-    return svg(free ? 'text.free' : 'text', { x, y: y + 3 }, text);
+    return [free, () => svg(free ? 'text.free' : 'text', { x, y: y + 3 }, text)];
   }
 
   private crumbs(left: number): void {
