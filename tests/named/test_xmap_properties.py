@@ -6,6 +6,8 @@ A run draws fresh programs and prints the seed of one that fails; JAXNB_SEED rep
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
 
 import jax
@@ -23,7 +25,24 @@ from jaxnb import SerialLoop, fake_mesh, xmap
 DEEP = os.environ.get("JAXNB_DEEP") == "1"
 CASES = int(os.environ.get("JAXNB_CASES", 20_000 if DEEP else 8))
 EACH = 4  # schedules for each program
-QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+WISHES = {  # a program is compiled for one run of microseconds
+    "xla_backend_optimization_level": 0,
+    "xla_llvm_disable_expensive_passes": True,
+    "xla_cpu_use_fusion_emitters": False,
+    "xla_cpu_parallel_codegen_split_count": 1,
+}
+PARTS = 8 if DEEP else 1  # for as many workers
+
+
+@functools.cache
+def quick():
+    """Those of the wishes that this XLA knows of."""
+    found = {}
+    for name, value in WISHES.items():
+        with contextlib.suppress(jax.errors.JaxRuntimeError):
+            jax.jit(jnp.sin).lower(1.0).compile({name: value})
+            found[name] = value
+    return found
 
 
 def spec_of(rng, names):
@@ -59,14 +78,21 @@ def check_program(seed, mesh):
             for out, (_, order) in zip(outs, out_orders)
         ]
 
+    def first(fun, values):
+        """Results, and the gradient of the sum of 0.3 cos of them."""
+        outs, pull = jax.vjp(fun, *values)
+        return outs, pull([-0.3 * jnp.sin(out) for out in outs])
+
     def derived(fun, second):
-        def loss(*values):
-            return sum(jnp.sum(jnp.cos(out) * 0.3) for out in fun(*values))
+        if not second:
+            return (*first(fun, args), ())
 
         def bent_loss(*values):
-            return sum(jnp.sum(g * jnp.cos(x)) for g, x in zip(jax.grad(loss, (0, 1))(*values), args))
+            outs, grads = first(fun, values)
+            return sum(jnp.sum(g * jnp.cos(x)) for g, x in zip(grads, args)), (outs, grads)
 
-        return fun(*args), jax.grad(loss, (0, 1))(*args), jax.grad(bent_loss, (0, 1))(*args) if second else ()
+        again, (outs, grads) = jax.grad(bent_loss, (0, 1), has_aux=True)(*args)
+        return outs, grads, again
 
     todo = [({}, "manual", False), *schedules(rng, program, EACH - 1)]
     maps = [
@@ -82,9 +108,14 @@ def check_program(seed, mesh):
         for resources, lowering, fake in todo
     ]
     twice = 1 + int(rng.integers(EACH - 1))  # which schedule has its second derivative taken
-    want = jax.jit(lambda: derived(oracle, True), compiler_options=QUICK)()
-    for k, (mapped, schedule) in enumerate(zip(maps, todo)):
-        got = jax.jit(lambda: derived(mapped, k == twice), compiler_options=QUICK)()
+    # compiled together, which takes less than one by one
+    runs = [lambda: derived(oracle, True), *(functools.partial(derived, m, k == twice) for k, m in enumerate(maps))]
+    try:
+        want, *found = jax.jit(lambda: [run() for run in runs], compiler_options=quick())()
+    except Exception as error:
+        error.add_note(f"JAXNB_SEED={seed}, one of {todo}\nsizes {program.sizes}\n{program.text}")
+        raise
+    for k, (got, schedule) in enumerate(zip(found, todo, strict=True)):
         expected = want if k == twice else (*want[:2], ())
         for order, (a, b) in enumerate(zip(got, expected)):
             for x, y in zip(a, b, strict=True):
@@ -106,8 +137,10 @@ def laid_out(x, order, names):
     return jnp.expand_dims(x, [k for k, n in enumerate([*names, None]) if n not in order])
 
 
-def test_random_programs(mesh, seed):
-    for k in range(max(1, CASES // EACH)):
+@pytest.mark.parametrize("part", range(PARTS))
+def test_random_programs(mesh, seed, part):
+    count = max(1, CASES // EACH // PARTS)
+    for k in range(part * count, part * count + count):
         check_program((seed + k) % 2**32, mesh)
         if k % 20 == 19:
             jax.clear_caches()  # thousands of executables are not needed again
