@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from jaxnb.named import NamedShape, SerialLoop, fake_mesh, named_shape, serial_loop, xmap
     from jaxnb.objects.holdings import memory
     from jaxnb.options import StageOptions
+    from jaxnb.planning.simulate import simulate
     from jaxnb.program import Finding, Fix, Program
     from jaxnb.running.run import Run
-    from jaxnb.sharding import make_mesh, show_sharding
+    from jaxnb.sharding import abstract, make_mesh, show_sharding
     from jaxnb.shell.commands import auto, devices
     from jaxnb.shell.extension import load_ipython_extension, unload_ipython_extension
     from jaxnb.shell.health import doctor
@@ -38,6 +39,7 @@ _HOMES = {
     "Run": "running.run",
     "SerialLoop": "named",
     "StageOptions": "options",
+    "abstract": "sharding",
     "auto": "shell.commands",
     "devices": "shell.commands",
     "doctor": "shell.health",
@@ -53,6 +55,7 @@ _HOMES = {
     "retraces": "findings.retraces",
     "serial_loop": "named",
     "show_sharding": "sharding",
+    "simulate": "planning.simulate",
     "stage": "api",
     "unload_ipython_extension": "shell.extension",
     "watch": "findings.leaks",
@@ -74,6 +77,7 @@ __all__ = [
     "SerialLoop",
     "StageOptions",
     "__version__",
+    "abstract",
     "auto",
     "devices",
     "doctor",
@@ -89,6 +93,7 @@ __all__ = [
     "retraces",
     "serial_loop",
     "show_sharding",
+    "simulate",
     "stage",
     "unload_ipython_extension",
     "watch",

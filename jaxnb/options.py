@@ -30,6 +30,7 @@ class StageOptions:
       keep: only these names are bound; None binds all, as the plain cell would.
       name: a name to which the cell is bound as a pure function of its inputs.
       device: where to run: `cpu:1`, `gpu`, `cuda:0`, `tpu`.
+      devices: how many virtual CPU devices there are to be, if JAX has not started yet.
       whole: refuse rather than run the cell in more than one compiled piece.
       block: wait for the results, so that an error of the device belongs to this cell.
       time: wait for the results and measure.
@@ -52,6 +53,7 @@ class StageOptions:
     keep: tuple[str, ...] | None = None
     name: str | None = None
     device: str | None = None
+    devices: int | None = None
     whole: bool = False
     block: bool = False
     time: bool = False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,13 +12,17 @@ import jax
 import numpy as np
 
 from jaxnb.errors import BadHeader, JaxnbError
+from jaxnb.placement.axes import axes_text, check_axes, read_axes
 from jaxnb.placement.data import Mesh, Placement, Tree
 from jaxnb.placement.ledger import Ledger
 from jaxnb.placement.read import is_placed, read_mesh, read_placement, read_tree
 from jaxnb.running.run import Run
+from jaxnb.staging.elsewhere import SimulatedMesh
+from jaxnb.staging.elsewhere import abstract as abstract_on
 
 __all__ = [
     "Shown",
+    "abstract",
     "collectives_command",
     "make_mesh",
     "mesh_command",
@@ -28,7 +31,6 @@ __all__ = [
     "use_mesh",
 ]
 
-_AXIS = re.compile(r"\s*(?P<name>[^\W\d]\w*)\s*=\s*(?P<size>[^\s,]+)\s*(?:,|$)")
 _EXPLICIT = "--explicit"
 
 
@@ -103,13 +105,13 @@ def make_mesh(
     >>> dict(make_mesh("x=1").shape)
     {'x': 1}
     """
-    sizes = _read_axes(axes) if isinstance(axes, str) else _check_axes(axes)
+    sizes = read_axes(axes) if isinstance(axes, str) else check_axes(axes)
     there_are = list(jax.devices() if devices is None else devices)
     platforms = list(dict.fromkeys(device.platform for device in there_are))
     if len(platforms) > 1:
         what = f"the devices are of {len(platforms)} platforms: {' and '.join(platforms)}."
         raise JaxnbError(what, why="one program runs on devices of one platform.", fix="pass those of one of them.")
-    wanted, told = math.prod(sizes.values()), _told(sizes)
+    wanted, told = math.prod(sizes.values()), axes_text(sizes)
     if wanted > len(there_are):
         raise JaxnbError(
             f"a mesh of {told} takes {wanted} devices, and there {_are(len(there_are))}.",
@@ -147,6 +149,38 @@ def show_sharding(value: Any, shape: Sequence[int] | None = None, dtype: Any = N
             fix="jax.device_put(value, sharding) puts it there.",
         )
     return Shown(tree, name)
+
+
+def abstract(value: Any, spec: Any = None, mesh: Any = None) -> Any:
+    """The same pytree with shapes where the arrays are: what a cell that is simulated takes in. Nothing is allocated.
+
+    Args:
+      value: a pytree of arrays or `jax.ShapeDtypeStruct`s, such as `jax.eval_shape` gives. Anything else in it stays.
+      spec: a `PartitionSpec` for all of them, or a pytree of them whose leaves stand for whole parts of `value`; None
+        leaves the spreading to the compiler.
+      mesh: `"x=16, y=16"`, or a mesh of JAX; by default that of `%jaxnb mesh`.
+
+    Raises:
+      JaxnbError: if there is no mesh or it has no such axis, or the two pytrees do not go together.
+
+    >>> from jax.sharding import PartitionSpec as P
+    >>> placed = abstract(jax.ShapeDtypeStruct((8, 4), "float32"), P("x"), "x=4")
+    >>> print(show_sharding(placed).what.most)
+    32
+    """
+    from jaxnb.api import current_session
+
+    simulated = current_session().simulated
+    if isinstance(mesh, str):
+        mesh = SimulatedMesh(tuple(read_axes(mesh).items())).mesh
+    elif mesh is None:
+        mesh = simulated.mesh if simulated is not None else jax.sharding.get_mesh()
+    if spec is not None and mesh.empty:
+        raise JaxnbError(
+            "there is no mesh to spread the arrays over.",
+            fix='%jaxnb mesh x=16, y=16 --simulate, or mesh="x=16, y=16".',
+        )
+    return abstract_on(value, spec, mesh)
 
 
 def use_mesh(mesh: Any) -> None:
@@ -247,50 +281,14 @@ def _look_up(node: ast.expr, namespace: Mapping[str, Any]) -> Any:
     raise _NotRead
 
 
-def _read_axes(text: str) -> dict[str, int]:
-    """`x=4, y=2` as names and sizes."""
-    header, sizes, position = text.strip(), dict[str, int](), 0
-    while position < len(header):
-        found = _AXIS.match(header, position)
-        if found is None:
-            what = "an axis is written as name=size."
-            raise BadHeader(what, header=header, column=position, width=len(header) - position, fix="x=4, y=2")
-        name, size = found["name"], found["size"]
-        if name in sizes:
-            what = f"the axis {name} is there twice."
-            column = found.start("name")
-            raise BadHeader(
-                what, header=header, column=column, width=len(name), fix="every axis has a name of its own."
-            )
-        if not re.fullmatch(r"[1-9][0-9]*", size):
-            what = f"{size} is no number of devices."
-            column = found.start("size")
-            raise BadHeader(what, header=header, column=column, width=len(size), fix="a count from 1: x=4")
-        sizes[name], position = int(size), found.end()
-    return _check_axes(sizes)
-
-
-def _check_axes(sizes: Mapping[str, int]) -> dict[str, int]:
-    if not sizes:
-        raise JaxnbError("a mesh needs an axis.", fix="jaxnb.make_mesh('x=4, y=2')")
-    for name, size in sizes.items():
-        if type(size) is not int or size < 1:
-            raise JaxnbError(f"the axis {name} has the size {size!r}.", why="a size is a number of devices, from 1.")
-    return dict(sizes)
-
-
 def _fitting(sizes: Mapping[str, int], count: int) -> str:
     """What would fit: the last axis as long as it may be."""
     *outer, last = sizes
     rest = math.prod(sizes[name] for name in outer)
     more = "or ask for virtual devices before JAX starts: jax.config.update('jax_num_cpu_devices', n)."
     if rest <= count:
-        return f"{_told({**sizes, last: count // rest})}, {more}"
-    return f"{_told({next(iter(sizes)): count})}, {more}"
-
-
-def _told(sizes: Mapping[str, int]) -> str:
-    return ", ".join(f"{name}={size}" for name, size in sizes.items())
+        return f"{axes_text({**sizes, last: count // rest})}, {more}"
+    return f"{axes_text({next(iter(sizes)): count})}, {more}"
 
 
 def _are(count: int) -> str:

@@ -187,7 +187,7 @@ def test_elsewhere_nothing_is_said(text: str) -> None:
 def test_devices_are_listed_only_once_a_backend_runs() -> None:
     code = (
         "import jax; from jaxnb.shell.completion import complete_header as c;"
-        "from jaxnb.shell.health import backend_started as b;"
+        "from jaxnb.running.backend import backend_started as b;"
         "t = '%%jit --device '; print(c(t, 0, len(t), {}).texts, b()); jax.devices(); print(c(t, 0, len(t), {}).texts)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

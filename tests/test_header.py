@@ -130,7 +130,13 @@ def test_any_text_parses_or_is_an_error_under_the_word(header: str) -> None:
 
 NAME = st.from_regex(r"[a-z]\w{0,5}(\.[a-z]\w{0,3}|\[[0-9]\]|\['[a-z ]{0,3}'\])?", fullmatch=True)
 LIST = st.lists(NAME, min_size=1, max_size=3)
-VALUES = {"names": LIST.map(tuple), "flag": st.just(True), "word": st.sampled_from(["cpu:1", "gpu"]), "name": NAME}
+VALUES = {
+    "names": LIST.map(tuple),
+    "flag": st.just(True),
+    "word": st.sampled_from(["cpu:1", "gpu"]),
+    "number": st.integers(1, 512),
+    "name": NAME,
+}
 
 
 @TESTED

@@ -31,6 +31,7 @@ LAYERS = (
     {"reuse"},
     {"named_cells"},
     {"levels", "export"},
+    {"planning"},
     {"running"},
     {"findings"},
     {"api", "sharding"},
@@ -44,6 +45,7 @@ PRIVATE = ("jax._src", "jaxlib._jax", "jaxlib.xla", "jaxlib.mlir")
 DOORS = {
     "_jax.py",
     "_jax_calls.py",
+    "_jax_compile.py",
     "_jax_history.py",
     "_jax_hlo.py",
     "_jax_tracers.py",

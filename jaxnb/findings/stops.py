@@ -112,4 +112,3 @@ def _body(body: Any, given: Sequence[bool], flow: Flow, path: tuple[Any, ...]) -
 def _is_smooth(aval: Any) -> bool:
     dtype = getattr(aval, "dtype", None)
     return dtype is None or bool(jnp.issubdtype(dtype, jnp.inexact))
-

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Keys", "Part", "Traced"]
 
+
 class Part(NamedTuple):
     """A jaxpr of a piece, with its constants, the equations that it stands in, and what is in it."""
 
@@ -132,4 +133,3 @@ class Traced:
         if not self.census.draws:
             return Keys(Flow(self.spans), (), ())
         return Keys(*follow_keys(self.piece.jaxpr, self.spans))
-

@@ -26,7 +26,7 @@ from jaxnb.readers.memory import donated_inputs, read_memory
 from jaxnb.readers.stablehlo import NamedLevel, read_stablehlo
 from jaxnb.staging.piece import Piece
 
-__all__ = ["Ladder", "Stage", "join_levels", "piece_stage", "traced_stage"]
+__all__ = ["Ladder", "Stage", "join_levels", "lower_traced", "piece_stage", "traced_stage"]
 
 Place = tuple[int, int]
 
@@ -61,13 +61,23 @@ def piece_stage(piece: Piece, jaxpr: Level) -> Stage:
     return Stage(piece.jaxpr, jaxpr, lower, lambda: piece.compiled, lambda: donated_inputs(piece.traced))
 
 
-def traced_stage(traced: Any, jaxpr: Level) -> Stage:
-    """The stage of a function that was traced; it is compiled only if somebody asks for "hlo"."""
+def traced_stage(traced: Any, jaxpr: Level, *, platforms: tuple[str, ...] = (), compiled: Any = None) -> Stage:
+    """The stage of a function that was traced; unless it was compiled, it is only if somebody asks for "hlo".
 
-    def lower() -> Any:
-        return _jax_hlo.with_jaxpr(traced, with_ids(traced.jaxpr)).lower()
+    Args:
+      traced: JAX's own traced stage.
+      jaxpr: the level that was read of it.
+      platforms: what it is lowered for; none for the devices that there are.
+      compiled: the executable, if there is one.
+    """
+    return Stage(
+        traced.jaxpr, jaxpr, lambda: lower_traced(traced, platforms), lambda: compiled, lambda: donated_inputs(traced)
+    )
 
-    return Stage(traced.jaxpr, jaxpr, lower, lambda: None, lambda: donated_inputs(traced))
+
+def lower_traced(traced: Any, platforms: tuple[str, ...] = ()) -> Any:
+    """A traced function as StableHLO, with the number of each equation in its name; see `ids`."""
+    return _jax_hlo.with_jaxpr(traced, with_ids(traced.jaxpr)).lower(lowering_platforms=platforms or None)
 
 
 class Ladder:

@@ -26,7 +26,7 @@ from jaxnb.readers.jaxpr import read_jaxpr
 from jaxnb.readers.source import Statement, link_source, read_source
 from jaxnb.staging.piece import Piece
 
-__all__ = ["read_function", "read_program"]
+__all__ = ["read_function", "read_program", "read_traced"]
 
 
 def read_program(
@@ -93,7 +93,28 @@ def _spread(level: Level, traced: Any) -> Level:
 
 def read_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
     """The source and jaxpr of a function at these arguments; it is traced, not run. Further levels when asked for."""
-    traced = jax.jit(function).trace(*args, **kwargs)
+    return read_traced(function, jax.jit(function).trace(*args, **kwargs), args, kwargs)
+
+
+def read_traced(
+    function: Callable[..., Any],
+    traced: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    platforms: tuple[str, ...] = (),
+    compiled: Any = None,
+) -> Program:
+    """The same of a function that was traced already.
+
+    Args:
+      function: that was traced.
+      traced: JAX's own traced stage.
+      args: that it was traced with.
+      kwargs: likewise.
+      platforms: what it is lowered for; none for the devices that there are.
+      compiled: the executable, if there is one.
+    """
     try:
         written = _written(function)
         lines, first = python_inspect.getsourcelines(written)
@@ -108,7 +129,8 @@ def read_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: d
     top = read_source(source, spans)
     arguments, there = abstracted((args, kwargs)), range(first, first + len(lines))
     ladder = Ladder(
-        [traced_stage(traced, level)], lambda: read_names_of(function, arguments[0], arguments[1], file, there)
+        [traced_stage(traced, level, platforms=platforms, compiled=compiled)],
+        lambda: read_names_of(function, arguments[0], arguments[1], file, there),
     )
     return Program(source, (top, level), link_source(top, level), _maker=ladder)
 

@@ -300,6 +300,12 @@ class Scan:
         part = (ARRAY, value.aval, value.sharding) if value.committed else (ARRAY, value.aval)
         self._leaf(value, path, slot, part)
 
+    def _shape(self, value: Any, path: Path, slot: Slot | None) -> None:
+        if not self._alias(value, slot):
+            if self._sees & Sees.IDENTITY:
+                self._memo[id(value)] = ("leaf", len(self.leaves))
+            self._leaf(value, path, slot, (ARRAY, value))
+
     def _numpy(self, value: Any, path: Path, slot: Slot | None) -> None:
         if self._alias(value, slot):
             return
@@ -607,6 +613,8 @@ class Scan:
             )
         if isinstance(value, jax.Array):
             (self._tracer if _jax.is_tracer(value) else self._array)(value, path, slot)
+        elif kind is jax.ShapeDtypeStruct and self.choices.abstract:
+            self._shape(value, path, slot)
         elif isinstance(value, bytearray | array.array):
             self._buffer(value, path, slot)
         elif isinstance(value, np.generic | np.ndarray):

@@ -84,6 +84,7 @@ class Choices:
       needed_at: which statement needed the value of a scalar that was made static for that.
       no_growth: whether a list that the code appends to was seen to be read, too.
       on_host: whether arithmetic among traced Python scalars is done by Python, because some of them change.
+      abstract: whether a `jax.ShapeDtypeStruct` stands for an array.
     """
 
     def __init__(self) -> None:
@@ -94,6 +95,7 @@ class Choices:
         self.needed_at: dict[Path, int] = {}
         self.on_host = False
         self.no_growth = False
+        self.abstract = False
 
     def copy(self) -> Choices:
         """The same decisions, to be changed on their own."""
@@ -101,6 +103,7 @@ class Choices:
         copy.static, copy.dynamic = set(self.static), set(self.dynamic)
         copy.unsaid, copy.fixed = set(self.unsaid), set(self.fixed)
         copy.on_host, copy.no_growth, copy.needed_at = self.on_host, self.no_growth, dict(self.needed_at)
+        copy.abstract = self.abstract
         return copy
 
     def changing(self, paths: Iterable[Path]) -> Choices:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+from typing import Any
 
 import jax
 
-__all__ = ["prepare_backend"]
+from jaxnb.errors import JaxnbError
+
+_COUNT = re.compile(r"--xla_force_host_platform_device_count=(\d+)")
+
+__all__ = ["backend_started", "prepare_backend", "want_devices"]
 
 
 def prepare_backend() -> None:
@@ -25,7 +31,39 @@ def prepare_backend() -> None:
 
 def cpu_devices_wanted() -> int:
     """How many CPU devices the flags and the configuration ask for."""
-    flags = re.search(r"--xla_force_host_platform_device_count=(\d+)", os.environ.get("XLA_FLAGS", ""))
+    flags = _COUNT.search(os.environ.get("XLA_FLAGS", ""))
     by_flag = int(flags.group(1)) if flags else 1
     by_config: int = jax.config.jax_num_cpu_devices  # type: ignore[attr-defined]
     return max(by_flag, by_config or 1)
+
+
+def backend_started() -> bool:
+    """Whether JAX has started a backend already."""
+    # No public function tells without starting one.
+    bridge: Any = sys.modules.get("jax._src.xla_bridge")
+    return bridge is not None and bool(bridge.backends_are_initialized())
+
+
+def want_devices(count: int) -> None:
+    """Makes JAX start with so many virtual CPU devices; nothing is to be done where it has as many already.
+
+    Raises:
+      JaxnbError: if JAX has started with fewer, or the count is none.
+    """
+    if type(count) is not int or count < 1:
+        raise JaxnbError(f"{count!r} is no number of devices.", fix="a count from 1: --devices 8")
+    if backend_started():
+        there = len(jax.local_devices(backend="cpu"))
+        if there < count:
+            raise JaxnbError(
+                f"--devices {count} comes too late: JAX has started, with {there} CPU device{'s' * (there > 1)}.",
+                why="the number of devices is fixed when JAX starts, which the first array or jax.devices() does.",
+                fix="restart the kernel and begin with this line, or plan in a process of its own: "
+                "%jaxnb mesh x=4, y=2 --simulate.",
+            )
+        return
+    flags = os.environ.get("XLA_FLAGS", "")
+    if _COUNT.search(flags):  # JAX takes one of the two, and refuses both
+        os.environ["XLA_FLAGS"] = _COUNT.sub("", flags).strip()
+    jax.config.update("jax_num_cpu_devices", count)
+    prepare_backend()

@@ -43,9 +43,18 @@ _MAKERS: frozenset[Any] = frozenset(
 Python, so that what it makes has the identity and the placement that the plain cell gives it."""
 
 
-def runs_on_host(statement: Statement, namespace: Mapping[str, Any], plain: Mapping[int, object] = {}) -> bool:
-    """Whether Python runs the statement itself, with the real values (SEMANTICS, rule 2)."""
-    if statement.kind in _DEFINITIONS or statement.defines or _only_makes(statement, namespace):
+def runs_on_host(
+    statement: Statement, namespace: Mapping[str, Any], plain: Mapping[int, object] = {}, *, makes: bool = True
+) -> bool:
+    """Whether Python runs the statement itself, with the real values (SEMANTICS, rule 2).
+
+    Args:
+      statement: which one.
+      namespace: the globals that it would run in.
+      plain: what stands for NumPy values and Python scalars while tracing, by the id of the tracer.
+      makes: whether it runs those that only make arrays, too.
+    """
+    if statement.kind in _DEFINITIONS or statement.defines or (makes and _only_makes(statement, namespace)):
         return True
     return not refers_to_jax(statement.names, namespace, plain)
 

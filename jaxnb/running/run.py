@@ -13,6 +13,7 @@ from jaxnb.units import format_bytes, format_flops, format_seconds
 
 if TYPE_CHECKING:
     from jaxnb.placement.ledger import Ledger
+    from jaxnb.placement.plan import Plan
     from jaxnb.program.diff import Diff
     from jaxnb.views.diagram import Diagram
 
@@ -83,6 +84,7 @@ class Run:
       memory: bytes that the compiled pieces need at their peak, inputs and results included; None where it is not told.
       exchanges: how many collectives the programs hold: instructions by which devices send something to others.
       sent: bytes that a device sends by them; None where that is not known.
+      plan: what the cell would be on a mesh that is not there, where one is simulated; nothing ran then.
       make_diff: compares the program with that of the run of this cell before; None without `--diff`, or on the first.
     """
 
@@ -113,6 +115,7 @@ class Run:
     shown_level: str | None = None
     shown_order: Literal["source", "level"] = "source"
     shown_columns: tuple[str, ...] | Literal["auto"] = ()
+    plan: Plan | None = None
     make_program: Callable[[], Program] | None = None
     make_nameless: Callable[[], Program] | None = None  # the same, and holds none of the user's names
     make_source: Callable[[Any, str], str] | None = None
@@ -170,6 +173,8 @@ class Run:
     @property
     def line(self) -> str:
         """The one quiet line under the cell."""
+        if self.plan is not None:
+            return self._planned()
         if self.note:
             return f"{self.note} · {self._host_text()}" if self.on_host else self.note
         head = "reused" if self.reused else "staged"
@@ -205,6 +210,14 @@ class Run:
             parts.append(_timed(self.timing))
         parts.extend(_count_kind(self.findings))
         return " · ".join(parts)
+
+    def _planned(self) -> str:
+        """The line of a cell that was planned for a mesh that is not there."""
+        t = self.timings
+        times = f"trace {format_seconds(t.trace)}, compile {format_seconds(t.lower + t.compile)}"
+        peak = f"{format_bytes(self.memory or 0)} a device"
+        parts = [self.note, _count(self.inputs, "input"), _count(self.equations, "eqn"), peak, self.derivative]
+        return " · ".join([*filter(None, parts), times, "nothing was run or bound", *_count_kind(self.findings)])
 
     def _host_text(self) -> str:
         (line, reason), more = self.on_host[0], len(self.on_host) - 1

@@ -197,9 +197,14 @@ class Runner:
             self._run_piece(cell, record, piece, reached)
             index = piece.plan.stop
 
-    def is_for_host(self, statement: Statement) -> bool:
-        """Whether Python runs a statement before anything is traced; a map over names always is a program."""
-        return self.options.xmap is None and runs_on_host(statement, self.namespace)
+    def is_for_host(self, statement: Statement, makes: bool = True) -> bool:
+        """Whether Python runs a statement before anything is traced; a map over names always is a program.
+
+        Args:
+          statement: which one.
+          makes: whether it runs those that only make arrays, too.
+        """
+        return self.options.xmap is None and runs_on_host(statement, self.namespace, makes=makes)
 
     def run_on_host(self, statement: Statement) -> None:
         """Python runs a statement itself, with the real values."""
@@ -538,7 +543,9 @@ def apply_options(runner: Runner) -> None:
     if not (options.static or options.dynamic or options.donate or options.wrt):
         return
     plan = make_plan(cell, 0, len(cell.statements), frozenset(cell.reads))
-    scan = Scan(runner.namespace, plan.roots, plan.names, Choices(), frozenset(), Slots())
+    every = Choices()
+    every.abstract = choices.abstract
+    scan = Scan(runner.namespace, plan.roots, plan.names, every, frozenset(), Slots())
     for name in options.wrt:  # what is differentiated by must not become static
         numbers = {path for index, path in enumerate(scan.paths) if type(scan.leaves[index]) is float}
         paths = {path for path in numbers if is_below(render_path(path), name)}
@@ -566,7 +573,7 @@ def apply_options(runner: Runner) -> None:
 
 
 def _check_arrays(text: str, scan: Scan) -> None:
-    if not any(isinstance(scan.leaves[index], jax.Array) for index in scan.leaves_below(text)):
+    if not any(isinstance(scan.leaves[index], jax.Array | jax.ShapeDtypeStruct) for index in scan.leaves_below(text)):
         raise Refused(
             f"--donate {text}: `{text}` holds no JAX array.",
             why="only arrays on a device have a buffer that results can be written to.",

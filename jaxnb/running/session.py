@@ -18,16 +18,18 @@ from jaxnb.analysis.figures import NO_FIGURES, Figures, read_figures, total
 from jaxnb.cells.cell import CellSource, parse_cell
 from jaxnb.errors import Asking, Refused
 from jaxnb.options import StageOptions
-from jaxnb.program import Assigned, Finding, Program, Timing
+from jaxnb.program import Assigned, Finding, Program, Span, Timing
 from jaxnb.reuse.advice import retrace_findings
 from jaxnb.reuse.cache import CodeRecord
 from jaxnb.reuse.history import Change, History
+from jaxnb.running.backend import want_devices
 from jaxnb.running.fates import read_fates, read_needed, read_on_host
 from jaxnb.running.plan import make_plan
 from jaxnb.running.run import LastRun, Retrace, Run, Timings
 from jaxnb.running.runner import Progress, Runner, apply_options, reason_text
 from jaxnb.staging.devices import find_device, on_device
 from jaxnb.staging.donation import Lost
+from jaxnb.staging.elsewhere import SimulatedMesh
 from jaxnb.staging.gradient import value_and_derivative
 from jaxnb.staging.piece import Piece
 from jaxnb.staging.stage import MissingName, restore_names, trace_piece
@@ -55,6 +57,7 @@ class Session:
       home: the names of the shell that the session belongs to, which outlive it.
       looks: whether runs are looked through for quiet findings.
       shown: the kinds of these that are written out under the line; the others are counted there.
+      simulated: the mesh that is not there for which cells are planned, instead of being run.
     """
 
     def __init__(self, cache_size: int = 4) -> None:
@@ -73,6 +76,7 @@ class Session:
         self.looks = True
         self.shown: frozenset[str] = frozenset()
         self._quiet: Quiet | None = None
+        self.simulated: SimulatedMesh | None = None
 
     def remember_filename(self, shown: str, filename: str) -> None:
         """Keeps the name under which a text was compiled, so that it need not be compiled again."""
@@ -111,6 +115,10 @@ class Session:
           Exception: what the cell raises; names and objects are as before.
         """
         __tracebackhide__ = True
+        if options.devices is not None:
+            want_devices(options.devices)
+        if self.simulated is not None:
+            return self._simulate(source, namespace, options, filename, shown, offset, progress)
         cell = self._parse(source, filename, shown, offset)
         namespace.setdefault("__name__", "__main__")
         namespace.setdefault("__builtins__", __builtins__)
@@ -212,39 +220,12 @@ class Session:
         """
         __tracebackhide__ = True
         cell = self._parse(source, filename, shown, offset)
-        namespace.setdefault("__name__", "__main__")
         if not cell.statements:
             return Run(note="nothing to trace: the cell holds no statement")
-        if options.xmap is not None:
-            cell, options, _ = self._mapped(cell, options, namespace)
-        runner = Runner(cell, namespace, options, CodeRecord())
-        entry, explanation = dict(namespace), None
-        try:
-            index = 0
-            while index < len(cell.statements) and runner.is_for_host(cell.statements[index]):
-                runner.run_on_host(cell.statements[index])
-                index += 1
-            if index == len(cell.statements):
-                return Run(note=_host_note(cell))
-            apply_options(runner)
-            piece: Piece | None = None
-            while piece is None:
-                plan = make_plan(cell, index, len(cell.statements), frozenset(runner.record.forced))
-                try:
-                    piece = trace_piece(cell, plan, namespace, runner.record.choices, runner.context, whole=True)
-                except MissingName as missing:
-                    runner.record.forced.add(missing.name)
-        except Exception as error:
-            explanation = self._explanation(error, cell)
-            raise
-        finally:
-            runner.undo()
-            restore_names(namespace, entry)
-            if explanation is not None:
-                explanation.tell(namespace)
-        traced, record = piece, runner.record
-        record.pieces.append(traced)
-        states = [(item.span, "host" if n < index else "staged") for n, item in enumerate(cell.statements)]
+        whole = self._trace_whole(cell, namespace, options)
+        if whole is None:
+            return Run(note=_host_note(cell))
+        cell, traced, record, states = whole
         count = f"{len(traced.jaxpr.eqns)} eqn{'' if len(traced.jaxpr.eqns) == 1 else 's'}"
         run = Run(
             note=f"traced only · {count} · nothing was compiled, run or bound",
@@ -262,6 +243,120 @@ class Session:
                 partial(_read_names, cell, (traced,), record, namespace, self.file_label),
             ),
         )
+        return self._finish(run)
+
+    def _trace_whole(
+        self, cell: CellSource, namespace: dict[str, Any], options: StageOptions, mesh: SimulatedMesh | None = None
+    ) -> tuple[CellSource, Piece, CodeRecord, list[tuple[Span, str]]] | None:
+        """Traces a cell as one piece, and puts everything back; None if nothing in it computes with JAX.
+
+        Args:
+          cell: which one.
+          namespace: the globals it would run in.
+          options: of it.
+          mesh: one that is not there, for which it is traced.
+
+        Returns:
+          The cell, as it was traced; the piece; the record of its code; and what became of each statement.
+        """
+        __tracebackhide__ = True
+        namespace.setdefault("__name__", "__main__")
+        if options.xmap is not None:
+            cell, options, _ = self._mapped(cell, options, namespace)
+        runner = Runner(cell, namespace, options, CodeRecord())
+        runner.record.choices.abstract = mesh is not None
+        entry, explanation = dict(namespace), None
+        try:
+            index = 0
+            while index < len(cell.statements) and runner.is_for_host(cell.statements[index], makes=mesh is None):
+                runner.run_on_host(cell.statements[index])
+                index += 1
+            if index == len(cell.statements):
+                return None
+            apply_options(runner)
+            asked, donate = (runner.asked, options.donate) if mesh is not None else (None, ())
+            piece: Piece | None = None
+            while piece is None:
+                taken = asked.inputs if asked is not None else frozenset[str]()
+                plan = make_plan(cell, index, len(cell.statements), frozenset(runner.record.forced), taken)
+                try:
+                    piece = trace_piece(
+                        cell,
+                        plan,
+                        namespace,
+                        runner.record.choices,
+                        runner.context,
+                        mesh,
+                        whole=True,
+                        donate=donate,
+                        asked=asked,
+                    )
+                except MissingName as missing:
+                    runner.record.forced.add(missing.name)
+        except Exception as error:
+            explanation = self._explanation(error, cell)
+            raise
+        finally:
+            runner.undo()
+            restore_names(namespace, entry)
+            if explanation is not None:
+                explanation.tell(namespace)
+        runner.record.pieces.append(piece)
+        states = [(item.span, "host" if n < index else "staged") for n, item in enumerate(cell.statements)]
+        return cell, piece, runner.record, states
+
+    def _simulate(
+        self,
+        source: str,
+        namespace: dict[str, Any],
+        options: StageOptions,
+        filename: str | None,
+        shown: str | None,
+        offset: int,
+        progress: Progress,
+    ) -> Run:
+        """Plans a cell for the simulated mesh: it is traced and partitioned; nothing runs, and nothing is bound."""
+        __tracebackhide__ = True
+        from jaxnb.planning.simulate import PLATFORM, check_options, plan_piece  # only a simulated mesh needs it
+
+        mesh = self.simulated
+        assert mesh is not None
+        cell = self._parse(source, filename, shown, offset)
+        if not cell.statements:
+            return self._finish(Run(note="nothing to plan: the cell holds no statement"))
+        check_options(options)
+        progress("tracing")
+        with mesh.ambient():
+            whole = self._trace_whole(cell, namespace, options, mesh)
+            if whole is None:
+                return self._finish(Run(note="nothing to plan: nothing in the cell computes with JAX"))
+            cell, piece, record, states = whole
+            piece.cell, piece.platforms = cell, (PLATFORM,)
+            findings = tuple(Finding(kind, text, line) for kind, line, text in piece.notes)
+            assigned = partial(_read_names, cell, (piece,), record, namespace, self.file_label)
+            plan = plan_piece(
+                piece,
+                mesh,
+                lambda: _levels().read_program(cell, states, (piece,), findings, self.file_label, assigned),
+                cell.shown,
+                progress,
+            )
+        run = Run(
+            note=f"planned for {mesh}",
+            plan=plan,
+            findings=findings,
+            equations=len(piece.jaxpr.eqns),
+            inputs=len(piece.paths),
+            pieces=1,
+            memory=plan.footprint.total,
+            timings=Timings(trace=piece.seconds, lower=piece.lower_seconds, compile=piece.compile_seconds),
+            make_program=lambda: plan.program,
+        )
+        run.derivative = str(piece.derivative) if piece.derivative is not None else ""
+        if options.xmap is not None:
+            from jaxnb.named_cells.line import count_equations, describe_map
+
+            run.derivative, run.equations = describe_map(piece.jaxpr), count_equations(piece.jaxpr)
         return self._finish(run)
 
     def _needed(self, asking: Asking, cell: CellSource) -> Finding | None:

@@ -11,7 +11,8 @@ from jaxnb.errors import BadHeader, JaxnbError
 from jaxnb.findings.leaks import leaks
 from jaxnb.findings.retraces import retraces
 from jaxnb.objects.holdings import memory, names_of_shell
-from jaxnb.shell.health import backend_started, doctor
+from jaxnb.running.backend import backend_started
+from jaxnb.shell.health import doctor
 from jaxnb.units import format_bytes
 
 __all__ = ["COMMANDS", "Command", "DeviceList", "DeviceRow", "auto", "devices", "help_text", "run_command"]
@@ -199,10 +200,12 @@ def _memory(shell: Any, _: str) -> str:
     return str(memory(names_of_shell(shell)))
 
 
-def _mesh(_: Any, text: str) -> Any:
-    from jaxnb.sharding import mesh_command
+def _mesh(shell: Any, text: str) -> Any:
+    from jaxnb.api import current_session
+    from jaxnb.shell.meshes import set_mesh
 
-    return mesh_command(text)
+    magics = getattr(shell, "_jaxnb_magics", None)
+    return set_mesh(magics.session if magics is not None else current_session(), text)
 
 
 def _sharding(shell: Any, text: str) -> Any:
@@ -221,7 +224,12 @@ def _collectives(shell: Any, _: str) -> Any:
 COMMANDS: Mapping[str, Command] = {
     "doctor": Command("what is installed, loaded and set, and what is known to go wrong", lambda s, _: str(doctor(s))),
     "devices": Command("the devices, their memory, and which is the default", lambda _, __: str(devices())),
-    "mesh": Command("the mesh of all cells from now on; alone, which it is", _mesh, ("off",), "x=4, y=2 [--explicit]"),
+    "mesh": Command(
+        "the mesh of all cells from now on; alone, which it is",
+        _mesh,
+        ("off",),
+        "x=4, y=2 [--simulate [--hardware h100]] [--devices 8] [--explicit]",
+    ),
     "sharding": Command("which piece of an array or of a pytree is on which device", _sharding, free="params"),
     "collectives": Command("what devices sent one another in the last run: line, axis, bytes, why", _collectives),
     "promote": Command("which dtype comes of several that meet, and why", _promote, free="bfloat16 int32 weak-float"),

@@ -17,10 +17,11 @@ from typing import Any
 
 from jaxnb.cells.code import CodeNames, names_of
 from jaxnb.program import LEVELS
+from jaxnb.running.backend import backend_started
 from jaxnb.shell.commands import COMMANDS
 from jaxnb.shell.comment import DIRECTIVES
 from jaxnb.shell.header import GRAD_OPTIONS, JAXPR_OPTIONS, JIT_OPTIONS, XMAP_OPTIONS
-from jaxnb.shell.health import backend_started, platforms_installed
+from jaxnb.shell.health import platforms_installed
 
 __all__ = ["Offer", "complete_header", "header_matcher"]
 

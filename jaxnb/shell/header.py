@@ -21,6 +21,7 @@ __all__ = [
     "GRAD_OPTIONS",
     "JAXPR_OPTIONS",
     "JIT_OPTIONS",
+    "MESH_OPTIONS",
     "XMAP_OPTIONS",
     "full_header",
     "parse_grad",
@@ -34,6 +35,7 @@ JIT_OPTIONS: Mapping[str, str] = {
     "keep": "names",
     "name": "name",
     "device": "word",
+    "devices": "number",
     "whole": "flag",
     "block": "flag",
     "time": "flag",
@@ -44,7 +46,7 @@ JIT_OPTIONS: Mapping[str, str] = {
     "interact": "word",
     "o": "name",
 }
-"""The options of `%%jit`, each with what follows it: nothing, a word, one name, or a list of names and paths."""
+"""The options of `%%jit`, each with what follows it: nothing, a word, a number, a name, or names and paths."""
 
 GRAD_OPTIONS: Mapping[str, str] = {
     "value-and": "flag",
@@ -63,6 +65,14 @@ XMAP_OPTIONS: Mapping[str, str] = {
     **{option: kind for option, kind in JIT_OPTIONS.items() if option not in ("interact", "name", "whole")},
 }
 """The options of `%%xmap`, behind `inputs -> outputs`. Its cell is one program always, and a function already."""
+
+MESH_OPTIONS: Mapping[str, str] = {
+    "explicit": "flag",
+    "simulate": "flag",
+    "hardware": "word",
+    "devices": "number",
+}
+"""The options of `%jaxnb mesh`, behind `x=4, y=2`."""
 
 JAXPR_OPTIONS: Mapping[str, str] = {
     "static": "names",
@@ -173,6 +183,7 @@ _WANTED: Mapping[str, str] = {
     "names": "a name, or several with commas",
     "name": "a name",
     "word": "a word",
+    "number": "a number from 1",
     "sizes": "batch=8, or several with commas",
     "resources": "batch=x, hidden=(y, z) or rows=loop(4), or several with commas",
 }
@@ -183,6 +194,10 @@ def _value(header: str, position: int, kind: str) -> tuple[Any, int]:
         position += 1
     if kind in ("sizes", "resources"):
         return read_pairs(header, position, kind)
+    if kind == "number":
+        number = _WORD.match(header, position)
+        text = number.group() if number is not None else ""
+        return (int(text) if text.isdecimal() else None), position + len(text)
     if kind == "word":
         word = _WORD.match(header, position)
         return (word.group(), word.end()) if word is not None and not word.group().startswith("-") else (None, position)

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jaxnb._version import __version__
-from jaxnb.running.backend import cpu_devices_wanted
+from jaxnb.running.backend import backend_started, cpu_devices_wanted
 
-__all__ = ["Facts", "Problem", "Report", "backend_started", "doctor", "find_problems", "platforms_installed"]
+__all__ = ["Facts", "Problem", "Report", "doctor", "find_problems", "platforms_installed"]
 
 _DEBUG_FLAGS = (
     "jax_debug_nans",
@@ -209,13 +209,6 @@ def platforms_installed() -> list[str]:
             if word in name:
                 names.append(word)
     return list(dict.fromkeys(names))
-
-
-def backend_started() -> bool:
-    """Whether JAX has started a backend already."""
-    # No public function tells without starting one.
-    bridge: Any = sys.modules.get("jax._src.xla_bridge")
-    return bridge is not None and bool(bridge.backends_are_initialized())
 
 
 def _plugins() -> dict[str, str]:

@@ -43,6 +43,9 @@ class Donation:
 NO_DONATION = Donation()
 
 
+_ARRAYS = (jax.Array, jax.ShapeDtypeStruct)  # a shape stands for an array
+
+
 def plan_donation(
     texts: Sequence[str],
     scan: Scan,
@@ -70,7 +73,7 @@ def plan_donation(
     unbound: list[str] = []
     kept_back: dict[str, list[str]] = {}
     for text in texts:
-        arrays = [index for index in scan.leaves_below(text) if isinstance(scan.leaves[index], jax.Array)]
+        arrays = [index for index in scan.leaves_below(text) if isinstance(scan.leaves[index], _ARRAYS)]
         if not arrays:
             continue
         root = re.split(r"[.\[]", text)[0]

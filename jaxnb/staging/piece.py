@@ -73,6 +73,7 @@ class Piece:
       figures: what the one line says of it, see `jaxnb.analysis.figures`; None until it was asked for.
       seconds: how long tracing took.
       assigned: what every name was after each assignment; None if that was not taken down.
+      platforms: what it is lowered for; none for the devices that there are.
     """
 
     plan: Plan
@@ -100,15 +101,15 @@ class Piece:
     results: tuple[tuple[str, int], ...] = ()
     figures: Figures | None = None
     assigned: tuple[Assigned, ...] | None = None
+    platforms: tuple[str, ...] = ()
     kept: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def lower(self) -> Any:
         """The program as StableHLO, with the number of each equation in its name, see `ids`; nothing is compiled."""
         # What is lowered is a copy: JAX holds the result for as long as the jaxpr lives, and pieces live long.
-        if self.rebuilt:
-            jaxpr = self.traced.jaxpr
-            return _jax_hlo.with_jaxpr(self.traced, _jax_hlo.with_eqns(jaxpr, jaxpr.eqns)).lower()
-        return _jax_hlo.with_jaxpr(self.traced, with_ids(self.jaxpr)).lower()
+        jaxpr = self.traced.jaxpr
+        copied = _jax_hlo.with_eqns(jaxpr, jaxpr.eqns) if self.rebuilt else with_ids(self.jaxpr)
+        return _jax_hlo.with_jaxpr(self.traced, copied).lower(lowering_platforms=self.platforms or None)
 
     def ready(self, reached: Reached) -> Reached | None:
         """The same with the scalars that Python computes; None if the program was not traced for such scalars."""

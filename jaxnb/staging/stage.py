@@ -21,6 +21,7 @@ from jaxnb.objects.paths import Choices, render_path
 from jaxnb.staging.devices import move
 from jaxnb.staging.diagnosis import culprit_of, explain_needed_value, only_tracing_raises
 from jaxnb.staging.donation import NO_DONATION
+from jaxnb.staging.elsewhere import SimulatedMesh
 from jaxnb.staging.gradient import Asked, Derivative, differentiate
 from jaxnb.staging.lifted import narrowed_to, numpy_results
 from jaxnb.staging.piece import Piece, Plan
@@ -73,7 +74,7 @@ def trace_piece(
       namespace: where they run; it is afterwards as it was.
       choices: which scalars are static; what turns out to be needed is added.
       context: JAX's ambient context.
-      device: where the program will run, or None.
+      device: where the program will run, or a mesh that is not there, or None.
       whole: trace every statement, also those that Python would run.
       donate: names and paths whose buffers the program may write over.
       asked: the derivative that the program is to compute, too.
@@ -180,7 +181,7 @@ def trace_piece(
             piece.assigned = log.assigned() if log is not None else None
             donation = trace.donation() if donate else NO_DONATION
             piece.notes.extend(("donate", None, note) for note in donation.notes)
-            piece.rebuild(cut, donation, trace.scan.leaves)
+            piece.rebuild(cut, donation, _inputs(trace, device, moved=False))
             return piece
         choices.make_static(free)
         trace.outside.take_back()
@@ -210,7 +211,7 @@ def _run_trace(trace: Trace, device: Any, log: NameLog | None) -> Any:
     # A name that only this trace uses keeps JAX's caches from handing out what they saw of other tracers.
     own = object() if trace.scan.held_by_functions or log is not None else None
     watched = _logging(log) if log is not None else nullcontext()
-    leaves = trace.scan.leaves if device is None else move(trace.scan.leaves, device)[0]
+    leaves = _inputs(trace, device)
     outside = trace.outside
     try:
         with outside, _jax.unfiltered_tracebacks(), _jax.user_context(own), watched:
@@ -229,9 +230,16 @@ def _run_trace(trace: Trace, device: Any, log: NameLog | None) -> Any:
 
 def _differentiate(trace: Trace, traced: Any, device: Any) -> Derivative:
     assert trace.asked is not None
-    leaves = trace.scan.leaves if device is None else move(trace.scan.leaves, device)[0]
+    leaves = _inputs(trace, device)
     wrt, along = ([trace.trees[name] for name in names] for names in (trace.asked.wrt, trace.asked.along))
     return differentiate(trace.asked, traced.jaxpr, trace.loss_place, wrt, along, leaves)
+
+
+def _inputs(trace: Trace, device: Any, moved: bool = True) -> list[Any]:
+    """The leaves as they are traced: where the program will run, or the shapes of what would be there."""
+    if isinstance(device, SimulatedMesh):
+        return device.place(trace.scan.leaves, [render_path(path) for path in trace.scan.paths])
+    return trace.scan.leaves if device is None or not moved else move(trace.scan.leaves, device)[0]
 
 
 def _scalars(trace: Trace) -> set[Any]:

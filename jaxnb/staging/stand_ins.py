@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
+import jax
 import numpy as np
 
 from jaxnb import _jax
@@ -35,6 +36,11 @@ class ValueNeeded(BaseException):
         self.tracer, self.what, self.line = tracer, what, line
 
 
+def _kind_of(leaf: Any) -> type:
+    """The class of what a leaf stands for: a shape stands for an array."""
+    return _jax.Array if type(leaf) is jax.ShapeDtypeStruct else type(leaf)
+
+
 class StandIns:
     """What the tracers of one trace stand for.
 
@@ -51,7 +57,7 @@ class StandIns:
 
     def __init__(self, leaves: Sequence[Any], tracers: Sequence[Any]) -> None:
         self._tracers = tracers
-        self._types = {id(t): type(leaf) for t, leaf in zip(tracers, leaves, strict=True)}
+        self._types = {id(t): _kind_of(leaf) for t, leaf in zip(tracers, leaves, strict=True)}
         own = (float, complex, int, np.ndarray, np.generic)
         self.plain = {id(t): leaf for t, leaf in zip(tracers, leaves, strict=True) if isinstance(leaf, own)}
         self.asked: list[ValueNeeded] = []

@@ -1,0 +1,103 @@
+"""What `%jaxnb mesh` does: the mesh of all cells, of devices that are there, are made now, or are not there at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxnb.errors import BadHeader
+from jaxnb.placement.axes import read_axes
+from jaxnb.placement.hardware import find_hardware
+from jaxnb.placement.read import read_mesh
+from jaxnb.running.backend import want_devices
+from jaxnb.running.session import Session
+from jaxnb.sharding import Shown, make_mesh, mesh_command, use_mesh
+from jaxnb.shell.header import MESH_OPTIONS, parse_header
+from jaxnb.staging.elsewhere import SimulatedMesh
+
+__all__ = ["set_mesh"]
+
+_MAGIC = "%jaxnb mesh"
+
+
+def set_mesh(session: Session, text: str) -> Any:
+    """Sets the mesh of a session, takes it away by `off`, or shows it.
+
+    Args:
+      session: whose cells it is for.
+      text: what stands behind `mesh`: axes and options, `off`, or nothing.
+
+    Returns:
+      A text, or what shows itself.
+
+    Raises:
+      BadHeader: pointing at the word that is wrong.
+      JaxnbError: for axes that cannot be, too few devices, or hardware that is not known.
+    """
+    if text == "off" and session.simulated is not None:
+        gone, session.simulated = session.simulated, None
+        _end_worker()
+        return f"{gone} is simulated no longer: cells run again"
+    if not text and session.simulated is not None:
+        return _shown(session.simulated)
+    if text in ("", "off"):
+        return mesh_command(text)
+    start = text.find("--")
+    axes = text if start < 0 else text[:start]
+    options = {} if start < 0 else parse_header(text, MESH_OPTIONS, _MAGIC, start)
+    if "hardware" in options and "simulate" not in options:
+        raise _bad(text, "--hardware", "--hardware says what the devices of a simulated mesh are.", "add --simulate.")
+    if "simulate" in options and "devices" in options:
+        raise _bad(text, "--devices", "a simulated mesh has as many devices as its axes say.", "leave --devices out.")
+    if "simulate" in options:
+        hardware = find_hardware(options["hardware"]).name if "hardware" in options else ""
+        simulated = SimulatedMesh(tuple(read_axes(axes).items()), "explicit" in options, hardware)
+        if not _nothing_set():
+            use_mesh(None)
+        session.simulated = simulated
+        return _shown(simulated)
+    if "devices" in options:
+        want_devices(options["devices"])
+    mesh = make_mesh(axes, explicit="explicit" in options, devices=_cpus() if "devices" in options else None)
+    use_mesh(mesh)
+    session.simulated = None
+    idle = (options.get("devices") or len(_all())) - mesh.size
+    note = f"{idle} of {idle + mesh.size} devices are not in it"
+    return Shown(read_mesh(mesh), notes=(note,) if idle > 0 else ())
+
+
+def _shown(mesh: SimulatedMesh) -> Shown:
+    of = f" of {find_hardware(mesh.hardware)}" if mesh.hardware else ""
+    notes = (
+        f"simulated{of}: cells under %%jit, %%grad and %%xmap are partitioned for it and shown; nothing runs",
+        "jaxnb.abstract(arrays, P(...)) says how inputs lie on it; %jaxnb mesh off ends it",
+    )
+    return Shown(read_mesh(mesh.mesh), notes=notes)
+
+
+def _bad(text: str, word: str, what: str, fix: str) -> BadHeader:
+    header = f"{_MAGIC} {text}"
+    return BadHeader(what, header=header, column=header.index(word), width=len(word), fix=fix)
+
+
+def _nothing_set() -> bool:
+    import jax
+
+    return jax.sharding.get_mesh().empty
+
+
+def _cpus() -> list[Any]:
+    import jax
+
+    return jax.devices("cpu")
+
+
+def _all() -> list[Any]:
+    import jax
+
+    return jax.devices()
+
+
+def _end_worker() -> None:
+    from jaxnb.planning.workers import end_worker  # only who simulates has one
+
+    end_worker()
