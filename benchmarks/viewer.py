@@ -233,7 +233,8 @@ def measure_graph(browser: object) -> str:
 
 def tell(name: str, count: int, took: float, columns: list[str], size: str) -> None:
     painted, hover, frame = columns
-    print(f"{name:12}{count:>10,}{took:>10.2f}{painted:>13}{hover:>14}{frame:>8}{size:>18}", flush=True)
+    found = f"{painted:>13}{hover:>14}{frame:>8}{size:>18}" if frame else f"  {painted}, of {size} KB"
+    print(f"{name:12}{count:>10,}{took:>10.2f}{found}", flush=True)
 
 
 def main() -> None:
