@@ -11,7 +11,7 @@ const MARK = '_$';
 /** What `mangleProps` of esbuild is to be. */
 export const MARKED = /_\$$/;
 // Of the browser; they are there before the script is.
-const GLOBALS = new Set(['String', 'document', 'Infinity', 'Number', 'Object', 'Array', 'Error', 'Map', 'Int32Array', 'Uint8Array', 'Promise', 'AbortController']);
+const GLOBALS = new Set(['String', 'document', 'Infinity', 'Number', 'Object', 'Array', 'Error', 'Map', 'Int32Array', 'Uint8Array', 'Promise', 'AbortController', 'ResizeObserver', 'Set', 'Math', 'JSON', 'Float64Array', 'getComputedStyle', 'requestAnimationFrame', 'window', 'Uint32Array', 'WeakMap', 'HTMLElement', 'performance']);
 const LEAST_THIS = 3;
 
 /** The sources of the front end, each with its own members marked; by their paths. `short`: what helps size alone is done, too. */

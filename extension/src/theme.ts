@@ -8,6 +8,9 @@ export function followTheme(host: HTMLElement, set: (theme: 'light' | 'dark') =>
   const observer = new MutationObserver(() => requestAnimationFrame(look));
   for (const node of [document.documentElement, document.body]) observer.observe(node, { attributes: true, attributeFilter: ['class', 'style', 'data-jp-theme-light', 'data-jp-theme-name', 'data-theme', 'data-vscode-theme-kind'] });
   signal.addEventListener('abort', () => observer.disconnect());
+  // Paper is light.
+  addEventListener('beforeprint', () => set('light'), { signal });
+  addEventListener('afterprint', look, { signal });
   look();
   // A style sheet of a new theme comes a moment after its name.
   setTimeout(look, 300);

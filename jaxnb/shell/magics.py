@@ -31,7 +31,7 @@ from jaxnb.shell.completion import header_matcher
 from jaxnb.shell.header import JAXPR_OPTIONS, JIT_OPTIONS, full_header, parse_grad, parse_header
 from jaxnb.shell.inspector_comm import Inspectors, wants_script
 from jaxnb.shell.progress import Progress
-from jaxnb.shell.show import bundle
+from jaxnb.shell.show import bundle, fix_of
 from jaxnb.views.text import render_findings
 
 __all__ = ["JaxNB", "JaxnbMagics"]
@@ -185,6 +185,9 @@ class JaxnbMagics(Magics):
         if self.settings.display == "none":
             return
         rich = self.shell.display_formatter.active_types != ["text/plain"]
+        known = finding_of(error) if rich and (error := getattr(result, "error_in_exec", None)) else None
+        if known is not None and (fix := fix_of(known[0])) is not None:
+            pending["fix", ""] = _Shown(fix)
         script = rich and wants_script(self.settings.html, self._cell_id)
         for run in [shown.to_show() for shown in pending.values()]:
             previous = self._inspectors.previous(run, self._cell_id) if script else None

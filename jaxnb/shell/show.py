@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from jaxnb.program import Program
+from jaxnb.program import Finding, Program
 from jaxnb.running.run import Run
 
-__all__ = ["bundle"]
+__all__ = ["bundle", "fix_of"]
 
 _LINE = "line of the run goes here"
 MOST_SAVED = 15_000
@@ -66,6 +66,24 @@ def bundle(run: Run, *, rich: bool, script: bool = False, previous: Program | No
     if json is not None:
         data[json[0]] = json[1]
     return data
+
+
+def fix_of(finding: Finding) -> Run | None:
+    """What a front end offers below an error that has told the rest: the fix that was tried, to be copied.
+
+    Args:
+      finding: that explains the error.
+
+    Returns:
+      None if there is no fix, or only advice.
+    """
+    fix = finding.fix
+    if fix is None or not fix.verified or not (fix.edit or fix.options):
+        return None
+    told = Finding("fix", "was tried: it works.", fix.edit[0] if fix.edit else finding.line, fix=fix)
+    run = Run(note=f"fix, tried: {fix.text}")
+    run.make_program = lambda: Program("", findings=(told,))
+    return run
 
 
 def _interactive(run: Run, previous: Program | None) -> str | None:

@@ -76,8 +76,7 @@ def test_a_widget_asks_the_kernel_for_a_level(server, page):
     cell.locator("[data-pane=hlo] .row").first.wait_for(timeout=30_000)
 
 
-LEAKY = """%%jit
-kept = []
+LEAKY = """kept = []
 def f(v):
     kept.append(v * 2)
     return v + 1
@@ -85,7 +84,7 @@ y = jax.jit(f)(x)"""
 
 
 def test_a_leak_is_told_under_the_cell_with_its_line(server, page):
-    server.write("leak.ipynb", [SETUP, LEAKY.partition("\n")[2]])
+    server.write("leak.ipynb", [SETUP, LEAKY])
     server.open(page, "leak.ipynb")
     server.run_all(page)
     found = page.locator(".jp-RenderedJaxnb .finding").first
@@ -156,3 +155,23 @@ def test_by_keys_alone_from_the_notebook_and_back(server, page):
     assert page.evaluate("jupyterapp.shell.currentWidget.content.activeCellIndex") == 1
     page.keyboard.press("ArrowDown")  # the notebook's own key
     page.wait_for_function("() => jupyterapp.shell.currentWidget.content.activeCellIndex === 2")
+
+
+REFUSED = """%%jit --whole
+h = jnp.tanh(x * w)
+loss = jnp.sum(h)
+if loss > 1:
+    h = h / loss"""
+
+
+def test_the_fix_of_a_refused_cell_can_be_copied(server, new_page):
+    page = new_page(1280, 900, offline=False, permissions=["clipboard-read", "clipboard-write"])
+    server.write("refused.ipynb", [SETUP, REFUSED])
+    server.open(page, "refused.ipynb")
+    server.run_all(page)
+    offer = page.locator(".jp-RenderedJaxnb .finding").first
+    offer.wait_for(timeout=60_000)
+    assert "line 4" in offer.inner_text()
+    offer.get_by_role("button", name="copy the fix").click()
+    offer.get_by_role("button", name="copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == "h = jnp.where(loss > 1, h / loss, h)"

@@ -223,3 +223,12 @@ def test_long_names_do_not_widen_a_table_without_end(show):
     assert page.locator(".facts").is_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.locator(".facts table").evaluate("one => one.offsetWidth") < 4000
+
+
+def test_paper_is_light_whatever_the_screen_is(show):
+    page = show(neuron(), before="<style>body{background:#111;color:#eee}</style>")
+    assert page.locator(".root").get_attribute("data-theme") == "dark"
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator(".root").get_attribute("data-theme") == "light"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator(".root").get_attribute("data-theme") == "dark"
