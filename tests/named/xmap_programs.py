@@ -67,6 +67,14 @@ def full(x, axis, n):
     return jnp.broadcast_to(x, (*x.shape[:axis], n, *x.shape[axis + 1 :]))
 
 
+def same(full_value, x):
+    """Of a value that differs only where `x` does, one entry along every other dimension.
+
+    A rule that is not linear, as that of `clipped`, sees the whole cotangent of such a value.
+    """
+    return full_value[tuple(slice(0, 1) if size == 1 else slice(None) for size in x.shape)]
+
+
 UNARY = {
     "sin": jnp.sin,
     "tanh": jnp.tanh,
@@ -136,7 +144,7 @@ def over_names(rng, sizes):
             lambda x: nnp.logsumexp(x, names),
             lambda x: jax.nn.logsumexp(fill(x), axes, keepdims=True),
         ),
-        "softmax": (lambda x: nnp.softmax(x, names), lambda x: jax.nn.softmax(fill(x), axes)),
+        "softmax": (lambda x: nnp.softmax(x, names), lambda x: same(jax.nn.softmax(fill(x), axes), x)),
         "norm": (
             lambda x: nnp.linalg.norm(2 + jnp.sin(x), axis=names),
             lambda x: jnp.sqrt(((2 + jnp.sin(fill(x))) ** 2).sum(axes, keepdims=True)),
