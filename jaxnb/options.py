@@ -94,9 +94,9 @@ class StageOptions:
             raise JaxnbError(
                 "value_and, has_aux, jvp and hessian go with a gradient.", fix="say `loss` and `wrt`, too."
             )
-        if made.xmap is not None and (made.loss is not None or made.name is not None):
-            what = "a cell that is mapped over names has no gradient of its own, and is not bound as a function."
-            raise JaxnbError(what, fix="write a function, and use jaxnb.xmap and jax.grad.")
+        if made.xmap is not None and made.loss is not None:
+            what = "a cell that is mapped over names has no gradient of its own."
+            raise JaxnbError(what, fix="bind the cell as a function by --name, and use jax.grad.")
         if made.jvp and made.hessian:
             raise JaxnbError("a Hessian goes with a gradient, not with jvp.", fix="leave one of them out.")
         return made

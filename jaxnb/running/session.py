@@ -7,7 +7,7 @@ import inspect
 import time
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -133,6 +133,7 @@ class Session:
                 fix="take another name.",
             )
         around: Any = None
+        written = cell
         if options.xmap is not None:
             cell, options, around = self._mapped(cell, options, namespace)
         key = (cell.digest, *options.programs, around)
@@ -162,7 +163,7 @@ class Session:
             with on_device(device):
                 runner.run()
                 self._check_options(runner)
-                named = _bind_function(runner, options.name, entry) if options.name is not None else ""
+                named = _bind_function(runner, written, options.name, entry) if options.name is not None else ""
                 seconds = self._wait(runner)
         except BaseException as error:
             explanation = self._explanation(error, cell)
@@ -188,7 +189,7 @@ class Session:
             if options.value_and and not cell.silent:
                 run.value = value_and_derivative(runner.asked, namespace)
         if options.xmap is not None:
-            self._describe_map(run, runner)
+            self._describe_map(run, runner, written, entry)
         if options.name is not None:
             run.named, run.outputs[options.name] = named, namespace[options.name]
         return self._finish(run)
@@ -405,13 +406,13 @@ class Session:
                 self._maps.popitem(last=False)
         return mapped, replace(options, whole=True), outside
 
-    def _describe_map(self, run: Run, runner: Runner) -> None:
-        """Says on the line of a run over which names it went."""
+    def _describe_map(self, run: Run, runner: Runner, written: CellSource, entry: Mapping[str, Any]) -> None:
+        """Says on the line of a run over which names it went, and how it is written as a file."""
         from jaxnb.named_cells.line import count_equations, describe_map
 
         for piece in runner.pieces:
             run.derivative, run.equations = describe_map(piece.jaxpr), count_equations(piece.jaxpr)
-        run.make_source = _refuse_source
+        run.make_source = _map_source_of(runner, written, entry)
 
     def _record(self, key: tuple[Any, ...]) -> CodeRecord:
         record = self._records.get(key)
@@ -628,11 +629,20 @@ def _forget(runner: Runner, entry: dict[str, Any], keep: tuple[str, ...]) -> Non
             namespace.pop(name, None)
 
 
-def _bind_function(runner: Runner, name: str, entry: dict[str, Any]) -> str:
+def _bind_function(runner: Runner, written: CellSource, name: str, entry: dict[str, Any]) -> str:
     """Binds the cell as a function, and says how it is called. A run that changes nothing keeps the function."""
     from jaxnb.export import as_function, same_function
 
     own = tuple(ran.piece for ran in runner.ran.values() if ran.cell is runner.cell)
+    spec = runner.options.xmap
+    if spec is not None:
+        from jaxnb.export.mapped import as_mapped_function
+        from jaxnb.named_cells.cell import surroundings_of
+
+        around, known = surroundings_of(written, spec, entry), runner.namespace.get(name)
+        made = as_mapped_function(written, runner.cell, spec, around, own, entry, name, known)
+        runner.namespace[name] = made
+        return f"{name}{inspect.signature(made)}"
     function = as_function(runner.cell, own, entry, name)
     if not same_function(runner.namespace.get(name), function):
         runner.namespace[name] = function
@@ -654,12 +664,27 @@ def _source_of(runner: Runner) -> Callable[[Any, str], str]:
     return write
 
 
-def _refuse_source(value: Any, name: str) -> str:
-    raise Refused(
-        "a cell that is mapped over names cannot be written as a file yet.",
-        why="its text is the body of a function that jaxnb.xmap maps.",
-        fix="write that function, and map it: jaxnb.xmap(f, in_axes, out_axes).",
-    )
+def _map_source_of(runner: Runner, written: CellSource, entry: Mapping[str, Any]) -> Callable[[Any, str], str]:
+    """The same for a cell that is mapped over names."""
+    from jaxnb.named.resources import loops_in_scope
+    from jaxnb.named_cells.cell import surroundings_of
+    from jaxnb.named_cells.run import mesh_of
+
+    spec, namespace = runner.options.xmap, runner.namespace
+    assert spec is not None
+    own = tuple(ran.piece for ran in runner.ran.values() if ran.cell is runner.cell)
+    around, loops, mesh = surroundings_of(written, spec, entry), dict(loops_in_scope()), mesh_of(spec, entry)
+
+    def write(value: Any, name: str) -> str:
+        from jaxnb.export import remember
+        from jaxnb.export.mapped import to_mapped_source
+
+        del value
+        before = {**remember(written, namespace), **{one: namespace[one] for one in spec.roots if one in namespace}}
+        after = {one: namespace[one] for one in spec.bound if one in namespace}
+        return to_mapped_source(written, spec, around, own, before, results=after, loops=loops, mesh=mesh, name=name)
+
+    return write
 
 
 def _measured(runner: Runner, pieces: Sequence[Piece]) -> tuple[Timing, Callable[[Program], Program]]:

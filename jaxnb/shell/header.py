@@ -62,9 +62,9 @@ XMAP_OPTIONS: Mapping[str, str] = {
     "resources": "resources",
     "mesh": "name",
     "lowering": "word",
-    **{option: kind for option, kind in JIT_OPTIONS.items() if option not in ("interact", "name", "whole")},
+    **{option: kind for option, kind in JIT_OPTIONS.items() if option not in ("interact", "whole")},
 }
-"""The options of `%%xmap`, behind `inputs -> outputs`. Its cell is one program always, and a function already."""
+"""The options of `%%xmap`, behind `inputs -> outputs`. Its cell is one program always."""
 
 MESH_OPTIONS: Mapping[str, str] = {
     "explicit": "flag",
