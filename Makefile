@@ -88,6 +88,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/objects.py
 	$(BIN)/python benchmarks/split.py
 	$(BIN)/python benchmarks/leaks.py
+	$(BIN)/python benchmarks/findings.py
 	$(BIN)/python benchmarks/coverage.py
 	$(BIN)/python benchmarks/viewer.py
 	$(BIN)/python benchmarks/levels.py

@@ -3,7 +3,8 @@
 Realistic cells are traced again and again. In each run the tracing is timed, and then what the detectors take together.
 Goals: all detectors together at most 3 % of tracing, and nothing on a warm run, for which the look is timed alone.
 What JAX keeps of its own functions from one trace to the next makes tracing quicker here than it is for a user's first
-run of a cell, so that the shares are, if anything, too large. Run with `make bench`, or `python benchmarks/findings.py`.
+run of a cell, so that the shares are, if anything, too large. Run with `make bench`, or `python
+benchmarks/findings.py`.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-from jaxnb import runner
 from jaxnb.findings import quiet
 from jaxnb.options import StageOptions
-from jaxnb.session import Session
+from jaxnb.running import runner
+from jaxnb.running.session import Session
 
 SETUP = """
 import jax, jax.numpy as jnp, numpy as np, functools
@@ -90,22 +91,34 @@ TURNS = int(sys.argv[1]) if len(sys.argv) > 1 else 40
 
 
 class Clock:
-    """CPU seconds that calls of a function took."""
+    """CPU seconds that calls of functions took."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function, self.seconds = function, 0.0
+    def __init__(self) -> None:
+        self.seconds = 0.0
 
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        start = time.thread_time()
-        try:
-            return self.function(*args, **keywords)
-        finally:
-            self.seconds += time.thread_time() - start
+    def on(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, timed."""
+
+        def timed(*args: Any, **keywords: Any) -> Any:
+            settle()
+            start = time.thread_time()
+            try:
+                return function(*args, **keywords)
+            finally:
+                self.seconds += time.thread_time() - start
+
+        return timed
 
     def take(self) -> float:
         """What there is, and begins anew."""
         seconds, self.seconds = self.seconds, 0.0
         return seconds
+
+
+def settle() -> None:
+    """Has malloc sort what was freed before: XLA frees much, and whoever asks for memory next takes milliseconds."""
+    for size in (600, 5_000, 200_000):
+        bytearray(size)
 
 
 def measure(
@@ -117,11 +130,11 @@ def measure(
     for turn in range(TURNS + 3):
         file = f"<cell {id(cell)} {turn}>"  # a text of its own is a cell that was never read
         text = f"{cell.strip()}\n# {turn}"
-        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+        linecache.cache[file] = (len(text), None, list(text.splitlines(keepends=True)), file)
         own, names = Session(), dict(namespace)
         gc.collect()
         for again in range(2):
-            own.stage(text, names, StageOptions(), filename=file)
+            own.stage(text, names, StageOptions(block=True), filename=file)
             seconds = tracing.take(), looking.take()
             if turn >= 3:
                 if again:
@@ -135,9 +148,10 @@ def measure(
 def main() -> None:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(SETUP, "<setup>", "exec"), namespace)
-    linecache.cache["<setup>"] = (len(SETUP), None, SETUP.splitlines(keepends=True), "<setup>")
-    tracing, looking = Clock(runner.trace_piece), Clock(quiet.read_quiet)
-    runner.trace_piece, quiet.read_quiet = tracing, looking
+    linecache.cache["<setup>"] = (len(SETUP), None, [f"{line}\n" for line in SETUP.split("\n")], "<setup>")
+    tracing, looking = Clock(), Clock()
+    runner.trace_piece = tracing.on(runner.trace_piece)
+    quiet.glance, quiet.read_quiet = looking.on(quiet.glance), looking.on(quiet.read_quiet)
     for name, cell in CELLS.items():
         pairs, warm = measure(cell, namespace, tracing, looking)
         trace, look = (statistics.median(pair[at] for pair in pairs) for at in range(2))

@@ -31,6 +31,7 @@ __all__ = [
     "open_jaxpr",
     "place_of",
     "shape_and_dtype",
+    "traceback_frames",
 ]
 
 
@@ -84,7 +85,11 @@ def eqn_frames(eqn: jax_core.JaxprEqn) -> Iterable[tuple[CodeType, int]]:
     """
     # `JaxprEqn.source_info.traceback` is jaxlib's Traceback: `jax.extend.source_info_util` can summarize it
     # as text and skips what it takes for library code, but gives neither all frames nor columns.
-    traceback = cast(Any, eqn_traceback(eqn))
+    return traceback_frames(eqn_traceback(eqn))
+
+
+def traceback_frames(traceback: Any) -> Iterable[tuple[CodeType, int]]:
+    """The frames of what `eqn_traceback` gives, as `eqn_frames`; it keeps none of what the program holds alive."""
     return () if traceback is None else zip(*traceback.raw_frames(), strict=True)
 
 

@@ -84,7 +84,7 @@ function draw(root: HTMLElement, program: Program, host: Host, signal: AbortSign
     store.set({ open: true, tab: 'code' });
     store.set({ pin: store.links.find({ kind: 'line', line: at }) });
   };
-  const brief = el('div.brief', ...program.data.findings.slice(0, MOST_BRIEF).map(one => findingElement(program, one, go)));
+  const brief = el('div.brief', ...program.data.findings.filter(one => !one.folded).slice(0, MOST_BRIEF).map(one => findingElement(program, one, go)));
   const open = () => {
     body.hidden = !store.state.open;
     line.setAttribute('aria-expanded', String(store.state.open));

@@ -15,7 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
-from jaxnb._jax_eqns import eqn_scope, open_jaxpr
+from jaxnb import _jax
+from jaxnb._jax_eqns import eqn_frames, eqn_scope, open_jaxpr
 from jaxnb._jax_hlo import is_opaque, name_parts
 
 __all__ = ["DRAWS", "NARROW", "WIDENED", "Census", "Inner", "census_of", "jaxprs_of"]
@@ -129,7 +130,7 @@ def _take(jaxpr: Any) -> Census:
             scopes[id(scope)] = scope
             marks.update(part for _, part in name_parts(eqn) if part in _MARKS)
         for atom in eqn.invars:
-            if type(atom) is Literal and getattr(atom.aval, "dtype", None) in NARROW:
+            if type(atom) is Literal and getattr(atom.aval, "dtype", None) in NARROW and not _is_of_jax(eqn):
                 narrow.append((eqn, atom))
         if name in _leaves:
             continue
@@ -148,13 +149,17 @@ def _take(jaxpr: Any) -> Census:
             continue
         if is_opaque(eqn):
             continue
-        bodies = [body for value in eqn.params.values() if type(value) not in _PLAIN for body in _bodies(value)]
-        if not bodies:
-            _leaves.add(name)
-        if any(eqn.params.get("donated_invars", ())):
-            giving.append(eqn)
-        if name in _CHECKPOINTS and eqn.params.get("differentiated"):
-            marks.add("rematted_computation")
+        params = eqn.params
+        if name == "jit":
+            bodies = (params["jaxpr"],)
+            if True in params["donated_invars"]:
+                giving.append(eqn)
+        else:
+            bodies = [body for value in params.values() if type(value) not in _PLAIN for body in _bodies(value)]
+            if not bodies:
+                _leaves.add(name)
+            if name in _CHECKPOINTS and params.get("differentiated"):
+                marks.add("rematted_computation")
         inner += [Inner(eqn, body, census_of(open_jaxpr(body))) for body in bodies]
     telling = bool(converted or mixed or narrow or jaxpr.constvars)
     return Census(
@@ -171,6 +176,11 @@ def _take(jaxpr: Any) -> Census:
 
 
 _TAKEN = DRAWS | {"convert_element_type", "dot_general", "broadcast_in_dim"}
+
+
+def _is_of_jax(eqn: Any) -> bool:
+    """Whether an equation is of a function that JAX has traced for itself, whoever called that."""
+    return all(_jax.in_jax(code.co_filename) for code, _ in eqn_frames(eqn))
 
 
 def _may_matter(eqn: Any) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,7 +18,7 @@ from jaxnb.findings.traced import Part, Traced
 from jaxnb.findings.written import Written
 from jaxnb.program import Finding, Fix, Span
 
-__all__ = ["dtype_findings"]
+__all__ = ["asks_for_wide", "dtype_findings"]
 
 _PROMOTING = frozenset(
     """
@@ -31,7 +30,6 @@ vdot inner outer tensordot hypot arctan2 logaddexp append set mul
 
 _ASKING = frozenset(["finfo", "iinfo", "issubdtype", "promote_types", "result_type", "can_cast", "dtype", "isinstance"])
 _WIDE = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
-_WIDE_WORD = re.compile("|".join(_WIDE))
 
 
 def dtype_findings(traced: Traced) -> Iterator[Finding]:
@@ -48,8 +46,13 @@ def dtype_findings(traced: Traced) -> Iterator[Finding]:
             yield from _mixed_product(traced, written, eqn, part)
         for eqn, atom in part.census.narrow:
             yield from _wrapped_literal(traced, written, eqn, atom, part)
-    if not jax.config.jax_enable_x64 and _WIDE_WORD.search(traced.cell.text):  # type: ignore[attr-defined]
+    if asks_for_wide(traced.cell.text):
         yield from _cut(traced)
+
+
+def asks_for_wide(text: str) -> bool:
+    """Whether a text may ask for 64 bits that JAX is not set to give."""
+    return any(word in text for word in _WIDE) and not jax.config.jax_enable_x64  # type: ignore[attr-defined]
 
 
 def _finding(traced: Traced, eqn: Any, part: Part, message: str, fix: str, holder: str = "") -> Finding:

@@ -11,18 +11,19 @@ import ast
 import builtins
 import random
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from jaxnb.cells.cell import CellSource
+from jaxnb.cells.cell import CellSource, Statement
+from jaxnb.cells.code import CodeNames, names_of
 from jaxnb.cells.reach import is_user_function
 from jaxnb.findings.written import Written
 from jaxnb.program import Finding, Fix, Span
 
-__all__ = ["side_effects"]
+__all__ = ["may_act", "side_effects"]
 
 _ONCE_A_CALL = frozenset(["jit", "pmap"])
 _ONCE_FOR_ALL = frozenset("vmap scan fori_loop while_loop cond switch map associative_scan".split())  # noqa: SIM905
@@ -33,6 +34,61 @@ _SEEDED = frozenset(["default_rng", "RandomState", "Generator", "Random", "SeedS
 _DEEPEST = 4
 
 _Function = ast.FunctionDef | ast.Lambda
+
+
+def may_act(statements: Iterable[Statement], namespace: Mapping[str, Any]) -> bool:
+    """Whether `side_effects` could find anything in functions that statements define or reach; quick, and never wrong
+    when it says no.
+
+    Args:
+      statements: of a cell.
+      namespace: the names as they are before they run, or after.
+    """
+    seen: set[int] = set()
+    for statement in statements:
+        defines = any(type(constant) is types.CodeType for constant in statement.code.co_consts)
+        if _names_act(statement.names, namespace, seen, defines, 0):
+            return True
+    return False
+
+
+_ACTING_MODULES = frozenset(["time", "random", "datetime", "logging"])
+_ACTING_BUILTINS = frozenset(["print", "open", "input"])
+
+
+def _names_act(names: CodeNames, namespace: Mapping[str, Any], seen: set[int], own: bool, depth: int) -> bool:
+    """Whether code acts by what it reads, if it is code of a function, its `own`, or of functions that it reaches."""
+    if own and (names.mutates or not _ACTING_BUILTINS.isdisjoint(names.reads)):
+        return True
+    for name in names.reads:
+        value = namespace.get(name)
+        kind = type(value)
+        if kind is types.ModuleType:
+            module = value.__name__  # type: ignore[union-attr]
+            if own and (module in _ACTING_MODULES or (module.startswith("numpy") and "random" in names.attributes)):
+                return True
+        elif kind is types.FunctionType or kind.__name__ == "PjitFunction":
+            function: Any = getattr(value, "__wrapped__", value)
+            if own and getattr(function, "__module__", None) in _ACTING_MODULES:
+                return True
+            if id(function) in seen or depth > _DEEPEST or not is_user_function(function):
+                continue
+            seen.add(id(function))
+            if _names_act(names_of(function.__code__), function.__globals__, seen, True, depth + 1):
+                return True
+        elif own and _acts(value, kind, names):
+            return True
+    return False
+
+
+def _acts(value: Any, kind: type, names: CodeNames) -> bool:
+    if kind in (list, dict, set):
+        return not _GROWS.isdisjoint(names.attributes)
+    if kind is types.BuiltinFunctionType or kind is types.MethodType:
+        owner = type(value.__self__).__module__ if value.__self__ is not None else ""
+        return value.__module__ in _ACTING_MODULES or owner.partition(".")[0] in (*_ACTING_MODULES, "numpy")
+    module = value.__module__ if isinstance(value, type) else kind.__module__
+    return module in _ACTING_MODULES or module.startswith("numpy.random")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.extend import core as jax_core
 
 from jaxnb import _jax
@@ -68,7 +67,7 @@ def _integers(traced: Traced) -> Iterator[Finding]:
     for statement in traced.statements:
         for name in sorted(statement.names.binds):
             leaves = jax.tree.leaves(traced.namespace.get(name))
-            if any(type(leaf) is np.ndarray and leaf.dtype == jax.dtypes.float0 for leaf in leaves):
+            if any(getattr(leaf, "dtype", None) == jax.dtypes.float0 for leaf in leaves):
                 message = f"`{name}` holds a derivative by an integer: its dtype is float0, and it has no numbers."
                 fix = Fix("take derivatives by floats: convert the argument, or leave it out of argnums.")
                 yield Finding("gradient", message, statement.span.line, holder=name, fix=fix)

@@ -43,7 +43,7 @@ _NOWHERE = Spans("", "", str)
 Branches = tuple[tuple[tuple[int, ...], int], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Token:
     """What a value is.
 
@@ -62,7 +62,7 @@ class Token:
     depth: int
 
 
-@dataclass
+@dataclass(eq=False)
 class Use:
     """Where a key is used. Most keys are used once, and then nobody asks where.
 
@@ -71,12 +71,14 @@ class Use:
       branches: in which branches of which conditionals it stands.
       stack: the equations that lead there, the outermost first.
       spans: finds the places of equations.
+      marked: whether there are derivatives in the program.
     """
 
     order: int
     branches: Branches
     stack: tuple[JaxprEqn, ...]
     spans: Spans
+    marked: bool
 
     @cached_property
     def transforms(self) -> frozenset[str]:
@@ -91,6 +93,8 @@ class Use:
     @property
     def counts(self) -> bool:
         """Whether it draws anew: the backward pass draws again what the forward pass drew."""
+        if not self.marked:
+            return True
         again = self.transforms & {"transpose", "again"}
         return not again and not any(item.params.get("differentiated") for item in self.stack)
 
@@ -140,6 +144,7 @@ class Flow:
     """What was found while a jaxpr was followed."""
 
     spans: Spans
+    marked: bool = False
     tokens: dict[Hashable, Token] = field(default_factory=dict[Hashable, Token])
     uses: dict[Token, list[Use]] = field(default_factory=dict[Token, list[Use]])
     turns: list[Use] = field(default_factory=list[Use])
@@ -173,9 +178,9 @@ def follow_keys(closed: Any, spans: Spans) -> tuple[Flow, list[Token], list[Toke
     Returns:
       What was found, and the tokens of the inputs and of the results.
     """
-    flow = Flow(spans)
     jaxpr = open_jaxpr(closed)
     census = census_of(jaxpr)
+    flow = Flow(spans, bool(census.marks))
     if not census.draws:
         return flow, [], []
     inputs = [flow.token("input", None, number, 0) for number in range(len(jaxpr.invars))]
@@ -309,7 +314,7 @@ class _Body:
         return body.follow(open_jaxpr(inner.body), inputs, inner.census)
 
     def _use(self, eqn: Any, token: Token) -> None:
-        use = Use(self.flow.count(), self.branches, (*self.stack, eqn), self.flow.spans)
+        use = Use(self.flow.count(), self.branches, (*self.stack, eqn), self.flow.spans, self.flow.marked)
         if token.depth < self.depth and use.counts and use.written > self._innermost_loop():
             self.flow.turns.append(use)
         while token.kind == "each":

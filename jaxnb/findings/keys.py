@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import ast
 import weakref
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import jax
 
-from jaxnb._jax_eqns import eqn_places
+from jaxnb._jax_eqns import eqn_places, eqn_traceback
 from jaxnb.findings.key_flow import Token, Use
 from jaxnb.findings.traced import Traced
 from jaxnb.program import Finding, Fix, Span
+from jaxnb.readers.spans import Spans
 
 __all__ = ["KeyLog", "reused_keys"]
 
@@ -148,18 +148,25 @@ Relative = tuple[Hashable, ...]
 """How a key comes about from an array: () is the array itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """A use of an array, or of what was made of it: in which run of which cell, and where."""
+class _Known(NamedTuple):
+    """A use of an array, or of what was made of it: in which run of which cell, and what tells where."""
 
     relative: Relative
     cell: Hashable
     run: object
-    place: str
+    file: str
+    spans: Spans
+    tracebacks: tuple[Hashable, ...]
+
+    def place(self, label: Callable[[str], str]) -> str:
+        """Where that was, as a user would say."""
+        spans = (self.spans.at(traceback) for traceback in self.tracebacks)
+        line = next((span.line for span in spans if span is not None and not span.file), None)
+        return ", ".join(filter(None, (label(self.file), f"line {line}" if line is not None else "")))
 
 
 class KeyLog:
-    """What the cells of a session used of which arrays; the arrays are held weakly."""
+    """What the cells of a session used of which arrays; neither these nor programs are kept alive by it."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[weakref.ref[Any], list[_Known]]] = {}
@@ -177,20 +184,23 @@ class KeyLog:
             return []
         arrays = {token: array for token, array in _arrays(traced) if isinstance(array, jax.Array)}
         found: list[Finding] = []
-        mine: list[tuple[Any, _Known]] = []
+        mine: dict[int, tuple[Any, list[_Known]]] = {}
+        file = traced.cell.filename
         for token, uses in keys.flow.uses.items():
+            use = next((use for use in uses if use.counts), None)
+            if use is None:
+                continue
+            tracebacks = tuple(eqn_traceback(eqn) for eqn in reversed(use.stack))
             for array, relative in _ways(token, arrays):
-                use = uses[0]
                 before = next((item for item in self._of(array) if _meets(item, relative, cell, run)), None)
                 if before is not None:
-                    key = _argument(traced, use.span)
-                    message = f"{_called(key)} was used in {before.place} already: what is drawn is not independent."
-                    found.append(_finding(message, use.line, use.span, key, _FIX_ACROSS, before.place))
-                label = traced.label(traced.cell.filename)
-                line = f"line {use.line}" if use.line is not None else ""
-                mine.append((array, _Known(relative, cell, run, ", ".join(filter(None, (label, line))))))
-        for array, known in mine:
-            self._add(array, known)
+                    key, place = _argument(traced, use.span), before.place(traced.label)
+                    message = f"{_called(key)} was used in {place} already: what is drawn is not independent."
+                    found.append(_finding(message, use.line, use.span, key, _FIX_ACROSS, place))
+                known = _Known(relative, cell, run, file, traced.spans, tracebacks)
+                mine.setdefault(id(array), (array, []))[1].append(known)
+        for array, known in mine.values():
+            self._add(array, known, cell, run)
         return found
 
     def __len__(self) -> int:
@@ -201,10 +211,10 @@ class KeyLog:
         known = self._known.get(id(array))
         return known[1] if known is not None and known[0]() is array else []
 
-    def _add(self, array: Any, known: _Known) -> None:
-        others = [item for item in self._of(array) if item.cell != known.cell or item.run is known.run]
+    def _add(self, array: Any, known: list[_Known], cell: Hashable, run: object) -> None:
+        others = [item for item in self._of(array) if item.cell != cell or item.run is run]
         key = id(array)
-        self._known[key] = (weakref.ref(array, lambda gone: self._drop(key, gone)), [*others, known])
+        self._known[key] = (weakref.ref(array, lambda gone: self._drop(key, gone)), [*others, *known])
 
     def _drop(self, key: int, gone: weakref.ref[Any]) -> None:
         if key in self._known and self._known[key][0] is gone:

@@ -6,34 +6,41 @@ piece, so that a run that reuses it looks for nothing. They are never the reason
 
 from __future__ import annotations
 
-import weakref
+import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Container, Generator, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jaxnb.cells.cell import CellSource
 from jaxnb.collecting import collection_put_off
 from jaxnb.findings.constants import baked_constants
 from jaxnb.findings.donations import find_donations
-from jaxnb.findings.dtypes import dtype_findings
-from jaxnb.findings.effects import side_effects
+from jaxnb.findings.dtypes import asks_for_wide, dtype_findings
+from jaxnb.findings.effects import may_act, side_effects
 from jaxnb.findings.gradients import find_gradients
+from jaxnb.findings.key_flow import Flow
 from jaxnb.findings.keys import KeyLog, reused_keys
-from jaxnb.findings.traced import Traced
+from jaxnb.findings.traced import Keys, Traced
 from jaxnb.program import Finding
+from jaxnb.staging.piece import Piece
 
 if TYPE_CHECKING:
     from jaxnb.running.runner import Runner
 
-__all__ = ["DETECTORS", "KINDS", "Quiet", "Traced", "find_quiet", "read_quiet"]
+__all__ = ["DETECTORS", "Quiet", "Traced", "find_quiet", "glance", "read_quiet"]
 
 Detector = Callable[[Traced], Iterable[Finding]]
 
-DETECTORS: tuple[Detector, ...] = (reused_keys, baked_constants, dtype_findings, find_donations, find_gradients)
-"""What is looked for in each piece; each by itself, in this order."""
-
-KINDS = frozenset(("key", "constant", "dtype", "side_effect", "donation", "gradient"))
-"""What quiet findings are called."""
-
+DETECTORS: Mapping[str, Detector] = {
+    "key": reused_keys,
+    "constant": baked_constants,
+    "dtype": dtype_findings,
+    "donation": find_donations,
+    "gradient": find_gradients,
+}
+"""What is looked for in each piece, in this order, by the kind of the findings."""
 
 _MOST_CELLS = 256
 
@@ -43,74 +50,126 @@ class Quiet:
 
     Attributes:
       keys: which keys its cells have used.
-      found: what was found in each program, for as long as that lives.
-      effects: what was found in the text of each cell, and of which functions that it calls.
+      effects: what was found in the text of each cell.
     """
 
     def __init__(self) -> None:
         self.keys = KeyLog()
-        self.found: weakref.WeakKeyDictionary[Any, tuple[Finding, ...]] = weakref.WeakKeyDictionary()
-        self.effects: OrderedDict[bytes, tuple[tuple[int, ...], list[Finding]]] = OrderedDict()
+        self.effects: OrderedDict[bytes, tuple[Finding, ...]] = OrderedDict()
+
+
+class Glance(NamedTuple):
+    """What was seen of a piece when it was traced: enough to know whether there is anything to look for.
+
+    Attributes:
+      keys: which PRNG keys are used where.
+      acts: whether functions that it has traced may do something besides computing.
+    """
+
+    keys: Keys
+    acts: bool
+
+
+def glance(cell: CellSource, piece: Piece, namespace: Mapping[str, Any], label: Callable[[str], str] = str) -> None:
+    """Takes a look at a piece that was just traced, and keeps what was seen with it.
+
+    This is all that most pieces cost. It is done before they are compiled: afterwards the jaxpr is no longer in the
+    processor's caches, and the same look takes five times as long.
+
+    Args:
+      cell: that the piece belongs to.
+      piece: not looked at before.
+      namespace: the names that it reads.
+      label: what the user knows a file by.
+    """
+    traced = Traced(cell, piece, namespace=namespace, label=label)
+    keys, acts = Keys(Flow(traced.spans), (), ()), False
+    with _warning("key"):
+        keys = traced.keys
+    with _warning("side_effect"):
+        acts = may_act(traced.statements, namespace)
+    piece.quiet = Glance(keys, acts)
 
 
 def find_quiet(traced: Traced) -> tuple[Finding, ...]:
     """What the detectors find in a piece, at most one finding for each line and kind.
 
     Args:
-      traced: the piece. A detector that fails finds nothing.
+      traced: the piece. A detector that fails warns, and finds nothing.
     """
+    census = traced.census
+    telling = census.telling or census.marks or census.giving or traced.keys.flow.uses or traced.piece.donation.leaves
+    if not telling and not asks_for_wide(traced.cell.text):
+        return ()  # most pieces
     found: list[Finding] = []
-    for detector in DETECTORS:
-        try:
-            found.extend(detector(traced))
-        except Exception:  # the cell has run
-            continue
+    with collection_put_off():
+        for kind, detector in DETECTORS.items():
+            with _warning(kind):
+                found.extend(detector(traced))
     return _one_each(found)
 
 
-def read_quiet(runner: Runner, memory: Quiet, cell: Hashable, shown=frozenset()) -> list[Finding]:
+def read_quiet(
+    runner: Runner, memory: Quiet, cell: Hashable, shown: Container[str] = frozenset()
+) -> tuple[Finding, ...]:
     """What there is to say about a run; only what was not seen before is looked at.
 
     Args:
       runner: of the run, which has ended well.
       memory: of the session.
       cell: the identity of the cell, which stays when it is edited.
+      shown: the kinds that are written out; findings of others are marked as folded.
     """
+    pieces = runner.pieces
+    if len(pieces) == 1 and not runner.traced and type(pieces[0].quiet) is tuple:
+        found = pieces[0].quiet
+    else:
+        found = _read(runner, memory, cell, pieces)
+    found += memory.effects.get(runner.cell.digest, ())
+    return _one_each(_folded(found, shown)) if found else ()
+
+
+def _read(runner: Runner, memory: Quiet, cell: Hashable, pieces: Iterable[Piece]) -> tuple[Finding, ...]:
     found: list[Finding] = []
-    run = object()
-    with collection_put_off():
-        for piece in runner.pieces:
-            known = memory.found.get(piece.jaxpr)
-            if known is None:
-                known = memory.found[piece.jaxpr] = ()
-                try:
-                    traced = Traced.of(runner, piece)
-                    known = memory.found[piece.jaxpr] = find_quiet(traced)
-                    found += memory.keys.check(traced, cell, run)
-                except Exception:  # the cell has run
-                    continue
-            found += known
-        found += _effects(runner, memory)
-    return list(_one_each(found))
-
-
-def _effects(runner: Runner, memory: Quiet) -> list[Finding]:
-    """What the functions that a cell has traced do besides computing; Python may run them, so they are in no piece."""
-    cell, namespace = runner.cell, runner.namespace
-    known = memory.effects.get(cell.digest)
-    if runner.options.xmap is not None or (known is not None and runner.pieces and not runner.traced):
-        return known[1] if known is not None else []
-    values = (namespace.get(name) for name in sorted(cell.reads))
-    functions = tuple(id(value) for value in values if callable(value))
-    if known is None or known[0] != functions:
-        try:
-            found = side_effects(cell, namespace, runner.label)
-        except Exception:  # the cell has run
-            found = []
-        known = memory.effects[cell.digest] = functions, found
+    run, digest = object(), runner.cell.digest
+    acts = False
+    for piece in pieces:
+        if type(piece.quiet) is tuple:
+            found += piece.quiet
+            continue
+        if piece.quiet is None:
+            glance(runner.ran[id(piece)].cell, piece, runner.namespace, runner.label)
+        seen: Any = piece.quiet
+        acts = acts or seen.acts
+        traced = Traced.of(runner, piece, seen.keys)
+        piece.quiet = find_quiet(traced)
+        found += piece.quiet
+        with _warning("key"):
+            found += memory.keys.check(traced, cell, run)
+    if digest not in memory.effects or runner.traced:
+        by_python = [item for item in runner.cell.statements if item.span.line in runner.host_lines]
+        acts = acts or may_act(by_python, runner.namespace)
+        memory.effects[digest] = ()
+        if acts and runner.options.xmap is None:
+            with _warning("side_effect"):
+                memory.effects[digest] = tuple(side_effects(runner.cell, runner.namespace, runner.label))
         if len(memory.effects) > _MOST_CELLS:
             memory.effects.popitem(last=False)
-    return known[1]
+    return tuple(found)
+
+
+@contextmanager
+def _warning(kind: str) -> Generator[None]:
+    """A detector that fails says so, and nothing else fails for it: the cell has run."""
+    try:
+        yield
+    except Exception as error:
+        what = f"jaxnb could not look for `{kind}` findings: {type(error).__name__}: {error}"
+        warnings.warn(what, RuntimeWarning, stacklevel=2)
+
+
+def _folded(found: Iterable[Finding], shown: Container[str]) -> Iterator[Finding]:
+    return (finding if finding.kind in shown else replace(finding, folded=True) for finding in found)
 
 
 def _one_each(found: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -49,6 +49,7 @@ class Traced:
       results: what its program made, one for each result; () where that cannot be told.
       namespace: the names that the cell ran in.
       label: what the user knows a file by.
+      followed: its keys, if they were followed before.
     """
 
     cell: CellSource
@@ -57,10 +58,17 @@ class Traced:
     results: Sequence[Any] = ()
     namespace: Mapping[str, Any] = field(default_factory=dict[str, Any])
     label: Callable[[str], str] = str
+    followed: Keys | None = None
 
     @classmethod
-    def of(cls, runner: Runner, piece: Piece) -> Traced:
-        """A piece of a run, with what it was given and what it made in its last turn."""
+    def of(cls, runner: Runner, piece: Piece, followed: Keys | None = None) -> Traced:
+        """A piece of a run, with what it was given and what it made in its last turn.
+
+        Args:
+          runner: of the run.
+          piece: of it.
+          followed: its keys, if they were followed before.
+        """
         ran = runner.ran[id(piece)]
         arguments: Sequence[Any] = ran.reached.leaves
         results: Sequence[Any] = ran.outputs
@@ -69,7 +77,7 @@ class Traced:
             places = piece.prelude.outputs
             made = {at: ran.outputs[place] for place, (kind, at) in enumerate(places) if kind == "device"}
             results = [made.get(at) for at in range(piece.n_outputs)]
-        return cls(ran.cell, piece, arguments, results, runner.namespace, runner.label)
+        return cls(ran.cell, piece, arguments, results, runner.namespace, runner.label, followed)
 
     @property
     def statements(self) -> tuple[Statement, ...]:
@@ -130,6 +138,8 @@ class Traced:
     @cached_property
     def keys(self) -> Keys:
         """Which PRNG keys are used where."""
+        if self.followed is not None:
+            return self.followed
         if not self.census.draws:
             return Keys(Flow(self.spans), (), ())
         return Keys(*follow_keys(self.piece.jaxpr, self.spans))

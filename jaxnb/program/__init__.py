@@ -3,6 +3,7 @@
 from jaxnb.program.structure import (
     LEVELS,
     PHASES,
+    QUIET,
     Assigned,
     Aval,
     Computation,
@@ -23,6 +24,7 @@ from jaxnb.program.structure import (
 __all__ = [
     "LEVELS",
     "PHASES",
+    "QUIET",
     "Assigned",
     "Aval",
     "Computation",

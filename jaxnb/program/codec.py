@@ -226,6 +226,8 @@ def _encode_finding(finding: Finding, spans: Table[Span]) -> dict[str, Any]:
     data |= {key: text for key in ("holder", "origin") if (text := getattr(finding, key))}
     if finding.trail:
         data["trail"] = list(finding.trail)
+    if finding.folded:
+        data["folded"] = True
     if (fix := finding.fix) is not None:
         edit = {} if fix.edit is None else {"edit": list(fix.edit)}
         data["fix"] = {"text": fix.text, "options": fix.options, "verified": fix.verified, **edit}
@@ -378,6 +380,7 @@ def _decode_finding(data: Mapping[str, Any], spans: Sequence[Span]) -> Finding:
         typed(data.get("origin", ""), str),
         fix,
         tuple(typed(line, int) for line in data.get("trail", ())),
+        typed(data.get("folded", False), bool),
     )
 
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LEVELS",
     "PHASES",
+    "QUIET",
     "Assigned",
     "Aval",
     "Computation",
@@ -70,6 +71,9 @@ PHASES = ("primal", "tangent", "transposed", "rematerialised")
 """What an op is to a derivative: the function itself, its derivative forwards or backwards, or the function again."""
 
 FATES = ("folded", "fused", "removed")
+
+QUIET = frozenset(("constant", "donation", "dtype", "gradient", "key", "side_effect", "transfer"))
+"""Kinds of findings that are only counted under a cell, unless the user has them written out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +283,7 @@ class Finding:
       origin: where the value was made.
       fix: what to do, if something is known.
       trail: the lines of the cell on which the value came about that this is about.
+      folded: whether it is only counted under the cell, and shown when that is unfolded.
     """
 
     kind: str
@@ -289,6 +294,7 @@ class Finding:
     origin: str = ""
     fix: Fix | None = None
     trail: tuple[int, ...] = ()
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import jax
 import jaxlib
 from jax.extend import core as jax_core
 
-from jaxnb._jax_eqns import Place, Positions, eqn_frames, eqn_traceback, place_of
+from jaxnb._jax_eqns import Place, Positions, eqn_traceback, place_of, traceback_frames
 from jaxnb.program import Span
 
 __all__ = ["Spans"]
@@ -47,14 +47,17 @@ class Spans:
         and uses at several places does not name the first of them as the place of all, and the equations of a
         library's own jaxpr have no frame of the user: they belong to the line that called it.
         """
-        traceback = eqn_traceback(eqn)
-        if traceback not in self._found:  # the turns of a Python loop have one traceback in common
-            self._found[traceback] = self._find(eqn)
-        return self._found[traceback] or owner
+        return self.at(eqn_traceback(eqn)) or owner
 
-    def _find(self, eqn: jax_core.JaxprEqn) -> Span | None:
+    def at(self, traceback: Hashable) -> Span | None:
+        """The same for what `eqn_traceback` gave of an equation."""
+        if traceback not in self._found:  # the turns of a Python loop have one traceback in common
+            self._found[traceback] = self._find(traceback)
+        return self._found[traceback]
+
+    def _find(self, traceback: Hashable) -> Span | None:
         elsewhere: Place | None = None
-        for code, offset in eqn_frames(eqn):
+        for code, offset in traceback_frames(traceback):
             whose = self._whose.get(id(code)) or self._look_up(code)
             if whose == "library" or (whose == "user" and elsewhere is not None):
                 continue

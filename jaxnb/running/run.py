@@ -176,7 +176,8 @@ class Run:
         if self.plan is not None:
             return self._planned()
         if self.note:
-            return f"{self.note} · {self._host_text()}" if self.on_host else self.note
+            parts = [self.note, *([self._host_text()] if self.on_host else [])]
+            return " · ".join((*parts, *_count_folded(self.findings)))
         head = "reused" if self.reused else "staged"
         if self.retrace is not None and any(finding.kind == "not-reusable" for finding in self.findings):
             head = "traced again"
@@ -209,6 +210,7 @@ class Run:
         if self.timing is not None:
             parts.append(_timed(self.timing))
         parts.extend(_count_kind(self.findings))
+        parts.extend(_count_folded(self.findings))
         return " · ".join(parts)
 
     def _planned(self) -> str:
@@ -329,6 +331,12 @@ def _timed(timing: Timing) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _count_folded(findings: tuple[Finding, ...]) -> list[str]:
+    """How many findings are not written out."""
+    folded = sum(finding.folded for finding in findings)
+    return [_count(folded, "finding")] if folded else []
 
 
 def _count_kind(findings: tuple[Finding, ...]) -> list[str]:

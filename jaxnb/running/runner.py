@@ -79,6 +79,7 @@ class Runner:
       progress: called with what is going on.
       names: makes what takes down the names that traced statements assign; None takes down none.
       before_host: called before Python runs a statement, which may print.
+      look: called with each piece when it was traced and is not compiled yet: the cell or block, the piece, the names.
     """
 
     def __init__(
@@ -96,11 +97,12 @@ class Runner:
         progress: Progress = lambda _: None,
         before_host: Callable[[], None] = lambda: None,
         names: Callable[[], NameLog] | None = None,
+        look: Callable[[CellSource, Piece, dict[str, Any]], None] = lambda cell, piece, namespace: None,
     ) -> None:
         self.cell, self.namespace, self.options, self.record = cell, namespace, options, record
         self.device, self.cache_size = device, cache_size
         self.lost = lost if lost is not None else Lost(str)
-        self.label, self.explain = label, explain
+        self.label, self.explain, self.look = label, explain, look
         self.progress, self.before_host, self.names = progress, before_host, names
         _jax.settle()
         self.asked = asked_for(options, cell)
@@ -441,6 +443,7 @@ class Runner:
             names=self.names,
         )
         piece.cell = self.cell
+        self.look(cell, piece, self.namespace)
         if splits and stop > start + 1 and _jax.mixes_devices(piece.jaxpr, self._leaves(piece, record)):
             record.breaks.update(range(start + 1, stop))  # together they would all be on many devices
             raise StopAt(start + 1)
@@ -516,6 +519,7 @@ class Runner:
                 names=self.names,
             )
             piece.cell = self.cell
+            self.look(cell, piece, self.namespace)
         except Exception as error:  # whatever it is, the trace with static ints says it properly
             record.never_dynamic |= paths
             self._number_needed(cell, record, {_statement_of(cell, error)})

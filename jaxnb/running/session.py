@@ -158,6 +158,7 @@ class Session:
                 progress=progress,
                 before_host=before_host,
                 names=_name_log(cell, self.file_label) if options.names else None,
+                look=self._glance,
             )
         try:
             with on_device(device):
@@ -484,7 +485,7 @@ class Session:
 
             findings += read_nans(runner, entry)
         figures = _figures(runner.pieces)
-        findings += self._look(runner, cell_id)
+        findings += self._quiet_findings(runner, cell_id)
         note = "" if runner.pieces else _host_note(cell)
         timings = Timings(
             trace=sum(piece.seconds for piece in traced),
@@ -533,15 +534,22 @@ class Session:
             make_source=_source_of(runner) if pieces else None,
         )
 
-    def _look(self, runner: Runner, cell_id: str | None) -> Sequence[Finding]:
+    def _glance(self, cell: CellSource, piece: Piece, namespace: dict[str, Any]) -> None:
+        """Looks at a piece that was just traced for what quiet findings there may be."""
+        if self.looks:
+            from jaxnb.findings.quiet import glance  # a cell that is reused does without
+
+            glance(cell, piece, namespace, self.file_label)
+
+    def _quiet_findings(self, runner: Runner, cell_id: str | None) -> Sequence[Finding]:
         """The quiet findings of a run; of a program that was looked at before, those that were found then."""
         if not self.looks or (self._quiet is None and not runner.traced):
             return ()
-        from jaxnb.findings import quiet  # only what is traced is looked at
+        from jaxnb.findings.quiet import Quiet, read_quiet  # only what is traced is looked at
 
         if self._quiet is None:
-            self._quiet = quiet.Quiet()
-        return quiet.read_quiet(runner, self._quiet, cell_id or runner.cell.digest, self.shown)
+            self._quiet = Quiet()
+        return read_quiet(runner, self._quiet, cell_id or runner.cell.digest, self.shown)
 
     def _remember_trace(self, runner: Runner, cell_id: str | None, timings: Timings) -> Retrace | None:
         """Takes down in the history that a cell was traced; why, if it was not the first time."""

@@ -13,7 +13,7 @@ from IPython.core.displayhook import DisplayHook
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, line_cell_magic, magics_class, no_var_expand
 from IPython.display import display
-from traitlets import Bool, Enum, Integer
+from traitlets import Bool, Enum, Integer, List
 from traitlets.config import Configurable
 
 from jaxnb.errors import BadHeader, JaxnbError, LeftBehind, finding_of, unexplained
@@ -21,7 +21,7 @@ from jaxnb.findings.answers import Answers
 from jaxnb.findings.retraces import note_of
 from jaxnb.findings.watching import Watches
 from jaxnb.options import StageOptions
-from jaxnb.program import LEVELS, Finding, Program
+from jaxnb.program import LEVELS, QUIET, Finding, Program
 from jaxnb.running.run import Run
 from jaxnb.running.session import Session
 from jaxnb.running.tracebacks import as_shown_by_ipython, label_of, render, show_only_user_frames, tidy
@@ -57,7 +57,13 @@ class JaxNB(Configurable):
     findings: Any = Enum(
         ["off", "warn", "error"],
         "warn",
-        help="Whether cells are watched for leaked tracers and needless retraces; with error, a leak makes them fail.",
+        help="Whether cells are watched for leaked tracers, needless retraces and quiet findings; with error, a leak "
+        "makes them fail.",
+    ).tag(config=True)
+    shown_findings: Any = List(
+        Enum(["all", *sorted(QUIET)]),
+        help="Kinds of quiet findings that are written out under the line, where the others are only counted: "
+        f"{', '.join(sorted(QUIET))}, or all.",
     ).tag(config=True)
     display: Any = Enum(["line", "none"], "line", help="What is shown under a staged cell.").tag(config=True)
     html: Any = Enum(
@@ -521,6 +527,9 @@ class JaxnbMagics(Magics):
         """Stages a cell; what it raises shows the user's own lines only."""
         __tracebackhide__ = True
         self.session.cache_size = self.settings.cache_size
+        self.session.looks = self.settings.findings != "off"
+        shown = self.settings.shown_findings
+        self.session.shown = QUIET if "all" in shown else frozenset(shown)
         self._strict |= options.strict
         progress = Progress(self.shell)
         try:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+<<<<<<< HEAD
 from jaxnb.program import Finding, Program
+=======
+from jaxnb.program import QUIET
+>>>>>>> 39421a7 (Quiet findings stand on the line as a count, folded, unless %config JaxNB.shown_findings writes them out; benchmarks/findings.py)
 from jaxnb.running.run import Run
 
 __all__ = ["bundle", "fix_of"]
@@ -48,10 +52,11 @@ def bundle(run: Run, *, rich: bool, script: bool = False, previous: Program | No
     leaked = [finding for finding in run.findings if finding.kind == "leak"]
     avoidable = [finding for finding in run.findings if finding.kind == "retrace" and finding.fix is not None]
     asked = [finding for finding in run.findings if finding.kind == "nans"]
-    if leaked or asked or (avoidable and not run.note):
+    written_out = [finding for finding in run.findings if finding.kind in QUIET and not finding.folded]
+    if leaked or asked or written_out or (avoidable and not run.note):
         from jaxnb.views.text import render_findings
 
-        text = f"{text}\n{render_findings([*leaked, *asked] or avoidable)}"
+        text = f"{text}\n{render_findings([*leaked, *asked, *written_out] or avoidable)}"
     data: dict[str, Any] = {"text/plain": text}
     if not rich:
         return data

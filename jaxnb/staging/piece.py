@@ -73,7 +73,11 @@ class Piece:
       figures: what the one line says of it, see `jaxnb.analysis.figures`; None until it was asked for.
       seconds: how long tracing took.
       assigned: what every name was after each assignment; None if that was not taken down.
+<<<<<<< HEAD
       platforms: what it is lowered for; none for the devices that there are.
+=======
+      quiet: what was seen in it when it was traced, and then the quiet findings; see `jaxnb.findings.quiet`.
+>>>>>>> 39421a7 (Quiet findings stand on the line as a count, folded, unless %config JaxNB.shown_findings writes them out; benchmarks/findings.py)
     """
 
     plan: Plan
@@ -103,6 +107,7 @@ class Piece:
     assigned: tuple[Assigned, ...] | None = None
     platforms: tuple[str, ...] = ()
     kept: dict[str, Any] = field(default_factory=dict[str, Any])
+    quiet: Any = None
 
     def lower(self) -> Any:
         """The program as StableHLO, with the number of each equation in its name, see `ids`; nothing is compiled."""

@@ -44,7 +44,7 @@ def render_html(
     Args:
       program: what the cell became.
       line: what was done, in one line.
-      findings: what to show under the line without unfolding; by default the program's own.
+      findings: what to show under the line; by default the program's own. Those that are folded are unfolded with it.
       level: which level to show; by default the one below the source.
       limit: how many ops at most, or None for all.
       columns: which costs to show, as in `render_program`; beside the lines two of them, beside the ops one.
@@ -63,12 +63,13 @@ def render_html(
     style = {"style": f"--k:{costs.width}ch"} if costs.names else {}
     listing = element("div", {"class": "g", **style}, *_listing(groups, costs, own))
     told = program.findings if findings is None else findings
+    folded = [_finding_element(finding) for finding in told if finding.folded]
     return element(
         "div",
         {"class": "jnb"},
         style_element("program.css"),
-        element("details", {"class": "jaxnb"}, element("summary", None, line), listing),
-        *(_finding_element(finding) for finding in told),
+        element("details", {"class": "jaxnb"}, element("summary", None, line), *folded, listing),
+        *(_finding_element(finding) for finding in told if not finding.folded),
     )
 
 

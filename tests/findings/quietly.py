@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jaxnb.findings.quiet import Quiet, read_quiet
 from jaxnb.options import StageOptions
-from jaxnb.program import Finding
+from jaxnb.program import QUIET, Finding
 from jaxnb.running.run import Run
 from jaxnb.running.runner import Runner
 from jaxnb.running.session import Session
@@ -50,13 +49,13 @@ class QuietSession(Session):
 
     def __init__(self) -> None:
         super().__init__()
-        self.memory = Quiet()
         self.found: list[Finding] = []
         self.file_label = lambda file: f"Cell In[{file[6:-1]}]" if file.startswith("<cell ") else file
 
     def _describe(self, runner: Runner, entry: dict[str, Any], seconds: float | None, cell_id: str | None) -> Run:
-        self.found = read_quiet(runner, self.memory, cell_id or runner.cell.digest)
-        return super()._describe(runner, entry, seconds, cell_id)
+        run = super()._describe(runner, entry, seconds, cell_id)
+        self.found = [finding for finding in run.findings if finding.kind in QUIET]
+        return run
 
 
 def quiet_findings(

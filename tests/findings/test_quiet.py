@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from shells import Shell, shell
 
+import jaxnb
 from findings.quietly import QuietSession
 from jaxnb.findings import quiet
-from jaxnb.findings.quiet import KINDS, Quiet, Traced, read_quiet
+from jaxnb.findings.quiet import Traced
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding
-from jaxnb.running.run import Run
-from jaxnb.running.runner import Runner
-from jaxnb.running.session import Session
+from jaxnb.program.codec import decode, encode
+from jaxnb.shell.show import bundle
 
 __all__ = ["shell"]
 
@@ -42,20 +44,14 @@ def code_of(path: Path) -> list[str]:
     return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_the_tutorials_are_good_code(path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    memory, found = Quiet(), list[Finding]()
-    describe = Session._describe  # pyright: ignore[reportPrivateUsage]
-
-    def looking(self: Session, runner: Runner, *rest: Any) -> Run:
-        found.extend(read_quiet(runner, memory, rest[-1] or runner.cell.digest))
-        return describe(self, runner, *rest)
-
-    monkeypatch.setattr(Session, "_describe", looking)
+def test_the_tutorials_are_good_code(path: Path, shell: Shell) -> None:
+    told: set[str] = set()
+    warnings.filterwarnings("ignore", category=UserWarning)
     for text in code_of(path):
         shell.run(text, ok=None)
-    told = {finding.kind for finding in found if finding.kind in KINDS}
+        run = vars(shell.ip)["_jaxnb_magics"].session.last
+        told |= {finding.kind for finding in run.findings if finding.folded} if run is not None else set()
     assert told == MEANT.get(path.stem, set())
 
 
@@ -68,7 +64,7 @@ def test_a_reused_run_looks_for_nothing(
         looked.append(traced)
         return iter(())
 
-    monkeypatch.setattr(quiet, "DETECTORS", (detector,))
+    monkeypatch.setattr(quiet, "DETECTORS", {"key": detector})
     (staging, namespace) = session
     for _ in range(3):
         staging.stage(CELL, namespace, StageOptions(), filename="<cell 1>", cell_id="1")
@@ -78,17 +74,72 @@ def test_a_reused_run_looks_for_nothing(
     assert len(looked) == 2
 
 
-def test_a_detector_that_fails_breaks_nothing(
+def test_a_detector_that_fails_warns_and_breaks_nothing(
     session: tuple[QuietSession, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(traced: Traced) -> Iterator[Finding]:
         raise ValueError("broken")
 
-    monkeypatch.setattr(quiet, "DETECTORS", (broken, *quiet.DETECTORS))
+    monkeypatch.setattr(quiet, "DETECTORS", {"dtype": broken, **{"key": quiet.DETECTORS["key"]}})
     staging, namespace = session
-    staging.stage(CELL, namespace, StageOptions(), filename="<cell 1>", cell_id="1")
+    with pytest.warns(RuntimeWarning, match="could not look for `dtype` findings: ValueError: broken"):
+        staging.stage(CELL, namespace, StageOptions(), filename="<cell 1>", cell_id="1")
     assert [finding.kind for finding in staging.found] == ["key"]
     assert namespace["b"].shape == ()
+
+
+def test_nothing_is_looked_for_where_that_is_off(session: tuple[QuietSession, dict[str, Any]]) -> None:
+    staging, namespace = session
+    staging.looks = False
+    staging.stage(CELL, namespace, StageOptions(), filename="<cell 1>", cell_id="1")
+    assert staging.found == []
+
+
+# --- what is shown ---
+
+
+def shown_after(shell: Shell, *cells: str) -> str:
+    shell.run(f"{SETUP}\n")
+    return [shell.run(cell) for cell in cells][-1]
+
+
+def test_on_the_line_they_are_a_count(shell: Shell) -> None:
+    text = shown_after(shell, f"%%jit\n{CELL}")
+    assert text.strip().endswith(" · 1 finding") and "independent" not in text
+    assert shown_after(shell, f"%%jit\n{CELL}").strip().endswith(" · 1 finding")  # reused, with what was found then
+
+
+def test_config_writes_them_out(shell: Shell) -> None:
+    shell.run("%config JaxNB.shown_findings = ['dtype', 'key']")
+    text = shown_after(shell, f"%%jit\n{CELL}")
+    assert "1 finding" not in text
+    assert "line 3 · key: `key` was used on line 2 already" in text and "try: split it first" in text
+    shell.run("%config JaxNB.shown_findings = ['dtype']")
+    assert shown_after(shell, f"%%jit\n{CELL}").strip().endswith(" · 1 finding")
+    shell.run("%config JaxNB.shown_findings = ['all']")
+    assert "key: `key` was used" in shown_after(shell, f"%%jit\n{CELL}")
+
+
+def test_config_turns_them_off(shell: Shell) -> None:
+    shell.run("%config JaxNB.findings = 'off'")
+    assert "finding" not in shown_after(shell, f"%%jit\n{CELL}")
+
+
+def test_the_html_unfolds_them_with_the_line(shell: Shell) -> None:
+    shown_after(shell, f"%%jit\n{CELL}")
+    run = jaxnb.last()
+    html = bundle(run, rich=True)["text/html"]
+    inside, _, outside = html.partition("</details>")
+    assert "was used on line 2 already" in inside and "was used" not in outside
+    told = replace(run, findings=tuple(replace(finding, folded=False) for finding in run.findings), kept=None)
+    assert "was used on line 2 already" in bundle(told, rich=True)["text/html"].partition("</details>")[2]
+
+
+def test_what_is_saved_says_that_it_is_folded(shell: Shell) -> None:
+    shown_after(shell, f"%%jit\n{CELL}")
+    run = jaxnb.last()
+    (finding,) = decode(encode(run.program)).findings
+    assert finding.folded and finding.kind == "key"
 
 
 def test_a_line_is_told_once_a_kind(session: tuple[QuietSession, dict[str, Any]]) -> None:
