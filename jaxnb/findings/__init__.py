@@ -9,6 +9,8 @@ Each file holds one idea:
   deleted                 arrays whose buffer was given away
   eqns, replay, nans, nan_fixes  where the first nan or inf of a run came from (`--nans`), and what to write instead
   aliasing, donations, puts      what was donated in vain, and why; what `jax.device_put` did with a buffer
+  census, traced, written         what there is in a traced piece to look at, and what the user wrote there
+  key_flow, keys, constants, dtypes, effects, transfers   quiet findings, which `quiet` looks for in each piece
   stops, gradients               zero gradients, and what a backward pass wastes
   watching, answers       all of these after each cell, and where a later cell fails for one of them
 """

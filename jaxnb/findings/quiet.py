@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Container, Generator, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jaxnb.cells.cell import CellSource
+from jaxnb.cells.cell import CellSource, Statement
 from jaxnb.collecting import collection_put_off
 from jaxnb.findings.constants import baked_constants
 from jaxnb.findings.donations import find_donations
@@ -23,6 +23,7 @@ from jaxnb.findings.gradients import find_gradients
 from jaxnb.findings.key_flow import Flow
 from jaxnb.findings.keys import KeyLog, reused_keys
 from jaxnb.findings.traced import Keys, Traced
+from jaxnb.findings.transfers import find_transfers
 from jaxnb.program import Finding
 from jaxnb.staging.piece import Piece
 
@@ -50,12 +51,12 @@ class Quiet:
 
     Attributes:
       keys: which keys its cells have used.
-      effects: what was found in the text of each cell.
+      effects: what was found in the text of each cell, side effects and transfers, and the functions it was found with.
     """
 
     def __init__(self) -> None:
         self.keys = KeyLog()
-        self.effects: OrderedDict[bytes, tuple[Finding, ...]] = OrderedDict()
+        self.effects: OrderedDict[bytes, tuple[tuple[int, ...], tuple[Finding, ...]]] = OrderedDict()
 
 
 class Glance(NamedTuple):
@@ -125,7 +126,8 @@ def read_quiet(
         found = pieces[0].quiet
     else:
         found = _read(runner, memory, cell, pieces)
-    found += memory.effects.get(runner.cell.digest, ())
+    if (known := memory.effects.get(runner.cell.digest)) is not None:
+        found += known[1]
     return _one_each(_folded(found, shown)) if found else ()
 
 
@@ -146,16 +148,31 @@ def _read(runner: Runner, memory: Quiet, cell: Hashable, pieces: Iterable[Piece]
         found += piece.quiet
         with _warning("key"):
             found += memory.keys.check(traced, cell, run)
-    if digest not in memory.effects or runner.traced:
-        by_python = [item for item in runner.cell.statements if item.span.line in runner.host_lines]
-        acts = acts or may_act(by_python, runner.namespace)
-        memory.effects[digest] = ()
-        if acts and runner.options.xmap is None:
-            with _warning("side_effect"):
-                memory.effects[digest] = tuple(side_effects(runner.cell, runner.namespace, runner.label))
+    by_python = [item for item in runner.cell.statements if item.span.line in runner.host_lines]
+    functions = _functions(by_python, runner.namespace)
+    known = memory.effects.get(digest)
+    if known is None or runner.traced or known[0] != functions:
+        memory.effects[digest] = functions, tuple(_in_the_text(runner, by_python, acts))
         if len(memory.effects) > _MOST_CELLS:
             memory.effects.popitem(last=False)
     return tuple(found)
+
+
+def _functions(statements: Iterable[Statement], namespace: Mapping[str, Any]) -> tuple[int, ...]:
+    """The functions that statements read: what Python runs is looked at again if one of them is another now."""
+    values = (namespace.get(name) for statement in statements for name in statement.names.order)
+    return tuple(id(value) for value in values if callable(value))
+
+
+def _in_the_text(runner: Runner, by_python: Sequence[Statement], acts: bool) -> Iterator[Finding]:
+    """What the text of a cell shows: what its functions do besides computing, and what its loops copy."""
+    if runner.options.xmap is None:
+        with _warning("side_effect"):
+            if acts or may_act(by_python, runner.namespace):
+                yield from side_effects(runner.cell, runner.namespace, runner.label)
+    if by_python:
+        with _warning("transfer"):
+            yield from find_transfers(runner)
 
 
 @contextmanager

@@ -543,7 +543,7 @@ class Session:
 
     def _quiet_findings(self, runner: Runner, cell_id: str | None) -> Sequence[Finding]:
         """The quiet findings of a run; of a program that was looked at before, those that were found then."""
-        if not self.looks or (self._quiet is None and not runner.traced):
+        if not self.looks or (self._quiet is None and not runner.traced and not runner.host_lines):
             return ()
         from jaxnb.findings.quiet import Quiet, read_quiet  # only what is traced is looked at
 
