@@ -22,6 +22,7 @@ from jax.extend.mlir import ir
 from jaxnb.errors import ChangedJax
 
 __all__ = [
+    "given_shardings",
     "input_shardings",
     "is_opaque",
     "kept_inputs",
@@ -94,22 +95,25 @@ def with_jaxpr(traced: Any, jaxpr: Any) -> Any:
     return changed
 
 
+def given_shardings(traced: Any) -> list[Any]:
+    """How each input of a `jax.stages.Traced` was spread over devices when it was traced: a sharding, or None for what
+    lay on no device, such as a NumPy array. Empty where that is not known.
+    """
+    # `Traced.args_info` knows of shapes, dtypes and donation alone.
+    try:
+        return [kind.sharding for kind in traced._meta_tys_flat]
+    except AttributeError as error:
+        warn_of_change(error, "it is not known how inputs are spread over devices")
+        return []
+
+
 def input_shardings(traced: Any) -> list[str]:
     """How each input of a `jax.stages.Traced` is spread over several devices, such as `P('x',)`.
 
     "" for one that is on one device, whole on each, or wherever it is put.
     """
-    # `Traced.args_info` knows of shapes, dtypes and donation alone.
-    found: list[str] = []
-    try:
-        kinds = traced._meta_tys_flat
-    except AttributeError as error:
-        warn_of_change(error, "it is not known how inputs are spread over devices")
-        return []
-    for kind in kinds:
-        spec = getattr(kind.sharding, "spec", None)
-        found.append(str(spec) if spec is not None and any(part is not None for part in spec) else "")
-    return found
+    specs = [getattr(sharding, "spec", None) for sharding in given_shardings(traced)]
+    return [str(spec) if spec is not None and any(part is not None for part in spec) else "" for spec in specs]
 
 
 def kept_inputs(lowered: Any) -> list[int] | None:

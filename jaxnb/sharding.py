@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from jaxnb.errors import BadHeader, JaxnbError
+from jaxnb.placement.asked import Shardings
 from jaxnb.placement.axes import axes_text, check_axes, read_axes
 from jaxnb.placement.data import Mesh, Placement, Tree
 from jaxnb.placement.ledger import Ledger
@@ -221,21 +222,25 @@ def mesh_command(text: str) -> Any:
     return Shown(read_mesh(mesh), notes=(note,) if idle else ())
 
 
-def sharding_command(text: str, namespace: Mapping[str, Any]) -> Shown:
-    """What `%jaxnb sharding TEXT` does: shows where a name, or what it holds, lies.
+def sharding_command(text: str, namespace: Mapping[str, Any], run: Run | None = None) -> Shown | Shardings:
+    """What `%jaxnb sharding TEXT` does: shows where a name, or what it holds, lies; without one, how the values of the
+    last run are spread.
 
     Args:
       text: a name with attributes and constant items behind it: `params`, `state.params["w1"]`.
       namespace: the user's names.
+      run: the last run; None if there is none.
 
     Raises:
       BadHeader: if the text is something else, or there is no such thing.
-      JaxnbError: as `show_sharding`.
+      JaxnbError: as `show_sharding` and `Run.shardings`.
     """
     path = text.strip()
     header = f"%jaxnb sharding {path}".rstrip()
     if not path:
-        raise BadHeader("sharding of what?", header=header, column=len(header), fix="%jaxnb sharding params")
+        if run is None or run.make_shardings is None:
+            raise BadHeader("sharding of what?", header=header, column=len(header), fix="%jaxnb sharding params")
+        return run.shardings()
     try:
         tree = ast.parse(path, mode="eval").body
         value = _look_up(tree, namespace)

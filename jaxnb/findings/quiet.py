@@ -22,6 +22,7 @@ from jaxnb.findings.effects import may_act, side_effects
 from jaxnb.findings.gradients import find_gradients
 from jaxnb.findings.key_flow import Flow
 from jaxnb.findings.keys import KeyLog, reused_keys
+from jaxnb.findings.spreading import is_spread, sharding_findings
 from jaxnb.findings.traced import Keys, Traced
 from jaxnb.findings.transfers import find_transfers
 from jaxnb.program import Finding
@@ -40,6 +41,7 @@ DETECTORS: Mapping[str, Detector] = {
     "dtype": dtype_findings,
     "donation": find_donations,
     "gradient": find_gradients,
+    "sharding": sharding_findings,
 }
 """What is looked for in each piece, in this order, by the kind of the findings."""
 
@@ -100,7 +102,7 @@ def find_quiet(traced: Traced) -> tuple[Finding, ...]:
     """
     census = traced.census
     telling = census.telling or census.marks or census.giving or traced.keys.flow.uses or traced.piece.donation.leaves
-    if not telling and not asks_for_wide(traced.cell.text):
+    if not telling and not is_spread(traced.piece) and not asks_for_wide(traced.cell.text):
         return ()  # most pieces
     found: list[Finding] = []
     with collection_put_off():

@@ -25,7 +25,7 @@ from jaxnb.cells.code import CodeNames, names_of
 from jaxnb.cells.reach import ATOMS, first_effect, is_library, is_user_function, resolve
 from jaxnb.findings.place import parse_shown
 
-__all__ = ["PATIENCE", "works"]
+__all__ = ["PATIENCE", "harmless_statements", "inputs_of", "works"]
 
 PATIENCE = 0.05
 """Seconds for which a cell may be held up (SEMANTICS, rule 11)."""
@@ -59,12 +59,18 @@ def works(
     if tree is None:
         return False
     statements = _needed(tree.body[: len(tree.body) - behind])
-    inputs = _inputs(statements, namespace)
+    inputs = inputs_of(statements, namespace)
     if inputs is None or not all(_is_harmless(statement, namespace) for statement in statements):
         return None
     if not inputs.keys() >= set(dynamic):
         return None
     return _traced(statements, namespace, inputs, PATIENCE if seconds is None else seconds, dynamic)
+
+
+def harmless_statements(nodes: Sequence[ast.stmt], namespace: dict[str, Any]) -> list[Statement] | None:
+    """Statements as they are compiled; None if one of them may have effects."""
+    statements = [read_statement(node, False, "<a fix that is tried>", 0) for node in nodes]
+    return statements if all(_is_harmless(statement, namespace) for statement in statements) else None
 
 
 def _needed(nodes: Sequence[ast.stmt]) -> list[Statement]:
@@ -78,7 +84,7 @@ def _needed(nodes: Sequence[ast.stmt]) -> list[Statement]:
     return needed[::-1]
 
 
-def _inputs(statements: Sequence[Statement], namespace: dict[str, Any]) -> dict[str, Any] | None:
+def inputs_of(statements: Sequence[Statement], namespace: dict[str, Any]) -> dict[str, Any] | None:
     """What the statements read that is data, by name; None if there is data that code could change unseen."""
     found: dict[str, Any] = {}
     for name in sorted(frozenset[str]().union(*(statement.names.reads for statement in statements))):

@@ -12,7 +12,7 @@ import numpy as np
 from jaxnb.errors import JaxnbError
 from jaxnb.placement.data import Axis, Box, Device, Leaf, Mesh, Placement, Tree, cut
 
-__all__ = ["is_placed", "read_mesh", "read_placement", "read_spec", "read_tree"]
+__all__ = ["is_placed", "read_mesh", "read_placement", "read_spec", "read_tree", "spec_text"]
 
 
 def read_mesh(mesh: Any) -> Mesh:
@@ -128,7 +128,7 @@ def read_spec(spec: Any, rank: int) -> tuple[tuple[tuple[str, ...], ...], tuple[
     """
     entries = tuple(spec.partitions)
     if len(entries) > rank:
-        what = f"{_plain_spec(spec)} speaks of {_dimensions(len(entries))}, and the array has {rank}."
+        what = f"{spec_text(spec)} speaks of {_dimensions(len(entries))}, and the array has {rank}."
         raise JaxnbError(
             what, why="every entry is for one dimension.", fix=f"at most {rank} entries; None splits nothing."
         )
@@ -265,10 +265,10 @@ def _type_text(kind: Any) -> str:
 
 
 def _spec_text(sharding: Any) -> str:
-    return _plain_spec(sharding.spec) if isinstance(sharding, jax.sharding.NamedSharding) else ""
+    return spec_text(sharding.spec) if isinstance(sharding, jax.sharding.NamedSharding) else ""
 
 
-def _plain_spec(spec: Any) -> str:
+def spec_text(spec: Any) -> str:
     """A spec as it is written: jax's own text has a comma behind a single entry."""
     free = jax.sharding.PartitionSpec.UNCONSTRAINED
     entries = ["P.UNCONSTRAINED" if entry is free else repr(entry) for entry in spec.partitions]

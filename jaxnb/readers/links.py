@@ -17,7 +17,7 @@ from jaxnb.readers.ids import number_equations, read_name, split_joined
 from jaxnb.readers.names import MissingOps, NamedOps, Pairs, Place, split_names
 from jaxnb.readers.stablehlo import NamedLevel
 
-__all__ = ["carry_down", "link_hlo", "link_stablehlo"]
+__all__ = ["carry_down", "link_hlo", "link_stablehlo", "link_straight"]
 
 
 class Equations:
@@ -91,6 +91,24 @@ def link_stablehlo(closed_jaxpr: Any, jaxpr: Level, lower: NamedLevel) -> tuple[
     return _links(
         "jaxpr", lower, [[carried(name) for name in names] for names in lower.names], lambda _, places: places
     )
+
+
+def link_straight(closed_jaxpr: Any, jaxpr: Level, lower: NamedLevel) -> tuple[Link, ...]:
+    """Links each equation to the instructions that it became, without the level between them.
+
+    Args:
+      closed_jaxpr: that was numbered.
+      jaxpr: the level that was read of it, with one entry computation.
+      lower: what was read of its compiled module; of another program's, nothing is linked.
+    """
+    equations = Equations(closed_jaxpr, jaxpr)
+
+    def carried(names: Iterable[str]) -> Pairs:
+        places = (equations.find(read_name(name).path) for name in names)
+        return [(place, True) for place in dict.fromkeys(places) if place is not None]
+
+    found = [[carried(names) for names in items] for items in split_names(lower)]
+    return _links("jaxpr", lower, found, lambda _, places: places)
 
 
 def link_hlo(upper: NamedLevel, lower: NamedLevel) -> tuple[Link, ...]:

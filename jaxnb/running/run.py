@@ -12,6 +12,7 @@ from jaxnb.program import Finding, Program, Timing
 from jaxnb.units import format_bytes, format_flops, format_seconds
 
 if TYPE_CHECKING:
+    from jaxnb.placement.asked import Shardings
     from jaxnb.placement.ledger import Ledger
     from jaxnb.placement.plan import Plan
     from jaxnb.program.diff import Diff
@@ -85,6 +86,7 @@ class Run:
       exchanges: how many collectives the programs hold: instructions by which devices send something to others.
       sent: bytes that a device sends by them; None where that is not known.
       plan: what the cell would be on a mesh that is not there, where one is simulated; nothing ran then.
+      make_shardings: says how values are spread; None if nothing was compiled.
       make_diff: compares the program with that of the run of this cell before; None without `--diff`, or on the first.
     """
 
@@ -119,6 +121,7 @@ class Run:
     make_program: Callable[[], Program] | None = None
     make_nameless: Callable[[], Program] | None = None  # the same, and holds none of the user's names
     make_source: Callable[[Any, str], str] | None = None
+    make_shardings: Callable[[], Shardings] | None = None
     make_diff: Callable[[Program], Diff] | None = None
     _diff: Diff | None = None
     _program: Program | None = None
@@ -144,6 +147,19 @@ class Run:
     def collectives(self) -> Ledger:
         """What the devices send one another, with the line, the reason and the bytes; see `Program.collectives`."""
         return self.program.collectives()
+
+    def shardings(self) -> Shardings:
+        """How each value is spread over devices: as was asked for, as its type says, and as the compiler has it; with
+        what is odd about that, and fixes that were tried. It shows itself as a table.
+
+        Trying compiles variants of the cell, for ten seconds at most, and runs nothing.
+
+        Raises:
+          JaxnbError: if nothing was compiled, or the run's names are not at hand any more.
+        """
+        if self.make_shardings is None:
+            raise JaxnbError("of this run nothing is known.", why="nothing was compiled, or its names are gone.")
+        return self.make_shardings()
 
     def graph(self, level: str = "jaxpr", *, limit: int | None = 300) -> Diagram:
         """What the cell became as a `graphviz.Digraph`, see `Program.graph`.
@@ -268,7 +284,15 @@ class LastRun:
         self._whole = weakref.ref(run)
         make_program = run.make_program if keeps_names else run.make_nameless or run.make_program
         make_source = run.make_source if keeps_names else None
-        self._rest = replace(run, value=None, outputs={}, make_program=make_program, make_source=make_source)
+        make_shardings = run.make_shardings if keeps_names else None
+        self._rest = replace(
+            run,
+            value=None,
+            outputs={},
+            make_program=make_program,
+            make_source=make_source,
+            make_shardings=make_shardings,
+        )
         self._value = _weakly(run.value)
         self._outputs = {name: _weakly(value) for name, value in run.outputs.items()}
 

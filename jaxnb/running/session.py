@@ -37,6 +37,7 @@ from jaxnb.staging.stage import MissingName, restore_names, trace_piece
 if TYPE_CHECKING:
     from jaxnb.findings.quiet import Quiet
     from jaxnb.findings.tried import Explanation
+    from jaxnb.placement.asked import Shardings
 
 __all__ = ["Session"]
 
@@ -532,6 +533,7 @@ class Session:
             make_program=lambda: make(partial(_read_names, cell, pieces, record, namespace, self.file_label)),
             make_nameless=make,
             make_source=_source_of(runner) if pieces else None,
+            make_shardings=partial(_read_shardings, cell, pieces, namespace, self.file_label) if pieces else None,
         )
 
     def _glance(self, cell: CellSource, piece: Piece, namespace: dict[str, Any]) -> None:
@@ -716,6 +718,13 @@ def _read_names(*args: Any) -> tuple[Assigned, ...]:
     from jaxnb.levels.naming import read_names
 
     return read_names(*args)
+
+
+def _read_shardings(*args: Any) -> Shardings:
+    """How values are spread, which is asked for only when somebody looks."""
+    from jaxnb.findings.asked import read_shardings
+
+    return read_shardings(*args)
 
 
 def _levels() -> Any:

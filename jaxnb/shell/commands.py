@@ -211,7 +211,8 @@ def _mesh(shell: Any, text: str) -> Any:
 def _sharding(shell: Any, text: str) -> Any:
     from jaxnb.sharding import sharding_command
 
-    return sharding_command(text, names_of_shell(shell))
+    magics = getattr(shell, "_jaxnb_magics", None)
+    return sharding_command(text, names_of_shell(shell), magics.session.last if magics is not None else None)
 
 
 def _collectives(shell: Any, _: str) -> Any:
@@ -230,7 +231,7 @@ COMMANDS: Mapping[str, Command] = {
         ("off",),
         "x=4, y=2 [--simulate [--hardware h100]] [--devices 8] [--explicit]",
     ),
-    "sharding": Command("which piece of an array or of a pytree is on which device", _sharding, free="params"),
+    "sharding": Command("which piece of it is on which device; alone, of the last run", _sharding, free="params"),
     "collectives": Command("what devices sent one another in the last run: line, axis, bytes, why", _collectives),
     "promote": Command("which dtype comes of several that meet, and why", _promote, free="bfloat16 int32 weak-float"),
     "memory": Command("the live arrays, the largest first, and who holds each", _memory),

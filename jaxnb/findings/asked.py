@@ -1,0 +1,57 @@
+"""What `run.shardings()` gives: how values are spread, and what is odd about it, with fixes that were tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from jaxnb._jax_hlo import given_shardings
+from jaxnb.cells.cell import CellSource
+from jaxnb.findings.respread import tried_findings
+from jaxnb.findings.spreading import spread_of
+from jaxnb.findings.traced import Traced
+from jaxnb.objects.paths import render_path
+from jaxnb.placement.asked import Asked, Shardings
+from jaxnb.placement.data import Mesh
+from jaxnb.program import Finding
+from jaxnb.readers.asked import read_asked
+from jaxnb.staging.piece import Piece
+
+__all__ = ["read_shardings"]
+
+
+def read_shardings(
+    cell: CellSource, pieces: Sequence[Piece], namespace: Mapping[str, Any], label: Callable[[str], str] = str
+) -> Shardings:
+    """The values of a cell that ran: how each was asked to be spread, and how it is.
+
+    Fixes are tried, which compiles variants of the cell and runs nothing.
+
+    Args:
+      cell: that was staged.
+      pieces: that ran; those on a single device have nothing to say.
+      namespace: the names as they are now.
+      label: what the user knows a file by.
+    """
+    rows: list[Asked] = []
+    findings: list[Finding] = []
+    meshes: list[Mesh] = []
+    for piece in pieces:
+        traced = Traced(piece.cell or cell, piece, namespace=namespace, label=label)
+        spread = spread_of(traced)
+        if spread is None:
+            continue
+        rows += read_asked(spread, given_shardings(piece.traced), _names(piece))
+        meshes += spread.meshes
+        findings += tried_findings(traced)
+    return Shardings(tuple(rows), meshes[0] if meshes else None, cell.shown, tuple(findings))
+
+
+def _names(piece: Piece) -> tuple[list[str], list[str]]:
+    """What the user calls the inputs and the results."""
+    jaxpr = piece.jaxpr.jaxpr
+    inputs = [render_path(path) for path in piece.paths]
+    results = [""] * len(jaxpr.outvars)
+    for name, place in piece.results:
+        results[place] = results[place] or name
+    return [""] * (len(jaxpr.invars) - len(inputs)) + inputs, results

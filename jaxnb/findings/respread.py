@@ -1,0 +1,292 @@
+"""Trying other shardings: the cell with a constraint at a line, or an input spread otherwise, is compiled and compared.
+
+Compiling takes longer than a cell may be held up, so this is done for those who ask what the sharding of a run was,
+and never while a cell runs. Nothing is run or bound: only shapes and shardings are compiled, and only where the code
+of the cell is proved to have no effects, as for every fix that is tried (see `trial`).
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import math
+import time
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+
+from jaxnb._jax_hlo import given_shardings, serialized_modules
+from jaxnb.cost_hlo import with_hlo_costs
+from jaxnb.findings.fixes import apply_edit
+from jaxnb.findings.place import parse_shown
+from jaxnb.findings.spreading import Problem, find_problems
+from jaxnb.findings.traced import Traced
+from jaxnb.findings.trial import harmless_statements, inputs_of
+from jaxnb.placement.ledger import count_traffic
+from jaxnb.program import Finding, Fix
+from jaxnb.readers.buffers import peak_bytes
+from jaxnb.readers.hlo import read_hlo
+from jaxnb.readers.meshes import count_devices
+from jaxnb.units import format_bytes, format_flops
+
+__all__ = ["PATIENCE", "tried_findings"]
+
+PATIENCE = 10.0
+"""Seconds for the trials of one piece."""
+
+_MOST = 6  # specs that are tried for one problem
+Edit = tuple[int, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Measure:
+    """What a compiled program takes of each device."""
+
+    sent: int
+    peak: int
+    flops: int
+
+
+def tried_findings(traced: Traced, seconds: float = PATIENCE) -> tuple[Finding, ...]:
+    """What is odd about how a piece is spread, with the fix that helps most of those that were tried.
+
+    Args:
+      traced: the piece, with the names as they are now.
+      seconds: after which no further trial is begun.
+    """
+    end = time.perf_counter() + seconds
+    problems = find_problems(traced)
+    if not problems:
+        return ()
+    trial = _Trial(traced)
+    return tuple(trial.best(problem, end) for problem in problems)
+
+
+class _Trial:
+    """The trials of one piece."""
+
+    def __init__(self, traced: Traced) -> None:
+        self._text = traced.cell.shown
+        self._names = dict(traced.namespace)
+        self._mesh = _mesh_name(self._names, traced)
+        self._before: _Measure | None = None
+        self._jax = next(
+            (name for name, value in self._names.items() if isinstance(value, types.ModuleType) and value is jax), ""
+        )
+
+    def best(self, problem: Problem, end: float) -> Finding:
+        """The finding with the fix that made least of what is to be less; as it was if none did."""
+        finding, best = problem.finding, None
+        if self._mesh is None or problem.gain == "moved":
+            return finding
+        found: list[tuple[int, Fix]] = []
+        for fix, text, spread in self._changes(problem):
+            if time.perf_counter() > end:
+                break
+            if self._before is None:
+                self._before = _measured(self._text, self._names, {})
+                if self._before is None:
+                    return finding
+            after = _measured(text, self._names, spread)
+            if after is not None and _is_less(problem.gain, after, self._before):
+                gain = getattr(after, problem.gain)
+                found.append((gain, replace(fix, text=f"{fix.text} {self._told(problem.gain, after)}", verified=True)))
+                if not gain:
+                    break
+        best = min(found, key=lambda item: item[0], default=None)
+        return finding if best is None else replace(finding, fix=best[1])
+
+    def _told(self, gain: str, after: _Measure) -> str:
+        assert self._before is not None
+        show = format_flops if gain == "flops" else format_bytes
+        what = {"sent": "a device sends", "peak": "at its peak a device holds", "flops": "a device computes"}[gain]
+        before, now = getattr(self._before, gain), getattr(after, gain)
+        return f"{what} {show(now)} instead of {show(before)}"
+
+    def _changes(self, problem: Problem) -> Iterator[tuple[Fix, str, dict[str, Any]]]:
+        """What may help: a fix, the cell with it, and the inputs that it spreads otherwise."""
+        assert self._mesh is not None
+        name, mesh = self._mesh
+        if problem.local:
+            edit = _with_keyword(self._text, "print", "partitioned=True")
+            if edit is not None:
+                yield Fix("let each device print its piece:", edit=edit), apply_edit(self._text, edit), {}
+        if problem.line is not None and self._jax:
+            for spec in itertools.islice(_specs(problem.shape, mesh), _MOST):
+                written = _written(spec, name, self._jax)
+                edit = _constrained(self._text, problem.line, written, mesh, self._jax)
+                if edit is not None:
+                    yield Fix("spread it otherwise there:", edit=edit), apply_edit(self._text, edit), {}
+        for path in problem.inputs:
+            value = self._names.get(path)
+            if not isinstance(value, jax.Array) or not path.isidentifier():
+                continue
+            old = getattr(value.sharding, "spec", None)
+            for spec in itertools.islice(_specs(value.shape, mesh), _MOST):
+                sharding = jax.sharding.NamedSharding(mesh, spec)
+                if old is not None and sharding.is_equivalent_to(value.sharding, value.ndim):
+                    continue
+                how = f"{self._jax or 'jax'}.device_put({path}, {_written(spec, name, self._jax or 'jax')})"
+                yield Fix(f"spread it otherwise, in a cell above: {path} = {how}:"), self._text, {path: sharding}
+
+
+def _is_less(gain: str, after: _Measure, before: _Measure) -> bool:
+    """Whether a tenth is saved, and nothing else becomes much more."""
+    others = {"sent", "peak", "flops"} - {gain}
+    worse = any(getattr(after, one) > 1.5 * getattr(before, one) + 4096 for one in others)
+    return not worse and getattr(after, gain) < 0.9 * getattr(before, gain)
+
+
+def _measured(text: str, names: Mapping[str, Any], spread: Mapping[str, Any]) -> _Measure | None:
+    """What a cell takes when it is compiled; None if it was not, because it may have effects or fails.
+
+    Args:
+      text: of the cell as displayed.
+      names: what it begins with.
+      spread: other shardings for some of its inputs.
+    """
+    tree = parse_shown(text)
+    namespace = dict(names)
+    statements = harmless_statements(tree.body, namespace) if tree is not None else None
+    inputs = inputs_of(statements, namespace) if statements is not None else None
+    if statements is None or inputs is None:
+        return None
+    flat, structure = jax.tree.flatten(inputs)
+    places = [n for n, leaf in enumerate(flat) if isinstance(leaf, jax.Array)]
+    given = [_abstract(flat[n]) for n in places]
+    for path, sharding in spread.items():
+        at = places.index(next(n for n, leaf in enumerate(flat) if leaf is inputs[path]))
+        given[at] = jax.ShapeDtypeStruct(given[at].shape, given[at].dtype, sharding=sharding)
+
+    def run(*arrays: Any) -> Any:
+        leaves = list(flat)
+        for place, array in zip(places, arrays, strict=True):
+            leaves[place] = array
+        local = dict(namespace) | jax.tree.unflatten(structure, leaves)
+        for statement in statements:
+            exec(statement.code, local)
+        made = {name for statement in statements for name in statement.names.binds}
+        return [
+            leaf for name in sorted(made) for leaf in jax.tree.leaves(local.get(name)) if isinstance(leaf, jax.Array)
+        ]
+
+    try:
+        return _measure(jax.jit(run).lower(*given).compile())
+    except Exception:  # what does not compile is no fix
+        return None
+
+
+def _measure(compiled: Any) -> _Measure | None:
+    modules = serialized_modules(compiled)
+    if not modules:
+        return None
+    level = with_hlo_costs(read_hlo(modules[0]).level, modules[0])
+    sent = count_traffic(level, count_devices(compiled))[1]
+    flops = sum(op.flops or 0 for op in level.ops())
+    return None if sent is None else _Measure(sent, peak_bytes(compiled) or 0, flops)
+
+
+def _abstract(array: jax.Array) -> Any:
+    sharding = array.sharding if len(array.sharding.device_set) > 1 or array.committed else None
+    return jax.ShapeDtypeStruct(array.shape, array.dtype, sharding=sharding, weak_type=array.weak_type)
+
+
+# --- specs ---
+
+
+def _specs(shape: Sequence[int], mesh: Any) -> Iterator[jax.sharding.PartitionSpec]:
+    """Specs that divide a shape: all axes along one dimension, two of them along two, one alone, and none."""
+    axes = [name for name, size in mesh.shape.items() if size > 1]
+    found: dict[Any, None] = {}
+
+    def add(entries: Mapping[int, tuple[Any, ...]]) -> None:
+        parts = {at: math.prod(mesh.shape[name] for name in names) for at, names in entries.items()}
+        if all(shape[at] % count == 0 and shape[at] >= count for at, count in parts.items()):
+            listed = [entries.get(at) for at in range(max(entries, default=-1) + 1)]
+            told = [names[0] if names is not None and len(names) == 1 else names for names in listed]
+            found[jax.sharding.PartitionSpec(*told)] = None
+
+    for one, other in itertools.permutations(range(len(shape)), 2):
+        if len(axes) > 1:
+            add({one: (axes[0],), other: (axes[1],)})
+    for at in range(len(shape)):
+        add({at: tuple(axes)})
+    for at, name in itertools.product(range(len(shape)), axes):
+        add({at: (name,)})
+    add({})
+    yield from found
+
+
+def _written(spec: jax.sharding.PartitionSpec, mesh: str, jax_name: str) -> str:
+    """A sharding as a user writes it; the mesh of all cells need not be said."""
+    from jaxnb.placement.read import spec_text
+
+    told = f"{jax_name}.{spec_text(spec)}"
+    return f"{jax_name}.NamedSharding({mesh}, {told})" if mesh else told
+
+
+def _mesh_name(names: Mapping[str, Any], traced: Traced) -> tuple[str, Any] | None:
+    """The mesh that the arrays of a piece lie on, and what it is called: "" if it is the one of all cells."""
+    shardings = given_shardings(traced.piece.traced)
+    own = next((sharding.mesh for sharding in shardings if isinstance(sharding, jax.sharding.NamedSharding)), None)
+    ambient = jax.sharding.get_mesh()
+    if not ambient.empty and own in (None, ambient):
+        return "", ambient
+    name = next((name for name, value in names.items() if isinstance(value, jax.sharding.Mesh) and value == own), None)
+    return None if name is None else (name, own)
+
+
+# --- edits ---
+
+
+def _constrained(text: str, line: int, sharding: str, mesh: Any, jax_name: str) -> Edit | None:
+    """The statement on a line with a constraint on what it assigns or returns; with another spec if it has one."""
+    tree = parse_shown(text)
+    if tree is None:
+        return None
+    on_line = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign | ast.Return | ast.Expr) and node.lineno <= line <= (node.end_lineno or 0)
+    ]
+    node = max(on_line, key=lambda node: node.lineno, default=None)
+    if node is None or node.value is None or (isinstance(node, ast.Assign) and len(node.targets) > 1):
+        return None
+    if isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Name):
+        return None
+    inner = next((call for call in ast.walk(node.value) if _is_constraint(call)), None)
+    if isinstance(inner, ast.Call) and len(inner.args) == 2:
+        return _exchanged(text, inner.args[1], sharding)
+    explicit = any(kind == jax.sharding.AxisType.Explicit for kind in mesh.axis_types)
+    word = "sharding.reshard" if explicit else "lax.with_sharding_constraint"
+    segment = ast.get_source_segment(text, node.value)
+    return None if segment is None else _exchanged(text, node.value, f"{jax_name}.{word}({segment}, {sharding})")
+
+
+def _is_constraint(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name in ("with_sharding_constraint", "reshard", "wsc")
+
+
+def _with_keyword(text: str, name: str, keyword: str) -> Edit | None:
+    """A call of `jax.debug.NAME` with one argument more."""
+    tree = parse_shown(text)
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call)) if tree is not None else ()
+    for node in calls:
+        if isinstance(node.func, ast.Attribute) and node.func.attr == name and "debug" in ast.unparse(node.func):
+            segment = ast.get_source_segment(text, node) or ""
+            return _exchanged(text, node, f"{segment[:-1]}, {keyword})") if segment.endswith(")") else None
+    return None
+
+
+def _exchanged(text: str, node: ast.expr, new: str) -> Edit:
+    """Puts another text where an expression stands."""
+    lines = text.split("\n")[node.lineno - 1 : node.end_lineno]
+    head = lines[0].encode()[: node.col_offset].decode()
+    tail = lines[-1].encode()[node.end_col_offset or 0 :].decode()
+    return node.lineno, "\n".join(lines), head + new + tail

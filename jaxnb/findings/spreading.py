@@ -1,0 +1,383 @@
+"""What is odd about how a program is spread over devices: what is gathered, copied, cut unevenly, or done many times.
+
+Each is found once the program was compiled, from its instructions and from how its inputs and results lie. What
+changes that is tried only when somebody asks (`respread`), because it takes a compilation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import jax
+
+from jaxnb._jax_eqns import open_jaxpr
+from jaxnb._jax_hlo import given_shardings
+from jaxnb.findings.hlo_flow import HloFlow
+from jaxnb.findings.traced import Traced
+from jaxnb.objects.paths import render_path, root_name
+from jaxnb.placement.data import Placement
+from jaxnb.placement.ledger import Collective
+from jaxnb.program import Finding, Fix, Op
+from jaxnb.readers.meshes import count_devices
+from jaxnb.readers.spread import Place, Spread, placed, read_spread
+from jaxnb.staging.piece import Piece
+from jaxnb.staging.reasons import line_reading
+from jaxnb.units import format_bytes
+
+__all__ = ["LARGE", "MANY", "Problem", "find_problems", "is_spread", "sharding_findings", "spread_of"]
+
+LARGE = 1 << 20
+"""Bytes of a value from which on it matters that it is whole on each device."""
+MANY = 1 << 16
+"""Bytes that a device sends from which on they matter."""
+
+_CALLBACKS = {
+    "pure_callback": "jax.pure_callback",
+    "io_callback": "io_callback",
+    "debug_callback": "jax.debug.callback",
+    "debug_print": "jax.debug.print",
+}
+_CONSTRAINTS = {"sharding_constraint": "sharding", "reshard": "dst_sharding"}
+_CONTRACTIONS = frozenset({"dot_general", "conv_general_dilated", "ragged_dot_general"})
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something odd, and what may be changed about it.
+
+    Attributes:
+      finding: what is said of it, with advice.
+      gain: what a change is to make less: "sent", "peak" or "flops", of a device.
+      line: whose result may be constrained; None where that is no use.
+      shape: of that result.
+      inputs: names of inputs that may be spread otherwise.
+    """
+
+    finding: Finding
+    gain: str
+    line: int | None = None
+    shape: tuple[int, ...] = ()
+    inputs: tuple[str, ...] = ()
+    local: bool = field(default=False)  # whether a callback may take the pieces of each device
+
+
+def sharding_findings(traced: Traced) -> Iterator[Finding]:
+    """What is odd about how a piece is spread over devices."""
+    for problem in find_problems(traced):
+        yield problem.finding
+
+
+def find_problems(traced: Traced) -> list[Problem]:
+    """The same with what may be changed, the costliest kinds first; none on a single device."""
+    spread = spread_of(traced)
+    return [] if spread is None else list(_Looking(traced, spread).all())
+
+
+def spread_of(traced: Traced) -> Spread | None:
+    """A piece as a program of several devices."""
+    piece = traced.piece
+    return read_spread(piece.jaxpr, traced.level, piece.compiled, traced.cell.shown) if is_spread(piece) else None
+
+
+def is_spread(piece: Piece) -> bool:
+    """Whether a piece was compiled for several devices."""
+    return piece.compiled is not None and count_devices(piece.compiled) > 1
+
+
+class _Looking:
+    """One piece, and what several detectors need of it."""
+
+    def __init__(self, traced: Traced, spread: Spread) -> None:
+        self._traced, self._spread = traced, spread
+        self._jaxpr = open_jaxpr(traced.piece.jaxpr)
+        names = [render_path(path) for path in traced.piece.paths]
+        self._first = len(self._jaxpr.invars) - len(names)
+        self._names = [""] * self._first + names
+        self._told: set[Place] = set()
+
+    def all(self) -> Iterator[Problem]:
+        yield from self._callbacks()
+        yield from self._uneven()
+        yield from self._gathers()
+        yield from self._made_whole()
+        yield from self._copied()
+        yield from self._idle()
+
+    # --- what is gathered ---
+
+    @cached_property
+    def _flow(self) -> HloFlow:
+        return HloFlow(self._spread.hlo)
+
+    @cached_property
+    def _by_eqn(self) -> dict[Place | None, list[Collective]]:
+        """The collectives that XLA put in, by the equation that they are for."""
+        found: dict[Place | None, list[Collective]] = {}
+        for item in self._spread.ledger.items:
+            if not item.written:
+                places = self._spread.program.linked("hlo", item.op, "jaxpr")
+                found.setdefault(next(iter(places), None), []).append(item)
+        return found
+
+    def _callbacks(self) -> Iterator[Problem]:
+        """What Python is called with is brought together on one device first."""
+        for place, items in self._by_eqn.items():
+            op = None if place is None else self._spread.op(place)
+            gathered = [item for item in items if item.kind == "all-gather"]
+            sent = _sent(gathered)
+            if op is None or op.name not in _CALLBACKS or sent < MANY or place is None:
+                continue
+            self._told.add(place)
+            called = _CALLBACKS[op.name]
+            message = (
+                f"{called} takes {self._operands(op)} whole: a device sends {format_bytes(sent)} to bring it together, "
+                "and it is copied to the host, in each run."
+            )
+            more = "; partitioned=True gives it the piece of each device" if op.name == "debug_print" else ""
+            fix = Fix(f"give it less, such as a sum or a few rows{more}.")
+            finding = Finding("sharding", message, gathered[0].line, fix=fix)
+            yield Problem(finding, "sent", gathered[0].line, local=op.name == "debug_print")
+
+    def _operands(self, op: Op) -> str:
+        values = self._spread.jaxpr.values
+        largest = max(op.inputs, key=lambda index: getattr(values[index].aval, "nbytes", 0) or 0)
+        return f"{values[largest].aval}"
+
+    def _gathers(self) -> Iterator[Problem]:
+        for place, items in self._by_eqn.items():
+            gathers = [item for item in items if item.kind == "all-gather"]
+            if place is None or place in self._told or not gathers:
+                continue
+            op = self._spread.op(place)
+            sent = _sent(gathers)
+            if sent < MANY:
+                continue
+            last = gathers[-1]
+            made = self._spread.hlo.computations[last.op[0]].ops[last.op[1]]
+            if self._flow.is_cut_again(made.outputs[0]):
+                yield self._cut_again(op, items)
+                continue
+            number = self._flow.origin(self._gathered(gathers[0]))
+            name = self._input_name(number)
+            if last.backward and name:
+                yield self._for_backward(name, gathers, sent)
+            elif last.why != "asked for by a sharding" and self._is_silent(op, made):
+                yield self._made_large(op, made, name, gathers, sent)
+
+    def _gathered(self, item: Collective) -> int:
+        return self._spread.hlo.computations[item.op[0]].ops[item.op[1]].inputs[0]
+
+    def _input_name(self, number: int | None) -> str:
+        """What the user calls an input of the compiled program, which has none for what it does not read."""
+        if number is None:
+            return ""
+        count = len(self._spread.hlo.computations[0].inputs)
+        kept = [n for n, _ in enumerate(self._names) if count == len(self._names) or self._spread.inputs[n] is not None]
+        return self._names[kept[number]] if number < len(kept) == count else ""
+
+    def _cut_again(self, op: Op, items: Sequence[Collective]) -> Problem:
+        """Full rematerialisation: XLA knows no way from one sharding to the other but by way of the whole."""
+        value = self._spread.jaxpr.values[op.inputs[0]]
+        over = ", ".join(dict.fromkeys(axis for item in items for axis in item.axes or ()))
+        message = (
+            f"to spread {value.aval} anew, XLA gathers it on every device{f' over {over}' if over else ''} and then "
+            f"cuts it again: a device sends {format_bytes(_sent(items))}."
+        )
+        fix = Fix("keep the axes of the mesh on the dimensions where they are, or move one at a time.")
+        finding = Finding("sharding", message, items[0].line, fix=fix)
+        return Problem(finding, "sent", items[0].line, self._shape_of(op))
+
+    def _for_backward(self, name: str, items: Sequence[Collective], sent: int) -> Problem:
+        times = f", {items[0].times} times" if items[0].times not in (1, None) else ""
+        message = (
+            f"the backward pass gathers `{name}` whole on every device{times}: a device sends {format_bytes(sent)}."
+        )
+        fix = Fix("spread it along another dimension, or keep it whole if there is room.")
+        finding = Finding("sharding", message, items[0].line, holder=name, fix=fix)
+        return Problem(finding, "sent", None, (), (name,))
+
+    def _is_silent(self, op: Op, made: Op) -> bool:
+        """Whether a large value becomes whole, and not just the smaller side of a product, which is what one wants."""
+        size = getattr(self._spread.hlo.values[made.outputs[0]].aval, "nbytes", 0) or 0
+        if size < LARGE:
+            return False
+        values = self._spread.jaxpr.values
+        sizes = [getattr(values[index].aval, "nbytes", 0) or 0 for index in (*op.inputs, *op.outputs)]
+        return op.name not in _CONTRACTIONS or size > sorted(sizes)[0]
+
+    def _made_large(self, op: Op, made: Op, name: str, items: Sequence[Collective], sent: int) -> Problem:
+        what = f"`{name}`" if name else str(self._spread.jaxpr.values[op.inputs[0]].aval)
+        over = ", ".join(dict.fromkeys(axis for item in items for axis in item.axes or ()))
+        size = getattr(self._spread.hlo.values[made.outputs[0]].aval, "nbytes", 0) or 0
+        message = (
+            f"for {op.name}, {what} is gathered{f' over {over}' if over else ''}: every device then holds "
+            f"{format_bytes(size)} of it, and sends {format_bytes(sent)}."
+        )
+        fix = Fix("say how the result is to be spread: jax.lax.with_sharding_constraint.")
+        finding = Finding("sharding", message, items[0].line, holder=name, fix=fix)
+        return Problem(finding, "sent", items[0].line, self._shape_of(op), (name,) if name else ())
+
+    def _shape_of(self, op: Op) -> tuple[int, ...]:
+        aval = self._spread.jaxpr.values[op.outputs[0]].aval if op.outputs else None
+        return tuple(int(size) for size in aval.shape) if aval is not None else ()
+
+    # --- what is spread oddly ---
+
+    def _uneven(self) -> Iterator[Problem]:
+        """Constraints under which some devices get less than others."""
+        ops = self._spread.jaxpr.computations[0].ops
+        for eqn, op in zip(self._jaxpr.eqns, ops, strict=True):
+            name = _CONSTRAINTS.get(eqn.primitive.name)
+            lies = placed(eqn.params[name], eqn.outvars[0].aval) if name is not None else None
+            if lies is None or not lies.uneven or lies.nbytes < MANY:
+                continue
+            wasted = 1 - lies.nbytes / (lies.most * len(lies.boxes) / max(lies.copies, 1))
+            at, parts = _uneven_dimension(lies)
+            message = (
+                f"{lies.aval} does not divide into {parts} pieces along dim {at}: {_pieces_text(lies, at)}, so that "
+                f"{100 * wasted:.2g} % of what devices hold and compute is padding."
+            )
+            fix = Fix(f"pad dim {at} to a multiple of {parts}, or split a dimension that divides.")
+            yield Problem(Finding("sharding", message, op.line, fix=fix), "peak", op.line, lies.shape)
+
+    def _made_whole(self) -> Iterator[Problem]:
+        """Large results that every device computes for itself, out of nothing that is as large."""
+        if not any(lies is not None and lies.copies < len(lies.boxes) for lies in self._spread.inputs):
+            return
+        computation = self._spread.jaxpr.computations[0]
+        makers = {value: number for number, op in enumerate(computation.ops) for value in op.outputs}
+        for name, number in self._traced.piece.results:
+            lies = self._spread.results[number]
+            if lies is None or lies.nbytes < LARGE or lies.copies < self._spread.devices:
+                continue
+            maker = makers.get(computation.outputs[number])
+            if maker is None or self._is_asked(number) or self._largest_source(maker) * 2 > lies.nbytes:
+                continue
+            line = computation.ops[maker].line
+            message = (
+                f"`{name}`, {lies.aval}, is computed and held whole by each of {self._spread.devices} devices: "
+                f"{format_bytes(lies.nbytes)} each."
+            )
+            fix = Fix("say how it is to be spread: jax.lax.with_sharding_constraint.")
+            yield Problem(Finding("sharding", message, line, holder=name, fix=fix), "peak", line, lies.shape)
+
+    def _is_asked(self, number: int) -> bool:
+        var: Any = self._jaxpr.outvars[number]
+        eqn = next((eqn for eqn in self._jaxpr.eqns if var in eqn.outvars), None)
+        if eqn is None or eqn.primitive.name in (*_CONSTRAINTS, "shard_map"):
+            return True
+        wanted: Sequence[Any] = eqn.params.get("out_shardings", ())
+        at = list(eqn.outvars).index(var)
+        return at < len(wanted) and isinstance(wanted[at], jax.sharding.Sharding)
+
+    def _largest_source(self, maker: int) -> int:
+        """Bytes of the largest input that a value is computed from."""
+        computation = self._spread.jaxpr.computations[0]
+        makers = {value: number for number, op in enumerate(computation.ops) for value in op.outputs}
+        waiting, seen, most = [maker], {maker}, 0
+        while waiting:
+            for value in computation.ops[waiting.pop()].inputs:
+                if value in makers:
+                    if makers[value] not in seen:
+                        seen.add(makers[value])
+                        waiting.append(makers[value])
+                elif value in computation.inputs:
+                    most = max(most, getattr(self._spread.jaxpr.values[value].aval, "nbytes", 0) or 0)
+        return most
+
+    def _copied(self) -> Iterator[Problem]:
+        """Large inputs that lie elsewhere than the program takes them, and are moved in each run."""
+        for number, given in enumerate(given_shardings(self._traced.piece.traced)):
+            at = self._first + number
+            lies = self._spread.inputs[at] if at < len(self._spread.inputs) else None
+            if lies is None or len(lies.boxes) == 1 or lies.nbytes < LARGE:
+                continue
+            where = _lives(given)
+            if not where or at >= len(self._names):
+                continue
+            name = self._names[at]
+            line = line_reading(self._traced.statements, root_name(self._traced.piece.paths[number]))
+            how = "copied whole" if lies.copies == len(lies.boxes) else "cut up and sent"
+            sent = format_bytes(sum(lies.per_device))
+            message = f"`{name}` lies {where}, and is {how} to {len(lies.boxes)} devices in each run: {sent}."
+            spec = lies.spec or "P()"
+            put = f"{name} = jax.device_put({name}, jax.NamedSharding(mesh, jax.{spec}))"
+            fix = Fix(f"put it there once, in a cell above: {put}.")
+            yield Problem(Finding("sharding", message, line, holder=name, fix=fix), "moved", None, (), (name,))
+
+    def _idle(self) -> Iterator[Problem]:
+        """Axes of the mesh along which all devices do the same."""
+        mesh = self._spread.mesh
+        lying = [lies for lies in (*self._spread.inputs, *self._spread.results) if lies is not None]
+        largest = max((lies for lies in lying), key=lambda lies: lies.nbytes, default=None)
+        if mesh is None or largest is None or largest.nbytes < LARGE:
+            return
+        used = {axis for lies in lying for names in lies.cuts for axis in names} | self._named_axes()
+        used |= {axis for item in self._spread.ledger.items for axis in item.axes or ()}
+        if any(item.axes is None for item in self._spread.ledger.items) or not used:
+            return
+        for axis in mesh.axes:
+            if axis.size == 1 or axis.name in used:
+                continue
+            splits = [n for n, lies in enumerate(self._spread.inputs) if lies is not None and any(lies.cuts)]
+            name = (
+                self._names[max(splits, key=lambda n: getattr(self._spread.inputs[n], "nbytes", 0))] if splits else ""
+            )
+            line = line_reading(self._traced.statements, name.partition("[")[0].partition(".")[0]) if name else None
+            message = (
+                f"nothing is split over the axis {axis.name} of the mesh: its {axis.size} devices hold and compute the "
+                "same."
+            )
+            fix = Fix(f"split an input over {axis.name} as well, or leave the axis out of the mesh.")
+            finding = Finding("sharding", message, line or self._traced.statements[0].span.line, holder=name, fix=fix)
+            yield Problem(finding, "flops", None, (), (name,) if name else ())
+
+    def _named_axes(self) -> set[str]:
+        """The axes that equations speak of, a `shard_map` or a constraint."""
+        found: set[str] = set()
+        for part in self._traced.parts:
+            for eqn in part.jaxpr.eqns:
+                name = _CONSTRAINTS.get(eqn.primitive.name)
+                if name is not None:
+                    found |= _axes_in(getattr(eqn.params[name], "spec", ()))
+                elif eqn.primitive.name == "shard_map":
+                    for spec in (*eqn.params["in_specs"], *eqn.params["out_specs"]):
+                        found |= _axes_in(spec)
+                elif eqn.primitive.name == "xmap":
+                    found |= {str(axis) for _, axes in eqn.params["plan"].spread for axis in axes}
+        return found
+
+
+def _axes_in(spec: Iterable[Any]) -> set[str]:
+    entries = (entry for entry in spec if isinstance(entry, str | tuple))
+    return {str(axis) for entry in entries for axis in ((entry,) if isinstance(entry, str) else entry)}
+
+
+def _sent(items: Iterable[Collective]) -> int:
+    return sum(item.total or 0 for item in items)
+
+
+def _lives(sharding: Any) -> str:
+    """Where an array lies that is not spread over devices; "" for one that is."""
+    if sharding is None:
+        return "on the host"
+    if isinstance(sharding, jax.sharding.Sharding) and len(sharding.device_set) == 1:
+        (device,) = sharding.device_set
+        return f"on {device.platform}:{device.id}"
+    return ""
+
+
+def _uneven_dimension(lies: Placement) -> tuple[int, int]:
+    """The first dimension that does not divide, and into how many pieces it is cut."""
+    sizes = {axis.name: axis.size for axis in lies.mesh.axes} if lies.mesh is not None else {}
+    parts = [math.prod(sizes[name] for name in names) for names in lies.cuts]
+    return next((at, count) for at, count in enumerate(parts) if lies.shape[at] % count)
+
+
+def _pieces_text(lies: Placement, at: int) -> str:
+    lengths = [box[at][1] - box[at][0] for box in lies.boxes]
+    return f"they hold {min(lengths)} to {max(lengths)} of {lies.shape[at]}"

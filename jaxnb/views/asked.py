@@ -1,0 +1,68 @@
+"""How values are spread, as text: a row for each, what was asked for beside what the compiler made of it."""
+
+from __future__ import annotations
+
+from jaxnb.placement.asked import Asked, Shardings
+from jaxnb.units import format_bytes
+from jaxnb.views.text import render_findings
+
+__all__ = ["ASKED_HEADS", "asked_row", "asked_title", "render_asked"]
+
+ASKED_HEADS = ("line", "", "value", "asked", "type", "got", "a device", "copies", "")
+_RIGHT = (0, 6, 7)
+_MOST = 60
+
+
+def render_asked(shardings: Shardings, *, width: int = 120, limit: int | None = _MOST) -> str:
+    """The values of a program as a table, with what there is to say about them below.
+
+    Args:
+      shardings: to be shown.
+      width: of the text, in characters.
+      limit: how many rows at most; None for all.
+
+    >>> print(render_asked(Shardings(())))
+    nothing is spread: the program runs on one device
+    """
+    if not shardings.rows:
+        return asked_title(shardings)
+    shown = shardings.rows if limit is None else shardings.rows[:limit]
+    cells = [ASKED_HEADS, *map(asked_row, shown)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(ASKED_HEADS))]
+    lines = [
+        "  ".join(
+            f"{text:>{size}}" if column in _RIGHT else f"{text:<{size}}"
+            for column, (text, size) in enumerate(zip(row, widths, strict=True))
+            if size
+        ).rstrip()
+        for row in cells
+    ]
+    rest = len(shardings.rows) - len(shown)
+    below = ["", render_findings(shardings.findings, width=width)] if shardings.findings else []
+    return "\n".join([asked_title(shardings), "", *lines, *([f"and {rest} more"] if rest else []), *below])
+
+
+def asked_title(shardings: Shardings) -> str:
+    """`7 values on x=4, y=2 · 1 is not as asked`."""
+    count = len(shardings.rows)
+    if not count:
+        return "nothing is spread: the program runs on one device"
+    differing = sum(row.differs for row in shardings.rows)
+    on = f" on {shardings.mesh}" if shardings.mesh is not None else ""
+    otherwise = f" · {differing} {'is' if differing == 1 else 'are'} not as asked" if differing else ""
+    return f"{count} value{'s' * (count > 1)}{on}{otherwise}"
+
+
+def asked_row(row: Asked) -> tuple[str, ...]:
+    """A value in the columns of `ASKED_HEADS`."""
+    return (
+        "" if row.line is None else str(row.line),
+        {"line": "", "argument": "shard_map"}.get(row.role, row.role),
+        f"{row.name} {row.aval}".strip(),
+        row.asked,
+        row.typed,
+        row.got or "?",
+        "" if row.most is None else format_bytes(row.most),
+        f"×{row.copies}" if row.copies is not None and row.copies > 1 else "",
+        ", ".join([*(["not as asked"] if row.differs else []), *row.notes]),
+    )

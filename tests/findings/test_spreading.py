@@ -1,0 +1,128 @@
+"""What is odd about how values are spread over devices is found on its line; fixes are compiled before shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from findings.quiet_runs import names, traced_pieces
+from findings.spreading import CELLS, CLEAN, MORE, SETUP, Odd
+from jaxnb.api import stage
+from jaxnb.findings import respread
+from jaxnb.findings.fixes import apply_edit
+from jaxnb.findings.quiet import KINDS
+from jaxnb.findings.respread import tried_findings
+from jaxnb.findings.spreading import sharding_findings
+from jaxnb.program import Finding
+
+
+def found(cell: str, setup: str = "") -> list[Finding]:
+    return [one for traced in traced_pieces(cell, f"{SETUP}\n{setup}") for one in sharding_findings(traced)]
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_what_is_odd_is_named(name: str) -> None:
+    case: Odd = CELLS[name]
+    finding = found(case.cell, case.setup)[0]
+    assert (finding.kind, finding.line, finding.holder) == ("sharding", case.line, case.holder), finding
+    for text in case.said:
+        assert text in finding.message
+    assert finding.fix is not None and finding.fix.text and not finding.fix.verified
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_the_clean_twin_has_none(name: str) -> None:
+    case: Odd = CELLS[name]
+    assert found(case.clean, case.setup) == []
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_good_plans_have_none(name: str) -> None:
+    assert found(CLEAN[name], MORE) == []
+
+
+@pytest.mark.parametrize("name", [name for name, case in CELLS.items() if case.fix])
+def test_a_fix_was_tried(name: str) -> None:
+    case: Odd = CELLS[name]
+    (traced,) = traced_pieces(case.cell, f"{SETUP}\n{case.setup}")
+    fix = tried_findings(traced, 60.0)[0].fix
+    assert fix is not None and fix.verified and case.fix in fix.text
+    if fix.edit is not None:
+        better = apply_edit(case.cell, fix.edit)
+        assert sum(map(_sent, traced_pieces(better, f"{SETUP}\n{case.setup}"))) <= _sent(traced)
+
+
+def _sent(traced: Any) -> int:
+    from jaxnb.analysis.figures import read_figures
+
+    return read_figures(traced.piece.jaxpr, traced.piece.compiled).sent or 0
+
+
+def test_a_print_of_pieces_is_tried() -> None:
+    cell = "@jax.jit\ndef f(v):\n    jax.debug.print('{}', v)\n    return v * 2\ny = f(both)"
+    (traced,) = traced_pieces(cell, SETUP)
+    (finding,) = tried_findings(traced)
+    assert finding.fix is not None and finding.fix.edit is not None and finding.fix.verified
+    assert finding.fix.edit[2].strip() == "jax.debug.print('{}', v, partitioned=True)"
+
+
+def test_what_may_have_effects_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[Any] = []
+    monkeypatch.setattr(respread, "_measure", compiled.append)
+    (traced,) = traced_pieces("kept.append(1)\ny = jnp.cumsum(both, 0)", f"{SETUP}\nkept = []", whole=True)
+    (finding,) = tried_findings(traced)
+    assert finding.fix is not None and not finding.fix.verified and compiled == []
+
+
+def test_no_trial_is_begun_when_time_is_over() -> None:
+    (traced,) = traced_pieces(CELLS["an input that a function needs whole"].cell, SETUP)
+    (finding,) = tried_findings(traced, 0.0)
+    assert finding.fix is not None and not finding.fix.verified
+
+
+def test_without_a_name_for_the_mesh_nothing_is_written() -> None:
+    (traced,) = traced_pieces("y = jnp.cumsum(both, 0)", SETUP)
+    nameless = {name: value for name, value in traced.namespace.items() if name != "mesh"}
+    (finding,) = tried_findings(replace(traced, namespace=nameless))
+    assert finding.fix is not None and not finding.fix.verified
+
+
+def test_the_kind_is_a_quiet_one_and_tells_each_line_once() -> None:
+    assert "sharding" in KINDS
+
+
+def test_a_run_says_what_was_asked_and_got() -> None:
+    space = names(SETUP)
+    run = stage("h = both[:510] * 2\ny = wsc(h, NamedSharding(mesh, P('x', 'y')))\nz = rows.sum(1)", space)
+    shardings = run.shardings()
+    told = {(row.role, row.name): row for row in shardings.rows}
+    assert (told["input", "both"].asked, told["input", "both"].got) == ("P('x', 'y')", "P('x', 'y')")
+    assert told["input", "rows"].copies == 2 and told["input", "rows"].most == 524_288
+    result = told["result", "y"]
+    assert result.asked == "P('x', 'y')" and result.got != result.asked and result.differs
+    assert told["result", "z"].asked == "" and told["result", "z"].got == "P('x')" and not told["result", "z"].differs
+    text = str(shardings)
+    assert "not as asked" in text and "line 2 · sharding" in text and "(tried: it works)" in text
+    assert shardings.html == shardings._repr_mimebundle_()["text/html"] and "510" in shardings.html
+
+
+def test_explicit_axes_stand_in_the_type() -> None:
+    space = names(f"{SETUP}\ne = put((512, 1024), 'x', mesh=typed)")
+    rows = {row.name: row for row in stage("y = jnp.sin(e)", space).shardings().rows}
+    assert (rows["e"].asked, rows["e"].typed, rows["e"].got) == ("P('x')", "P('x', None)", "P('x')")
+    assert rows["y"].typed == "P('x', None)" and not rows["y"].differs
+
+
+def test_values_in_between_are_read_from_the_instructions() -> None:
+    space = names(SETUP)
+    run = stage("h = jnp.tanh(both @ columns.T)\nz = wsc(h, NamedSharding(mesh, P('x')))\ns = z.sum(0)", space)
+    rows = [row for row in run.shardings().rows if row.role == "constraint"]
+    assert [(row.line, row.asked) for row in rows] == [(2, "P('x')")]
+
+
+def test_on_one_device_there_is_nothing_to_say() -> None:
+    shardings = stage("y = here * 2", names(SETUP)).shardings()
+    assert shardings.rows == () and str(shardings) == "nothing is spread: the program runs on one device"
+    assert "<table" not in shardings.html
