@@ -255,19 +255,26 @@ def sharding_command(text: str, namespace: Mapping[str, Any], run: Run | None = 
     return show_sharding(value, name=path)
 
 
-def collectives_command(run: Run | None) -> Ledger:
-    """What `%jaxnb collectives` does: what the devices sent one another in the last run of a staged cell.
+def collectives_command(text: str, run: Run | None) -> Ledger:
+    """What `%jaxnb collectives TEXT` does: what the devices sent one another in the last run of a staged cell.
 
     Args:
+      text: "" or `--on h100`, for how long it would take on that hardware.
       run: that run; None if there is none.
 
     Raises:
-      JaxnbError: if there is none, or nothing was compiled in it.
+      BadHeader: if the text is something else.
+      JaxnbError: if there is no run, nothing was compiled in it, or there is no such hardware.
     """
+    words = text.split()
+    if words and (words[0] != "--on" or len(words) != 2):
+        header = f"%jaxnb collectives {text.strip()}"
+        what = "behind it stands hardware, or nothing."
+        raise BadHeader(what, header=header, column=header.index(words[0]), width=len(text.strip()), fix="--on h100")
     if run is None or not run.pieces:
         what = "no cell was staged yet." if run is None else "nothing was compiled in the last run."
         raise JaxnbError(what, fix="put %%jit over a cell that computes with arrays on several devices.")
-    return run.collectives()
+    return run.collectives(words[1] if words else None)
 
 
 class _NotRead(Exception):

@@ -15,15 +15,21 @@ from hypothesis import strategies as st
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 from sample_shardings import mesh_of
+from shells import Shell, shell
 
 from jaxnb.api import inspect, stage, xmap_cell
+from jaxnb.errors import BadHeader
 from jaxnb.placement.data import Axis, Mesh
 from jaxnb.placement.groups import axes_of_groups, axes_of_pairs, laid_out, parse_groups
 from jaxnb.placement.ledger import Ledger, read_ledger
 from jaxnb.placement.read import read_mesh
 from jaxnb.program import Aval, Computation, Level, Op, Program, Value
 from jaxnb.readers.hlo_groups import read_groups
+from jaxnb.sharding import collectives_command
 from jaxnb.views.collectives import render_ledger
+from jaxnb.views.compact import short_seconds
+
+__all__ = ["shell"]
 
 FLAT = mesh_of(x=4, y=2)
 
@@ -160,6 +166,34 @@ def test_a_run_shows_its_ledger() -> None:
     assert repr(ledger) == str(ledger) and ledger.html == ledger._repr_mimebundle_()["text/html"]
     assert "1 written by you" in str(ledger) and "by XLA" not in str(ledger)
     assert "sum over" not in ledger.html and "psum" in ledger.html and "96 B" in ledger.html
+
+
+def test_how_long_it_would_take_stands_beside_it() -> None:
+    run = stage(PROGRAMS["a contraction over what is split"][0], names())
+    ledger = run.collectives(on="h100")
+    estimate = ledger.estimate
+    assert estimate is not None and ledger == run.collectives() and run.collectives().estimate is None
+    (sending,) = estimate.sendings
+    assert sending.seconds is not None and sending.seconds > 0
+    text = str(ledger)
+    assert "on h100, at its peaks: " in text and "bound by sending" in text and "  time" in text
+    assert short_seconds(sending.seconds) in text.splitlines()[-1] and "bound by sending" in ledger.html
+
+
+@pytest.mark.parametrize("text", ["h100", "--on", "--on h100 now", "--off"])
+def test_words_behind_collectives_that_mean_nothing(text: str) -> None:
+    with pytest.raises(BadHeader, match="behind it stands hardware") as caught:
+        collectives_command(text, None)
+    error = caught.value
+    assert error.header[error.column : error.column + error.width] == text
+
+
+def test_collectives_of_no_run(shell: Shell) -> None:
+    assert "no cell was staged yet" in shell.run("%jaxnb collectives", ok=False)
+    shell.run("%%jit\ny = x * 2")
+    assert "no collectives: no device sends anything" in shell.run("%jaxnb collectives")
+    assert "no collectives" in shell.run("%jaxnb collectives --on h100")
+    assert "UsageError" in shell.run("%jaxnb collectives --on nothing_like_it", ok=False)
 
 
 def test_a_function_that_only_was_traced_is_compiled_for_it() -> None:

@@ -42,6 +42,7 @@ _CALLBACKS = {
     "debug_print": "jax.debug.print",
 }
 _CONSTRAINTS = {"sharding_constraint": "sharding", "reshard": "dst_sharding"}
+_LOOPS = frozenset({"scan", "while", "remat2", "checkpoint"})
 _CONTRACTIONS = frozenset({"dot_general", "conv_general_dilated", "ragged_dot_general"})
 
 
@@ -165,7 +166,7 @@ class _Looking:
             name = self._input_name(number)
             if last.backward and name:
                 yield self._for_backward(name, gathers, sent)
-            elif last.why != "asked for by a sharding" and self._is_silent(op, made):
+            elif last.why != "asked for by a sharding" and self._is_silent(op, made, name):
                 yield self._made_large(op, made, name, gathers, sent)
 
     def _gathered(self, item: Collective) -> int:
@@ -200,10 +201,10 @@ class _Looking:
         finding = Finding("sharding", message, items[0].line, holder=name, fix=fix)
         return Problem(finding, "sent", None, (), (name,))
 
-    def _is_silent(self, op: Op, made: Op) -> bool:
+    def _is_silent(self, op: Op, made: Op, name: str) -> bool:
         """Whether a large value becomes whole, and not just the smaller side of a product, which is what one wants."""
         size = getattr(self._spread.hlo.values[made.outputs[0]].aval, "nbytes", 0) or 0
-        if size < LARGE:
+        if size < LARGE or (name and op.name in _LOOPS):  # what a loop takes a part of in each turn is a parameter
             return False
         values = self._spread.jaxpr.values
         sizes = [getattr(values[index].aval, "nbytes", 0) or 0 for index in (*op.inputs, *op.outputs)]

@@ -15,12 +15,15 @@ A start is counted, the done that belongs to it is not. Operands that are litera
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from jaxnb.placement.data import Axis, Mesh
 from jaxnb.placement.groups import axes_of_groups, axes_of_pairs, parse_groups
 from jaxnb.program import Aval, Level, Op, PlacedOp, Program
+
+if TYPE_CHECKING:
+    from jaxnb.placement.estimate import Estimate
 
 __all__ = ["Collective", "Ledger", "count_traffic", "read_ledger"]
 
@@ -106,11 +109,13 @@ class Ledger:
       items: the collectives.
       mesh: whose axes they are told by; None if none is known.
       source: the cell, whose lines stand beside them.
+      estimate: how long they would take on given hardware, and the computation beside them; None if nobody asked.
     """
 
     items: tuple[Collective, ...]
     mesh: Mesh | None = None
     source: str = ""
+    estimate: Estimate | None = field(default=None, compare=False)
 
     @property
     def total(self) -> int:

@@ -34,6 +34,7 @@ from jaxnb.units import format_seconds
 
 if TYPE_CHECKING:
     from jaxnb.placement.data import Mesh
+    from jaxnb.placement.hardware import Hardware
     from jaxnb.placement.ledger import Ledger
     from jaxnb.program.coverage import Coverage
     from jaxnb.program.diff import Diff
@@ -475,18 +476,29 @@ class Program:
             object.__setattr__(self, "_names", self._maker.assigned())
         return self._names or ()
 
-    def collectives(self) -> Ledger:
+    def collectives(self, on: str | Hardware | None = None) -> Ledger:
         """What the devices send one another: every collective of the compiled program with its line, why it is there,
         its mesh axis and the bytes that a device sends; see `placement.ledger`. It shows itself as a table.
 
         The level "hlo" is made if it was not yet. A saved program knows how many devices take part, not their axes.
 
+        Args:
+          on: hardware, such as "h100": how long each would take there, and the computation beside them.
+
         Raises:
           KeyError: if the program has no level "hlo" and none can be made.
+          JaxnbError: if there is no such hardware.
         """
+        from dataclasses import replace
+
         from jaxnb.placement.ledger import read_ledger
 
-        return read_ledger(self, self._maker.meshes() if self._maker is not None else ())
+        ledger = read_ledger(self, self._maker.meshes() if self._maker is not None else ())
+        if on is None:
+            return ledger
+        from jaxnb.placement.estimate import estimate_program
+
+        return replace(ledger, estimate=estimate_program(self, on, ledger.mesh, ledger=ledger))
 
     def linked(self, level: str, op: tuple[int, int], to: str) -> dict[tuple[int, int], bool]:
         """What an op is at another level, above or below, by following links from level to level.

@@ -13,6 +13,7 @@ from jaxnb.units import format_bytes, format_flops, format_seconds
 
 if TYPE_CHECKING:
     from jaxnb.placement.asked import Shardings
+    from jaxnb.placement.hardware import Hardware
     from jaxnb.placement.ledger import Ledger
     from jaxnb.placement.plan import Plan
     from jaxnb.program.diff import Diff
@@ -144,9 +145,13 @@ class Run:
             self._diff = self.make_diff(self.program)
         return self._diff
 
-    def collectives(self) -> Ledger:
-        """What the devices send one another, with the line, the reason and the bytes; see `Program.collectives`."""
-        return self.program.collectives()
+    def collectives(self, on: str | Hardware | None = None) -> Ledger:
+        """What the devices send one another, with the line, the reason and the bytes; see `Program.collectives`.
+
+        Args:
+          on: hardware, such as "h100": how long each would take there, and the computation beside them.
+        """
+        return self.program.collectives(on)
 
     def shardings(self) -> Shardings:
         """How each value is spread over devices: as was asked for, as its type says, and as the compiler has it; with

@@ -215,11 +215,11 @@ def _sharding(shell: Any, text: str) -> Any:
     return sharding_command(text, names_of_shell(shell), magics.session.last if magics is not None else None)
 
 
-def _collectives(shell: Any, _: str) -> Any:
+def _collectives(shell: Any, text: str) -> Any:
     from jaxnb.sharding import collectives_command
 
     magics = getattr(shell, "_jaxnb_magics", None)
-    return collectives_command(magics.session.last if magics is not None else None)
+    return collectives_command(text, magics.session.last if magics is not None else None)
 
 
 COMMANDS: Mapping[str, Command] = {
@@ -232,7 +232,7 @@ COMMANDS: Mapping[str, Command] = {
         "x=4, y=2 [--simulate [--hardware h100]] [--devices 8] [--explicit]",
     ),
     "sharding": Command("which piece of it is on which device; alone, of the last run", _sharding, free="params"),
-    "collectives": Command("what devices sent one another in the last run: line, axis, bytes, why", _collectives),
+    "collectives": Command("what devices sent one another in the last run, and why", _collectives, free="--on h100"),
     "promote": Command("which dtype comes of several that meet, and why", _promote, free="bfloat16 int32 weak-float"),
     "memory": Command("the live arrays, the largest first, and who holds each", _memory),
     "leaks": Command("the tracers that something still holds, and where they were made", _leaks),

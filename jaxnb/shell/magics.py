@@ -423,7 +423,8 @@ class JaxnbMagics(Magics):
             %jaxnb mesh x=4, y=2  the mesh of all cells from now on, until `%jaxnb mesh off`; alone, which it is
             %jaxnb sharding NAME  which piece of an array or of a pytree is on which device; alone, how the values
                                   of the last run were asked to be spread and are, with fixes that were tried
-            %jaxnb collectives    what devices sent one another in the last run: line, axis, bytes, why
+            %jaxnb collectives    what devices sent one another in the last run: line, axis, bytes, why;
+                                  `--on h100` says how long that would take there
             %jaxnb memory         the live arrays, the largest first, and who holds each
             %jaxnb leaks          the tracers that something still holds, and where they were made
             %jaxnb retraces       what was traced, how often and why, and what to do about it

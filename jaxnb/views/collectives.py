@@ -6,8 +6,18 @@ from collections.abc import Sequence
 
 from jaxnb.placement.ledger import Collective, Ledger
 from jaxnb.units import format_bytes
+from jaxnb.views.compact import short_seconds
 
-__all__ = ["HEADS", "axes_text", "ledger_facts", "ledger_row", "ledger_title", "render_ledger"]
+__all__ = [
+    "HEADS",
+    "axes_text",
+    "ledger_facts",
+    "ledger_row",
+    "ledger_times",
+    "ledger_title",
+    "render_ledger",
+    "roofline_text",
+]
 
 HEADS = ("line", "collective", "over", "sends", "times", "total", "pass", "by", "why")
 _RIGHT = (0, 3, 4, 5)
@@ -27,9 +37,39 @@ def render_ledger(ledger: Ledger, *, source: str | None = None, width: int = 120
     if not ledger.items:
         return ledger_title(ledger)
     lines = (ledger.source if source is None else source).splitlines()
-    cells = [(*HEADS, ""), *((*ledger_row(item), _line(item, lines)) for item in ledger.items)]
+    times = ledger_times(ledger)
+    cells = [(*HEADS, *times[:1], ""), *_rows(ledger, times, lines)]
     head = " · ".join([ledger_title(ledger), *ledger_facts(ledger)])
-    return "\n".join([head, "", *_aligned(cells, width)])
+    return "\n".join([head, *roofline_text(ledger), "", *_aligned(cells, width)])
+
+
+def ledger_times(ledger: Ledger) -> list[str]:
+    """A head and what each collective would take; nothing where no hardware was asked for."""
+    if ledger.estimate is None:
+        return []
+    seconds = [sending.seconds for sending in ledger.estimate.sendings]
+    return ["time", *("?" if second is None else short_seconds(second) for second in seconds)]
+
+
+def roofline_text(ledger: Ledger) -> list[str]:
+    """What sending takes on the hardware beside what computing takes, in a sentence; none where nobody asked."""
+    estimate = ledger.estimate
+    if estimate is None:
+        return []
+    sending, computing = estimate.communication, estimate.computation
+    bound = "sending" if sending > computing else "computing"
+    least = "" if estimate.complete else "at least "
+    return [
+        f"on {estimate.hardware.name}, at its peaks: {least}{short_seconds(estimate.total)} · sending "
+        f"{short_seconds(sending)}, computing {short_seconds(computing)} · bound by {bound}"
+    ]
+
+
+def _rows(ledger: Ledger, times: Sequence[str], lines: Sequence[str]) -> list[tuple[str, ...]]:
+    return [
+        (*ledger_row(item), *times[number + 1 : number + 2], _line(item, lines))
+        for number, item in enumerate(ledger.items)
+    ]
 
 
 def ledger_title(ledger: Ledger) -> str:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from jaxnb.placement.ledger import Collective, Ledger
 from jaxnb.units import format_bytes
-from jaxnb.views.collectives import HEADS, axes_text, ledger_facts, ledger_row, ledger_title
+from jaxnb.views.collectives import (
+    HEADS,
+    axes_text,
+    ledger_facts,
+    ledger_row,
+    ledger_times,
+    ledger_title,
+    roofline_text,
+)
 from jaxnb.views.escape import Html, element
 from jaxnb.views.style import style_element
 from jaxnb.views.tints import axis_colours
@@ -28,6 +36,7 @@ def render_ledger_html(ledger: Ledger) -> Html:
     head = element("p", {"class": "jnb-h"}, element("b", None, ledger_title(ledger)), f" · {told}" if told else "")
     colours = _colours(ledger)
     parts = [style_element("placement.css"), head]
+    parts += [element("p", {"class": "jnb-h"}, text) for text in roofline_text(ledger)]
     if ledger.total:
         parts.append(_bar(ledger, colours))
     if ledger.items:
@@ -73,15 +82,16 @@ def _bar(ledger: Ledger, colours: dict[str, str]) -> Html:
 
 
 def _table(ledger: Ledger, colours: dict[str, str]) -> Html:
-    lines = ledger.source.splitlines()
-    rows = [element("tr", None, *(element("th", None, text) for text in (*HEADS, "")))]
-    for item in ledger.items[:_MOST_ROWS]:
+    lines, times = ledger.source.splitlines(), ledger_times(ledger)
+    rows = [element("tr", None, *(element("th", None, text) for text in (*HEADS, *times[:1], "")))]
+    for number, item in enumerate(ledger.items[:_MOST_ROWS]):
         cells = [
             element("td", {"class": "r"}, text)
             if column in _NUMBERS
             else element("td", None, _chip(item, text, colours) if column == 2 else text)
             for column, text in enumerate(ledger_row(item))
         ]
+        cells += [element("td", {"class": "r"}, text) for text in times[number + 1 : number + 2]]
         shown = lines[item.line - 1].strip() if item.line is not None and item.line <= len(lines) else ""
         rows.append(element("tr", None, *cells, element("td", {"class": "c"}, shown)))
     rest = len(ledger.items) - _MOST_ROWS
