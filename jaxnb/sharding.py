@@ -20,10 +20,12 @@ from jaxnb.placement.read import is_placed, read_mesh, read_placement, read_tree
 from jaxnb.running.run import Run
 from jaxnb.staging.elsewhere import SimulatedMesh
 from jaxnb.staging.elsewhere import abstract as abstract_on
+from jaxnb.views.axes_diagram import AxesDiagram
 
 __all__ = [
     "Shown",
     "abstract",
+    "axes_command",
     "collectives_command",
     "make_mesh",
     "mesh_command",
@@ -275,6 +277,18 @@ def collectives_command(text: str, run: Run | None) -> Ledger:
         what = "no cell was staged yet." if run is None else "nothing was compiled in the last run."
         raise JaxnbError(what, fix="put %%jit over a cell that computes with arrays on several devices.")
     return run.collectives(words[1] if words else None)
+
+
+def axes_command(run: Run | None) -> AxesDiagram:
+    """What `%jaxnb axes` does: the named axes of the last run of a staged cell as strands.
+
+    Raises:
+      JaxnbError: if there is none.
+    """
+    if run is None or not run.pieces:
+        what = "no cell was staged yet." if run is None else "nothing was traced in the last run."
+        raise JaxnbError(what, fix="put %%xmap over a cell, or %%jit over one with shard_map or vmap(axis_name=...).")
+    return run.program.axes_diagram()
 
 
 class _NotRead(Exception):

@@ -154,6 +154,7 @@ def offered(text: str) -> tuple[str, list[str]] | None:
                 "mesh",
                 "sharding",
                 "collectives",
+                "axes",
                 "promote",
                 "memory",
                 "leaks",

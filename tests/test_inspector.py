@@ -101,6 +101,9 @@ class Maker:
     def meshes(self):
         return ()
 
+    def vmapped(self):
+        return ()
+
 
 def test_a_level_is_made_when_it_is_asked_for():
     program = Program("x", (Level("source", entries=0),), _maker=Maker())

@@ -18,7 +18,7 @@ outside; the inputs of such a jaxpr then count as varying, and the size is known
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from jax.extend.core import Jaxpr, Literal
@@ -168,13 +168,18 @@ class Varying:
         return _join(*(self._env[var] for var in self._jaxpr.invars if _is_reference(var)))
 
 
-def varying_axes(closed_jaxpr: Any) -> Varying:
+def varying_axes(
+    closed_jaxpr: Any, bound: Mapping[Any, int] | None = None, brought: Sequence[Collection[Any]] = ()
+) -> Varying:
     """Which named axes each value of a jaxpr, and of all that is nested in it, varies over.
 
     Inside a jaxpr that binds no axis nothing is analysed, since nothing varies there.
 
     Args:
       closed_jaxpr: what `jax.make_jaxpr(f)(...)` or `jax.jit(f).trace(...).jaxpr` gives.
+      bound: names that are bound around it, with their sizes, as `jax.vmap(axis_name=...)` does; otherwise those that
+        no equation in it binds are taken to be, and all inputs to vary over them.
+      brought: for each input, where `bound` is given, the names among these that it varies over.
 
     >>> import jax
     >>> closed = jax.make_jaxpr(lambda x: (x, jax.lax.psum(x, "i")), axis_env=[("i", 4)])(1.0)
@@ -185,6 +190,9 @@ def varying_axes(closed_jaxpr: Any) -> Varying:
     jaxpr, analysis = open_jaxpr(closed_jaxpr), _Analysis()
     free = analysis.free(jaxpr)
     scope = _Scope({}, 0)
+    if bound is not None:
+        scope = scope.bind(bound)
+        return analysis.walk(jaxpr, [scope.of(names) for names in brought], scope)
     if not free:
         return Varying(analysis, jaxpr, scope)
     scope = scope.bind(free)

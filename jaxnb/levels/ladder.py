@@ -85,8 +85,14 @@ class Ladder:
 
     names = ("stablehlo", "hlo")
 
-    def __init__(self, stages: list[Stage], names: Callable[[], tuple[Assigned, ...]] = tuple) -> None:
+    def __init__(
+        self,
+        stages: list[Stage],
+        names: Callable[[], tuple[Assigned, ...]] = tuple,
+        text: tuple[str, str, Callable[[str], str]] = ("", "", str),
+    ) -> None:
         self._stages = stages
+        self._text = text  # the file of the cell, its source, what the user knows a file by
         self._name_reader = names
         self._made: dict[str, tuple[Level, tuple[Link, ...], tuple[Fate, ...]]] = {}
         self._lowered: list[_Lowered] = []
@@ -118,6 +124,14 @@ class Ladder:
         return tuple(
             dict.fromkeys(mesh for stage in self._stages for mesh in read_meshes(stage.closed_jaxpr, stage.compiled()))
         )
+
+    def vmapped(self) -> tuple[tuple[str, Level], ...]:
+        """The functions under `vmap` with a name; the program is traced once more for them."""
+        from jaxnb.levels.vmapped import record_vmaps
+
+        with record_vmaps(*self._text) as found:
+            self._name_reader()
+        return tuple((one.name, one.level) for one in found)
 
     def _lower(self) -> tuple[Level, tuple[Link, ...], tuple[Fate, ...]]:
         made: list[_Lowered] = []

@@ -53,7 +53,8 @@ def read_program(
     jaxprs = [_read_piece(cell, piece, file_label) for piece in pieces]
     jaxpr, _ = join_levels(jaxprs)
     stages = [piece_stage(piece, level) for piece, level in zip(pieces, jaxprs, strict=True)]
-    return Program(cell.shown, (source, jaxpr), link_source(source, jaxpr), findings, _maker=Ladder(stages, names))
+    ladder = Ladder(stages, names, (cell.filename, cell.shown, file_label))
+    return Program(cell.shown, (source, jaxpr), link_source(source, jaxpr), findings, _maker=ladder)
 
 
 def _read_piece(cell: CellSource, piece: Piece, file_label: Callable[[str], str]) -> Level:

@@ -159,6 +159,12 @@ class Plan:
     loops: tuple[tuple[Any, int], ...] = ()
     lowering: str = "manual"
 
+    def __str__(self) -> str:
+        """The resources as the header of a cell writes them: `b=x, o=(x, y), rows=loop(4)`."""
+        spread = [(name, ", ".join(map(str, axes)), len(axes)) for name, axes in self.spread]
+        told = [f"{name}=({axes})" if count > 1 else f"{name}={axes}" for name, axes, count in spread]
+        return ", ".join([*told, *(f"{name}=loop({turns})" for name, turns in self.loops)]) or "no resources"
+
     def mesh_axes(self, name: Any) -> tuple[Any, ...]:
         """The mesh axes of a name."""
         return dict(self.spread).get(name, ())

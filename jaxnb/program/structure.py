@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from jaxnb.program.diff import Diff
     from jaxnb.program.linking import LinkIndex
     from jaxnb.program.occupancy import Memory
+    from jaxnb.views.axes_diagram import AxesDiagram
     from jaxnb.views.diagram import Diagram
 
 __all__ = [
@@ -382,6 +383,10 @@ class Maker(Protocol):
         """The meshes of devices that the program speaks of."""
         ...
 
+    def vmapped(self) -> tuple[tuple[str, Level], ...]:
+        """The functions under `vmap` with a name, each with the name and its level "jaxpr" at one position."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Program:
@@ -499,6 +504,27 @@ class Program:
         from jaxnb.placement.estimate import estimate_program
 
         return replace(ledger, estimate=estimate_program(self, on, ledger.mesh, ledger=ledger))
+
+    def axes_diagram(self) -> AxesDiagram:
+        """The named axes of each `xmap`, `shard_map` and `vmap(axis_name=...)` as strands: which values have which,
+        where collectives end them, and where products contract them. It shows itself as pictures, and as text.
+
+        For `vmap`, whose names are in no jaxpr, the cell is traced once more, as for `names`.
+
+        Raises:
+          KeyError: if the program has no level "jaxpr".
+        """
+        from jaxnb.errors import JaxnbError
+        from jaxnb.views.axes_diagram import AxesDiagram
+        from jaxnb.views.strands import read_strands, strands_of
+
+        maps, notes = read_strands(self.level("jaxpr")), ()
+        if self._maker is not None and any("vmap" in op.scopes for op in self.level("jaxpr").ops()):
+            try:
+                maps += tuple(strands_of(level, kind="vmap") for _, level in self._maker.vmapped())
+            except JaxnbError as error:
+                notes = (f"what is under vmap is not shown: {error.what}",)
+        return AxesDiagram(maps, notes)
 
     def linked(self, level: str, op: tuple[int, int], to: str) -> dict[tuple[int, int], bool]:
         """What an op is at another level, above or below, by following links from level to level.

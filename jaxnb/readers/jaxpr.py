@@ -38,6 +38,7 @@ def read_jaxpr(
     outvar_names: Sequence[str] = (),
     source: str = "",
     file_label: Callable[[str], str] = str,
+    varying: Varying | None = None,
 ) -> Level:
     """Reads a jaxpr and all that is nested in it.
 
@@ -53,6 +54,7 @@ def read_jaxpr(
       outvar_names: likewise for the outputs.
       source: the text of the cell; with it columns count characters, without it bytes of UTF-8.
       file_label: what to call another file of the user; by default its name as Python knows it.
+      varying: over which named axes its values vary, where that is not to be found from the jaxpr alone.
 
     Raises:
       ValueError: if there are names, but not one for each input or output.
@@ -70,7 +72,8 @@ def read_jaxpr(
         if names and len(names) != len(variables):
             raise ValueError(f"{len(names)} {kind} names for a jaxpr with {len(variables)} {kind}s")
     with collection_put_off():
-        reading = _Reading(Spans(cell_file, source, file_label), varying_axes(closed_jaxpr))
+        known = varying_axes(closed_jaxpr) if varying is None else varying
+        reading = _Reading(Spans(cell_file, source, file_label), known)
         reading.computation("main", entry, None, tuple(invar_names), tuple(outvar_names))
     return Level("jaxpr", tuple(reading.values), tuple(c for c in reading.computations if c is not None))
 

@@ -222,6 +222,13 @@ def _collectives(shell: Any, text: str) -> Any:
     return collectives_command(text, magics.session.last if magics is not None else None)
 
 
+def _axes(shell: Any, _: str) -> Any:
+    from jaxnb.sharding import axes_command
+
+    magics = getattr(shell, "_jaxnb_magics", None)
+    return axes_command(magics.session.last if magics is not None else None)
+
+
 COMMANDS: Mapping[str, Command] = {
     "doctor": Command("what is installed, loaded and set, and what is known to go wrong", lambda s, _: str(doctor(s))),
     "devices": Command("the devices, their memory, and which is the default", lambda _, __: str(devices())),
@@ -233,6 +240,7 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "sharding": Command("which piece of it is on which device; alone, of the last run", _sharding, free="params"),
     "collectives": Command("what devices sent one another in the last run, and why", _collectives, free="--on h100"),
+    "axes": Command("the named axes of the last run as strands: where each ends, where values meet", _axes),
     "promote": Command("which dtype comes of several that meet, and why", _promote, free="bfloat16 int32 weak-float"),
     "memory": Command("the live arrays, the largest first, and who holds each", _memory),
     "leaks": Command("the tracers that something still holds, and where they were made", _leaks),

@@ -425,6 +425,7 @@ class JaxnbMagics(Magics):
                                   of the last run were asked to be spread and are, with fixes that were tried
             %jaxnb collectives    what devices sent one another in the last run: line, axis, bytes, why;
                                   `--on h100` says how long that would take there
+            %jaxnb axes           the named axes of the last run as strands: where each ends, where values meet
             %jaxnb memory         the live arrays, the largest first, and who holds each
             %jaxnb leaks          the tracers that something still holds, and where they were made
             %jaxnb retraces       what was traced, how often and why, and what to do about it

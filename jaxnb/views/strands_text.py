@@ -1,0 +1,86 @@
+"""Named axes as text: a column for each, in which a strand runs beside every value that has the axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxnb.views.strands import Bundle, Knot, Strands
+
+__all__ = ["knot_text", "render_strands", "strands_title"]
+
+_MOST = 80
+_RUNS, _ENDS, _BEGINS = "│", "●", "╷"
+
+
+def render_strands(strands: Strands, *, limit: int | None = _MOST) -> str:
+    """The flow of a mapped function, from its inputs down: `│` where a value has an axis, `●` where the axis ends.
+
+    Args:
+      strands: to be shown.
+      limit: how many rows at most; None for all.
+
+    >>> print(render_strands(Strands("xmap", (), (), ())))
+    xmap over no names
+    """
+    title = strands_title(strands)
+    if not strands.knots:
+        return title
+    shown = strands.knots if limit is None else strands.knots[:limit]
+    number = max((len(str(knot.line)) for knot in shown if knot.line is not None), default=0)
+    texts = [knot_text(strands, knot) for knot in shown]
+    left = max(len(text[0]) for text in texts)
+    widths = [max(len(strand.name), 1) for strand in strands.names]
+    heads = "  ".join(f"{strand.name:^{width}}" for strand, width in zip(strands.names, widths, strict=True))
+    margin = " " * (number + 2 * bool(number))
+    rows = [f"{margin}{'':<{left}}  {heads}".rstrip()]
+    for knot, (what, told) in zip(shown, texts, strict=True):
+        line = f"{knot.line if knot.line is not None else '':>{number}}  " if number else ""
+        marks = _marks(strands, knot)
+        columns = "  ".join(f"{mark:^{width}}" for mark, width in zip(marks, widths, strict=True))
+        rows.append(f"{line}{what:<{left}}  {columns}  {told}".rstrip())
+    rest = len(strands.knots) - len(shown)
+    return "\n".join([title, "", *rows, *([f"and {rest} more"] if rest else [])])
+
+
+def strands_title(strands: Strands) -> str:
+    """`xmap over b:8 on x, i:4, o:6`."""
+    names = ", ".join(map(str, strands.names)) or "no names"
+    return f"{strands.kind} over {names}" + (f" · line {strands.line}" if strands.line is not None else "")
+
+
+def knot_text(strands: Strands, knot: Knot) -> tuple[str, str]:
+    """What is done, `h = dot x, w`, and what that makes of which axes: `f32[4] · x and w meet in i`."""
+    bundles = strands.bundles
+    if knot.kind == "input":
+        return knot.text, bundles[knot.makes[0]].type
+    if knot.kind == "result":
+        return f"→ {knot.text}", bundles[knot.takes[0]].type
+    made = " ".join(bundles[number].name for number in knot.makes)
+    taken = ", ".join(bundles[number].name for number in knot.takes)
+    types = " ".join(bundles[number].type for number in knot.makes)
+    said = [types, *_met(bundles, knot), *(f"{name} begins" for name in knot.begins)]
+    return f"{made} = {knot.text} {taken}".strip(), " · ".join(filter(None, said))
+
+
+def _met(bundles: Sequence[Bundle], knot: Knot) -> list[str]:
+    """How axes end: two values meet in them, or one loses them."""
+    told: dict[str, list[str]] = {}
+    for name in knot.ends:
+        holders = [bundles[number].name for number in knot.takes if name in bundles[number].named]
+        meeting = f"{' and '.join(holders)} meet in" if len(holders) > 1 else f"{knot.text} over"
+        told.setdefault(meeting, []).append(name)
+    return [f"{how} {', '.join(names)}" for how, names in told.items()]
+
+
+def _marks(strands: Strands, knot: Knot) -> list[str]:
+    held = {name for number in (knot.makes or knot.takes) for name in strands.bundles[number].named}
+    return [
+        _ENDS
+        if strand.name in knot.ends
+        else _BEGINS
+        if strand.name in knot.begins
+        else _RUNS
+        if strand.name in held
+        else ""
+        for strand in strands.names
+    ]
