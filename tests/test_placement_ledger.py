@@ -256,6 +256,18 @@ def test_merged_sums_are_those_of_the_user_too() -> None:
     assert any(item.written and item.why == "psum" for item in ledger.items)
 
 
+def test_sums_that_xla_sends_together_have_all_their_lines() -> None:
+    cell = (
+        "def loss(v):\n    h = jnp.tanh(rows @ v)\n    return jnp.mean((h @ v.T) ** 2)\n"
+        "l, g = jax.value_and_grad(loss)(v)"
+    )
+    ledger, program = ledger_of(cell)
+    (item,) = [item for item in ledger.items if item.values > 1]
+    assert item.lines == (2, 3) and item.backward and set(item.eqns) == {"reduce_sum", "dot_general"}
+    assert all(exact for exact in program.linked("hlo", item.op, "jaxpr").values())
+    assert "2, 3" in str(ledger)
+
+
 def test_without_a_mesh_the_sizes_of_groups_are_known() -> None:
     cell, _ = PROGRAMS["sum over one axis"]
     (item,) = read_ledger(stage(cell, names()).program).items

@@ -79,6 +79,7 @@ class Collective:
       backward: whether it belongs to the backward pass.
       written: whether the user wrote it, or one of those that were merged into it; otherwise XLA put it in.
       why: for what, in a few words.
+      lines: those of all that XLA merged into it, `line` among them; none where none is known.
     """
 
     kind: str
@@ -94,6 +95,7 @@ class Collective:
     backward: bool
     written: bool
     why: str
+    lines: tuple[int, ...] = ()
 
     @property
     def total(self) -> int | None:
@@ -222,10 +224,17 @@ def _read(
         payload=payload,
         sent=_sent(kind, payload, size),
         times=op.times,
-        backward=op.phase in ("transposed", "rematerialised"),
+        backward=_is_backward(op, eqns),
         written=any(eqn.name in _WRITTEN for eqn in eqns),
         why=_why(kind, names, next((_USER.get(eqn.name, eqn.name) for eqn in eqns if eqn.name in _WRITTEN), "")),
+        lines=tuple(sorted({line for line in lines if line is not None})),
     )
+
+
+def _is_backward(op: Op, eqns: Sequence[Op]) -> bool:
+    """Whether a collective belongs to the backward pass; one that was merged does if most of it does."""
+    phases = [eqn.phase for eqn in eqns] if len(eqns) > 1 else [op.phase]
+    return 2 * sum(phase in ("transposed", "rematerialised") for phase in phases) > len(phases)
 
 
 def _members(op: Op, meshes: Sequence[Mesh]) -> tuple[tuple[str, ...] | None, int | None]:

@@ -165,6 +165,8 @@ def split_joined(names: str) -> list[str]:
 
     >>> split_joined("jit(f)/eqn0/mul;jit(f)/a;b/eqn1/add")
     ['jit(f)/eqn0/mul', 'jit(f)/a;b/eqn1/add']
+    >>> split_joined("jit(f)/(jvp()/eqn0/psum:eqn1/psum)")
+    ['jit(f)/jvp()/eqn0/psum', 'jit(f)/eqn1/psum']
     """
     found: list[str] = []
     root = names.split("/", 1)[0]
@@ -174,4 +176,21 @@ def split_joined(names: str) -> list[str]:
             found.append(part)
         else:
             found[-1] += f";{part}"
-    return [name for name in found if name]
+    return [name for joined in found if joined for name in _spelled_out(joined)]
+
+
+def _spelled_out(name: str) -> list[str]:
+    """The names of collectives that XLA sends together: it writes what they have in common once, `f/(a:b)`."""
+    start = name.find("/(")
+    if start < 0 or not name.endswith(")"):
+        return [name]
+    parts, depth = [""], 0
+    for character in name[start + 2 : -1]:
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if depth < 0:  # the bracket behind `/` is closed before the end
+            return [name]
+        if character == ":" and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [f"{name[:start]}/{part}" for part in parts] if len(parts) > 1 else [name]

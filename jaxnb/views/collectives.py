@@ -92,7 +92,7 @@ def ledger_facts(ledger: Ledger) -> list[str]:
 def ledger_row(item: Collective) -> tuple[str, ...]:
     """A collective in the columns of `HEADS`."""
     return (
-        "" if item.line is None else str(item.line),
+        ", ".join(map(str, item.lines or (() if item.line is None else (item.line,)))),
         item.kind + (f" of {item.values}" if item.values > 1 else ""),
         axes_text(item.axes) if item.axes is not None else f"{item.group} devices" if item.group else "?",
         "?" if item.sent is None else format_bytes(item.sent),

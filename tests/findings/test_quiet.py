@@ -25,8 +25,9 @@ __all__ = ["shell"]
 
 NOTEBOOKS = sorted(Path(__file__).parent.parent.parent.joinpath("notebooks").glob("*.ipynb"))
 
-MEANT = {"05_retraces": {"dtype"}}
-"""It casts an input to bfloat16, so that a cell is traced again, and multiplies it with float32."""
+MEANT = {"05_retraces": {"dtype"}, "09_sharding_and_collectives": {"sharding"}}
+"""One casts an input to bfloat16, so that a cell is traced again, and multiplies it with float32; the other shows what
+there is to say of a sharding."""
 
 SETUP = "import jax, jax.numpy as jnp\nfrom jax import random\nkey = random.key(0)\nx = jnp.arange(8.0)"
 CELL = "a = random.normal(key) + x\nb = random.normal(key)"
