@@ -16,12 +16,13 @@ from sample_programs import PROGRAMS
 
 import jaxnb
 from jaxnb.errors import JaxnbError
-from jaxnb.program import Level, Program
+from jaxnb.program import Finding, Fix, Level, Program
 from jaxnb.program.codec import MIME_TYPE, decode
+from jaxnb.reports.notebook import is_offer
 from jaxnb.running.run import Run
 from jaxnb.shell import inspector_comm, show
 from jaxnb.shell.inspector_comm import TARGET, Inspectors, answer
-from jaxnb.shell.show import bundle
+from jaxnb.shell.show import bundle, fix_of
 from jaxnb.views import interactive
 from jaxnb.views.interactive import has_script, render_interactive, script_element, script_hash
 
@@ -227,6 +228,24 @@ def test_nbconvert_draws_saved_programs_and_leaves_the_notebook_alone():
     assert json.dumps(nb) == before
     assert page.count('<div class="jnb" data-jaxnb=') == 2
     assert page.count(str(script_element())) == 1
+
+
+@pytest.mark.parametrize(
+    ("fix", "line"),
+    [
+        (Fix("use jnp.where.", edit=(4, "if a:", "b = 1"), verified=True), "fix, tried: use jnp.where."),
+        (Fix("make it an input.", options="--dynamic n", verified=True), "fix, tried: make it an input."),
+        (Fix("use jnp.where.", edit=(4, "if a:", "b = 1")), None),
+        (None, None),
+    ],
+)
+def test_a_fix_is_offered_below_an_error_only_if_it_was_tried(fix, line):
+    offered = fix_of(Finding("concretization", "needs a value", 4, fix=fix))
+    assert (offered and offered.line) == line
+    if offered is not None:
+        assert offered.program.findings[0].fix == fix
+        assert is_offer({"data": bundle(offered, rich=True)})
+    assert not is_offer({"data": {MIME_TYPE: {"findings": "fix"}}})
 
 
 def test_a_note_is_nothing_to_ask_about():

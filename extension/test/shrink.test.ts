@@ -36,7 +36,7 @@ test('what a program of Lab, the browser or the kernel reads keeps its name', ()
     expect(all).toContain(name);
     expect(all).not.toContain(`${name}_$`);
   }
-});
+}, 60_000);
 
 test('a folded script does the same', () => {
   const code = '(()=>{let f=(a)=>{switch(a.alphabet){case"alphabet":return a.length;default:return null}};' +

@@ -26,6 +26,7 @@ __all__ = [
     "has_run",
     "is_meant_to_raise",
     "is_note",
+    "is_offer",
     "is_staged",
     "needs_lab",
     "read_cell",
@@ -155,6 +156,14 @@ def is_note(output: Any) -> bool:
     """Whether an output only says what was noticed of a cell: its program has no levels, only findings."""
     program = output.get("data", {}).get(MIME_TYPE)
     return isinstance(program, dict) and not program.get("levels") and bool(program.get("findings"))
+
+
+def is_offer(output: Any) -> bool:
+    """Whether an output is only there for its button: a fix to copy, of which the error above it has told."""
+    if not is_note(output):
+        return False
+    findings = output["data"][MIME_TYPE]["findings"]
+    return isinstance(findings, list) and all(isinstance(one, dict) and one.get("kind") == "fix" for one in findings)
 
 
 def is_staged(output: Any) -> bool:

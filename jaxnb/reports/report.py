@@ -28,6 +28,7 @@ from jaxnb.reports.notebook import (
     code_cells,
     first_line,
     has_run,
+    is_offer,
     is_staged,
     read_cells,
     read_facts,
@@ -202,6 +203,8 @@ def _page_outputs(output: Any) -> Sequence[tuple[str, str]]:
         return [("text/plain", output.text)]
     if output.output_type == "error":
         return [(ERROR_TEXT, "\n".join(output.traceback) or f"{output.ename}: {output.evalue}")]
+    if is_offer(output):
+        return []
     data: Mapping[str, Any] = output.data
     if is_staged(output):
         try:
