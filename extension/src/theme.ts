@@ -3,14 +3,13 @@
 /** Keeps `data-theme` of an element right, whatever the host's way to switch. */
 export function followTheme(host: HTMLElement, set: (theme: 'light' | 'dark') => void, signal: AbortSignal): void {
   const scheme = matchMedia('(prefers-color-scheme: dark)');
-  const look = () => set(isDark(host, scheme.matches) ? 'dark' : 'light');
+  let paper = false;
+  const look = () => set(!paper && isDark(host, scheme.matches) ? 'dark' : 'light');
   scheme.addEventListener('change', look, { signal });
   const observer = new MutationObserver(() => requestAnimationFrame(look));
   for (const node of [document.documentElement, document.body]) observer.observe(node, { attributes: true, attributeFilter: ['class', 'style', 'data-jp-theme-light', 'data-jp-theme-name', 'data-theme', 'data-vscode-theme-kind'] });
   signal.addEventListener('abort', () => observer.disconnect());
-  // Paper is light.
-  addEventListener('beforeprint', () => set('light'), { signal });
-  addEventListener('afterprint', look, { signal });
+  for (const type of ['beforeprint', 'afterprint']) addEventListener(type, () => { paper = type === 'beforeprint'; look(); }, { signal });
   look();
   // A style sheet of a new theme comes a moment after its name.
   setTimeout(look, 300);
