@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-<<<<<<< HEAD
-from jaxnb.program import Finding, Program
-=======
-from jaxnb.program import QUIET
->>>>>>> 39421a7 (Quiet findings stand on the line as a count, folded, unless %config JaxNB.shown_findings writes them out; benchmarks/findings.py)
+from jaxnb.program import QUIET, Finding, Program
 from jaxnb.running.run import Run
 
 __all__ = ["bundle", "fix_of"]

@@ -51,33 +51,30 @@ class Plan:
 class Piece:
     """A traced piece.
 
-        Attributes:
-          plan: what was traced.
-          key: the parts that must be equal for the piece to serve another run.
-          context: JAX's ambient context while it was traced.
-          paths: of the inputs.
-          where: the index of a part of the key where each value begins, and the value's path.
-          traced: JAX's own traced stage; its arguments are the leaves, or what the prelude says.
-          prelude: what Python computes from scalars before the program runs, or None.
-          derivative: what it computes besides, or None.
-          donation: what the program may write its results over.
-          rebuilt: whether `traced` is not what was traced first, but a function that evaluates `jaxpr`.
-          guard: the walk that shows whether the piece serves a run, as straight code, once it has been reused.
-          scanned: how often that was shown by a scan instead.
-          template: what to bind.
-          jaxpr: closed.
-          reasons: why the piece must not be used again, as (line, text).
-          notes: things to tell the user, as (kind, line, text).
-          cell: the whole cell that was traced; the piece may serve others with the same code.
-          results: names that the program's results are bound to as they are, each with the number of the result.
-          figures: what the one line says of it, see `jaxnb.analysis.figures`; None until it was asked for.
-          seconds: how long tracing took.
-          assigned: what every name was after each assignment; None if that was not taken down.
-    <<<<<<< HEAD
-          platforms: what it is lowered for; none for the devices that there are.
-    =======
-          quiet: what was seen in it when it was traced, and then the quiet findings; see `jaxnb.findings.quiet`.
-    >>>>>>> 39421a7 (Quiet findings stand on the line as a count, folded, unless %config JaxNB.shown_findings writes them out; benchmarks/findings.py)
+    Attributes:
+      plan: what was traced.
+      key: the parts that must be equal for the piece to serve another run.
+      context: JAX's ambient context while it was traced.
+      paths: of the inputs.
+      where: the index of a part of the key where each value begins, and the value's path.
+      traced: JAX's own traced stage; its arguments are the leaves, or what the prelude says.
+      prelude: what Python computes from scalars before the program runs, or None.
+      derivative: what it computes besides, or None.
+      donation: what the program may write its results over.
+      rebuilt: whether `traced` is not what was traced first, but a function that evaluates `jaxpr`.
+      guard: the walk that shows whether the piece serves a run, as straight code, once it has been reused.
+      scanned: how often that was shown by a scan instead.
+      template: what to bind.
+      jaxpr: closed.
+      reasons: why the piece must not be used again, as (line, text).
+      notes: things to tell the user, as (kind, line, text).
+      cell: the whole cell that was traced; the piece may serve others with the same code.
+      results: names that the program's results are bound to as they are, each with the number of the result.
+      figures: what the one line says of it, see `jaxnb.analysis.figures`; None until it was asked for.
+      seconds: how long tracing took.
+      assigned: what every name was after each assignment; None if that was not taken down.
+      platforms: what it is lowered for; none for the devices that there are.
+      quiet: what was seen in it when it was traced, and then the quiet findings; see `jaxnb.findings.quiet`.
     """
 
     plan: Plan
