@@ -256,7 +256,7 @@ def test_sizes_and_resources() -> None:
         ("x[i] -> y[i] --resources i=(x", "--resources", "wants batch=x"),
         ("x[i] -> y[i] --sizes i", "--sizes", "wants batch=8"),
         ("x[i] -> y[i] --lowering smpd", "smpd", "did you mean spmd?"),
-        ("x[i] -> y[i] --name f", "--name", "there is no option"),
+        ("x[i] -> y[i] --interact n", "--interact", "there is no option"),
         ("x.*.w[i] -> y[]", "x.*.w", "nothing can follow"),
     ],
 )

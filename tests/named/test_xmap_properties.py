@@ -6,7 +6,6 @@ A run draws fresh programs and prints the seed of one that fails; JAXNB_SEED rep
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 
@@ -17,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
+from quickly import quick
 from xmap_programs import WIDTH, generate, schedules
 
 import jaxnb.numpy as nnp
@@ -25,24 +25,7 @@ from jaxnb import SerialLoop, fake_mesh, xmap
 DEEP = os.environ.get("JAXNB_DEEP") == "1"
 CASES = int(os.environ.get("JAXNB_CASES", 20_000 if DEEP else 8))
 EACH = 4  # schedules for each program
-WISHES = {  # a program is compiled for one run of microseconds
-    "xla_backend_optimization_level": 0,
-    "xla_llvm_disable_expensive_passes": True,
-    "xla_cpu_use_fusion_emitters": False,
-    "xla_cpu_parallel_codegen_split_count": 1,
-}
 PARTS = 8 if DEEP else 1  # for as many workers
-
-
-@functools.cache
-def quick():
-    """Those of the wishes that this XLA knows of."""
-    found = {}
-    for name, value in WISHES.items():
-        with contextlib.suppress(jax.errors.JaxRuntimeError):
-            jax.jit(jnp.sin).lower(1.0).compile({name: value})
-            found[name] = value
-    return found
 
 
 def spec_of(rng, names):
