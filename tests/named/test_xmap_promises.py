@@ -136,8 +136,10 @@ def test_every_sampler_takes_a_named_shape(name, mesh):
         )
     ]
     assert runs[0].shape == (8, 3) and runs[0].dtype == drawn(name, key, (3,)).dtype
-    for other in runs[1:]:
-        np.testing.assert_array_equal(runs[0], other)
+    for other in runs[
+        1:
+    ]:  # the bits are the same; the last digit of what is computed from them may be rounded otherwise
+        np.testing.assert_allclose(runs[0], other, rtol=1e-13 if jnp.issubdtype(other.dtype, jnp.floating) else 0)
     if name not in ("bernoulli", "rademacher", "choice", "poisson", "randint"):
         assert len(np.unique(runs[0])) == 24
 
