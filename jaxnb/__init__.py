@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from jaxnb.named import NamedShape, SerialLoop, fake_mesh, named_shape, serial_loop, xmap
     from jaxnb.objects.holdings import memory
     from jaxnb.options import StageOptions
+    from jaxnb.planning.search import search_resources
     from jaxnb.planning.simulate import simulate
     from jaxnb.program import Finding, Fix, Program
     from jaxnb.running.run import Run
@@ -53,6 +54,7 @@ _HOMES = {
     "memory": "objects.holdings",
     "named_shape": "named",
     "retraces": "findings.retraces",
+    "search_resources": "planning.search",
     "serial_loop": "named",
     "show_sharding": "sharding",
     "simulate": "planning.simulate",
@@ -91,6 +93,7 @@ __all__ = [
     "memory",
     "named_shape",
     "retraces",
+    "search_resources",
     "serial_loop",
     "show_sharding",
     "simulate",

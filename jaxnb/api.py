@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from jaxnb.errors import JaxnbError, NeedsConcrete
 from jaxnb.options import StageOptions
@@ -107,9 +107,10 @@ def xmap_cell(
     spec: str,
     *,
     sizes: Mapping[str, int] | None = None,
-    resources: Mapping[str, Any] | None = None,
+    resources: Mapping[str, Any] | Literal["auto"] | None = None,
     mesh: Any = None,
     lowering: str = "manual",
+    hardware: str = "",
     **options: Any,
 ) -> Run:
     """Runs the text of a cell with named axes: what `%%xmap` does, as a function.
@@ -125,9 +126,12 @@ def xmap_cell(
         what comes out; `_` for a dimension without one, `...` for all further ones. What does not stand there is read
         as it is, the same at all positions.
       sizes: sizes of names that no input has.
-      resources: what each name is spread over: an axis of the mesh, a number of turns for a loop, or a tuple of these.
-      mesh: a mesh, or the name of one in `namespace`; by default that of the context.
+      resources: what each name is spread over: an axis of the mesh, a number of turns for a loop, or a tuple of these;
+        "auto" searches for the best mesh axes, see `jaxnb.search_resources`.
+      mesh: a mesh, the name of one in `namespace`, or axes, `"x=4, y=2"`; by default that of the context. Where
+        resources are searched for its devices need not be there: the cell is then planned, and binds nothing.
       lowering: as for `jaxnb.xmap`.
+      hardware: what the devices are, for the search.
       **options: other fields of `StageOptions`.
 
     Returns:
@@ -147,8 +151,11 @@ def xmap_cell(
     __tracebackhide__ = True
     from jaxnb.shell.named_header import read_spec
 
-    turns = {name: _without_loops(given) for name, given in (resources or {}).items()}
-    return stage(source, namespace, xmap=read_spec(spec, sizes or {}, turns, mesh, lowering), **options)
+    turns: Any = resources
+    if not isinstance(resources, str):
+        turns = {name: _without_loops(given) for name, given in (resources or {}).items()}
+    read = read_spec(spec, sizes or {}, turns, mesh, lowering, hardware)
+    return stage(source, namespace, xmap=read, **options)
 
 
 def _without_loops(given: Any) -> Any:

@@ -82,8 +82,10 @@ class MapSpec:
       outputs: what is bound.
       sizes: of names, as far as they were given.
       resources: what each name is spread over.
-      mesh: the name of a mesh, or a mesh; None stands for that of the context.
+      mesh: the name of a mesh, axes such as `x=4, y=2`, or a mesh; None stands for that of the context.
       lowering: "manual" or "spmd".
+      auto: whether the resources are to be searched for.
+      hardware: what the devices are, for that search; "" stands for any.
       header: the text that all this was read from, for messages.
       places: where `--sizes` and `--resources` say something of a name, by option and name: column and width.
     """
@@ -94,6 +96,8 @@ class MapSpec:
     resources: tuple[tuple[str, tuple[Resource, ...]], ...] = ()
     mesh: Any = None
     lowering: str = "manual"
+    auto: bool = False
+    hardware: str = ""
     header: str = field(default="", compare=False)
     places: dict[tuple[str, str], tuple[int, int]] = field(
         default_factory=dict[tuple[str, str], tuple[int, int]], compare=False

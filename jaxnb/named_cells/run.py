@@ -151,6 +151,10 @@ def mesh_of(spec: MapSpec, namespace: Mapping[str, Any]) -> Any:
     """
     if spec.mesh is None:
         return current_mesh()
+    if isinstance(spec.mesh, str) and "=" in spec.mesh:
+        from jaxnb.sharding import make_mesh  # only a header with the axes of a mesh needs it
+
+        return make_mesh(spec.mesh)
     mesh = namespace.get(spec.mesh) if isinstance(spec.mesh, str) else spec.mesh
     if not isinstance(mesh, Mesh | FakeMesh | jax.sharding.AbstractMesh):
         known = [name for name, value in namespace.items() if isinstance(value, Mesh | FakeMesh)]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jaxnb.placement.hardware import Hardware
     from jaxnb.placement.ledger import Ledger
     from jaxnb.placement.plan import Plan
+    from jaxnb.planning.search import Search
     from jaxnb.program.diff import Diff
     from jaxnb.views.diagram import Diagram
 
@@ -86,6 +87,7 @@ class Run:
       memory: bytes that the compiled pieces need at their peak, inputs and results included; None where it is not told.
       exchanges: how many collectives the programs hold: instructions by which devices send something to others.
       sent: bytes that a device sends by them; None where that is not known.
+      search: the ways to lay the names of the cell on the mesh that `--resources auto` has tried.
       plan: what the cell would be on a mesh that is not there, where one is simulated; nothing ran then.
       make_shardings: says how values are spread; None if nothing was compiled.
       make_diff: compares the program with that of the run of this cell before; None without `--diff`, or on the first.
@@ -119,6 +121,7 @@ class Run:
     shown_order: Literal["source", "level"] = "source"
     shown_columns: tuple[str, ...] | Literal["auto"] = ()
     plan: Plan | None = None
+    search: Search | None = None
     make_program: Callable[[], Program] | None = None
     make_nameless: Callable[[], Program] | None = None  # the same, and holds none of the user's names
     make_source: Callable[[Any, str], str] | None = None
@@ -237,10 +240,13 @@ class Run:
     def _planned(self) -> str:
         """The line of a cell that was planned for a mesh that is not there."""
         t = self.timings
-        times = f"trace {format_seconds(t.trace)}, compile {format_seconds(t.lower + t.compile)}"
-        peak = f"{format_bytes(self.memory or 0)} a device"
-        parts = [self.note, _count(self.inputs, "input"), _count(self.equations, "eqn"), peak, self.derivative]
-        return " · ".join([*filter(None, parts), times, "nothing was run or bound", *_count_kind(self.findings)])
+        parts = [self.note]
+        if self.inputs or self.equations:
+            parts += [_count(self.inputs, "input"), _count(self.equations, "eqn")]
+        parts += [f"{format_bytes(self.memory or 0)} a device", self.derivative]
+        if t.compile:
+            parts.append(f"trace {format_seconds(t.trace)}, compile {format_seconds(t.lower + t.compile)}")
+        return " · ".join([*filter(None, parts), "nothing was run or bound", *_count_kind(self.findings)])
 
     def _host_text(self) -> str:
         (line, reason), more = self.on_host[0], len(self.on_host) - 1

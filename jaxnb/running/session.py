@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from jaxnb.findings.quiet import Quiet
     from jaxnb.findings.tried import Explanation
     from jaxnb.placement.asked import Shardings
+    from jaxnb.placement.plan import Plan
+    from jaxnb.planning.assignments import Resources
+    from jaxnb.planning.search import Search
 
 __all__ = ["Session"]
 
@@ -118,6 +121,26 @@ class Session:
         __tracebackhide__ = True
         if options.devices is not None:
             want_devices(options.devices)
+        if options.xmap is not None and options.xmap.auto:
+            best = self._search(source, namespace, options, filename, shown, offset, progress)
+            if isinstance(best, Run):
+                return best
+            found, mesh = best
+            spread = tuple(found.best.resources.items())
+            options = replace(options, xmap=replace(options.xmap, auto=False, resources=spread, mesh=mesh))
+            run = self.stage(
+                source,
+                namespace,
+                options,
+                filename=filename,
+                shown=shown,
+                offset=offset,
+                cell_id=cell_id,
+                progress=progress,
+                before_host=before_host,
+            )
+            run.search = found
+            return self._finish(run)
         if self.simulated is not None:
             return self._simulate(source, namespace, options, filename, shown, offset, progress)
         cell = self._parse(source, filename, shown, offset)
@@ -360,6 +383,57 @@ class Session:
             from jaxnb.named_cells.line import count_equations, describe_map
 
             run.derivative, run.equations = describe_map(piece.jaxpr), count_equations(piece.jaxpr)
+        return self._finish(run)
+
+    def _search(
+        self,
+        source: str,
+        namespace: dict[str, Any],
+        options: StageOptions,
+        filename: str | None,
+        shown: str | None,
+        offset: int,
+        progress: Progress,
+    ) -> Run | tuple[Search, Any]:
+        """Tries all ways to lay the names of a mapped cell on its mesh.
+
+        Returns:
+          What was found, with the mesh, if its devices are there; otherwise the run, with the best plan.
+        """
+        __tracebackhide__ = True
+        from jaxnb.planning.cells import search_cell  # only --resources auto needs it
+        from jaxnb.planning.simulate import PLATFORM, plan_piece
+
+        spec = options.xmap
+        assert spec is not None
+        cell = self._parse(source, filename, shown, offset)
+
+        def evaluate(resources: Resources, mesh: SimulatedMesh) -> Plan:
+            tried = replace(spec, auto=False, hardware="", resources=tuple(resources.items()), mesh=mesh.mesh)
+            with mesh.ambient():
+                whole = self._trace_whole(cell, namespace, replace(options, xmap=tried), mesh)
+                assert whole is not None  # a map is a program always
+                mapped, piece, _, states = whole
+                piece.cell, piece.platforms = mapped, (PLATFORM,)
+                return plan_piece(
+                    piece,
+                    mesh,
+                    lambda: _levels().read_program(mapped, states, (piece,), (), self.file_label),
+                    mapped.shown,
+                )
+
+        found, mesh, concrete = search_cell(spec, namespace, self.simulated, evaluate, progress)
+        if concrete is not None:
+            return found, concrete
+        best = found.best
+        run = Run(
+            note=f"planned for {mesh}: {best}",
+            plan=best.plan,
+            search=found,
+            pieces=1,
+            memory=best.memory,
+            make_program=lambda: best.plan.program,
+        )
         return self._finish(run)
 
     def _needed(self, asking: Asking, cell: CellSource) -> Finding | None:

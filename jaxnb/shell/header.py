@@ -60,7 +60,8 @@ GRAD_OPTIONS: Mapping[str, str] = {
 XMAP_OPTIONS: Mapping[str, str] = {
     "sizes": "sizes",
     "resources": "resources",
-    "mesh": "name",
+    "mesh": "mesh",
+    "hardware": "word",
     "lowering": "word",
     **{option: kind for option, kind in JIT_OPTIONS.items() if option not in ("interact", "whole")},
 }
@@ -84,6 +85,8 @@ JAXPR_OPTIONS: Mapping[str, str] = {
 }
 
 _WORD = re.compile(r"\S+")
+_AUTO = re.compile(r"auto(?=\s|$)")
+_AXES = re.compile(r"[^\W\d]\w*\s*=\s*[^\s,]+(?:\s*,\s*[^\W\d]\w*\s*=\s*[^\s,]+)*")
 _PATH = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*|\[[^\]]*\])*")
 
 
@@ -185,13 +188,20 @@ _WANTED: Mapping[str, str] = {
     "word": "a word",
     "number": "a number from 1",
     "sizes": "batch=8, or several with commas",
-    "resources": "batch=x, hidden=(y, z) or rows=loop(4), or several with commas",
+    "resources": "batch=x, hidden=(y, z) or rows=loop(4), or several with commas; or auto",
+    "mesh": "the name of a mesh, or its axes: x=4, y=2",
 }
 
 
 def _value(header: str, position: int, kind: str) -> tuple[Any, int]:
     while position < len(header) and header[position].isspace():
         position += 1
+    if kind == "resources" and (auto := _AUTO.match(header, position)) is not None:
+        return "auto", auto.end()
+    if kind == "mesh":
+        if (axes := _AXES.match(header, position)) is not None:
+            return axes.group(), axes.end()
+        kind = "name"
     if kind in ("sizes", "resources"):
         return read_pairs(header, position, kind)
     if kind == "number":

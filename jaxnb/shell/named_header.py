@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from jaxnb.cells.named_spec import MapSpec, Pair, did_you_mean, read_map
 from jaxnb.errors import BadHeader
@@ -34,6 +34,14 @@ def parse_xmap(header: str, magic: str = "%%xmap") -> dict[str, Any]:
     shown, shift = f"{magic} {header}".rstrip(), len(magic) + 1
     inputs, outputs, position = read_map(header, shown, shift)
     options = parse_header(header, XMAP_OPTIONS, magic, position)
+    auto = options.get("resources") == "auto"
+    if auto:
+        del options["resources"]
+    hardware = options.pop("hardware", "")
+    if hardware and not auto:
+        column = header.index("--hardware") + shift
+        what, fix = "--hardware is for the search of --resources auto.", "leave it out."
+        raise BadHeader(what, header=shown, column=column, width=len("--hardware"), fix=fix)
     pairs = {option: options.pop(option, ()) for option in ("sizes", "resources")}
     mesh, lowering = options.pop("mesh", None), options.pop("lowering", "manual")
     if lowering not in LOWERINGS:
@@ -44,7 +52,7 @@ def parse_xmap(header: str, magic: str = "%%xmap") -> dict[str, Any]:
         )
     places = _check_pairs(pairs, shown, shift)
     sizes, resources = (tuple((pair.name, pair.value) for pair in pairs[option]) for option in ("sizes", "resources"))
-    spec = MapSpec(inputs, outputs, sizes, resources, mesh, lowering, shown, places)
+    spec = MapSpec(inputs, outputs, sizes, resources, mesh, lowering, auto, hardware, shown, places)
     _check_names(spec)
     return {"xmap": spec, **options}
 
@@ -52,17 +60,19 @@ def parse_xmap(header: str, magic: str = "%%xmap") -> dict[str, Any]:
 def read_spec(
     text: str,
     sizes: Mapping[str, int],
-    resources: Mapping[str, Any],
+    resources: Mapping[str, Any] | Literal["auto"],
     mesh: Any = None,
     lowering: str = "manual",
+    hardware: str = "",
 ) -> MapSpec:
     """The same from Python values, for functions: only `inputs -> outputs` is text.
 
     Args:
       text: `x[batch, inputs] -> y[batch]`.
       sizes: sizes of names.
-      resources: what each name is spread over: a resource or a tuple of them; a loop is its number of turns.
-      mesh: the name of a mesh, a mesh, or None.
+      resources: what each name is spread over: a resource or a tuple of them; a loop is its number of turns;
+        "auto" has the best ones searched for.
+      mesh: the name of a mesh, its axes, a mesh, or None.
       lowering: "manual" or "spmd".
 
     Raises:
@@ -76,8 +86,10 @@ def read_spec(
         raise BadHeader(f"{word!r} is not expected here.", header=shown, column=column, width=len(word))
     if lowering not in LOWERINGS:
         raise BadHeader(f"there is no lowering {lowering!r}.", header=shown, column=0, fix=did_you_mean("", LOWERINGS))
-    spread = tuple((name, tuple(one) if isinstance(one, tuple | list) else (one,)) for name, one in resources.items())
-    spec = MapSpec(inputs, outputs, tuple(sizes.items()), spread, mesh, lowering, shown)
+    auto = isinstance(resources, str)
+    given = {} if isinstance(resources, str) else resources
+    spread = tuple((name, tuple(one) if isinstance(one, tuple | list) else (one,)) for name, one in given.items())
+    spec = MapSpec(inputs, outputs, tuple(sizes.items()), spread, mesh, lowering, auto, hardware, shown)
     _check_names(spec)
     return spec
 

@@ -115,6 +115,8 @@ def _asked(run: Run) -> list[str]:
         told.append(render_costs(run.program, width=100, limit=_MOST_LINES))
     if run.diff is not None:
         told.append(str(run.diff))
+    if run.search is not None:
+        told.append(str(run.search))
     if run.plan is not None:
         told.append(str(run.plan))
     return told

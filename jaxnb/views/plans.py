@@ -1,13 +1,21 @@
-"""A plan as text: the memory of a device, what it computes and sends, how long that takes; and the collectives."""
+"""Plans as text: the memory of a device, what it computes and sends, how long that takes; and plans side by side."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from jaxnb.placement.estimate import Estimate
 from jaxnb.placement.plan import Footprint, Plan
 from jaxnb.units import format_bytes, format_flops, format_seconds
 from jaxnb.views.collectives import render_ledger
 
-__all__ = ["estimate_text", "footprint_text", "render_plan"]
+if TYPE_CHECKING:
+    from jaxnb.planning.search import Candidate, Search
+
+__all__ = ["estimate_text", "footprint_text", "render_plan", "render_search"]
+
+_HEADS = ("", "resources", "time", "computing", "sending", "memory", "sends", "")
+_RIGHT = (2, 3, 4, 5, 6)
 
 
 def render_plan(plan: Plan, *, width: int = 120) -> str:
@@ -51,3 +59,51 @@ def _fits(plan: Plan) -> str:
         return ""
     have = f"{plan.hardware} has {format_bytes(plan.hardware.memory)}"
     return f" · {have}" if plan.fits else f" · TOO MUCH: {have}"
+
+
+def render_search(search: Search, *, limit: int = 12) -> str:
+    """A search as a table, the best first; those that nothing beats in both time and memory have a star.
+
+    Args:
+      search: to be shown.
+      limit: how many rows at most; of those behind them only the starred are shown.
+    """
+    tried = len(search.candidates) + len(search.refused)
+    head = [f"{tried} way{'s' * (tried != 1)} tried on {search.hardware}"]
+    if search.refused:
+        head.append(f"{len(search.refused)} not allowed by the program")
+    if search.too_large:
+        head.append(f"{search.too_large} too large for a device")
+    if search.skipped:
+        head.append(f"{search.skipped} NOT TRIED: pass limit={tried + search.skipped}")
+    if not search.candidates:
+        return "\n".join([" · ".join(head), *(f"  {why}" for _, why in search.refused[:3])])
+    head.insert(0, f"best: {search.best}")
+    front = set(map(id, search.pareto))
+    shown = [item for rank, item in enumerate(search.candidates) if rank < limit or id(item) in front]
+    cells = [_HEADS, *(_row(item, id(item) in front) for item in shown)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(_HEADS))]
+    rows = [
+        "  ".join(
+            f"{text:>{width}}" if column in _RIGHT else f"{text:<{width}}"
+            for column, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    ]
+    left = len(search.candidates) - len(shown)
+    more = "   * is beaten by no other in both time and memory" + (f" · {left} more are not shown" if left else "")
+    return "\n".join([" · ".join(head), "", *rows, more])
+
+
+def _row(item: Candidate, front: bool) -> tuple[str, ...]:
+    estimate = item.plan.estimate()
+    return (
+        "*" if front else "",
+        str(item),
+        format_seconds(item.seconds),
+        format_seconds(estimate.computation),
+        format_seconds(estimate.communication),
+        format_bytes(item.memory),
+        format_bytes(estimate.sent),
+        "" if item.plan.fits else "does not fit",
+    )

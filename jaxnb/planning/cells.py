@@ -1,0 +1,95 @@
+"""`%%xmap ... --resources auto`: the search over ways to lay the names of a cell on a mesh."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh
+
+from jaxnb.cells.named_spec import MapSpec
+from jaxnb.errors import Refused
+from jaxnb.named_cells.run import mesh_of
+from jaxnb.named_cells.values import leaf_spec, leaves_of, sizes_of, value_of
+from jaxnb.placement.axes import read_axes
+from jaxnb.placement.hardware import find_hardware
+from jaxnb.placement.plan import Plan
+from jaxnb.planning.assignments import Argument, Resources
+from jaxnb.planning.search import Search, run_search
+from jaxnb.staging.elsewhere import SimulatedMesh
+
+__all__ = ["search_cell"]
+
+_HARDWARE = "h100"
+
+
+def search_cell(
+    spec: MapSpec,
+    namespace: Mapping[str, Any],
+    simulated: SimulatedMesh | None,
+    evaluate: Callable[[Resources, SimulatedMesh], Plan],
+    progress: Callable[[str], None],
+) -> tuple[Search, SimulatedMesh, Any]:
+    """Tries all ways to lay the names of a mapped cell on its mesh.
+
+    Args:
+      spec: of the cell.
+      namespace: the names that it reads.
+      simulated: the mesh that is simulated, if one is.
+      evaluate: partitions the cell for some resources.
+      progress: called with what is going on.
+
+    Returns:
+      What was found, for which mesh, and the mesh of JAX if its devices are there.
+
+    Raises:
+      Refused: if there is no mesh, or an input does not fit its term.
+      JaxnbError: if no way is possible.
+    """
+    mesh, concrete = _mesh_of(spec, namespace, simulated)
+    every, _ = leaves_of(spec, [value_of(spec, root, namespace) for root in spec.roots])
+    leaves = [leaf for leaf in every if leaf.term is not None]
+    specs = [leaf_spec(spec, leaf, np.ndim(leaf.value)) for leaf in leaves]
+    arguments = [
+        Argument(tuple(name for _, name in one.names), _nbytes(leaf.value))
+        for one, leaf in zip(specs, leaves, strict=True)
+    ]
+    results = [Argument(tuple(name for name in term.names if name is not None)) for term in spec.outputs]
+    hardware = find_hardware(spec.hardware or mesh.hardware or _HARDWARE)
+    found = run_search(
+        sizes_of(spec, leaves),
+        dict(mesh.axes),
+        [*arguments, *results],
+        lambda resources: evaluate(resources, mesh).on(hardware),
+        hardware,
+        progress=progress,
+    )
+    if not found.candidates:
+        _ = found.best  # which says why
+    return found, mesh, concrete
+
+
+def _mesh_of(spec: MapSpec, namespace: Mapping[str, Any], simulated: SimulatedMesh | None) -> tuple[SimulatedMesh, Any]:
+    """The mesh to be searched, and the same of JAX if its devices are there."""
+    if isinstance(spec.mesh, str) and "=" in spec.mesh:
+        sizes = read_axes(spec.mesh)
+        there = simulated is None and math.prod(sizes.values()) <= len(jax.devices())
+        return SimulatedMesh(tuple(sizes.items())), mesh_of(spec, namespace) if there else None
+    if spec.mesh is None and simulated is not None:
+        return simulated, None
+    mesh = mesh_of(spec, namespace)
+    if not isinstance(mesh, Mesh | jax.sharding.AbstractMesh):
+        raise Refused(
+            "--resources auto wants a mesh.",
+            why="it searches the axes of one.",
+            fix="--mesh x=4, y=2, or %jaxnb mesh x=4, y=2 above; the devices need not be there.",
+        )
+    axes = tuple((str(name), size) for name, size in mesh.shape.items())
+    return SimulatedMesh(axes), mesh if isinstance(mesh, Mesh) else None
+
+
+def _nbytes(value: Any) -> int:
+    return math.prod(np.shape(value)) * np.dtype(jax.dtypes.canonicalize_dtype(jax.numpy.result_type(value))).itemsize
