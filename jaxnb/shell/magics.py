@@ -332,8 +332,11 @@ class JaxnbMagics(Magics):
                     What is not listed is read as it is, the same at all positions
         outputs     y[batch, out]: what is bound, with its dimensions in this order; all other names are local
         --sizes     sizes of names that no input has
-        --resources what a name is spread over: axes of the mesh, or loop(4) for four turns. They never change a result
-        --mesh      the name of a mesh; by default the one that jax.set_mesh has set
+        --resources what a name is spread over: axes of the mesh, or loop(4) for four turns. They never change a result.
+                    auto tries all axes, shows them by time and memory, and runs the best
+        --mesh      the name of a mesh, or its axes, x=4, y=2; by default the one that jax.set_mesh has set. For auto it
+                    need not be there: then the cell is planned, and binds nothing
+        --hardware  what the devices are, for auto: h100, tpu-v5e, ...
         --lowering  manual writes collectives out, spmd leaves them to XLA's partitioner
 
         In the cell, collectives such as jax.lax.psum(x, 'batch') work over names, and jax.numpy, however the notebook
@@ -421,6 +424,8 @@ class JaxnbMagics(Magics):
             %jaxnb doctor         what is installed, loaded and set, and what is known to go wrong
             %jaxnb devices        the devices, their memory, and which is the default
             %jaxnb mesh x=4, y=2  the mesh of all cells from now on, until `%jaxnb mesh off`; alone, which it is
+                                  --simulate [--hardware h100]: one that is not there, for which cells are planned
+                                  --devices 8: of virtual CPU devices, before JAX has started
             %jaxnb sharding NAME  which piece of an array or of a pytree is on which device; alone, how the values
                                   of the last run were asked to be spread and are, with fixes that were tried
             %jaxnb collectives    what devices sent one another in the last run: line, axis, bytes, why;
