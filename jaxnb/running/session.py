@@ -8,6 +8,7 @@ import time
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -248,10 +249,13 @@ class Session:
         cell = self._parse(source, filename, shown, offset)
         if not cell.statements:
             return Run(note="nothing to trace: the cell holds no statement")
-        whole = self._trace_whole(cell, namespace, options)
+        mesh = self.simulated
+        with mesh.ambient() if mesh is not None else nullcontext():
+            whole = self._trace_whole(cell, namespace, options, mesh)
         if whole is None:
             return Run(note=_host_note(cell))
         cell, traced, record, states = whole
+        traced.platforms = ("cpu",) if mesh is not None else ()
         count = f"{len(traced.jaxpr.eqns)} eqn{'' if len(traced.jaxpr.eqns) == 1 else 's'}"
         run = Run(
             note=f"traced only · {count} · nothing was compiled, run or bound",

@@ -138,6 +138,8 @@ class JaxnbMagics(Magics):
         self._watches.stop()
         self._answers.leave()
         self._inspectors.leave()
+        if (workers := sys.modules.get("jaxnb.planning.workers")) is not None:
+            workers.end_worker()
         for found, own in (
             (self.shell.input_transformers_cleanup, as_cell_magic),
             (self.shell.Completer.custom_matchers, self._matcher),

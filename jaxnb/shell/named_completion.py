@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = ["complete_map"]
 
-_OPTION = re.compile(r"(?:^|(?<=\s))--(?P<name>sizes|resources|mesh|lowering)[\s=]+(?P<value>[^-]*)$")
+_OPTION = re.compile(r"(?:^|(?<=\s))--(?P<name>sizes|resources|mesh|hardware|lowering)[\s=]+(?P<value>(?:[^-]|(?<=\w)-)*)$")
 _ANY_OPTION = re.compile(r"(?:^|(?<=\s))-(?!>)")
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -69,10 +69,14 @@ def _axes(header: str) -> list[str]:
 
 
 def _value(option: str, value: str, header: str, namespace: Mapping[str, Any]) -> tuple[str, list[str]] | None:
-    if option in ("mesh", "lowering"):
+    if option in ("mesh", "hardware", "lowering"):
         if any(c.isspace() for c in value):
             return None
         there = ["manual", "spmd"] if option == "lowering" else _meshes(namespace)
+        if option == "hardware":
+            from jaxnb.placement.hardware import HARDWARE
+
+            there = list(HARDWARE)
         return value, [item for item in there if item.startswith(value)]
     fragment = re.split(r"[,=(\s]", value)[-1]
     before = value[: len(value) - len(fragment)].rstrip()
@@ -83,6 +87,8 @@ def _value(option: str, value: str, header: str, namespace: Mapping[str, Any]) -
     else:
         used = set(re.findall(r"(\w+)\s*=", before))
         there = [f"{name}=" for name in _axes(header) if name not in used]
+        if option == "resources" and not before:
+            there.append("auto")
     return fragment, [item for item in there if item.startswith(fragment)]
 
 
@@ -95,6 +101,9 @@ def _is_mesh(value: Any) -> bool:
 
 
 def _mesh_axes(header: str, namespace: Mapping[str, Any]) -> list[str]:
+    written = re.search(r"--mesh[\s=]+((?:\w+\s*=\s*\d+\s*,?\s*)+)", header)
+    if written is not None:
+        return re.findall(r"(\w+)\s*=", written[1])
     named = re.search(r"--mesh[\s=]+(\w+)", header)
     mesh = namespace.get(named[1]) if named is not None else None
     if mesh is None and "jax" in sys.modules:
