@@ -9,7 +9,8 @@ from typing import Any
 
 __all__ = ["complete_map"]
 
-_OPTION = re.compile(r"(?:^|(?<=\s))--(?P<name>sizes|resources|mesh|hardware|lowering)[\s=]+(?P<value>(?:[^-]|(?<=\w)-)*)$")
+_NAMES = "sizes|resources|mesh|hardware|lowering"
+_OPTION = re.compile(rf"(?:^|(?<=\s))--(?P<name>{_NAMES})[\s=]+(?P<value>(?:[^-]|(?<=\w)-)*)$")
 _ANY_OPTION = re.compile(r"(?:^|(?<=\s))-(?!>)")
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _NAME = re.compile(r"[^\W\d]\w*")
