@@ -25,9 +25,12 @@ __all__ = ["shell"]
 
 NOTEBOOKS = sorted(Path(__file__).parent.parent.parent.joinpath("notebooks").glob("*.ipynb"))
 
-MEANT = {"05_retraces": {"dtype"}, "09_sharding_and_collectives": {"sharding"}}
-"""One casts an input to bfloat16, so that a cell is traced again, and multiplies it with float32; the other shows what
-there is to say of a sharding."""
+MEANT = {
+    "05_retraces": {"dtype"},
+    "08_what_your_cell_did_not_tell_you": {"constant", "dtype", "gradient", "key", "side_effect", "transfer"},
+    "09_sharding_and_collectives": {"sharding"},
+}
+"""One casts an input to bfloat16, to be traced again, and multiplies it with float32; the others are about findings."""
 
 SETUP = "import jax, jax.numpy as jnp\nfrom jax import random\nkey = random.key(0)\nx = jnp.arange(8.0)"
 CELL = "a = random.normal(key) + x\nb = random.normal(key)"
