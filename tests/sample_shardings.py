@@ -1,4 +1,4 @@
-"""Thirty placements, ranks 0 to 6, on eight virtual devices and on meshes that are not there; used by several tests."""
+"""Placements, ranks 0 to 6, on eight virtual devices and on meshes that are not there; used by several tests."""
 
 from __future__ import annotations
 
@@ -56,6 +56,7 @@ def _named() -> dict[str, tuple[NamedSharding, tuple[int, ...], str]]:
         "2-manual": (NamedSharding(_mixed(AxisType.Auto, AxisType.Manual), P("x")), (16, 16), "float32"),
         "2-free": (NamedSharding(flat, P("x", P.UNCONSTRAINED)), (16, 16), "float32"),
         "2-host": (NamedSharding(flat, P("x"), memory_kind="pinned_host"), (16, 16), "float32"),
+        "2-unpinned": (NamedSharding(flat, P(None, "y"), memory_kind="unpinned_host"), (16, 16), "float32"),
         "2-uneven": (NamedSharding(flat, P("x", "y")), (10, 5), "float32"),
         "2-empty": (NamedSharding(flat, P("x")), (0, 3), "float32"),
         "2-size-one": (NamedSharding(mesh_of(x=1, y=8), P("x", "y")), (4, 16), "float32"),

@@ -523,7 +523,8 @@ class Program:
             try:
                 maps += tuple(strands_of(level, kind="vmap") for _, level in self._maker.vmapped())
             except JaxnbError as error:
-                notes = (f"what is under vmap is not shown: {error.what}",)
+                if "axis_name" in self.source:
+                    notes = (f"what is under vmap is not shown: {error.what}",)
         return AxesDiagram(maps, notes)
 
     def linked(self, level: str, op: tuple[int, int], to: str) -> dict[tuple[int, int], bool]:

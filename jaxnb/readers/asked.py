@@ -221,6 +221,8 @@ def _sharding_text(sharding: Any) -> str:
 def _placed_text(placement: Placement) -> str:
     if placement.kind == "named":
         return placement.spec
+    if len(placement.devices) > 1 and placement.copies == len(placement.boxes):
+        return "P()"
     if len(placement.devices) == 1:
         return f"{placement.devices[0].platform}:{placement.devices[0].id}"
     return placement.kind

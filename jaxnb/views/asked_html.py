@@ -22,7 +22,7 @@ def render_asked_html(shardings: Shardings) -> Html:
     True
     """
     head = element("p", {"class": "jnb-h"}, element("b", None, asked_title(shardings)))
-    parts = [style_element("placement.css"), head]
+    parts = [style_element("placement.css"), style_element("ledger.css"), head]
     if shardings.rows:
         parts.append(_table(shardings))
     if shardings.findings:

@@ -35,7 +35,7 @@ def render_ledger_html(ledger: Ledger) -> Html:
     told = " · ".join(ledger_facts(ledger))
     head = element("p", {"class": "jnb-h"}, element("b", None, ledger_title(ledger)), f" · {told}" if told else "")
     colours = _colours(ledger)
-    parts = [style_element("placement.css"), head]
+    parts = [style_element("placement.css"), style_element("ledger.css"), head]
     parts += [element("p", {"class": "jnb-h"}, text) for text in roofline_text(ledger)]
     if ledger.total:
         parts.append(_bar(ledger, colours))

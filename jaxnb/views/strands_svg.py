@@ -85,8 +85,8 @@ class _Drawing:
         box = f"-1 -1 {size['width']} {size['height']}"
         head = element("text", {"class": "h", "x": "0", "y": "13"}, title)
         attributes = {"xmlns": "http://www.w3.org/2000/svg", **size, "viewBox": box, "class": "jnb-p", "role": "img"}
-        style = style_element("placement.css")
-        parts = (element("title", None, title), style, head, *self._legend())
+        styles = (style_element("placement.css"), style_element("strands.css"))
+        parts = (element("title", None, title), *styles, head, *self._legend())
         return element("svg", attributes, *parts, *below, *above, *words, *more)
 
     # --- where everything is ---

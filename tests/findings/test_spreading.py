@@ -126,3 +126,29 @@ def test_on_one_device_there_is_nothing_to_say() -> None:
     shardings = stage("y = here * 2", names(SETUP)).shardings()
     assert shardings.rows == () and str(shardings) == "nothing is spread: the program runs on one device"
     assert "<table" not in shardings.html
+
+
+@pytest.mark.parametrize(
+    ("setup", "cell", "got"),
+    [
+        ("z = put((0, 8), 'x')", "y = z * 2", {"z": "P('x')", "y": "P()"}),
+        ("z = put((8, 16), 'x', 'y', mesh=Mesh(devices.reshape(1, 8), ('x', 'y')))", "y = z * 2", {"y": "P('x', 'y')"}),
+        (
+            "z = jax.device_put(jax.random.split(jax.random.key(0), 8), NamedSharding(mesh, P('x')))",
+            "y = jax.vmap(jax.random.normal)(z)",
+            {"z": "P('x')"},
+        ),
+        (
+            "z = jax.device_put(np.ones((16, 16)), NamedSharding(mesh, P('x'), memory_kind='pinned_host'))",
+            "y = jax.device_put(z, NamedSharding(mesh, P('x'))) * 2",
+            {"z": "P('x')", "y": "P('x')"},
+        ),
+        ("z = put((), )", "y = z * rows.sum()", {"y": "P()"}),
+    ],
+    ids=["no elements", "an axis of size one", "random keys", "memory of the host", "a scalar"],
+)
+def test_odd_arrays(setup: str, cell: str, got: dict[str, str]) -> None:
+    run = stage(cell, names(f"{SETUP}\n{setup}"))
+    told = {row.name: row for row in run.shardings().rows}
+    assert {name: told[name].got for name in got} == got and not any(row.differs for row in told.values())
+    assert str(run.collectives()) and run.shardings().html
