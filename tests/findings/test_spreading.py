@@ -12,7 +12,7 @@ from findings.spreading import CELLS, CLEAN, MORE, SETUP, Odd
 from jaxnb.api import stage
 from jaxnb.findings import respread
 from jaxnb.findings.fixes import apply_edit
-from jaxnb.findings.quiet import KINDS
+from jaxnb.findings.quiet import DETECTORS
 from jaxnb.findings.respread import tried_findings
 from jaxnb.findings.spreading import sharding_findings
 from jaxnb.program import Finding
@@ -89,8 +89,8 @@ def test_without_a_name_for_the_mesh_nothing_is_written() -> None:
     assert finding.fix is not None and not finding.fix.verified
 
 
-def test_the_kind_is_a_quiet_one_and_tells_each_line_once() -> None:
-    assert "sharding" in KINDS
+def test_they_are_looked_for_after_each_run() -> None:
+    assert DETECTORS["sharding"] is sharding_findings
 
 
 def test_a_run_says_what_was_asked_and_got() -> None:
