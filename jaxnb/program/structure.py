@@ -74,7 +74,7 @@ PHASES = ("primal", "tangent", "transposed", "rematerialised")
 
 FATES = ("folded", "fused", "removed")
 
-QUIET = frozenset(("constant", "donation", "dtype", "gradient", "key", "side_effect", "transfer"))
+QUIET = frozenset(("constant", "donation", "dtype", "gradient", "key", "sharding", "side_effect", "transfer"))
 """Kinds of findings that are only counted under a cell, unless the user has them written out."""
 
 

@@ -15,7 +15,7 @@ from jaxnb.findings.fixes import apply_edit
 from jaxnb.findings.quiet import DETECTORS
 from jaxnb.findings.respread import tried_findings
 from jaxnb.findings.spreading import sharding_findings
-from jaxnb.program import Finding
+from jaxnb.program import QUIET, Finding
 
 
 def found(cell: str, setup: str = "") -> list[Finding]:
@@ -90,7 +90,10 @@ def test_without_a_name_for_the_mesh_nothing_is_written() -> None:
 
 
 def test_they_are_looked_for_after_each_run() -> None:
-    assert DETECTORS["sharding"] is sharding_findings
+    assert DETECTORS["sharding"] is sharding_findings and "sharding" in QUIET
+    run = stage("y = jnp.cumsum(both, 0)", names(SETUP))
+    assert [(finding.kind, finding.folded) for finding in run.findings] == [("sharding", True)]
+    assert run.line.endswith(" · 1 finding")
 
 
 def test_a_run_says_what_was_asked_and_got() -> None:
