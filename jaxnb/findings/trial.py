@@ -202,7 +202,8 @@ def _traced(
 def _giving_up_at(end: float) -> Callable[..., Any]:
     """A trace function that stops the user's code, and no other's, when the time is over.
 
-    An exception that is set from outside could come up in a callback of the garbage collector, and be lost there.
+    An exception that is set from outside could come up in a callback of the garbage collector, and be lost there. So
+    could one of a trace function in a finalizer or in a callback of ours, which is therefore not followed.
     """
 
     def in_users_code(frame: FrameType, event: str, argument: Any) -> Any:
@@ -212,6 +213,7 @@ def _giving_up_at(end: float) -> Callable[..., Any]:
 
     def on_call(frame: FrameType, event: str, argument: Any) -> Any:
         name = frame.f_globals.get("__name__", "__main__")
-        return None if name.startswith("jax.") or is_library(name) else in_users_code(frame, event, argument)
+        ours = name.startswith(("jax.", "jaxnb.")) or is_library(name)
+        return None if ours or frame.f_code.co_name == "__del__" else in_users_code(frame, event, argument)
 
     return on_call
