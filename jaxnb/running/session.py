@@ -489,10 +489,11 @@ class Session:
     def _describe_map(self, run: Run, runner: Runner, written: CellSource, entry: Mapping[str, Any]) -> None:
         """Says on the line of a run over which names it went, and how it is written as a file."""
         from jaxnb.named_cells.line import count_equations, describe_map
+        from jaxnb.running.mapped import map_source_of
 
         for piece in runner.pieces:
             run.derivative, run.equations = describe_map(piece.jaxpr), count_equations(piece.jaxpr)
-        run.make_source = _map_source_of(runner, written, entry)
+        run.make_source = map_source_of(runner, written, entry)
 
     def _record(self, key: tuple[Any, ...]) -> CodeRecord:
         record = self._records.get(key)
@@ -722,15 +723,10 @@ def _bind_function(runner: Runner, written: CellSource, name: str, entry: dict[s
     from jaxnb.export import as_function, same_function
 
     own = tuple(ran.piece for ran in runner.ran.values() if ran.cell is runner.cell)
-    spec = runner.options.xmap
-    if spec is not None:
-        from jaxnb.export.mapped import as_mapped_function
-        from jaxnb.named_cells.cell import surroundings_of
+    if runner.options.xmap is not None:
+        from jaxnb.running.mapped import bind_map_function
 
-        around, known = surroundings_of(written, spec, entry), runner.namespace.get(name)
-        made = as_mapped_function(written, runner.cell, spec, around, own, entry, name, known)
-        runner.namespace[name] = made
-        return f"{name}{inspect.signature(made)}"
+        return bind_map_function(runner, written, name, entry)
     function = as_function(runner.cell, own, entry, name)
     if not same_function(runner.namespace.get(name), function):
         runner.namespace[name] = function
@@ -748,29 +744,6 @@ def _source_of(runner: Runner) -> Callable[[Any, str], str]:
         before = remember(cell, namespace)
         after = {name: namespace[name] for name in (*before, *sorted(cell.binds)) if name in namespace}
         return to_source(cell, own, before, results=after, value=value, name=name)
-
-    return write
-
-
-def _map_source_of(runner: Runner, written: CellSource, entry: Mapping[str, Any]) -> Callable[[Any, str], str]:
-    """The same for a cell that is mapped over names."""
-    from jaxnb.named.resources import loops_in_scope
-    from jaxnb.named_cells.cell import surroundings_of
-    from jaxnb.named_cells.run import mesh_of
-
-    spec, namespace = runner.options.xmap, runner.namespace
-    assert spec is not None
-    own = tuple(ran.piece for ran in runner.ran.values() if ran.cell is runner.cell)
-    around, loops, mesh = surroundings_of(written, spec, entry), dict(loops_in_scope()), mesh_of(spec, entry)
-
-    def write(value: Any, name: str) -> str:
-        from jaxnb.export import remember
-        from jaxnb.export.mapped import to_mapped_source
-
-        del value
-        before = {**remember(written, namespace), **{one: namespace[one] for one in spec.roots if one in namespace}}
-        after = {one: namespace[one] for one in spec.bound if one in namespace}
-        return to_mapped_source(written, spec, around, own, before, results=after, loops=loops, mesh=mesh, name=name)
 
     return write
 
