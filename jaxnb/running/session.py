@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from jaxnb.findings.quiet import Quiet
     from jaxnb.findings.tried import Explanation
     from jaxnb.placement.asked import Shardings
-    from jaxnb.placement.plan import Plan
-    from jaxnb.planning.assignments import Resources
-    from jaxnb.planning.search import Search
 
 __all__ = ["Session"]
 
@@ -123,9 +120,11 @@ class Session:
         if options.devices is not None:
             want_devices(options.devices)
         if options.xmap is not None and options.xmap.auto:
-            best = self._search(source, namespace, options, filename, shown, offset, progress)
+            from jaxnb.running.planned import search_run
+
+            best = search_run(self, self._parse(source, filename, shown, offset), namespace, options, progress)
             if isinstance(best, Run):
-                return best
+                return self._finish(best)
             found, mesh = best
             spread = tuple(found.best.resources.items())
             options = replace(options, xmap=replace(options.xmap, auto=False, resources=spread, mesh=mesh))
@@ -143,7 +142,10 @@ class Session:
             run.search = found
             return self._finish(run)
         if self.simulated is not None:
-            return self._simulate(source, namespace, options, filename, shown, offset, progress)
+            from jaxnb.running.planned import simulate_run  # only a simulated mesh needs it
+
+            cell = self._parse(source, filename, shown, offset)
+            return self._finish(simulate_run(self, cell, namespace, options, progress))
         cell = self._parse(source, filename, shown, offset)
         namespace.setdefault("__name__", "__main__")
         namespace.setdefault("__builtins__", __builtins__)
@@ -251,7 +253,7 @@ class Session:
             return Run(note="nothing to trace: the cell holds no statement")
         mesh = self.simulated
         with mesh.ambient() if mesh is not None else nullcontext():
-            whole = self._trace_whole(cell, namespace, options, mesh)
+            whole = self.trace_whole(cell, namespace, options, mesh)
         if whole is None:
             return Run(note=_host_note(cell))
         cell, traced, record, states = whole
@@ -275,7 +277,7 @@ class Session:
         )
         return self._finish(run)
 
-    def _trace_whole(
+    def trace_whole(
         self, cell: CellSource, namespace: dict[str, Any], options: StageOptions, mesh: SimulatedMesh | None = None
     ) -> tuple[CellSource, Piece, CodeRecord, list[tuple[Span, str]]] | None:
         """Traces a cell as one piece, and puts everything back; None if nothing in it computes with JAX.
@@ -334,111 +336,6 @@ class Session:
         runner.record.pieces.append(piece)
         states = [(item.span, "host" if n < index else "staged") for n, item in enumerate(cell.statements)]
         return cell, piece, runner.record, states
-
-    def _simulate(
-        self,
-        source: str,
-        namespace: dict[str, Any],
-        options: StageOptions,
-        filename: str | None,
-        shown: str | None,
-        offset: int,
-        progress: Progress,
-    ) -> Run:
-        """Plans a cell for the simulated mesh: it is traced and partitioned; nothing runs, and nothing is bound."""
-        __tracebackhide__ = True
-        from jaxnb.planning.simulate import PLATFORM, check_options, plan_piece  # only a simulated mesh needs it
-
-        mesh = self.simulated
-        assert mesh is not None
-        cell = self._parse(source, filename, shown, offset)
-        if not cell.statements:
-            return self._finish(Run(note="nothing to plan: the cell holds no statement"))
-        check_options(options)
-        progress("tracing")
-        with mesh.ambient():
-            whole = self._trace_whole(cell, namespace, options, mesh)
-            if whole is None:
-                return self._finish(Run(note="nothing to plan: nothing in the cell computes with JAX"))
-            cell, piece, record, states = whole
-            piece.cell, piece.platforms = cell, (PLATFORM,)
-            findings = tuple(Finding(kind, text, line) for kind, line, text in piece.notes)
-            assigned = partial(_read_names, cell, (piece,), record, namespace, self.file_label)
-            plan = plan_piece(
-                piece,
-                mesh,
-                lambda: _levels().read_program(cell, states, (piece,), findings, self.file_label, assigned),
-                cell.shown,
-                progress,
-            )
-        run = Run(
-            note=f"planned for {mesh}",
-            plan=plan,
-            findings=findings,
-            equations=len(piece.jaxpr.eqns),
-            inputs=len(piece.paths),
-            pieces=1,
-            memory=plan.footprint.total,
-            timings=Timings(trace=piece.seconds, lower=piece.lower_seconds, compile=piece.compile_seconds),
-            make_program=lambda: plan.program,
-        )
-        run.derivative = str(piece.derivative) if piece.derivative is not None else ""
-        if options.xmap is not None:
-            from jaxnb.named_cells.line import count_equations, describe_map
-
-            run.derivative, run.equations = describe_map(piece.jaxpr), count_equations(piece.jaxpr)
-        return self._finish(run)
-
-    def _search(
-        self,
-        source: str,
-        namespace: dict[str, Any],
-        options: StageOptions,
-        filename: str | None,
-        shown: str | None,
-        offset: int,
-        progress: Progress,
-    ) -> Run | tuple[Search, Any]:
-        """Tries all ways to lay the names of a mapped cell on its mesh.
-
-        Returns:
-          What was found, with the mesh, if its devices are there; otherwise the run, with the best plan.
-        """
-        __tracebackhide__ = True
-        from jaxnb.planning.cells import search_cell  # only --resources auto needs it
-        from jaxnb.planning.simulate import PLATFORM, plan_piece
-
-        spec = options.xmap
-        assert spec is not None
-        cell = self._parse(source, filename, shown, offset)
-
-        def evaluate(resources: Resources, mesh: SimulatedMesh) -> Plan:
-            tried = replace(spec, auto=False, hardware="", resources=tuple(resources.items()), mesh=mesh.mesh)
-            with mesh.ambient():
-                whole = self._trace_whole(cell, namespace, replace(options, xmap=tried), mesh)
-                assert whole is not None  # a map is a program always
-                mapped, piece, _, states = whole
-                piece.cell, piece.platforms = mapped, (PLATFORM,)
-                return plan_piece(
-                    piece,
-                    mesh,
-                    lambda: _levels().read_program(mapped, states, (piece,), (), self.file_label),
-                    mapped.shown,
-                )
-
-        found, mesh, concrete = search_cell(spec, namespace, self.simulated, evaluate, progress)
-        if concrete is not None:
-            return found, concrete
-        best = found.best
-        run = Run(
-            note=f"planned for {mesh}: {best}",
-            plan=best.plan,
-            search=found,
-            pieces=1,
-            memory=best.memory,
-            make_program=lambda: best.plan.program,
-        )
-        return self._finish(run)
 
     def _needed(self, asking: Asking, cell: CellSource) -> Finding | None:
         """What there is to say about a value that a statement needs, and that Python will have."""
