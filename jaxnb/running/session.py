@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import time
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -15,16 +13,29 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
-from jaxnb.analysis.figures import NO_FIGURES, Figures, read_figures, total
 from jaxnb.cells.cell import CellSource, parse_cell
 from jaxnb.errors import Asking, Refused
 from jaxnb.options import StageOptions
-from jaxnb.program import Assigned, Finding, Program, Span, Timing
+from jaxnb.program import Assigned, Finding, Program, Span
 from jaxnb.reuse.advice import retrace_findings
 from jaxnb.reuse.cache import CodeRecord
 from jaxnb.reuse.history import Change, History
 from jaxnb.running.backend import want_devices
 from jaxnb.running.fates import read_fates, read_needed, read_on_host
+from jaxnb.running.outcome import (
+    bind_function,
+    bound_names,
+    figures_of,
+    forget_others,
+    host_note,
+    kept_views,
+    levels,
+    measure_pieces,
+    name_log,
+    read_names,
+    read_shardings,
+    source_of,
+)
 from jaxnb.running.plan import make_plan
 from jaxnb.running.run import LastRun, Retrace, Run, Timings
 from jaxnb.running.runner import Progress, Runner, apply_options, reason_text
@@ -38,7 +49,6 @@ from jaxnb.staging.stage import MissingName, restore_names, trace_piece
 if TYPE_CHECKING:
     from jaxnb.findings.quiet import Quiet
     from jaxnb.findings.tried import Explanation
-    from jaxnb.placement.asked import Shardings
 
 __all__ = ["Session"]
 
@@ -151,7 +161,7 @@ class Session:
         namespace.setdefault("__builtins__", __builtins__)
         if not cell.statements:
             run = Run(note="nothing to stage: the cell holds no statement", reused=True)
-            run.make_program = lambda: _levels().read_program(cell, (), (), ())
+            run.make_program = lambda: levels().read_program(cell, (), (), ())
             return self._finish(run)
         if options.name is not None and options.name in cell.reads | cell.binds:
             raise Refused(
@@ -184,14 +194,14 @@ class Session:
                 cache_size=self.cache_size,
                 progress=progress,
                 before_host=before_host,
-                names=_name_log(cell, self.file_label) if options.names else None,
+                names=name_log(cell, self.file_label) if options.names else None,
                 look=self._glance,
             )
         try:
             with on_device(device):
                 runner.run()
                 self._check_options(runner)
-                named = _bind_function(runner, written, options.name, entry) if options.name is not None else ""
+                named = bind_function(runner, written, options.name, entry) if options.name is not None else ""
                 seconds = self._wait(runner)
         except BaseException as error:
             explanation = self._explanation(error, cell)
@@ -203,7 +213,7 @@ class Session:
                 error.add_note(reason)
             raise
         if options.keep is not None:
-            _forget(runner, entry, options.keep)
+            forget_others(runner, entry, options.keep)
             runner.unbind_lost()
         if cell_id is not None:
             self._evict(key, cell_id)
@@ -255,7 +265,7 @@ class Session:
         with mesh.ambient() if mesh is not None else nullcontext():
             whole = self.trace_whole(cell, namespace, options, mesh)
         if whole is None:
-            return Run(note=_host_note(cell))
+            return Run(note=host_note(cell))
         cell, traced, record, states = whole
         traced.platforms = ("cpu",) if mesh is not None else ()
         count = f"{len(traced.jaxpr.eqns)} eqn{'' if len(traced.jaxpr.eqns) == 1 else 's'}"
@@ -266,13 +276,13 @@ class Session:
             pieces=1,
             timings=Timings(trace=traced.seconds),
             traced_only=True,
-            make_program=lambda: _levels().read_program(
+            make_program=lambda: levels().read_program(
                 cell,
                 states,
                 (traced,),
                 (),
                 self.file_label,
-                partial(_read_names, cell, (traced,), record, namespace, self.file_label),
+                partial(read_names, cell, (traced,), record, namespace, self.file_label),
             ),
         )
         return self._finish(run)
@@ -423,7 +433,7 @@ class Session:
                 run.value = eval(statement.code, namespace)
             else:
                 exec(statement.code, namespace)
-        run.outputs = _bound(before, namespace, cell.binds)
+        run.outputs = bound_names(before, namespace, cell.binds)
         run.value = None if cell.silent else run.value
         return run
 
@@ -461,9 +471,9 @@ class Session:
             from jaxnb.findings.nans import read_nans  # only who asks for it needs it
 
             findings += read_nans(runner, entry)
-        figures = _figures(runner.pieces)
+        figures = figures_of(runner.pieces)
         findings += self._quiet_findings(runner, cell_id)
-        note = "" if runner.pieces else _host_note(cell)
+        note = "" if runner.pieces else host_note(cell)
         timings = Timings(
             trace=sum(piece.seconds for piece in traced),
             lower=sum(piece.lower_seconds for piece in traced),
@@ -477,16 +487,16 @@ class Session:
         if len(told) > 1 or any(finding.fix is not None for finding in told):
             findings.extend(told)  # a single reason stands on the line
         pieces, staged, record, namespace = runner.pieces, runner.staged(), runner.record, runner.namespace
-        timing, with_times = _measured(runner, pieces) if runner.options.time else (None, None)
+        timing, with_times = measure_pieces(runner, pieces) if runner.options.time else (None, None)
 
         def make(names: Callable[[], tuple[Assigned, ...]] = tuple) -> Program:
             fates = read_fates(cell, record, staged)
-            program = _levels().read_program(cell, fates, pieces, everything, self.file_label, names)
+            program = levels().read_program(cell, fates, pieces, everything, self.file_label, names)
             return program if with_times is None else with_times(program)
 
         return Run(
             value=None if cell.silent else runner.value,
-            outputs=_bound(entry, runner.namespace, cell.binds),
+            outputs=bound_names(entry, runner.namespace, cell.binds),
             reused=not traced,
             retrace=retrace,
             findings=tuple(findings),
@@ -504,12 +514,14 @@ class Session:
             sent=figures.sent,
             note=note,
             dispatch_seconds=runner.dispatch_seconds,
-            kept=None if timing is not None else _kept(pieces, everything),  # what was measured is another each time
+            kept=None
+            if timing is not None
+            else kept_views(pieces, everything),  # what was measured is another each time
             timing=timing,
-            make_program=lambda: make(partial(_read_names, cell, pieces, record, namespace, self.file_label)),
+            make_program=lambda: make(partial(read_names, cell, pieces, record, namespace, self.file_label)),
             make_nameless=make,
-            make_source=_source_of(runner) if pieces else None,
-            make_shardings=partial(_read_shardings, cell, pieces, namespace, self.file_label) if pieces else None,
+            make_source=source_of(runner) if pieces else None,
+            make_shardings=partial(read_shardings, cell, pieces, namespace, self.file_label) if pieces else None,
         )
 
     def _glance(self, cell: CellSource, piece: Piece, namespace: dict[str, Any]) -> None:
@@ -562,121 +574,3 @@ class Session:
     def remember(self, run: Run) -> None:
         """Makes a run the last one, as it is now."""
         self._last = LastRun(run, self.home is not None)
-
-
-def _kept(pieces: tuple[Piece, ...], findings: tuple[Finding, ...]) -> dict[str, Any] | None:
-    """Where views may keep what they made of these programs and findings."""
-    if not pieces:
-        return None
-    shown = (tuple(id(piece) for piece in pieces[1:]), findings)
-    kept = pieces[0].kept
-    if kept.get("shown") != shown:
-        kept.clear()
-        kept.update(shown=shown, others=pieces[1:])
-    return kept
-
-
-def _figures(pieces: Sequence[Piece]) -> Figures:
-    """What the programs of a run ask for; each is asked once, after it was compiled."""
-    for piece in pieces:
-        if piece.figures is None:
-            try:
-                piece.figures = read_figures(piece.jaxpr, piece.compiled)
-            except Exception as error:  # the cell has run; a figure that cannot be had is none
-                piece.figures = NO_FIGURES
-                warnings.warn(f"the line says nothing of flops and memory: {error!r}", stacklevel=2)
-    return total(piece.figures or NO_FIGURES for piece in pieces)
-
-
-def _host_note(cell: CellSource) -> str:
-    kinds = {statement.kind for statement in cell.statements}
-    if kinds <= {"FunctionDef", "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom"}:
-        return "nothing to compile: the cell only defines"
-    return "nothing to compile: Python ran every statement"
-
-
-def _bound(before: dict[str, Any], after: dict[str, Any], binds: frozenset[str]) -> dict[str, Any]:
-    """The names that the cell bound, with their values: those that it says it binds, and those that it changed."""
-    skipped = ("__builtins__", "__name__")
-    return {
-        name: value
-        for name, value in after.items()
-        if name not in skipped and (name in binds or name not in before or before[name] is not value)
-    }
-
-
-def _forget(runner: Runner, entry: dict[str, Any], keep: tuple[str, ...]) -> None:
-    """Puts back every name that is not to be kept."""
-    namespace = runner.namespace
-    for name in runner.cell.binds - set(keep):
-        if name in entry:
-            namespace[name] = entry[name]
-        else:
-            namespace.pop(name, None)
-
-
-def _bind_function(runner: Runner, written: CellSource, name: str, entry: dict[str, Any]) -> str:
-    """Binds the cell as a function, and says how it is called. A run that changes nothing keeps the function."""
-    from jaxnb.export import as_function, same_function
-
-    own = tuple(ran.piece for ran in runner.ran.values() if ran.cell is runner.cell)
-    if runner.options.xmap is not None:
-        from jaxnb.running.mapped import bind_map_function
-
-        return bind_map_function(runner, written, name, entry)
-    function = as_function(runner.cell, own, entry, name)
-    if not same_function(runner.namespace.get(name), function):
-        runner.namespace[name] = function
-    return f"{name}{inspect.signature(function)}"
-
-
-def _source_of(runner: Runner) -> Callable[[Any, str], str]:
-    """What writes a run as a file, from the names as they are then."""
-    cell, namespace = runner.cell, runner.namespace
-    own = tuple(ran.piece for ran in runner.ran.values() if ran.cell is cell)
-
-    def write(value: Any, name: str) -> str:
-        from jaxnb.export import remember, to_source
-
-        before = remember(cell, namespace)
-        after = {name: namespace[name] for name in (*before, *sorted(cell.binds)) if name in namespace}
-        return to_source(cell, own, before, results=after, value=value, name=name)
-
-    return write
-
-
-def _measured(runner: Runner, pieces: Sequence[Piece]) -> tuple[Timing, Callable[[Program], Program]]:
-    """What `--time` measures of the pieces that ran, and what puts it on their program."""
-    from jaxnb.levels.apportion import summarize, with_times
-    from jaxnb.levels.timing import measure
-
-    measured = measure([runner.held.pop(id(piece)) for piece in pieces])
-    return summarize(measured), lambda program: with_times(program, measured)
-
-
-def _name_log(cell: CellSource, file_label: Callable[[str], str]) -> Callable[[], Any]:
-    """What makes the record that `--names` asks for."""
-    from jaxnb.names.assigned import NameLog
-
-    return partial(NameLog, cell.filename, file_label)
-
-
-def _read_names(*args: Any) -> tuple[Assigned, ...]:
-    """What every name was, which is asked for only when somebody looks."""
-    from jaxnb.levels.naming import read_names
-
-    return read_names(*args)
-
-
-def _read_shardings(*args: Any) -> Shardings:
-    """How values are spread, which is asked for only when somebody looks."""
-    from jaxnb.findings.asked import read_shardings
-
-    return read_shardings(*args)
-
-
-def _levels() -> Any:
-    """Reading the levels, which is asked for only when somebody looks."""
-    from jaxnb.levels import reading as levels
-
-    return levels
