@@ -76,7 +76,10 @@ class Shown:
         return str(draw_mesh(self.what) if isinstance(self.what, Mesh) else draw_placement(self.what, name=self.name))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/plain": str(self), "text/html": self.html}
+        drawn = {"text/plain": str(self), "text/html": self.html}
+        if not isinstance(self.what, Tree) and not self.notes:  # a report trusts pictures, and no HTML
+            drawn["image/svg+xml"] = self.svg
+        return drawn
 
     def __str__(self) -> str:
         from jaxnb.views.placement_text import render_mesh, render_placement, render_tree

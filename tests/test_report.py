@@ -414,6 +414,15 @@ def test_hostile_text_stays_text(tmp_path, capsys):
     assert "\u202e" not in page.text and "\x1b" not in page.text
 
 
+def test_diagrams_are_pictures(tmp_path, capsys):
+    svg = "<svg xmlns='http://www.w3.org/2000/svg'/>"
+    data = {"text/html": f'<div class="jnb">{svg}</div>', "image/svg+xml": svg, "text/plain": "mesh x=4, y=2"}
+    source = saved(tmp_path / "saved.ipynb", v4.new_output("display_data", data))
+    run(capsys, "report", source, "-o", tmp_path / "page.html", "--no-execute")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count('<img src="data:image/svg+xml;base64,') == 1 and "mesh x=4, y=2</pre>" not in page
+
+
 def test_other_outputs_are_pictures_or_text(tmp_path, capsys):
     outputs = [
         v4.new_output("display_data", {"image/png": "iVBORw0KGgo=", "text/plain": "<Figure>"}),

@@ -157,10 +157,12 @@ def test_show_sharding() -> None:
     shown = jaxnb.show_sharding(rows, name="rows")
     assert str(shown).startswith("rows float32[8,4]") and repr(shown) == str(shown)
     assert shown.svg.startswith("<svg xmlns=") and shown.svg in shown.html
-    assert shown._repr_mimebundle_() == {"text/plain": str(shown), "text/html": shown.html}
+    told = {"text/plain": str(shown), "text/html": shown.html, "image/svg+xml": shown.svg}
+    assert shown._repr_mimebundle_() == told
     assert "x ↓" in str(jaxnb.show_sharding(mesh)) and "<svg" in jaxnb.show_sharding(mesh).svg
     assert "[6,3]" in str(jaxnb.show_sharding(rows.sharding, (6, 3), "int8"))
     table = jaxnb.show_sharding([rows, 2])
+    assert set(table._repr_mimebundle_()) == {"text/plain", "text/html"}
     assert "<table" in table.html and "[1]" in str(table)
     with pytest.raises(JaxnbError, match=r"a table(.|\n)*`.html`"):
         _ = table.svg

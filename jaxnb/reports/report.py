@@ -209,8 +209,8 @@ def _page_outputs(output: Any) -> Sequence[tuple[str, str]]:
     if is_staged(output):
         try:
             return [(TRUSTED_HTML, _rendered(data))]
-        except JaxnbError:  # not saved, damaged, or of another version: its text says what it was
-            return [("text/plain", data["text/plain"])]
+        except JaxnbError:  # not saved, damaged, or of another version: its picture or text says what it was
+            pass
     for mime in _SHOWN:
         if mime in data:
             return [(mime, data[mime])]

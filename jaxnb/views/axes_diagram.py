@@ -47,7 +47,10 @@ class AxesDiagram:
         return str(element("div", {"class": "jnb"}, *drawn, *notes))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/plain": str(self), "text/html": self.html}
+        drawn = {"text/plain": str(self), "text/html": self.html}
+        if len(self.maps) == 1 and not self.notes:  # a report trusts pictures, and no HTML
+            drawn["image/svg+xml"] = self.svg
+        return drawn
 
     def __str__(self) -> str:
         return "\n\n".join([*(map(render_strands, self.maps) if self.maps else [_NONE]), *self.notes])
