@@ -413,6 +413,17 @@ def test_time_says_what_each_line_took(shell: Shell) -> None:
     assert program.coverage().time_eqn > 0.98
 
 
+def test_what_was_asked_for_is_an_output_of_its_own(shell: Shell) -> None:
+    shell.ip.display_formatter.active_types = list(shell.ip.display_formatter.format_types)
+    with capture_output() as caught:
+        shell.ip.run_cell("%%jit --time\ny = jnp.tanh(x)")
+        shell.ip.run_cell("%%jit --time --diff\ny = jnp.tanh(x) + 1")
+    first, costs, second, again, diff = [item.data for item in caught.outputs]
+    assert "text/html" in first and "text/html" in second and "\n" not in first["text/plain"]
+    assert costs["text/plain"].splitlines()[1].startswith("line") and "tanh" in costs["text/plain"]
+    assert again["text/plain"].splitlines()[1].startswith("line") and "1 added" in diff["text/plain"]
+
+
 def test_time_does_nothing_twice(shell: Shell) -> None:
     text = shell.run("%%jit --time\njax.debug.print('seen {}', x.sum())\ny = x * 2")
     assert text.count("seen") == 1 and "not measured, because a further run would repeat" in text

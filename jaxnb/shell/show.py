@@ -7,7 +7,7 @@ from typing import Any
 from jaxnb.program import QUIET, Finding, Program
 from jaxnb.running.run import Run
 
-__all__ = ["bundle", "fix_of"]
+__all__ = ["below", "bundle", "fix_of"]
 
 _LINE = "line of the run goes here"
 MOST_SAVED = 15_000
@@ -43,8 +43,8 @@ def bundle(run: Run, *, rich: bool, script: bool = False, previous: Program | No
             names=run.program.made_names is not None,
         )
         text += f"\n\n{shown}"
-    below = _asked(run)
-    text = "\n".join((text, *below))
+    if not rich:
+        text = "\n".join((text, *below(run)))
     leaked = [finding for finding in run.findings if finding.kind == "leak"]
     avoidable = [finding for finding in run.findings if finding.kind == "retrace" and finding.fix is not None]
     asked = [finding for finding in run.findings if finding.kind == "nans"]
@@ -56,17 +56,28 @@ def bundle(run: Run, *, rich: bool, script: bool = False, previous: Program | No
     data: dict[str, Any] = {"text/plain": text}
     if not rich:
         return data
-    from jaxnb.views.escape import element, escape
+    from jaxnb.views.escape import escape
 
     html, json = _drawn(run)
     data["text/html"] = html.replace(_LINE, str(escape(run.line)), 1)
     if script:
         data["text/html"] = _interactive(run, previous) or data["text/html"]
-    if below:
-        data["text/html"] += element("div", {"class": "jnb"}, *(element("pre", None, told) for told in below))
     if json is not None:
         data[json[0]] = json[1]
     return data
+
+
+def below(run: Run) -> list[str]:
+    """What the user asked for in the header, which is shown below the line: what each line took, what changed, a plan.
+
+    Each is an output of its own: front ends that draw the program from its JSON have no other place for it.
+    """
+    told: list[str] = []
+    if run.timing is not None and run.timing.total is not None:
+        from jaxnb.views.ledger import render_costs
+
+        told.append(render_costs(run.program, width=100, limit=_MOST_LINES))
+    return told + [str(shown) for shown in (run.diff, run.search, run.plan) if shown is not None]
 
 
 def fix_of(finding: Finding) -> Run | None:
@@ -104,22 +115,6 @@ def _interactive(run: Run, previous: Program | None) -> str | None:
         if len(drawn) <= MOST_DRAWN:
             return drawn
     return None
-
-
-def _asked(run: Run) -> list[str]:
-    """What the user asked for in the header, below the line: what each line took, what changed."""
-    told: list[str] = []
-    if run.timing is not None and run.timing.total is not None:
-        from jaxnb.views.ledger import render_costs
-
-        told.append(render_costs(run.program, width=100, limit=_MOST_LINES))
-    if run.diff is not None:
-        told.append(str(run.diff))
-    if run.search is not None:
-        told.append(str(run.search))
-    if run.plan is not None:
-        told.append(str(run.plan))
-    return told
 
 
 def _drawn(run: Run) -> tuple[str, tuple[str, Any] | None]:
