@@ -24,7 +24,7 @@ _PROMOTING = frozenset(
     """
 add subtract multiply divide true_divide power maximum minimum where concatenate stack hstack vstack matmul dot einsum
 vdot inner outer tensordot hypot arctan2 logaddexp append set mul
-""".split()  # noqa: SIM905
+""".split()
 )
 """Functions that promote what they are given; others may compute with more bits for reasons of their own."""
 

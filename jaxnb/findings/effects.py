@@ -26,7 +26,7 @@ from jaxnb.program import Finding, Fix, Span
 __all__ = ["may_act", "side_effects"]
 
 _ONCE_A_CALL = frozenset(["jit", "pmap"])
-_ONCE_FOR_ALL = frozenset("vmap scan fori_loop while_loop cond switch map associative_scan".split())  # noqa: SIM905
+_ONCE_FOR_ALL = frozenset("vmap scan fori_loop while_loop cond switch map associative_scan".split())
 _CALLBACKS = frozenset(["callback", "io_callback", "pure_callback"])
 _GROWS = frozenset(["append", "extend", "add", "update", "insert"])
 _STATIC = frozenset(["shape", "dtype", "ndim", "size", "aval"])

@@ -29,7 +29,7 @@ _SAME = frozenset(
     """
 random_wrap random_unwrap squeeze reshape broadcast_in_dim copy copy_p convert_element_type device_put
 sharding_constraint layout_constraint reshard
-""".split()  # noqa: SIM905
+""".split()
 )
 """What hands on all of a key."""
 

@@ -17,7 +17,7 @@ _SHORT = {f"{short}{bits}": f"{name}{bits}" for short, name in _KINDS for bits i
 _NAMES = """
 bool int4 int8 int16 int32 int64 uint4 uint8 uint16 uint32 uint64 float8_e4m3fn float8_e5m2 bfloat16 float16 float32
 float64 complex64 complex128
-""".split()  # noqa: SIM905
+""".split()
 
 
 @dataclass(frozen=True, slots=True)
