@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jaxnb.cells.named_spec import MapSpec
 from jaxnb.errors import JaxnbError
+
+if TYPE_CHECKING:
+    from jaxnb.cells.named_spec import MapSpec
 
 __all__ = ["StageOptions"]
 

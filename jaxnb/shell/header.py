@@ -14,7 +14,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from jaxnb.cells.named_spec import read_pairs
 from jaxnb.errors import BadHeader
 
 __all__ = [
@@ -203,6 +202,8 @@ def _value(header: str, position: int, kind: str) -> tuple[Any, int]:
             return axes.group(), axes.end()
         kind = "name"
     if kind in ("sizes", "resources"):
+        from jaxnb.cells.named_spec import read_pairs  # only a cell with named axes needs it
+
         return read_pairs(header, position, kind)
     if kind == "number":
         number = _WORD.match(header, position)
