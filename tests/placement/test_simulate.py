@@ -324,8 +324,16 @@ def test_a_process_that_dies_says_so_and_the_next_one_works() -> None:
     assert plan(array(4)).footprint.inputs == 16
 
 
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt, even where the tests run in the background of a shell, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs signals between threads")
-def test_an_interrupt_ends_the_process_and_nothing_else() -> None:
+def test_an_interrupt_ends_the_process_and_nothing_else(interrupts: None) -> None:
     """The interrupt comes while the worker is busy: it is gone, the names are as before, and the next cell works."""
     given = cell_names(x=shapes(array(8), P("x")))
     planned("y = x + 1", given)
@@ -334,10 +342,13 @@ def test_an_interrupt_ends_the_process_and_nothing_else() -> None:
     main = threading.main_thread().ident
     assert main is not None
     interrupt = threading.Timer(0.5, signal.pthread_kill, (main, signal.SIGINT))
+    rescue = threading.Timer(60, os.kill, (pid, signal.SIGKILL))  # rather than to wait for ever
     interrupt.start()
+    rescue.start()
     with pytest.raises(KeyboardInterrupt):
         planned("y = x * 2", given)
     interrupt.join()
+    rescue.cancel()
     assert given == before
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
