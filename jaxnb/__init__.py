@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from jaxnb.findings.leaks import leaks, watch
     from jaxnb.findings.retraces import retraces
     from jaxnb.named import NamedShape, SerialLoop, fake_mesh, named_shape, serial_loop, xmap
-    from jaxnb.objects.holdings import memory
     from jaxnb.options import StageOptions
     from jaxnb.planning.search import search_resources
     from jaxnb.planning.simulate import simulate
     from jaxnb.program import Finding, Fix, Program
+    from jaxnb.running.held import memory
     from jaxnb.running.run import Run
     from jaxnb.sharding import abstract, make_mesh, show_sharding
     from jaxnb.shell.commands import auto, devices
@@ -51,7 +51,7 @@ _HOMES = {
     "load_ipython_extension": "shell.extension",
     "last": "api",
     "make_mesh": "sharding",
-    "memory": "objects.holdings",
+    "memory": "running.held",
     "named_shape": "named",
     "retraces": "findings.retraces",
     "search_resources": "planning.search",

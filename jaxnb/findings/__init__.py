@@ -12,5 +12,6 @@ Each file holds one idea:
   census, traced, written         what there is in a traced piece to look at, and what the user wrote there
   key_flow, keys, constants, dtypes, effects, transfers   quiet findings, which `quiet` looks for in each piece
   stops, gradients               zero gradients, and what a backward pass wastes
+  exhausted                      who held the peak of a program that ran out of memory, and what would lower it
   watching, answers       all of these after each cell, and where a later cell fails for one of them
 """

@@ -1,17 +1,18 @@
-"""Who holds the memory of the devices: the live arrays, and the paths by which a user reaches each."""
+"""Who holds the memory of the devices: arrays with the paths by which a user reaches each, and loaded programs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from jaxnb.errors import JaxnbError
 from jaxnb.objects.owners import paths_to
 from jaxnb.objects.paths import Path, render_path, root_name
+from jaxnb.objects.release import CLEAR_CACHES, CLEAR_OUT, CLEAR_PROGRAMS, release_of
 from jaxnb.units import format_bytes
 
-__all__ = ["HeldArray", "Holdings", "memory", "names_of_shell", "names_that_run"]
+__all__ = ["Constants", "HeldArray", "HeldProgram", "Holdings", "held_arrays", "names_of_shell", "names_that_run"]
 
 _SHOWN = 20
 _REMEMBERED = ("Out", "_", "__", "___")
@@ -28,12 +29,16 @@ class HeldArray:
       aval: its dtype and shape, such as `float32[64,128]`.
       holders: the paths that lead to it from names; none if only something out of reach holds it.
       remembered: whether nothing holds it but the results that IPython keeps, as `Out[3]`.
+      roots: the names at which these paths begin.
+      release: what lets go of it, as a user would write it; "" if nothing is known that would.
     """
 
     bytes: int
     aval: str
     holders: tuple[str, ...]
     remembered: bool
+    roots: tuple[str, ...] = ()
+    release: str = ""
 
     @property
     def held_by(self) -> str:
@@ -45,57 +50,110 @@ class HeldArray:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldProgram:
+    """One executable that JAX keeps loaded.
+
+    Attributes:
+      bytes: of its code and of the constants that are compiled in, over all its devices. Backends that keep code on
+        the host, as the CPU does, tell of the constants alone.
+      name: what it is a program of.
+      cached: whether it is one that a cell will use again.
+      release: what lets go of it, as a user would write it.
+    """
+
+    bytes: int
+    name: str
+    cached: bool
+    release: str
+
+
+@dataclass(frozen=True, slots=True)
 class Holdings:
-    """The live arrays, the largest first; its text is what `%jaxnb memory` prints."""
+    """The live arrays and the programs, the largest first; its text is what `%jaxnb memory` prints."""
 
     arrays: tuple[HeldArray, ...]
+    programs: tuple[HeldProgram, ...] = ()
 
     @property
     def bytes(self) -> int:
         """What they take together."""
-        return sum(array.bytes for array in self.arrays)
+        return sum(item.bytes for item in (*self.arrays, *self.programs))
 
     def __str__(self) -> str:
-        if not self.arrays:
+        if not self.arrays and not self.programs:
             return "no array is alive"
-        cells = [("bytes", "array", "held by")]
-        cells += [(format_bytes(item.bytes), item.aval, item.held_by) for item in self.arrays[:_SHOWN]]
-        widths = [max(len(line[index]) for line in cells) for index in range(2)]
-        lines = [f"{size:>{widths[0]}}  {aval:<{widths[1]}}  {held}" for size, aval, held in cells]
-        rest = self.arrays[_SHOWN:]
-        if rest:
-            lines.append(f"{format_bytes(sum(item.bytes for item in rest)):>{widths[0]}}  in {len(rest)} more")
-        count = len(self.arrays)
-        lines += ["", f"{format_bytes(self.bytes)} in {count} array{'' if count == 1 else 's'}"]
-        remembered = sum(item.bytes for item in self.arrays if item.remembered)
+        lines: list[str] = []
+        if self.arrays:
+            rows = [(item.bytes, item.aval, item.held_by, item.release) for item in self.arrays]
+            lines += [*_table(("bytes", "array", "held by", "let go by"), rows), ""]
+        programs = [item for item in self.programs if item.bytes]
+        if programs:
+            rows = [(item.bytes, item.name, "", item.release) for item in programs]
+            lines += [*_table(("bytes", "program", "", "let go by"), rows), ""]
+        lines.append(f"{_size(self.arrays)} in {_count(self.arrays, 'array')}")
+        if self.programs:
+            cached = [item for item in self.programs if item.cached]
+            lines[-1] += f", {_size(self.programs)} in {_count(self.programs, 'program')}"
+            if cached:
+                lines.append(
+                    f"{len(cached)} of these are kept for cells: {CLEAR_PROGRAMS} lets go of all, a smaller "
+                    "%config JaxNB.cache_size of the oldest of each cell"
+                )
+            if len(cached) < len(self.programs):
+                lines.append(f"{len(self.programs) - len(cached)} are kept by JAX: {CLEAR_CACHES}")
+        remembered = [item for item in self.arrays if item.remembered]
         if remembered:
-            size = format_bytes(remembered)
-            lines.append(f"{size} are only remembered as results of cells: %reset -f out empties Out")
-        lost = sum(item.bytes for item in self.arrays if not item.holders)
+            lines.append(f"{_size(remembered)} are only remembered as results of cells: {CLEAR_OUT} empties Out")
+        lost = [item for item in self.arrays if not item.holders]
         if lost:
-            lines.append(f"{format_bytes(lost)} are held where no name leads: a cache, a thread, or JAX itself")
+            lines.append(f"{_size(lost)} are held where no name leads: a cache, a thread, or JAX itself")
         return "\n".join(lines)
 
     __repr__ = __str__
 
 
-def memory(namespace: Mapping[str, Any] | None = None) -> Holdings:
-    """Looks up who holds each live array.
+def _table(head: tuple[str, ...], rows: Sequence[tuple[int, str, str, str]]) -> list[str]:
+    """The first rows with their head, and how much is in the others."""
+    shown = [head, *((format_bytes(size), *texts) for size, *texts in rows[:_SHOWN])]
+    widths = [max(len(line[at]) for line in shown) for at in range(4)]
+    lines: list[str] = []
+    for size, *texts in shown:
+        cells = [f"{text:<{width}}" for text, width in zip(texts, widths[1:], strict=True) if width]
+        lines.append("  ".join([f"{size:>{widths[0]}}", *cells]).rstrip())
+    rest = rows[_SHOWN:]
+    if rest:
+        lines.append(f"{format_bytes(sum(row[0] for row in rest)):>{widths[0]}}  in {len(rest)} more")
+    return lines
+
+
+def _size(items: Iterable[HeldArray | HeldProgram]) -> str:
+    return format_bytes(sum(item.bytes for item in items))
+
+
+def _count(items: Sequence[Any], noun: str) -> str:
+    return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"
+
+
+class Constants(NamedTuple):
+    """The constants of a program, and what lets go of them."""
+
+    arrays: list[Any]
+    release: str
+
+
+def held_arrays(namespace: Mapping[str, Any], programs: Mapping[str, Constants] | None = None) -> tuple[HeldArray, ...]:
+    """The live arrays on the devices of this process, the largest first, with the paths that lead to each.
 
     Args:
-      namespace: the names to begin with; None stands for those of the running IPython shell.
-
-    Returns:
-      The arrays on the devices of this process, with the paths that lead to each.
-
-    Raises:
-      JaxnbError: if no namespace is given and no shell runs.
+      namespace: the names to begin with.
+      programs: constants of programs, by what such a program is called.
     """
     import jax
 
-    namespace = names_that_run() if namespace is None else namespace
     live = {id(array): array for array in jax.live_arrays() if not array.is_deleted()}
-    paths = paths_to(namespace, live)
+    programs = programs or {}
+    elsewhere: list[tuple[Path, Any]] = [((None, "name", name), held.arrays) for name, held in programs.items()]
+    paths = paths_to(namespace, live, elsewhere)
     by_buffer: dict[Any, list[Any]] = {}  # a view of a shard is an array of its own, with the buffer of the whole
     for array in sorted(live.values(), key=lambda array: (-_bytes(array), id(array) not in paths)):
         pointers = _pointers(array)
@@ -103,7 +161,7 @@ def memory(namespace: Mapping[str, Any] | None = None) -> Holdings:
         known.append(array)
         by_buffer.update(dict.fromkeys(pointers, known))
     groups = {id(group): group for group in by_buffer.values()}.values()
-    return Holdings(tuple(_held(group, paths) for group in groups))
+    return tuple(_held(group, paths, namespace, programs) for group in groups)
 
 
 def names_that_run() -> dict[str, Any]:
@@ -126,12 +184,21 @@ def names_of_shell(shell: Any) -> dict[str, Any]:
     return {**shell.user_ns, **{name: value for name, value in hidden.items() if value is not None}}
 
 
-def _held(arrays: list[Any], paths: Mapping[int, list[Path]]) -> HeldArray:
+def _held(
+    arrays: list[Any],
+    paths: Mapping[int, list[Path]],
+    namespace: Mapping[str, Any],
+    programs: Mapping[str, Constants],
+) -> HeldArray:
     """Arrays of one buffer, the whole before its shards."""
     found = [path for array in arrays for path in paths.get(id(array), ())]
-    names = tuple(dict.fromkeys(render_path(path).removesuffix(_KEY_BUFFER) for path in found))
-    only = bool(found) and all(root_name(path) in _REMEMBERED for path in found)
-    return HeldArray(_bytes(arrays[0]), arrays[0].aval.str_short(), names, only)
+    roots = tuple(dict.fromkeys(root_name(path) or "" for path in found))
+    named = [str(root_name(path)) if root_name(path) in programs else render_path(path) for path in found]
+    names = tuple(dict.fromkeys(name.removesuffix(_KEY_BUFFER) for name in named))
+    only = bool(found) and all(root in _REMEMBERED for root in roots)
+    aval = arrays[0].aval.str_short()
+    release = release_of(found, namespace, {name: held.release for name, held in programs.items()})
+    return HeldArray(_bytes(arrays[0]), aval, names, only, roots, release)
 
 
 def _bytes(array: Any) -> int:

@@ -19,6 +19,7 @@ __all__ = [
     "Instruction",
     "Instructions",
     "Module",
+    "code_bytes",
     "peak_bytes",
     "read_assignment",
     "read_instructions",
@@ -105,6 +106,24 @@ def peak_bytes(compiled: Any) -> int | None:
         return int(arguments + results - told.alias_size_in_bytes + told.temp_size_in_bytes)
     except Exception:  # a line under a cell is not worth an error: backends differ in what they raise
         return None
+
+
+def code_bytes(executable: Any) -> int:
+    """What a loaded executable takes on its devices as long as it is there: its code and its constants.
+
+    Args:
+      executable: JAX's `Compiled.runtime_executable()`. Where the backend does not tell, it is 0.
+    """
+    try:
+        told: Any = executable.get_compiled_memory_stats()
+        code, assigned = int(told.generated_code_size_in_bytes), told.serialized_buffer_assignment_proto
+        found = read_assignment(assigned) if assigned else None
+        constants = [one for one in found.allocations.values() if one.constant] if found is not None else []
+        held = sum(one.nbytes for one in constants if found is not None and found.on_device(one))
+        # A GPU's code has its constants in it; the CPU's is not counted.
+        return max(code, held) * len(executable.local_devices())
+    except (RuntimeError, ValueError):  # a backend that does not tell, or writes its messages differently
+        return 0
 
 
 def read_assignment(message: bytes) -> Assignment:

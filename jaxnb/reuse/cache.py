@@ -90,6 +90,12 @@ class CodeRecord:
         for old in same[: max(0, len(same) - limit)]:
             self.pieces.remove(old)
 
+    def trim(self, limit: int) -> None:
+        """Drops all but the last programs of each piece."""
+        for start in {piece.plan.start for piece in self.pieces}:
+            for old in self.starting_at(start)[limit:]:
+                self.pieces.remove(old)
+
     def made_before(self, piece: Piece) -> bool:
         """Whether there was a program of this key, which has been dropped since; from now on there was."""
         try:

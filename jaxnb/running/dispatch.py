@@ -16,7 +16,7 @@ from jaxnb.objects.graph import Reached
 from jaxnb.objects.paths import render_path
 from jaxnb.staging.piece import Piece
 
-__all__ = ["compile_piece", "dispatch"]
+__all__ = ["compile_piece", "dispatch", "is_out_of_memory"]
 
 
 def compile_piece(piece: Piece) -> list[str]:
@@ -70,9 +70,15 @@ def dispatch(
     try:
         # A NumPy array may be written to as soon as this returns, while the program still reads it.
         return piece.compiled(*(leaf.copy() if type(leaf) is np.ndarray else leaf for leaf in arguments))
-    except RuntimeError:
-        check_deleted(reached, donated_by)
+    except RuntimeError as error:
+        if not is_out_of_memory(error):  # then what was donated may be gone, and that is not the reason
+            check_deleted(reached, donated_by)
         raise
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether a device did not have the memory that a program asked for."""
+    return isinstance(error, jax.errors.JaxRuntimeError) and str(error).startswith("RESOURCE_EXHAUSTED")
 
 
 def check_deleted(reached: Reached, donated_by: Callable[[Any], str | None]) -> None:

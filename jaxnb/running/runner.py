@@ -112,6 +112,7 @@ class Runner:
         self.context: tuple[Any, ...] = _jax.trace_context()
         self.journal = Journal()
         self.ran: dict[int, Ran] = {}
+        self.at: Piece | None = None  # the one that was dispatched last, unless Python has run something since
         self.held: dict[int, Held] = {}  # what `--time` and `--nans` run again
         self.traced: list[Piece] = []
         self.changes: list[Change] = []
@@ -232,6 +233,7 @@ class Runner:
         __tracebackhide__ = True
         self.host_lines.add(statement.span.line)
         self.before_host()
+        self.at = None
         start = time.perf_counter()
         if statement.trailing:
             self.value = eval(code, self.namespace)
@@ -314,6 +316,7 @@ class Runner:
             self.held[id(piece)] = hold_inputs(piece, arguments)
         if piece.donation.leaves:
             self._give_up(cell, piece, reached)
+        self.at = piece
         start = time.perf_counter()
         outputs = dispatch(piece, reached, arguments, self.lost.where)
         if piece.prelude is not None:

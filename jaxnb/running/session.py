@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -21,6 +21,7 @@ from jaxnb.reuse.advice import retrace_findings
 from jaxnb.reuse.cache import CodeRecord
 from jaxnb.reuse.history import Change, History
 from jaxnb.running.backend import want_devices
+from jaxnb.running.dispatch import is_out_of_memory
 from jaxnb.running.fates import read_fates, read_needed, read_on_host
 from jaxnb.running.outcome import (
     bind_function,
@@ -209,6 +210,10 @@ class Session:
             restore_names(namespace, entry)
             explanation.tell(namespace)
             runner.unbind_lost(error)
+            if runner.at is not None and is_out_of_memory(error):
+                from jaxnb.findings.exhausted import explain_exhausted  # only that error needs it
+
+                explain_exhausted(error, cell, runner.at, namespace, self.file_label)
             if (reason := self.lost.explain(error)) is not None:
                 error.add_note(reason)
             raise
@@ -236,6 +241,33 @@ class Session:
     def last(self) -> Run | None:
         """The last run, with those of its values that are still held by anybody."""
         return self._last.run() if self._last is not None else None
+
+    def programs(self) -> Iterator[Piece]:
+        """The programs that are kept for cells, each once."""
+        seen: set[int] = set()
+        records = list(self._records.values())
+        while records:
+            record = records.pop(0)
+            records += record.blocks.values()
+            for piece in record.pieces:
+                if id(piece) not in seen:
+                    seen.add(id(piece))
+                    yield piece
+
+    def keep_programs(self, count: int) -> None:
+        """From now on keeps this many programs for each piece of a cell; of more, the oldest are let go of."""
+        self.cache_size = count
+        records = list(self._records.values())
+        while records:
+            record = records.pop()
+            records += record.blocks.values()
+            record.trim(count)
+
+    def clear(self) -> None:
+        """Lets go of all programs: cells are traced and compiled anew. The last run and the comparisons go, too."""
+        self._records.clear()
+        self._before.clear()
+        self._last = None
 
     def _label(self, filename: str) -> str:
         return self.file_label(filename)

@@ -10,8 +10,9 @@ from typing import Any
 from jaxnb.errors import BadHeader, JaxnbError
 from jaxnb.findings.leaks import leaks
 from jaxnb.findings.retraces import retraces
-from jaxnb.objects.holdings import memory, names_of_shell
+from jaxnb.objects.holdings import names_of_shell
 from jaxnb.running.backend import backend_started
+from jaxnb.running.held import clear_programs, memory
 from jaxnb.shell.health import doctor
 from jaxnb.units import format_bytes
 
@@ -196,8 +197,11 @@ def _retraces(shell: Any, _: str) -> str:
     return str(retraces(magics.session if magics is not None else None))
 
 
-def _memory(shell: Any, _: str) -> str:
-    return str(memory(names_of_shell(shell)))
+def _memory(shell: Any, word: str) -> str:
+    magics = getattr(shell, "_jaxnb_magics", None)
+    if word:
+        return magics.clear_programs() if magics is not None else clear_programs()
+    return str(memory(names_of_shell(shell), magics.session if magics is not None else None))
 
 
 def _mesh(shell: Any, text: str) -> Any:
@@ -242,7 +246,9 @@ COMMANDS: Mapping[str, Command] = {
     "collectives": Command("what devices sent one another in the last run, and why", _collectives, free="--on h100"),
     "axes": Command("the named axes of the last run as strands: where each ends, where values meet", _axes),
     "promote": Command("which dtype comes of several that meet, and why", _promote, free="bfloat16 int32 weak-float"),
-    "memory": Command("the live arrays, the largest first, and who holds each", _memory),
+    "memory": Command(
+        "who holds memory, and how to let go of it; clear: let go of the programs of all cells", _memory, ("clear",)
+    ),
     "leaks": Command("the tracers that something still holds, and where they were made", _leaks),
     "retraces": Command("what was traced, how often and why, and what to do about it", _retraces),
     "auto": Command("whether every plain cell that computes with jax is staged", _auto, ("on", "off")),

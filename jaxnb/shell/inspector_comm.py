@@ -47,11 +47,15 @@ class Inspectors:
 
     def leave(self) -> None:
         """Stops to listen, and forgets all programs."""
-        self._asked.clear()
-        self._drawn.clear()
+        self.forget()
         manager = _comms_of(self._shell)
         if manager is not None:
             manager.unregister_target(TARGET, self._opened)
+
+    def forget(self) -> None:
+        """Forgets all programs: outputs that ask for more are told to have their cell run again."""
+        self._asked.clear()
+        self._drawn.clear()
 
     def metadata(self, run: Run) -> dict[str, Any]:
         """The metadata of an output that shows a run: an id, and the levels that can be asked for.

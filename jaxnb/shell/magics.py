@@ -22,6 +22,7 @@ from jaxnb.findings.retraces import note_of
 from jaxnb.findings.watching import Watches
 from jaxnb.options import StageOptions
 from jaxnb.program import LEVELS, QUIET, Finding, Program
+from jaxnb.running.held import clear_programs
 from jaxnb.running.run import Run
 from jaxnb.running.session import Session
 from jaxnb.running.tracebacks import as_shown_by_ipython, label_of, render, show_only_user_frames, tidy
@@ -133,6 +134,7 @@ class JaxnbMagics(Magics):
         self.shell.Completer.custom_matchers.append(self._matcher)
         self.settings.observe(self._switch_auto, "auto")
         self.settings.observe(self._switch_findings, "findings")
+        self.settings.observe(self._switch_cache, "cache_size")
         self._switch_auto()
         self._switch_findings()
         self._inspectors.enter()
@@ -141,6 +143,7 @@ class JaxnbMagics(Magics):
         """Takes all that out again."""
         self.settings.unobserve(self._switch_auto, "auto")
         self.settings.unobserve(self._switch_findings, "findings")
+        self.settings.unobserve(self._switch_cache, "cache_size")
         self._watches.stop()
         self._answers.leave()
         self._inspectors.leave()
@@ -160,6 +163,16 @@ class JaxnbMagics(Magics):
             self.shell.ast_transformers.append(self._auto)
         elif there and not self.settings.auto:
             self.shell.ast_transformers.remove(self._auto)
+
+    def _switch_cache(self, change: Any) -> None:
+        self.session.keep_programs(change["new"])
+        if change["new"] < change["old"]:
+            self._inspectors.forget()  # which would hold those that were let go of
+
+    def clear_programs(self) -> str:
+        """Lets go of the programs of all cells, and of those that outputs may ask about."""
+        self._inspectors.forget()
+        return clear_programs(self.session)
 
     def _switch_findings(self, _: Any = None) -> None:
         if self.settings.findings == "off":

@@ -1,0 +1,117 @@
+"""Who holds the memory of the devices, programs included: what `%jaxnb memory` shows, and what lets go of programs."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from jaxnb.objects.holdings import Constants, HeldProgram, Holdings, held_arrays, names_that_run
+from jaxnb.objects.release import CLEAR_CACHES, CLEAR_PROGRAMS
+from jaxnb.readers.buffers import code_bytes
+from jaxnb.units import format_bytes
+
+if TYPE_CHECKING:
+    from jaxnb.running.session import Session
+    from jaxnb.staging.piece import Piece
+
+__all__ = ["clear_programs", "memory"]
+
+_WIDEST = 40
+_TRACED = "a function that JAX has traced"
+
+
+def memory(namespace: Mapping[str, Any] | None = None, session: Session | None = None) -> Holdings:
+    """Looks up who holds each live array, and what the loaded programs take.
+
+    Args:
+      namespace: the names to begin with; None stands for those of the running IPython shell.
+      session: whose programs are told apart from JAX's; None stands for the one that `jaxnb.stage` uses.
+
+    Returns:
+      The arrays on the devices of this process with the paths that lead to each, and the executables that JAX keeps
+      loaded there, each with what lets go of it.
+
+    Raises:
+      JaxnbError: if no namespace is given and no shell runs.
+    """
+    namespace = names_that_run() if namespace is None else namespace
+    session = _current() if session is None else session
+    kept = list(session.programs())
+    constants: dict[str, Constants] = {}
+    for piece in kept:
+        own = constants.setdefault(f"program of {_title(piece, session)}", Constants([], CLEAR_PROGRAMS))
+        own.arrays.extend(piece.jaxpr.consts)
+    known = {id(value) for held in constants.values() for value in held.arrays}
+    constants[_TRACED] = Constants([value for value in _traced_constants() if id(value) not in known], CLEAR_CACHES)
+    arrays = held_arrays(namespace, constants)
+    programs = sorted(_programs(kept, namespace, session), key=lambda program: -program.bytes)
+    return Holdings(arrays, tuple(programs))
+
+
+def clear_programs(session: Session | None = None) -> str:
+    """Lets go of the programs of all cells, and says how many there were."""
+    session = _current() if session is None else session
+    known = {id(piece.compiled.runtime_executable()) for piece in session.programs() if piece.compiled is not None}
+    before = sum(code_bytes(executable) for executable in _executables() if id(executable) in known)
+    session.clear()
+    gc.collect()
+    count = len(known)
+    size = f" with {format_bytes(before)} of code and constants" if before else ""
+    return f"let go of {count} program{'' if count == 1 else 's'}{size}: cells are compiled anew"
+
+
+def _traced_constants() -> Iterator[Any]:
+    """The constants of all jaxprs that are alive: JAX's caches, which hold most of them, cannot be asked."""
+    from jax.extend.core import ClosedJaxpr
+
+    for value in gc.get_objects():
+        if issubclass(type(value), ClosedJaxpr):
+            yield from value.consts
+
+
+def _current() -> Session:
+    from jaxnb.api import current_session
+
+    return current_session()
+
+
+def _executables() -> list[Any]:
+    """What JAX keeps loaded on the devices that it has started."""
+    from jax.extend.backend import backends
+
+    # `live_executables` is a method of the public clients; nothing else tells of them.
+    return [executable for client in backends().values() for executable in client.live_executables()]
+
+
+def _programs(kept: list[Piece], namespace: Mapping[str, Any], session: Session) -> Iterator[HeldProgram]:
+    import jax
+
+    cells = {id(piece.compiled.runtime_executable()): piece for piece in kept if piece.compiled is not None}
+    bound: dict[int, str] = {}
+    for name, value in namespace.items():
+        if isinstance(value, jax.stages.Compiled) and not name.startswith("_"):
+            bound.setdefault(id(value.runtime_executable()), name)
+    for executable in _executables():
+        piece = cells.get(id(executable))
+        size = code_bytes(executable)
+        if piece is not None:
+            yield HeldProgram(size, _title(piece, session), True, CLEAR_PROGRAMS)
+        elif (name := bound.get(id(executable))) is not None:
+            yield HeldProgram(size, name, False, f"del {name}")
+        else:
+            modules = executable.hlo_modules() if size else ()  # what takes nothing needs no name
+            called = modules[0].name.removeprefix("jit_") if modules else ""
+            yield HeldProgram(size, f"jax.jit({called})", False, CLEAR_CACHES)
+
+
+def _title(piece: Piece, session: Session) -> str:
+    """What a program of a cell is called: the cell, and the first of its lines."""
+    cell = piece.cell
+    if cell is None:
+        return "program of a cell"
+    statements = cell.statements[piece.plan.start : piece.plan.stop]
+    line = statements[0].span.line if statements else 1
+    text = cell.shown.split("\n")[line - 1].strip() if line <= cell.shown.count("\n") + 1 else ""
+    text = text if len(text) <= _WIDEST else f"{text[: _WIDEST - 3]}..."
+    return f"{session.file_label(cell.filename)}, line {line}: {text}"

@@ -1,0 +1,134 @@
+"""What is said when a staged cell runs out of memory: the peak by line, what would lower it; and nothing is lost."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from shells import Shell, shell
+
+import jaxnb
+from jaxnb.errors import finding_of
+from jaxnb.options import StageOptions
+from jaxnb.running.session import Session
+
+__all__ = ["shell"]
+
+XLA = "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17179869184 bytes."
+TRAINING = """def loss(w):
+    h = x
+    for _ in range(6):
+        h = jnp.sin(h * 2.0) @ w
+    return jnp.sum(h**2)
+g = jax.grad(loss)(w)"""
+
+
+class Exhausted:
+    """The executable of a device without memory."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def call(*_: Any, **__: Any) -> Any:
+            raise jax.errors.JaxRuntimeError(XLA)
+
+        monkeypatch.setattr(jax.stages.Compiled, "__call__", call)
+
+
+def fail(source: str, namespace: dict[str, Any], **options: Any) -> tuple[Any, Any]:
+    """Runs a cell that does not get its memory; the finding and the error."""
+    before = dict(namespace)
+    with pytest.raises(jax.errors.JaxRuntimeError) as caught:
+        Session().stage(source, namespace, StageOptions.of(options))
+    for name in ("__builtins__", "__name__"):
+        namespace.pop(name)
+    assert namespace.keys() == before.keys() and all(namespace[name] is before[name] for name in before)
+    told = finding_of(caught.value)
+    assert told is not None, getattr(caught.value, "__notes__", "")
+    return told[0], caught.value
+
+
+def test_the_holders_of_the_peak_and_a_donation(monkeypatch: pytest.MonkeyPatch) -> None:
+    namespace = {"jnp": jnp, "w": jnp.ones((500, 1000)), "x": jnp.ones(3)}
+    Exhausted(monkeypatch)
+    finding, error = fail("y = x * 2\nw = w * 2 + x[0]", namespace)
+    assert finding.kind == "memory" and finding.line == 2
+    assert finding.message.startswith(XLA) and str(error) == XLA
+    assert re.search(r"needs 4\.0 MB a device", finding.message)
+    assert "2.0 MB  made by line 2" in finding.message and "2.0 MB  inputs: w" in finding.message
+    assert finding.fix.options == "--donate w" and "up to 2.0 MB less" in finding.fix.text
+    assert "smaller batches" not in f"{finding.message} {finding.fix}"
+
+
+def test_the_donation_that_is_proposed_lowers_the_peak() -> None:
+    peaks: list[int] = []
+    for options in ({}, {"donate": ("w",)}):
+        namespace = {"jnp": jnp, "w": jnp.ones((500, 1000))}
+        run = Session().stage("w = w * 2 + 1", namespace, StageOptions.of(options))
+        peaks.append(run.program.memory()[0].peak)
+    assert peaks[0] - peaks[1] == 2_000_000
+
+
+def test_what_is_donated_already_is_not_proposed(monkeypatch: pytest.MonkeyPatch) -> None:
+    namespace = {"jnp": jnp, "w": jnp.ones((500, 1000))}
+    Exhausted(monkeypatch)
+    finding, _ = fail("w = w * 2 + 1", namespace, donate=("w",))
+    assert not finding.fix.options and "smaller batches" in finding.fix.text and not namespace["w"].is_deleted()
+
+
+def test_an_input_that_dies_without_being_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    Exhausted(monkeypatch)
+    finding, _ = fail("y = x * 2", {"jnp": jnp, "x": jnp.ones((500, 1000))})
+    assert finding.fix.options == "--donate x" and "if nothing needs" in finding.fix.text
+
+
+def test_large_residuals_ask_for_a_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    namespace = {"jax": jax, "jnp": jnp, "w": jnp.ones((50, 50)), "x": jnp.ones((2000, 50))}
+    plain = Session().stage(TRAINING, dict(namespace), StageOptions()).program.memory()[0]
+    lean = (
+        Session()
+        .stage(TRAINING.replace("def loss", "@jax.checkpoint\ndef loss"), dict(namespace), StageOptions())
+        .program.memory()[0]
+    )
+    assert lean.saved_bytes() < plain.saved_bytes()
+    Exhausted(monkeypatch)
+    finding, _ = fail(TRAINING, namespace)
+    assert "jax.checkpoint around what line" in finding.fix.text and "4" in finding.fix.text
+    again, _ = fail(TRAINING.replace("def loss", "@jax.checkpoint\ndef loss"), namespace)
+    assert "jax.checkpoint" not in f"{again.message} {again.fix}"
+
+
+def test_what_else_is_held_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    namespace = {"jnp": jnp, "x": jnp.ones(1000), "spare": jnp.ones(900), "s": jnp.ones(())}
+    Exhausted(monkeypatch)
+    finding, _ = fail("y = jnp.sum(x * 2)", namespace)
+    assert "3.6 KB are held by spare" in finding.message and "%jaxnb memory" in finding.fix.text
+
+
+def test_other_errors_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def call(*_: Any, **__: Any) -> Any:
+        raise jax.errors.JaxRuntimeError("INTERNAL: a cable came loose")
+
+    monkeypatch.setattr(jax.stages.Compiled, "__call__", call)
+    with pytest.raises(jax.errors.JaxRuntimeError) as caught:
+        jaxnb.stage("y = x * 2", {"jnp": jnp, "x": jnp.ones(3)})
+    assert finding_of(caught.value) is None
+
+
+def test_a_device_that_really_has_no_memory() -> None:
+    source = "big = jnp.sin(jnp.broadcast_to(x[0], (10**7, 10**7)))"
+    with pytest.raises(jax.errors.JaxRuntimeError, match="RESOURCE_EXHAUSTED") as caught:
+        Session().stage(source, {"jnp": jnp, "x": jnp.ones(3)}, StageOptions(block=True))
+    told = finding_of(caught.value)
+    assert told is not None and "400 TB  made by line 1" in told[0].message
+
+
+def test_in_a_shell(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell.run("w = jnp.ones((500, 1000))")
+    with monkeypatch.context() as patched:
+        Exhausted(patched)
+        said = shell.run("%%jit\nh = jnp.sin(w)\nw = h * 2", ok=False)
+    assert XLA in said and "made by line" in said and "try: " in said and "--donate w" in said
+    assert "h" not in shell.ns and "findings/exhausted" not in said
+    assert "staged" in shell.run("%%jit --donate w\nh = jnp.sin(w)\nw = h * 2")
