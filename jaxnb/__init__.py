@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jaxnb.api import grad_cell, inspect, last, stage, xmap_cell
     from jaxnb.errors import BadHeader, JaxnbError, NeedsConcrete, Refused
     from jaxnb.findings.leaks import leaks, watch
+    from jaxnb.findings.puts import watch_put
     from jaxnb.findings.retraces import retraces
     from jaxnb.named import NamedShape, SerialLoop, fake_mesh, named_shape, serial_loop, xmap
     from jaxnb.options import StageOptions
@@ -61,6 +62,7 @@ _HOMES = {
     "stage": "api",
     "unload_ipython_extension": "shell.extension",
     "watch": "findings.leaks",
+    "watch_put": "findings.puts",
     "widget": "shell.widgets",
     "xmap": "named",
     "xmap_cell": "api",
@@ -100,6 +102,7 @@ __all__ = [
     "stage",
     "unload_ipython_extension",
     "watch",
+    "watch_put",
     "widget",
     "xmap",
     "xmap_cell",

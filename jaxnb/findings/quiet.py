@@ -22,6 +22,7 @@ from jaxnb.findings.effects import may_act, side_effects
 from jaxnb.findings.gradients import find_gradients
 from jaxnb.findings.key_flow import Flow
 from jaxnb.findings.keys import KeyLog, reused_keys
+from jaxnb.findings.puts import find_puts
 from jaxnb.findings.spreading import is_spread, sharding_findings
 from jaxnb.findings.traced import Keys, Traced
 from jaxnb.findings.transfers import find_transfers
@@ -167,7 +168,8 @@ def _functions(statements: Iterable[Statement], namespace: Mapping[str, Any]) ->
 
 
 def _in_the_text(runner: Runner, by_python: Sequence[Statement], acts: bool) -> Iterator[Finding]:
-    """What the text of a cell shows: what its functions do besides computing, and what its loops copy."""
+    """What the text of a cell shows: what its functions do besides computing, what its loops copy, and what
+    `jax.device_put` was asked for in vain."""
     if runner.options.xmap is None:
         with _warning("side_effect"):
             if acts or may_act(by_python, runner.namespace):
@@ -175,6 +177,8 @@ def _in_the_text(runner: Runner, by_python: Sequence[Statement], acts: bool) -> 
     if by_python:
         with _warning("transfer"):
             yield from find_transfers(runner)
+        with _warning("donation"):
+            yield from find_puts(runner)
 
 
 @contextmanager

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jaxnb
 from findings.donating import CELLS, SETUP, Vain
 from findings.quiet_runs import traced_pieces
 from jaxnb._jax_hlo import serialized_modules
 from jaxnb.findings.aliasing import read_aliases, read_aliasing
 from jaxnb.findings.donations import Form, find_donations, refusal
-from jaxnb.findings.puts import watch_put
+from jaxnb.findings.puts import Puts, watch_put
+from jaxnb.options import StageOptions
 from jaxnb.program import Finding
+from jaxnb.running.session import Session
 
 
 def found(cell: str, donate: tuple[str, ...], setup: str = "") -> list[Finding]:
@@ -99,7 +103,7 @@ PUTS = [(False, None), (False, True), (False, False), (True, None), (True, True)
 @pytest.mark.parametrize(("donate", "may_alias"), PUTS)
 @pytest.mark.parametrize("place", ["anywhere", "the same device"])
 def test_what_device_put_did_is_what_the_buffers_say(donate: bool, may_alias: bool | None, place: str) -> None:
-    x = jax.block_until_ready(jnp.arange(1000.0) * 2)
+    x: jax.Array = jax.block_until_ready(jnp.arange(1000.0) * 2)
     pointer = x.unsafe_buffer_pointer()
     device = None if place == "anywhere" else jax.devices()[0]
     if donate and may_alias:
@@ -127,12 +131,36 @@ def test_another_device_has_a_copy(donate: bool, may_alias: bool | None) -> None
     assert ("may_alias=True could not be granted" in str(put)) == (may_alias is True and not donate)
 
 
-def test_an_array_of_numpy_may_be_shared() -> None:
-    whole = np.ones(1040, np.float32)
-    x = whole[(-whole.ctypes.data % 64) // 4 :][:1000]
-    put = watch_put(x, may_alias=True)
+def numbers(offset: int) -> np.ndarray[Any, Any]:
+    """Bytes that lie so far behind a multiple of 64, where the CPU's devices can have their buffers."""
+    whole = np.ones(1200, np.int8)
+    return whole[-whole.ctypes.data % 64 + offset :][:1001]
+
+
+@pytest.mark.parametrize("offset", [0, 1, 16])
+@pytest.mark.parametrize("may_alias", [None, True, False])
+def test_an_array_of_numpy_is_shared_if_writing_to_it_shows(may_alias: bool | None, offset: int) -> None:
+    x = numbers(offset)
+    put = watch_put(x, jax.devices()[0], may_alias=may_alias)
     x[0] = 5
-    assert (put.what == "shared") == (float(put.value[0]) == 5) and not put.deleted
+    assert (put.what == "shared") == (int(put.value[0]) == 5) and not put.deleted
+    assert ("may_alias=False was not heeded" in str(put)) == (put.what == "shared" and may_alias is False)
+    assert ("may_alias=True could not be granted" in str(put)) == (put.what == "copied" and may_alias is True)
+
+
+def test_a_cell_says_that_an_array_of_numpy_is_shared_all_the_same() -> None:
+    cell = "n = 1\ny = jax.device_put(x, here, may_alias=False)"
+    namespace: dict[str, Any] = {"jax": jax, "x": numbers(0), "here": jax.devices()[0]}
+    run = Session().stage(cell, namespace, StageOptions())
+    namespace["x"][0] = 5
+    told = [finding for finding in run.findings if finding.kind == "donation"]
+    assert len(told) == (int(namespace["y"][0]) == 5)
+    for finding in told:
+        assert finding.line == 2 and "may_alias=False was not heeded" in finding.message
+        assert finding.fix is not None and finding.fix.text == "copy it by jnp.array(x, copy=True)."
+        copied = jnp.array(namespace["x"], copy=True)
+        namespace["x"][0] = 6
+        assert int(copied[0]) == 5
 
 
 def test_it_says_what_happened() -> None:
@@ -140,3 +168,66 @@ def test_it_says_what_happened() -> None:
     assert str(put) == "copied: 4.0 KB anew."
     assert str(replace(put, what="shared")).endswith("may_alias=False was not heeded.")
     assert str(replace(put, what="moved", deleted=True)).endswith("the source is gone.")
+
+
+def test_a_pytree_is_told_array_by_array() -> None:
+    tree = {"w": jnp.arange(1000.0) * 2, "b": [jnp.arange(1000.0) * 3, numbers(1)]}
+    puts = watch_put(tree, may_alias=False)
+    assert isinstance(puts, Puts) and puts.what == "copied" and [put.nbytes for put in puts.parts] == [4000, 1001, 4000]
+    assert str(puts) == "3 arrays copied: 9.0 KB anew."
+    assert jax.tree.structure(puts.value) == jax.tree.structure(tree) and np.array_equal(puts.value["w"], tree["w"])
+    mixed = watch_put({"w": tree["w"], "n": numbers(1)}, donate=True)
+    assert isinstance(mixed, Puts) and {put.what for put in mixed.parts} <= {"shared", "moved", "copied"}
+    assert isinstance(watch_put([tree["w"]]), Puts) and str(watch_put([])) == "there is no array"
+    assert jaxnb.watch_put is watch_put
+
+
+WISHES = {
+    # the keywords, the device, what is said, the fix; nothing is said where the wish was granted
+    "donated to another device": ("donate=True", "other", "donate=True gave up nothing: the source is alive.", "del x"),
+    "shared with another device": ("may_alias=True", "other", "may_alias=True could not be granted.", None),
+    "donated and apart": ("donate=True, may_alias=False", "other", "donate=True gave up nothing", "del x"),
+    "no wish": ("", "other", None, None),
+    "apart": ("may_alias=False", "other", None, None),
+    "donated here": ("donate=True", "here", None, None),
+    "shared here": ("may_alias=True", "here", None, None),
+    "apart here": ("may_alias=False", "here", None, None),
+}
+
+
+@pytest.mark.parametrize("kind", WISHES)
+def test_a_cell_says_which_wish_was_not_granted(kind: str) -> None:
+    if len(jax.devices()) < 2:
+        pytest.skip("wants two devices")
+    words, place, said, fix = WISHES[kind]
+    here, other = jax.devices()[:2]
+    namespace: dict[str, Any] = {"jax": jax, "x": jnp.arange(500_000.0), "here": here, "other": other}
+    run = Session().stage(f"n = 1\ny = jax.device_put(x, {place}, {words})", namespace, StageOptions())
+    found = [finding for finding in run.findings if finding.kind == "donation"]
+    if said is None:
+        assert found == []
+        return
+    (finding,) = found
+    assert (finding.line, finding.holder, finding.folded) == (2, "x", True)
+    assert finding.message.startswith("jax.device_put of `x`: copied: 2.0 MB anew.") and said in finding.message
+    assert (fix in finding.fix.text) if fix and finding.fix else finding.fix is None
+    shared = {shard.data.unsafe_buffer_pointer() for shard in namespace["y"].addressable_shards}
+    assert namespace["x"].unsafe_buffer_pointer() not in shared and not namespace["x"].is_deleted()
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "x = jax.device_put(x, other, donate=True)",  # the name lets go of it
+        "y = jax.device_put(x, other, donate=True)\ndel x\nx = None",
+        "y = jax.device_put(small, other, donate=True)",
+        "y = put(x, other, donate=True)",
+    ],
+)
+def test_what_is_let_go_of_all_the_same_is_not_told(cell: str) -> None:
+    if len(jax.devices()) < 2:
+        pytest.skip("wants two devices")
+    namespace: dict[str, Any] = {"jax": jax, "x": jnp.arange(500_000.0), "small": jnp.ones(3)}
+    namespace.update(other=jax.devices()[1], put=lambda x, device, donate: x)
+    run = Session().stage(cell, namespace, StageOptions())
+    assert [finding for finding in run.findings if finding.kind == "donation"] == []
