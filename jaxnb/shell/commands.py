@@ -12,7 +12,6 @@ from jaxnb.findings.leaks import leaks
 from jaxnb.findings.retraces import retraces
 from jaxnb.objects.holdings import names_of_shell
 from jaxnb.running.backend import backend_started
-from jaxnb.running.held import clear_programs, memory
 from jaxnb.shell.health import doctor
 from jaxnb.units import format_bytes
 
@@ -198,6 +197,8 @@ def _retraces(shell: Any, _: str) -> str:
 
 
 def _memory(shell: Any, word: str) -> str:
+    from jaxnb.running.held import clear_programs, memory
+
     magics = getattr(shell, "_jaxnb_magics", None)
     if word:
         return magics.clear_programs() if magics is not None else clear_programs()

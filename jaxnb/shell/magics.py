@@ -22,7 +22,6 @@ from jaxnb.findings.retraces import note_of
 from jaxnb.findings.watching import Watches
 from jaxnb.options import StageOptions
 from jaxnb.program import LEVELS, QUIET, Finding, Program
-from jaxnb.running.held import clear_programs
 from jaxnb.running.run import Run
 from jaxnb.running.session import Session
 from jaxnb.running.tracebacks import as_shown_by_ipython, label_of, render, show_only_user_frames, tidy
@@ -171,6 +170,8 @@ class JaxnbMagics(Magics):
 
     def clear_programs(self) -> str:
         """Lets go of the programs of all cells, and of those that outputs may ask about."""
+        from jaxnb.running.held import clear_programs  # only who asks for it needs it
+
         self._inspectors.forget()
         return clear_programs(self.session)
 

@@ -116,6 +116,34 @@ def test_other_errors_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert finding_of(caught.value) is None
 
 
+def test_a_loop_that_python_turns_names_the_line_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    namespace = {"jnp": jnp, "w": jnp.ones((500, 1000)), "lines": ["a", "b"]}
+    Exhausted(monkeypatch)
+    source = "for line in lines:\n    print(line)\n    w = jnp.sin(w) * 2"
+    finding, _ = fail(source, namespace)
+    assert finding.line == 3 and "2.0 MB  made by line 3" in finding.message
+
+
+@pytest.mark.parametrize("kind", ["grad", "xmap"])
+def test_derivatives_and_named_axes(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    namespace: dict[str, Any] = {"jnp": jnp, "w": jnp.ones((500, 1000)), "s": jnp.ones(())}
+
+    def run(**options: Any) -> Any:
+        if kind == "grad":
+            return jaxnb.grad_cell("loss = jnp.sum(jnp.sin(w) ** 2)", namespace, "loss", "w", **options)
+        return jaxnb.xmap_cell("y = jnp.sin(w) * 2", namespace, "w[row, column] -> y[row, column]", **options)
+
+    with monkeypatch.context() as patched, pytest.raises(jax.errors.JaxRuntimeError) as caught:
+        Exhausted(patched)
+        run()
+    told = finding_of(caught.value)
+    assert told is not None and told[0].line == 1
+    (note,) = [note for note in caught.value.__notes__ if "at its peak the program needs" in note]
+    assert "inputs: w" in note and "try: " in note and not {"y", "loss", "d_w"} & namespace.keys()
+    assert told[0].fix is not None and told[0].fix.options == "--donate w"
+    assert run(donate=("w",)).donated == 2_000_000
+
+
 def test_a_device_that_really_has_no_memory() -> None:
     source = "big = jnp.sin(jnp.broadcast_to(x[0], (10**7, 10**7)))"
     with pytest.raises(jax.errors.JaxRuntimeError, match="RESOURCE_EXHAUSTED") as caught:
