@@ -143,6 +143,18 @@ def test_a_cell_keeps_its_constants_until_its_programs_go(shell: Shell) -> None:
     assert "staged" in shell.run("%%jit\ny = lib(x)")
 
 
+def test_a_run_that_somebody_holds_keeps_its_program(shell: Shell) -> None:
+    shell.run("import jaxnb")
+    shell.run("%%jit\ny = x * 3 + 1")
+    shell.run("run = jaxnb.last()\nrun.program.level('hlo');")
+    before = loaded(shell)
+    assert "let go of 1 program" in shell.run("%jaxnb memory clear") and loaded(shell) == before
+    (found,) = [item for item in others(shell) if "y = x * 3 + 1" in item.name]
+    assert found.release == "del run; %jaxnb memory clear"
+    shell.run("del run")
+    assert loaded(shell) == before - 1
+
+
 def test_constants_of_executables_are_counted_and_go_with_jaxs_caches(shell: Shell) -> None:
     shell.run("table = np.cumsum(np.ones(50_000, np.float32))\ndef thrice(v):\n    return jnp.sin(v + table)")
     shell.run("y = jax.jit(thrice)(1.0)")

@@ -99,8 +99,9 @@ class Holdings:
                     f"{len(cached)} of these are kept for cells: {CLEAR_PROGRAMS} lets go of all, a smaller "
                     "%config JaxNB.cache_size of the oldest of each cell"
                 )
-            if len(cached) < len(self.programs):
-                lines.append(f"{len(self.programs) - len(cached)} are kept by JAX: {CLEAR_CACHES}")
+            by_jax = sum(item.release == CLEAR_CACHES for item in self.programs)
+            if by_jax:
+                lines.append(f"{by_jax} {'are' if by_jax > 1 else 'is'} kept by JAX: {CLEAR_CACHES}")
         remembered = [item for item in self.arrays if item.remembered]
         if remembered:
             lines.append(f"{_size(remembered)} are only remembered as results of cells: {CLEAR_OUT} empties Out")

@@ -85,24 +85,54 @@ def _executables() -> list[Any]:
 
 
 def _programs(kept: list[Piece], namespace: Mapping[str, Any], session: Session) -> Iterator[HeldProgram]:
-    import jax
-
     cells = {id(piece.compiled.runtime_executable()): piece for piece in kept if piece.compiled is not None}
-    bound: dict[int, str] = {}
-    for name, value in namespace.items():
-        if isinstance(value, jax.stages.Compiled) and not name.startswith("_"):
-            bound.setdefault(id(value.runtime_executable()), name)
+    shown = {id(piece.compiled.runtime_executable()): piece for piece in _pieces_alive() if piece.compiled is not None}
+    bound = _bound(namespace)
     for executable in _executables():
-        piece = cells.get(id(executable))
         size = code_bytes(executable)
-        if piece is not None:
+        if (piece := cells.get(id(executable))) is not None:
             yield HeldProgram(size, _title(piece, session), True, CLEAR_PROGRAMS)
+        elif (piece := shown.get(id(executable))) is not None:
+            # The cell has another program by now: a run that somebody holds, or an output, can still be asked about it.
+            names = _runs_of(piece, namespace)
+            release = "; ".join([*([f"del {', '.join(names)}"] if names else []), CLEAR_PROGRAMS])
+            yield HeldProgram(size, _title(piece, session), False, release)
         elif (name := bound.get(id(executable))) is not None:
             yield HeldProgram(size, name, False, f"del {name}")
         else:
             modules = executable.hlo_modules() if size else ()  # what takes nothing needs no name
             called = modules[0].name.removeprefix("jit_") if modules else ""
             yield HeldProgram(size, f"jax.jit({called})", False, CLEAR_CACHES)
+
+
+def _bound(namespace: Mapping[str, Any]) -> dict[int, str]:
+    """The names of functions that somebody compiled ahead, by the ids of their executables."""
+    import jax
+
+    found: dict[int, str] = {}
+    for name, value in namespace.items():
+        if isinstance(value, jax.stages.Compiled) and not name.startswith("_"):
+            found.setdefault(id(value.runtime_executable()), name)
+    return found
+
+
+def _pieces_alive() -> list[Piece]:
+    from jaxnb.staging.piece import Piece
+
+    return [value for value in gc.get_objects() if type(value) is Piece]
+
+
+def _runs_of(piece: Piece, namespace: Mapping[str, Any]) -> list[str]:
+    """The names of runs that can be asked about a program."""
+    from jaxnb.running.run import Run
+
+    found: list[str] = []
+    for name, value in namespace.items():
+        if type(value) is Run and not name.startswith("_"):
+            kept = value.kept  # a run that was timed tells nothing of its pieces
+            if kept is None or kept is piece.kept or any(other is piece for other in kept.get("others", ())):
+                found.append(name)
+    return found
 
 
 def _title(piece: Piece, session: Session) -> str:
