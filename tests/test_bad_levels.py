@@ -266,8 +266,8 @@ def test_traced_programs_that_cannot_be_changed(monkeypatch: pytest.MonkeyPatch)
         def __init__(self, whole: object) -> None:
             self.whole = whole
 
-        def lower(self) -> object:
-            return self.whole.lower()
+        def lower(self, **options: object) -> object:
+            return self.whole.lower(**options)
 
     function = _jax_hlo.with_jaxpr
     monkeypatch.setattr(_jax_hlo, "with_jaxpr", lambda traced, jaxpr: function(Bare(traced), jaxpr))
