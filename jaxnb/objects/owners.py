@@ -21,7 +21,7 @@ __all__ = ["Edges", "edges", "locals_of", "paths_to", "running_frames"]
 
 CACHED_FUNCTION = type(functools.lru_cache(lambda: None))
 _MOST = 200_000
-"""Objects that are looked at; beyond that the search ends with what it has found."""
+"""Objects that are looked at from each kind of root; beyond that it is left with what was found."""
 
 Edges = Iterable[tuple[str, Any, Any]]
 """What an object holds, as kind of edge, key and child."""
@@ -61,7 +61,8 @@ def paths_to(
     for roots in (*_named_roots(namespace), elsewhere, [((None, "name", "Out"), namespace.get("Out"))]):
         for path, value in roots:
             meet(value, path)
-        while queue and len(seen) < _MOST:
+        most = len(seen) + _MOST  # each kind of root has its share, however much the others lead to
+        while queue and len(seen) < most:
             value, path = queue.popleft()
             kind = type(value)
             if issubclass(kind, types.ModuleType) or id(value) in seen or _is_own_kind(kind):

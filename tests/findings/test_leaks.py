@@ -24,6 +24,8 @@ import jaxnb
 from findings.clean import CLEAN
 from findings.leaking import LEAKS, SETUP
 from jaxnb.findings.leaks import Leaks, explain_tracer, is_dead
+from jaxnb.objects import owners
+from jaxnb.objects.paths import render_path
 from jaxnb.program import Finding
 
 __all__ = ["shell"]
@@ -364,6 +366,19 @@ def test_results_that_ipython_remembers_come_last(shell: Shell) -> None:
     assert "leak" not in text
     text = shell.run("made = []\njax.jit(lambda a: made.append(a * 2) or a)(x)\n[made.pop()]")
     assert "held by Out[" in text and "][0]" in text
+
+
+def test_however_much_other_places_hold_the_results_of_the_shell_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(owners, "_MOST", 8)
+    wanted, heap = Thing(), [[number] for number in range(100)]
+    found = owners.paths_to(
+        {"heap": heap, "Out": {3: [wanted]}}, {id(wanted)}, [((None, "place", "a module"), heap[:])]
+    )
+    assert [render_path(path) for path in found[id(wanted)]] == ["Out[3][0]"]
+
+
+class Thing:
+    """Something that is looked for."""
 
 
 def test_in_a_shell(shell: Shell) -> None:
