@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from shells import Shell, shell
@@ -178,6 +178,12 @@ RESOURCES: list[dict[str, Any]] = [{}, {"batch": "x"}, {"batch": "y"}, {"batch":
     resources=st.sampled_from(RESOURCES),
     out=st.permutations(["batch", "i"]),
     simulated=st.booleans(),
+)
+@example(  # cancels so that rounding grows
+    steps=["y - jnp.sum(y, ('batch', 'i'))", "y - jnp.sum(y, ('batch', 'i'))", "jnp.cumsum(y, 'batch')"],
+    resources={"i": "y", "batch": "x"},
+    out=["batch", "i"],
+    simulated=False,
 )
 def test_made_up_cells(steps: list[str], resources: dict[str, Any], out: list[str], simulated: bool) -> None:
     namespace: dict[str, Any] = {"__name__": "__main__"}
