@@ -75,7 +75,7 @@ def trace_context() -> tuple[Any, ...]:
 
 def config_values() -> dict[str, Any]:
     """Every configuration value by name, as set for the process."""
-    return dict(jax.config.values)  # type: ignore[attr-defined]
+    return dict(jax.config.values)
 
 
 def restore_config(values: Mapping[str, Any]) -> None:

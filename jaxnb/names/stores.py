@@ -124,7 +124,7 @@ def _within(positions: dis.Positions | None, outer: dis.Positions | None) -> boo
     if positions is None or outer is None or None in (*positions, *outer):
         return False
     (line, end, column, end_column), (first, last, left, right) = positions, outer
-    return (first, left) <= (line, column) and (end, end_column) <= (last, right)  # type: ignore[operator]
+    return (first, left) <= (line, column) and (end, end_column) <= (last, right)
 
 
 def _span(positions: dis.Positions | None, text: list[str]) -> Span:

@@ -11,6 +11,7 @@ from jaxnb.objects.owners import paths_to
 from jaxnb.objects.paths import Path, render_path, root_name
 from jaxnb.objects.release import CLEAR_CACHES, CLEAR_OUT, CLEAR_PROGRAMS, release_of
 from jaxnb.units import format_bytes
+from jaxnb.views.aligned import align
 
 __all__ = ["Constants", "HeldArray", "HeldProgram", "Holdings", "held_arrays", "names_of_shell", "names_that_run"]
 
@@ -116,14 +117,10 @@ class Holdings:
 def _table(head: tuple[str, ...], rows: Sequence[tuple[int, str, str, str]]) -> list[str]:
     """The first rows with their head, and how much is in the others."""
     shown = [head, *((format_bytes(size), *texts) for size, *texts in rows[:_SHOWN])]
-    widths = [max(len(line[at]) for line in shown) for at in range(4)]
-    lines: list[str] = []
-    for size, *texts in shown:
-        cells = [f"{text:<{width}}" for text, width in zip(texts, widths[1:], strict=True) if width]
-        lines.append("  ".join([f"{size:>{widths[0]}}", *cells]).rstrip())
-    rest = rows[_SHOWN:]
+    lines, rest = align(shown, right={0}), rows[_SHOWN:]
     if rest:
-        lines.append(f"{format_bytes(sum(row[0] for row in rest)):>{widths[0]}}  in {len(rest)} more")
+        width = max(len(line[0]) for line in shown)
+        lines.append(f"{format_bytes(sum(row[0] for row in rest)):>{width}}  in {len(rest)} more")
     return lines
 
 

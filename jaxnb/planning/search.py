@@ -125,12 +125,6 @@ class Search:
 
     __repr__ = __str__
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        from jaxnb.views.escape import element
-
-        text = str(self)
-        return {"text/plain": text, "text/html": str(element("div", {"class": "jnb"}, element("pre", None, text)))}
-
 
 def run_search(
     sizes: Mapping[str, int],

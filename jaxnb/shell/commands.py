@@ -14,6 +14,7 @@ from jaxnb.objects.holdings import names_of_shell
 from jaxnb.running.backend import backend_started
 from jaxnb.shell.health import doctor
 from jaxnb.units import format_bytes
+from jaxnb.views.aligned import align
 
 __all__ = ["COMMANDS", "Command", "DeviceList", "DeviceRow", "auto", "devices", "help_text", "run_command"]
 
@@ -64,10 +65,7 @@ class DeviceList:
         for row in self.rows:
             default = "default" if row.default else ""
             cells.append((row.name, row.kind, str(row.process), _memory_text(row.memory), default))
-        widths = [max(len(line[index]) for line in cells) for index in range(len(cells[0]))]
-        pairs = [zip(line, widths, strict=True) for line in cells]
-        lines = ["  ".join(f"{text:<{width}}" for text, width in pair).rstrip() for pair in pairs]
-        return "\n".join([*lines, *(["", "this started the backend"] if self.started else [])])
+        return "\n".join([*align(cells), *(["", "this started the backend"] if self.started else [])])
 
     __repr__ = __str__
 

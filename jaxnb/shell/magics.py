@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,13 +44,6 @@ def _parse_xmap(header: str, magic: str = "%%xmap") -> dict[str, Any]:
     from jaxnb.shell.named_header import parse_xmap  # only a cell with named axes needs it
 
     return parse_xmap(header, magic)
-
-
-def _render_findings(findings: Sequence[Finding], **options: Any) -> str:
-    """As `jaxnb.views.text.render_findings`, which is loaded when there is something to say."""
-    from jaxnb.views import text
-
-    return text.render_findings(findings, **options)
 
 
 _OF_ITS_OWN: Mapping[str, _Parser] = {"grad": parse_grad, "xmap": _parse_xmap}
@@ -203,7 +196,9 @@ class JaxnbMagics(Magics):
         self._remarks.clear()
         note = f"{len(leaked)} leak{'s' if len(leaked) > 1 else ''}"
         if leaked and (self._strict or self.settings.findings == "error"):
-            self._fail(result, LeftBehind(f"{note}\n{_render_findings(leaked)}"))
+            from jaxnb.views.text import render_findings
+
+            self._fail(result, LeftBehind(f"{note}\n{render_findings(leaked)}"))
         elif leaked:
             told = Run(note=note, findings=tuple(leaked))
             told.make_program = lambda: Program("", findings=told.findings)
@@ -264,7 +259,9 @@ class JaxnbMagics(Magics):
             print(unexplained(fault), file=sys.stderr)
             return
         if found is not None and found.message not in getattr(error, "__notes__", ()):
-            told = found.message if found.kind == "deleted" else _render_findings([found], source=self._raw)
+            from jaxnb.views.text import render_findings
+
+            told = found.message if found.kind == "deleted" else render_findings([found], source=self._raw)
             print(told, file=sys.stderr)
 
     # --- magics ---

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jaxnb.placement.asked import Asked, Shardings
 from jaxnb.units import format_bytes
+from jaxnb.views.aligned import align
 from jaxnb.views.text import render_findings
 
 __all__ = ["ASKED_HEADS", "asked_row", "asked_title", "render_asked"]
@@ -28,18 +29,11 @@ def render_asked(shardings: Shardings, *, width: int = 120, limit: int | None = 
         return asked_title(shardings)
     shown = shardings.rows if limit is None else shardings.rows[:limit]
     cells = [ASKED_HEADS, *map(asked_row, shown)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(ASKED_HEADS))]
-    lines = [
-        "  ".join(
-            f"{text:>{size}}" if column in _RIGHT else f"{text:<{size}}"
-            for column, (text, size) in enumerate(zip(row, widths, strict=True))
-            if size
-        ).rstrip()
-        for row in cells
-    ]
     rest = len(shardings.rows) - len(shown)
     below = ["", render_findings(shardings.findings, width=width)] if shardings.findings else []
-    return "\n".join([asked_title(shardings), "", *lines, *([f"and {rest} more"] if rest else []), *below])
+    return "\n".join(
+        [asked_title(shardings), "", *align(cells, _RIGHT), *([f"and {rest} more"] if rest else []), *below]
+    )
 
 
 def asked_title(shardings: Shardings) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from jaxnb.placement.ledger import Collective, Ledger
 from jaxnb.units import format_bytes
+from jaxnb.views.aligned import align
 from jaxnb.views.compact import short_seconds
 
 __all__ = [
@@ -40,7 +41,7 @@ def render_ledger(ledger: Ledger, *, source: str | None = None, width: int = 120
     times = ledger_times(ledger)
     cells = [(*HEADS, *times[:1], ""), *_rows(ledger, times, lines)]
     head = " · ".join([ledger_title(ledger), *ledger_facts(ledger)])
-    return "\n".join([head, *roofline_text(ledger), "", *_aligned(cells, width)])
+    return "\n".join([head, *roofline_text(ledger), "", *(_cut(line, width) for line in align(cells, _RIGHT))])
 
 
 def ledger_times(ledger: Ledger) -> list[str]:
@@ -115,13 +116,5 @@ def _line(item: Collective, lines: Sequence[str]) -> str:
     return lines[item.line - 1].strip() if item.line is not None and item.line <= len(lines) else ""
 
 
-def _aligned(cells: Sequence[Sequence[str]], width: int) -> list[str]:
-    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
-    rows = [
-        "  ".join(
-            f"{text:>{width}}" if column in _RIGHT else f"{text:<{width}}"
-            for column, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in cells
-    ]
-    return [row if len(row) <= width else f"{row[: width - 1]}…" for row in rows]
+def _cut(line: str, width: int) -> str:
+    return line if len(line) <= width else f"{line[: width - 1]}…"

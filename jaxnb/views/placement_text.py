@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from jaxnb.placement.data import Mesh, Placement, Tree
+from jaxnb.views.aligned import align
 from jaxnb.views.grids import GAP, NOTHING, Grid, Grids, ids_text, read_array, read_mesh_grids
 from jaxnb.views.placement_words import (
     leaf_cells,
@@ -84,16 +85,8 @@ def render_tree(tree: Tree, *, limit: int | None = _MOST_LEAVES) -> str:
         return head
     shown = tree.leaves if limit is None else tree.leaves[:limit]
     cells = [("", "array", "sharding", "a device", "copies"), *map(leaf_cells, shown)]
-    widths = [max(len(row[column]) for row in cells) for column in range(5)]
-    lines = [
-        "  ".join(
-            f"{text:>{size}}" if column > 2 else f"{text:<{size}}"
-            for column, (text, size) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in cells
-    ]
     rest = len(tree.leaves) - len(shown)
-    return "\n".join([head, "", *lines, *([f"and {rest} more"] if rest else [])])
+    return "\n".join([head, "", *align(cells, (3, 4)), *([f"and {rest} more"] if rest else [])])
 
 
 def _ids(placement: Placement, index: int) -> list[int]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from jaxnb.placement.estimate import Estimate
 from jaxnb.placement.plan import Footprint, Plan
 from jaxnb.units import format_bytes, format_flops, format_seconds
+from jaxnb.views.aligned import align
 from jaxnb.views.collectives import render_ledger
 
 if TYPE_CHECKING:
@@ -82,17 +83,9 @@ def render_search(search: Search, *, limit: int = 12) -> str:
     front = set(map(id, search.pareto))
     shown = [item for rank, item in enumerate(search.candidates) if rank < limit or id(item) in front]
     cells = [_HEADS, *(_row(item, id(item) in front) for item in shown)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(_HEADS))]
-    rows = [
-        "  ".join(
-            f"{text:>{width}}" if column in _RIGHT else f"{text:<{width}}"
-            for column, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in cells
-    ]
     left = len(search.candidates) - len(shown)
     more = "   * is beaten by no other in both time and memory" + (f" · {left} more are not shown" if left else "")
-    return "\n".join([" · ".join(head), "", *rows, more])
+    return "\n".join([" · ".join(head), "", *align(cells, _RIGHT), more])
 
 
 def _row(item: Candidate, front: bool) -> tuple[str, ...]:
