@@ -306,7 +306,7 @@ def test_an_empty_program():
 
 @pytest.mark.parametrize(
     "module",
-    "folding rows columns text escape style html page markup".split(),
+    "aligned folding rows columns text escape style html page markup".split(),
     ids=lambda name: f"views.{name}",
 )
 def test_examples(module):
