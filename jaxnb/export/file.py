@@ -43,8 +43,8 @@ from jaxnb.export.text import (
 )
 from jaxnb.export.values import (
     abstract,
+    can_be_static,
     containers_in,
-    holds_array,
     holds_jax,
     is_array_like,
     is_array_tree,
@@ -404,13 +404,8 @@ class File:
             if numeric and (any(is_array_like(leaf) for leaf in leaves) or not leaves or name in self.mutated):
                 self._check_order(name, value)
                 return False
-        try:
-            hash(value)
-        except TypeError:
-            pass
-        else:
-            if not holds_array(value):
-                return True
+        if can_be_static(value):
+            return True
         kind = type(value).__name__
         raise Refused(
             f"`{name}` is a {kind} that can be neither traced nor static.",

@@ -35,7 +35,7 @@ from jaxnb.errors import Refused
 from jaxnb.export.names import Body, Names
 from jaxnb.export.reads import entry_reads, helpers_of, refuse_odd, refused
 from jaxnb.export.text import format_source, indented, joined, listed, literal, render_imports, signature, wrapped
-from jaxnb.export.values import abstract, holds_array, is_array_like, leaves_of, shape_of
+from jaxnb.export.values import abstract, can_be_static, is_array_like, leaves_of, shape_of
 from jaxnb.named.resources import FakeMesh
 from jaxnb.named_cells.cell import Surroundings
 from jaxnb.named_cells.values import match_terms
@@ -332,13 +332,8 @@ def _is_static(export: _Export, name: str, traced: set[str]) -> bool:
     leaves = leaves_of(value)
     if not jax.tree_util.all_leaves([value]) and leaves and all(is_array_like(leaf) for leaf in leaves):
         return False
-    try:
-        hash(value)
-    except TypeError:
-        pass
-    else:
-        if not holds_array(value):
-            return True
+    if can_be_static(value):
+        return True
     raise Refused(
         f"`{name}` is a {type(value).__name__} that can be neither traced nor static.",
         why="a function under jax.jit takes arrays, trees of arrays, and hashable values that hold none.",

@@ -13,6 +13,7 @@ from jaxnb.cells.reach import state_of
 
 __all__ = [
     "abstract",
+    "can_be_static",
     "containers_in",
     "holds_array",
     "holds_jax",
@@ -84,6 +85,15 @@ def leaves_of(value: Any) -> list[Any]:
 def is_array_tree(value: Any) -> bool:
     """Whether a value consists of JAX arrays alone, so that a function under `jax.jit` returns it as it is."""
     return all(isinstance(leaf, jax.Array) for leaf in leaves_of(value))
+
+
+def can_be_static(value: Any) -> bool:
+    """Whether a value can be a static argument: it is hashable, and no array is in reach of it."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return not holds_array(value)
 
 
 def holds_array(value: Any, depth: int = 4) -> bool:
