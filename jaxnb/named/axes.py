@@ -12,12 +12,18 @@ from jaxnb.named._jax_private import bound_axes
 from jaxnb.named.errors import AxisSpecError, nearest
 from jaxnb.named.own import take_own
 
-__all__ = ["check_bound", "gathered", "is_name", "own_entry", "split_axes"]
+__all__ = ["check_bound", "gathered", "has_names", "is_name", "own_entry", "split_axes"]
 
 
 def is_name(axis: Any) -> bool:
     """Whether one entry of an axis argument is a name: anything but an integer or None."""
     return axis is not None and not hasattr(axis, "__index__")
+
+
+def has_names(axis: Any) -> bool:
+    """Whether an axis argument, one entry or a tuple or list of them, has a name in it."""
+    entries: tuple[Any, ...] = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    return any(is_name(entry) for entry in entries)
 
 
 def check_bound(name: Any, where: str) -> None:

@@ -10,8 +10,14 @@ from jax import lax as _lax
 from jaxnb.named.along import take
 from jaxnb.named.axes import check_bound
 from jaxnb.named.einsum import pdot, xeinsum
+from jaxnb.named.listing import counted, kept
 
-__all__ = ["pdot", "pgather", "xeinsum"]
+__all__ = ["cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "pdot", "pgather", "top_k", "xeinsum"]
+
+cumsum, cumprod = kept(_lax.cumsum, "operand"), kept(_lax.cumprod, "operand")
+cummax, cummin = kept(_lax.cummax, "operand"), kept(_lax.cummin, "operand")
+cumlogsumexp = kept(_lax.cumlogsumexp, "operand")
+top_k = counted(_lax.top_k, "operand")
 
 
 def pgather(src: Any, idx: Any, axes: Any) -> Any:

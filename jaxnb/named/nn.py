@@ -9,11 +9,16 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxnb.named import initializers, reductions
-from jaxnb.named.axes import check_bound, is_name
+from jaxnb.named.axes import check_bound, has_names, is_name
 from jaxnb.named.errors import AxisSizeError
+from jaxnb.named.listing import counted, reduced
 from jaxnb.named.reductions import log_softmax, logsumexp, softmax
 
-__all__ = ["initializers", "log_softmax", "logsumexp", "one_hot", "softmax", "standardize"]
+__all__ = ["glu", "initializers", "log_softmax", "logmeanexp", "logsumexp", "one_hot", "softmax", "standardize"]
+
+
+glu = counted(jax.nn.glu, "x")
+logmeanexp = reduced(jax.nn.logmeanexp, "x", "where")
 
 
 def one_hot(x: Any, num_classes: int, *, dtype: Any = float, axis: Any = -1) -> Any:
@@ -57,7 +62,7 @@ def standardize(x: Any, axis: Any = -1, mean: Any = None, variance: Any = None, 
     >>> standardize(jnp.array([1.0, 1.0])).tolist()
     [0.0, 0.0]
     """
-    if not reductions.has_names(axis):
+    if not has_names(axis):
         return jax.nn.standardize(x, axis, mean, variance, epsilon)
     if mean is None:
         mean = reductions.mean(x, axis, keepdims=True)

@@ -11,14 +11,16 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxnb.named.axes import gathered, is_name, split_axes
+from jaxnb.named.axes import gathered, has_names, is_name, split_axes
 from jaxnb.named.exact import extremum
+from jaxnb.named.listing import document, reduced
 
 __all__ = [
     "all",
     "any",
     "argmax",
     "argmin",
+    "average",
     "count_nonzero",
     "log_softmax",
     "logsumexp",
@@ -26,32 +28,33 @@ __all__ = [
     "mean",
     "median",
     "min",
+    "nanargmax",
+    "nanargmin",
     "nanmax",
     "nanmean",
+    "nanmedian",
     "nanmin",
+    "nanpercentile",
+    "nanprod",
+    "nanquantile",
+    "nanstd",
     "nansum",
+    "nanvar",
+    "percentile",
     "prod",
     "ptp",
     "quantile",
     "softmax",
     "std",
     "sum",
+    "trapezoid",
     "var",
+    "vecdot",
 ]
 
 
-def has_names(axis: Any) -> bool:
-    """Whether an axis argument has a name in it."""
-    return bool(list(filter(is_name, axis if isinstance(axis, (tuple, list)) else (axis,))))
-
-
-def _document(named: Callable[..., Any], plain: Callable[..., Any]) -> None:
-    first = (plain.__doc__ or "").strip().split("\n")[0]
-    named.__doc__ = (
-        f"`{plain.__name__}` of JAX, whose `axis` may be a name, or a tuple of positions and names."
-        f"\n\n    {first}\n\n"
-        "    A name has no dimension to keep, so `keepdims` and `where` speak of positions only.\n    "
-    )
+_POSITIONS_ONLY = "A name has no dimension to keep, so `keepdims` and `where` speak of positions only."
+_MIXED = "a name, or a tuple of positions and names"
 
 
 def _reduction(plain: Callable[..., Any], over_names: Callable[..., Any]) -> Any:
@@ -65,7 +68,7 @@ def _reduction(plain: Callable[..., Any], over_names: Callable[..., Any]) -> Any
         positions, names = split_axes(axis, a.ndim, f"{plain.__name__}(axis=...)")
         return over_names(plain, a, positions, names, *args, **kwargs)
 
-    _document(run, plain)
+    document(run, plain, _POSITIONS_ONLY, _MIXED)
     return run
 
 
@@ -118,15 +121,6 @@ def _spread(root: bool) -> Callable[..., Any]:
     return over
 
 
-def _by_gathering(plain: Any, a: Any, positions: Any, names: Any, *args: Any, **kwargs: Any) -> Any:
-    """For what has no collective: names become a position, and JAX's function does the rest."""
-    keepdims = kwargs.pop("keepdims", False)
-    full = gathered(a, names, 0)
-    axes = (0, *(p + 1 for p in positions))
-    out = plain(full, axes if len(axes) > 1 else 0, *args, **kwargs)
-    return jnp.expand_dims(out, positions) if keepdims and positions else out
-
-
 def _product(plain: Any, a: Any, positions: Any, names: Any, *args: Any, **kwargs: Any) -> Any:
     inner = plain(a, positions, *args, **kwargs)
     return jnp.prod(gathered(inner, names, 0), axis=0, dtype=inner.dtype)
@@ -151,23 +145,34 @@ all = _reduction(jnp.all, _truth(True))
 any = _reduction(jnp.any, _truth(False))
 count_nonzero = _reduction(jnp.count_nonzero, _total)
 nansum = _reduction(jnp.nansum, _total)
-nanmean = _reduction(jnp.nanmean, _by_gathering)
-nanmax = _reduction(jnp.nanmax, _by_gathering)
-nanmin = _reduction(jnp.nanmin, _by_gathering)
-median = _reduction(jnp.median, _by_gathering)
-ptp = _reduction(jnp.ptp, _by_gathering)
+nanmean = reduced(jnp.nanmean, "a", "where")
+nanmax = reduced(jnp.nanmax, "a", "where")
+nanmin = reduced(jnp.nanmin, "a", "where")
+nanprod = reduced(jnp.nanprod, "a", "where")
+nanstd = reduced(jnp.nanstd, "a", "where")
+nanvar = reduced(jnp.nanvar, "a", "where")
+nanargmax = reduced(jnp.nanargmax, "a", alone=True)
+nanargmin = reduced(jnp.nanargmin, "a", alone=True)
+median = reduced(jnp.median, "a")
+nanmedian = reduced(jnp.nanmedian, "a")
+quantile = reduced(jnp.quantile, "a", "weights")
+nanquantile = reduced(jnp.nanquantile, "a", "weights")
+percentile = reduced(jnp.percentile, "a", "weights")
+nanpercentile = reduced(jnp.nanpercentile, "a", "weights")
+average = reduced(jnp.average, "a", "weights")
+ptp = reduced(jnp.ptp, "a")
+trapezoid = reduced(jnp.trapezoid, "y", "x", alone=True)
 
 
-@wraps(jnp.quantile)
-def quantile(a: Any, q: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
-    if not has_names(axis):
-        return jnp.quantile(a, q, axis, *args, **kwargs)
-    a = jnp.asarray(a)
-    positions, names = split_axes(axis, a.ndim, "quantile(axis=...)")
-    return _by_gathering(lambda x, ax: jnp.quantile(x, q, ax, *args, **kwargs), a, positions, names)
+def vecdot(x1: Any, x2: Any, /, *, axis: Any = -1, **kwargs: Any) -> Any:
+    """`jax.numpy.vecdot`, whose `axis` may be a name.
 
-
-_document(quantile, jnp.quantile)
+    >>> float(vecdot(jnp.arange(3.0), jnp.ones(3)))
+    3.0
+    """
+    if not is_name(axis):
+        return jnp.vecdot(x1, x2, axis=axis, **kwargs)
+    return sum(jnp.conj(x1) * x2, axis, dtype=kwargs.get("preferred_element_type"))
 
 
 def _arg_extreme(plain: Callable[..., Any], least: bool) -> Callable[..., Any]:
@@ -188,7 +193,7 @@ def _arg_extreme(plain: Callable[..., Any], least: bool) -> Callable[..., Any]:
         index = lax.axis_index(names).astype(jnp.result_type(int))
         return lax.pmin(jnp.where(hit, index, size), names)
 
-    _document(run, plain)
+    document(run, plain, _POSITIONS_ONLY, _MIXED)
     return run
 
 

@@ -159,6 +159,22 @@ CASES = {
         lambda: xmap(lambda x: nnp.sum(x, ("i", 1)), ["i"], [])(x8),
         ["there is no dimension 1"],
     ),
+    "positions only": (
+        lambda: xmap(lambda x: nnp.swapaxes(x, "i", 0), ["i", None], [None])(x83),
+        ["swapaxes(axis1='i')", "takes positions only", "all_gather"],
+    ),
+    "two axes for a scan": (
+        lambda: xmap(lambda x: nnp.cumsum(x, ("i", 0)), ["i", None], ["i", None])(x83),
+        ["cumsum(axis=('i', 0)): there is more than one axis"],
+    ),
+    "not one position": (
+        lambda: xmap(lambda x: nnp.squeeze(x, "i"), ["i"], [])(x8),
+        ["squeeze(axis='i')", "8 positions", "reduce it"],
+    ),
+    "laid out": (
+        lambda: xmap(lambda x: x + nnp.linspace(0, 1, 5, axis="i"), ["i"], ["i"])(x8),
+        ["linspace(axis='i'): there are 5 entries", "8 positions"],
+    ),
     "loop length": (lambda: SerialLoop(0), ["SerialLoop got the length 0"]),
     "fake mesh": (lambda: fake_mesh(x=0), ["the size 0 for 'x'"]),
     "named shape": (lambda: NamedShape(2, i=-1), ["extent -1 for 'i'"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 
 import jax
@@ -22,6 +23,11 @@ SCHEDULES = {
     "both": {"axis_resources": {"i": ("y", "x")}},
     "spmd": {"axis_resources": {"i": "x", "j": "y"}, "lowering": "spmd"},
 }
+
+
+def holes(x):
+    return jnp.where(x > 1.1, jnp.nan, x)
+
 
 # name -> (body for x[5] at a position of i:8, j:4, what it leaves of i, j; the same on [8, 4, 5])
 WORDS = {
@@ -116,17 +122,160 @@ WORDS = {
         lambda x: x * jax.nn.one_hot(x.argmax(0), 8, axis=0),
     ),
 }
+# The words for which the positions of a name are listed; a result that is not as long as the name is has its entries
+# first.
+LISTED = {
+    "average": (lambda x: nnp.average(x, ("i", 0)), "j", lambda x: jnp.average(x, (0, 2))),
+    "average weighted": (
+        lambda x: nnp.average(x, "i", weights=jnp.cos(x) + 2),
+        "j",
+        lambda x: jnp.average(x, 0, weights=jnp.cos(x) + 2),
+    ),
+    "percentile": (lambda x: nnp.percentile(x, 30.0, "i"), "j", lambda x: jnp.percentile(x, 30.0, 0)),
+    "percentiles": (
+        lambda x: nnp.percentile(x, jnp.array([10.0, 70.0]), ("i", 0), keepdims=True),
+        "j",
+        lambda x: jnp.moveaxis(jnp.percentile(x, jnp.array([10.0, 70.0]), (0, 2)), 1, 0)[..., None],
+    ),
+    "nanmedian": (lambda x: nnp.nanmedian(holes(x), "i"), "j", lambda x: jnp.nanmedian(holes(x), 0)),
+    "nanquantile": (lambda x: nnp.nanquantile(holes(x), 0.4, "i"), "j", lambda x: jnp.nanquantile(holes(x), 0.4, 0)),
+    "nanpercentile": (
+        lambda x: nnp.nanpercentile(holes(x), 40.0, "i"),
+        "j",
+        lambda x: jnp.nanpercentile(holes(x), 40.0, 0),
+    ),
+    "nanprod": (lambda x: nnp.nanprod(holes(x), ("i", 0)), "j", lambda x: jnp.nanprod(holes(x), (0, 2))),
+    "nanstd": (lambda x: nnp.nanstd(holes(x), "i"), "j", lambda x: jnp.nanstd(holes(x), 0)),
+    "nanvar": (lambda x: nnp.nanvar(holes(x), "i", ddof=1), "j", lambda x: jnp.nanvar(holes(x), 0, ddof=1)),
+    "nanmean where": (
+        lambda x: nnp.nanmean(x, "i", where=x > -1.2),
+        "j",
+        lambda x: jnp.nanmean(x, 0, where=x > -1.2),
+    ),
+    "nanargmax": (lambda x: nnp.nanargmax(holes(x), "i"), "j", lambda x: jnp.nanargmax(holes(x), 0)),
+    "nanargmin": (lambda x: nnp.nanargmin(holes(x), "i"), "j", lambda x: jnp.nanargmin(holes(x), 0)),
+    "trapezoid": (
+        lambda x: nnp.trapezoid(x, jnp.sin(x), axis="i"),
+        "j",
+        lambda x: jnp.trapezoid(x, jnp.sin(x), axis=0),
+    ),
+    "vecdot": (lambda x: nnp.vecdot(x, jnp.sin(x), axis="i"), "j", lambda x: jnp.vecdot(x, jnp.sin(x), axis=0)),
+    "vector_norm": (
+        lambda x: nnp.linalg.vector_norm(x, axis=("i", 0)),
+        "j",
+        lambda x: jnp.linalg.vector_norm(x, axis=(0, 2)),
+    ),
+    "logmeanexp": (lambda x: jaxnb.nn.logmeanexp(x, "i"), "j", lambda x: jax.nn.logmeanexp(x, 0)),
+    "cumulative_sum": (
+        lambda x: nnp.cumulative_sum(x, axis="i"),
+        "ij",
+        lambda x: jnp.cumulative_sum(x, axis=0),
+    ),
+    "cumulative_sum from 0": (
+        lambda x: nnp.cumulative_sum(x, axis="i", include_initial=True),
+        "j",
+        lambda x: jnp.moveaxis(jnp.cumulative_sum(x, axis=0, include_initial=True), 1, 0),
+    ),
+    "cumulative_prod": (
+        lambda x: nnp.cumulative_prod(x, axis="i"),
+        "ij",
+        lambda x: jnp.cumulative_prod(x, axis=0),
+    ),
+    "nancumsum": (lambda x: nnp.nancumsum(holes(x), "i"), "ij", lambda x: jnp.nancumsum(holes(x), 0)),
+    "nancumprod": (lambda x: nnp.nancumprod(holes(x), "i"), "ij", lambda x: jnp.nancumprod(holes(x), 0)),
+    "lax.cumsum": (
+        lambda x: jaxnb.lax.cumsum(x, "i", reverse=True),
+        "ij",
+        lambda x: lax.cumsum(x, 0, reverse=True),
+    ),
+    "lax.cumprod": (lambda x: jaxnb.lax.cumprod(x, "i"), "ij", lambda x: lax.cumprod(x, 0)),
+    "cummax": (lambda x: jaxnb.lax.cummax(x, "i"), "ij", lambda x: lax.cummax(x, 0)),
+    "cummin": (lambda x: jaxnb.lax.cummin(x, axis="i"), "ij", lambda x: lax.cummin(x, 0)),
+    "cumlogsumexp": (lambda x: jaxnb.lax.cumlogsumexp(x, "i"), "ij", lambda x: lax.cumlogsumexp(x, 0)),
+    "sort down": (lambda x: nnp.sort(x, "i", descending=True), "ij", lambda x: jnp.sort(x, 0, descending=True)),
+    "partition": (lambda x: jnp.tanh(nnp.partition(x, 3, "i")), "ij", lambda x: jnp.tanh(jnp.partition(x, 3, 0))),
+    "argpartition": (lambda x: nnp.argpartition(x, 3, "i"), "ij", lambda x: jnp.argpartition(x, 3, 0)),
+    "lexsort": (
+        lambda x: nnp.lexsort((x, jnp.round(x)), "i"),
+        "ij",
+        lambda x: jnp.lexsort((x, jnp.round(x)), 0),
+    ),
+    "gradient": (lambda x: nnp.gradient(x, 0.5, axis="i"), "ij", lambda x: jnp.gradient(x, 0.5, axis=0)),
+    "unwrap": (lambda x: nnp.unwrap(3 * x, axis="i"), "ij", lambda x: jnp.unwrap(3 * x, axis=0)),
+    "repeat": (lambda x: nnp.repeat(x, 2, "i"), "j", lambda x: jnp.moveaxis(jnp.repeat(x, 2, 0), 1, 0)),
+    "delete": (
+        lambda x: nnp.delete(x, np.array([1, 4]), "i"),
+        "j",
+        lambda x: jnp.moveaxis(jnp.delete(x, np.array([1, 4]), 0), 1, 0),
+    ),
+    "compress": (
+        lambda x: nnp.compress(np.arange(8) > 4, x, "i", size=3),
+        "j",
+        lambda x: jnp.moveaxis(x[5:], 1, 0),
+    ),
+    "split": (lambda x: nnp.split(x, 2, "i")[1], "j", lambda x: jnp.moveaxis(x[4:], 1, 0)),
+    "array_split": (lambda x: nnp.array_split(x, 3, "i")[0], "j", lambda x: jnp.moveaxis(x[:3], 1, 0)),
+    "unstack": (lambda x: nnp.unstack(x, axis="i")[5], "j", lambda x: x[5]),
+    "top_k": (
+        lambda x: jaxnb.lax.top_k(x, 3, axis="i")[0],
+        "j",
+        lambda x: jnp.moveaxis(lax.top_k(x, 3, axis=0)[0], 1, 0),
+    ),
+    "glu": (lambda x: jaxnb.nn.glu(x, "i"), "j", lambda x: jnp.moveaxis(jax.nn.glu(x, 0), 1, 0)),
+    "cross": (
+        lambda x: nnp.cross(x[:3], nnp.roll(x, 1, "i")[:3], axis=0),
+        "ij",
+        lambda x: jnp.cross(x[..., :3], jnp.roll(x, 1, 0)[..., :3]),
+    ),
+    "linspace": (
+        lambda x: x * nnp.linspace(0.0, lax.pmax(x[0], ("i", "j")), 8, axis="i"),
+        "ij",
+        lambda x: x * jnp.linspace(0.0, x[..., 0].max(), 8)[:, None, None],
+    ),
+    "logspace": (
+        lambda x: x * nnp.logspace(0.0, 1.0, 4, axis="j"),
+        "ij",
+        lambda x: x * jnp.logspace(0.0, 1.0, 4)[:, None],
+    ),
+    "geomspace": (
+        lambda x: x * nnp.geomspace(1.0, 3.0, 4, axis="j"),
+        "ij",
+        lambda x: x * jnp.geomspace(1.0, 3.0, 4)[:, None],
+    ),
+    "concat": (
+        lambda x: x * nnp.concat([jnp.ones(1), jnp.arange(3.0)], axis="j"),
+        "ij",
+        lambda x: x * jnp.array([1, 0, 1, 2.0])[:, None],
+    ),
+    "size": (lambda x: x / nnp.size(x, ("i", 0)), "ij", lambda x: x / 40),
+    "fft": (lambda x: jnp.abs(nnp.fft.fft(x, axis="i")), "ij", lambda x: jnp.abs(jnp.fft.fft(x, axis=0))),
+    "fft of 5": (
+        lambda x: jnp.abs(nnp.fft.fft(x, 5, "i")),
+        "j",
+        lambda x: jnp.moveaxis(jnp.abs(jnp.fft.fft(x, 5, 0)), 1, 0),
+    ),
+    "rfft": (
+        lambda x: jnp.real(nnp.fft.rfft(x, axis="i")),
+        "j",
+        lambda x: jnp.moveaxis(jnp.real(jnp.fft.rfft(x, axis=0)), 1, 0),
+    ),
+    "fftshift": (lambda x: nnp.fft.fftshift(x, ("i", 0)), "ij", lambda x: jnp.fft.fftshift(x, (0, 2))),
+    "ifftshift": (lambda x: nnp.fft.ifftshift(x, "i"), "ij", lambda x: jnp.fft.ifftshift(x, 0)),
+}
 # one_hot, einsum alone: sums of a name that an operand lacks count it as often as it has positions, as
 # lax.psum does
+INTEGER = "argmax argmin all any count_nonzero argsort nanargmax nanargmin argpartition lexsort".split()
+VOCABULARY = {**WORDS, **LISTED}
 X = np.random.default_rng(5).normal(size=(8, 4, 5))
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
-def test_the_vocabulary(schedule, mesh):
-    names = list(WORDS)
-    out_axes = [[*WORDS[name][1], ...] for name in names]
+@pytest.mark.parametrize("words", [WORDS, LISTED], ids=["words", "listed"])
+def test_the_vocabulary(words, schedule, mesh):
+    names = list(words)
+    out_axes = [[*words[name][1], ...] for name in names]
     mapped = xmap(
-        lambda x: [WORDS[n][0](x) for n in names],
+        lambda x: [words[n][0](x) for n in names],
         ["i", "j", None],
         out_axes,
         mesh=mesh,
@@ -134,7 +283,7 @@ def test_the_vocabulary(schedule, mesh):
     )
 
     def oracle(x):
-        return [WORDS[n][2](x) for n in names]
+        return [words[n][2](x) for n in names]
 
     def loss(fun):
         def run(x, weights):
@@ -157,11 +306,9 @@ def test_the_vocabulary(schedule, mesh):
 
 @pytest.mark.deep
 @pytest.mark.skipif(not DEEP, reason="JAXNB_DEEP=1 runs it")
-@pytest.mark.parametrize(
-    "name", [n for n in WORDS if n not in ("argmax", "argmin", "all", "any", "count_nonzero", "argsort")]
-)
+@pytest.mark.parametrize("name", [n for n in VOCABULARY if n not in INTEGER])
 def test_each_gradient(name):
-    body, left, oracle = WORDS[name]
+    body, left, oracle = VOCABULARY[name]
     mapped = xmap(body, ["i", "j", None], [*left, ...])
     x = jnp.asarray(X)
 
@@ -177,6 +324,32 @@ def test_what_is_not_here_is_jax_s_own():
     assert jaxnb.random.split is jax.random.split
     np.testing.assert_array_equal(nnp.sum(X, 0), jnp.sum(X, 0))
     np.testing.assert_array_equal(nnp.einsum("ijk->j", X), jnp.einsum("ijk->j", X))
+
+
+def test_functions_of_jax_numpy_with_an_axis_are_all_here():
+    def has_axis(name):
+        function = getattr(jnp, name)
+        if isinstance(function, type) or not callable(function):
+            return False
+        try:
+            parameters = inspect.signature(function).parameters
+        except (TypeError, ValueError):
+            return False
+        return not {"axis", "axes", "axis1", "source"}.isdisjoint(parameters)
+
+    # the axes of `tensordot` are those of two arrays; `dot` and `einsum` take names
+    words = [name for name in dir(jnp) if name[0] != "_" and name != "tensordot" and has_axis(name)]
+    assert len(words) > 80 and not [name for name in words if getattr(nnp, name) is getattr(jnp, name)]
+    transforms = [name for name in dir(jnp.fft) if name[0] != "_" and "freq" not in name]
+    assert not [name for name in transforms if getattr(nnp.fft, name) is getattr(jnp.fft, name)]
+
+
+def test_one_position_can_be_left_out():
+    f = xmap(lambda x: nnp.squeeze(x, ("one", 0)), ["one", "i", None], ["i"])
+    np.testing.assert_array_equal(f(jnp.arange(3.0).reshape(1, 3, 1)), jnp.arange(3.0))
+    cross = xmap(lambda x, y: nnp.linalg.cross(x, y, axis="xyz"), (["xyz", None],) * 2, ["xyz", None])
+    x, y = jnp.asarray(X[:3, 0]), jnp.asarray(X[3:6, 0])
+    np.testing.assert_allclose(cross(x, y), jnp.cross(x, y, axis=0))
 
 
 def test_a_named_contraction_is_one_dot():
