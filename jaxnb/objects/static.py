@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 __all__ = [
+    "CACHED_FUNCTION",
     "DESCRIPTORS",
     "FILE_METHODS",
     "NOT_CONTENT",
@@ -25,6 +26,7 @@ __all__ = [
     "supported",
 ]
 
+CACHED_FUNCTION = type(functools.lru_cache(lambda: None))
 NOT_VALUES = frozenset({"__builtins__", "__annotations__", "__annotate__", "__conditional_annotations__"})
 NOT_CONTENT = frozenset(
     [
@@ -51,7 +53,7 @@ DESCRIPTORS = frozenset(["member_descriptor", "getset_descriptor", "_tuplegetter
 
 
 def loaded_module(module: Any) -> Any:
-
+    """The module of a name, if it is loaded; None for what is no name."""
     return sys.modules.get(module) if isinstance(module, str) else None
 
 

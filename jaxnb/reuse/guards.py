@@ -22,10 +22,12 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb.cells.code import CodeNames, Sees, code_digest
 from jaxnb.cells.reach import is_library, state_of
-from jaxnb.objects.graph import CACHED_FUNCTION, FLOAT32_MAX, INT32, Reached, Scan
+from jaxnb.objects.containers import is_grown
+from jaxnb.objects.graph import Reached, Scan
 from jaxnb.objects.holders import CELL, SLOTS, slot_descriptors
+from jaxnb.objects.leaves import FLOAT32_MAX, INT32
 from jaxnb.objects.paths import Choices, Path, Same
-from jaxnb.objects.static import NOT_VALUES, content_of, is_member, is_value, loaded_module, supported
+from jaxnb.objects.static import CACHED_FUNCTION, NOT_VALUES, content_of, is_member, is_value, loaded_module, supported
 from jaxnb.staging.piece import Plan
 
 __all__ = ["Guard", "make_guard"]
@@ -147,13 +149,13 @@ class _Writer(Scan):
 
     # --- names ---
 
-    def _names(self, roots: tuple[str, ...], all_names: tuple[CodeNames, ...], namespace: dict[str, Any]) -> None:
+    def follow(self, roots: tuple[str, ...], all_names: tuple[CodeNames, ...], namespace: dict[str, Any]) -> None:
         outer, self._home = self._home, self._homes[id(namespace)]
         for name in roots:
             hidden = namespace is self.namespace and name in self.hidden
             if name not in namespace and not hidden and name not in NOT_VALUES:
                 self._unless(f"{name!r} not in {self._home}")
-        super()._names(roots, all_names, namespace)
+        super().follow(roots, all_names, namespace)
         self._home = outer
 
     def _module(self, name: str, module: types.ModuleType, all_names: Any, home: bool, holder: dict[str, Any]) -> None:
@@ -172,7 +174,7 @@ class _Writer(Scan):
 
     def visit(self, value: Any, path: Path, slot: Any) -> None:
         variable = self._bind(self._access(value, path))
-        known = self._memo.get(id(value))
+        known = self.memo.get(id(value))
         if known is not None:
             kind, index = known
             first = self._leaf_variables[index] if kind == "leaf" else self._variable_of(value)
@@ -244,11 +246,11 @@ class _Writer(Scan):
             return f"{self._constant(descriptor)}.__get__({holder})"
         raise _Unsupported
 
-    def _leaf(self, value: Any, path: Path, slot: Any, part: Any) -> None:
+    def leaf(self, value: Any, path: Path, slot: Any, part: Any) -> None:
         self._leaf_variables.append(self._now)
-        if id(value) in self._memo:
+        if id(value) in self.memo:
             self._shared_leaves.append(self._now)
-        super()._leaf(value, path, slot, part)
+        super().leaf(value, path, slot, part)
 
     # --- what is looked at, by kind ---
 
@@ -267,7 +269,7 @@ class _Writer(Scan):
                 self._equal(v, value, kind)
         elif kind is float:
             traced = -FLOAT32_MAX <= value <= FLOAT32_MAX or value - value != 0
-            if traced and not (self._sees & Sees.TYPES or static):
+            if traced and not (self.tells_apart & Sees.TYPES or static):
                 self._unless(f"type({v}) is float and (-{FLOAT32_MAX} <= {v} <= {FLOAT32_MAX} or {v} - {v} != 0)")
             else:
                 self._unless(f"{v} is {self._constant(value)} or (type({v}) is float and {v}.hex() == {value.hex()!r})")
@@ -281,7 +283,7 @@ class _Writer(Scan):
         elif isinstance(value, np.ndarray | np.generic):
             self._check_numpy(v, value, static)
         elif kind is list:
-            grown = self._only_grows is not None and self._is_grown(path)
+            grown = self.only_grows is not None and is_grown(self, path)
             self._unless(f"type({v}) is list" + ("" if grown else f" and len({v}) == {len(value)}"))
         elif isinstance(value, dict):
             self._check_dict(v, value)
@@ -352,7 +354,7 @@ class _Writer(Scan):
             raise _Unsupported
         kind, dtype = self._constant(type(value)), self._constant(value.dtype)
         self._unless(f"type({v}) is {kind} and {v}.dtype == {dtype} and {v}.shape == {value.shape}")
-        if self._sees & Sees.CLASSES or static or not supported(value.dtype):
+        if self.tells_apart & Sees.CLASSES or static or not supported(value.dtype):
             if value.dtype == object:
                 raise _Unsupported
             self._unless(f"{self._constant(content_of)}({v}) == {content_of(value)!r}")
@@ -366,7 +368,7 @@ class _Writer(Scan):
         self._unless(f"type({v}) is {self._constant(kind)} and len({v}) == {len(value)}")
         if not text and not all(type(key) in (str, int, bool, type(None)) for key in keys):
             raise _Unsupported
-        if self._sees & Sees.ORDER or kind is not dict or not text:
+        if self.tells_apart & Sees.ORDER or kind is not dict or not text:
             self._unless(f"[*{v}] == {keys!r}")
         if not text:
             self._unless(f"[*map(type, {v})] == {self._constant([type(key) for key in keys])}")
@@ -430,23 +432,23 @@ class _Writer(Scan):
 
     # --- what is walked without being visited ---
 
-    def _cell(self, value: types.CellType, path: Path) -> None:
+    def cell(self, value: types.CellType, path: Path) -> None:
         outer, _, name = path
         holder, function = self._at[outer]
         place = function.__code__.co_freevars.index(name)
         cell = self._bind(f"{holder}.__closure__[{place}]")
-        if id(value) in self._memo:
+        if id(value) in self.memo:
             self._unless(f"{cell} is {self._variable_of(value)}")
-            super()._cell(value, path)
+            super().cell(value, path)
             return
         if not CELL.save(value):
             raise _Unsupported
         self._variables[id(value)] = self._cells[path] = cell
         self._keep.append(value)
-        super()._cell(value, path)
+        super().cell(value, path)
 
-    def _class(self, value: type, path: Path, slot: Any) -> None:
-        if not is_library(value.__module__) and id(value) not in self._memo:
+    def class_(self, value: type, path: Path, slot: Any) -> None:
+        if not is_library(value.__module__) and id(value) not in self.memo:
             variable = self._variables.get(id(value))
             if variable is None:  # the class of something that was looked at, or a base of such a class
                 variable = self._variables[id(value)] = self._bind(f"{self._weak(value)}()")
@@ -458,18 +460,18 @@ class _Writer(Scan):
             self._unless(f"tuple(map(id, {variable}.__bases__)) == {bases}")
             self._states[variable] = self._bind(f"{variable}.__dict__")
             self._unless(f"len({self._states[variable]}) == {len(vars(value))}")
-        super()._class(value, path, slot)
+        super().class_(value, path, slot)
 
-    def _attributes(self, value: Any, path: Path) -> None:
+    def state(self, value: Any, path: Path) -> None:
         holder = self._variable_of(value)
         state = state_of(value)
         if isinstance(state, dict):
             variable = self._bind(f"{holder}.__dict__")
             self._unless(f"len({variable}) == {len(state)}")
-            if self._sees & Sees.ATTRIBUTES or not all(type(name) is str for name in state):
+            if self.tells_apart & Sees.ATTRIBUTES or not all(type(name) is str for name in state):
                 self._unless(f"tuple({variable}) == {tuple(state)!r}")
             self._variables[id(state)] = self._states[holder] = variable
             self._at[path] = _Place(holder, value)
         if len(SLOTS.save(value)) != len(slot_descriptors(type(value))):
             raise _Unsupported
-        super()._attributes(value, path)
+        super().state(value, path)

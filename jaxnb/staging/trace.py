@@ -24,11 +24,11 @@ from jaxnb.cells.code import Sees, names_of
 from jaxnb.cells.growth import NO_GROWTH
 from jaxnb.cells.reach import refers_to_jax, state_of
 from jaxnb.errors import Refused, RunByPython
-from jaxnb.objects.graph import CACHED_FUNCTION
 from jaxnb.objects.holders import CLASS, GROWN_LIST, SLOTS, same_state
 from jaxnb.objects.journal import restore_shell
 from jaxnb.objects.paths import Choices, render_path, root_name
 from jaxnb.objects.slots import Slot, Slots
+from jaxnb.objects.static import CACHED_FUNCTION
 from jaxnb.staging.diagnosis import Attempt
 from jaxnb.staging.donation import Donation, plan_donation
 from jaxnb.staging.gradient import Asked, Tree, read_loss, read_tree

@@ -135,9 +135,9 @@ def over_names(rng, sizes):
             lambda x: nnp.mean(x, (*names, 0), keepdims=True),
             lambda x: fill(x).mean((*axes, pos), keepdims=True),
         ),
-        "max": (lambda x: nnp.max(x, names), lambda x: fill(x).max(axes, keepdims=True)),
-        "pmax": (lambda x: lax.pmax(x, names), lambda x: fill(x).max(axes, keepdims=True)),
-        "min": (lambda x: nnp.min(x, names), lambda x: fill(x).min(axes, keepdims=True)),
+        "max": (lambda x: nnp.max(x, names), lambda x: extreme(jnp.max, fill(x), axes)),
+        "pmax": (lambda x: lax.pmax(x, names), lambda x: extreme(jnp.max, fill(x), axes)),
+        "min": (lambda x: nnp.min(x, names), lambda x: extreme(jnp.min, fill(x), axes)),
         "var": (lambda x: nnp.var(x, names), lambda x: fill(x).var(axes, keepdims=True)),
         "prod": (lambda x: nnp.prod(jnp.sin(x), names), lambda x: jnp.sin(fill(x)).prod(axes, keepdims=True)),
         "logsumexp": (
@@ -235,6 +235,17 @@ def still(x, w, n):
     for t in w[:2]:
         x = jnp.tanh(x + 0.3 * t * n * x)
     return x
+
+
+def extreme(find, x, axes):
+    """A maximum or minimum whose derivative is shared by ties.
+
+    That of `jnp.max` divides by how many entries equal the maximum, which are none where XLA computes the entries twice
+    and rounds them otherwise.
+    """
+    best = lax.stop_gradient(find(x, axes, keepdims=True))
+    hit = lax.stop_gradient(abs(x - best) <= 1e-13 * (1 + abs(best)))
+    return jnp.where(hit, x, 0).sum(axes, keepdims=True) / hit.sum(axes, keepdims=True)
 
 
 def full_max(x):

@@ -1,0 +1,110 @@
+"""What a walk says of lists, dicts, sets and tuples, and of classes that derive from them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict, deque
+from typing import TYPE_CHECKING, Any
+
+from jaxnb.cells.code import Sees
+from jaxnb.cells.reach import ATOMS, state_of
+from jaxnb.objects import functions
+from jaxnb.objects.holders import (
+    GROWN_LIST,
+    holder_of,
+)
+from jaxnb.objects.paths import (
+    GROWN,
+    Path,
+)
+from jaxnb.objects.slots import Slot
+
+if TYPE_CHECKING:
+    from jaxnb.objects.graph import Scan
+
+__all__ = ["dict_", "list_", "set_", "tuple_"]
+
+
+def list_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
+    kind = type(value)
+    if kind is list and scan.only_grows is not None and is_grown(scan, path):
+        if not scan.node(value, slot):
+            scan.parts.append(GROWN)
+            scan.grown.add(id(value))
+            scan.hold(value, GROWN_LIST)
+        return
+    if scan.node(value, slot):
+        scan.reads_grown |= id(value) in scan.grown
+        return
+    scan.parts.append((kind if kind is list else functions.kind_of(scan, kind), len(value)))
+    holder = holder_of(value)
+    assert holder is not None
+    scan.hold(value, holder)
+    for index, child in enumerate(value):
+        scan.visit(child, (path, "item", index), Slot(holder, value, index))
+    if kind is not list and kind is not deque and isinstance(state_of(value), dict):
+        scan.state(value, path)
+
+
+def is_grown(scan: Scan, path: Path) -> bool:
+    """Whether the code only appends to the list at this path."""
+    assert scan.only_grows is not None
+    subscripts: tuple[Any, ...] = ()
+    while path[1] == "item":
+        subscripts = (path[2], *subscripts)
+        path = path[0]
+    holder, kind, name = path
+    if kind == "attr" and holder in scan.trees:
+        return False
+    bases = [("name", name), ("attr", name)] if kind == "global" else [(kind, name)]
+    grown = scan.only_grows.only_grows(bases, subscripts)
+    if grown:
+        scan.grown_bases.update(bases)
+    return grown
+
+
+def dict_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
+    if scan.node(value, slot):
+        return
+    kind = type(value)
+    keys = tuple(OrderedDict.keys(value) if isinstance(value, OrderedDict) else dict.keys(value))
+    if not scan.tells_apart & Sees.ORDER and kind is dict and all(type(key) is str for key in keys):
+        keys = tuple(sorted(keys))
+    scan.parts.append((kind, keys) if kind is dict else (functions.kind_of(scan, kind), keys))
+    if not all(type(key) is str for key in keys):
+        for key in keys:
+            scan.parts.append(type(key))
+            if type(key) not in ATOMS:
+                scan.visit(key, (path, "member", key), None)
+    if isinstance(value, defaultdict):
+        scan.visit(value.default_factory, (path, "attr", "default_factory"), None)
+    holder = holder_of(value)
+    assert holder is not None
+    scan.hold(value, holder)
+    for key in keys:
+        scan.visit(dict.__getitem__(value, key), (path, "item", key), Slot(holder, value, key))
+    if kind is not dict and isinstance(state_of(value), dict):
+        scan.state(value, path)
+
+
+def set_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
+    if scan.node(value, slot):
+        return
+    scan.parts.append((type(value), len(value)))
+    if type(value) is set:
+        holder = holder_of(value)
+        assert holder is not None
+        scan.hold(value, holder)
+    for child in value:
+        if type(child) in (float, complex):
+            scan.parts.append((type(child), repr(child)))
+        else:
+            scan.visit(child, (path, "member", None), None)
+
+
+def tuple_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
+    if not scan.alias(value, slot):
+        kind = type(value)
+        scan.parts.append((kind if kind is tuple else functions.kind_of(scan, kind), len(value)))
+        if kind is not tuple and state_of(value) is not None:
+            scan.state(value, path)
+        scan.immutable(value, value, path, slot, None)

@@ -1,0 +1,112 @@
+"""Which handler says what a value contributes to a walk: by its class, or else by what it derives from.
+
+A handler is called with the walk, the value, its path, and the slot where it is held, if it can be replaced there.
+"""
+
+from __future__ import annotations
+
+import array
+import enum
+import functools
+import pathlib
+import types
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from jaxnb import _jax
+from jaxnb.cells.reach import is_library, state_of
+from jaxnb.errors import RunByPython
+from jaxnb.objects import containers, functions, instances, leaves
+from jaxnb.objects.paths import (
+    OPEN,
+    Path,
+    render_path,
+)
+from jaxnb.objects.slots import Slot
+from jaxnb.objects.static import (
+    CACHED_FUNCTION,
+    FILE_METHODS,
+    is_value,
+)
+
+if TYPE_CHECKING:
+    from jaxnb.objects.graph import Scan
+
+__all__ = ["HANDLERS", "other"]
+
+HANDLERS: Mapping[type, Callable[[Scan, Any, Path, Slot | None], None]] = {
+    **dict.fromkeys(
+        (type(None), bool, str, bytes, type(...), type(NotImplemented)),
+        leaves.atom,
+    ),
+    range: leaves.range_,
+    slice: leaves.range_,
+    _jax.Array: leaves.array,
+    np.ndarray: leaves.numpy,
+    float: leaves.float_,
+    int: leaves.int_,
+    complex: leaves.complex_,
+    list: containers.list_,
+    dict: containers.dict_,
+    tuple: containers.tuple_,
+    set: containers.set_,
+    frozenset: containers.set_,
+    deque: containers.list_,
+    types.FunctionType: functions.function,
+    types.MethodType: functions.method,
+    types.BuiltinFunctionType: functions.builtin_method,
+    functools.partial: functions.partial,
+    types.ModuleType: instances.module_value,
+    _jax.TraceState: instances.trace_state,
+}
+
+
+def other(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
+    kind = type(value)
+    if _jax.is_reference(value):
+        raise RunByPython(
+            f"`{render_path(path)}` is a mutable array reference.",
+            why="a program that is run again would have to write to the reference that is there then.",
+            fix="put what reads and writes it into a function under jax.jit, and call that.",
+        )
+    if isinstance(value, jax.Array):
+        (leaves.tracer if _jax.is_tracer(value) else leaves.array)(scan, value, path, slot)
+    elif kind is jax.ShapeDtypeStruct and scan.choices.abstract:
+        leaves.shape(scan, value, path, slot)
+    elif isinstance(value, bytearray | array.array):
+        leaves.buffer(scan, value, path, slot)
+    elif isinstance(value, np.generic | np.ndarray):
+        leaves.numpy(scan, value, path, slot)
+    elif isinstance(value, dict):
+        containers.dict_(scan, value, path, slot)
+    elif isinstance(value, list | deque):
+        containers.list_(scan, value, path, slot)
+    elif isinstance(value, tuple):
+        containers.tuple_(scan, value, path, slot)
+    elif isinstance(value, set | frozenset):
+        containers.set_(scan, value, path, slot)
+    elif isinstance(value, functools.partial):
+        functions.partial(scan, value, path, slot)
+    elif isinstance(value, type):
+        scan.class_(value, path, slot)
+    elif isinstance(value, CACHED_FUNCTION):
+        functions.cached(scan, value, path, slot)
+    elif (options := _jax.jit_options(value)) is not None:
+        functions.jitted(scan, value, options, path, slot)
+    elif isinstance(value, enum.Enum) and not is_library(kind.__module__):
+        scan.parts.append((functions.kind_of(scan, kind), value.name))
+        if not scan.node(value, slot):
+            scan.parts.append(OPEN)
+    elif isinstance(value, float | int | complex | str | bytes) or is_value(value):
+        scan.parts.append((functions.kind_of(scan, kind), value))
+        if isinstance(value, pathlib.Path):
+            for name in FILE_METHODS & scan.attributes:
+                scan.effect((path, "attr", name), "the file system may change between runs")
+        if state_of(value) and isinstance(value, float | int | complex | str | bytes):
+            scan.state(value, path)
+    else:
+        instances.object_(scan, value, path, slot)

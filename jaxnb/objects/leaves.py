@@ -1,0 +1,143 @@
+"""What a walk says of inputs, and of what is part of the key as it stands: arrays, NumPy values, numbers, buffers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxnb.cells.code import Sees
+from jaxnb.errors import LeakedTracer
+from jaxnb.objects.holders import (
+    BUFFER,
+)
+from jaxnb.objects.paths import (
+    ARRAY,
+    COMPLEX,
+    CONTENT,
+    FLOAT,
+    INT,
+    NUMPY,
+    OBJECT,
+    Path,
+    Same,
+    render_path,
+)
+from jaxnb.objects.slots import Slot
+from jaxnb.objects.static import (
+    content_of,
+    supported,
+)
+
+if TYPE_CHECKING:
+    from jaxnb.objects.graph import Scan
+
+__all__ = [
+    "FLOAT32_MAX",
+    "INT32",
+    "array",
+    "atom",
+    "buffer",
+    "complex_",
+    "float_",
+    "int_",
+    "numpy",
+    "range_",
+    "shape",
+    "tracer",
+]
+
+INT32 = 2**31
+FLOAT32_MAX = 3.4028234e38
+
+
+def atom(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
+    scan.parts.append((type(value), value))
+
+
+def range_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
+    bounds = (value.start, value.stop, value.step)
+    scan.parts.append((type(value), bounds, tuple(map(type, bounds))))
+
+
+def array(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
+    if scan.alias(value, slot):
+        return
+    if scan.choices.static and path in scan.choices.static:
+        scan.memo[id(value)] = ("node", len(scan.nodes))
+        scan.nodes.append(value)
+        scan.parts.append((CONTENT, value.aval, content_of(np.asarray(value))))
+        return
+    if scan.tells_apart & Sees.IDENTITY:
+        scan.memo[id(value)] = ("leaf", len(scan.leaves))
+    part = (ARRAY, value.aval, value.sharding) if value.committed else (ARRAY, value.aval)
+    scan.leaf(value, path, slot, part)
+
+
+def shape(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
+    if not scan.alias(value, slot):
+        if scan.tells_apart & Sees.IDENTITY:
+            scan.memo[id(value)] = ("leaf", len(scan.leaves))
+        scan.leaf(value, path, slot, (ARRAY, value))
+
+
+def numpy(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
+    if scan.alias(value, slot):
+        return
+    if type(value) not in (np.ndarray, np.memmap) and isinstance(value, np.ndarray):
+        scan.nodes.append(value)
+        scan.parts.append(Same(value))
+        scan.effect(path, f"a {type(value).__name__} has operators of its own and stays as it is")
+        return
+    static = scan.tells_apart & Sees.CLASSES or (scan.choices.static and path in scan.choices.static)
+    if supported(value.dtype) and not static:
+        if scan.tells_apart & Sees.IDENTITY:
+            scan.memo[id(value)] = ("leaf", len(scan.leaves))
+        scan.leaf(value, path, slot, (NUMPY, type(value), value.dtype, value.shape))
+        return
+    scan.memo[id(value)] = ("node", len(scan.nodes))
+    scan.nodes.append(value)
+    if value.dtype == object:
+        scan.parts.append((OBJECT, Same(value) if type(value) is np.ndarray else value))
+    else:
+        scan.parts.append((CONTENT, type(value), value.dtype, value.shape, content_of(value)))
+        if value.flags.writeable:
+            scan.hold(value, BUFFER)
+
+
+def float_(scan: Scan, value: float, path: Path, slot: Slot | None) -> None:
+    beyond = not -FLOAT32_MAX <= value <= FLOAT32_MAX and value - value == 0
+    if beyond or scan.tells_apart & Sees.TYPES or (scan.choices.static and path in scan.choices.static):
+        scan.parts.append((float, value.hex()))
+    else:
+        scan.leaf(value, path, slot, FLOAT)
+
+
+def complex_(scan: Scan, value: complex, path: Path, slot: Slot | None) -> None:
+    if scan.choices.static and path in scan.choices.static:
+        scan.parts.append((complex, repr(value)))
+    else:
+        scan.leaf(value, path, slot, COMPLEX)
+
+
+def int_(scan: Scan, value: int, path: Path, slot: Slot | None) -> None:
+    if scan.choices.dynamic and path in scan.choices.dynamic and 0 <= value < INT32:
+        scan.leaf(value, path, slot, INT)
+    else:
+        scan.parts.append((int, value))
+
+
+def buffer(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
+    if not scan.node(value, slot):
+        scan.parts.append((CONTENT, type(value), bytes(value)))
+        scan.hold(value, BUFFER)
+
+
+def tracer(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
+    leaked = LeakedTracer(
+        f"`{render_path(path)}` is a tracer that leaked out of an earlier transformation.",
+        why="it stands for a value that existed only while a function was traced.",
+        fix=f"run the cell that set `{render_path(path)}` again, returning the value from the function instead.",
+    )
+    leaked.tracer = value
+    raise leaked
