@@ -19,7 +19,7 @@ from jax._src.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTrace
 from jax._src.shard_map import ShardMapTracer as _ShardMapTracer
 
 from jaxnb._jax import in_jax, trace_of, tracers_below
-from jaxnb.cells.reach import is_own
+from jaxnb.cells.libraries import is_own
 
 
 class TraceLog:

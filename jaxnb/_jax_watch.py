@@ -18,7 +18,7 @@ from jax._src import core as _core  # jax.core.Tracer is deprecated
 from jax._src import custom_derivatives as _custom_derivatives
 
 from jaxnb._jax import TRACING_ERRORS, in_jax
-from jaxnb.cells.reach import is_jax_module, is_library, is_own
+from jaxnb.cells.libraries import is_jax_module, is_library, is_own
 
 __all__ = ["Question", "TraceWatch", "watch_trace"]
 

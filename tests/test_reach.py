@@ -15,15 +15,9 @@ import optax
 import pytest
 
 from jaxnb.cells.code import names_of
-from jaxnb.cells.reach import (
-    first_effect,
-    is_jax_module,
-    is_library,
-    is_user_function,
-    may_mutate,
-    refers_to_jax,
-    resolve,
-)
+from jaxnb.cells.effects import first_effect, may_mutate, resolve
+from jaxnb.cells.libraries import is_jax_module, is_library
+from jaxnb.cells.reach import is_user_function, refers_to_jax
 
 SETUP = """
 import collections, copy, functools, itertools, math, operator, os, random, time

@@ -23,7 +23,7 @@ import jax
 
 from jaxnb.cells.cell import CellSource
 from jaxnb.cells.code import names_of
-from jaxnb.cells.reach import is_library
+from jaxnb.cells.libraries import is_library
 from jaxnb.errors import Refused
 from jaxnb.export.file import File, NeedsStatic
 from jaxnb.export.helpers import FUTURE_FLAGS, is_definition_like

@@ -18,7 +18,8 @@ import jax
 import numpy as np
 
 from jaxnb.cells.code import code_digest, names_of
-from jaxnb.cells.reach import first_effect, is_library
+from jaxnb.cells.effects import first_effect
+from jaxnb.cells.libraries import is_library
 from jaxnb.errors import Refused
 from jaxnb.export.text import block_text
 

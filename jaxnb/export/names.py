@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from jaxnb.cells.cell import CellSource
-from jaxnb.cells.reach import is_library
+from jaxnb.cells.libraries import is_library
 from jaxnb.errors import Refused
 from jaxnb.export.helpers import (
     Helper,

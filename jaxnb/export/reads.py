@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from jaxnb.cells.code import Sees
-from jaxnb.cells.reach import first_effect, may_mutate
+from jaxnb.cells.effects import first_effect, may_mutate
 from jaxnb.errors import Refused
 from jaxnb.export.helpers import Helper
 from jaxnb.export.names import Body, Names

@@ -18,7 +18,7 @@ from typing import Any
 
 from jaxnb import _jax
 from jaxnb._jax_calls import Call, CallLog
-from jaxnb.cells.reach import is_library, is_own
+from jaxnb.cells.libraries import is_library, is_own
 from jaxnb.findings.signatures import Signature, compare, describe, distance, user_function
 from jaxnb.program import Finding
 from jaxnb.reuse.advice import advise, cost_text

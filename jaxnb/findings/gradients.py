@@ -19,7 +19,7 @@ from jaxnb._jax_eqns import eqn_frames, eqn_scope, open_jaxpr, shape_and_dtype
 from jaxnb._jax_hlo import name_parts
 from jaxnb.analysis.residuals import is_recomputed, residuals
 from jaxnb.analysis.unneeded import computations
-from jaxnb.cells.reach import is_own
+from jaxnb.cells.libraries import is_own
 from jaxnb.cost.sizes import nbytes
 from jaxnb.findings.census import jaxprs_of
 from jaxnb.findings.stops import Flow, follow, stop_text

@@ -11,7 +11,7 @@ import weakref
 from collections import defaultdict
 from typing import Any
 
-from jaxnb.cells.reach import is_library
+from jaxnb.cells.libraries import is_library
 from jaxnb.findings.holder_text import is_written
 from jaxnb.objects.owners import Edges, locals_of
 

@@ -10,7 +10,8 @@ from types import CodeType, FrameType
 from typing import Any
 
 from jaxnb import _jax
-from jaxnb.cells.reach import is_library, is_own, state_of
+from jaxnb.cells.libraries import is_library, is_own
+from jaxnb.cells.reach import state_of
 from jaxnb.program import Span
 
 __all__ = ["Asked", "find_place", "parse_shown"]

@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from jaxnb.cells.cell import Statement
-from jaxnb.cells.reach import resolve
+from jaxnb.cells.effects import resolve
 from jaxnb.findings.constants import LARGE
 from jaxnb.program import Finding, Fix
 from jaxnb.units import format_bytes

@@ -12,7 +12,7 @@ import types
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from jaxnb.cells.reach import is_library, is_own
+from jaxnb.cells.libraries import is_library, is_own
 from jaxnb.objects.owners import locals_of
 from jaxnb.objects.paths import Path
 

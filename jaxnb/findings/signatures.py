@@ -17,7 +17,8 @@ import jax
 
 from jaxnb._jax_calls import Call, context_values
 from jaxnb.cells.code import code_digest
-from jaxnb.cells.reach import ATOMS, is_library, is_own
+from jaxnb.cells.libraries import is_library, is_own
+from jaxnb.cells.reach import ATOMS
 from jaxnb.reuse.changes import array_change, context_changes, place_text, told_apart
 from jaxnb.reuse.history import Change
 

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from jaxnb import _jax, _jax_tracers
-from jaxnb.cells.reach import is_own
+from jaxnb.cells.libraries import is_own
 from jaxnb.objects.owners import locals_of, running_frames
 from jaxnb.objects.paths import Path
 

@@ -22,7 +22,9 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb.cells.cell import Statement, read_statement
 from jaxnb.cells.code import CodeNames, names_of
-from jaxnb.cells.reach import ATOMS, first_effect, is_library, is_user_function, resolve
+from jaxnb.cells.effects import first_effect, resolve
+from jaxnb.cells.libraries import is_library
+from jaxnb.cells.reach import ATOMS, is_user_function
 from jaxnb.findings.place import parse_shown
 
 __all__ = ["PATIENCE", "harmless_statements", "inputs_of", "works"]

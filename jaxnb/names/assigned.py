@@ -21,7 +21,8 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb._jax_eqns import shape_and_dtype
-from jaxnb.cells.reach import is_library, is_own, state_of
+from jaxnb.cells.libraries import is_library, is_own
+from jaxnb.cells.reach import state_of
 from jaxnb.names.steps import watch_steps
 from jaxnb.names.stores import Store, enclosing, is_comprehension, parameters_of, stores_of
 from jaxnb.program import Assigned, Aval, Span

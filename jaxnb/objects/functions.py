@@ -6,8 +6,9 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from jaxnb.cells.code import Sees, code_digest, names_of
+from jaxnb.cells.effects import effect_of_builtin, first_effect
 from jaxnb.cells.growth import NO_GROWTH, Growth
-from jaxnb.cells.reach import effect_of_builtin, first_effect, is_library
+from jaxnb.cells.libraries import is_library
 from jaxnb.objects.holders import (
     CELL,
     CLASS,

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from jaxnb.cells.code import CodeNames, Sees
 from jaxnb.cells.growth import NO_GROWTH, Growth
-from jaxnb.cells.reach import is_library
+from jaxnb.cells.libraries import is_library
 from jaxnb.errors import Refused
 from jaxnb.objects import functions, instances
 from jaxnb.objects.holders import (

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from jaxnb import _jax
 from jaxnb.cells.code import Sees
-from jaxnb.cells.reach import is_library, is_stateful, is_unchanging, state_of
+from jaxnb.cells.effects import is_stateful, is_unchanging
+from jaxnb.cells.libraries import is_library
+from jaxnb.cells.reach import state_of
 from jaxnb.objects import functions
 from jaxnb.objects.holders import (
     DICT,

@@ -13,7 +13,8 @@ import jax
 import numpy as np
 
 from jaxnb.cells.code import names_of
-from jaxnb.cells.reach import ATOMS, is_library, is_user_function, state_of
+from jaxnb.cells.libraries import is_library
+from jaxnb.cells.reach import ATOMS, is_user_function, state_of
 from jaxnb.objects.holders import (
     ABSENT,
     BUFFER,

@@ -18,7 +18,8 @@ import jax
 import numpy as np
 
 from jaxnb import _jax
-from jaxnb.cells.reach import is_library, state_of
+from jaxnb.cells.libraries import is_library
+from jaxnb.cells.reach import state_of
 from jaxnb.errors import RunByPython
 from jaxnb.objects import containers, functions, instances, leaves
 from jaxnb.objects.paths import (

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxnb.cells.reach import ATOMS, is_library, state_of
+from jaxnb.cells.libraries import is_library
+from jaxnb.cells.reach import ATOMS, state_of
 from jaxnb.objects.holders import slot_descriptors
 from jaxnb.objects.paths import Path
 

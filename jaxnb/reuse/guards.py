@@ -21,7 +21,8 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb.cells.code import CodeNames, Sees, code_digest
-from jaxnb.cells.reach import is_library, state_of
+from jaxnb.cells.libraries import is_library
+from jaxnb.cells.reach import state_of
 from jaxnb.objects.containers import is_grown
 from jaxnb.objects.graph import Reached, Scan
 from jaxnb.objects.holders import CELL, SLOTS, slot_descriptors

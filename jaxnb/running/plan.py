@@ -14,7 +14,8 @@ import numpy as np
 from jaxnb.cells.blocks import COMPOUND
 from jaxnb.cells.cell import CellSource, Statement, calls_for_effect
 from jaxnb.cells.code import Sees
-from jaxnb.cells.reach import direct_effect, first_effect, refers_to_jax, resolve
+from jaxnb.cells.effects import direct_effect, first_effect, resolve
+from jaxnb.cells.reach import refers_to_jax
 from jaxnb.staging.piece import Plan
 
 __all__ = ["find_stop", "make_plan", "runs_on_host", "why_python"]

@@ -18,7 +18,7 @@ import jax
 from jaxnb import _jax
 from jaxnb.cells.blocks import COMPOUND, RUNNER, Opened, open_statement
 from jaxnb.cells.cell import CellSource, Statement
-from jaxnb.cells.reach import code_marks, may_mutate
+from jaxnb.cells.effects import code_marks, may_mutate
 from jaxnb.errors import Asking, NeedsConcrete, Refused, RunByPython
 from jaxnb.objects.graph import Reached, Scan
 from jaxnb.objects.journal import Journal

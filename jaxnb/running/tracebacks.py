@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from jaxnb import _jax
-from jaxnb.cells.reach import is_own
+from jaxnb.cells.libraries import is_own
 from jaxnb.errors import JaxnbError, finding_of
 
 __all__ = ["as_shown_by_ipython", "label_of", "render", "show_only_user_frames", "tidy", "told_of"]

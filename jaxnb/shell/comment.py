@@ -18,7 +18,9 @@ from typing import Any
 
 from jaxnb.cells.cell import CellSource, Statement, parse_cell
 from jaxnb.cells.code import names_of
-from jaxnb.cells.reach import first_effect, is_jax_module, is_library, is_user_function, refers_to_jax, resolve
+from jaxnb.cells.effects import first_effect, resolve
+from jaxnb.cells.libraries import is_jax_module, is_library
+from jaxnb.cells.reach import is_user_function, refers_to_jax
 from jaxnb.errors import Refused
 from jaxnb.running.plan import runs_on_host
 

@@ -20,7 +20,7 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb.cells.cell import CellSource, Statement
 from jaxnb.cells.code import names_of
-from jaxnb.cells.reach import may_mutate
+from jaxnb.cells.effects import may_mutate
 from jaxnb.errors import Refused
 from jaxnb.options import StageOptions
 from jaxnb.staging.template import Build

@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxnb import _jax
 from jaxnb.cells.cell import CellSource, Statement
-from jaxnb.cells.reach import first_effect
+from jaxnb.cells.effects import first_effect
 from jaxnb.objects.graph import Scan
 from jaxnb.objects.owners import paths_to
 from jaxnb.objects.paths import Path, render_path, root_name

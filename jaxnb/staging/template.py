@@ -22,7 +22,8 @@ import jax
 import numpy as np
 
 from jaxnb import _jax
-from jaxnb.cells.reach import ATOMS, is_library, state_of
+from jaxnb.cells.libraries import is_library
+from jaxnb.cells.reach import ATOMS, state_of
 from jaxnb.objects.graph import Reached, Scan
 from jaxnb.objects.holders import CELL, DICT, SLOTS, Change, Holder, holder_of, slot_descriptors
 from jaxnb.objects.static import PLACEMENTS

@@ -1,0 +1,76 @@
+"""Whose code it is: that of this package, of a library, of JAX, or the user's own."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import types
+
+__all__ = ["is_jax_module", "is_library", "is_own"]
+
+_LIBRARY_FOLDERS = tuple(
+    path for name in ("stdlib", "platstdlib", "purelib", "platlib") if (path := sysconfig.get_paths().get(name))
+)
+_JAX = ("jax", "jaxlib")
+_OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+_jax_packages: dict[tuple[str, int], bool] = {}  # by name, and how many of its modules are loaded
+_known_packages: dict[str, bool] = {}
+
+
+def is_own(file: str) -> bool:
+    """Whether a file belongs to this package."""
+    return file.startswith(_OWN_FOLDER)
+
+
+def is_library(module_name: object) -> bool:
+    """Whether a module is installed or built in, rather than the user's own or the notebook itself."""
+    if type(module_name) is not str:
+        return True
+    if module_name == "__main__":
+        return False
+    package = module_name.partition(".")[0]
+    known = _known_packages.get(package)
+    if known is None:
+        known = _is_library_package(package)
+        if known or package in sys.modules:  # what is imported later may be installed
+            _known_packages[package] = known
+    return known
+
+
+def _is_library_package(package: str) -> bool:
+    if package in sys.stdlib_module_names:
+        return True
+    module = sys.modules.get(package)
+    file = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", [])), None)
+    if not isinstance(file, str):
+        return False
+    return file.startswith(_LIBRARY_FOLDERS) or "site-packages" in file or "dist-packages" in file
+
+
+def is_jax_module(module_name: str | None) -> bool:
+    """Whether a module is JAX or belongs to a package built on it: one of its loaded modules holds something of JAX."""
+    if module_name is None or module_name == "__main__":
+        return False
+    package = module_name.partition(".")[0]
+    if package in _JAX:
+        return True
+    if package in sys.stdlib_module_names or package == "numpy":
+        return False
+    if not is_library(module_name):
+        return _holds_jax(sys.modules.get(module_name))
+    key = (package, len(sys.modules))
+    known = _jax_packages.get(key)
+    if known is None:
+        parts = [m for name, m in list(sys.modules.items()) if name == package or name.startswith(package + ".")]
+        known = _jax_packages[key] = any(_holds_jax(part) for part in parts)
+    return known
+
+
+def _holds_jax(module: types.ModuleType | None) -> bool:
+    for value in list(vars(module).values()) if module is not None else []:
+        name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+        if isinstance(name, str) and name.partition(".")[0] in _JAX:
+            return True
+    return False
