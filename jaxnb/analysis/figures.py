@@ -18,12 +18,14 @@ class Figures:
       peak: bytes that it needs at its peak, inputs and results included; None where the runtime does not say.
       collectives: how many instructions send something to other devices.
       sent: bytes that a device sends by them; None where that is not known.
+      devices: for how many devices it was compiled; 0 where that was not asked.
     """
 
     flops: int | None = None
     peak: int | None = None
     collectives: int = 0
     sent: int | None = 0
+    devices: int = 0
 
 
 NO_FIGURES = Figures()
@@ -38,19 +40,18 @@ def read_figures(closed_jaxpr: Any, compiled: Any) -> Figures:
     """
     from jaxnb.cost import cost_of  # many rules, which only a cell that is staged needs
     from jaxnb.readers.buffers import peak_bytes
+    from jaxnb.readers.meshes import count_devices
 
     cost = cost_of(closed_jaxpr)
     flops = cost.flops if not cost.unknown else None
     if compiled is None:
         return Figures(flops)
-    return Figures(flops, peak_bytes(compiled), *_traffic(compiled))
-
-
-def _traffic(compiled: Any) -> tuple[int, int | None]:
-    """How many collectives there are, and what a device sends by them."""
-    from jaxnb.readers.meshes import count_devices
-
     devices = count_devices(compiled)
+    return Figures(flops, peak_bytes(compiled), *_traffic(compiled, devices), devices)
+
+
+def _traffic(compiled: Any, devices: int) -> tuple[int, int | None]:
+    """How many collectives there are, and what a device sends by them."""
     if devices == 1:
         return 0, 0
     from jaxnb._jax_hlo import serialized_modules  # only programs of several devices are read for the line

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -19,7 +20,7 @@ from jaxnb import _jax
 from jaxnb._jax_eqns import eqn_frames, eqn_scope, open_jaxpr
 from jaxnb._jax_hlo import is_opaque, name_parts
 
-__all__ = ["DRAWS", "NARROW", "WIDENED", "Census", "Inner", "census_of", "jaxprs_of"]
+__all__ = ["DRAWS", "FLOATS", "NARROW", "WIDENED", "Census", "Inner", "census_of", "is_zero", "jaxprs_of"]
 
 DRAWS = frozenset(["random_bits", "random_gamma", "rng_bit_generator", "random_split", "threefry2x32"])
 """Primitives that use a PRNG key."""
@@ -28,6 +29,15 @@ NARROW = frozenset(
     np.dtype(getattr(jnp, name)) for name in ("int8", "int16", "uint8", "uint16", "uint32", "float16", "bfloat16")
 )
 """Dtypes into which a Python number may not fit."""
+
+FLOATS = frozenset(
+    np.dtype(name)
+    for name in (
+        *(jnp.float8_e4m3fn, jnp.float8_e5m2, jnp.bfloat16, jnp.float16, jnp.float32, jnp.float64),
+        *(jnp.complex64, jnp.complex128),
+    )
+)
+"""Dtypes that carry a derivative, and that no key has."""
 
 WIDENED = frozenset(
     (np.dtype(getattr(jnp, narrow)), np.dtype(wide))
@@ -48,8 +58,7 @@ _MARKS = frozenset({"jvp", "transpose", "rematted_computation"})
 _PLAIN = frozenset({bool, int, float, str, type(None)})  # what most parameters are: they are passed over at once
 
 
-@dataclass(frozen=True, slots=True)
-class Inner:
+class Inner(NamedTuple):
     """A jaxpr in a parameter of an equation.
 
     Attributes:
@@ -74,21 +83,21 @@ class Census:
       converted: equations that convert what may be widened, or may not fit.
       mixed: products of two dtypes.
       narrow: equations with a number of a narrow dtype among their operands, each with the number.
-      filled: equations that fill an array with one number.
+      zeros: equations that fill an array of floats with zeros.
       giving: calls of functions that donate.
       telling: whether it, or one in it, has constants, or anything for the detector of dtypes.
       draw: the number of the only input that is used as a key, if it is used once and by JAX's own code alone; None if
         that is not so, and -1 if it was not asked yet.
     """
 
-    inner: tuple[Inner, ...]
+    inner: Sequence[Inner]
     draws: bool
-    marks: frozenset[str]
-    converted: tuple[Any, ...]
-    mixed: tuple[Any, ...]
-    narrow: tuple[tuple[Any, Any], ...]
-    filled: tuple[Any, ...]
-    giving: tuple[Any, ...]
+    marks: AbstractSet[str]
+    converted: Sequence[Any]
+    mixed: Sequence[Any]
+    narrow: Sequence[tuple[Any, Any]]
+    zeros: Sequence[Any]
+    giving: Sequence[Any]
     telling: bool
     draw: int | None = -1
 
@@ -118,64 +127,71 @@ def _take(jaxpr: Any) -> Census:
     converted: list[Any] = []
     mixed: list[Any] = []
     narrow: list[tuple[Any, Any]] = []
-    filled: list[Any] = []
+    zeros: list[Any] = []
     giving: list[Any] = []
     marks: set[str] = set()
     scopes: dict[int, Any] = {}
+    scope: Any = None
     draws = False
+    telling = bool(jaxpr.constvars)
     for eqn in jaxpr.eqns:
         name = eqn.primitive.name
-        scope = eqn_scope(eqn)
-        if id(scope) not in scopes:
-            scopes[id(scope)] = scope
-            marks.update(part for _, part in name_parts(eqn) if part in _MARKS)
+        own = eqn_scope(eqn)
+        if own is not scope:  # most have that of the one before
+            scope = own
+            if id(scope) not in scopes:
+                scopes[id(scope)] = scope
+                marks.update(part for _, part in name_parts(eqn) if part in _MARKS)
         for atom in eqn.invars:
             if type(atom) is Literal and getattr(atom.aval, "dtype", None) in NARROW and not _is_of_jax(eqn):
                 narrow.append((eqn, atom))
         if name in _leaves:
             continue
         if name in _TAKEN:
-            if name == "convert_element_type":
-                if _may_matter(eqn):
-                    converted.append(eqn)
+            if name == "broadcast_in_dim":
+                if is_zero(eqn.invars[0]):
+                    zeros.append(eqn)
             elif name == "dot_general":
                 if eqn.invars[0].aval.dtype != eqn.invars[1].aval.dtype:
                     mixed.append(eqn)
-            elif name == "broadcast_in_dim":
-                if type(eqn.invars[0]) is Literal:
-                    filled.append(eqn)
+            elif name == "convert_element_type":
+                if _may_matter(eqn):
+                    converted.append(eqn)
             else:
                 draws = True
             continue
-        if is_opaque(eqn):
-            continue
         params = eqn.params
         if name == "jit":
-            bodies = (params["jaxpr"],)
+            bodies: Sequence[Any] = (params["jaxpr"],)
             if True in params["donated_invars"]:
                 giving.append(eqn)
+        elif is_opaque(eqn):
+            continue
         else:
             bodies = [body for value in params.values() if type(value) not in _PLAIN for body in _bodies(value)]
             if not bodies:
                 _leaves.add(name)
             if name in _CHECKPOINTS and params.get("differentiated"):
                 marks.add("rematted_computation")
-        inner += [Inner(eqn, body, census_of(open_jaxpr(body))) for body in bodies]
-    telling = bool(converted or mixed or narrow or jaxpr.constvars)
-    return Census(
-        tuple(inner),
-        draws or any(one.census.draws for one in inner),
-        frozenset(marks.union(*(one.census.marks for one in inner))),
-        tuple(converted),
-        tuple(mixed),
-        tuple(narrow),
-        tuple(filled),
-        tuple(giving),
-        telling or any(one.census.telling for one in inner),
-    )
+        for body in bodies:
+            census = census_of(open_jaxpr(body))
+            inner.append(Inner(eqn, body, census))
+            draws = draws or census.draws
+            telling = telling or census.telling
+            marks |= census.marks
+    telling = telling or bool(converted or mixed or narrow)
+    return Census(inner, draws, marks, converted, mixed, narrow, zeros, giving, telling)
 
 
 _TAKEN = DRAWS | {"convert_element_type", "dot_general", "broadcast_in_dim"}
+
+
+def is_zero(atom: Any) -> bool:
+    """Whether an operand is written as zero, and is a float."""
+    if type(atom) is not Literal:
+        return False
+    aval: Any = atom.aval
+    return not aval.shape and aval.dtype in FLOATS and bool(atom.val == 0)
 
 
 def _is_of_jax(eqn: Any) -> bool:

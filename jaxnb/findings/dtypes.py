@@ -52,6 +52,8 @@ def dtype_findings(traced: Traced) -> Iterator[Finding]:
 
 def asks_for_wide(text: str) -> bool:
     """Whether a text may ask for 64 bits that JAX is not set to give."""
+    if "64" not in text and "128" not in text:
+        return False
     return any(word in text for word in _WIDE) and not jax.config.jax_enable_x64  # type: ignore[attr-defined]
 
 

@@ -7,11 +7,11 @@ a mask or an argmax in a metric is not.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from types import FunctionType
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 from jax.extend import core as jax_core
 
 from jaxnb import _jax
@@ -19,9 +19,10 @@ from jaxnb._jax_eqns import eqn_frames, eqn_scope, open_jaxpr, shape_and_dtype
 from jaxnb._jax_hlo import name_parts
 from jaxnb.analysis.residuals import is_recomputed, residuals
 from jaxnb.analysis.unneeded import computations
+from jaxnb.cells.cell import CellSource, Statement
 from jaxnb.cells.libraries import is_own
 from jaxnb.cost.sizes import nbytes
-from jaxnb.findings.census import jaxprs_of
+from jaxnb.findings.census import is_zero, jaxprs_of
 from jaxnb.findings.stops import Flow, follow, stop_text
 from jaxnb.findings.traced import Traced
 from jaxnb.objects.paths import render_path, root_name
@@ -30,7 +31,7 @@ from jaxnb.readers.buffers import peak_bytes
 from jaxnb.staging.piece import Piece
 from jaxnb.units import format_bytes
 
-__all__ = ["LARGE", "find_gradients"]
+__all__ = ["LARGE", "find_gradients", "may_stop", "may_waste"]
 
 LARGE = 256 * 2**20
 """Bytes that a line may keep for the backward pass before that is told."""
@@ -62,15 +63,43 @@ def _peak(piece: Piece) -> int | None:
     return None if piece.compiled is None else peak_bytes(piece.compiled)
 
 
+def may_stop(traced: Traced) -> bool:
+    """Whether `find_gradients` could find a gradient that is zero, or a rule that runs twice; quick, and never wrong
+    when it says no."""
+    if "rematted_computation" in traced.census.marks:
+        return True
+    jaxpr = open_jaxpr(traced.piece.jaxpr)
+    if traced.piece.derivative is not None and any(map(is_zero, jaxpr.outvars)):
+        return True
+    filled = (eqn for _, census, _ in jaxprs_of(jaxpr) for eqn in census.zeros)
+    return any(_zeros_of(eqn) is not None for eqn in filled)
+
+
+def may_waste(piece: Piece, cell: CellSource, namespace: Mapping[str, Any]) -> bool:
+    """The same of what large values are kept for a backward pass, and of derivatives by integers, after a run."""
+    peak = _peak(piece)
+    if peak is None or peak >= LARGE:
+        return True
+    statements = cell.statements[piece.plan.start : piece.plan.stop]
+    return next(_bound_float0(statements, namespace), None) is not None
+
+
 def _integers(traced: Traced) -> Iterator[Finding]:
     """Names bound to the derivative by an integer, whose dtype is float0."""
-    for statement in traced.statements:
+    for name, statement in _bound_float0(traced.statements, traced.namespace):
+        message = f"`{name}` holds a derivative by an integer: its dtype is float0, and it has no numbers."
+        fix = Fix("take derivatives by floats: convert the argument, or leave it out of argnums.")
+        yield Finding("gradient", message, statement.span.line, holder=name, fix=fix)
+
+
+def _bound_float0(statements: Iterable[Statement], namespace: Mapping[str, Any]) -> Iterator[tuple[str, Statement]]:
+    for statement in statements:
         for name in sorted(statement.names.binds):
-            leaves = jax.tree.leaves(traced.namespace.get(name))
-            if any(getattr(leaf, "dtype", None) == jax.dtypes.float0 for leaf in leaves):
-                message = f"`{name}` holds a derivative by an integer: its dtype is float0, and it has no numbers."
-                fix = Fix("take derivatives by floats: convert the argument, or leave it out of argnums.")
-                yield Finding("gradient", message, statement.span.line, holder=name, fix=fix)
+            value = namespace.get(name)
+            if isinstance(value, jax.Array | FunctionType):
+                continue  # a float0 is NumPy's
+            if any(getattr(leaf, "dtype", None) == jax.dtypes.float0 for leaf in jax.tree.leaves(value)):
+                yield name, statement
 
 
 class _Reading:
@@ -99,7 +128,7 @@ class _Reading:
         names = {id(results[at]): name for name, at in self._traced.piece.results}
         told: set[Hashable] = set()
         for jaxpr, census, owner in self._jaxprs:
-            for eqn in census.filled:
+            for eqn in census.zeros:
                 call = _zeros_of(eqn)
                 if call is None or (call == () and owner is None):
                     continue
@@ -183,7 +212,7 @@ class _Reading:
     def _is_zero(self, atom: Any) -> bool:
         """Whether a result is zero whatever the inputs are."""
         if type(atom) is jax_core.Literal:
-            return _is_zero_literal(atom)
+            return is_zero(atom)
         return any(atom in eqn.outvars and _zeros_of(eqn) is not None for eqn in self._jaxpr.eqns)
 
     def _gradients(self, wrt: Sequence[str]) -> Iterator[tuple[str, Any, Any]]:
@@ -273,7 +302,7 @@ def _zeros_of(eqn: Any) -> Any:
       The frame; () if it is none of the user's, as with `%%grad` and where `jax.jit` called it; None of any other
       equation.
     """
-    if eqn.primitive.name != "broadcast_in_dim" or not _is_zero_literal(eqn.invars[0]):
+    if eqn.primitive.name != "broadcast_in_dim" or not is_zero(eqn.invars[0]):
         return None
     filled = False
     for frame in eqn_frames(eqn):
@@ -287,12 +316,6 @@ def _zeros_of(eqn: Any) -> Any:
         else:
             return ()
     return () if filled else None
-
-
-def _is_zero_literal(atom: Any) -> bool:
-    if type(atom) is not jax_core.Literal or not jnp.issubdtype(jnp.result_type(atom.val), jnp.inexact):
-        return False
-    return getattr(atom.val, "shape", ()) == () and bool(atom.val == 0)
 
 
 def _is_of_rule(eqn: Any) -> bool:

@@ -8,7 +8,7 @@ apart as well.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from jaxnb import _jax
 from jaxnb._jax_eqns import eqn_frames, open_jaxpr
 from jaxnb._jax_hlo import name_parts
 from jaxnb.cost.needed import scan_parts
-from jaxnb.findings.census import DRAWS, Census, Inner, census_of
+from jaxnb.findings.census import DRAWS, FLOATS, Census, Inner, census_of
 from jaxnb.program import Span
 from jaxnb.readers.spans import Spans
 
@@ -53,6 +53,7 @@ class Token:
       parent: what it was made of.
       detail: how.
       depth: the number of loops around the innermost value that it depends on.
+      lasting: whether how it was made means the same in another program: it does not if that depends on another value.
     """
 
     number: int
@@ -60,6 +61,7 @@ class Token:
     parent: Token | None
     detail: Hashable
     depth: int
+    lasting: bool
 
 
 @dataclass(eq=False)
@@ -150,12 +152,12 @@ class Flow:
     turns: list[Use] = field(default_factory=list[Use])
     made: int = 0
 
-    def token(self, kind: str, parent: Token | None, detail: Hashable, depth: int) -> Token:
+    def token(self, kind: str, parent: Token | None, detail: Hashable, depth: int, *, lasting: bool = True) -> Token:
         """The token of that description; equal descriptions have one token."""
         key = (kind, parent.number if parent is not None else -1, detail)
         known = self.tokens.get(key)
         if known is None:
-            known = self.tokens[key] = Token(len(self.tokens), kind, parent, detail, depth)
+            known = self.tokens[key] = Token(len(self.tokens), kind, parent, detail, depth, lasting)
         return known
 
     def fresh(self, depth: int) -> Token:
@@ -213,8 +215,7 @@ class _Body:
     def of(self, atom: Any) -> Token:
         """The token of an operand."""
         if isinstance(atom, Literal):
-            value: Any = atom.val
-            return self.flow.token("literal", None, (str(value), str(atom.aval)), 0)
+            return self.flow.token("literal", None, _number(atom), 0)
         token = self.known.get(atom)
         if token is None:
             token = self.known[atom] = self.flow.fresh(self.depth)
@@ -223,49 +224,62 @@ class _Body:
     def follow(self, jaxpr: Any, inputs: Sequence[Token], census: Census) -> list[Token]:
         """Goes through the equations; gives the tokens of the results."""
         self.known.update(zip(jaxpr.invars, inputs, strict=True))
-        drawing = {id(one.eqn) for one in census.inner if one.census.draws}
+        known = self.known
+        bodies: dict[int, list[Inner]] = {}
+        for one in census.inner:
+            bodies.setdefault(id(one.eqn), []).append(one)
         for eqn in jaxpr.eqns:
             name = eqn.primitive.name
             if name not in _OF_KEYS:
-                if id(eqn) in drawing:
-                    self._call(eqn, name, [one for one in census.inner if one.eqn is eqn])
+                inner = bodies.get(id(eqn))
+                if inner is None:
+                    continue
+                drawn = inner[0].census.draw if name == "jit" else None
+                if drawn is not None and drawn >= 0:  # one of JAX's own functions, as most that draw
+                    self._use(eqn, self.of(eqn.invars[drawn]))
+                elif any(one.census.draws for one in inner):
+                    self._call(eqn, name, inner)
             elif name in _SAME:
-                self.known[eqn.outvars[0]] = self.of(eqn.invars[0])
+                result = eqn.outvars[0]
+                if result.aval.dtype not in FLOATS:
+                    known[result] = self.of(eqn.invars[0])
             elif name in DRAWS:
                 self._use(eqn, self._counted(eqn) if name == "threefry2x32" else self.of(eqn.invars[0]))
                 if name == "random_split":
                     self._make(eqn, "split", tuple(eqn.params["shape"]))
             elif name == "random_fold_in":
                 data = self.of(eqn.invars[1])
-                self._make(eqn, "fold", _detail(data), data.depth)
+                self._make(eqn, "fold", _detail(data), data.depth, data.kind == "literal")
             else:
                 self._part(eqn, name)
         return [self.of(atom) for atom in jaxpr.outvars]
 
-    def _make(self, eqn: Any, kind: str, detail: Hashable, depth: int = 0) -> None:
+    def _make(self, eqn: Any, kind: str, detail: Hashable, depth: int = 0, lasting: bool = True) -> None:
         parent = self.of(eqn.invars[0])
-        self.known[eqn.outvars[0]] = self.flow.token(kind, parent, detail, max(depth, parent.depth))
+        deepest = parent.depth if parent.depth > depth else depth
+        self.known[eqn.outvars[0]] = self.flow.token(kind, parent, detail, deepest, lasting=lasting)
 
     def _counted(self, eqn: Any) -> Token:
         """The token of what the block cipher makes of a key and a count: another count gives other bits."""
         key, *others = (self.of(atom) for atom in eqn.invars)
         depth = max(key.depth, *(item.depth for item in others))
-        return self.flow.token("count", key, tuple(map(_detail, others)), depth)
+        return self.flow.token("count", key, tuple(map(_detail, others)), depth, lasting=_are_literal(others))
 
     def _part(self, eqn: Any, name: str) -> None:
         """An element or a slice; that it is all of the array is common where there is but one."""
         params, source, result = eqn.params, eqn.invars[0], eqn.outvars[0]
+        if result.aval.dtype in FLOATS:
+            return
         if source.aval.shape == result.aval.shape:
             self.known[result] = self.of(source)
         elif name == "slice":
             strides = params["strides"]
             steps = None if strides is None or set(strides) == {1} else tuple(strides)
-            self._make(eqn, "part", (tuple(params["start_indices"]), tuple(params["limit_indices"]), steps))
+            self._make(eqn, "part", (params["start_indices"], params["limit_indices"], steps))
         else:
             where = [self.of(atom) for atom in eqn.invars[1:]]
-            self._make(
-                eqn, "part", (result.aval.shape, *map(_detail, where)), max((item.depth for item in where), default=0)
-            )
+            detail = (result.aval.shape, *map(_detail, where))
+            self._make(eqn, "part", detail, max((item.depth for item in where), default=0), _are_literal(where))
 
     def _call(self, eqn: Any, name: str, bodies: Sequence[Inner]) -> None:
         operands = eqn.invars
@@ -355,6 +369,16 @@ def _is_of_jax(use: Use) -> bool:
 def _detail(token: Token) -> Hashable:
     """A token as part of the description of another one: its number only where it is no literal."""
     return (token.kind, token.detail) if token.kind == "literal" else ("value", token.number)
+
+
+def _are_literal(tokens: Iterable[Token]) -> bool:
+    return all(token.kind == "literal" for token in tokens)
+
+
+def _number(atom: Any) -> Hashable:
+    """What tells a literal from others."""
+    value, aval = atom.val, atom.aval
+    return (str(value), aval.shape, aval.dtype) if aval.shape else (getattr(value, "item", lambda: value)(), aval.dtype)
 
 
 def _turns(eqn: Any) -> bool:

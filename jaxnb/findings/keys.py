@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import ast
 import weakref
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
 
 from jaxnb._jax_eqns import eqn_places, eqn_traceback
-from jaxnb.findings.key_flow import Token, Use
-from jaxnb.findings.traced import Traced
+from jaxnb.cells.cell import CellSource
+from jaxnb.findings.key_flow import Flow, Token, Use
+from jaxnb.findings.traced import Keys, Traced
 from jaxnb.program import Finding, Fix, Span
 from jaxnb.readers.spans import Spans
 
-__all__ = ["KeyLog", "reused_keys"]
+__all__ = ["KeyLog", "KeyUses", "may_clash", "reused_keys", "uses_of_arrays"]
 
 _FIX = "split it first, `{key}, subkey = jax.random.split({key})`, and use each key once."
 _FIX_ACROSS = "split it where it was made, `key, subkey = jax.random.split(key)`, and give each cell a key of its own."
@@ -37,7 +38,7 @@ def reused_keys(traced: Traced) -> Iterator[Finding]:
     """
     flow = traced.keys.flow
     for use in flow.turns:
-        key = _argument(traced, use.span)
+        key = _argument(traced.cell, use.span)
         message = f"{_called(key)} is used in every turn of a loop: all turns draw the same."
         yield _finding(message, use.line, use.span, key, _FIX_LOOP)
     for uses in _together(flow.uses):
@@ -48,9 +49,23 @@ def reused_keys(traced: Traced) -> Iterator[Finding]:
                 break
 
 
+def may_clash(flow: Flow) -> bool:
+    """Whether `reused_keys` could find anything; quick, and never wrong when it says no."""
+    if flow.turns:
+        return True
+    for token, uses in flow.uses.items():
+        if len(uses) > 1:
+            return True
+        while token.kind == "part" and token.parent is not None:
+            token = token.parent
+            if token in flow.uses:
+                return True
+    return False
+
+
 def _twice(traced: Traced, first: Use, later: Use) -> Finding:
     one, other = _parting(traced, first, later)
-    key = _argument(traced, other)
+    key = _argument(traced.cell, other)
     if one is None or other is None or one.line == other.line:
         message = f"{_called(key)} is used more than once on this line: what is drawn is not independent."
     else:
@@ -124,11 +139,11 @@ def _called(key: str) -> str:
     return f"`{key}`" if key else "a key"
 
 
-def _argument(traced: Traced, span: Span | None) -> str:
+def _argument(cell: CellSource, span: Span | None) -> str:
     """The key as it is written where it is used: the first argument of the call."""
     if span is None or span.file or not span.end_column:
         return ""
-    lines = traced.cell.shown.split("\n")[span.line - 1 : span.end_line]
+    lines = cell.shown.split("\n")[span.line - 1 : span.end_line]
     lines[-1] = lines[-1][: span.end_column]
     lines[0] = lines[0][span.column :]
     try:
@@ -148,21 +163,81 @@ Relative = tuple[Hashable, ...]
 """How a key comes about from an array: () is the array itself."""
 
 
-class _Known(NamedTuple):
-    """A use of an array, or of what was made of it: in which run of which cell, and what tells where."""
+class Used(NamedTuple):
+    """A use of an array, or of what was made of it: how that comes about from it, and what tells where it stands."""
 
     relative: Relative
+    tracebacks: tuple[Hashable, ...]
+
+
+class KeyUses(NamedTuple):
+    """What a piece uses of one array. It holds nothing of the program.
+
+    Attributes:
+      made: whether the array is a result of the piece, and no input.
+      place: the number of the input, not counting constants, or of the result.
+      spans: finds the places of the uses.
+      uses: each that may draw anew.
+    """
+
+    made: bool
+    place: int
+    spans: Spans
+    uses: tuple[Used, ...]
+
+
+def uses_of_arrays(keys: Keys, inputs: int) -> tuple[KeyUses, ...]:
+    """What a piece uses of each array that it is given, and of each that it makes.
+
+    Args:
+      keys: its keys.
+      inputs: how many inputs the piece has, constants not counted.
+    """
+    if not keys.flow.uses:
+        return ()
+    first = len(keys.inputs) - inputs
+    places = {token: (False, at - first) for at, token in enumerate(keys.inputs) if at >= first}
+    places.update((token, (True, at)) for at, token in enumerate(keys.results))
+    ways: dict[Token, list[tuple[list[Used], Relative]]] = {}
+    found: dict[tuple[bool, int], list[Used]] = {}
+    for token, uses in keys.flow.uses.items():
+        for use in uses:
+            if use.counts:
+                tracebacks = tuple([eqn_traceback(eqn) for eqn in reversed(use.stack)])
+                for own, relative in _ways(token, places, ways, found):
+                    own.append(Used(relative, tracebacks))
+                break
+    return tuple([KeyUses(*place, keys.flow.spans, tuple(own)) for place, own in found.items() if own])
+
+
+def _ways(
+    token: Token,
+    places: Mapping[Token, tuple[bool, int]],
+    ways: dict[Token, list[tuple[list[Used], Relative]]],
+    found: dict[tuple[bool, int], list[Used]],
+) -> list[tuple[list[Used], Relative]]:
+    """The arrays that a key is made of, as their uses, and how; what was asked before is in `ways`."""
+    known = ways.get(token)
+    if known is None:
+        known = ways[token] = []
+        place = places.get(token)
+        if place is not None:
+            known.append((found.setdefault(place, []), ()))
+        # To split an array is to use it: whoever makes the same of it again has used it, too.
+        if token.parent is not None and token.lasting and token.kind != "split":
+            step = (token.kind, token.detail)
+            known += [(own, (*way, step)) for own, way in _ways(token.parent, places, ways, found)]
+    return known
+
+
+class _Known(NamedTuple):
+    """Uses of an array: in which run of which cell."""
+
     cell: Hashable
     run: object
     file: str
     spans: Spans
-    tracebacks: tuple[Hashable, ...]
-
-    def place(self, label: Callable[[str], str]) -> str:
-        """Where that was, as a user would say."""
-        spans = (self.spans.at(traceback) for traceback in self.tracebacks)
-        line = next((span.line for span in spans if span is not None and not span.file), None)
-        return ", ".join(filter(None, (label(self.file), f"line {line}" if line is not None else "")))
+    uses: tuple[Used, ...]
 
 
 class KeyLog:
@@ -171,36 +246,42 @@ class KeyLog:
     def __init__(self) -> None:
         self._known: dict[int, tuple[weakref.ref[Any], list[_Known]]] = {}
 
-    def check(self, traced: Traced, cell: Hashable, run: object) -> list[Finding]:
+    def check(
+        self,
+        uses: Sequence[KeyUses],
+        arguments: Sequence[Any],
+        results: Sequence[Any],
+        cell: Hashable,
+        run: object,
+        source: CellSource,
+        label: Callable[[str], str] = str,
+    ) -> list[Finding]:
         """What a piece uses that was used before in another cell, or in another piece of this run; and notes its own.
 
         Args:
-          traced: the piece, with the arrays that it was given and those that it made.
-          cell: its identity, which stays when it is edited.
+          uses: of the piece.
+          arguments: the arrays that it was given.
+          results: those that it made.
+          cell: the identity of its cell, which stays when it is edited.
           run: the identity of this run.
+          source: the cell.
+          label: what the user knows a file by.
         """
-        keys = traced.keys
-        if not keys.flow.uses:
-            return []
-        arrays = {token: array for token, array in _arrays(traced) if isinstance(array, jax.Array)}
         found: list[Finding] = []
-        mine: dict[int, tuple[Any, list[_Known]]] = {}
-        file = traced.cell.filename
-        for token, uses in keys.flow.uses.items():
-            use = next((use for use in uses if use.counts), None)
-            if use is None:
+        mine: list[tuple[Any, _Known]] = []
+        for own in uses:
+            arrays = results if own.made else arguments
+            array = arrays[own.place] if own.place < len(arrays) else None
+            if not isinstance(array, jax.Array):
                 continue
-            tracebacks = tuple(eqn_traceback(eqn) for eqn in reversed(use.stack))
-            for array, relative in _ways(token, arrays):
-                before = next((item for item in self._of(array) if _meets(item, relative, cell, run)), None)
-                if before is not None:
-                    key, place = _argument(traced, use.span), before.place(traced.label)
-                    message = f"{_called(key)} was used in {place} already: what is drawn is not independent."
-                    found.append(_finding(message, use.line, use.span, key, _FIX_ACROSS, place))
-                known = _Known(relative, cell, run, file, traced.spans, tracebacks)
-                mine.setdefault(id(array), (array, []))[1].append(known)
-        for array, known in mine.values():
-            self._add(array, known, cell, run)
+            others = self._of(array)
+            if others:
+                for known in others:
+                    if known.cell != cell or known.run is run:
+                        found += _met(known, own, source, label)
+            mine.append((array, _Known(cell, run, source.filename, own.spans, own.uses)))
+        for array, known in mine:
+            self._add(array, known)
         return found
 
     def __len__(self) -> int:
@@ -211,47 +292,43 @@ class KeyLog:
         known = self._known.get(id(array))
         return known[1] if known is not None and known[0]() is array else []
 
-    def _add(self, array: Any, known: list[_Known], cell: Hashable, run: object) -> None:
-        others = [item for item in self._of(array) if item.cell != cell or item.run is run]
-        key = id(array)
-        self._known[key] = (weakref.ref(array, lambda gone: self._drop(key, gone)), [*others, *known])
+    def _add(self, array: Any, known: _Known) -> None:
+        key, before = id(array), self._of(array)
+        if before:  # of what this cell used in an earlier run, nothing is to be kept
+            before[:] = [item for item in before if item.cell != known.cell or item.run is known.run] + [known]
+        else:
+            self._known[key] = (weakref.ref(array, lambda gone: self._drop(key, gone)), [known])
 
     def _drop(self, key: int, gone: weakref.ref[Any]) -> None:
         if key in self._known and self._known[key][0] is gone:
             del self._known[key]
 
 
-def _meets(known: _Known, relative: Relative, cell: Hashable, run: object) -> bool:
-    if known.cell == cell and known.run is not run:
-        return False
-    short, long = sorted((known.relative, relative), key=len)
+def _met(known: _Known, own: KeyUses, source: CellSource, label: Callable[[str], str]) -> Iterator[Finding]:
+    """What a piece uses of an array that was used so before."""
+    for use in own.uses:
+        before = next((item for item in known.uses if _meet(item.relative, use.relative)), None)
+        if before is not None:
+            span, line = _written(own.spans, use.tracebacks)
+            _, there = _written(known.spans, before.tracebacks)
+            key = _argument(source, span)
+            place = ", ".join(filter(None, (label(known.file), f"line {there}" if there is not None else "")))
+            message = f"{_called(key)} was used in {place} already: what is drawn is not independent."
+            yield _finding(message, line, span, key, _FIX_ACROSS, place)
+
+
+def _meet(one: Relative, other: Relative) -> bool:
+    short, long = sorted((one, other), key=len)
     return long[: len(short)] == short and all(step[0] == "part" for step in long[len(short) :])  # type: ignore[index]
 
 
-def _arrays(traced: Traced) -> Iterator[tuple[Token, Any]]:
-    """The tokens of what a piece was given and of what it made, each with the array."""
-    keys = traced.keys
-    yield from zip(keys.inputs[len(keys.inputs) - len(traced.arguments) :], traced.arguments, strict=True)
-    if len(traced.results) == len(keys.results):
-        yield from zip(keys.results, traced.results, strict=True)
-
-
-def _ways(token: Token, arrays: Mapping[Token, Any]) -> Iterable[tuple[Any, Relative]]:
-    """The arrays that a key is made of, and how."""
-    steps: list[Hashable] = []
-    at: Token | None = token
-    while at is not None:
-        if at in arrays:
-            yield arrays[at], tuple(reversed(steps))
-        if not _is_lasting(at.detail):
-            return
-        steps.append((at.kind, at.detail))
-        at = at.parent
-
-
-def _is_lasting(detail: Hashable) -> bool:
-    """Whether how a key was made means the same in another cell: it does not if it depends on another value."""
-    if not isinstance(detail, tuple):
-        return True
-    items: tuple[Hashable, ...] = detail
-    return items[:1] != ("value",) and all(map(_is_lasting, items))
+def _written(spans: Spans, tracebacks: Iterable[Hashable]) -> tuple[Span | None, int | None]:
+    """Where a use stands in the user's text, and on which line of the cell; from the innermost equation outwards."""
+    innermost: Span | None = None
+    for traceback in tracebacks:
+        span = spans.at(traceback)
+        if span is not None:
+            innermost = innermost or span
+            if not span.file:
+                return innermost, span.line
+    return innermost, None

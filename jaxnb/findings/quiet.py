@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Container, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from jaxnb.cells.cell import CellSource, Statement
 from jaxnb.collecting import collection_put_off
+from jaxnb.findings.census import Census
 from jaxnb.findings.constants import baked_constants
 from jaxnb.findings.donations import find_donations
 from jaxnb.findings.dtypes import asks_for_wide, dtype_findings
 from jaxnb.findings.effects import may_act, side_effects
-from jaxnb.findings.gradients import find_gradients
-from jaxnb.findings.key_flow import Flow
-from jaxnb.findings.keys import KeyLog, reused_keys
+from jaxnb.findings.gradients import find_gradients, may_stop, may_waste
+from jaxnb.findings.keys import KeyLog, KeyUses, may_clash, reused_keys, uses_of_arrays
 from jaxnb.findings.puts import find_puts
 from jaxnb.findings.spreading import is_spread, sharding_findings
-from jaxnb.findings.traced import Keys, Traced
+from jaxnb.findings.traced import Keys, Traced, given_and_made
 from jaxnb.findings.transfers import find_transfers
 from jaxnb.program import Finding
 from jaxnb.staging.piece import Piece
@@ -62,16 +61,47 @@ class Quiet:
         self.effects: OrderedDict[bytes, tuple[tuple[int, ...], tuple[Finding, ...]]] = OrderedDict()
 
 
-class Glance(NamedTuple):
-    """What was seen of a piece when it was traced: enough to know whether there is anything to look for.
+@dataclass(slots=True)
+class Seen:
+    """What was seen of a piece when it was traced: enough to know what to look for when it has run.
 
     Attributes:
-      keys: which PRNG keys are used where.
+      keys: which PRNG keys are used where; None if none is used.
+      uses: what is used of each array that it is given or makes.
       acts: whether functions that it has traced may do something besides computing.
+      derives: whether it holds derivatives.
+      kinds: of the detectors that may find something, as far as the jaxpr tells.
+      shown: none yet, see `Looked`.
     """
 
-    keys: Keys
-    acts: bool
+    keys: Keys | None = None
+    uses: tuple[KeyUses, ...] = ()
+    acts: bool = False
+    derives: bool = False
+    kinds: frozenset[str] = frozenset()
+    shown: None = None
+
+
+@dataclass(slots=True)
+class Looked:
+    """What was found in a piece.
+
+    Attributes:
+      found: the findings.
+      uses: what it uses of keys, which is compared at each run with what other cells have used.
+      shown: the kinds that were written out when `said` was made; None where each run has to be looked at anew.
+      said: all that there is to say of a run of this piece alone,
+      lines: in which Python only defined what stands on these lines.
+    """
+
+    found: tuple[Finding, ...]
+    uses: tuple[KeyUses, ...]
+    shown: Container[str] | None = None
+    lines: frozenset[int] = frozenset()
+    said: tuple[Finding, ...] = ()
+
+
+_EVERY = frozenset(DETECTORS)
 
 
 def glance(cell: CellSource, piece: Piece, namespace: Mapping[str, Any], label: Callable[[str], str] = str) -> None:
@@ -86,30 +116,48 @@ def glance(cell: CellSource, piece: Piece, namespace: Mapping[str, Any], label: 
       namespace: the names that it reads.
       label: what the user knows a file by.
     """
+    piece.quiet = seen = Seen()
     traced = Traced(cell, piece, namespace=namespace, label=label)
-    keys, acts = Keys(Flow(traced.spans), (), ()), False
-    with _warning("key"):
-        keys = traced.keys
-    with _warning("side_effect"):
-        acts = may_act(traced.statements, namespace)
-    piece.quiet = Glance(keys, acts)
+    with _Warning("key"):
+        census = traced.census
+        if census.draws:
+            seen.keys = keys = traced.keys
+            seen.uses = uses_of_arrays(keys, len(piece.paths))
+        seen.derives = bool(census.marks) or "allow_int" in cell.text
+        seen.kinds = _kinds(traced, census)
+    with _Warning("side_effect"):
+        seen.acts = may_act(traced.statements, namespace)
 
 
-def find_quiet(traced: Traced) -> tuple[Finding, ...]:
+def _kinds(traced: Traced, census: Census) -> frozenset[str]:
+    """The kinds of findings that there may be in a piece; quick, and never wrong about those it leaves out."""
+    piece, found = traced.piece, set[str]()
+    if census.telling:
+        found.update(("constant", "dtype"))
+    elif asks_for_wide(traced.cell.text):
+        found.add("dtype")
+    if census.draws and may_clash(traced.keys.flow):
+        found.add("key")
+    if census.giving or piece.donation.leaves:
+        found.add("donation")
+    if census.marks and may_stop(traced):
+        found.add("gradient")
+    return frozenset(found)
+
+
+def find_quiet(traced: Traced, kinds: Container[str] = _EVERY) -> tuple[Finding, ...]:
     """What the detectors find in a piece, at most one finding for each line and kind.
 
     Args:
       traced: the piece. A detector that fails warns, and finds nothing.
+      kinds: of the detectors that are asked.
     """
-    census = traced.census
-    telling = census.telling or census.marks or census.giving or traced.keys.flow.uses or traced.piece.donation.leaves
-    if not telling and not is_spread(traced.piece) and not asks_for_wide(traced.cell.text):
-        return ()  # most pieces
     found: list[Finding] = []
     with collection_put_off():
         for kind, detector in DETECTORS.items():
-            with _warning(kind):
-                found.extend(detector(traced))
+            if kind in kinds:
+                with _Warning(kind):
+                    found.extend(detector(traced))
     return _one_each(found)
 
 
@@ -125,70 +173,97 @@ def read_quiet(
       shown: the kinds that are written out; findings of others are marked as folded.
     """
     pieces = runner.pieces
-    if len(pieces) == 1 and not runner.traced and type(pieces[0].quiet) is tuple:
-        found = pieces[0].quiet
-    else:
-        found = _read(runner, memory, cell, pieces)
-    if (known := memory.effects.get(runner.cell.digest)) is not None:
-        found += known[1]
-    return _one_each(_folded(found, shown)) if found else ()
-
-
-def _read(runner: Runner, memory: Quiet, cell: Hashable, pieces: Iterable[Piece]) -> tuple[Finding, ...]:
     found: list[Finding] = []
-    run, digest = object(), runner.cell.digest
-    acts = False
+    run, acts = object(), False
     for piece in pieces:
-        if type(piece.quiet) is tuple:
-            found += piece.quiet
-            continue
-        if piece.quiet is None:
-            glance(runner.ran[id(piece)].cell, piece, runner.namespace, runner.label)
-        seen: Any = piece.quiet
-        acts = acts or seen.acts
-        traced = Traced.of(runner, piece, seen.keys)
-        piece.quiet = find_quiet(traced)
-        found += piece.quiet
-        with _warning("key"):
-            found += memory.keys.check(traced, cell, run)
-    by_python = [item for item in runner.cell.statements if item.span.line in runner.host_lines]
+        looked = piece.quiet
+        if type(looked) is not Looked:
+            if looked is None:
+                glance(runner.ran[id(piece)].cell, piece, runner.namespace, runner.label)
+            seen: Seen = piece.quiet
+            acts = acts or seen.acts
+            looked = piece.quiet = Looked(_look(runner, piece, seen), seen.uses)
+        found += looked.found
+        if looked.uses:
+            with _Warning("key"):
+                given = given_and_made(runner, piece)
+                found += memory.keys.check(looked.uses, *given, cell, run, runner.cell, runner.label)
+    host_lines = runner.host_lines
+    by_python = [item for item in runner.cell.statements if item.span.line in host_lines] if host_lines else []
+    found += _of_the_text(runner, memory, acts, by_python)
+    said = _one_each(_folded(found, shown)) if found else ()
+    if len(pieces) == 1 and all(map(_only_defines, by_python)):
+        looked = pieces[0].quiet
+        if not looked.uses:
+            looked.shown, looked.lines, looked.said = shown, frozenset(host_lines), said
+    return said
+
+
+def _look(runner: Runner, piece: Piece, seen: Seen) -> tuple[Finding, ...]:
+    """What is found in a piece that has run for the first time."""
+    kinds = seen.kinds
+    if is_spread(piece):
+        kinds |= {"sharding"}
+    if seen.derives and "gradient" not in kinds and may_waste(piece, runner.ran[id(piece)].cell, runner.namespace):
+        kinds |= {"gradient"}
+    return find_quiet(Traced.of(runner, piece, seen.keys), kinds) if kinds else ()
+
+
+def _of_the_text(runner: Runner, memory: Quiet, acts: bool, by_python: Sequence[Statement]) -> tuple[Finding, ...]:
+    """What is found in the text of a cell, which is looked at when it was traced, or calls other functions."""
+    digest = runner.cell.digest
     functions = _functions(by_python, runner.namespace)
     known = memory.effects.get(digest)
     if known is None or runner.traced or known[0] != functions:
-        memory.effects[digest] = functions, tuple(_in_the_text(runner, by_python, acts))
+        known = memory.effects[digest] = functions, tuple(_in_the_text(runner, by_python, acts))
         if len(memory.effects) > _MOST_CELLS:
             memory.effects.popitem(last=False)
-    return tuple(found)
+    return known[1]
 
 
-def _functions(statements: Iterable[Statement], namespace: Mapping[str, Any]) -> tuple[int, ...]:
+def _only_defines(statement: Statement) -> bool:
+    return statement.defines or statement.kind in ("FunctionDef", "AsyncFunctionDef", "ClassDef")
+
+
+def _functions(statements: Sequence[Statement], namespace: Mapping[str, Any]) -> tuple[int, ...]:
     """The functions that statements read: what Python runs is looked at again if one of them is another now."""
-    values = (namespace.get(name) for statement in statements for name in statement.names.order)
-    return tuple(id(value) for value in values if callable(value))
+    if not statements:
+        return ()
+    values = (namespace.get(name) for item in statements if not _only_defines(item) for name in item.names.order)
+    return tuple([id(value) for value in values if callable(value)])
 
 
 def _in_the_text(runner: Runner, by_python: Sequence[Statement], acts: bool) -> Iterator[Finding]:
     """What the text of a cell shows: what its functions do besides computing, what its loops copy, and what
     `jax.device_put` was asked for in vain."""
     if runner.options.xmap is None:
-        with _warning("side_effect"):
+        with _Warning("side_effect"):
             if acts or may_act(by_python, runner.namespace):
                 yield from side_effects(runner.cell, runner.namespace, runner.label)
-    if by_python:
-        with _warning("transfer"):
+    if not all(map(_only_defines, by_python)):
+        with _Warning("transfer"):
             yield from find_transfers(runner)
-        with _warning("donation"):
+        with _Warning("donation"):
             yield from find_puts(runner)
 
 
-@contextmanager
-def _warning(kind: str) -> Generator[None]:
+class _Warning:
     """A detector that fails says so, and nothing else fails for it: the cell has run."""
-    try:
-        yield
-    except Exception as error:
-        what = f"jaxnb could not look for `{kind}` findings: {type(error).__name__}: {error}"
+
+    __slots__ = ("_kind",)
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        what = f"jaxnb could not look for `{self._kind}` findings: {type(error).__name__}: {error}"
         warnings.warn(what, RuntimeWarning, stacklevel=2)
+        return True
 
 
 def _folded(found: Iterable[Finding], shown: Container[str]) -> Iterator[Finding]:

@@ -86,6 +86,8 @@ def spread_of(traced: Traced) -> Spread | None:
 
 def is_spread(piece: Piece) -> bool:
     """Whether a piece was compiled for several devices."""
+    if piece.figures is not None and piece.figures.devices:
+        return piece.figures.devices > 1
     return piece.compiled is not None and count_devices(piece.compiled) > 1
 
 

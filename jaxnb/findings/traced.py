@@ -18,7 +18,7 @@ from jaxnb.staging.piece import Piece
 if TYPE_CHECKING:
     from jaxnb.running.runner import Runner
 
-__all__ = ["Keys", "Part", "Traced"]
+__all__ = ["Keys", "Part", "Traced", "given_and_made"]
 
 
 class Part(NamedTuple):
@@ -36,6 +36,18 @@ class Keys(NamedTuple):
     flow: Flow
     inputs: Sequence[Token]
     results: Sequence[Token]
+
+
+def given_and_made(runner: Runner, piece: Piece) -> tuple[Sequence[Any], Sequence[Any]]:
+    """What the program of a piece was given in its last turn, one for each input, and what it made; None for a result
+    that Python made."""
+    ran = runner.ran[id(piece)]
+    if piece.prelude is None:
+        return ran.reached.leaves, ran.outputs
+    arguments = piece.prelude.arguments(ran.reached.leaves, ran.reached.scalars)
+    places = piece.prelude.outputs
+    made = {at: ran.outputs[place] for place, (kind, at) in enumerate(places) if kind == "device"}
+    return arguments, [made.get(at) for at in range(piece.n_outputs)]
 
 
 @dataclass
@@ -69,15 +81,9 @@ class Traced:
           piece: of it.
           followed: its keys, if they were followed before.
         """
-        ran = runner.ran[id(piece)]
-        arguments: Sequence[Any] = ran.reached.leaves
-        results: Sequence[Any] = ran.outputs
-        if piece.prelude is not None:
-            arguments = piece.prelude.arguments(ran.reached.leaves, ran.reached.scalars)
-            places = piece.prelude.outputs
-            made = {at: ran.outputs[place] for place, (kind, at) in enumerate(places) if kind == "device"}
-            results = [made.get(at) for at in range(piece.n_outputs)]
-        return cls(ran.cell, piece, arguments, results, runner.namespace, runner.label, followed)
+        arguments, results = given_and_made(runner, piece)
+        cell = runner.ran[id(piece)].cell
+        return cls(cell, piece, arguments, results, runner.namespace, runner.label, followed)
 
     @property
     def statements(self) -> tuple[Statement, ...]:

@@ -78,3 +78,27 @@ def test_keys_are_held_weakly() -> None:
     session.remember(type(session.last)())  # type: ignore[misc]
     gc.collect()
     assert len(log) < held
+
+
+def test_a_reused_run_uses_what_another_cell_has_used() -> None:
+    session, namespace = session_with(SETUP)
+    one, other = "a = random.normal(key)", "b = random.uniform(key)"
+    namespace["other"] = namespace["jax"].random.key(7)
+    assert stage(session, namespace, one, "1") == []
+    kept, namespace["key"] = namespace["key"], namespace["other"]
+    assert stage(session, namespace, other, "2") == []
+    namespace["key"] = kept
+    assert stage(session, namespace, other, "2") == ["key"]  # reused, and the key is that of cell 1
+    run = session.last
+    assert run is not None and run.reused
+    (finding,) = session.found
+    assert finding.line == 1 and finding.origin == "Cell In[1], line 1"
+    namespace["key"] = namespace["jax"].random.key(8)
+    assert stage(session, namespace, other, "2") == []
+
+
+def test_a_key_that_is_split_alike_in_two_cells_is_told_where_it_is_split() -> None:
+    session, namespace = session_with(SETUP)
+    assert stage(session, namespace, "k1, k2 = random.split(key)\na = random.normal(k1)", "1") == []
+    assert stage(session, namespace, "\nk1, k2 = random.split(key)\nb = random.normal(k2)", "2") == ["key"]
+    assert [finding.line for finding in session.found] == [2]

@@ -87,7 +87,13 @@ def test_a_detector_that_fails_warns_and_breaks_nothing(
     monkeypatch.setattr(quiet, "DETECTORS", {"dtype": broken, **{"key": quiet.DETECTORS["key"]}})
     staging, namespace = session
     with pytest.warns(RuntimeWarning, match="could not look for `dtype` findings: ValueError: broken"):
-        staging.stage(CELL, namespace, StageOptions(), filename="<cell 1>", cell_id="1")
+        staging.stage(
+            f"{CELL}  # a detector is asked where the text speaks of int64",
+            namespace,
+            StageOptions(),
+            filename="<cell 1>",
+            cell_id="1",
+        )
     assert [finding.kind for finding in staging.found] == ["key"]
     assert namespace["b"].shape == ()
 
