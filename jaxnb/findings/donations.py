@@ -61,24 +61,76 @@ def _of_the_cell(traced: Traced, aliasing: Aliasing) -> Iterator[Finding]:
     """The leaves of `--donate` that no result takes."""
     piece = traced.piece
     inputs, results = _forms(piece)
-    names = [""] * len(results)
-    for name, place in piece.results:
-        names[place] = names[place] or name
+    names = _names(traced, len(results))
     takers = {result: at for at, result in aliasing.taken.items()}
+    free = [n for n in range(len(results)) if n not in takers]
+    by_line: dict[int | None, list[_Vain]] = {}
     for at in aliasing.donated:
         if at in aliasing.taken or not inputs[at].nbytes:
             continue
         path = render_path(piece.paths[at])
         line = line_reading(traced.statements, root_name(piece.paths[at]))
-        free = [n for n in range(len(results)) if n not in takers]
         said, fix = refusal(
             inputs[at],
             [(f"the new {names[n]}" if names[n] == path else names[n], results[n]) for n in free],
             [render_path(piece.paths[takers[n]]) for n in takers if results[n][:2] == inputs[at][:2]],
             unused=at in aliasing.unused,
         )
-        message = f"`{path}` is donated in vain: {said} {format_bytes(inputs[at].nbytes)} are given up for nothing."
-        yield Finding("donation", message, line, holder=path, fix=fix or Fix("take it out of --donate."))
+        by_line.setdefault(line, []).append(_Vain(path, inputs[at].nbytes, said, fix))
+    for line, vain in by_line.items():
+        yield _in_vain(line, vain)
+
+
+def _names(traced: Traced, count: int) -> list[str]:
+    """What the results of a piece are bound to: names, or places in containers; "" where neither is known."""
+    names = [""] * count
+    for name, place in traced.piece.results:
+        names[place] = names[place] or name
+    if len(traced.results) == count and "" in names:
+        made = {id(array): n for n, array in enumerate(traced.results) if array is not None and not names[n]}
+        for name in sorted(name for statement in traced.statements for name in statement.names.binds):
+            for path, leaf in jax.tree_util.tree_flatten_with_path(traced.namespace.get(name))[0]:
+                place = made.pop(id(leaf), None)
+                if place is not None:
+                    names[place] = name + jax.tree_util.keystr(path)
+    return names
+
+
+class _Vain(NamedTuple):
+    """A leaf that no result takes: its path, its bytes, why in a sentence, and what would help."""
+
+    path: str
+    nbytes: int
+    said: str
+    fix: Fix | None
+
+
+def _in_vain(line: int | None, vain: Sequence[_Vain]) -> Finding:
+    """The finding on the leaves that are read on one line; each has its own reason."""
+    size = format_bytes(sum(one.nbytes for one in vain))
+    (first, *others), holder = vain, vain[0].path
+    if not others:
+        message = f"`{first.path}` is donated in vain: {first.said} {size} are given up for nothing."
+        return Finding("donation", message, line, holder=holder, fix=first.fix or _LEAVE_OUT)
+    alike: dict[str, list[str]] = {}
+    for one in vain:
+        alike.setdefault(one.said.removeprefix("it is "), []).append(one.path)
+    reasons = [f"{_listed(paths[:3])}{_more(paths[3:])}: {text}" for text, paths in alike.items()]
+    left = len(reasons) - _MOST
+    reasons[_MOST:] = [f"And {left} more for other reasons."] if left > 0 else []
+    message = f"{len(vain)} arrays are donated in vain, and {size} given up for nothing. {' '.join(reasons)}"
+    same = first.fix is not None and all(one.fix == first.fix for one in vain)
+    return Finding("donation", message, line, holder=holder, fix=first.fix if same else _LEAVE_OUT)
+
+
+_MOST = 6
+"""Reasons that are told of one line."""
+
+_LEAVE_OUT = Fix("take it out of --donate.")
+
+
+def _more(paths: Sequence[str]) -> str:
+    return f" and {len(paths)} more" if paths else ""
 
 
 def refusal(

@@ -11,8 +11,8 @@ import ast
 import builtins
 import random
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -111,11 +111,28 @@ def side_effects(cell: CellSource, namespace: Mapping[str, Any], label: Callable
       label: what the user knows a file by.
     """
     reading = _Reading(cell, namespace, label)
-    found: dict[int | None, Finding] = {}
+    by_line: dict[int | None, list[Finding]] = {}
     for traced in reading.traced():
         for finding in reading.effects(traced, traced.call, traced.node, traced.file, traced.names):
-            found.setdefault(finding.line, finding)
-    return list(found.values())
+            by_line.setdefault(finding.line, []).append(finding)
+    return [_together(some) for some in by_line.values()]
+
+
+def _together(found: Sequence[Finding]) -> Finding:
+    """The first of the findings of one line, which names what the others are about: functions of other cells may do
+    many things."""
+    first, *others = found
+    rest = dict.fromkeys((item.holder, item.origin) for item in others)
+    rest.pop((first.holder, first.origin), None)
+    if not rest:
+        return first
+    shown = [f"`{text}`{f' ({origin})' if origin else ''}" for text, origin in list(rest)[:_MOST]]
+    more = f" and {len(rest) - _MOST} more" if len(rest) > _MOST else ""
+    return replace(first, message=f"{first.message} The same goes for {', '.join(shown)}{more}.")
+
+
+_MOST = 4
+"""Further effects of one line that are named."""
 
 
 class _Reading:

@@ -6,8 +6,10 @@ it: who lives then, made by which line; and what else the devices hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
+
+import jax
 
 from jaxnb.cells.cell import CellSource
 from jaxnb.errors import attach, finding_of, unexplained
@@ -17,10 +19,11 @@ from jaxnb.objects.paths import render_path, root_name
 from jaxnb.program import Finding, Fix
 from jaxnb.program.occupancy import Held, Memory
 from jaxnb.readers.memory import donated_inputs
+from jaxnb.running.dispatch import is_out_of_memory
 from jaxnb.staging.piece import Piece
 from jaxnb.units import format_bytes
 
-__all__ = ["explain_exhausted", "find_exhausted"]
+__all__ = ["explain_exhausted", "explain_later", "find_exhausted"]
 
 _SHARE = 0.05
 """Of the peak: what is less is not worth a line."""
@@ -54,8 +57,59 @@ def explain_exhausted(
         error.add_note(unexplained(fault))
 
 
+def explain_later(
+    error: BaseException, pieces: Iterable[Piece], namespace: Mapping[str, Any], label: Callable[[str], str]
+) -> bool:
+    """Attaches the same to an error that came up after the cell had returned, when somebody waited for its results.
+
+    Such an array keeps the error of the program that should have made it, and so does whatever was computed from it. So
+    the cell is the one that bound such arrays and was given none.
+
+    Args:
+      error: JAX's.
+      pieces: of the cells that ran.
+      namespace: the names as they are.
+      label: what the user knows a file by.
+
+    Returns:
+      Whether there is such a cell.
+    """
+    failed = {name: piece for piece in pieces for name in _failed(piece, namespace)}
+    if not failed:
+        return False
+    found = [piece for piece in failed.values() if not any(root_name(path) in failed for path in piece.paths)]
+    piece = found[0] if found else next(iter(failed.values()))
+    cell = piece.cell
+    assert cell is not None
+    try:
+        finding = find_exhausted(str(error), cell, piece, namespace, label, label(cell.filename))
+        attach(error, finding, cell.shown)
+    except Exception as fault:  # the error itself is what counts
+        error.add_note(unexplained(fault))
+        return False
+    return True
+
+
+def _failed(piece: Piece, namespace: Mapping[str, Any]) -> Iterator[str]:
+    """The names bound by a piece whose arrays did not get their memory; what is still computed is not waited for."""
+    for name in sorted(piece.cell.binds) if piece.cell is not None else ():
+        for leaf in jax.tree.leaves(namespace.get(name)):
+            if isinstance(leaf, jax.Array) and not leaf.is_deleted() and leaf.is_ready():
+                try:
+                    leaf.block_until_ready()
+                except Exception as error:
+                    if is_out_of_memory(error):
+                        yield name
+                        break
+
+
 def find_exhausted(
-    said: str, cell: CellSource, piece: Piece, namespace: Mapping[str, Any], label: Callable[[str], str] = str
+    said: str,
+    cell: CellSource,
+    piece: Piece,
+    namespace: Mapping[str, Any],
+    label: Callable[[str], str] = str,
+    earlier: str = "",
 ) -> Finding:
     """The finding on a program that did not get its memory, of kind "memory".
 
@@ -65,15 +119,17 @@ def find_exhausted(
       piece: of it.
       namespace: the names as they were before the cell.
       label: what the user knows a file by.
+      earlier: what the user knows the cell by, if it had returned before.
     """
     (memory,) = read_program(cell, (), (piece,), (), label).memory()
     lines = [said.strip().partition("\n")[0]]
-    lines.append(f"  at its peak the program needs {format_bytes(memory.peak)} a device, inputs and results included:")
+    whose = f"the program of {earlier}" if earlier else "the program"
+    lines.append(f"  at its peak {whose} needs {format_bytes(memory.peak)} a device, inputs and results included:")
     by_line = [(line, size) for line, size in memory.peak_by_line().items() if line is not None]
     shown = [(line, size) for line, size in by_line if size >= _SHARE * memory.peak][:_MOST]
     lines += [f"    {format_bytes(size):>8}  made by line {line}" for line, size in shown]
     lines += [f"    {format_bytes(size):>8}  {text}" for text, size in _without_line(memory)]
-    elsewhere, largest = _elsewhere(piece, namespace)
+    elsewhere, largest = _elsewhere(piece, namespace, cell.binds if earlier else frozenset())
     if elsewhere:
         held = ", ".join(largest[:3]) + (", ..." if len(largest) > 3 else "")
         lines.append(f"  besides, {format_bytes(elsewhere)} are held by {held}: %jaxnb memory lists them")
@@ -81,7 +137,8 @@ def find_exhausted(
     best, *others = measures
     lines += [f"  also: {measure.text}{f' {measure.options}' if measure.options else ''}" for measure in others]
     line = shown[0][0] if shown else None
-    return Finding("memory", "\n".join(lines), line, fix=Fix(best.text, best.options))
+    origin = f"{earlier}, line {line}" if earlier and line is not None else ""
+    return Finding("memory", "\n".join(lines), line, origin=origin, fix=Fix(best.text, best.options))
 
 
 def _without_line(memory: Memory) -> Iterator[tuple[str, int]]:
@@ -100,9 +157,9 @@ def _without_line(memory: Memory) -> Iterator[tuple[str, int]]:
         yield text, size
 
 
-def _elsewhere(piece: Piece, namespace: Mapping[str, Any]) -> tuple[int, list[str]]:
-    """The bytes of arrays that the program does not take, and who holds them, the largest first."""
-    own = {root_name(path) for path in piece.paths} | set(piece.plan.roots)
+def _elsewhere(piece: Piece, namespace: Mapping[str, Any], made: frozenset[str]) -> tuple[int, list[str]]:
+    """The bytes of arrays that the program neither takes nor has made, and who holds them, the largest first."""
+    own = {root_name(path) for path in piece.paths} | {*piece.plan.roots, *made}
     found = [array for array in held_arrays(namespace) if array.roots and not own & set(array.roots)]
     return sum(array.bytes for array in found), list(dict.fromkeys(array.holders[0] for array in found))
 

@@ -29,7 +29,7 @@ from jaxnb.program import Finding, Span
 from jaxnb.reuse.cache import CodeRecord, find_piece, scalars_that_changed
 from jaxnb.reuse.changes import find_changes, line_of, nearest, place_of
 from jaxnb.reuse.history import Change
-from jaxnb.running.dispatch import compile_piece, dispatch
+from jaxnb.running.dispatch import compile_piece, dispatch, is_out_of_memory
 from jaxnb.running.plan import find_stop, make_plan, runs_on_host, why_python
 from jaxnb.staging.devices import move
 from jaxnb.staging.donation import Lost, check_donation
@@ -112,7 +112,7 @@ class Runner:
         self.context: tuple[Any, ...] = _jax.trace_context()
         self.journal = Journal()
         self.ran: dict[int, Ran] = {}
-        self.at: Piece | None = None  # the one that was dispatched last, unless Python has run something since
+        self.at: Piece | None = None  # compiled or dispatched last, unless Python has run something since
         self.held: dict[int, Held] = {}  # what `--time` and `--nans` run again
         self.traced: list[Piece] = []
         self.changes: list[Change] = []
@@ -454,6 +454,8 @@ class Runner:
             try:
                 self._compile(piece)
             except Exception as error:
+                if is_out_of_memory(error):
+                    raise  # Python would compute the same, and need more memory for it
                 raise Failed(error, None, "it cannot be compiled") from error
         return piece
 
@@ -466,6 +468,7 @@ class Runner:
 
     def _compile(self, piece: Piece) -> None:
         self.progress("compiling")
+        self.at = piece
         self.findings.extend(Finding("donate", text) for text in compile_piece(piece))
 
     def _blame(self, cell: CellSource, record: CodeRecord, start: int, stop: int, error: RunByPython | Failed) -> int:

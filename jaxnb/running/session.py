@@ -210,7 +210,7 @@ class Session:
             restore_names(namespace, entry)
             explanation.tell(namespace)
             runner.unbind_lost(error)
-            if runner.at is not None and is_out_of_memory(error):
+            if is_out_of_memory(error) and not self.explain_later(error, namespace) and runner.at is not None:
                 from jaxnb.findings.exhausted import explain_exhausted  # only that error needs it
 
                 explain_exhausted(error, cell, runner.at, namespace, self.file_label)
@@ -387,6 +387,20 @@ class Session:
             return find_needed(asking, cell.filename, self.file_label)
         except Exception:  # the cell runs all the same
             return None
+
+    def explain_later(self, error: BaseException, namespace: Mapping[str, Any]) -> bool:
+        """Attaches to an error of a device, which came up when somebody waited, what it says of the earlier cell whose
+        program did not get its memory; False if there is no such cell.
+
+        Args:
+          error: any.
+          namespace: the names, one of which is bound to what that cell should have made.
+        """
+        if not is_out_of_memory(error):
+            return False
+        from jaxnb.findings.exhausted import explain_later  # only that error needs it
+
+        return explain_later(error, self.programs(), namespace, self.file_label)
 
     def _explanation(self, error: BaseException, cell: CellSource) -> Explanation:
         """What is known of an exception, read before everything is put back."""

@@ -24,7 +24,7 @@ from jaxnb.options import StageOptions
 from jaxnb.program import LEVELS, QUIET, Finding, Program
 from jaxnb.running.run import Run
 from jaxnb.running.session import Session
-from jaxnb.running.tracebacks import as_shown_by_ipython, label_of, render, show_only_user_frames, tidy
+from jaxnb.running.tracebacks import as_shown_by_ipython, label_of, render, show_only_user_frames, tidy, told_of
 from jaxnb.shell.commands import run_command
 from jaxnb.shell.comment import DIRECTIVES, AutoStage, as_cell_magic, read_directive
 from jaxnb.shell.completion import header_matcher
@@ -252,6 +252,9 @@ class JaxnbMagics(Magics):
     def _explain(self, error: BaseException | None) -> None:
         """Says after a cell what an error comes of that was shown without it."""
         if error is None or finding_of(error) is not None:
+            return
+        if self.settings.findings != "off" and self.session.explain_later(error, self.shell.user_ns):
+            print("\n".join(told_of(error)), file=sys.stderr)
             return
         try:
             found = self._explained(error)

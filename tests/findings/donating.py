@@ -79,6 +79,19 @@ CELLS = {
         "take it out of --donate",
         "w = w + 1\nb = b * 2",
     ),
+    "several leaves of one name": Vain(
+        "new = {'a': p['a'].astype(jnp.bfloat16), 'n': p['n'].sum()}",
+        ("p",),
+        1,
+        "p['a']",
+        (
+            "2 arrays are donated in vain, and 24 B given up for nothing.",
+            "`p['a']`: float32[3], and the nearest result is `new['a']`, bfloat16[3]: another dtype.",
+            "`p['n']`: int32[3], and the nearest result is",
+        ),
+        "take it out of --donate",
+        "new = {'a': p['a'] * 2, 'n': p['n'] + 1}",
+    ),
     "two for one": Vain(
         "w = w + v",
         ("w", "v"),

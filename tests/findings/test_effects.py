@@ -36,6 +36,18 @@ def test_an_effect_elsewhere_has_its_origin() -> None:
     assert finding.origin == "Cell In[0], line 10" and finding.line == 1
 
 
+def test_all_that_a_function_of_another_cell_does_is_named_where_it_is_called() -> None:
+    busy = "def busy(v):\n    seen.add('v')\n    n = np.random.normal()\n    return v * n * random.random()"
+    (finding,), _ = quiet_findings(f"{SETUP}\n{busy}\nbusy = jax.jit(busy)", ["y = busy(x)"], "side_effect")
+    assert finding.message.startswith("`seen.add('v')` adds to a container")
+    place = "Cell In[0], line {}"
+    (first,) = (n for n, line in enumerate(f"{SETUP}\n{busy}".split("\n"), 1) if "seen.add" in line)
+    assert finding.message.endswith(
+        f"The same goes for `np.random.normal()` ({place.format(first + 1)}), "
+        f"`random.random()` ({place.format(first + 2)})."
+    )
+
+
 def test_a_function_that_was_mended_is_looked_at_again() -> None:
     session, namespace = QuietSession(), dict[str, Any](__name__="__main__")
     exec(compile(SETUP, "<mended>", "exec"), namespace)

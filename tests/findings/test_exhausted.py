@@ -160,3 +160,87 @@ def test_in_a_shell(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     assert XLA in said and "made by line" in said and "try: " in said and "--donate w" in said
     assert "h" not in shell.ns and "findings/exhausted" not in said
     assert "staged" in shell.run("%%jit --donate w\nh = jnp.sin(w)\nw = h * 2")
+
+
+# --- while it is compiled, and after the cell has returned ---
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_compiler_without_memory_is_not_a_reason_for_python_to_try(
+    monkeypatch: pytest.MonkeyPatch, whole: bool
+) -> None:
+    asked: list[int] = []
+
+    def compile_nothing(*_: Any, **__: Any) -> Any:
+        asked.append(1)
+        raise jax.errors.JaxRuntimeError(XLA)
+
+    monkeypatch.setattr(jax.stages.Lowered, "compile", compile_nothing)
+    namespace = {"jnp": jnp, "w": jnp.ones((500, 1000)), "x": jnp.ones(3)}
+    finding, _ = fail("y = x * 2\nw = jnp.sin(w) * 2 + y[0]", namespace, whole=whole)
+    assert finding.line == 2 and finding.fix.options == "--donate w"
+    assert re.search(r"needs [46]\.0 MB a device", finding.message) and "inputs: w" in finding.message
+    assert len(asked) == 1
+
+
+class Failing:
+    """Arrays whose program did not get its memory: whoever waits for them is told.
+
+    Attributes:
+      arrays: those.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.arrays: list[Any] = []
+        kind: Any = type(jnp.ones(1))
+        wait = kind.block_until_ready
+
+        def waited(array: Any) -> Any:
+            if any(array is one for one in self.arrays):
+                raise jax.errors.JaxRuntimeError(XLA)
+            return wait(array)
+
+        monkeypatch.setattr(kind, "block_until_ready", waited)
+
+
+def test_what_fails_later_names_the_cell_that_it_comes_of(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell.run("w = jnp.ones((500, 1000))")
+    shell.run("%%jit\nn = jnp.zeros(3)\nh = {'a': jnp.sin(w) * 2}")
+    shell.run("%%jit\nlast = h['a'].sum()")
+    failing = Failing(monkeypatch)
+    failing.arrays = [shell.ns["h"]["a"], shell.ns["last"]]  # what is computed from it fails as well
+    said = shell.run("last.block_until_ready()", ok=False)
+    assert XLA in said
+    assert re.search(r"at its peak the program of Cell In\[\d+\] needs 4\.0 MB", said), said
+    assert "2.0 MB  made by line 3" in said and re.search(r"Cell In\[\d+\], line 3", said) and "--donate w" in said
+    assert "held by h" not in said  # it has no memory, which is what the error says
+
+
+def test_what_fails_later_in_a_staged_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    session, namespace = Session(), {"jnp": jnp, "w": jnp.ones((500, 1000))}
+    session.file_label = lambda file: f"Cell {file}"
+    session.stage("h = jnp.sin(w) * 2", namespace, StageOptions(), filename="<one>")
+    failing = Failing(monkeypatch)
+    failing.arrays = [namespace["h"]]
+
+    def call(*_: Any, **__: Any) -> Any:
+        raise jax.errors.JaxRuntimeError(XLA)
+
+    monkeypatch.setattr(jax.stages.Compiled, "__call__", call)
+    with pytest.raises(jax.errors.JaxRuntimeError) as caught:
+        session.stage("y = h.sum()", namespace, StageOptions(), filename="<two>")
+    told = finding_of(caught.value)
+    assert told is not None and told[1] == "h = jnp.sin(w) * 2" and told[0].origin == "Cell <one>, line 1"
+    failing.arrays.clear()
+    with pytest.raises(jax.errors.JaxRuntimeError) as caught:
+        session.stage("y = h.sum()", namespace, StageOptions(), filename="<two>")
+    told = finding_of(caught.value)
+    assert told is not None and told[1] == "y = h.sum()" and not told[0].origin
+
+
+def test_what_failed_for_another_reason_is_left_alone(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell.run("w = jnp.ones((500, 1000))")
+    shell.run("%%jit\nh = jnp.sin(w) * 2")
+    Failing(monkeypatch)  # nothing has failed
+    said = shell.run(f"import jax\nraise jax.errors.JaxRuntimeError({XLA!r})", ok=False)
+    assert XLA in said and "at its peak" not in said
