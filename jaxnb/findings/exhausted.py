@@ -7,7 +7,7 @@ it: who lives then, made by which line; and what else the devices hold.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 
@@ -93,14 +93,19 @@ def explain_later(
 def _failed(piece: Piece, namespace: Mapping[str, Any]) -> Iterator[str]:
     """The names bound by a piece whose arrays did not get their memory; what is still computed is not waited for."""
     for name in sorted(piece.cell.binds) if piece.cell is not None else ():
-        for leaf in jax.tree.leaves(namespace.get(name)):
-            if isinstance(leaf, jax.Array) and not leaf.is_deleted() and leaf.is_ready():
+        leaves: list[Any] = jax.tree.leaves(namespace.get(name))
+        for leaf in leaves:
+            if _is_there(leaf):
                 try:
                     leaf.block_until_ready()
                 except Exception as error:
                     if is_out_of_memory(error):
                         yield name
                         break
+
+
+def _is_there(leaf: Any) -> bool:
+    return isinstance(leaf, jax.Array) and not leaf.is_deleted() and cast(Any, leaf).is_ready()
 
 
 def find_exhausted(

@@ -12,7 +12,8 @@ import pytest
 
 import jaxnb
 from findings.donating import CELLS, SETUP, Vain
-from findings.quiet_runs import traced_pieces
+from findings.quiet_runs import names, traced_pieces
+from findings.quietly import QuietSession
 from jaxnb._jax_hlo import serialized_modules
 from jaxnb.findings.aliasing import read_aliases, read_aliasing
 from jaxnb.findings.donations import Form, find_donations, refusal
@@ -35,6 +36,16 @@ def test_what_is_donated_in_vain_is_named(name: str) -> None:
     for text in case.said:
         assert text in finding.message
     assert finding.fix is not None and case.fix in f"{finding.fix.text} {finding.fix.options}"
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_run_tells_the_same(name: str) -> None:
+    """A run asks the detector only where a first look says that there may be something."""
+    case, session = CELLS[name], QuietSession()
+    namespace = names(f"import functools\n{SETUP}\n{case.setup}")
+    session.stage(case.cell, namespace, StageOptions(donate=case.donate), filename="<cell 1>")
+    told = [finding for finding in session.found if finding.kind == "donation"]
+    assert [(finding.line, finding.holder) for finding in told] == [(case.line, case.holder)]
 
 
 @pytest.mark.parametrize("name", CELLS)

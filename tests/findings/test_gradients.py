@@ -9,9 +9,11 @@ import jax.numpy as jnp
 import pytest
 
 from findings.quiet_runs import names, run_pieces, traced_pieces
+from findings.quietly import QuietSession
 from findings.stopping import CELLS, QUIET, SETUP, Stopped
 from jaxnb.findings import gradients
 from jaxnb.findings.gradients import find_gradients
+from jaxnb.options import StageOptions
 from jaxnb.program import Finding
 
 
@@ -32,6 +34,15 @@ def test_what_stops_or_wastes_is_named(name: str) -> None:
     assert (finding.kind, finding.line, finding.holder) == ("gradient", case.line, case.holder), finding
     assert case.said in finding.message
     assert finding.fix is not None and case.fix in finding.fix.text
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_run_tells_the_same(name: str) -> None:
+    """A run asks the detector only where a first look says that there may be something."""
+    case, session = CELLS[name], QuietSession()
+    session.stage(case.cell, names(SETUP), StageOptions.of(case.options), filename="<cell 1>")
+    told = [finding for finding in session.found if finding.kind == "gradient"]
+    assert [finding.line for finding in told] == [case.line] and case.said in told[0].message
 
 
 @pytest.mark.parametrize("name", CELLS)
