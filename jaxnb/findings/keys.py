@@ -27,6 +27,10 @@ _FIX = "split it first, `{key}, subkey = jax.random.split({key})`, and use each 
 _FIX_ACROSS = "split it where it was made, `key, subkey = jax.random.split(key)`, and give each cell a key of its own."
 _FIX_LOOP = "give each turn a key: scan over `jax.random.split(key, n)`, or draw from `jax.random.fold_in(key, i)`."
 
+_FIX_PYTHON_LOOP = (
+    "give each turn a key: loop over `jax.random.split({key}, n)`, or use `jax.random.fold_in({key}, i)`."
+)
+
 
 def reused_keys(traced: Traced) -> Iterator[Finding]:
     """The keys that one piece uses twice, or in every turn of a loop.
@@ -65,6 +69,11 @@ def may_clash(flow: Flow) -> bool:
 
 def _twice(traced: Traced, first: Use, later: Use) -> Finding:
     one, other = _parting(traced, first, later)
+    turned = _turned(traced, later) if one == other else None
+    if turned is not None:
+        key = _argument(traced.cell, turned)
+        message = f"{_called(key)} is used in every turn of a loop: all turns draw the same."
+        return _finding(message, turned.line, turned, key, _FIX_PYTHON_LOOP.format(key=key or "key"))
     key = _argument(traced.cell, other)
     if one is None or other is None or one.line == other.line:
         message = f"{_called(key)} is used more than once on this line: what is drawn is not independent."
@@ -74,6 +83,20 @@ def _twice(traced: Traced, first: Use, later: Use) -> Finding:
     origin = f"line {one.line}" if one is not None else ""
     line = other.line if other is not None else None
     return _finding(message, line, other, key, _FIX.format(key=key if key.isidentifier() else "key"), origin, lines)
+
+
+def _turned(traced: Traced, use: Use) -> Span | None:
+    """The innermost place on the way to a use that Python comes by again and again; None if there is no such place."""
+    loops = [node for item in traced.cell.statements for node in ast.walk(item.node) if isinstance(node, _PYTHON_LOOPS)]
+    for span in reversed(_way(traced, use)):
+        for loop in loops:
+            first, last = (loop.lineno, loop.col_offset), (loop.end_lineno or 0, loop.end_col_offset or 0)
+            if first <= (span.line, span.column) and (span.end_line, span.end_column) <= last:
+                return span
+    return None
+
+
+_PYTHON_LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def _parting(traced: Traced, first: Use, later: Use) -> tuple[Span | None, Span | None]:

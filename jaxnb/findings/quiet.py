@@ -271,9 +271,10 @@ def _folded(found: Iterable[Finding], shown: Container[str]) -> Iterator[Finding
 
 
 def _one_each(found: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The first finding of each line and kind; those without a line are told apart by their text."""
+    """The first finding of each line and kind, in the order of the lines; those without a line come last, and are told
+    apart by their text."""
     first: dict[Hashable, Finding] = {}
     for finding in found:
         place = finding.line if finding.line is not None else finding.message
         first.setdefault((finding.kind, place), finding)
-    return tuple(first.values())
+    return tuple(sorted(first.values(), key=lambda finding: (finding.line is None, finding.line or 0)))

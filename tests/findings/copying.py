@@ -86,6 +86,13 @@ COPYING: dict[str, Case] = {
         _BEHIND,
         "for i in range(2):\n    for j in range(2):\n        x = jnp.tanh(w @ x)\n        losses.append(x[0])",
     ),
+    "what a method of an array gives": Case(
+        "for row in jnp.ones((3, 8)):\n    losses.append(float(row.sum()))",
+        2,
+        "`float(row.sum())`: its value is copied from the device",
+        _BEHIND,
+        "for row in jnp.ones((3, 8)):\n    losses.append(row.sum())",
+    ),
     "NumPy's array in each turn": Case(
         "for i in range(3):\n    y = jnp.tanh(table @ x)\n    print(i, y[0])",
         2,

@@ -118,9 +118,26 @@ TWICE: dict[str, Case] = {
     "comprehension": Case(
         "ys = [random.normal(key) for _ in range(3)]",
         1,
-        "more than once on this line",
-        _SPLIT,
+        "`key` is used in every turn of a loop",
+        "jax.random.split(key, n)",
         "ys = [random.normal(k) for k in random.split(key, 3)]",
+    ),
+    "a helper in a loop of Python": Case(
+        "def drop(k, v):\n    return v * random.bernoulli(k, 0.5, v.shape)\nfor i in range(3):\n    x = drop(key, x)",
+        4,
+        "`key` is used in every turn of a loop",
+        "jax.random.fold_in(key, i)",
+        "def drop(k, v):\n    return v * random.bernoulli(k, 0.5, v.shape)\n"
+        "for i in range(3):\n    x = drop(random.fold_in(key, i), x)",
+    ),
+    "a loop in a helper": Case(
+        "def noisy(k, v):\n    for i in range(3):\n        v = v + random.normal(k, v.shape)\n    return v\n"
+        "y = noisy(key, x)",
+        3,
+        "`k` is used in every turn of a loop",
+        "jax.random.fold_in(k, i)",
+        "def noisy(k, v):\n    for i in range(3):\n        v = v + random.normal(random.fold_in(k, i), v.shape)\n"
+        "    return v\ny = noisy(key, x)",
     ),
     "on one line": Case(
         "y = random.normal(key) + random.uniform(key)",
