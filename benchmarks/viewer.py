@@ -251,7 +251,7 @@ def main() -> None:
     sizes = parser.parse_args().sizes
     from playwright.sync_api import sync_playwright
 
-    from jaxnb.views.interactive import script_element
+    from jaxnb.views.interactive import render_interactive, scripts_for
 
     viewers: list[tuple[str, Callable[[object, object], str], str]] = [
         ("jaxnb", by_jaxnb, "root()?.querySelector('[data-pane=jaxpr] .row')"),
@@ -274,7 +274,8 @@ def main() -> None:
                 took = time.perf_counter() - start
                 kb = f"{len(text.encode()) / 1000:,.0f}"
                 if name == "jaxnb":
-                    kb += f" ({(len(text.encode()) - len(script_element().encode())) / 1000:,.0f})"
+                    script = scripts_for([render_interactive(program, line="", script=False)])
+                    kb += f" ({(len(text.encode()) - len(script.encode())) / 1000:,.0f})"
                 columns = measure(browser, text, ready, name == "jaxnb")
                 tell(name, count, took, columns, kb)
             if has_jaxviz and size <= MOST_JAXVIZ:

@@ -31,12 +31,19 @@ const marked = {
   }
 };
 
+// The scripts of one page hand objects to one another: what is short in one is as short in all.
+const ENTRIES = ['html', 'widget', 'lab', 'inspector', 'diagrams'];
+const { mangleCache } = await esbuild.build({
+  entryPoints: ENTRIES.map(entry => at(`src/entries/${entry}.ts`)), bundle: true, write: false, outdir: at('.'), format: 'esm',
+  target: 'es2022', mangleProps: MARKED, mangleCache: {}, plugins: [styles, marked], logLevel: 'error'
+});
+
 async function bundle(entry, format) {
   // A page of HTML may be written in any encoding; what Lab and anywidget load is UTF-8.
-  const charset = entry === 'html' ? 'ascii' : 'utf8';
+  const charset = entry === 'html' || entry === 'diagrams' ? 'ascii' : 'utf8';
   const { outputFiles } = await esbuild.build({
     entryPoints: [at(`src/entries/${entry}.ts`)], bundle: true, minifySyntax: true, minifyWhitespace: true, write: false, format,
-    target: 'es2022', charset, legalComments: 'none', keepNames: false, mangleProps: MARKED, plugins: [styles, marked], tsconfigRaw: { compilerOptions: { alwaysStrict: false } }
+    target: 'es2022', charset, legalComments: 'none', keepNames: false, mangleProps: MARKED, mangleCache, plugins: [styles, marked], tsconfigRaw: { compilerOptions: { alwaysStrict: false } }
   });
   // Names are given last, so that the most used ones are the shortest.
   const { code } = await esbuild.transform(folded(outputFiles[0].text.trim()), {
@@ -55,16 +62,27 @@ function put(path, text) {
 
 const sizes = {};
 
-const script = await bundle('html', 'iife');
-if (/<\/script|<!--/i.test(script)) throw new Error('the script would end the element that it stands in');
+const inPage = text => {
+  if (/<\/script|<!--/i.test(text)) throw new Error('the script would end the element that it stands in');
+  return text;
+};
+const bare = inPage(await bundle('diagrams', 'iife'));
+const inspector = await bundle('inspector', 'iife');
+const build = hashOf(bare + inspector + JSON.stringify(mangleCache));
+const built = text => text.replaceAll('__JAXNB_BUILD__', build);
+sizes.diagrams = put('../jaxnb/assets/diagrams.js', built(bare));
+
+const script = built(inPage(await bundle('html', 'iife')));
 const hash = hashOf(script);
 sizes.html = put('../jaxnb/assets/inspector.js', `/*jaxnb ${hash}*/${script.replaceAll('__JAXNB_HASH__', hash)}`);
-sizes.widget = put('../jaxnb/assets/widget.js', await bundle('widget', 'esm'));
+sizes.widget = put('../jaxnb/assets/widget.js', built(await bundle('widget', 'esm')));
 
-const lab = await bundle('lab', 'iife');
+const lab = built(await bundle('lab', 'iife'));
 const remote = `static/remoteEntry.${hashOf(lab)}.js`;
 rmSync(at('../jaxnb/labextension'), { recursive: true, force: true });
 sizes.lab = put(`../jaxnb/labextension/${remote}`, lab);
+sizes.inspector = put(`../jaxnb/labextension/static/inspector.${build}.js`, built(inspector));
+put(`../jaxnb/labextension/static/diagrams.${build}.js`, built(bare));
 const { name, version, description, license } = manifest;
 put('../jaxnb/labextension/package.json', `${JSON.stringify({
   name, version, description, license,

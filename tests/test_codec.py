@@ -185,7 +185,7 @@ def test_it_is_small():
     assert len(json.dumps(encode(mlp()), separators=(",", ":"))) < 3500
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 2, 3])
 @pytest.mark.parametrize("name", ["mlp", "loop"])
 def test_what_an_older_version_saved_is_read(name, version):
     data = json.loads((CASES / f"{name}.program.v{version}.json").read_text("utf-8"))

@@ -16,6 +16,7 @@ from sample_programs import PROGRAMS
 
 import jaxnb
 from jaxnb.errors import JaxnbError
+from jaxnb.placement.layout import Layout
 from jaxnb.program import Finding, Fix, Level, Program
 from jaxnb.program.codec import MIME_TYPE, decode
 from jaxnb.reports.notebook import is_offer
@@ -24,7 +25,7 @@ from jaxnb.shell import inspector_comm, show
 from jaxnb.shell.inspector_comm import TARGET, Inspectors, answer
 from jaxnb.shell.show import bundle, fix_of
 from jaxnb.views import interactive
-from jaxnb.views.interactive import has_script, render_interactive, script_element, script_hash
+from jaxnb.views.interactive import has_script, render_interactive, script_hashes, scripts_for
 
 built = pytest.mark.skipif(not has_script(), reason="the front end is not built: make extension")
 
@@ -69,8 +70,12 @@ def test_the_static_view_is_in_it():
 
 @built
 def test_the_hash_lets_the_script_run():
-    text = re.fullmatch("(?s)<script>(.*)</script>", script_element())[1]
-    assert script_hash() == f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+    view = render_interactive(neuron(), line="", script=False)
+    for views, count in (([], 0), ([view, "<p>another</p>"], 1), ([view.replace('">', '" data-diagrams="">', 1)], 2)):
+        texts = re.findall("(?s)<script>(.*?)</script>", scripts_for(views))
+        digests = [hashlib.sha256(text.encode()).digest() for text in texts]
+        assert len(texts) == count
+        assert script_hashes(views) == [f"sha256-{base64.b64encode(digest).decode()}" for digest in digests]
 
 
 def test_without_the_build_it_says_what_to_do(monkeypatch, tmp_path):
@@ -101,6 +106,9 @@ class Maker:
 
     def meshes(self):
         return ()
+
+    def layout(self):
+        return Layout()
 
     def vmapped(self):
         return ()
@@ -227,7 +235,7 @@ def test_nbconvert_draws_saved_programs_and_leaves_the_notebook_alone():
     page, _ = InspectorExporter(template_name="basic").from_notebook_node(nb)
     assert json.dumps(nb) == before
     assert page.count('<div class="jnb" data-jaxnb=') == 2
-    assert page.count(str(script_element())) == 1
+    assert page.count(str(scripts_for([render_interactive(neuron(), line="", script=False)]))) == 1
 
 
 @pytest.mark.parametrize(

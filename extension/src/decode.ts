@@ -74,11 +74,11 @@ function checkLevel({ name, entries, values, computations, ops }: LevelData, kno
   must(computations.ops.reduce((sum, one) => sum + one, 0) === count, 'ops that no computation has');
 }
 
-function must(holds: boolean, what: string): void {
+export function must(holds: boolean, what: string): void {
   if (!holds) throw new Error(what);
 }
 
-function list<T>(found: T[], name: string): T[] {
+export function list<T>(found: T[], name: string): T[] {
   must(Array.isArray(found), `${name} is no list`);
   return found;
 }
@@ -86,9 +86,9 @@ function list<T>(found: T[], name: string): T[] {
 /**
  * The length that all columns of a table share.
  * @param form their names. Behind a colon stands what they are indices of; a minus says that -1 is none, a star that
- *   each row is a list of them, and a question mark that the column may be absent.
+ *   each row is a list of them, and a question mark that the column may be absent. What has no size is a type.
  */
-function columns(table: object, form: string, sizes: Record<string, number>): number {
+export function columns(table: object, form: string, sizes: Record<string, number>): number {
   must(!!table && typeof table === 'object', 'no table');
   const found = table as Record<string, any[]>;
   let length = -1;
@@ -97,12 +97,15 @@ function columns(table: object, form: string, sizes: Record<string, number>): nu
     if (absent && column === undefined) continue;
     if (length < 0) length = list(column, name).length;
     must(list(column, name).length === length, `${name} is not as long as the others`);
-    if (of) for (const row of way === '*' ? column : [column]) indices(row, sizes[of], name, way === '-' ? -1 : 0);
+    if (of) for (const row of way === '*' ? column : [column]) {
+      if (of in sizes) indices(row, sizes[of], name, way === '-' ? -1 : 0);
+      else must(list(row, name).every(one => typeof one === of), `${name} is of another type`);
+    }
   }
   return length;
 }
 
-function indices(row: number[], limit: number, name: string, least = 0): void {
+export function indices(row: number[], limit: number, name: string, least = 0): void {
   list(row, name);
   for (let at = 0; at < row.length; at++) {
     const index = row[at];

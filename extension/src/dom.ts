@@ -47,7 +47,7 @@ export function toggle(label: string, pressed: boolean, act: () => void, attribu
 }
 
 /** A table: its heads, of which an empty one is no heading, and its rows of cells. */
-export function table(heads: string[], rows: Child[][], right: number[] = [], first: Child = null): HTMLElement {
+export function table(heads: Child[], rows: Child[][], right: number[] = [], first: Child = null): HTMLElement {
   const side = (at: number) => ({ class: right.includes(at) ? 'right' : undefined });
   return el('table', first,
     el('thead', el('tr', ...heads.map((head, at) => head ? el('th', { ...side(at), scope: 'col' }, head) : el('td.wide')))),

@@ -31,6 +31,8 @@ export interface Host {
   peek?: (name: string) => Promise<Look>;
   /** What to show of a program that was saved without its levels, where nobody can be asked for them. */
   fallback?: () => HTMLElement;
+  /** Brings the script of the diagrams, where it is not in the page. */
+  bring?: () => Promise<unknown>;
   /** Gives the focus back to the notebook. */
   leave?: () => void;
 }
@@ -69,7 +71,7 @@ function draw(root: HTMLElement, program: Program, host: Host, signal: AbortSign
   const store = new Store({
     program, previous: previousOf(host), open: settings.open, tab: 'code', shown, hot: null, pin: null,
     folded: foldedOf(program), measures: MEASURES.filter(one => settings.measures.includes(one)), sort: null,
-    phases: new Set(), scope: '', query: '', matches: search(program, ''), graph: { level: own ?? '', computation: 0 }
+    phases: new Set(), scope: '', query: '', matches: search(program, ''), graph: { level: own ?? '', computation: 0 }, diagram: { part: '' }
   });
   if (!program.data.source && !program.levels.length) {
     root.append(el('div.line', host.line || 'jaxnb'), ...program.data.findings.map(one => findingElement(program, one, () => undefined)));

@@ -1,8 +1,6 @@
-/** The one style sheet of all inspectors in a page: made, not parsed as an element, so that no content policy forbids it. */
+/** The style sheet of all inspectors in a page. */
 
-import { inflate } from './inflate';
+import { sheetOf } from './inflate';
 import style from './style.css';
 
-export const sheet = new CSSStyleSheet();
-// A moment after it was adopted, and before anything of it is painted.
-void inflate(style).then(text => sheet.replace(text));
+export const sheet = sheetOf(style);

@@ -5,7 +5,7 @@ import { Matches } from './search';
 import { Program } from './model';
 import { Measure } from './costs';
 
-export type Tab = 'code' | 'graph' | 'memory' | 'findings' | 'compare';
+export type Tab = 'code' | 'mesh' | 'graph' | 'memory' | 'findings' | 'compare';
 
 export interface State {
   program: Program;
@@ -26,6 +26,8 @@ export interface State {
   matches: Matches;
   /** What the graph shows. */
   graph: { level: string; computation: number };
+  /** Which diagram is shown, of which value, and by what its rows are sorted. */
+  diagram: { part: string; row?: number; sort?: string; down?: boolean };
 }
 
 /** What of the state a listener wants to know of. */

@@ -5,6 +5,7 @@ import { Costs, MEASURES, NAMES, TELLS } from './costs';
 import { titleOf, wordsOf } from './format';
 import { Program } from './model';
 import type { Host } from './mount';
+import { parts } from './parts';
 import { foldedOf, readFilters } from './rows';
 import { search } from './search';
 import { Store, Tab } from './store';
@@ -20,7 +21,7 @@ import { ROW } from './recycler';
 
 const NARROW = 640;
 const LEVELS = ['source', 'jaxpr', 'stablehlo', 'hlo'];
-const MOST_ROWS = 25;
+const MOST_ROWS = 25, FEWER_ROWS = 14;
 
 export class Workbench {
   private readonly tabs = el('div.tabs', { role: 'tablist', 'aria-label': 'views' });
@@ -37,6 +38,7 @@ export class Workbench {
   private inner = new AbortController();
   private graph: GraphPane | null = null;
   private at = -1;
+  private asked = false;
   private alone = 1;
   private wide = true;
 
@@ -80,8 +82,9 @@ export class Workbench {
     this.drawOptions();
     const { tab, program, previous } = this.store.state;
     this.view.dataset.shows = tab;
-    this.levels.hidden = tab !== 'code';
-    if (tab === 'code') this.code();
+    const code = tab === 'code' || tab === 'mesh';
+    this.levels.hidden = !code;
+    if (code) this.code(tab === 'mesh');
     else if (tab === 'graph') {
       this.graph = new GraphPane(this.store, this.inner.signal);
       this.fillView(this.graph.element, this.details());
@@ -97,7 +100,8 @@ export class Workbench {
     return new Details(this.store, this.inner.signal, peek).element;
   }
 
-  private code(): void {
+  /** @param diagram whether the diagrams stand beside the panes. */
+  private code(diagram: boolean): void {
     const { program, shown } = this.store.state;
     this.drawLevels();
     const names = this.wide ? shown : shown.slice(Math.min(this.alone, shown.length - 1)).slice(0, 1);
@@ -108,13 +112,35 @@ export class Workbench {
       else if (level) this.panes.push(new LevelPane(this.store, level, this.costs, this.inner.signal));
     }
     const rows = Math.max(3, ...names.map(name => name === 'source' ? program.lines.length : (program.level(name)?.size ?? 0) + 3));
-    panes.style.setProperty('--rows', `${Math.min(rows, MOST_ROWS) * ROW + 4}px`);
+    panes.style.setProperty('--rows', `${Math.min(rows, diagram ? FEWER_ROWS : MOST_ROWS) * ROW + 4}px`);
     panes.append(...this.panes.map(pane => pane.element));
-    this.fillView(panes, this.details());
+    this.fillView(diagram ? el('div.split', panes, this.diagrams()) : panes, this.details());
     this.divide();
     // Heights are known only now.
     const { pin } = this.store.state;
     if (pin) { this.store.state.pin = null; this.store.set({ pin }); }
+  }
+
+  /** The diagrams, whose script is not there before somebody wants them. */
+  private diagrams(): HTMLElement {
+    const made = el('section.diagram', { 'data-pane': 'diagram' });
+    const { signal } = this.inner;
+    void (async () => {
+      try {
+        // What is under vmap is known only after one more trace, for which the kernel is asked.
+        if (!this.store.state.program.data.drawings && !this.asked) {
+          this.asked = true;
+          return void this.ask('jaxpr');
+        }
+        if (!parts.diagrams) await this.host.bring!();
+        const drawn = await parts.diagrams!(this.store, this.view.getRootNode() as ShadowRoot, signal);
+        if (!signal.aborted) made.append(drawn);
+      } catch (error) {
+        console.warn(error);
+        made.append(el('p.message', 'The diagrams cannot be drawn.'));
+      }
+    })();
+    return made;
   }
 
   /** Panes share the width; with columns each keeps room for its code, and what does not fit is scrolled to. */
@@ -122,14 +148,17 @@ export class Workbench {
     const { panes, wide } = this;
     const least = wide && panes.length > 1 ? `${this.store.state.measures.length * 5 + 16}em` : 0;
     const parent = panes[0]?.element.parentElement;
-    if (parent) parent.style.gridTemplateColumns = panes.map(({ name }) => `minmax(${least}, ${name === 'source' && panes.length > 1 ? 3 : 4}fr)`).join(' ');
+    if (parent && this.store.state.tab === 'code') parent.style.gridTemplateColumns = panes.map(({ name }) => `minmax(${least}, ${name === 'source' && panes.length > 1 ? 3 : 4}fr)`).join(' ');
   }
 
   private drawTabs(): void {
     const { program, previous, tab } = this.store.state;
-    const count = program.data.findings.length;
+    const { data } = program;
+    const { findings, drawings } = data;
+    const count = findings.length;
     const offered: [Tab, string][] = [['code', 'code'], ['graph', 'graph'], ['memory', 'memory']];
     if (!program.lower.length) offered.splice(1, 2);
+    else if (drawings || (this.host.ask && data.source.includes('axis_name'))) offered.splice(1, 0, ['mesh', data.layout ? 'mesh' : 'axes']);
     if (count) offered.push(['findings', `findings ${count}`]);
     if (previous) offered.push(['compare', 'compare']);
     const buttons = offered.map(([name, title]) => button(title, () => this.store.set({ tab: name }),

@@ -16,6 +16,8 @@ import jax
 from jaxnb import _jax_hlo
 from jaxnb.cost_hlo import with_hlo_costs, with_stablehlo_costs
 from jaxnb.placement.data import Mesh
+from jaxnb.placement.layout import Layout, Placed
+from jaxnb.placement.ledger import Collective
 from jaxnb.program import Assigned, Computation, Fate, Level, Link, Program
 from jaxnb.program.occupancy import Memory
 from jaxnb.readers.fates import read_fates
@@ -125,6 +127,15 @@ class Ladder:
             dict.fromkeys(mesh for stage in self._stages for mesh in read_meshes(stage.closed_jaxpr, stage.compiled()))
         )
 
+    def layout(self) -> Layout:
+        """Where everything lives, in the words of the levels that all pieces share."""
+        from jaxnb.readers.layout import read_layout
+
+        layouts = [read_layout(stage.closed_jaxpr, stage.jaxpr, stage.compiled()) for stage in self._stages]
+        if len(layouts) == 1:
+            return layouts[0]
+        return join_layouts(layouts, [stage.jaxpr for stage in self._stages])
+
     def vmapped(self) -> tuple[tuple[str, Level], ...]:
         """The functions under `vmap` with a name; the program is traced once more for them."""
         from jaxnb.levels.vmapped import record_vmaps
@@ -218,6 +229,22 @@ def join_levels(levels: list[Level]) -> tuple[Level, dict[Place, int]]:
     shifts = [sum(len(level.values) for level in levels[:n]) for n in range(len(levels))]
     computations = [_shifted(levels[n].computations[i], shifts[n], n, place) for n, i in [*entries, *bodies]]
     return Level(levels[0].name, tuple(values), tuple(computations), len(entries)), place
+
+
+def join_layouts(layouts: list[Layout], levels: list[Level]) -> Layout:
+    """One layout of several: what each says of its own level "jaxpr", said of the level that they make together."""
+    where = join_levels(levels)[1]
+    placed: list[Placed] = []
+    collectives: list[Collective] = []
+    for number, layout in enumerate(layouts):
+        shift = sum(len(level.values) for level in levels[:number])
+        placed += [replace(one, value=one.value + shift) for one in layout.placed]
+        for item in layout.collectives or ():
+            places = tuple((where[number, computation], op) for computation, op in item.places)
+            collectives.append(replace(item, places=places))
+    known = any(layout.collectives is not None for layout in layouts)
+    meshes = tuple(dict.fromkeys(mesh for layout in layouts for mesh in layout.meshes))
+    return Layout(meshes, tuple(placed), tuple(collectives) if known else None)
 
 
 def _shifted(computation: Computation, by: int, level: int, place: dict[Place, int]) -> Computation:

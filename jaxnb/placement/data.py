@@ -6,12 +6,26 @@ box: for each dimension of the array where it starts and where it stops. Devices
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-__all__ = ["AXIS_TYPES", "Axis", "Box", "Device", "Group", "Leaf", "Mesh", "Placement", "Tree", "box_text", "cut"]
+__all__ = [
+    "AXIS_TYPES",
+    "Axis",
+    "Box",
+    "Device",
+    "Group",
+    "Leaf",
+    "Mesh",
+    "Placement",
+    "Tree",
+    "box_text",
+    "cut",
+    "cut_boxes",
+]
 
 AXIS_TYPES = ("auto", "explicit", "manual")
 """Who says how a value lies along an axis: the compiler, the type of the value, or the function itself."""
@@ -240,6 +254,35 @@ def cut(size: int, parts: int) -> tuple[tuple[int, int], ...]:
     """
     step = -(-size // parts)
     return tuple((min(index * step, size), min((index + 1) * step, size)) for index in range(parts))
+
+
+def cut_boxes(mesh: Mesh, cuts: Sequence[Sequence[str]], shape: Sequence[int]) -> tuple[Box, ...]:
+    """What each place of a mesh holds of an array.
+
+    Args:
+      mesh: that the array is spread over.
+      cuts: for each dimension the axes of the mesh that cut it, from the slowest.
+      shape: of the whole array.
+
+    Raises:
+      KeyError: if the mesh has no such axis.
+
+    >>> cut_boxes(Mesh((Axis("x", 2), Axis("y", 2))), [("x",), ()], (4, 3))[2]
+    ((2, 4), (0, 3))
+    """
+    sizes = {axis.name: axis.size for axis in mesh.axes}
+    order = {axis.name: number for number, axis in enumerate(mesh.axes)}
+    pieces = [cut(size, math.prod(sizes[name] for name in names)) for size, names in zip(shape, cuts, strict=True)]
+    boxes: list[Box] = []
+    for coordinates in itertools.product(*map(range, mesh.shape)):
+        box: list[tuple[int, int]] = []
+        for names, parts in zip(cuts, pieces, strict=True):
+            index = 0
+            for name in names:
+                index = index * sizes[name] + coordinates[order[name]]
+            box.append(parts[index])
+        boxes.append(tuple(box))
+    return tuple(boxes)
 
 
 def box_text(box: Sequence[tuple[int, int]], shape: Sequence[int]) -> str:

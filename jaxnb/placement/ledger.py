@@ -80,6 +80,7 @@ class Collective:
       written: whether the user wrote it, or one of those that were merged into it; otherwise XLA put it in.
       why: for what, in a few words.
       lines: those of all that XLA merged into it, `line` among them; none where none is known.
+      places: of its equations in the level "jaxpr".
     """
 
     kind: str
@@ -96,6 +97,7 @@ class Collective:
     written: bool
     why: str
     lines: tuple[int, ...] = ()
+    places: tuple[tuple[int, int], ...] = ()
 
     @property
     def total(self) -> int | None:
@@ -203,12 +205,14 @@ def _kind(op: Op) -> str:
 
 
 def _read(
-    program: Program, level: Level, op: PlacedOp, meshes: Sequence[Mesh], lost: list[tuple[Op, str]]
+    program: Program, level: Level, op: PlacedOp, meshes: Sequence[Mesh], lost: list[tuple[PlacedOp, str]]
 ) -> Collective:
     kind = _kind(op)
-    eqns = _eqns(program, op.place)
+    places = _eqns(program, op.place)
+    eqns = [program.level("jaxpr").computations[where].ops[index] for where, index in places]
     if kind == "all-reduce" and len(op.inputs) > 1:
-        eqns = [*eqns, *_merged(level, op, lost)]
+        merged = _merged(level, op, lost)
+        eqns, places = [*eqns, *merged], [*places, *(eqn.place for eqn in merged)]
     names = tuple(dict.fromkeys(_USER.get(eqn.name, eqn.name) for eqn in eqns))
     axes, size = _members(op, meshes)
     payload = _payload(level, op)
@@ -228,6 +232,7 @@ def _read(
         written=any(eqn.name in _WRITTEN for eqn in eqns),
         why=_why(kind, names, next((_USER.get(eqn.name, eqn.name) for eqn in eqns if eqn.name in _WRITTEN), "")),
         lines=tuple(sorted({line for line in lines if line is not None})),
+        places=tuple(dict.fromkeys(places)),
     )
 
 
@@ -255,11 +260,8 @@ def _sent(kind: str, payload: int | None, size: int | None) -> int | None:
     return None if size is None or payload is None else _SENT[kind](payload, size)
 
 
-def _eqns(program: Program, place: tuple[int, int]) -> Sequence[Op]:
-    if "jaxpr" not in program.level_names:
-        return ()
-    computations = program.level("jaxpr").computations
-    return [computations[where].ops[index] for where, index in program.linked("hlo", place, "jaxpr")]
+def _eqns(program: Program, place: tuple[int, int]) -> list[tuple[int, int]]:
+    return list(program.linked("hlo", place, "jaxpr")) if "jaxpr" in program.level_names else []
 
 
 def _payload(level: Level, op: Op) -> int | None:
@@ -272,7 +274,7 @@ def _payload(level: Level, op: Op) -> int | None:
     return total
 
 
-def _lost(program: Program) -> list[tuple[Op, str]]:
+def _lost(program: Program) -> list[tuple[PlacedOp, str]]:
     """The sums over devices that no instruction bears, each with the aval of what it sums."""
     if "jaxpr" not in program.level_names:
         return []
@@ -281,9 +283,9 @@ def _lost(program: Program) -> list[tuple[Op, str]]:
     return [(op, _plain(values[index].aval)) for op in found for index in op.outputs]
 
 
-def _merged(level: Level, op: Op, lost: list[tuple[Op, str]]) -> list[Op]:
+def _merged(level: Level, op: Op, lost: list[tuple[PlacedOp, str]]) -> list[PlacedOp]:
     """Those lost sums that are among the values of an all-reduce; each is found once."""
-    found: list[Op] = []
+    found: list[PlacedOp] = []
     for index in op.inputs:
         aval = _plain(level.values[index].aval)
         match = next((item for item in lost if item[1] == aval), None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import jax
 import numpy as np
 
 from jaxnb.errors import JaxnbError
-from jaxnb.placement.data import Axis, Box, Device, Leaf, Mesh, Placement, Tree, cut
+from jaxnb.placement.data import Axis, Box, Device, Leaf, Mesh, Placement, Tree, cut_boxes
 
 __all__ = ["is_placed", "read_mesh", "read_placement", "read_spec", "read_tree", "spec_text"]
 
@@ -67,7 +66,7 @@ def read_placement(value: Any, shape: Sequence[int] | None = None, dtype: Any = 
     memory = sharding.memory_kind or ""
     if isinstance(sharding, jax.sharding.NamedSharding):
         mesh, (cuts, free) = read_mesh(sharding.mesh), read_spec(sharding.spec, len(shape))
-        boxes = _cut_boxes(mesh, cuts, shape)
+        boxes = cut_boxes(mesh, cuts, shape)
         pending = tuple(str(axis) for axis in mesh_order(mesh, getattr(sharding.spec, "unreduced", ())))
         return Placement(
             kind="named",
@@ -147,27 +146,6 @@ def mesh_order(mesh: Mesh, names: Any) -> list[str]:
     """Axes in the order of the mesh: jax keeps some of them in sets."""
     wanted = {str(name) for name in names}
     return [axis.name for axis in mesh.axes if axis.name in wanted]
-
-
-def _cut_boxes(mesh: Mesh, cuts: Sequence[tuple[str, ...]], shape: Sequence[int]) -> tuple[Box, ...]:
-    sizes = {axis.name: axis.size for axis in mesh.axes}
-    order = {axis.name: number for number, axis in enumerate(mesh.axes)}
-    pieces: list[tuple[tuple[int, int], ...]] = []
-    for size, names in zip(shape, cuts, strict=True):
-        parts = 1
-        for name in names:
-            parts *= sizes[name]
-        pieces.append(cut(size, parts))
-    boxes: list[Box] = []
-    for coordinates in itertools.product(*map(range, mesh.shape)):
-        box: list[tuple[int, int]] = []
-        for names, parts in zip(cuts, pieces, strict=True):
-            index = 0
-            for name in names:
-                index = index * sizes[name] + coordinates[order[name]]
-            box.append(parts[index])
-        boxes.append(tuple(box))
-    return tuple(boxes)
 
 
 def _sharding_of(value: Any) -> Any:

@@ -3,15 +3,17 @@
 `program.schema.json` is the contract that the front end reads too. Texts, avals and spans that occur often
 are stored once, in tables, and meant by their index; -1 means none.
 
-    {"format": "jaxnb.program", "version": 3, "source": "...",
+    {"format": "jaxnb.program", "version": 4, "source": "...",
      "strings": [...], "avals": {"dtype": [...], ...}, "spans": {"line": [...], ...},
      "levels": [{"name": "jaxpr", "entries": 1, "values": {...}, "computations": {...}, "ops": {...}}],
-     "links": {...}, "fates": {...}, "findings": [{...}], "timing": {...}, "memory": [{...}], "names": {...}}
+     "links": {...}, "fates": {...}, "findings": [{...}], "timing": {...}, "memory": [{...}], "names": {...},
+     "layout": {...}, "vmapped": [{...}]}
 
 The ops of a level stand in one run of columns, computation after computation; `computations.ops` says how
 many each computation has. Version 1 has neither fates, nor how values are spread, nor phases and scopes of ops;
-version 2 has no costs, times, named axes, memory and names. All of these are left out, too, where they would say
-nothing.
+version 2 has no costs, times, named axes, memory and names; version 3 says nothing of where values live, nor of
+functions under `vmap`. All of these are left out, too, where they would say nothing. For a viewer, which draws no
+diagram by itself, `views.drawings` adds "drawings"; they follow from the rest, and are not read back.
 """
 
 from __future__ import annotations
@@ -77,7 +79,7 @@ def encode(program: Program, levels: Collection[str] | None = None) -> dict[str,
         that were made.
 
     >>> encode(Program("x = 1"))["version"]
-    3
+    4
     """
     if levels is not None:
         program = _with_levels(program, levels)
@@ -90,7 +92,7 @@ def _with_levels(program: Program, names: Collection[str]) -> Program:
     links = tuple(link for link in program.links if link.upper in names and link.lower in names)
     kept = tuple(level for level in program.levels if level.name in names)
     fates = program.fates if {"jaxpr", "hlo"} <= {level.name for level in kept} else ()
-    facts = (program.timing, program.made_memory, program.made_names)
+    facts = (program.timing, program.made_memory, program.made_names, program.made_layout, program.made_vmapped)
     return Program(program.source, kept, links, program.findings, fates, *facts)
 
 
@@ -107,6 +109,15 @@ def _encode(program: Program) -> dict[str, Any]:
         facts["memory"] = [encode_memory(piece, strings) for piece in memory]
     if (names := program.made_names) is not None:
         facts["names"] = encode_names(names, strings, spans)
+    if layout := program.made_layout:
+        from jaxnb.placement.codec import encode_layout  # it knows what is above a program
+
+        facts["layout"] = encode_layout(layout, strings)
+    if vmapped := program.made_vmapped:
+        facts["vmapped"] = [
+            {"name": strings.index(name), "level": _encode_level(level, strings, avals, spans)}
+            for name, level in vmapped
+        ]
     level_names = [level.name for level in program.levels]
     return {
         "format": FORMAT,
@@ -300,7 +311,17 @@ def _decode(data: Mapping[str, Any]) -> Program:
     timing = decode_timing(data["timing"]) if "timing" in data else None
     memory = tuple(decode_memory(piece, strings) for piece in data["memory"]) if "memory" in data else None
     names = decode_names(data["names"], strings, spans) if "names" in data else None
-    return Program(typed(data["source"], str), levels, links, findings, fates, timing, memory, names)
+    layout, vmapped = None, None
+    if "layout" in data:
+        from jaxnb.placement.codec import decode_layout
+
+        layout = decode_layout(data["layout"], strings)
+    if "vmapped" in data:
+        vmapped = tuple(
+            (at(strings, one["name"]), _decode_level(one["level"], strings, avals, spans)) for one in data["vmapped"]
+        )
+    facts = (timing, memory, names, layout, vmapped)
+    return Program(typed(data["source"], str), levels, links, findings, fates, *facts)
 
 
 def _decode_level(

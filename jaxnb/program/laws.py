@@ -14,7 +14,7 @@ def check_program(program: Program) -> None:
     Every index points to something; bodies form a forest below the entry points, so that nothing contains itself;
     spans of the cell lie inside its source; links name ops that exist, of neighbouring levels, and none occurs twice,
     so that going down a link and up again leads back; fates name ops that exist; what lives in memory does so at
-    positions that there are.
+    positions that there are; what lives on devices is a value.
 
     Raises:
       ValueError: naming the law and the place where it does not hold.
@@ -43,6 +43,11 @@ def check_program(program: Program) -> None:
         _check_fate(fate, by_name)
     for memory in program.made_memory or ():
         _check_memory(memory)
+    if program.made_layout is not None and "jaxpr" in by_name:
+        values = tuple(one.value for one in program.made_layout.placed)
+        _check_indices(values, len(by_name["jaxpr"].values), "what lives somewhere")
+    for _, level in program.made_vmapped or ():
+        _check_level(level, lines)
 
 
 def _check_fate(fate: Fate, levels: dict[str, Level]) -> None:

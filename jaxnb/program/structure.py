@@ -35,6 +35,7 @@ from jaxnb.units import format_seconds
 if TYPE_CHECKING:
     from jaxnb.placement.data import Mesh
     from jaxnb.placement.hardware import Hardware
+    from jaxnb.placement.layout import Layout
     from jaxnb.placement.ledger import Ledger
     from jaxnb.program.coverage import Coverage
     from jaxnb.program.diff import Diff
@@ -64,7 +65,7 @@ __all__ = [
     "Value",
 ]
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 LEVELS = ("source", "jaxpr", "stablehlo", "hlo")
 """The names of the levels, from the cell's text down."""
@@ -383,6 +384,10 @@ class Maker(Protocol):
         """The meshes of devices that the program speaks of."""
         ...
 
+    def layout(self) -> Layout:
+        """Where everything of the program lives."""
+        ...
+
     def vmapped(self) -> tuple[tuple[str, Level], ...]:
         """The functions under `vmap` with a name, each with the name and its level "jaxpr" at one position."""
         ...
@@ -412,6 +417,8 @@ class Program:
     timing: Timing | None = None
     _memory: tuple[Memory, ...] | None = field(default=None, repr=False)
     _names: tuple[Assigned, ...] | None = field(default=None, repr=False)
+    _layout: Layout | None = field(default=None, compare=False, repr=False)
+    _vmapped: tuple[tuple[str, Level], ...] | None = field(default=None, compare=False, repr=False)
     _maker: Maker | None = field(default=None, compare=False, repr=False)
     _index: LinkIndex | None = field(default=None, init=False, compare=False, repr=False)
 
@@ -481,29 +488,62 @@ class Program:
             object.__setattr__(self, "_names", self._maker.assigned())
         return self._names or ()
 
+    def layout(self) -> Layout:
+        """Where everything lives: the meshes, how inputs, results and values in between lie on them, what is sent.
+
+        Made when first asked for, and kept: what was compiled is read, and nothing is compiled for it. A saved program
+        has what it was saved with.
+        """
+        if self._layout is None and self._maker is not None:
+            object.__setattr__(self, "_layout", self._maker.layout())
+        if self._layout is None:
+            from jaxnb.placement.layout import Layout
+
+            return Layout()
+        return self._layout
+
     def collectives(self, on: str | Hardware | None = None) -> Ledger:
         """What the devices send one another: every collective of the compiled program with its line, why it is there,
         its mesh axis and the bytes that a device sends; see `placement.ledger`. It shows itself as a table.
 
-        The level "hlo" is made if it was not yet. A saved program knows how many devices take part, not their axes.
+        The level "hlo" is made if it was not yet. A saved program without it has the collectives it was saved with.
 
         Args:
           on: hardware, such as "h100": how long each would take there, and the computation beside them.
 
         Raises:
-          KeyError: if the program has no level "hlo" and none can be made.
+          KeyError: if the program has no level "hlo", none can be made, and no collectives were saved.
           JaxnbError: if there is no such hardware.
         """
         from dataclasses import replace
 
-        from jaxnb.placement.ledger import read_ledger
+        from jaxnb.placement.ledger import Ledger, read_ledger
 
-        ledger = read_ledger(self, self._maker.meshes() if self._maker is not None else ())
+        meshes = self._maker.meshes() if self._maker is not None else self.layout().meshes
+        saved = self.layout().collectives if "hlo" not in self.level_names else None
+        if saved is None:
+            ledger = read_ledger(self, meshes)
+        else:
+            ledger = Ledger(saved, meshes[0] if meshes else None, self.source)
         if on is None:
             return ledger
         from jaxnb.placement.estimate import estimate_program
 
         return replace(ledger, estimate=estimate_program(self, on, ledger.mesh, ledger=ledger))
+
+    def vmapped(self) -> tuple[tuple[str, Level], ...]:
+        """The functions under `vmap(axis_name=...)`, each with the name and its level "jaxpr" at one position.
+
+        Made when first asked for, and kept: the cell is traced once more, as for `names`. A saved program has what it
+        was saved with.
+
+        Raises:
+          JaxnbError: as `names`.
+        """
+        if self._vmapped is None and self._maker is not None:
+            spoken = any("vmap" in op.scopes for op in self.level("jaxpr").ops())
+            object.__setattr__(self, "_vmapped", self._maker.vmapped() if spoken else ())
+        return self._vmapped or ()
 
     def axes_diagram(self) -> AxesDiagram:
         """The named axes of each `xmap`, `shard_map` and `vmap(axis_name=...)` as strands: which values have which,
@@ -519,12 +559,11 @@ class Program:
         from jaxnb.views.strands import read_strands, strands_of
 
         maps, notes = read_strands(self.level("jaxpr")), ()
-        if self._maker is not None and any("vmap" in op.scopes for op in self.level("jaxpr").ops()):
-            try:
-                maps += tuple(strands_of(level, kind="vmap") for _, level in self._maker.vmapped())
-            except JaxnbError as error:
-                if "axis_name" in self.source:
-                    notes = (f"what is under vmap is not shown: {error.what}",)
+        try:
+            maps += tuple(strands_of(level, kind="vmap") for _, level in self.vmapped())
+        except JaxnbError as error:
+            if "axis_name" in self.source:
+                notes = (f"what is under vmap is not shown: {error.what}",)
         return AxesDiagram(maps, notes)
 
     def linked(self, level: str, op: tuple[int, int], to: str) -> dict[tuple[int, int], bool]:
@@ -572,6 +611,16 @@ class Program:
     def made_names(self) -> tuple[Assigned, ...] | None:
         """As `names`, if somebody asked for them already; None otherwise. This is what is saved."""
         return self._names
+
+    @property
+    def made_layout(self) -> Layout | None:
+        """As `layout`, if somebody asked for it already; None otherwise. This is what is saved."""
+        return self._layout
+
+    @property
+    def made_vmapped(self) -> tuple[tuple[str, Level], ...] | None:
+        """As `vmapped`, if somebody asked for them already; None otherwise. This is what is saved."""
+        return self._vmapped
 
     def graph(self, level: str = "jaxpr", *, computation: int | str | None = None, limit: int | None = 300) -> Diagram:
         """A level as a `graphviz.Digraph`, drawn in a notebook without a system package; see `views.graph`.
@@ -626,6 +675,8 @@ class Program:
             self.timing,
             self._memory,
             self._names,
+            self._layout,
+            self._vmapped,
         )
 
     def text(self, level: str | None = None, **options: Any) -> str:

@@ -22,12 +22,12 @@ from jaxnb.placement.read import spec_text
 from jaxnb.program import Aval, Op
 from jaxnb.readers.spread import Place, Spread
 
-__all__ = ["Cuts", "cuts_of", "read_asked"]
+__all__ = ["CONSTRAINTS", "Cuts", "choose_axes", "cuts_of", "cuts_text", "read_asked", "ways_to_cut"]
 
 Cuts = tuple[int, ...]
 """Into how many pieces each dimension is cut."""
 
-_CONSTRAINTS = {"sharding_constraint": "sharding", "reshard": "dst_sharding"}
+CONSTRAINTS = {"sharding_constraint": "sharding", "reshard": "dst_sharding"}
 # Instructions of other shapes than what the equation makes, under its name.
 _ON_THE_WAY = frozenset({"all-gather", "all-to-all", "collective-permute", "dynamic-slice", "slice", "pad", "copy"})
 
@@ -88,14 +88,27 @@ def told_cuts(cuts: Cuts, mesh: Mesh | None) -> str:
     >>> told_cuts((4, 1), Mesh((Axis("x", 4), Axis("y", 2)))), told_cuts((2, 1), Mesh((Axis("x", 2), Axis("y", 2))))
     ("P('x', None)", '2×1 pieces')
     """
-    choices = list(itertools.islice(_choices(cuts, mesh), 2))
-    if len(choices) == 1:
-        entries = [repr(names[0]) if len(names) == 1 else repr(names) if names else "None" for names in choices[0]]
-        return f"P({', '.join(entries)})" if any(choices[0]) else "P()"
-    return f"{'×'.join(map(str, cuts))} pieces"
+    axes = choose_axes(cuts, mesh)
+    return f"{'×'.join(map(str, cuts))} pieces" if axes is None else cuts_text(axes)
 
 
-def _choices(cuts: Cuts, mesh: Mesh | None) -> Iterator[tuple[tuple[str, ...], ...]]:
+def choose_axes(cuts: Cuts, mesh: Mesh | None) -> tuple[tuple[str, ...], ...] | None:
+    """For each dimension the axes that have cut it; None where several sets of axes can have done so, or none."""
+    choices = list(itertools.islice(ways_to_cut(cuts, mesh), 2))
+    return choices[0] if len(choices) == 1 else None
+
+
+def cuts_text(cuts: Sequence[tuple[str, ...]]) -> str:
+    """The axes that cut each dimension as a spec.
+
+    >>> cuts_text([("x",), (), ("y", "z")])
+    "P('x', None, ('y', 'z'))"
+    """
+    entries = [repr(names[0]) if len(names) == 1 else repr(names) if names else "None" for names in cuts]
+    return f"P({', '.join(entries)})" if any(cuts) else "P()"
+
+
+def ways_to_cut(cuts: Cuts, mesh: Mesh | None) -> Iterator[tuple[tuple[str, ...], ...]]:
     """The sets of axes whose sizes multiply to the number of pieces, for each dimension."""
     axes = [axis for axis in mesh.axes if axis.size > 1] if mesh is not None else []
 
@@ -127,7 +140,7 @@ def _inside(spread: Spread, jaxpr: Any) -> Iterator[Asked]:
     results = set(computation.outputs)
     last = {op.line: number for number, op in enumerate(computation.ops) if op.line is not None and op.outputs}
     for number, (eqn, op) in enumerate(zip(jaxpr.eqns, computation.ops, strict=True)):
-        if eqn.primitive.name in _CONSTRAINTS:
+        if eqn.primitive.name in CONSTRAINTS:
             if eqn.outvars[0].aval.shape:  # JAX itself constrains scalars, for derivatives
                 yield _shown(spread, (0, number), eqn, op, "constraint")
         elif eqn.primitive.name == "shard_map":
@@ -201,7 +214,7 @@ def _typed(aval: Any) -> str:
 
 def _asked_by(eqn: Any, number: int) -> str:
     """What an equation asks of its result: a constraint, or the `out_shardings` of a function."""
-    name = _CONSTRAINTS.get(eqn.primitive.name)
+    name = CONSTRAINTS.get(eqn.primitive.name)
     if name is not None:
         return _sharding_text(eqn.params[name])
     wanted: Sequence[Any] = eqn.params.get("out_shardings", ())

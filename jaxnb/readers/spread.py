@@ -25,7 +25,7 @@ from jaxnb.readers.hlo import read_hlo
 from jaxnb.readers.links import carry_down, link_straight
 from jaxnb.readers.meshes import count_devices, read_meshes
 
-__all__ = ["Spread", "placed", "read_spread"]
+__all__ = ["Spread", "placed", "read_spread", "sides"]
 
 Place = tuple[int, int]
 
@@ -103,8 +103,8 @@ def read_spread(closed_jaxpr: Any, level: Level, compiled: Any, source: str = ""
     links = link_straight(closed_jaxpr, level, named)
     hlo = with_hlo_costs(carry_down(level, named.level, links), modules[0])
     jaxpr = open_jaxpr(closed_jaxpr)
-    inputs = _sides(compiled, "input_shardings", [var.aval for var in jaxpr.invars])
-    results = _sides(compiled, "output_shardings", [var.aval for var in jaxpr.outvars])
+    inputs = sides(compiled, "input_shardings", [var.aval for var in jaxpr.invars])
+    results = sides(compiled, "output_shardings", [var.aval for var in jaxpr.outvars])
     program = Program(source, (level, hlo), links)
     return Spread(closed_jaxpr, program, read_meshes(closed_jaxpr, compiled), inputs, results, devices)
 
@@ -120,7 +120,14 @@ def placed(sharding: Any, aval: Any) -> Placement | None:
         return None
 
 
-def _sides(compiled: Any, name: str, avals: Sequence[Any]) -> list[Placement | None]:
+def sides(compiled: Any, name: str, avals: Sequence[Any]) -> list[Placement | None]:
+    """How the inputs or the results of a compiled program lie; None for those of which it is not known.
+
+    Args:
+      compiled: a `jax.stages.Compiled`.
+      name: "input_shardings" or "output_shardings".
+      avals: of the inputs or results, with constants in front.
+    """
     try:
         tree = getattr(compiled, name)
     except (ValueError, NotImplementedError):  # not every backend tells

@@ -275,5 +275,6 @@ def last_program(source: str, line: str) -> str:
     from jaxnb.program.codec import encode
 
     run = last()
+    run.program.layout()  # is saved with it
     of_this_cell = run.program.source.strip() == source.strip()
     return json.dumps(encode(run.program)) if of_this_cell or run.line == line else ""

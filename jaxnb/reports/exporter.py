@@ -14,7 +14,7 @@ from nbconvert.exporters import HTMLExporter
 from jaxnb.errors import JaxnbError
 from jaxnb.program.codec import MIME_TYPE, decode
 from jaxnb.reports.notebook import first_line, is_staged
-from jaxnb.views.interactive import has_script, render_interactive, script_element
+from jaxnb.views.interactive import has_script, render_interactive, scripts_for
 
 __all__ = ["InspectorExporter"]
 
@@ -36,6 +36,7 @@ def _draw(nb: Any, resources: Any) -> tuple[Any, Any]:
     if not has_script():
         return nb, resources
     drawn = deepcopy(nb)
+    views: list[str] = []
     last = None
     for cell in drawn.cells:
         for output in cell.get("outputs", ()):
@@ -43,8 +44,9 @@ def _draw(nb: Any, resources: Any) -> tuple[Any, Any]:
                 html = _rendered(output.data)
                 if html is not None:
                     output.data["text/html"], last = html, output
+                    views.append(html)
     if last is not None:
-        last.data["text/html"] += script_element()
+        last.data["text/html"] += scripts_for(views)
     return drawn, resources
 
 

@@ -12,9 +12,11 @@ import sys
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from jaxnb.errors import JaxnbError
 from jaxnb.program import LEVELS, Program
 from jaxnb.running.run import Run
 
@@ -129,7 +131,7 @@ def answer(question: Mapping[str, Any], program: Program, namespace: Mapping[str
     >>> answer({"want": "level", "level": "hlo"}, Program("x"), {})["error"]
     "there is no level 'hlo' in this program; made so far: none"
     """
-    from jaxnb.program.codec import encode
+    from jaxnb.views.drawings import encode_drawn
 
     try:
         if question.get("want") == "level":
@@ -137,7 +139,10 @@ def answer(question: Mapping[str, Any], program: Program, namespace: Mapping[str
             program.level(name)
             if name == "hlo":
                 program.memory()
-            return {"program": encode(program)}
+            if "axis_name" in program.source:
+                with suppress(JaxnbError):  # a cell that cannot be traced again has no diagram of its maps
+                    program.vmapped()
+            return {"program": encode_drawn(program)}
         if question.get("want") == "value":
             return _look(str(question.get("name")), namespace)
         return {"error": f"jaxnb does not know the question {question.get('want')!r}."}

@@ -125,6 +125,7 @@ def _drawn(run: Run) -> tuple[str, tuple[str, Any] | None]:
     from json import dumps
 
     from jaxnb.program.codec import MIME_TYPE, encode
+    from jaxnb.views.drawings import encode_drawn
     from jaxnb.views.html import render_html
 
     program = run.program
@@ -135,8 +136,14 @@ def _drawn(run: Run) -> tuple[str, tuple[str, Any] | None]:
     room = MOST_SAVED - _ROOM_FOR_THE_LINE
     html, encoded = view(_LIMITS[-1]), None
     # The inspector asks the kernel for what was not saved; the HTML shows what it can.
-    for levels in (("source", run.shown_level or "jaxpr"), ("source",), *([] if program.findings else [()])):
-        encoded = encode(program, levels=levels)
+    top = ("source", run.shown_level or "jaxpr")
+    for levels, save in (
+        (top, encode_drawn),
+        (top, encode),
+        (("source",), encode),
+        *([] if program.findings else [((), encode)]),
+    ):
+        encoded = save(program, levels=levels)
         left = room - len(dumps(encoded).encode())
         if len(html.encode()) <= left:
             break

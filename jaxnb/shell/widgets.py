@@ -38,9 +38,11 @@ def widget(run: Run, *, previous: Run | None = None, namespace: dict[str, Any] |
             "the widget needs anywidget, which is not installed.", fix="run: pip install anywidget."
         ) from error
     from jaxnb.program.codec import encode
+    from jaxnb.views.drawings import encode_drawn
 
-    script = files("jaxnb").joinpath("assets/widget.js")
-    if not script.is_file():
+    assets = files("jaxnb").joinpath("assets")
+    script, diagrams = assets.joinpath("widget.js"), assets.joinpath("diagrams.js")
+    if not script.is_file() or not diagrams.is_file():
         raise JaxnbError(
             "the widget's script is not there.",
             why="this jaxnb runs from a source tree in which the front end was not built.",
@@ -52,14 +54,14 @@ def widget(run: Run, *, previous: Run | None = None, namespace: dict[str, Any] |
     class Inspector(anywidget.AnyWidget):  # type: ignore[misc]
         """Asks nothing of the kernel until somebody looks."""
 
-        _esm = script.read_text(encoding="utf-8")
+        _esm = f"{diagrams.read_text(encoding='utf-8')}\n{script.read_text(encoding='utf-8')}"
         program = traitlets.Dict().tag(sync=True)
         line = traitlets.Unicode().tag(sync=True)
         levels = traitlets.List().tag(sync=True)
         previous = traitlets.Dict(None, allow_none=True).tag(sync=True)
 
     shown = Inspector(
-        program=encode(program),
+        program=encode_drawn(program),
         line=run.line,
         levels=[name for name in program.level_names if name != "source"],
         previous=None if previous is None else encode(previous.program),

@@ -2,17 +2,15 @@
 
 Where scripts do not run, or the view is sanitised, the static view stays. The script is jaxnb's own, the same in every
 output, and may stand in a page once for all of them; the data is compressed JSON in base64, which no parser takes for
-markup. Nothing is loaded from anywhere.
+markup. A program with diagrams brings a second script, which draws them. Nothing is loaded from anywhere.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
-import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -21,22 +19,24 @@ from jaxnb.program import Finding, Program
 from jaxnb.program.codec import encode
 from jaxnb.views.escape import Html
 from jaxnb.views.html import render_html
+from jaxnb.views.packing import pack
 
-__all__ = ["has_script", "is_interactive", "render_interactive", "script_element", "script_hash"]
+__all__ = ["has_script", "is_interactive", "render_interactive", "script_hashes", "scripts_for"]
 
 _MARK = re.compile(r"/\*jaxnb ([0-9a-f]{16})\*/")
 _OPENING = '<div class="jnb">'
+_WITH_DIAGRAMS = ' data-diagrams=""'
 
 
 @cache
-def _script() -> str:
-    """The script as the front end's build left it.
+def _script(name: str = "inspector") -> str:
+    """A script as the front end's build left it: "inspector" or "diagrams".
 
     Raises:
       JaxnbError: if jaxnb was installed from a tree in which it was never built.
     """
     try:
-        text = files("jaxnb").joinpath("assets/inspector.js").read_text(encoding="utf-8")
+        text = files("jaxnb").joinpath(f"assets/{name}.js").read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise JaxnbError(
             "the inspector's script is not there.",
@@ -59,15 +59,26 @@ def is_interactive(html: str) -> bool:
     return html.startswith('<div class="jnb" data-jaxnb="')
 
 
-def script_element() -> Html:
-    """The script, which a page needs once, behind the last view or before it."""
-    return Html(f"<script>{_script()}</script>")
+def _needed(views: Iterable[str]) -> list[str]:
+    """The scripts that views need; the inspector's comes last, since it begins at once."""
+    opened = [html[: html.find(">")] for html in views if is_interactive(html)]
+    diagrams = any(opening.endswith(_WITH_DIAGRAMS) for opening in opened)
+    return [*(["diagrams"] if diagrams else []), *(["inspector"] if opened else [])]
 
 
-def script_hash() -> str:
-    """What a content policy lets this one script run by: `sha256-…`."""
-    digest = hashlib.sha256(_script().encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
+def scripts_for(views: Iterable[str]) -> Html:
+    """The scripts that a page with these views needs, once, behind the last of them or before it; "" if it needs none.
+
+    Args:
+      views: HTML of `render_interactive` and of others.
+    """
+    return Html("".join(f"<script>{_script(name)}</script>" for name in _needed(views)))
+
+
+def script_hashes(views: Iterable[str]) -> list[str]:
+    """What a content policy lets the scripts of `scripts_for` run by, and no others: `sha256-…`."""
+    digests = (hashlib.sha256(_script(name).encode()).digest() for name in _needed(views))
+    return [f"sha256-{base64.b64encode(digest).decode()}" for digest in digests]
 
 
 def render_interactive(
@@ -96,15 +107,18 @@ def render_interactive(
     Raises:
       JaxnbError: if the script was not built.
     """
+    from jaxnb.views.drawings import encode_drawn  # a page without any of these views needs no placements
+
     static = render_html(program, line=line, findings=findings, level=level, limit=limit)
     mark = _MARK.match(_script())
     if mark is None or not static.startswith(_OPENING):
         raise ValueError("the static view or the script is not as this module knows it")
-    data: dict[str, object] = {"line": line, "program": encode(program, levels=levels)}
+    encoded = encode_drawn(program, levels=levels)
+    data: dict[str, object] = {"line": line, "program": encoded}
     if previous is not None:
         data["previous"] = encode(previous, levels=levels)
-    packed = base64.b64encode(zlib.compress(json.dumps(data, separators=(",", ":")).encode(), 6)).decode()
-    opening = f'<div class="jnb" data-jaxnb="{mark[1]}">'
+    opening = f'<div class="jnb" data-jaxnb="{mark[1]}"{_WITH_DIAGRAMS * ("drawings" in encoded)}>'
     inner = static.removeprefix(_OPENING).removesuffix("</div>")
-    beside = f'<script type="application/vnd.jaxnb.program">{packed}</script></div>'
-    return Html(opening + inner + beside + (script_element() if script else ""))
+    beside = f'<script type="application/vnd.jaxnb.program">{pack(data)}</script></div>'
+    view = opening + inner + beside
+    return Html(view + (scripts_for([view]) if script else ""))

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from jaxnb.views.escape import Html, element, escape, joined
-from jaxnb.views.interactive import is_interactive, script_element, script_hash
+from jaxnb.views.interactive import script_hashes, scripts_for
 from jaxnb.views.markup import highlight_python, render_markdown
 from jaxnb.views.style import style_element
 
@@ -68,14 +68,13 @@ def render_page(title: str, cells: Sequence[PageCell], facts: Sequence[tuple[str
     cells = _without_title(cells, title)
     numbers = _numbers(cells)
     shown = [content for cell in cells for mime, content in cell.outputs if mime == TRUSTED_HTML]
-    scripted = any(is_interactive(content) for content in shown)
     head = element(
         "head",
         None,
         element("meta", {"charset": "utf-8"}),
         element("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
         # Should anything have slipped through, the browser still neither runs nor loads it.
-        element("meta", {"http-equiv": "Content-Security-Policy", "content": _policy(scripted)}),
+        element("meta", {"http-equiv": "Content-Security-Policy", "content": _policy(script_hashes(shown))}),
         element("title", None, title.replace("`", "")),
         style_element("page.css"),
         style_element("table.css"),
@@ -88,7 +87,7 @@ def render_page(title: str, cells: Sequence[PageCell], facts: Sequence[tuple[str
         _contents(cells, numbers),
         element("main", None, *(_cell(cell, number) for cell, number in zip(cells, numbers, strict=True))),
         element("footer", None, "Made by jaxnb. This page needs no network and no kernel."),
-        *([script_element()] if scripted else ()),
+        scripts_for(shown),
     )
     return Html("<!DOCTYPE html>") + element("html", {"lang": "en"}, head, body)
 
@@ -99,8 +98,9 @@ _PROGRAM_STYLE = style_element("program.css")
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 
-def _policy(scripted: bool) -> str:
-    return f"{_POLICY}; script-src '{script_hash()}'" if scripted else _POLICY
+def _policy(hashes: Sequence[str]) -> str:
+    allowed = " ".join(f"'{one}'" for one in hashes)
+    return f"{_POLICY}; script-src {allowed}" if hashes else _POLICY
 
 
 def _without_title(cells: Sequence[PageCell], title: str) -> Sequence[PageCell]:

@@ -52,12 +52,16 @@ class Strand:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A value: its name, its type at one position, its named axes, and how many dimensions it has besides."""
+    """A value: its name, its type at one position, its named axes, and how many dimensions it has besides.
+
+    `value` is its index in the level that it was read from.
+    """
 
     name: str
     type: str
     named: tuple[str, ...]
     rank: int
+    value: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,7 @@ class Knot:
       ends: the named axes that end here.
       begins: the named axes that begin here.
       line: of the cell, if it is known.
+      places: of the equations that it stands for, in the level that it was read from.
     """
 
     kind: str
@@ -81,6 +86,7 @@ class Knot:
     ends: tuple[str, ...] = ()
     begins: tuple[str, ...] = ()
     line: int | None = None
+    places: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +202,8 @@ class _Reading:
                 yield Knot("input", self._bundles[number].name, makes=(number,))
 
     def _steps(self) -> Iterator[Knot]:
-        for op in self._body.ops:
+        home = self._level.computations.index(self._body)
+        for at, op in enumerate(self._body.ops):
             takes = self._known(op.inputs)
             if op.name in _NOTHING and len(takes) == 1 and len(op.outputs) == 1:
                 self._numbers[op.outputs[0]] = takes[0]
@@ -207,7 +214,7 @@ class _Reading:
             ends = tuple(name for name in before if name not in after)
             begins = tuple(name for name in after if name not in before)
             called = dict(op.attributes).get("name", op.name) if op.name in ("jit", "pjit") else op.name
-            yield Knot("op", _CALLED.get(called, called), takes, makes, ends, begins, op.line)
+            yield Knot("op", _CALLED.get(called, called), takes, makes, ends, begins, op.line, ((home, at),))
 
     def _results(self) -> Iterator[Knot]:
         names = list(self._outputs) + [""] * (len(self._body.outputs) - len(self._outputs))
@@ -230,7 +237,7 @@ class _Reading:
             self._sizes[axis] = self._sizes.get(axis) or size
         self._numbers[value] = len(self._bundles)
         named = tuple(axis for axis, _ in known.axes)
-        self._bundles.append(Bundle(name or known.name, short_type(known.aval), named, len(known.aval.shape)))
+        self._bundles.append(Bundle(name or known.name, short_type(known.aval), named, len(known.aval.shape), value))
         return self._numbers[value]
 
     def _folded(self, knots: Sequence[Knot]) -> list[Knot]:
@@ -243,7 +250,9 @@ class _Reading:
         for knot in knots:
             last = found[-1] if found else None
             if last is not None and self._follows(last, knot, uses):
-                found[-1] = replace(last, text=f"{last.text}, {knot.text}", makes=knot.makes)
+                found[-1] = replace(
+                    last, text=f"{last.text}, {knot.text}", makes=knot.makes, places=last.places + knot.places
+                )
             else:
                 found.append(knot)
         return found

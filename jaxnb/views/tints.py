@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from jaxnb.placement.data import Placement
 
-__all__ = ["Tint", "axis_colours", "oklch", "tints"]
+__all__ = ["Tint", "axis_colours", "axis_hues", "hue_colour", "oklch", "piece_hues", "tints"]
 
 Tint = tuple[str, float]
 """A colour as `#rrggbb`, and how much of it, from 0 to 1. Both read on light and on dark ground."""
@@ -21,14 +21,21 @@ def tints(placement: Placement) -> tuple[Tint, ...]:
 
     Where one dimension is cut, each piece has a hue of its own. Devices that hold nothing have no colour.
     """
+    return tuple(
+        ("#808080", 0.0) if hue is None else (hue_colour(hue), strength) for hue, strength in piece_hues(placement)
+    )
+
+
+def piece_hues(placement: Placement) -> tuple[tuple[float | None, float], ...]:
+    """The tints of `tints` as hues in degrees, None where there is no colour."""
     cut = [index for index, pieces in enumerate(placement.edges) if len(pieces) > 1]
     numbers = [{piece: number for number, piece in enumerate(pieces)} for pieces in placement.edges]
     by_hue, by_strength = (cut[:-1], cut[-1:]) if len(cut) > 1 else (cut, [])
     hues = math.prod(len(placement.edges[index]) for index in by_hue)
-    found: list[Tint] = []
+    found: list[tuple[float | None, float]] = []
     for group in placement.groups:
         if group.box is None:
-            found.append(("#808080", 0.0))
+            found.append((None, 0.0))
             continue
         hue = 0
         for index in by_hue:
@@ -47,14 +54,23 @@ def axis_colours(names: Iterable[str]) -> dict[str, str]:
     >>> axis_colours(["x", "y"])
     {'x': '#5098e1', 'y': '#9fab52'}
     """
+    return {name: hue_colour(hue) for name, hue in axis_hues(names).items()}
+
+
+def axis_hues(names: Iterable[str]) -> dict[str, float]:
+    """The hues of `axis_colours`, in degrees."""
     different = list(dict.fromkeys(names))
     return {name: _hue(number * 2 % max(len(different), 5), len(different)) for number, name in enumerate(different)}
 
 
-def _hue(number: int, count: int) -> str:
+def hue_colour(hue: float) -> str:
+    """The colour of a hue as `#rrggbb`; it reads on light and on dark ground."""
+    return oklch(_LIGHTNESS, _CHROMA, hue)
+
+
+def _hue(number: int, count: int) -> float:
     """Few hues stand far apart; many go once around the circle."""
-    step = 360 / max(count, 5)
-    return oklch(_LIGHTNESS, _CHROMA, _FIRST_HUE - number * step)
+    return _FIRST_HUE - number * 360 / max(count, 5)
 
 
 def oklch(lightness: float, chroma: float, hue: float) -> str:

@@ -9,6 +9,20 @@ type Scope = Record<string, Record<string, { get(): Promise<() => unknown> | (()
 
 let scope: Scope = {};
 
+// The scripts that are loaded later stand beside this one.
+const own = (document.currentScript as HTMLScriptElement | null)?.src;
+
+/** Loads a script of the same build. */
+function bring(name: string): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const script = document.createElement('script');
+    script.onload = resolve;
+    script.onerror = () => reject(new Error(`jaxnb: ${name} could not be loaded`));
+    script.src = new URL(`${name}.__JAXNB_BUILD__.js`, own).href;
+    document.head.append(script);
+  });
+}
+
 async function shared(name: string): Promise<any> {
   const versions = Object.values(scope[name] ?? {});
   if (!versions.length) throw new Error(`jaxnb: this Jupyter does not share ${name}`);
@@ -21,7 +35,7 @@ const container = {
     const names = ['@lumino/widgets', '@jupyterlab/rendermime', '@jupyterlab/notebook', '@jupyterlab/settingregistry'];
     const [widgets, rendermime, notebook, settings] = await Promise.all(names.map(shared));
     const found: Shared = {
-      Widget: widgets.Widget, IRenderMimeRegistry: rendermime.IRenderMimeRegistry,
+      bring, Widget: widgets.Widget, IRenderMimeRegistry: rendermime.IRenderMimeRegistry,
       INotebookTracker: notebook.INotebookTracker, ISettingRegistry: settings.ISettingRegistry
     };
     const plugin = labPlugin(found);

@@ -1,13 +1,21 @@
 /** The renderer of saved programs, with the notebook's kernel behind it, and its settings. */
 
-import { Host, mount, Mounted, Settings } from '../mount';
+import type { Host, Mounted, Settings } from '../mount';
+import { parts } from '../parts';
 import { askKernel } from './kernel';
 import { MimeModel, Notebook, Panel, RenderMime, SettingRegistry, Tracker, WidgetClass } from './types';
 
 export const MIME = 'application/vnd.jaxnb.program.v1+json';
 const ID = 'jaxnb:plugin';
 
-export interface Shared { Widget: WidgetClass; IRenderMimeRegistry: unknown; INotebookTracker: unknown; ISettingRegistry: unknown }
+export interface Shared {
+  /** Loads a script that stands beside the plugin's: "inspector" or "diagrams". */
+  bring: (name: string) => Promise<unknown>;
+  Widget: WidgetClass;
+  IRenderMimeRegistry: unknown;
+  INotebookTracker: unknown;
+  ISettingRegistry: unknown;
+}
 
 /** The plugin, made of what Lab shares. */
 export function labPlugin(shared: Shared): object {
@@ -19,7 +27,7 @@ export function labPlugin(shared: Shared): object {
     optional: [shared.INotebookTracker, shared.ISettingRegistry],
     async activate(_app: unknown, rendermime: RenderMime, tracker: Tracker | null, registry: SettingRegistry | null) {
       let settings: Partial<Settings> = {};
-      const Renderer = rendererClass(shared.Widget, rendermime, tracker, () => settings);
+      const Renderer = rendererClass(shared, rendermime, tracker, () => settings);
       // Not safe in Jupyter's sense: in a notebook that is not trusted the text is shown instead.
       rendermime.addFactory({ safe: false, mimeTypes: [MIME], createRenderer: (options: object) => new Renderer(options) }, 0);
       try {
@@ -49,7 +57,9 @@ function previousRun(key: string, data: unknown): unknown {
   return before === null ? undefined : JSON.parse(before);
 }
 
-function rendererClass(Widget: WidgetClass, rendermime: RenderMime, tracker: Tracker | null, settings: () => Partial<Settings>): new (options: object) => object {
+let loading: Promise<unknown> | undefined;
+
+function rendererClass({ Widget, bring }: Shared, rendermime: RenderMime, tracker: Tracker | null, settings: () => Partial<Settings>): new (options: object) => object {
   return class extends Widget {
     private mounted?: Mounted;
     private model?: MimeModel;
@@ -63,15 +73,26 @@ function rendererClass(Widget: WidgetClass, rendermime: RenderMime, tracker: Tra
     /** Called before this is part of the page; what the surroundings are is known only after that. */
     renderModel(model: MimeModel): Promise<void> {
       this.model = model;
-      if (this.isAttached) this.show();
-      return Promise.resolve();
+      return this.isAttached ? this.load() : Promise.resolve();
     }
 
-    onAfterAttach(): void { if (this.model) this.show(); }
+    onAfterAttach(): void { if (this.model) void this.load(); }
 
     override dispose(): void {
       this.mounted?.destroy();
       super.dispose();
+    }
+
+    /** The inspector comes with the first program that is shown. */
+    private async load(): Promise<void> {
+      try {
+        if (!parts.mount) await (loading ??= bring('inspector'));
+        if (!this.isDisposed) this.show();
+      } catch (error) {
+        loading = undefined;
+        console.warn(error);
+        this.node.replaceChildren(this.still(this.model!));
+      }
     }
 
     private show(): void {
@@ -81,7 +102,7 @@ function rendererClass(Widget: WidgetClass, rendermime: RenderMime, tracker: Tra
       const said = model.metadata[MIME] ?? {};
       const place = this.place();
       const line = String(model.data['text/plain'] ?? '').trim().split('\n')[0];
-      const host: Host = { line, settings: settings(), fallback: () => this.still(model) };
+      const host: Host = { line, bring: () => bring('diagrams'), settings: settings(), fallback: () => this.still(model) };
       if (place) {
         const { panel, notebook, cell } = place;
         host.previous = previousRun(`${panel.id} ${notebook.widgets[cell].model.id}`, data);
@@ -98,7 +119,7 @@ function rendererClass(Widget: WidgetClass, rendermime: RenderMime, tracker: Tra
           host.peek = name => ask({ want: 'value', name });
         }
       }
-      this.mounted = mount(this.node, data, host);
+      this.mounted = parts.mount!(this.node, data, host);
     }
 
     /** The static view, which Lab draws: it has the first equations of a program that was too long to be saved. */
