@@ -21,6 +21,7 @@ from jaxnb.views.collectives import axes_text, ledger_facts, ledger_row, ledger_
 from jaxnb.views.grids import Grids, ids_text, in_rows, read_array, read_mesh_grids
 from jaxnb.views.packing import pack
 from jaxnb.views.placement_words import mesh_facts, mesh_title, placement_facts
+from jaxnb.views.rows import short_type
 from jaxnb.views.strands import Knot, Strands, read_strands, strands_of
 from jaxnb.views.strands_plan import Plan, strands_in
 from jaxnb.views.strands_text import knot_text, strands_title
@@ -153,8 +154,9 @@ def _placed(program: Program, layout: Layout) -> dict[str, Any]:
         if role != "value" and len(some) > 1 and (how := drawn.add_sum(placements)) is not None:
             rows.append((-1, role, f"all {role}s", f"{len(some)} arrays", how))
         for one in some[: _MOST_VALUES - len(rows)]:
-            name = names.get(one.value) or level.values[one.value].name
-            rows.append((one.value, one.role, name, one.placement.aval, drawn.add(one.placement)))
+            value = level.values[one.value]
+            type_ = one.placement.aval if value.aval is None else short_type(value.aval)
+            rows.append((one.value, one.role, names.get(one.value) or value.name, type_, drawn.add(one.placement)))
     columns = zip(*rows, strict=True) if rows else ([], [], [], [], [])
     values: dict[str, Any] = dict(zip(("value", "role", "name", "type", "how"), map(list, columns), strict=True))
     cut = (

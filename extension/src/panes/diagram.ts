@@ -29,8 +29,17 @@ export class DiagramPane {
     this.element.append(this.bar, this.body);
     store.on(state => [state.diagram], () => this.draw(), signal);
     store.on(state => [state.hot, state.pin], () => this.mark(), signal);
+    store.on(state => [state.pin], () => this.choose(), signal);
     this.body.addEventListener('keydown', event => this.key(event), { signal });
+    this.choose();
     this.draw();
+  }
+
+  /** A value that is kept anywhere is the one whose pieces are shown. */
+  private choose(): void {
+    const { diagram, pin } = this.store.state;
+    const row = this.drawings.values?.value.findIndex(one => this.value(one).some(target => this.meets(pin, target))) ?? -1;
+    if (row >= 0 && row !== diagram.row) this.store.set({ diagram: { ...diagram, row } });
   }
 
   private draw(): void {
@@ -46,15 +55,23 @@ export class DiagramPane {
     this.mark();
   }
 
-  /** Makes an element point at what it stands for; the last target is the one that a click keeps. */
-  private link<T extends Element>(made: T, targets: Target[], label: string): T {
-    const target = targets.at(-1);
-    if (!target) return made;
-    const point = (to: Target | null) => () => this.store.point(to);
-    for (const [type, to] of [['pointerenter', target], ['focus', target], ['pointerleave', null], ['blur', null]] as const) made.addEventListener(type, point(to));
-    made.addEventListener('click', () => this.store.choose(target));
-    made.setAttribute('tabindex', '-1');
-    made.setAttribute('aria-label', label);
+  /**
+   * Makes an element point at what it stands for; the last target is the one that a click keeps.
+   * @param label by which the keys reach it; without one only a pointer does.
+   */
+  private link<T extends Element>(made: T, targets: Target[], label?: string): T {
+    const target = targets.at(-1) ?? null;
+    const on = (type: string, to: Target | null) => made.addEventListener(type, () => this.store.point(to));
+    on('pointerenter', target);
+    on('pointerleave', null);
+    if (target) made.addEventListener('click', () => this.store.choose(target));
+    if (label !== undefined) {
+      // An element of SVG that listens to the focus is reached by Tab, whatever its tabindex.
+      on('focus', target);
+      on('blur', null);
+      made.setAttribute('tabindex', '-1');
+      made.setAttribute('aria-label', label);
+    }
     made.classList.add('mark');
     this.marks.push([made, targets]);
     return made;
@@ -118,38 +135,32 @@ export class DiagramPane {
       const strand = runs.strand[at];
       const path = svg('path.strand', { d: `M${x} ${top}V${bend}C${x} ${middle} ${end} ${middle} ${end} ${bottom}`, ...stroke(strand) },
         svg('title', strand < 0 ? 'a dimension without a name' : visible(strands.text[strand])));
-      return this.follow(path, this.value(runs.value[at]));
+      return this.link(path, this.value(runs.value[at]));
     });
+    const under: Element[] = [];
     const nodes = knots.what.map((what, row) => {
       const said = knots.said[row], left = knots.left[row], size = knots.right[row] - left, ends = knots.ends[row];
-      const node = svg('g', { role: 'button' }, svg('rect.under', { x: 0, y: y(row) - ROW / 2, width: wide, height: ROW }),
-        svg('rect', { class: knots.kind[row] === 1 ? 'knot' : 'knot end', x: left, y: y(row) - NODE / 2, width: size, height: NODE, rx: 4 }),
+      const node = svg('g', { role: 'button' }, svg('rect', { class: knots.kind[row] === 1 ? 'knot' : 'knot end', x: left, y: y(row) - NODE / 2, width: size, height: NODE, rx: 4 }),
         ...ends.map((strand, at) => svg('circle', { cx: left + size * (at + 1) / (ends.length + 1), cy: y(row), r: 5.5, fill: colour(strands.hue[strand]) })),
         svg('text.what', { x: text, y: y(row) }, visible(what)), svg('text', { x: text, y: y(row) + 13 }, visible(said)));
       const own = [...this.ops(knots.ops[row]), ...this.value(knots.value[row])];
-      return this.link(node, own.length ? own : this.line(knots.line[row]), `${what} ${said}`);
+      const targets = own.length ? own : this.line(knots.line[row]);
+      under.push(this.link(svg('rect.under', { x: 0, y: y(row) - ROW / 2, width: wide, height: ROW }), targets));
+      return this.link(node, targets, `${what} ${said}`);
     });
     const legend = strands.text.map((name, at) => el('span', svg('svg', { width: 18, height: 6 }, svg('path', { d: 'M0 3H18', ...stroke(at) })), ` ${visible(name)}`));
     return el('div.flow', el('p', el('b', visible(title))), el('p.legend', ...legend),
-      svg('svg', { width: wide, height: y(knots.what.length), role: 'group', 'aria-label': title }, ...nodes.map(node => node.firstChild), ...lines, ...nodes),
+      svg('svg', { width: wide, height: y(knots.what.length), role: 'group', 'aria-label': title }, ...under, ...lines, ...nodes),
       left_out ? el('p.note', `and ${left_out} more`) : null);
-  }
-
-  /** What only a pointer follows: the keys reach the same by the knot that makes it. */
-  private follow<T extends Element>(made: T, targets: Target[]): T {
-    this.link(made, targets, '').removeAttribute('tabindex');
-    made.removeAttribute('aria-label');
-    return made;
   }
 
   // --- devices ---
 
   private devices(): HTMLElement[] {
-    const { diagram, pin } = this.store.state;
+    const { diagram } = this.store.state;
     const { values, placements, meshes } = this.drawings;
     const { name, type, role, how, value } = values!;
-    const pinned = pin ? value.findIndex(one => this.value(one).some(target => this.meets(pin, target))) : -1;
-    const chosen = Math.min(Math.max(0, pinned >= 0 ? pinned : diagram.row ?? values!.first), how.length - 1);
+    const chosen = Math.min(diagram.row ?? values!.first, how.length - 1);
     const rows = how.map((at, row): Child[] => {
       const { spec, bytes } = placements![at];
       return [row && role[row] === role[row - 1] ? '' : role[row], el('code', visible(name[row])), el('code', visible(type[row])), el('code', visible(spec)), formatBytes(bytes)];
@@ -158,8 +169,8 @@ export class DiagramPane {
     list.querySelectorAll('tbody tr').forEach((row, at) => {
       const targets = this.value(value[at]);
       row.setAttribute('aria-current', String(at === chosen));
-      row.addEventListener('click', () => { if (at !== chosen) this.store.set({ diagram: { part: 'devices', row: at } }); });
-      this.link(row, targets.length ? targets : this.line(1e9), `${name[at]} ${type[at]} ${placements![how[at]].spec}`);
+      row.addEventListener('click', () => { if (at !== chosen) this.store.set({ diagram: { ...diagram, row: at } }); });
+      this.link(row, targets, `${name[at]} ${type[at]} ${placements![how[at]].spec}`);
     });
     if (chosen < 0) return [list];
     const { facts, mesh, array, held, groups, spec } = placements![how[chosen]];
@@ -200,6 +211,7 @@ export class DiagramPane {
     const bytes = (count: number) => formatBytes(count) || '?';
     const list = table(head, order.map((at): Child[] => [rows.lines[at], rows.kind[at], el('span', chip(rows.hues[at]), visible(rows.over[at])), bytes(rows.sent[at]),
       rows.times[at] < 0 ? '?' : `×${rows.times[at]}`, bytes(rows.total[at]), visible(rows.why[at])]), [0, 3, 4, 5]);
+    list.classList.add('ledger');
     list.querySelectorAll('tbody tr').forEach((row, place) => {
       const at = order[place];
       const targets = [...this.ops(rows.ops[at]), ...this.ops(rows.op[at], 'hlo')];
@@ -236,6 +248,6 @@ function grids({ down, across, rows, columns, captions, cells, left_out, heights
     })));
     return el('table.grid', el('caption', visible(captions[at])), el('thead', el('tr', el('td'), ...columns.map(one => el('th', { scope: 'col' }, one)))), el('tbody', ...body));
   });
-  const told = [down && `${down} ↓`, across && `${across} →`].filter(Boolean).join('  ');
+  const told = [down && `${down} ↓`, across && `${across} →`].filter(Boolean).join(', ');
   return [el('p.note', visible(told)), el('div.grids', ...made), ...(left_out ? [el('p.note', `and ${left_out} more`)] : [])];
 }
