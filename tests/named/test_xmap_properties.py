@@ -66,16 +66,24 @@ def check_program(seed, mesh):
         outs, pull = jax.vjp(fun, *values)
         return outs, pull([-0.3 * jnp.sin(out) for out in outs])
 
-    def derived(fun, second):
+    def derived(fun, second, at=tuple(args)):
         if not second:
-            return (*first(fun, args), ())
+            return (*first(fun, at), ())
 
         def bent_loss(*values):
             outs, grads = first(fun, values)
-            return sum(jnp.sum(g * jnp.cos(x)) for g, x in zip(grads, args)), (outs, grads)
+            return sum(jnp.sum(g * jnp.cos(x)) for g, x in zip(grads, at)), (outs, grads)
 
-        again, (outs, grads) = jax.grad(bent_loss, (0, 1), has_aux=True)(*args)
+        again, (outs, grads) = jax.grad(bent_loss, (0, 1), has_aux=True)(*at)
         return outs, grads, again
+
+    @functools.cache
+    def rounding():
+        """What the last digits of the inputs change of each result: products of products make rounding grow."""
+        noise = np.random.default_rng(0)
+        moved = [x * (1 + 4e-16 * noise.choice([-1.0, 1.0], x.shape)) for x in args]
+        changed = jax.jit(lambda *at: derived(oracle, True, at), compiler_options=quick())(*moved)
+        return jax.tree.map(lambda a, b: 20 * float(np.abs(a - b).max()), changed, want)
 
     todo = [({}, "manual", False), *schedules(rng, program, EACH - 1)]
     maps = [
@@ -101,13 +109,14 @@ def check_program(seed, mesh):
     for k, (got, schedule) in enumerate(zip(found, todo, strict=True)):
         expected = want if k == twice else (*want[:2], ())
         for order, (a, b) in enumerate(zip(got, expected)):
-            for x, y in zip(a, b, strict=True):
+            for place, (x, y) in enumerate(zip(a, b, strict=True)):
                 scale = 1 + np.abs(y).max()
+                near = np.abs(x - y).max() <= 1e-10 * scale
                 np.testing.assert_allclose(
                     x / scale,
                     y / scale,
                     rtol=0,
-                    atol=1e-10,
+                    atol=1e-10 if near else max(1e-10, rounding()[order][place] / scale),
                     err_msg=f"JAXNB_SEED={seed}, derivative {order}, {schedule}\nsizes {program.sizes}, "
                     f"inputs {program.inputs}\n{program.text}",
                 )
@@ -132,6 +141,7 @@ def test_random_programs(mesh, seed, part):
 ONCE_FAILED = {
     "an extremum near zero, of values that a fused multiply-add rounds otherwise": 21812545,
     "an extremum of equal values that XLA computes twice": 3835987403,
+    "products of products, which make rounding grow": 3835989609,
     "a rule that is not linear, of a softmax over a name that its operand lacks": 279463995,
 }
 
