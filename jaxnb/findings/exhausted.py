@@ -177,7 +177,7 @@ def _measures(cell: CellSource, piece: Piece, memory: Memory, elsewhere: int) ->
         yield measure
     if elsewhere >= _SHARE * memory.peak:
         yield Measure("let go of what is not needed any more: %jaxnb memory says how.")
-    elif not count:
+    if not count:
         yield Measure("compute with smaller batches, in a narrower dtype, or spread over more devices: %jaxnb mesh.")
 
 

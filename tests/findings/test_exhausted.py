@@ -11,6 +11,7 @@ import pytest
 from shells import Shell, shell
 
 import jaxnb
+from findings.exhausting import CELLS, SETUP, Large
 from jaxnb.errors import finding_of
 from jaxnb.options import StageOptions
 from jaxnb.running.session import Session
@@ -47,6 +48,41 @@ def fail(source: str, namespace: dict[str, Any], **options: Any) -> tuple[Any, A
     told = finding_of(caught.value)
     assert told is not None, getattr(caught.value, "__notes__", "")
     return told[0], caught.value
+
+
+def names_of(case: Large) -> dict[str, Any]:
+    """What a cell begins with: of the setup, only what it speaks of, as the rest would be held elsewhere."""
+    found: dict[str, Any] = {}
+    exec(SETUP, found)
+    words = set(re.findall(r"\w+", f"{case.cell} {case.fixed}"))
+    found = {name: value for name, value in found.items() if name in words}
+    exec(case.setup, {"jnp": jnp}, found)
+    return found
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_what_takes_most_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    case, namespace = CELLS[name], names_of(CELLS[name])
+    Exhausted(monkeypatch)
+    finding, _ = fail(case.cell, namespace, **case.options)
+    assert (finding.kind, finding.line) == ("memory", case.line), finding.message
+    for text in case.said:
+        assert text in finding.message
+    assert case.fix in f"{finding.fix.text} {finding.fix.options}"
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_what_is_proposed_lowers_it(name: str) -> None:
+    case = CELLS[name]
+    needed: list[Any] = []
+    for cell, donate in ((case.cell, ()), (case.fixed or case.cell, case.donate)):
+        options = StageOptions.of({**case.options, "donate": donate})
+        needed += Session().stage(cell, names_of(case), options).program.memory()
+    before, after = needed
+    if "jax.checkpoint" in case.fix:
+        assert after.saved_bytes() < before.saved_bytes() and after.peak <= before.peak
+    else:
+        assert after.peak < before.peak
 
 
 def test_the_holders_of_the_peak_and_a_donation(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,6 +228,7 @@ class Failing:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.arrays: list[Any] = []
+        jax.block_until_ready(jax.live_arrays())  # what has failed is ready, and the others are not waited for
         kind: Any = type(jnp.ones(1))
         wait = kind.block_until_ready
 
