@@ -79,8 +79,8 @@ def test_what_is_proposed_lowers_it(name: str) -> None:
         options = StageOptions.of({**case.options, "donate": donate})
         needed += Session().stage(cell, names_of(case), options).program.memory()
     before, after = needed
-    if "jax.checkpoint" in case.fix:
-        assert after.saved_bytes() < before.saved_bytes() and after.peak <= before.peak
+    if case.kept:
+        assert after.saved_bytes() < before.saved_bytes()
     else:
         assert after.peak < before.peak
 
