@@ -126,7 +126,8 @@ def glance(cell: CellSource, piece: Piece, namespace: Mapping[str, Any], label: 
         seen.derives = bool(census.marks) or "allow_int" in cell.text
         seen.kinds = _kinds(traced, census)
     with _Warning("side_effect"):
-        seen.acts = may_act(traced.statements, namespace)
+        defined = [item for item in cell.statements if _only_defines(item)]  # by Python, and called by what was traced
+        seen.acts = may_act([*traced.statements, *defined], namespace)
 
 
 def _kinds(traced: Traced, census: Census) -> frozenset[str]:
@@ -236,11 +237,12 @@ def _functions(statements: Sequence[Statement], namespace: Mapping[str, Any]) ->
 def _in_the_text(runner: Runner, by_python: Sequence[Statement], acts: bool) -> Iterator[Finding]:
     """What the text of a cell shows: what its functions do besides computing, what its loops copy, and what
     `jax.device_put` was asked for in vain."""
+    calls = not all(map(_only_defines, by_python))
     if runner.options.xmap is None:
         with _Warning("side_effect"):
-            if acts or may_act(by_python, runner.namespace):
+            if acts or (calls and may_act(by_python, runner.namespace)):
                 yield from side_effects(runner.cell, runner.namespace, runner.label)
-    if not all(map(_only_defines, by_python)):
+    if calls:
         with _Warning("transfer"):
             yield from find_transfers(runner)
         with _Warning("donation"):
