@@ -7,6 +7,8 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax._src.lib import xla_client  # pyright: ignore[reportPrivateImportUsage]
+from jax._src.sharding_impls import GSPMDSharding  # what the compiler gives; not public
 from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
 
@@ -53,6 +55,7 @@ def _named() -> dict[str, tuple[NamedSharding, tuple[int, ...], str]]:
         "2-shuffled": (NamedSharding(Mesh(np.array(shuffled).reshape(4, 2), ("x", "y")), P("x", "y")), (8, 8), "int32"),
         "2-explicit": (NamedSharding(explicit, P("x", "y")), (16, 16), "float32"),
         "2-pending": (NamedSharding(explicit, P("x", None, unreduced=frozenset({"y"}))), (16, 16), "float32"),
+        "2-reduced": (NamedSharding(explicit, P("x", None, reduced=frozenset({"y"}))), (16, 16), "float32"),
         "2-manual": (NamedSharding(_mixed(AxisType.Auto, AxisType.Manual), P("x")), (16, 16), "float32"),
         "2-free": (NamedSharding(flat, P("x", P.UNCONSTRAINED)), (16, 16), "float32"),
         "2-host": (NamedSharding(flat, P("x"), memory_kind="pinned_host"), (16, 16), "float32"),
@@ -77,6 +80,9 @@ NAMED: dict[str, Any] = _named()
 def sample_placements() -> dict[str, Placement]:
     """Every sample as data, by the name of its golden files."""
     found = {name: read_placement(sharding, shape, dtype) for name, (sharding, shape, dtype) in NAMED.items()}
+    # What XLA itself says: tiles of devices in an order of its own, without a mesh.
+    tiles = xla_client.HloSharding.iota_tile((2, 4), reshape_dims=(4, 2), transpose_perm=(1, 0), subgroup_types=[])
+    found["2-tiles"] = read_placement(GSPMDSharding(jax.devices("cpu")[:8], tiles), (8, 8), "float32")
     found["2-single"] = read_placement(SingleDeviceSharding(jax.devices("cpu")[3]), (3, 4), "float32")
     return found
 

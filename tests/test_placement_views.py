@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -140,6 +141,19 @@ def test_copies_are_a_pile() -> None:
 def test_partial_sums_are_not_called_copies() -> None:
     text = render_placement(PLACEMENTS["2-pending"])
     assert "2 partial sums of each" in text and "still to be summed over y" in text and "copies" not in text
+
+
+def test_other_ways_to_reduce_are_told() -> None:
+    """JAX 0.12 knows unreduced values that are no sums."""
+    summed = PLACEMENTS["2-pending"]
+    largest = replace(summed, spec="P('x', unreduced={'y'}, unreduced_kind=max)")
+    assert "still to be summed over y" in render_placement(summed)
+    told = render_placement(largest)
+    assert "still to be reduced by max over y" in told and "2 partial results of each" in told
+    if kinds := getattr(jax.sharding, "UnreducedKind", None):
+        spec = P("x", unreduced={"y"}, unreduced_kind=kinds.max)
+        mesh = jax.make_mesh((4, 2), ("x", "y"), axis_types=(jax.sharding.AxisType.Explicit,) * 2)
+        assert read_placement(NamedSharding(mesh, spec), (8,), "float32").spec == largest.spec
 
 
 def test_devices_of_other_processes_are_told() -> None:

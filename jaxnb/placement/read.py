@@ -254,6 +254,9 @@ def spec_text(spec: Any) -> str:
         names = sorted(str(name) for name in getattr(spec, word, ()) or ())
         if names:
             entries.append(f"{word}={{{', '.join(map(repr, names))}}}")
+    kind = getattr(getattr(spec, "unreduced_kind", None), "name", "sum")  # JAX 0.12 has others
+    if kind != "sum":
+        entries.append(f"unreduced_kind={kind}")
     return f"P({', '.join(entries)})"
 
 

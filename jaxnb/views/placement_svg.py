@@ -24,6 +24,8 @@ _PLAIN: Tint = ("#808080", 0.14)
 _TOP = 46  # below the heading and what is said under it
 _GAP = 3  # between cells
 _LETTER = 6.8  # the width of a letter, about
+_HEADING, _FACTS = 8.6, 6.5  # the same in a heading, and below it; where fonts are wide
+_CAPTION = 7.6
 _LABEL = 15  # the height of a line of labels
 _BETWEEN = 44  # the array and its devices
 _AREA = 15_000  # of one grid of an array, in square pixels
@@ -100,7 +102,9 @@ def draw_glyph(placement: Placement, *, width: int = 44, height: int = 22) -> Ht
 def _picture(title: str, facts: Sequence[str], parts: Sequence[_Drawn]) -> Html:
     """The heading, and below it the parts side by side."""
     told = " · ".join(facts)
-    width = max(len(title) * 7.4, len(told) * 5.6, sum(part.width for part in parts) + _BETWEEN * (len(parts) - 1))
+    width = max(
+        len(title) * _HEADING, len(told) * _FACTS, sum(part.width for part in parts) + _BETWEEN * (len(parts) - 1)
+    )
     height = _TOP + max((part.height for part in parts), default=0)
     children = [
         element("title", None, title),
@@ -183,7 +187,9 @@ def _grids(grids: Grids, cell: tuple[float, float], draw: Callable[[int, float, 
     left = (16 if grids.down else 0) + (max(map(len, grids.rows)) * _LETTER + 6 if any(grids.rows) else 0)
     top = (_LABEL if grids.across else 0) + (_LABEL if any(grids.columns) else 0)
     captioned = any(panel.caption for panel in grids.panels)
-    wide = left + sum(widths) + _GAP * (len(widths) - 1)
+    wide = left + max(
+        sum(widths) + _GAP * (len(widths) - 1), max(len(panel.caption) for panel in grids.panels) * _CAPTION
+    )
     high = top + (_LABEL + 2 if captioned else 0) + sum(heights) + _GAP * (len(heights) - 1)
     per_row = max(1, min(len(grids.panels), int(_WIDEST // (wide + 20))))
     parts: list[Html] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from jaxnb.placement.data import Device, Leaf, Mesh, Placement, Tree
@@ -51,7 +52,9 @@ def placement_facts(placement: Placement) -> list[str]:
         short = sum(count < max(placement.counts) for count in placement.counts)
         facts.append(f"uneven: {_count(short, 'device')} hold{'s' * (short == 1)} less")
     if placement.pending:
-        facts.append(f"still to be summed over {', '.join(placement.pending)}")
+        kind = re.search(r"unreduced_kind=(\w+)", placement.spec)
+        what = f"reduced by {kind[1]}" if kind else "summed"
+        facts.append(f"still to be {what} over {', '.join(placement.pending)}")
     manual = [axis.name for axis in placement.mesh.axes if axis.type == "manual"] if placement.mesh is not None else []
     if manual:
         facts.append(f"{', '.join(manual)} manual: devices along it may hold values of their own")
@@ -102,7 +105,8 @@ def _where(placement: Placement, *, short: bool = False) -> str:
         return placement.spec if short else f"{placement.spec} on {placement.mesh}"
     if placement.kind == "single device" and placement.devices:
         return f"{placement.devices[0].platform}:{placement.devices[0].id}"
-    return placement.kind
+    # XLA's own: it says which device has which tile, and no axes.
+    return f"by position ({placement.kind})"
 
 
 def _pieces(placement: Placement, pieces: int, count: int) -> list[str]:
@@ -112,7 +116,9 @@ def _pieces(placement: Placement, pieces: int, count: int) -> list[str]:
     if pieces == 1 and placement.copies == count and not placement.pending:
         return [f"replicated{along}: every device holds the whole"]
     told = _count(pieces, "piece")
-    several = "partial sums" if placement.pending else "copies" if _are_copies(placement) else "holders"
+    several = "copies" if _are_copies(placement) else "holders"
+    if placement.pending:
+        several = "partial results" if "unreduced_kind" in placement.spec else "partial sums"
     return [f"{told}, {placement.copies} {several} of each{along}" if placement.copies > 1 else told]
 
 

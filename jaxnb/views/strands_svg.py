@@ -48,7 +48,7 @@ class _Drawing:
         across = max((len(what) for what, _ in texts), default=0) * _LETTER + 16
         told = max((len(said) for _, said in texts), default=0) * 6.2
         title = strands_title(self._strands)
-        width = max(right + across + told, len(title) * 7.4, self._legend_width())
+        width = max(right + across + told, len(title) * 8.6, self._legend_width())
         rest = len(self._strands.knots) - len(self._knots)
         height = _TOP + len(self._knots) * _ROW + (16 if rest else 0)
         below = [self._flow(row, knot) for row, knot in enumerate(self._knots)]
