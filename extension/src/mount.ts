@@ -31,6 +31,8 @@ export interface Host {
   peek?: (name: string) => Promise<Look>;
   /** What to show of a program that was saved without its levels, where nobody can be asked for them. */
   fallback?: () => HTMLElement;
+  /** Whether what is asked can trace the cell once more, for the names of `vmap`. */
+  maps?: boolean;
   /** Brings the script of the diagrams, where it is not in the page. */
   bring?: () => Promise<unknown>;
   /** Gives the focus back to the notebook. */

@@ -128,9 +128,10 @@ export class Workbench {
     void (async () => {
       try {
         // What is under vmap is known only after one more trace, for which the kernel is asked.
-        if (!this.store.state.program.data.drawings && !this.asked) {
+        const { vmapped } = this.store.state.program.data;
+        if (!this.asked && this.maps && !vmapped) {
           this.asked = true;
-          return void this.ask('jaxpr');
+          if (await this.ask('jaxpr')) return;
         }
         if (!parts.diagrams) await this.host.bring!();
         const drawn = await parts.diagrams!(this.store, this.view.getRootNode() as ShadowRoot, signal);
@@ -142,6 +143,9 @@ export class Workbench {
     })();
     return made;
   }
+
+  /** Whether the cell may name an axis of `vmap`, of which its equations say nothing, and there is who can tell. */
+  private get maps(): boolean { return !!this.host.maps && this.store.state.program.data.source.includes('axis_name'); }
 
   /** Panes share the width; with columns each keeps room for its code, and what does not fit is scrolled to. */
   private divide(): void {
@@ -158,7 +162,7 @@ export class Workbench {
     const count = findings.length;
     const offered: [Tab, string][] = [['code', 'code'], ['graph', 'graph'], ['memory', 'memory']];
     if (!program.lower.length) offered.splice(1, 2);
-    else if (drawings || (this.host.ask && data.source.includes('axis_name'))) offered.splice(1, 0, ['mesh', data.layout ? 'mesh' : 'axes']);
+    else if (drawings || this.maps) offered.splice(1, 0, ['mesh', data.layout ? 'mesh' : 'axes']);
     if (count) offered.push(['findings', `findings ${count}`]);
     if (previous) offered.push(['compare', 'compare']);
     const buttons = offered.map(([name, title]) => button(title, () => this.store.set({ tab: name }),

@@ -30,7 +30,7 @@ export default {
   render({ model, el }: { model: Model; el: HTMLElement }): () => void {
     const ask = asker(model);
     const host = (): Host => ({
-      line: model.get('line'), levels: model.get('levels'), previous: model.get('previous') ?? undefined, settings: { open: true },
+      line: model.get('line'), levels: model.get('levels'), previous: model.get('previous') ?? undefined, settings: { open: true }, maps: true,
       ask: level => ask({ want: 'level', level }).then(answer => answer.program),
       peek: name => ask({ want: 'value', name })
     });
