@@ -20,7 +20,7 @@ from jaxnb.units import format_bytes
 from jaxnb.views.collectives import axes_text, ledger_facts, ledger_row, ledger_title
 from jaxnb.views.grids import Grids, ids_text, in_rows, read_array, read_mesh_grids
 from jaxnb.views.packing import pack
-from jaxnb.views.placement_words import mesh_facts, mesh_title, placement_facts
+from jaxnb.views.placement_words import mesh_facts, mesh_title, placement_facts, where_text
 from jaxnb.views.rows import short_type
 from jaxnb.views.strands import Knot, Strands, read_strands, strands_of
 from jaxnb.views.strands_plan import Plan, strands_in
@@ -184,7 +184,7 @@ class _Placements:
             self._meshes[key] = len(self.meshes), places
             self.meshes.append(
                 {
-                    "title": mesh_title(mesh) if mesh is not None else "devices without a mesh",
+                    "title": mesh_title(mesh) if mesh is not None else "devices" if count > 1 else "device",
                     "facts": " · ".join(mesh_facts(mesh)) if mesh is not None else "",
                     "grids": grids,
                     "labels": [_label(one, place, several) for one, place in zip(shown, places, strict=True)],
@@ -204,7 +204,7 @@ class _Placements:
                 array = read_array(placement, most=_MOST_SMALL, panels=_MOST_PANELS)
             self.placements.append(
                 {
-                    "spec": placement.spec or placement.kind,
+                    "spec": where_text(placement, short=True),
                     "facts": " · ".join(placement_facts(placement)),
                     "bytes": placement.most if placement.itemsize else -1,
                     "mesh": mesh,

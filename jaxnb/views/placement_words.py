@@ -8,7 +8,16 @@ from collections.abc import Sequence
 from jaxnb.placement.data import Device, Leaf, Mesh, Placement, Tree
 from jaxnb.units import format_bytes
 
-__all__ = ["leaf_cells", "mesh_facts", "mesh_title", "placement_facts", "placement_title", "tree_facts", "tree_title"]
+__all__ = [
+    "leaf_cells",
+    "mesh_facts",
+    "mesh_title",
+    "placement_facts",
+    "placement_title",
+    "tree_facts",
+    "tree_title",
+    "where_text",
+]
 
 
 def mesh_title(mesh: Mesh) -> str:
@@ -28,7 +37,7 @@ def mesh_facts(mesh: Mesh) -> list[str]:
 def placement_title(placement: Placement, name: str = "") -> str:
     """`w float32[8,4] · P('x', None) on x=4, y=2`."""
     named = f"{name} {placement.aval}" if name else placement.aval
-    return f"{named} · {_where(placement)}"
+    return f"{named} · {where_text(placement)}"
 
 
 def placement_facts(placement: Placement) -> list[str]:
@@ -97,10 +106,11 @@ def leaf_cells(leaf: Leaf) -> tuple[str, str, str, str, str]:
     size = format_bytes(placed.most) if placed.itemsize else ""
     copies = f"×{placed.copies}" if placed.copies > 1 else ""
     notes = [*(["uneven"] if placed.uneven else []), *([placed.memory] if placed.memory not in ("", "device") else [])]
-    return leaf.path, leaf.text, ", ".join([_where(placed, short=True), *notes]), size, copies
+    return leaf.path, leaf.text, ", ".join([where_text(placed, short=True), *notes]), size, copies
 
 
-def _where(placement: Placement, *, short: bool = False) -> str:
+def where_text(placement: Placement, *, short: bool = False) -> str:
+    """By what an array lies where it does: `P('x') on x=4, y=2`, `cpu:3`; `short`, without the mesh."""
     if placement.kind == "named":
         return placement.spec if short else f"{placement.spec} on {placement.mesh}"
     if placement.kind == "single device" and placement.devices:

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from pages import HOSTILE, SHADOW, marked
-from sample_layouts import sharded
+from sample_layouts import MESH, named, sharded
 from sample_levels import neuron
 
+from jaxnb.placement.layout import Layout, Placed
+from jaxnb.program import Aval, Computation, Level, Program, Value
 from jaxnb.program.codec import decode, encode
 from jaxnb.views import drawings
 from jaxnb.views.interactive import render_interactive, scripts_for
@@ -303,3 +305,20 @@ def test_damaged_diagrams_are_said_and_nothing_else_suffers(show, monkeypatch):
     assert page.locator(".diagram .message").inner_text() == "The diagrams cannot be drawn."
     page.locator("[data-pane=jaxpr] .row", has_text="psum").hover()
     assert len(marked(page, "source")) == 1
+
+
+def test_a_value_far_down_stays_in_sight_when_it_is_chosen(show):
+    count = 60
+    values = tuple(Value(f"v{at}", Aval("float32", (8, 8), False, 4)) for at in range(count))
+    level = Level("jaxpr", values, (Computation("main", tuple(range(count))),))
+    lies = named((8, 8), "x", "", spec="P('x', None)")
+    layout = Layout((MESH,), tuple(Placed(at, "input", lies) for at in range(count)))
+    page = show(Program("x = 1", (Level("source", (), (Computation("cell"),)), level), _layout=layout))
+    picture = diagrams(page)
+    row = picture.locator(".values tr", has_text="v55")
+    row.click()
+    assert row.get_attribute("aria-current") == "true"
+    box, around = row.bounding_box(), picture.locator(".values").bounding_box()
+    assert around["y"] <= box["y"] and box["y"] + box["height"] <= around["y"] + around["height"]
+    # Copies are seen as such: each piece is on two devices.
+    assert tiles(page, 0).first.evaluate("one => !!one.style.boxShadow")

@@ -52,6 +52,8 @@ export class DiagramPane {
     this.marks = [];
     fill(this.body, ...(part === 'axes' ? flows!.map(flow => this.flow(flow)) : part === 'sent' ? this.sent(ledger!) : this.devices()));
     this.body.querySelector('[tabindex]')?.setAttribute('tabindex', '0');
+    const chosen = this.body.querySelector<HTMLElement>('[aria-current=true]');
+    if (chosen) chosen.closest('.values')!.scrollTop = chosen.offsetTop - 80;
     this.mark();
   }
 
@@ -187,7 +189,12 @@ export class DiagramPane {
       tiles.push([made, group]);
       return made;
     };
-    const pieces = array && grids(array, group => tile(group, visible(groups.on[group]), visible(`${groups.text[group]} on ${groups.on[group]}`)));
+    const pieces = array && grids(array, group => {
+      const made = tile(group, visible(groups.on[group]), visible(`${groups.text[group]} on ${groups.on[group]}`));
+      // Copies lie behind a piece like the cards of a pile.
+      if (held.indexOf(group) !== held.lastIndexOf(group)) made.style.boxShadow = `2px 2px ${colour(groups.hue[group], 0.8)}`;
+      return made;
+    });
     const places = grids(on.grids, at => tile(held[at], visible(on.labels[at]), visible(`${on.devices[at]} holds ${groups.text[held[at]]}`)));
     return [el('div.values', list), el('p', el('b', visible(`${name[chosen]} ${type[chosen]}`)), el('code', ` ${visible(spec)}`)), el('p.note', visible(facts)), say,
       el('div.sides', pieces ? el('div', el('p.note', 'the array'), ...pieces) : null, el('div', el('p.note', visible(on.title)), ...places), el('p.note', visible(on.facts)))];
