@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 import jax
+from jax._src.dispatch import prim_requires_devices_during_lowering as _wanting  # nobody else tells, or can change it
 from jax._src.source_info_util import NameStack as _NameStack  # `new_name_stack` makes only stacks of one scope
 from jax._src.source_info_util import Scope as _Scope  # the parts of a stack have no public types
 from jax._src.source_info_util import Transform as _Transform
@@ -27,6 +29,7 @@ __all__ = [
     "is_opaque",
     "kept_inputs",
     "location_name",
+    "lower_elsewhere",
     "module_names",
     "name_parts",
     "named_eqn",
@@ -93,6 +96,26 @@ def with_jaxpr(traced: Any, jaxpr: Any) -> Any:
         return traced
     changed._lojax = None  # what was made of the old jaxpr
     return changed
+
+
+def lower_elsewhere(traced: Any, platforms: tuple[str, ...]) -> Any:
+    """Lowers a `jax.stages.Traced` for platforms, where no device need be there: callbacks are lowered, too.
+
+    JAX refuses callbacks without devices, because one can be placed on a certain device. What is lowered here never
+    runs, and JAX's own rule for them works all the same, unless such a device is named.
+    """
+    with _callbacks_allowed():
+        return traced.lower(lowering_platforms=platforms)
+
+
+@contextmanager
+def _callbacks_allowed() -> Generator[None]:
+    taken = [primitive for primitive in _wanting if primitive.name in ("pure_callback", "io_callback")]
+    _wanting.difference_update(taken)
+    try:
+        yield
+    finally:
+        _wanting.update(taken)
 
 
 def given_shardings(traced: Any) -> list[Any]:

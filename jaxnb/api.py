@@ -184,7 +184,8 @@ def inspect(function: Callable[..., Any]) -> Callable[..., Program]:
       function: anything that `jax.jit` takes.
 
     Returns:
-      A function of the same arguments that returns the `Program`.
+      A function of the same arguments that returns the `Program`. Its arguments may be shapes, see `jaxnb.abstract`:
+      for a mesh that is not there what comes behind StableHLO is made in a process of its own.
 
     Example:
       >>> import jax.numpy as jnp
@@ -197,6 +198,7 @@ def inspect(function: Callable[..., Any]) -> Callable[..., Program]:
     def traced(*args: Any, **kwargs: Any) -> Program:
         from jaxnb.levels.reading import read_function
 
-        return read_function(function, args, kwargs)
+        simulated = _Current.session.simulated if _Current.session is not None else None
+        return read_function(function, args, kwargs, simulated)
 
     return traced

@@ -314,7 +314,10 @@ def _fitting(sizes: Mapping[str, int], count: int) -> str:
     """What would fit: the last axis as long as it may be."""
     *outer, last = sizes
     rest = math.prod(sizes[name] for name in outer)
-    more = "or ask for virtual devices before JAX starts: jax.config.update('jax_num_cpu_devices', n)."
+    more = (
+        f"or plan for it: %jaxnb mesh {axes_text(sizes)} --simulate; or, first of all in a new kernel, "
+        f"%jaxnb mesh {axes_text(sizes)} --devices {math.prod(sizes.values())}."
+    )
     if rest <= count:
         return f"{axes_text({**sizes, last: count // rest})}, {more}"
     return f"{axes_text({next(iter(sizes)): count})}, {more}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from jaxnb._jax_hlo import given_shardings
 from jaxnb.cells.cell import CellSource
 from jaxnb.findings.respread import tried_findings
-from jaxnb.findings.spreading import spread_of
+from jaxnb.findings.spreading import sharding_findings, spread_of
 from jaxnb.findings.traced import Traced
 from jaxnb.objects.paths import render_path
 from jaxnb.placement.asked import Asked, Shardings
@@ -17,7 +18,7 @@ from jaxnb.program import Finding
 from jaxnb.readers.asked import read_asked
 from jaxnb.staging.piece import Piece
 
-__all__ = ["read_shardings"]
+__all__ = ["find_in_plan", "read_shardings"]
 
 
 def read_shardings(
@@ -45,6 +46,26 @@ def read_shardings(
         meshes += spread.meshes
         findings += tried_findings(traced)
     return Shardings(tuple(rows), meshes[0] if meshes else None, cell.shown, tuple(findings))
+
+
+def find_in_plan(
+    cell: CellSource,
+    piece: Piece,
+    namespace: Mapping[str, Any],
+    label: Callable[[str], str] = str,
+    shown: Container[str] = frozenset(),
+) -> tuple[Finding, ...]:
+    """What is odd about how a cell would be spread that was planned for a mesh that is not there.
+
+    Args:
+      cell: that was planned.
+      piece: that was compiled for the mesh.
+      namespace: the names that it reads.
+      label: what the user knows a file by.
+      shown: the kinds that are written out; findings of others are marked as folded.
+    """
+    found = sharding_findings(Traced(cell, piece, namespace=namespace, label=label))
+    return tuple(finding if finding.kind in shown else replace(finding, folded=True) for finding in found)
 
 
 def _names(piece: Piece) -> tuple[list[str], list[str]]:

@@ -2,7 +2,9 @@
 
 Compiling takes longer than a cell may be held up, so this is done for those who ask what the sharding of a run was,
 and never while a cell runs. Nothing is run or bound: only shapes and shardings are compiled, and only where the code
-of the cell is proved to have no effects, as for every fix that is tried (see `trial`).
+of the cell is proved to have no effects, as for every fix that is tried (see `trial`). It is done in a process of its
+own (see `planning`), for the program as it is, too: what XLA writes about variants is not for the user, and what it
+writes about the program itself is evidence, which in this process would go to wherever everybody's errors go.
 """
 
 from __future__ import annotations
@@ -13,12 +15,14 @@ import math
 import time
 import types
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
+import numpy as np
 
-from jaxnb._jax_hlo import given_shardings, serialized_modules
+from jaxnb._jax_hlo import given_shardings, lower_elsewhere, with_jaxpr
 from jaxnb.cost_hlo import with_hlo_costs
 from jaxnb.findings.fixes import apply_edit
 from jaxnb.findings.place import parse_shown
@@ -26,10 +30,13 @@ from jaxnb.findings.spreading import Problem, find_problems
 from jaxnb.findings.traced import Traced
 from jaxnb.findings.trial import harmless_statements, inputs_of
 from jaxnb.placement.ledger import count_traffic
+from jaxnb.placement.read import read_spec, spec_text
+from jaxnb.planning.workers import end_worker, has_worker, the_worker
 from jaxnb.program import Finding, Fix
 from jaxnb.readers.buffers import peak_bytes
 from jaxnb.readers.hlo import read_hlo
-from jaxnb.readers.meshes import count_devices
+from jaxnb.readers.ids import with_ids
+from jaxnb.staging.elsewhere import PLATFORM, SimulatedMesh, simulated
 from jaxnb.units import format_bytes, format_flops
 
 __all__ = ["PATIENCE", "tried_findings"]
@@ -61,8 +68,28 @@ def tried_findings(traced: Traced, seconds: float = PATIENCE) -> tuple[Finding, 
     problems = find_problems(traced)
     if not problems:
         return ()
-    trial = _Trial(traced)
-    return tuple(trial.best(problem, end) for problem in problems)
+    stays = has_worker()
+    try:
+        if any(problem.gain == "sent" for problem in problems):
+            problems = find_problems(traced, _warnings(traced))
+        trial = _Trial(traced)
+        return tuple(trial.best(problem, end) for problem in problems)
+    finally:
+        if not stays:
+            end_worker()
+
+
+def _warnings(traced: Traced) -> Sequence[str]:
+    """What XLA writes while it partitions a program, which is compiled once more for that; none where it cannot be."""
+    piece, found = traced.piece, _mesh_name(traced.namespace, traced)
+    if piece.simulated is not None or piece.rebuilt or found is None:
+        return ()
+    mesh = simulated(found[1])
+    changed = with_jaxpr(piece.traced, with_ids(piece.jaxpr))
+    try:
+        return the_worker(mesh.size).compile(lower_elsewhere(changed, (PLATFORM,)), mesh).warnings
+    except Exception:  # what is written for another platform alone
+        return ()
 
 
 class _Trial:
@@ -73,6 +100,8 @@ class _Trial:
         self._names = dict(traced.namespace)
         self._mesh = _mesh_name(self._names, traced)
         self._before: _Measure | None = None
+        self._where = traced.piece.simulated or (None if self._mesh is None else simulated(self._mesh[1]))
+        self._there = traced.piece.simulated is None
         self._jax = next(
             (name for name, value in self._names.items() if isinstance(value, types.ModuleType) and value is jax), ""
         )
@@ -80,40 +109,67 @@ class _Trial:
     def best(self, problem: Problem, end: float) -> Finding:
         """The finding with the fix that made least of what is to be less; as it was if none did."""
         finding, best = problem.finding, None
-        if self._mesh is None or problem.gain == "moved":
+        if self._mesh is None or self._where is None:
             return finding
         found: list[tuple[int, Fix]] = []
         for fix, text, spread in self._changes(problem):
             if time.perf_counter() > end:
                 break
             if self._before is None:
-                self._before = _measured(self._text, self._names, {})
+                self._before = _measured(self._text, self._names, {}, self._where, self._there)
                 if self._before is None:
                     return finding
-            after = _measured(text, self._names, spread)
-            if after is not None and _is_less(problem.gain, after, self._before):
-                gain = getattr(after, problem.gain)
-                found.append((gain, replace(fix, text=f"{fix.text} {self._told(problem.gain, after)}", verified=True)))
-                if not gain:
+            after = _measured(text, self._names, spread, self._where, self._there)
+            if after is not None and _is_better(problem, after, self._before):
+                left = after.sent if problem.gain in ("padding", "moved") else getattr(after, problem.gain)
+                found.append((left, replace(fix, text=f"{fix.text} {self._told(problem, after)}", verified=True)))
+                if not left:
                     break
         best = min(found, key=lambda item: item[0], default=None)
         return finding if best is None else replace(finding, fix=best[1])
 
-    def _told(self, gain: str, after: _Measure) -> str:
-        assert self._before is not None
-        show = format_flops if gain == "flops" else format_bytes
-        what = {"sent": "a device sends", "peak": "at its peak a device holds", "flops": "a device computes"}[gain]
-        before, now = getattr(self._before, gain), getattr(after, gain)
-        return f"{what} {show(now)} instead of {show(before)}"
+    def _told(self, problem: Problem, after: _Measure) -> str:
+        """What a change does, in a few words."""
+        before = self._before
+        assert before is not None
+        if problem.gain == "moved":
+            return "nothing is moved in a run then"
+        if problem.gain == "padding":
+            return f"all pieces are of one size then, and {_SAID['sent']} {_numbers('sent', after, before)}"
+        price = f", and {_SAID['peak']} {_numbers('peak', after, before)}" if problem.trades else ""
+        return f"{_SAID[problem.gain]} {_numbers(problem.gain, after, before)}{price}"
+
+    def _put(self, problem: Problem, mesh_name: str, mesh: Any) -> Iterator[tuple[Fix, str, dict[str, Any]]]:
+        """An input that lies where the program takes it."""
+        entries = [names[0] if len(names) == 1 else names or None for names in problem.cuts]
+        while entries and entries[-1] is None:
+            entries.pop()
+        spec, (path,) = jax.sharding.PartitionSpec(*entries), problem.inputs
+        if path.isidentifier() and isinstance(self._names.get(path), jax.Array | np.ndarray):
+            called = self._jax or "jax"
+            how = f"{path} = {called}.device_put({path}, {_written(spec, mesh_name, called)})"
+            sharding = jax.sharding.NamedSharding(mesh, spec)
+            yield Fix(f"put it there once, in a cell above: {how}:"), self._text, {path: sharding}
 
     def _changes(self, problem: Problem) -> Iterator[tuple[Fix, str, dict[str, Any]]]:
         """What may help: a fix, the cell with it, and the inputs that it spreads otherwise."""
         assert self._mesh is not None
         name, mesh = self._mesh
         if problem.local:
-            edit = _with_keyword(self._text, "print", "partitioned=True")
+            edit = _with_keyword(self._text, problem.local, "partitioned=True", problem.line)
             if edit is not None:
-                yield Fix("let each device print its piece:", edit=edit), apply_edit(self._text, edit), {}
+                yield Fix("let each device have its piece:", edit=edit), apply_edit(self._text, edit), {}
+            return
+        if problem.gain == "moved":
+            yield from self._put(problem, name, mesh)
+            return
+        if problem.line is not None and self._jax and problem.operand[0]:
+            function, shape = problem.operand
+            for spec in itertools.islice(_specs(shape, mesh), _MOST):
+                written = _written(spec, name, self._jax)
+                edit = _with_operand(self._text, problem.line, function, written, mesh, self._jax)
+                if edit is not None:
+                    yield Fix(f"spread what {function} takes otherwise:", edit=edit), apply_edit(self._text, edit), {}
         if problem.line is not None and self._jax:
             for spec in itertools.islice(_specs(problem.shape, mesh), _MOST):
                 written = _written(spec, name, self._jax)
@@ -122,31 +178,45 @@ class _Trial:
                     yield Fix("spread it otherwise there:", edit=edit), apply_edit(self._text, edit), {}
         for path in problem.inputs:
             value = self._names.get(path)
-            if not isinstance(value, jax.Array) or not path.isidentifier():
+            if not isinstance(value, jax.Array | jax.ShapeDtypeStruct) or not path.isidentifier():
                 continue
             old = getattr(value.sharding, "spec", None)
             for spec in itertools.islice(_specs(value.shape, mesh), _MOST):
-                sharding = jax.sharding.NamedSharding(mesh, spec)
-                if old is not None and sharding.is_equivalent_to(value.sharding, value.ndim):
+                if old is not None and _is_same(spec, old, value.ndim):
                     continue
-                how = f"{self._jax or 'jax'}.device_put({path}, {_written(spec, name, self._jax or 'jax')})"
+                sharding = jax.sharding.NamedSharding(mesh, spec)
+                put = f"{self._jax or 'jax'}.device_put" if self._there else "jaxnb.abstract"
+                how = f"{put}({path}, {_written(spec, name, self._jax or 'jax')})"
                 yield Fix(f"spread it otherwise, in a cell above: {path} = {how}:"), self._text, {path: sharding}
 
 
-def _is_less(gain: str, after: _Measure, before: _Measure) -> bool:
-    """Whether a tenth is saved, and nothing else becomes much more."""
-    others = {"sent", "peak", "flops"} - {gain}
-    worse = any(getattr(after, one) > 1.5 * getattr(before, one) + 4096 for one in others)
-    return not worse and getattr(after, gain) < 0.9 * getattr(before, gain)
+_SAID = {"sent": "a device sends", "peak": "at its peak a device holds", "flops": "a device computes"}
 
 
-def _measured(text: str, names: Mapping[str, Any], spread: Mapping[str, Any]) -> _Measure | None:
+def _numbers(gain: str, after: _Measure, before: _Measure) -> str:
+    show = format_flops if gain == "flops" else format_bytes
+    return f"{show(getattr(after, gain))} instead of {show(getattr(before, gain))}"
+
+
+def _is_better(problem: Problem, after: _Measure, before: _Measure) -> bool:
+    """Whether a tenth is saved of what is to be less, if that can be measured, and nothing else becomes much more."""
+    others = {"sent", "peak", "flops"} - {problem.gain} - ({"peak"} if problem.trades else set())
+    if any(getattr(after, one) > 1.5 * getattr(before, one) + 4096 for one in others):
+        return False
+    return problem.gain in ("padding", "moved") or getattr(after, problem.gain) < 0.9 * getattr(before, problem.gain)
+
+
+def _measured(
+    text: str, names: Mapping[str, Any], spread: Mapping[str, Any], mesh: SimulatedMesh, there: bool
+) -> _Measure | None:
     """What a cell takes when it is compiled; None if it was not, because it may have effects or fails.
 
     Args:
       text: of the cell as displayed.
       names: what it begins with.
       spread: other shardings for some of its inputs.
+      mesh: that it is partitioned for.
+      there: whether the devices of the mesh are there, and arrays lie on them.
     """
     tree = parse_shown(text)
     namespace = dict(names)
@@ -155,8 +225,11 @@ def _measured(text: str, names: Mapping[str, Any], spread: Mapping[str, Any]) ->
     if statements is None or inputs is None:
         return None
     flat, structure = jax.tree.flatten(inputs)
-    places = [n for n, leaf in enumerate(flat) if isinstance(leaf, jax.Array)]
-    given = [_abstract(flat[n]) for n in places]
+    moved = [id(inputs[path]) for path in spread]
+    arrays = jax.Array | jax.ShapeDtypeStruct
+    places = [n for n, leaf in enumerate(flat) if isinstance(leaf, arrays) or id(leaf) in moved]
+    given = [flat[n] for n in places]
+    given = [_abstract(leaf) for leaf in given] if there else mesh.place(given, [""] * len(given))
     for path, sharding in spread.items():
         at = places.index(next(n for n, leaf in enumerate(flat) if leaf is inputs[path]))
         given[at] = jax.ShapeDtypeStruct(given[at].shape, given[at].dtype, sharding=sharding)
@@ -174,24 +247,31 @@ def _measured(text: str, names: Mapping[str, Any], spread: Mapping[str, Any]) ->
         ]
 
     try:
-        return _measure(jax.jit(run).lower(*given).compile())
+        with nullcontext() if there else mesh.ambient():
+            traced = jax.jit(run).trace(*given)
+            return _measure(lower_elsewhere(traced, (PLATFORM,)), mesh)
     except Exception:  # what does not compile is no fix
         return None
 
 
-def _measure(compiled: Any) -> _Measure | None:
-    modules = serialized_modules(compiled)
-    if not modules:
-        return None
-    level = with_hlo_costs(read_hlo(modules[0]).level, modules[0])
-    sent = count_traffic(level, count_devices(compiled))[1]
+def _measure(lowered: Any, mesh: SimulatedMesh) -> _Measure | None:
+    compiled = the_worker(mesh.size).compile(lowered, mesh)
+    level = with_hlo_costs(read_hlo(compiled.modules[0]).level, compiled.modules[0])
+    sent = count_traffic(level, mesh.size)[1]
     flops = sum(op.flops or 0 for op in level.ops())
     return None if sent is None else _Measure(sent, peak_bytes(compiled) or 0, flops)
 
 
-def _abstract(array: jax.Array) -> Any:
+def _abstract(array: Any) -> Any:
+    if not isinstance(array, jax.Array):
+        return jax.ShapeDtypeStruct(array.shape, jax.dtypes.canonicalize_dtype(array.dtype))
     sharding = array.sharding if len(array.sharding.device_set) > 1 or array.committed else None
     return jax.ShapeDtypeStruct(array.shape, array.dtype, sharding=sharding, weak_type=array.weak_type)
+
+
+def _is_same(spec: Any, other: Any, rank: int) -> bool:
+    """Whether two specs cut an array alike, however they are written."""
+    return read_spec(spec, rank) == read_spec(other, rank)
 
 
 # --- specs ---
@@ -222,14 +302,14 @@ def _specs(shape: Sequence[int], mesh: Any) -> Iterator[jax.sharding.PartitionSp
 
 def _written(spec: jax.sharding.PartitionSpec, mesh: str, jax_name: str) -> str:
     """A sharding as a user writes it; the mesh of all cells need not be said."""
-    from jaxnb.placement.read import spec_text
-
     told = f"{jax_name}.{spec_text(spec)}"
     return f"{jax_name}.NamedSharding({mesh}, {told})" if mesh else told
 
 
 def _mesh_name(names: Mapping[str, Any], traced: Traced) -> tuple[str, Any] | None:
     """The mesh that the arrays of a piece lie on, and what it is called: "" if it is the one of all cells."""
+    if traced.piece.simulated is not None:
+        return "", traced.piece.simulated.mesh
     shardings = given_shardings(traced.piece.traced)
     own = next((sharding.mesh for sharding in shardings if isinstance(sharding, jax.sharding.NamedSharding)), None)
     ambient = jax.sharding.get_mesh()
@@ -260,10 +340,8 @@ def _constrained(text: str, line: int, sharding: str, mesh: Any, jax_name: str) 
     inner = next((call for call in ast.walk(node.value) if _is_constraint(call)), None)
     if isinstance(inner, ast.Call) and len(inner.args) == 2:
         return _exchanged(text, inner.args[1], sharding)
-    explicit = any(kind == jax.sharding.AxisType.Explicit for kind in mesh.axis_types)
-    word = "sharding.reshard" if explicit else "lax.with_sharding_constraint"
     segment = ast.get_source_segment(text, node.value)
-    return None if segment is None else _exchanged(text, node.value, f"{jax_name}.{word}({segment}, {sharding})")
+    return None if segment is None else _exchanged(text, node.value, _around(segment, sharding, mesh, jax_name))
 
 
 def _is_constraint(node: ast.AST) -> bool:
@@ -273,15 +351,45 @@ def _is_constraint(node: ast.AST) -> bool:
     return name in ("with_sharding_constraint", "reshard", "wsc")
 
 
-def _with_keyword(text: str, name: str, keyword: str) -> Edit | None:
-    """A call of `jax.debug.NAME` with one argument more."""
+def _with_keyword(text: str, name: str, keyword: str, line: int | None) -> Edit | None:
+    """A call of `jax.debug.NAME` on a line, or the only one there is, with one argument more."""
+    calls = [
+        node
+        for node in _calls(text)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == name and "debug" in ast.unparse(node.func)
+    ]
+    on_line = [node for node in calls if node.lineno <= (line or 0) <= (node.end_lineno or 0)] or calls
+    if len(on_line) != 1:
+        return None
+    segment = ast.get_source_segment(text, on_line[0]) or ""
+    return _exchanged(text, on_line[0], f"{segment[:-1]}, {keyword})") if segment.endswith(")") else None
+
+
+def _with_operand(text: str, line: int, function: str, sharding: str, mesh: Any, jax_name: str) -> Edit | None:
+    """The only call of a function on a line with a constraint on its first argument."""
+    calls = [
+        node
+        for node in _calls(text)
+        if node.lineno <= line <= (node.end_lineno or 0)
+        and (node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")) == function
+        and node.args
+        and not isinstance(node.args[0], ast.Starred)
+    ]
+    if len(calls) != 1:
+        return None
+    segment = ast.get_source_segment(text, calls[0].args[0])
+    return None if segment is None else _exchanged(text, calls[0].args[0], _around(segment, sharding, mesh, jax_name))
+
+
+def _calls(text: str) -> list[ast.Call]:
     tree = parse_shown(text)
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call)) if tree is not None else ()
-    for node in calls:
-        if isinstance(node.func, ast.Attribute) and node.func.attr == name and "debug" in ast.unparse(node.func):
-            segment = ast.get_source_segment(text, node) or ""
-            return _exchanged(text, node, f"{segment[:-1]}, {keyword})") if segment.endswith(")") else None
-    return None
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree is not None else []
+
+
+def _around(segment: str, sharding: str, mesh: Any, jax_name: str) -> str:
+    explicit = any(kind == jax.sharding.AxisType.Explicit for kind in mesh.axis_types)
+    word = "sharding.reshard" if explicit else "lax.with_sharding_constraint"
+    return f"{jax_name}.{word}({segment}, {sharding})"
 
 
 def _exchanged(text: str, node: ast.expr, new: str) -> Edit:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -21,8 +21,11 @@ from jaxnb.findings.traced import Traced
 from jaxnb.objects.paths import render_path, root_name
 from jaxnb.placement.data import Placement
 from jaxnb.placement.ledger import Collective
-from jaxnb.program import Finding, Fix, Op
+from jaxnb.program import Aval, Finding, Fix, Op
+from jaxnb.readers.ids import read_name
+from jaxnb.readers.links import Equations
 from jaxnb.readers.meshes import count_devices
+from jaxnb.readers.rematerialised import Rematerialised, read_rematerialised
 from jaxnb.readers.spread import Place, Spread, placed, read_spread
 from jaxnb.staging.piece import Piece
 from jaxnb.staging.reasons import line_reading
@@ -41,6 +44,7 @@ _CALLBACKS = {
     "debug_callback": "jax.debug.callback",
     "debug_print": "jax.debug.print",
 }
+_LOCAL = {"debug_print": "print", "debug_callback": "callback"}
 _CONSTRAINTS = {"sharding_constraint": "sharding", "reshard": "dst_sharding"}
 _LOOPS = frozenset({"scan", "while", "remat2", "checkpoint"})
 _CONTRACTIONS = frozenset({"dot_general", "conv_general_dilated", "ragged_dot_general"})
@@ -52,10 +56,15 @@ class Problem:
 
     Attributes:
       finding: what is said of it, with advice.
-      gain: what a change is to make less: "sent", "peak" or "flops", of a device.
+      gain: what a change is to make less: "sent", "peak" or "flops" of a device, "padding", or what is "moved" in each
+        run.
       line: whose result may be constrained; None where that is no use.
       shape: of that result.
       inputs: names of inputs that may be spread otherwise.
+      operand: the function on that line whose first argument may be constrained, with the shape of that.
+      local: the function of `jax.debug` that may take the pieces of each device.
+      trades: whether less may be sent for more memory.
+      cuts: how the program takes the input: for each dimension the axes that cut it.
     """
 
     finding: Finding
@@ -63,7 +72,10 @@ class Problem:
     line: int | None = None
     shape: tuple[int, ...] = ()
     inputs: tuple[str, ...] = ()
-    local: bool = field(default=False)  # whether a callback may take the pieces of each device
+    operand: tuple[str, tuple[int, ...]] = ("", ())
+    local: str = ""
+    trades: bool = False
+    cuts: tuple[tuple[str, ...], ...] = ()
 
 
 def sharding_findings(traced: Traced) -> Iterator[Finding]:
@@ -72,10 +84,16 @@ def sharding_findings(traced: Traced) -> Iterator[Finding]:
         yield problem.finding
 
 
-def find_problems(traced: Traced) -> list[Problem]:
-    """The same with what may be changed, the costliest kinds first; none on a single device."""
+def find_problems(traced: Traced, warnings: Sequence[str] = ()) -> list[Problem]:
+    """The same with what may be changed, the costliest kinds first; none on a single device.
+
+    Args:
+      traced: the piece.
+      warnings: what XLA wrote while it compiled the program, by lines; by default what is known of that.
+    """
     spread = spread_of(traced)
-    return [] if spread is None else list(_Looking(traced, spread).all())
+    lines = warnings or getattr(traced.piece.compiled, "warnings", ())
+    return [] if spread is None else list(_Looking(traced, spread, read_rematerialised(lines)).all())
 
 
 def spread_of(traced: Traced) -> Spread | None:
@@ -94,8 +112,8 @@ def is_spread(piece: Piece) -> bool:
 class _Looking:
     """One piece, and what several detectors need of it."""
 
-    def __init__(self, traced: Traced, spread: Spread) -> None:
-        self._traced, self._spread = traced, spread
+    def __init__(self, traced: Traced, spread: Spread, warned: Sequence[Rematerialised] = ()) -> None:
+        self._traced, self._spread, self._warned = traced, spread, warned
         self._jaxpr = open_jaxpr(traced.piece.jaxpr)
         names = [render_path(path) for path in traced.piece.paths]
         self._first = len(self._jaxpr.invars) - len(names)
@@ -140,10 +158,11 @@ class _Looking:
                 f"{called} takes {self._operands(op)} whole: a device sends {format_bytes(sent)} to bring it together, "
                 "and it is copied to the host, in each run."
             )
-            more = "; partitioned=True gives it the piece of each device" if op.name == "debug_print" else ""
+            local = _LOCAL.get(op.name, "")
+            more = "; partitioned=True gives it the piece of each device" if local else ""
             fix = Fix(f"give it less, such as a sum or a few rows{more}.")
             finding = Finding("sharding", message, gathered[0].line, fix=fix)
-            yield Problem(finding, "sent", gathered[0].line, local=op.name == "debug_print")
+            yield Problem(finding, "sent", gathered[0].line, local=local)
 
     def _operands(self, op: Op) -> str:
         values = self._spread.jaxpr.values
@@ -161,8 +180,9 @@ class _Looking:
                 continue
             last = gathers[-1]
             made = self._spread.hlo.computations[last.op[0]].ops[last.op[1]]
-            if self._flow.is_cut_again(made.outputs[0]):
-                yield self._cut_again(op, items)
+            warned = self._warning(place, op)
+            if warned is not None or self._flow.is_cut_again(made.outputs[0]):
+                yield self._cut_again(op, items, warned)
                 continue
             number = self._flow.origin(self._gathered(gathers[0]))
             name = self._input_name(number)
@@ -182,7 +202,25 @@ class _Looking:
         kept = [n for n, _ in enumerate(self._names) if count == len(self._names) or self._spread.inputs[n] is not None]
         return self._names[kept[number]] if number < len(kept) == count else ""
 
-    def _cut_again(self, op: Op, items: Sequence[Collective]) -> Problem:
+    @cached_property
+    def _warned_of(self) -> list[tuple[Rematerialised, Place | None]]:
+        """What XLA warns of, each with the equation that makes the array; None for an input."""
+        if not self._warned:
+            return []
+        equations = Equations(self._spread.closed_jaxpr, self._spread.jaxpr)
+        return [(item, equations.find(read_name(item.op_name).path)) for item in self._warned]
+
+    def _warning(self, place: Place, op: Op) -> Rematerialised | None:
+        """What XLA itself warns of at an equation, or at what makes its operands."""
+        ops, values = self._spread.jaxpr.computations[place[0]].ops, self._spread.jaxpr.values
+        near = {place, *((place[0], n) for n, one in enumerate(ops) if set(one.outputs) & set(op.inputs))}
+        given = {values[index].aval for index in op.inputs if index in self._spread.jaxpr.computations[place[0]].inputs}
+        for item, where in self._warned_of:
+            if where in near or (where is None and any(_may_be_piece(item, aval) for aval in given)):
+                return item
+        return None
+
+    def _cut_again(self, op: Op, items: Sequence[Collective], warned: Rematerialised | None) -> Problem:
         """Full rematerialisation: XLA knows no way from one sharding to the other but by way of the whole."""
         value = self._spread.jaxpr.values[op.inputs[0]]
         over = ", ".join(dict.fromkeys(axis for item in items for axis in item.axes or ()))
@@ -190,6 +228,8 @@ class _Looking:
             f"to spread {value.aval} anew, XLA gathers it on every device{f' over {over}' if over else ''} and then "
             f"cuts it again: a device sends {format_bytes(_sent(items))}."
         )
+        if warned is not None:
+            message += f" XLA warns of it: {warned.said}"
         fix = Fix("keep the axes of the mesh on the dimensions where they are, or move one at a time.")
         finding = Finding("sharding", message, items[0].line, fix=fix)
         return Problem(finding, "sent", items[0].line, self._shape_of(op))
@@ -201,7 +241,7 @@ class _Looking:
         )
         fix = Fix("spread it along another dimension, or keep it whole if there is room.")
         finding = Finding("sharding", message, items[0].line, holder=name, fix=fix)
-        return Problem(finding, "sent", None, (), (name,))
+        return Problem(finding, "sent", None, (), (name,), trades=True)
 
     def _is_silent(self, op: Op, made: Op, name: str) -> bool:
         """Whether a large value becomes whole, and not just the smaller side of a product, which is what one wants."""
@@ -222,7 +262,10 @@ class _Looking:
         )
         fix = Fix("say how the result is to be spread: jax.lax.with_sharding_constraint.")
         finding = Finding("sharding", message, items[0].line, holder=name, fix=fix)
-        return Problem(finding, "sent", items[0].line, self._shape_of(op), (name,) if name else ())
+        taken = self._spread.jaxpr.values[op.inputs[0]].aval if op.inputs else None
+        operand = (op.name, tuple(int(size) for size in taken.shape)) if taken is not None else ("", ())
+        inputs = (name,) if name else ()
+        return Problem(finding, "sent", items[0].line, self._shape_of(op), inputs, operand)
 
     def _shape_of(self, op: Op) -> tuple[int, ...]:
         aval = self._spread.jaxpr.values[op.outputs[0]].aval if op.outputs else None
@@ -245,7 +288,7 @@ class _Looking:
                 f"{100 * wasted:.2g} % of what devices hold and compute is padding."
             )
             fix = Fix(f"pad dim {at} to a multiple of {parts}, or split a dimension that divides.")
-            yield Problem(Finding("sharding", message, op.line, fix=fix), "peak", op.line, lies.shape)
+            yield Problem(Finding("sharding", message, op.line, fix=fix), "padding", op.line, lies.shape)
 
     def _made_whole(self) -> Iterator[Problem]:
         """Large results that every device computes for itself, out of nothing that is as large."""
@@ -294,6 +337,8 @@ class _Looking:
 
     def _copied(self) -> Iterator[Problem]:
         """Large inputs that lie elsewhere than the program takes them, and are moved in each run."""
+        if self._traced.piece.simulated is not None:  # shapes lie nowhere
+            return
         for number, given in enumerate(given_shardings(self._traced.piece.traced)):
             at = self._first + number
             lies = self._spread.inputs[at] if at < len(self._spread.inputs) else None
@@ -310,7 +355,8 @@ class _Looking:
             spec = lies.spec or "P()"
             put = f"{name} = jax.device_put({name}, jax.NamedSharding(mesh, jax.{spec}))"
             fix = Fix(f"put it there once, in a cell above: {put}.")
-            yield Problem(Finding("sharding", message, line, holder=name, fix=fix), "moved", None, (), (name,))
+            finding = Finding("sharding", message, line, holder=name, fix=fix)
+            yield Problem(finding, "moved", None, (), (name,), cuts=lies.cuts)
 
     def _idle(self) -> Iterator[Problem]:
         """Axes of the mesh along which all devices do the same."""
@@ -353,6 +399,12 @@ class _Looking:
                 elif eqn.primitive.name == "xmap":
                     found |= {str(axis) for _, axes in eqn.params["plan"].spread for axis in axes}
         return found
+
+
+def _may_be_piece(item: Rematerialised, aval: Aval | None) -> bool:
+    """Whether what XLA warns of may be the piece of an array that a device has: the same dtype, as many dimensions."""
+    dtype, _, sizes = item.aval.rstrip("]").partition("[")
+    return aval is not None and dtype == aval.dtype and len(list(filter(None, sizes.split(",")))) == len(aval.shape)
 
 
 def _axes_in(spec: Iterable[Any]) -> set[str]:

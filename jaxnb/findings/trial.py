@@ -96,7 +96,8 @@ def inputs_of(statements: Sequence[Statement], namespace: dict[str, Any]) -> dic
         if isinstance(value, Iterator):
             return None
         leaves = jax.tree.leaves(value)
-        if not all(isinstance(leaf, jax.Array | np.ndarray | np.generic) or type(leaf) in ATOMS for leaf in leaves):
+        data = jax.Array | jax.ShapeDtypeStruct | np.ndarray | np.generic
+        if not all(isinstance(leaf, data) or type(leaf) in ATOMS for leaf in leaves):
             return None
         found[name] = value
     return found

@@ -26,6 +26,7 @@ from jaxnb.readers.ids import with_ids
 from jaxnb.readers.links import carry_down, link_hlo, link_stablehlo
 from jaxnb.readers.memory import donated_inputs, read_memory
 from jaxnb.readers.stablehlo import NamedLevel, read_stablehlo
+from jaxnb.staging.elsewhere import PLATFORM, SimulatedMesh
 from jaxnb.staging.piece import Piece
 
 __all__ = ["Ladder", "Stage", "join_levels", "lower_traced", "piece_stage", "traced_stage"]
@@ -43,6 +44,7 @@ class Stage:
       lower: gives JAX's lowered stage, with the numbers in its names.
       compiled: gives the executable that ran, or None if none did.
       donated: gives the inputs, by number, whose memory the program may have.
+      simulated: the mesh that is not there for which it was traced; None for the devices that there are.
     """
 
     closed_jaxpr: Any
@@ -50,6 +52,15 @@ class Stage:
     lower: Callable[[], Any]
     compiled: Callable[[], Any]
     donated: Callable[[], Collection[int]] = tuple
+    simulated: SimulatedMesh | None = None
+
+    def compile(self, lowered: Any) -> Any:
+        """Compiles what was lowered; for a mesh that is not there, in a process of its own."""
+        if self.simulated is None:
+            return lowered.compile()
+        from jaxnb.planning.workers import the_worker  # only who simulates has one
+
+        return the_worker(self.simulated.size).compile(lowered, self.simulated)
 
 
 def piece_stage(piece: Piece, jaxpr: Level) -> Stage:
@@ -60,26 +71,39 @@ def piece_stage(piece: Piece, jaxpr: Level) -> Stage:
         with jax.default_device(device) if device is not None else nullcontext():
             return piece.lower()
 
-    return Stage(piece.jaxpr, jaxpr, lower, lambda: piece.compiled, lambda: donated_inputs(piece.traced))
+    return Stage(
+        piece.jaxpr, jaxpr, lower, lambda: piece.compiled, lambda: donated_inputs(piece.traced), piece.simulated
+    )
 
 
-def traced_stage(traced: Any, jaxpr: Level, *, platforms: tuple[str, ...] = (), compiled: Any = None) -> Stage:
+def traced_stage(traced: Any, jaxpr: Level, *, simulated: SimulatedMesh | None = None, compiled: Any = None) -> Stage:
     """The stage of a function that was traced; unless it was compiled, it is only if somebody asks for "hlo".
 
     Args:
       traced: JAX's own traced stage.
       jaxpr: the level that was read of it.
-      platforms: what it is lowered for; none for the devices that there are.
+      simulated: the mesh that is not there for which it was traced; None for the devices that there are.
       compiled: the executable, if there is one.
     """
     return Stage(
-        traced.jaxpr, jaxpr, lambda: lower_traced(traced, platforms), lambda: compiled, lambda: donated_inputs(traced)
+        traced.jaxpr,
+        jaxpr,
+        lambda: lower_traced(traced, simulated),
+        lambda: compiled,
+        lambda: donated_inputs(traced),
+        simulated,
     )
 
 
-def lower_traced(traced: Any, platforms: tuple[str, ...] = ()) -> Any:
-    """A traced function as StableHLO, with the number of each equation in its name; see `ids`."""
-    return _jax_hlo.with_jaxpr(traced, with_ids(traced.jaxpr)).lower(lowering_platforms=platforms or None)
+def lower_traced(traced: Any, simulated: SimulatedMesh | None = None) -> Any:
+    """A traced function as StableHLO, with the number of each equation in its name; see `ids`.
+
+    Args:
+      traced: JAX's own traced stage.
+      simulated: the mesh that is not there for which it was traced; None for the devices that there are.
+    """
+    changed = _jax_hlo.with_jaxpr(traced, with_ids(traced.jaxpr))
+    return changed.lower() if simulated is None else _jax_hlo.lower_elsewhere(changed, (PLATFORM,))
 
 
 class Ladder:
@@ -121,11 +145,15 @@ class Ladder:
 
     def meshes(self) -> tuple[Mesh, ...]:
         """The meshes that the programs speak of, each once."""
+        from jaxnb.placement.read import read_mesh
         from jaxnb.readers.meshes import read_meshes  # only who looks at several devices asks
 
-        return tuple(
-            dict.fromkeys(mesh for stage in self._stages for mesh in read_meshes(stage.closed_jaxpr, stage.compiled()))
-        )
+        found: dict[Mesh, None] = {}
+        for stage in self._stages:
+            if stage.simulated is not None:
+                found[read_mesh(stage.simulated.mesh)] = None
+            found.update(dict.fromkeys(read_meshes(stage.closed_jaxpr, stage.compiled())))
+        return tuple(found)
 
     def layout(self) -> Layout:
         """Where everything lives, in the words of the levels that all pieces share."""
@@ -163,7 +191,7 @@ class Ladder:
         made: list[tuple[Level, tuple[Link, ...]]] = []
         fates: list[tuple[Fate, ...]] = []
         for stage, low in zip(self._stages, self._lowered, strict=True):
-            compiled = stage.compiled() if low.lowered is None else low.lowered.compile()
+            compiled = stage.compiled() if low.lowered is None else stage.compile(low.lowered)
             modules = _jax_hlo.serialized_modules(compiled)
             if not modules:
                 made.append((Level("hlo", (), (Computation("main"),)), ()))

@@ -24,6 +24,7 @@ from jaxnb.objects.paths import render_path
 from jaxnb.program import Assigned, Finding, Level, Op, Program, Span
 from jaxnb.readers.jaxpr import read_jaxpr
 from jaxnb.readers.source import Statement, link_source, read_source
+from jaxnb.staging.elsewhere import SimulatedMesh, simulated_mesh_of
 from jaxnb.staging.piece import Piece
 
 __all__ = ["read_function", "read_program", "read_traced"]
@@ -92,9 +93,30 @@ def _spread(level: Level, traced: Any) -> Level:
     return replace(level, values=tuple(values))
 
 
-def read_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
-    """The source and jaxpr of a function at these arguments; it is traced, not run. Further levels when asked for."""
-    return read_traced(function, jax.jit(function).trace(*args, **kwargs), args, kwargs)
+def read_function(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    simulated: SimulatedMesh | None = None,
+) -> Program:
+    """The source and jaxpr of a function at these arguments; it is traced, not run. Further levels when asked for.
+
+    Args:
+      function: anything that `jax.jit` takes.
+      args: arrays or shapes.
+      kwargs: likewise.
+      simulated: the mesh that is not there for which it is traced; by default that of the shapes, if they have one.
+    """
+    if simulated is None:
+        simulated = simulated_mesh_of(jax.tree.leaves((args, kwargs)))
+    if simulated is None:
+        return read_traced(function, jax.jit(function).trace(*args, **kwargs), args, kwargs)
+    placed, tree = jax.tree_util.tree_flatten_with_path((args, kwargs))
+    names = [jax.tree_util.keystr(path) for path, _ in placed]
+    given, named = jax.tree.unflatten(tree, simulated.place([leaf for _, leaf in placed], names))
+    with simulated.ambient():
+        traced = jax.jit(function).trace(*given, **named)
+    return read_traced(function, traced, given, named, simulated=simulated)
 
 
 def read_traced(
@@ -103,7 +125,7 @@ def read_traced(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     *,
-    platforms: tuple[str, ...] = (),
+    simulated: SimulatedMesh | None = None,
     compiled: Any = None,
 ) -> Program:
     """The same of a function that was traced already.
@@ -113,7 +135,7 @@ def read_traced(
       traced: JAX's own traced stage.
       args: that it was traced with.
       kwargs: likewise.
-      platforms: what it is lowered for; none for the devices that there are.
+      simulated: the mesh that is not there for which it was traced; None for the devices that there are.
       compiled: the executable, if there is one.
     """
     try:
@@ -130,7 +152,7 @@ def read_traced(
     top = read_source(source, spans)
     arguments, there = abstracted((args, kwargs)), range(first, first + len(lines))
     ladder = Ladder(
-        [traced_stage(traced, level, platforms=platforms, compiled=compiled)],
+        [traced_stage(traced, level, simulated=simulated, compiled=compiled)],
         lambda: read_names_of(function, arguments[0], arguments[1], file, there),
     )
     return Program(source, (top, level), link_source(top, level), _maker=ladder)

@@ -33,18 +33,26 @@ def value_of(spec: MapSpec, root: str, namespace: Mapping[str, Any]) -> Any:
     return namespace[root]
 
 
-def leaves_of(spec: MapSpec, values: Sequence[Any]) -> tuple[list[Leaf], list[Any]]:
-    """The leaves of the values that go in, with their terms, and the trees that they make up."""
+def leaves_of(spec: MapSpec, values: Sequence[Any], *, shapes: bool = False) -> tuple[list[Leaf], list[Any]]:
+    """The leaves of the values that go in, with their terms, and the trees that they make up.
+
+    Args:
+      spec: of the cell.
+      values: one for each root.
+      shapes: whether a `jax.ShapeDtypeStruct` may stand for an array, because nothing runs.
+    """
     leaves: list[Leaf] = []
     trees: list[Any] = []
     for root, value in zip(spec.roots, values, strict=True):
-        found, tree = match_terms(spec, [term for term in spec.inputs if term.root == root], root, value)
+        found, tree = match_terms(spec, [term for term in spec.inputs if term.root == root], root, value, shapes=shapes)
         leaves += found
         trees.append(tree)
     return leaves, trees
 
 
-def match_terms(spec: MapSpec, terms: Sequence[Term], root: str, value: Any) -> tuple[list[Leaf], Any]:
+def match_terms(
+    spec: MapSpec, terms: Sequence[Term], root: str, value: Any, *, shapes: bool = False
+) -> tuple[list[Leaf], Any]:
     """The leaves of a value, each with the term that says most of it."""
     placed, tree = jax.tree_util.tree_flatten_with_path(value)
     used: set[int] = set()
@@ -54,7 +62,7 @@ def match_terms(spec: MapSpec, terms: Sequence[Term], root: str, value: Any) -> 
         fits = [term for term in terms if _fits(term.steps, steps)]
         term = max(fits, key=lambda term: len(term.steps) - ("*" in term.steps), default=None)
         used.update(id(other) for other in fits)
-        if term is not None and not _is_number(leaf):
+        if term is not None and not _is_number(leaf) and not (shapes and isinstance(leaf, jax.ShapeDtypeStruct)):
             if "*" not in term.steps:
                 what = f"`{term.path}` is a {type(leaf).__name__}."
                 raise spec.refused_at(

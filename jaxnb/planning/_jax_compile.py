@@ -6,16 +6,21 @@ Each entry says what is missing in public. All were checked on jax 0.10.2 and 0.
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import numpy as np
+from jax._src.sharding_impls import parse_flatten_op_sharding as _parse  # jax tells specs of meshes with devices alone
 from jax.extend.backend import get_compile_options
 from jaxlib._jax import DeviceList as _DeviceList  # what a client compiles for; jax makes it itself only to run
 
 from jaxnb.errors import ChangedJax
 
-__all__ = ["compile_module", "module_of", "spreads_freely"]
+__all__ = ["Spec", "compile_module", "module_of", "place_inputs", "spreads_freely", "told_specs"]
+
+Spec = list[list[str]]
+"""For each dimension the axes of the mesh that cut it; those behind the last entry are whole."""
 
 
 def module_of(lowered: Any) -> bytes:
@@ -44,6 +49,45 @@ def spreads_freely(lowered: Any) -> tuple[list[bool], list[bool]]:
         ) from error
     inputs, results = ([not isinstance(one, jax.sharding.Sharding) for one in some] for some in given)
     return [False] * first + inputs, [False] * first + results
+
+
+def place_inputs(lowered: Any, kept: Sequence[Any]) -> list[Any]:
+    """What is known of the inputs that a lowered program takes, one for each argument; None for those left out.
+
+    Args:
+      lowered: a `jax.stages.Lowered`.
+      kept: what is known of those that it takes, in their order.
+    """
+    # `Lowered.args_info` describes all arguments and does not tell which were kept.
+    told = lowered._lowering.compile_args
+    taken = kept[len(told["ordered_effects"]) :]
+    constants = len(getattr(lowered._lowering, "const_args", ()) or ())
+    places = {number: which for which, number in enumerate(sorted(told["kept_var_idx"]))}
+    count = constants + len(jax.tree.leaves(lowered.args_info))
+    found = [taken[places[n]] if n in places and places[n] < len(taken) else None for n in range(count)]
+    return found[constants:]
+
+
+def told_specs(executable: Any, axes: dict[str, int]) -> tuple[list[Spec | None], list[Spec | None]]:
+    """How the inputs and the results of what was compiled are spread; None where no spec says it.
+
+    Args:
+      executable: of the runtime.
+      axes: of the mesh, with their sizes.
+    """
+    mesh = jax.sharding.AbstractMesh(tuple(axes.values()), tuple(axes))
+
+    def spec(sharding: Any) -> Spec | None:
+        try:
+            (found,) = _parse(sharding, mesh)
+        except (ValueError, NotImplementedError, AssertionError, TypeError):
+            return None
+        entries = [() if one is None else one if isinstance(one, tuple) else (one,) for one in found]
+        return [[str(name) for name in names] for names in entries]
+
+    sides = executable.get_parameter_shardings(), executable.get_output_shardings()
+    inputs, results = ([spec(sharding) for sharding in side or ()] for side in sides)
+    return inputs, results
 
 
 def compile_module(module: bytes, partitions: int, inputs: list[bool], results: list[bool]) -> Any:

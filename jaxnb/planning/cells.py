@@ -14,11 +14,13 @@ from jaxnb.cells.named_spec import MapSpec
 from jaxnb.errors import Refused
 from jaxnb.named_cells.run import mesh_of
 from jaxnb.named_cells.values import leaf_spec, leaves_of, sizes_of, value_of
+from jaxnb.options import StageOptions
 from jaxnb.placement.axes import read_axes
 from jaxnb.placement.hardware import find_hardware
 from jaxnb.placement.plan import Plan
 from jaxnb.planning.assignments import Argument, Resources
 from jaxnb.planning.search import Search, run_search
+from jaxnb.planning.simulate import check_options
 from jaxnb.staging.elsewhere import SimulatedMesh
 
 __all__ = ["search_cell"]
@@ -30,6 +32,7 @@ def search_cell(
     spec: MapSpec,
     namespace: Mapping[str, Any],
     simulated: SimulatedMesh | None,
+    options: StageOptions,
     evaluate: Callable[[Resources, SimulatedMesh], Plan],
     progress: Callable[[str], None],
 ) -> tuple[Search, SimulatedMesh, Any]:
@@ -39,18 +42,24 @@ def search_cell(
       spec: of the cell.
       namespace: the names that it reads.
       simulated: the mesh that is simulated, if one is.
+      options: of the cell.
       evaluate: partitions the cell for some resources.
       progress: called with what is going on.
 
     Returns:
-      What was found, for which mesh, and the mesh of JAX if its devices are there.
+      What was found, for which mesh, and the mesh of JAX if the cell can run on it: its devices are there, and all
+      inputs are arrays.
 
     Raises:
-      Refused: if there is no mesh, or an input does not fit its term.
+      Refused: if there is no mesh, an input does not fit its term, or an option wants a cell to run that cannot.
       JaxnbError: if no way is possible.
     """
     mesh, concrete = _mesh_of(spec, namespace, simulated)
-    every, _ = leaves_of(spec, [value_of(spec, root, namespace) for root in spec.roots])
+    every, _ = leaves_of(spec, [value_of(spec, root, namespace) for root in spec.roots], shapes=True)
+    if any(isinstance(leaf.value, jax.ShapeDtypeStruct) for leaf in every):
+        concrete = None
+    if concrete is None:
+        check_options(options)
     leaves = [leaf for leaf in every if leaf.term is not None]
     specs = [leaf_spec(spec, leaf, np.ndim(leaf.value)) for leaf in leaves]
     arguments = [
@@ -92,4 +101,6 @@ def _mesh_of(spec: MapSpec, namespace: Mapping[str, Any], simulated: SimulatedMe
 
 
 def _nbytes(value: Any) -> int:
+    if isinstance(value, jax.Array | jax.ShapeDtypeStruct):  # those of random keys have no dtype of NumPy
+        return math.prod(value.shape) * value.dtype.itemsize
     return math.prod(np.shape(value)) * np.dtype(jax.dtypes.canonicalize_dtype(jax.numpy.result_type(value))).itemsize

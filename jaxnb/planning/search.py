@@ -23,7 +23,7 @@ from jaxnb.placement.hardware import Hardware, find_hardware
 from jaxnb.placement.plan import Footprint, Plan
 from jaxnb.placement.read import read_mesh
 from jaxnb.planning.assignments import Argument, Resources, find_assignments, held, resources_text
-from jaxnb.planning.simulate import PLATFORM, compile_elsewhere
+from jaxnb.planning.simulate import compile_elsewhere
 from jaxnb.staging.elsewhere import SimulatedMesh
 
 __all__ = ["Candidate", "Search", "run_search", "search_resources"]
@@ -63,7 +63,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Search:
-    """What a search found. It shows itself as a table, the best first.
+    """What a search found. It shows itself as a table, the best first; in a notebook with a picture of the front.
 
     Attributes:
       candidates: those that were partitioned, the best first.
@@ -117,6 +117,23 @@ class Search:
         parts = [f"{self.too_large} need more memory than a device has"] if self.too_large else []
         parts += [f"{resources_text(resources)}: {why}" for resources, why in self.refused[:3]]
         return "; ".join(parts) or "there are no names, or no mesh axes."
+
+    @property
+    def svg(self) -> str:
+        """The ways by time and memory as an SVG file; "" where none is possible."""
+        from jaxnb.views.plans_html import draw_search
+
+        return str(draw_search(self))
+
+    @property
+    def html(self) -> str:
+        """That picture and the table as HTML."""
+        from jaxnb.views.plans_html import render_search_html
+
+        return str(render_search_html(self))
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/plain": str(self), "text/html": self.html}
 
     def __str__(self) -> str:
         from jaxnb.views.plans import render_search
@@ -294,16 +311,15 @@ class _Placing:
         if self.simulated is not None:
             with self.simulated.ambient():
                 traced = jax.jit(function).trace(*given)
-                compiled, _ = compile_elsewhere(lambda: lower_traced(traced, (PLATFORM,)), self.simulated)
-            platforms: tuple[str, ...] = (PLATFORM,)
+                compiled, _ = compile_elsewhere(lambda: lower_traced(traced, self.simulated), self.simulated)
         else:
             traced = jax.jit(function).trace(*given)
-            compiled, platforms = lower_traced(traced).compile(), ()
+            compiled = lower_traced(traced).compile()
         footprint = Footprint.of(compiled)
         return Plan(
             read_mesh(self.mesh),
             footprint,
-            lambda: read_traced(function, traced, given, {}, platforms=platforms, compiled=compiled),
+            lambda: read_traced(function, traced, given, {}, simulated=self.simulated, compiled=compiled),
             hardware,
         )
 

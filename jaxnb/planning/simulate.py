@@ -23,10 +23,7 @@ from jaxnb.program import Program
 from jaxnb.staging.elsewhere import SimulatedMesh
 from jaxnb.staging.piece import Piece
 
-__all__ = ["PLATFORM", "check_options", "compile_elsewhere", "mesh_data", "plan_piece", "simulate"]
-
-PLATFORM = "cpu"
-"""What programs are lowered for: virtual devices are those of a CPU."""
+__all__ = ["check_options", "compile_elsewhere", "mesh_data", "plan_piece", "simulate"]
 
 
 def compile_elsewhere(
@@ -52,13 +49,18 @@ def compile_elsewhere(
         try:
             lowered = lower()
         except (NotImplementedError, ValueError) as error:
-            raise JaxnbError(
-                "the program cannot be lowered for a machine that is not there.",
-                why=str(error).strip().split("\n")[0],
-                fix="name devices and concrete meshes nowhere in it: P('x') alone stands for the simulated mesh.",
-            ) from error
+            raise _not_lowered(str(error).strip().split("\n")[0]) from error
     seconds = time.perf_counter() - start
-    return the_worker(mesh.size, progress).compile(lowered, mesh.size, progress), seconds
+    return the_worker(mesh.size, progress).compile(lowered, mesh, progress), seconds
+
+
+def _not_lowered(why: str) -> JaxnbError:
+    what = "the program cannot be lowered for a machine that is not there."
+    if "ordered effects" in why:
+        why = "JAX keeps no order of prints and callbacks on several devices; this one asks for it."
+        return JaxnbError(what, why=why, fix="leave ordered=True out; io_callback can be ordered all the same.")
+    fix = "name devices and concrete meshes nowhere in it: P('x') alone stands for the simulated mesh."
+    return JaxnbError(what, why=why, fix=fix)
 
 
 def check_options(options: StageOptions) -> None:
@@ -73,7 +75,7 @@ def check_options(options: StageOptions) -> None:
             raise Refused(
                 f"--{shown} does not go with a simulated mesh.",
                 why="the cell is planned for devices that are not there, and nothing is run or bound.",
-                fix="leave it out, or end the simulation: %jaxnb mesh off.",
+                fix="leave it out, or take devices that are there: %jaxnb mesh off ends a simulation.",
             )
 
 
@@ -146,11 +148,11 @@ def simulate(
         given, named = jax.tree.unflatten(tree, there.place([leaf for _, leaf in placed], names))
         with there.ambient():
             traced = jitted.trace(*given, **named)
-            compiled, _ = compile_elsewhere(lambda: lower_traced(traced, (PLATFORM,)), there, progress)
+            compiled, _ = compile_elsewhere(lambda: lower_traced(traced, there), there, progress)
         return Plan(
             mesh_data(there),
             Footprint.of(compiled),
-            lambda: read_traced(function, traced, given, named, platforms=(PLATFORM,), compiled=compiled),
+            lambda: read_traced(function, traced, given, named, simulated=there, compiled=compiled),
             kind,
             seconds=compiled.seconds,
         )

@@ -3,13 +3,15 @@
 It is started with as many virtual devices as it is to have, reads requests from its standard input, and answers on its
 standard output until that is closed. What XLA prints goes to the standard error.
 
-    {"do": "compile", "partitions": 256, "inputs": [...], "results": [...]} and the module
-    -> {"seconds": ..., "stats": {...}, "modules": 1} with the optimised modules and the assignment of buffers
+    {"do": "compile", "axes": {"x": 16, "y": 16}, "inputs": [...], "results": [...]} and the module
+    -> {"seconds": ..., "stats": {...}, "inputs": [...], "results": [...], "modules": 1}
+       with the optimised modules and the assignment of buffers
     -> {"error": "XlaRuntimeError", "message": ...}
 """
 
 from __future__ import annotations
 
+import math
 import os
 import queue
 import sys
@@ -55,16 +57,18 @@ def _read(pipe: BinaryIO, requests: queue.Queue[_Request]) -> None:
 
 
 def _compile(told: dict[str, Any], module: bytes) -> tuple[dict[str, Any], list[bytes]]:
-    from jaxnb.planning._jax_compile import compile_module
+    from jaxnb.planning._jax_compile import compile_module, told_specs
 
     start = time.perf_counter()
-    executable = compile_module(module, told["partitions"], told["inputs"], told["results"])
+    executable = compile_module(module, math.prod(told["axes"].values()), told["inputs"], told["results"])
     seconds = time.perf_counter() - start
     modules = [item.as_serialized_hlo_module_proto() for item in executable.hlo_modules()]
     memory = executable.get_compiled_memory_stats()
     stats = {name: getattr(memory, name) for name in dir(memory) if name.endswith("_in_bytes")}
     buffers = getattr(memory, "serialized_buffer_assignment_proto", b"") or b""
-    return {"seconds": seconds, "stats": stats, "modules": len(modules)}, [*modules, buffers]
+    inputs, results = told_specs(executable, told["axes"])
+    answer = {"seconds": seconds, "stats": stats, "inputs": inputs, "results": results, "modules": len(modules)}
+    return answer, [*modules, buffers]
 
 
 if __name__ == "__main__":

@@ -12,16 +12,20 @@ import subprocess
 import sys
 import tempfile
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import IO, Any, NoReturn
 
+import jax
+from jax.sharding import NamedSharding, PartitionSpec
+
 from jaxnb.errors import JaxnbError
 from jaxnb.planning import _jax_compile
 from jaxnb.planning.wire import Closed, receive, send
+from jaxnb.staging.elsewhere import SimulatedMesh
 
-__all__ = ["MOST_DEVICES", "Planned", "Worker", "WorkerGone", "end_worker", "the_worker"]
+__all__ = ["MOST_DEVICES", "Planned", "Worker", "WorkerGone", "end_worker", "has_worker", "the_worker"]
 
 MOST_DEVICES = 4096
 """Virtual devices of one process. Each takes some memory of this machine, and 4,096 some 0.4 GB together."""
@@ -43,12 +47,18 @@ class Planned:
       stats: what `memory_analysis()` says, in bytes of one device.
       buffers: the assignment of buffers, as an `xla::BufferAssignmentProto`.
       seconds: that compiling took.
+      input_shardings: one for each argument; None for one that it does not take, or that no spec describes.
+      output_shardings: likewise of the results.
+      warnings: what XLA wrote while it compiled, by lines.
     """
 
     modules: tuple[bytes, ...]
     stats: dict[str, int]
     buffers: bytes
     seconds: float
+    input_shardings: tuple[NamedSharding | None, ...] = ()
+    output_shardings: tuple[NamedSharding | None, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def memory_analysis(self) -> Any:
         """As `jax.stages.Compiled.memory_analysis`."""
@@ -104,12 +114,12 @@ class Worker:
         """Whether it can be asked."""
         return self._end.alive and self._process.poll() is None
 
-    def compile(self, lowered: Any, partitions: int, progress: Callable[[str], None] = lambda _: None) -> Planned:
-        """Compiles a `jax.stages.Lowered` for so many devices. An interrupt, or any other error here, ends the worker.
+    def compile(self, lowered: Any, mesh: SimulatedMesh, progress: Callable[[str], None] = lambda _: None) -> Planned:
+        """Compiles a `jax.stages.Lowered` for a mesh. An interrupt, or any other error here, ends the worker.
 
         Args:
           lowered: what was lowered for the platform "cpu".
-          partitions: of its mesh.
+          mesh: that it is partitioned for.
           progress: called with what is going on.
 
         Raises:
@@ -118,11 +128,12 @@ class Worker:
         """
         inputs, results = _jax_compile.spreads_freely(lowered)
         module = _jax_compile.module_of(lowered)
-        progress(f"partitioning for {partitions} devices")
+        progress(f"partitioning for {mesh.size:,} devices")
+        before = self._written()
         try:
             send(
                 self._pipe(self._process.stdin),
-                {"do": "compile", "partitions": partitions, "inputs": inputs, "results": results},
+                {"do": "compile", "axes": dict(mesh.axes), "inputs": inputs, "results": results},
                 module,
             )
             told, blocks = self._receive()
@@ -134,15 +145,34 @@ class Worker:
         if "error" in told:
             message = str(told["message"])
             raise JaxnbError(
-                f"the program cannot be compiled for {partitions} devices.",
+                f"the program cannot be compiled for {mesh.size} devices.",
                 why=f"{told['error']}: {message[:2000]}",
             )
         count = told["modules"]
-        return Planned(tuple(blocks[:count]), told["stats"], blocks[count], told["seconds"])
+        placed = _jax_compile.place_inputs(lowered, _shardings(mesh, told["inputs"]))
+        given_back = _shardings(mesh, told["results"])
+        first = len(given_back) - len(jax.tree.leaves(lowered.out_info))
+        return Planned(
+            tuple(blocks[:count]),
+            told["stats"],
+            blocks[count],
+            told["seconds"],
+            tuple(placed),
+            tuple(given_back[max(first, 0) :]),  # tokens of ordered effects stand before the results
+            tuple(self._said(before).splitlines()),
+        )
 
     def end(self) -> None:
         """Ends the process."""
         self._end()
+
+    def _written(self) -> int:
+        """How many bytes the process has written on its standard error."""
+        return os.fstat(self._log.fileno()).st_size
+
+    def _said(self, start: int) -> str:
+        """What it has written since then. The process shares the place in the file, which must not move."""
+        return os.pread(self._log.fileno(), self._written() - start, start).decode(errors="replace")
 
     def _receive(self) -> tuple[dict[str, Any], list[bytes]]:
         try:
@@ -160,8 +190,7 @@ class Worker:
         code = self._process.returncode
         said = ""
         with contextlib.suppress(OSError, ValueError):
-            self._log.seek(0)
-            said = self._log.read().decode(errors="replace").strip()[-400:]
+            said = self._said(0).strip()[-400:]
         self.end()
         how = f"by signal {-code}" if code is not None and code < 0 else f"with status {code}"
         more = "" if not said else f" Its last words: {said}"
@@ -200,6 +229,11 @@ def the_worker(devices: int, progress: Callable[[str], None] = lambda _: None) -
     return worker
 
 
+def has_worker() -> bool:
+    """Whether this process has a worker that can be asked."""
+    return _Kept.worker is not None and _Kept.worker.alive
+
+
 def end_worker() -> bool:
     """Ends the worker of this process; whether there was one."""
     worker, _Kept.worker = _Kept.worker, None
@@ -216,8 +250,16 @@ def _environment(devices: int) -> dict[str, str]:
         "JAX_PLATFORMS": "cpu",
         "XLA_FLAGS": " ".join([*flags, f"{_COUNT}={devices}"]),
         "NPROC": "32",
-        "TF_CPP_MIN_LOG_LEVEL": "2",
+        "TF_CPP_MIN_LOG_LEVEL": "1",  # warnings, too, which say what XLA knows no good way for
     }
+
+
+def _shardings(mesh: SimulatedMesh, specs: Sequence[_jax_compile.Spec | None]) -> list[NamedSharding | None]:
+    return [None if spec is None else NamedSharding(mesh.mesh, PartitionSpec(*map(_entry, spec))) for spec in specs]
+
+
+def _entry(names: list[str]) -> Any:
+    return tuple(names) if len(names) > 1 else names[0] if names else None
 
 
 def _end(process: subprocess.Popen[bytes], log: IO[bytes]) -> None:

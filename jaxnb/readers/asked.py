@@ -7,7 +7,6 @@ that can have done so are named where only some can.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,12 +19,10 @@ from jaxnb.placement.asked import Asked
 from jaxnb.placement.data import Mesh, Placement
 from jaxnb.placement.read import spec_text
 from jaxnb.program import Aval, Op
-from jaxnb.readers.spread import Place, Spread
+from jaxnb.readers.cuts import Cut, Shape, read_cut, uneven_text
+from jaxnb.readers.spread import Place, Spread, placed
 
-__all__ = ["CONSTRAINTS", "Cuts", "choose_axes", "cuts_of", "cuts_text", "read_asked", "ways_to_cut"]
-
-Cuts = tuple[int, ...]
-"""Into how many pieces each dimension is cut."""
+__all__ = ["CONSTRAINTS", "cut_of", "read_asked"]
 
 CONSTRAINTS = {"sharding_constraint": "sharding", "reshard": "dst_sharding"}
 # Instructions of other shapes than what the equation makes, under its name.
@@ -61,77 +58,70 @@ def read_asked(spread: Spread, given: Sequence[Any], names: tuple[Sequence[str],
     return tuple(rows)
 
 
-def cuts_of(spread: Spread, place: Place) -> Cuts | None:
-    """Into how many pieces each dimension of what an equation makes is cut; None where nothing shows it.
+def cut_of(spread: Spread, place: Place, asked: Placement | None = None) -> Cut | None:
+    """How what an equation makes is cut; None where nothing shows it.
 
     Args:
       spread: the program.
       place: of an equation with one result, at the top of the program.
+      asked: how it was asked to lie; an instruction with pieces of that shape shows that it does.
     """
     op = spread.op(place)
     aval = spread.jaxpr.values[op.outputs[0]].aval if op.outputs else None
     if aval is None or any(isinstance(size, str) for size in aval.shape):
         return None
-    found: list[Cuts] = []
+    shape = tuple(map(int, aval.shape))
+    wanted = _largest(asked) if asked is not None else None
+    found: list[Cut] = []
     for made in spread.instructions.get(place, ()):
-        local = spread.hlo.values[made.outputs[0]].aval
-        cuts = _ratio(aval, local) if local is not None and made.name not in _ON_THE_WAY else None
-        if cuts is not None and math.prod(cuts) <= spread.devices:
-            found.append(cuts)
+        piece = _piece(aval, spread.hlo.values[made.outputs[0]].aval)
+        if piece is not None and piece == wanted:
+            return _as(asked, piece)
+        cut = read_cut(shape, piece, spread.mesh) if piece is not None and made.name not in _ON_THE_WAY else None
+        if cut is not None and (cut.parts or 1) <= spread.devices:
+            found.append(cut)
+    if wanted is not None and _is_around(spread, place, aval, wanted):
+        return _as(asked, wanted)
     return found[-1] if found and len(set(found)) == 1 else None
 
 
-def told_cuts(cuts: Cuts, mesh: Mesh | None) -> str:
-    """A spec where only one set of axes can have cut it; else how many pieces there are along each dimension.
+def _as(asked: Any, piece: Shape) -> Cut:
+    sizes = {axis.name: axis.size for axis in asked.mesh.axes} if asked.mesh is not None else {}
+    parts = tuple(math.prod(sizes[name] for name in names) for names in asked.cuts) or (1,) * len(piece)
+    return Cut(asked.spec, piece, math.prod(parts), uneven_text(asked.shape, piece, parts), asked.cuts)
 
-    >>> from jaxnb.placement.data import Axis
-    >>> told_cuts((4, 1), Mesh((Axis("x", 4), Axis("y", 2)))), told_cuts((2, 1), Mesh((Axis("x", 2), Axis("y", 2))))
-    ("P('x', None)", '2×1 pieces')
+
+def _is_around(spread: Spread, place: Place, aval: Aval, wanted: Shape) -> bool:
+    """Whether what makes the operand of an equation, or reads its result, has pieces of a shape.
+
+    A constraint has no instruction of its own: XLA computes its operand in pieces, or its result.
     """
-    axes = choose_axes(cuts, mesh)
-    return f"{'×'.join(map(str, cuts))} pieces" if axes is None else cuts_text(axes)
+    op, ops = spread.op(place), spread.jaxpr.computations[place[0]].ops
+    values = spread.hlo.values
+    for number, other in enumerate(ops):
+        made = spread.instructions.get((place[0], number), ())
+        if set(other.outputs) & set(op.inputs):
+            told = [value for one in made if one.name not in _ON_THE_WAY for value in one.outputs]
+        elif set(other.inputs) & set(op.outputs):
+            told = [value for one in made for value in one.inputs]
+        else:
+            continue
+        if any(_piece(aval, values[value].aval) == wanted for value in told):
+            return True
+    return False
 
 
-def choose_axes(cuts: Cuts, mesh: Mesh | None) -> tuple[tuple[str, ...], ...] | None:
-    """For each dimension the axes that have cut it; None where several sets of axes can have done so, or none."""
-    choices = list(itertools.islice(ways_to_cut(cuts, mesh), 2))
-    return choices[0] if len(choices) == 1 else None
+def _largest(placement: Placement) -> Shape:
+    box = max(placement.boxes, key=lambda box: math.prod(stop - start for start, stop in box))
+    return tuple(stop - start for start, stop in box)
 
 
-def cuts_text(cuts: Sequence[tuple[str, ...]]) -> str:
-    """The axes that cut each dimension as a spec.
-
-    >>> cuts_text([("x",), (), ("y", "z")])
-    "P('x', None, ('y', 'z'))"
-    """
-    entries = [repr(names[0]) if len(names) == 1 else repr(names) if names else "None" for names in cuts]
-    return f"P({', '.join(entries)})" if any(cuts) else "P()"
-
-
-def ways_to_cut(cuts: Cuts, mesh: Mesh | None) -> Iterator[tuple[tuple[str, ...], ...]]:
-    """The sets of axes whose sizes multiply to the number of pieces, for each dimension."""
-    axes = [axis for axis in mesh.axes if axis.size > 1] if mesh is not None else []
-
-    def choose(rest: Sequence[int], left: Sequence[Any]) -> Iterator[tuple[tuple[str, ...], ...]]:
-        if not rest:
-            yield ()
-            return
-        for count in range(len(left) + 1):
-            for some in itertools.combinations(left, count):
-                if math.prod(axis.size for axis in some) == rest[0]:
-                    for more in choose(rest[1:], [axis for axis in left if axis not in some]):
-                        yield (tuple(axis.name for axis in some), *more)
-
-    return choose(cuts, axes)
-
-
-def _ratio(aval: Aval, local: Aval) -> Cuts | None:
-    if len(local.shape) != len(aval.shape) or local.dtype != aval.dtype:
+def _piece(aval: Aval, local: Aval | None) -> Shape | None:
+    if local is None or len(local.shape) != len(aval.shape) or local.dtype != aval.dtype:
         return None
-    pairs = [(int(whole), int(piece)) for whole, piece in zip(aval.shape, local.shape, strict=True)]
-    if any(piece == 0 or whole % piece for whole, piece in pairs):
+    if any(isinstance(size, str) for size in local.shape):
         return None
-    return tuple(whole // piece for whole, piece in pairs)
+    return tuple(map(int, local.shape))
 
 
 def _inside(spread: Spread, jaxpr: Any) -> Iterator[Asked]:
@@ -157,13 +147,19 @@ def _inside(spread: Spread, jaxpr: Any) -> Iterator[Asked]:
 
 
 def _shown(spread: Spread, place: Place, eqn: Any, op: Op, role: str) -> Asked:
-    """What an equation makes, with what its instructions show."""
+    """What an equation makes, with what its instructions show; of a result, with what the program says."""
     row = replace(_row(role, "", eqn.outvars[0].aval, None), asked=_asked_by(eqn, 0), line=op.line)
-    cuts = cuts_of(spread, place)
-    if cuts is None:
-        return row
-    most = row.nbytes // math.prod(cuts)
-    return replace(row, got=told_cuts(cuts, spread.mesh), most=most, copies=spread.devices // math.prod(cuts))
+    name = CONSTRAINTS.get(eqn.primitive.name)
+    cut = cut_of(spread, place, placed(eqn.params[name], eqn.outvars[0].aval) if name is not None else None)
+    if cut is None:
+        outputs = spread.jaxpr.computations[0].outputs
+        lies = spread.results[outputs.index(op.outputs[0])] if op.outputs[0] in outputs else None
+        told = _row(role, "", eqn.outvars[0].aval, lies)
+        return replace(told, asked=row.asked, line=op.line)
+    itemsize = row.nbytes // max(math.prod(eqn.outvars[0].aval.shape), 1)
+    copies = spread.devices // cut.parts if cut.parts is not None else None
+    notes = (f"uneven: {cut.uneven}",) if cut.uneven else ()
+    return replace(row, got=cut.text, most=math.prod(cut.piece) * itemsize, copies=copies, notes=notes)
 
 
 def _mapped(eqn: Any, op: Op, spread: Spread) -> Iterator[Asked]:

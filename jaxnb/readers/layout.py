@@ -14,7 +14,8 @@ from jaxnb._jax_eqns import open_jaxpr
 from jaxnb.placement.data import Mesh, Placement, cut_boxes
 from jaxnb.placement.layout import Layout, Placed
 from jaxnb.program import Level
-from jaxnb.readers.asked import CONSTRAINTS, choose_axes, cuts_of, cuts_text, ways_to_cut
+from jaxnb.readers.asked import CONSTRAINTS, cut_of
+from jaxnb.readers.cuts import cuts_text, ways_to_cut
 from jaxnb.readers.meshes import read_meshes
 from jaxnb.readers.spread import Spread, placed, read_spread, sides
 
@@ -107,9 +108,8 @@ def _typed(aval: Any) -> Placement | None:
 
 def _shown(spread: Spread, place: tuple[int, int], aval: Any) -> Placement | None:
     """How a value lies by the pieces that its instructions compute, where only one set of axes can have cut it."""
-    mesh, cuts = spread.mesh, cuts_of(spread, place)
-    axes = choose_axes(cuts, mesh) if cuts is not None else None
-    return None if axes is None or mesh is None else _cut(mesh, axes, aval)
+    mesh, cut = spread.mesh, cut_of(spread, place)
+    return None if cut is None or cut.axes is None or mesh is None else _cut(mesh, cut.axes, aval)
 
 
 def _on_mesh(placement: Placement, meshes: Sequence[Mesh]) -> Placement:

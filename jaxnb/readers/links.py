@@ -17,7 +17,7 @@ from jaxnb.readers.ids import number_equations, read_name, split_joined
 from jaxnb.readers.names import MissingOps, NamedOps, Pairs, Place, split_names
 from jaxnb.readers.stablehlo import NamedLevel
 
-__all__ = ["carry_down", "link_hlo", "link_stablehlo", "link_straight"]
+__all__ = ["Equations", "carry_down", "link_hlo", "link_stablehlo", "link_straight"]
 
 
 class Equations:

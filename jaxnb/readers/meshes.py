@@ -41,9 +41,9 @@ def count_devices(compiled: Any) -> int:
     """For how many devices a program was compiled, as its inputs and results tell.
 
     Args:
-      compiled: a `jax.stages.Compiled`.
+      compiled: a `jax.stages.Compiled`, or what stands for one.
     """
-    return max((len(sharding.device_set) for sharding in _shardings(compiled)), default=1)
+    return max((sharding.num_devices for sharding in _shardings(compiled)), default=1)
 
 
 def _meshes(closed_jaxpr: Any, compiled: Any) -> Iterator[Any]:

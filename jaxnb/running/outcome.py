@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jaxnb.analysis.figures import NO_FIGURES, Figures, read_figures, total
 from jaxnb.cells.cell import CellSource
+from jaxnb.errors import Refused
 from jaxnb.program import Assigned, Finding, Program, Timing
 from jaxnb.running.runner import Runner
 from jaxnb.staging.piece import Piece
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "bind_function",
     "bound_names",
+    "check_name",
     "figures_of",
     "forget_others",
     "host_note",
@@ -82,6 +84,20 @@ def forget_others(runner: Runner, entry: dict[str, Any], keep: tuple[str, ...]) 
             namespace[name] = entry[name]
         else:
             namespace.pop(name, None)
+
+
+def check_name(cell: CellSource, name: str | None) -> None:
+    """Refuses a name for the cell as a function that the cell itself uses.
+
+    Raises:
+      Refused: saying so.
+    """
+    if name is not None and name in cell.reads | cell.binds:
+        raise Refused(
+            f"--name {name}: the cell itself uses `{name}`.",
+            why="the name is bound to the whole cell as a function.",
+            fix="take another name.",
+        )
 
 
 def bind_function(runner: Runner, written: CellSource, name: str, entry: dict[str, Any]) -> str:

@@ -14,8 +14,9 @@ from jaxnb.placement.plan import Plan
 from jaxnb.planning.assignments import Resources
 from jaxnb.planning.cells import search_cell
 from jaxnb.planning.search import Search
-from jaxnb.planning.simulate import PLATFORM, check_options, plan_piece
+from jaxnb.planning.simulate import check_options, plan_piece
 from jaxnb.program import Finding
+from jaxnb.running.outcome import read_shardings
 from jaxnb.running.run import Run, Timings
 from jaxnb.running.runner import Progress
 from jaxnb.running.session import Session
@@ -52,7 +53,7 @@ def simulate_run(
         if whole is None:
             return Run(note="nothing to plan: nothing in the cell computes with JAX")
         cell, piece, record, states = whole
-        piece.cell, piece.platforms = cell, (PLATFORM,)
+        piece.cell = cell
         findings = tuple(Finding(kind, text, line) for kind, line, text in piece.notes)
         assigned = partial(read_names, cell, (piece,), record, namespace, session.file_label)
         plan = plan_piece(
@@ -62,10 +63,16 @@ def simulate_run(
             cell.shown,
             progress,
         )
+        if session.looks:
+            from jaxnb.findings.asked import find_in_plan  # who wants no findings does without
+
+            progress("looking at how it is spread")
+            findings += find_in_plan(cell, piece, namespace, session.file_label, session.shown)
     run = Run(
         note=f"planned for {mesh}",
         plan=plan,
         findings=findings,
+        make_shardings=partial(read_shardings, cell, (piece,), namespace, session.file_label),
         equations=len(piece.jaxpr.eqns),
         inputs=len(piece.paths),
         pieces=1,
@@ -110,7 +117,7 @@ def search_run(
             whole = session.trace_whole(cell, namespace, replace(options, xmap=tried), mesh)
             assert whole is not None  # a map is a program always
             mapped, piece, _, states = whole
-            piece.cell, piece.platforms = mapped, (PLATFORM,)
+            piece.cell = mapped
             return plan_piece(
                 piece,
                 mesh,
@@ -118,10 +125,9 @@ def search_run(
                 mapped.shown,
             )
 
-    found, mesh, concrete = search_cell(spec, namespace, session.simulated, evaluate, progress)
+    found, mesh, concrete = search_cell(spec, namespace, session.simulated, options, evaluate, progress)
     if concrete is not None:
         return found, concrete
-    check_options(options)
     best = found.best
     return Run(
         note=f"planned for {mesh}: {best}",

@@ -246,7 +246,8 @@ class Run:
         parts += [f"{format_bytes(self.memory or 0)} a device", self.derivative]
         if t.compile:
             parts.append(f"trace {format_seconds(t.trace)}, compile {format_seconds(t.lower + t.compile)}")
-        return " · ".join([*filter(None, parts), "nothing was run or bound", *_count_kind(self.findings)])
+        told = [*_count_kind(self.findings), *_count_folded(self.findings)]
+        return " · ".join([*filter(None, parts), "nothing was run or bound", *told])
 
     def _host_text(self) -> str:
         (line, reason), more = self.on_host[0], len(self.on_host) - 1

@@ -26,6 +26,7 @@ from jaxnb.running.fates import read_fates, read_needed, read_on_host
 from jaxnb.running.outcome import (
     bind_function,
     bound_names,
+    check_name,
     figures_of,
     forget_others,
     host_note,
@@ -133,7 +134,9 @@ class Session:
         if options.xmap is not None and options.xmap.auto:
             from jaxnb.running.planned import search_run
 
-            best = search_run(self, self._parse(source, filename, shown, offset), namespace, options, progress)
+            cell = self._parse(source, filename, shown, offset)
+            check_name(cell, options.name)
+            best = search_run(self, cell, namespace, options, progress)
             if isinstance(best, Run):
                 return self._finish(best)
             found, mesh = best
@@ -164,12 +167,7 @@ class Session:
             run = Run(note="nothing to stage: the cell holds no statement", reused=True)
             run.make_program = lambda: levels().read_program(cell, (), (), ())
             return self._finish(run)
-        if options.name is not None and options.name in cell.reads | cell.binds:
-            raise Refused(
-                f"--name {options.name}: the cell itself uses `{options.name}`.",
-                why="the name is bound to the whole cell as a function.",
-                fix="take another name.",
-            )
+        check_name(cell, options.name)
         around: Any = None
         written = cell
         if options.xmap is not None:
@@ -299,7 +297,6 @@ class Session:
         if whole is None:
             return Run(note=host_note(cell))
         cell, traced, record, states = whole
-        traced.platforms = ("cpu",) if mesh is not None else ()
         count = f"{len(traced.jaxpr.eqns)} eqn{'' if len(traced.jaxpr.eqns) == 1 else 's'}"
         run = Run(
             note=f"traced only · {count} · nothing was compiled, run or bound",

@@ -31,7 +31,7 @@ from jaxnb.shell.completion import header_matcher
 from jaxnb.shell.header import JAXPR_OPTIONS, JIT_OPTIONS, full_header, parse_grad, parse_header
 from jaxnb.shell.inspector_comm import Inspectors, wants_script
 from jaxnb.shell.progress import Progress
-from jaxnb.shell.show import below, bundle, fix_of
+from jaxnb.shell.show import bundle, fix_of, shown_below
 
 __all__ = ["JaxNB", "JaxnbMagics"]
 
@@ -216,8 +216,8 @@ class JaxnbMagics(Magics):
             previous = self._inspectors.previous(run, self._cell_id) if script else None
             data = bundle(run, rich=rich, script=script, previous=previous)
             self.shell.display_pub.publish(data, metadata=self._inspectors.metadata(run) if rich else {})
-            for text in below(run) if rich else ():
-                self.shell.display_pub.publish({"text/plain": text})
+            for shown in shown_below(run) if rich else ():
+                self.shell.display_pub.publish(shown)
         for remark in remarks:
             self.shell.display_pub.publish({"text/plain": remark})
 

@@ -66,9 +66,9 @@ def set_mesh(session: Session, text: str) -> Any:
 
 
 def _shown(mesh: SimulatedMesh) -> Shown:
-    of = f" of {find_hardware(mesh.hardware)}" if mesh.hardware else ""
+    on = f", of {find_hardware(mesh.hardware)}" if mesh.hardware else ""
     notes = (
-        f"simulated{of}: cells under %%jit, %%grad and %%xmap are partitioned for it and shown; nothing runs",
+        f"simulated{on}: cells under %%jit, %%grad and %%xmap are partitioned for it and shown; nothing runs",
         "jaxnb.abstract(arrays, P(...)) says how inputs lie on it; %jaxnb mesh off ends it",
     )
     return Shown(read_mesh(mesh.mesh), notes=notes)

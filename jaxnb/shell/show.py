@@ -7,7 +7,7 @@ from typing import Any
 from jaxnb.program import QUIET, Finding, Program
 from jaxnb.running.run import Run
 
-__all__ = ["below", "bundle", "fix_of"]
+__all__ = ["below", "bundle", "fix_of", "shown_below"]
 
 _LINE = "line of the run goes here"
 MOST_SAVED = 15_000
@@ -44,7 +44,7 @@ def bundle(run: Run, *, rich: bool, script: bool = False, previous: Program | No
         )
         text += f"\n\n{shown}"
     if not rich:
-        text = "\n".join((text, *below(run)))
+        text = "\n".join((text, *map(str, below(run))))
     leaked = [finding for finding in run.findings if finding.kind == "leak"]
     avoidable = [finding for finding in run.findings if finding.kind == "retrace" and finding.fix is not None]
     asked = [finding for finding in run.findings if finding.kind == "nans"]
@@ -67,17 +67,23 @@ def bundle(run: Run, *, rich: bool, script: bool = False, previous: Program | No
     return data
 
 
-def below(run: Run) -> list[str]:
+def below(run: Run) -> list[Any]:
     """What the user asked for in the header, which is shown below the line: what each line took, what changed, a plan.
 
-    Each is an output of its own: front ends that draw the program from its JSON have no other place for it.
+    Each is an output of its own, a text or what shows itself: front ends that draw the program from its JSON have no
+    other place for it.
     """
-    told: list[str] = []
+    told: list[Any] = []
     if run.timing is not None and run.timing.total is not None:
         from jaxnb.views.ledger import render_costs
 
         told.append(render_costs(run.program, width=100, limit=_MOST_LINES))
-    return told + [str(shown) for shown in (run.diff, run.search, run.plan) if shown is not None]
+    return told + [shown for shown in (run.diff, run.search, run.plan) if shown is not None]
+
+
+def shown_below(run: Run) -> list[dict[str, Any]]:
+    """The same as MIME bundles: a search has a picture, all else is text."""
+    return [what._repr_mimebundle_() if what is run.search else {"text/plain": str(what)} for what in below(run)]
 
 
 def fix_of(finding: Finding) -> Run | None:

@@ -19,7 +19,10 @@ from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 from jaxnb.errors import JaxnbError, Refused
 
-__all__ = ["SimulatedMesh", "abstract"]
+__all__ = ["PLATFORM", "SimulatedMesh", "abstract", "simulated", "simulated_mesh_of"]
+
+PLATFORM = "cpu"
+"""What programs for such a mesh are lowered for: virtual devices are those of a CPU."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +151,30 @@ def abstract(value: Any, spec: Any, mesh: Any) -> Any:
             why=str(error).split("\n")[0],
             fix="pass one PartitionSpec, or a pytree whose leaves stand where the value has leaves or parts.",
         ) from error
+
+
+def simulated_mesh_of(values: Sequence[Any]) -> SimulatedMesh | None:
+    """The mesh without devices on which shapes lie; None if none does.
+
+    >>> mesh = AbstractMesh((4,), ("x",))
+    >>> str(simulated_mesh_of([1.0, abstract(jax.ShapeDtypeStruct((8,), "float32"), PartitionSpec("x"), mesh)]))
+    'x=4 (4 devices)'
+    """
+    for value in values:
+        try:
+            sharding = value.sharding if isinstance(value, jax.ShapeDtypeStruct) else None
+        except (TypeError, ValueError):  # a spec alone, of which JAX tells no sharding
+            continue
+        mesh = sharding.mesh if isinstance(sharding, NamedSharding) else None
+        if isinstance(mesh, AbstractMesh) and not mesh.empty:
+            return simulated(mesh)
+    return None
+
+
+def simulated(mesh: Any) -> SimulatedMesh:
+    """A mesh of JAX as one that is not there."""
+    explicit = any(kind == AxisType.Explicit for kind in mesh.axis_types)
+    return SimulatedMesh(tuple((str(name), size) for name, size in mesh.shape.items()), explicit)
 
 
 def _is_spec(value: Any) -> bool:

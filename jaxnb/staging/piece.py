@@ -19,6 +19,7 @@ from jaxnb.objects.slots import Slots
 from jaxnb.program import Assigned
 from jaxnb.readers.ids import with_ids
 from jaxnb.staging.donation import NO_DONATION, Donation
+from jaxnb.staging.elsewhere import PLATFORM, SimulatedMesh
 from jaxnb.staging.gradient import Asked
 from jaxnb.staging.prelude import Cut, OutOfReach, Prelude
 from jaxnb.staging.template import Template
@@ -73,7 +74,7 @@ class Piece:
       figures: what the one line says of it, see `jaxnb.analysis.figures`; None until it was asked for.
       seconds: how long tracing took.
       assigned: what every name was after each assignment; None if that was not taken down.
-      platforms: what it is lowered for; none for the devices that there are.
+      simulated: the mesh that is not there for which it was traced; None for the devices that there are.
       quiet: what was seen in it when it was traced, and then the quiet findings; see `jaxnb.findings.quiet`.
     """
 
@@ -102,7 +103,7 @@ class Piece:
     results: tuple[tuple[str, int], ...] = ()
     figures: Figures | None = None
     assigned: tuple[Assigned, ...] | None = None
-    platforms: tuple[str, ...] = ()
+    simulated: SimulatedMesh | None = None
     kept: dict[str, Any] = field(default_factory=dict[str, Any])
     quiet: Any = None
 
@@ -111,7 +112,8 @@ class Piece:
         # What is lowered is a copy: JAX holds the result for as long as the jaxpr lives, and pieces live long.
         jaxpr = self.traced.jaxpr
         copied = _jax_hlo.with_eqns(jaxpr, jaxpr.eqns) if self.rebuilt else with_ids(self.jaxpr)
-        return _jax_hlo.with_jaxpr(self.traced, copied).lower(lowering_platforms=self.platforms or None)
+        changed = _jax_hlo.with_jaxpr(self.traced, copied)
+        return changed.lower() if self.simulated is None else _jax_hlo.lower_elsewhere(changed, (PLATFORM,))
 
     def ready(self, reached: Reached) -> Reached | None:
         """The same with the scalars that Python computes; None if the program was not traced for such scalars."""

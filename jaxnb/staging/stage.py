@@ -320,6 +320,7 @@ def _finish(trace: Trace, traced: Any, context: tuple[Any, ...], device: Any, se
         n_outputs=len(traced.jaxpr.out_avals),
         seconds=seconds,
         results=tuple(trace.named_outputs),
+        simulated=device if isinstance(device, SimulatedMesh) else None,
     )
     piece.reasons.extend(trace.template.reasons)
     piece.reasons.extend(find_reasons(trace.cell, trace.statements, trace.namespace, scan, traced.jaxpr))

@@ -38,13 +38,15 @@ def short_bytes(number: float) -> str:
 def short_seconds(seconds: float) -> str:
     """A duration.
 
-    >>> [short_seconds(s) for s in (0.0, 4e-9, 2.5e-6, 0.0013, 0.061, 1.25, 300.0)]
-    ['0 s', '4 ns', '2.5 us', '1.3 ms', '61 ms', '1.2 s', '300 s']
+    >>> [short_seconds(s) for s in (0.0, 3e-11, 4e-9, 2.5e-6, 0.0013, 0.061, 1.25, 300.0)]
+    ['0 s', '<1 ns', '4 ns', '2.5 us', '1.3 ms', '61 ms', '1.2 s', '300 s']
     """
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if seconds >= size * 0.9995:
             count = seconds / size
             return f"{count:.1f} {unit}" if count < 9.95 else f"{count:.0f} {unit}"
+    if 0 < seconds < 0.5e-9:
+        return "<1 ns"
     return f"{seconds * 1e9:.0f} ns" if seconds else "0 s"
 
 

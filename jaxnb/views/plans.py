@@ -6,16 +6,30 @@ from typing import TYPE_CHECKING
 
 from jaxnb.placement.estimate import Estimate
 from jaxnb.placement.plan import Footprint, Plan
-from jaxnb.units import format_bytes, format_flops, format_seconds
+from jaxnb.units import format_bytes, format_flops
 from jaxnb.views.aligned import align
 from jaxnb.views.collectives import render_ledger
+from jaxnb.views.compact import short_seconds
 
 if TYPE_CHECKING:
     from jaxnb.planning.search import Candidate, Search
 
-__all__ = ["estimate_text", "footprint_text", "render_plan", "render_search"]
+__all__ = [
+    "MOST_SHOWN",
+    "SEARCH_HEADS",
+    "estimate_text",
+    "footprint_text",
+    "render_plan",
+    "render_search",
+    "search_row",
+    "search_rows",
+    "search_title",
+]
 
-_HEADS = ("", "resources", "time", "computing", "sending", "memory", "sends", "")
+MOST_SHOWN = 12
+"""Rows of the table of a search, besides those of the front."""
+
+SEARCH_HEADS = ("", "resources", "time", "computing", "sending", "memory", "sends", "")
 _RIGHT = (2, 3, 4, 5, 6)
 
 
@@ -48,10 +62,11 @@ def footprint_text(footprint: Footprint) -> str:
 def estimate_text(estimate: Estimate) -> str:
     """`12 ms on NVIDIA H100 SXM5: computing 9.0 ms (1.2 Tflops), sending 3.0 ms (1.2 GB)`, and the two extremes."""
     least = "" if estimate.complete else "at least "
+    between = dict.fromkeys([short_seconds(estimate.overlapped), short_seconds(estimate.total)])
     return (
-        f"{least}{format_seconds(estimate.overlapped)} to {format_seconds(estimate.total)} on {estimate.hardware}: "
-        f"computing {format_seconds(estimate.computation)} ({format_flops(estimate.flops)} a device), "
-        f"sending {format_seconds(estimate.communication)} ({format_bytes(estimate.sent)} a device)"
+        f"{least}{' to '.join(between)} on {estimate.hardware}: "
+        f"computing {short_seconds(estimate.computation)} ({format_flops(estimate.flops)} a device), "
+        f"sending {short_seconds(estimate.communication)} ({format_bytes(estimate.sent)} a device)"
     )
 
 
@@ -62,40 +77,52 @@ def _fits(plan: Plan) -> str:
     return f" · {have}" if plan.fits else f" · TOO MUCH: {have}"
 
 
-def render_search(search: Search, *, limit: int = 12) -> str:
+def render_search(search: Search, *, limit: int = MOST_SHOWN) -> str:
     """A search as a table, the best first; those that nothing beats in both time and memory have a star.
 
     Args:
       search: to be shown.
       limit: how many rows at most; of those behind them only the starred are shown.
     """
-    tried = len(search.candidates) + len(search.refused)
-    head = [f"{tried} way{'s' * (tried != 1)} tried on {search.hardware}"]
-    if search.refused:
-        head.append(f"{len(search.refused)} not allowed by the program")
-    if search.too_large:
-        head.append(f"{search.too_large} too large for a device")
-    if search.skipped:
-        head.append(f"{search.skipped} NOT TRIED: pass limit={tried + search.skipped}")
+    title = " · ".join(search_title(search))
     if not search.candidates:
-        return "\n".join([" · ".join(head), *(f"  {why}" for _, why in search.refused[:3])])
-    head.insert(0, f"best: {search.best}")
-    front = set(map(id, search.pareto))
-    shown = [item for rank, item in enumerate(search.candidates) if rank < limit or id(item) in front]
-    cells = [_HEADS, *(_row(item, id(item) in front) for item in shown)]
+        return "\n".join([title, *(f"  {why}" for _, why in search.refused[:3])])
+    front, shown = set(map(id, search.pareto)), search_rows(search, limit)
+    cells = [SEARCH_HEADS, *(search_row(item, id(item) in front) for item in shown)]
     left = len(search.candidates) - len(shown)
     more = "   * is beaten by no other in both time and memory" + (f" · {left} more are not shown" if left else "")
-    return "\n".join([" · ".join(head), "", *align(cells, _RIGHT), more])
+    return "\n".join([title, "", *align(cells, _RIGHT), more])
 
 
-def _row(item: Candidate, front: bool) -> tuple[str, ...]:
+def search_title(search: Search) -> list[str]:
+    """`best: batch=x`, `16 ways tried on NVIDIA H100 SXM5`, and what was left out."""
+    tried = len(search.candidates) + len(search.refused)
+    told = [f"best: {search.best}"] if search.candidates else []
+    told.append(f"{tried} way{'s' * (tried != 1)} tried on {search.hardware}")
+    if search.refused:
+        told.append(f"{len(search.refused)} not allowed by the program")
+    if search.too_large:
+        told.append(f"{search.too_large} too large for a device")
+    if search.skipped:
+        told.append(f"{search.skipped} NOT TRIED: pass limit={tried + search.skipped}")
+    return told
+
+
+def search_rows(search: Search, limit: int) -> list[Candidate]:
+    """The first so many, and those of the front behind them."""
+    front = set(map(id, search.pareto))
+    return [item for rank, item in enumerate(search.candidates) if rank < limit or id(item) in front]
+
+
+def search_row(item: Candidate, front: bool) -> tuple[str, ...]:
+    """A candidate in the columns of `SEARCH_HEADS`."""
     estimate = item.plan.estimate()
     return (
         "*" if front else "",
         str(item),
-        format_seconds(item.seconds),
-        format_seconds(estimate.computation),
-        format_seconds(estimate.communication),
+        short_seconds(item.seconds),
+        short_seconds(estimate.computation),
+        short_seconds(estimate.communication),
         format_bytes(item.memory),
         format_bytes(estimate.sent),
         "" if item.plan.fits else "does not fit",

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import jax
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from findings.quiet_runs import names, traced_pieces
 from findings.spreading import CELLS, CLEAN, MORE, SETUP, Odd
@@ -15,7 +19,9 @@ from jaxnb.findings.fixes import apply_edit
 from jaxnb.findings.quiet import DETECTORS
 from jaxnb.findings.respread import tried_findings
 from jaxnb.findings.spreading import sharding_findings
+from jaxnb.placement.read import read_mesh, read_placement
 from jaxnb.program import QUIET, Finding
+from jaxnb.readers.asked import read_cut
 
 
 def found(cell: str, setup: str = "") -> list[Finding]:
@@ -58,6 +64,11 @@ def _sent(traced: Any) -> int:
     from jaxnb.analysis.figures import read_figures
 
     return read_figures(traced.piece.jaxpr, traced.piece.compiled).sent or 0
+
+
+def test_every_flag_has_a_fix_that_was_tried_but_one() -> None:
+    """What a function of Python is given cannot be made less by anybody but the user."""
+    assert [name for name, case in CELLS.items() if not case.fix] == ["a function of Python"]
 
 
 def test_a_print_of_pieces_is_tried() -> None:
@@ -106,7 +117,7 @@ def test_a_run_says_what_was_asked_and_got() -> None:
     result = told["result", "y"]
     assert result.asked == "P('x', 'y')" and result.got != result.asked and result.differs
     assert told["result", "z"].asked == "" and told["result", "z"].got == "P('x')" and not told["result", "z"].differs
-    text = str(shardings)
+    text = " ".join(str(shardings).split())
     assert "not as asked" in text and "line 2 · sharding" in text and "(tried: it works)" in text
     assert shardings.html == shardings._repr_mimebundle_()["text/html"] and "510" in shardings.html
 
@@ -122,7 +133,49 @@ def test_values_in_between_are_read_from_the_instructions() -> None:
     space = names(SETUP)
     run = stage("h = jnp.tanh(both @ columns.T)\nz = wsc(h, NamedSharding(mesh, P('x')))\ns = z.sum(0)", space)
     rows = [row for row in run.shardings().rows if row.role == "constraint"]
-    assert [(row.line, row.asked) for row in rows] == [(2, "P('x')")]
+    assert [(row.line, row.asked, row.got) for row in rows] == [(2, "P('x')", "P('x')")]
+
+
+@pytest.mark.parametrize(
+    ("cell", "got", "most", "notes"),
+    [
+        ("h = wsc(both[:510] * 2, NamedSharding(mesh, P('x', 'y')))", "P('x', 'y')", 128 * 512, "126 to 128 of 510"),
+        ("h = wsc(rows[:3] * 2, NamedSharding(mesh, P('x')))", "P('x')", 1024, "0 to 1 of 3"),
+        ("h = wsc(rows[:5] * 2, NamedSharding(mesh, P('x')))", "P('x')", 2048, "0 to 2 of 5"),
+        ("h = wsc(batch[:, :511] * 2, NamedSharding(line, P('d', None)))", "P('d', None)", 64 * 511, ""),
+        ("h = wsc(batch[:, :511] * 2, NamedSharding(line, P(None, 'd')))", "P(None, 'd')", 512 * 64, "63 to 64 of 511"),
+    ],
+)
+def test_pieces_in_between_that_do_not_divide(cell: str, got: str, most: int, notes: str) -> None:
+    run = stage(f"{cell}\ns = jnp.sin(h).sum()", names(SETUP))
+    (row,) = [row for row in run.shardings().rows if row.role == "constraint"]
+    assert (row.got, row.most) == (got, 4 * most) and row.notes == ((f"uneven: {notes}",) if notes else ())
+    assert not row.differs
+
+
+@given(data=st.data())
+def test_a_piece_tells_how_an_array_was_cut(data: st.DataObject) -> None:
+    """For any spec: of what the piece shows, the spec is one possibility, and a spec that is named cuts such pieces."""
+    sizes = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
+    axes = {f"a{n}": size for n, size in enumerate(sizes)}
+    abstract = jax.sharding.AbstractMesh(tuple(axes.values()), tuple(axes))
+    shape = tuple(data.draw(st.lists(st.integers(1, 20), min_size=1, max_size=3)))
+    left = data.draw(st.permutations(list(axes)))
+    entries: list[Any] = []
+    for _ in shape:
+        count = data.draw(st.integers(0, len(left)))
+        entries.append(tuple(sorted(left[:count])) or None)
+        left = left[count:]
+    spec = jax.sharding.PartitionSpec(*entries)
+    lies = read_placement(jax.sharding.NamedSharding(abstract, spec), shape, "float32")
+    piece = lies.boxes[0]
+    found = read_cut(shape, tuple(stop - start for start, stop in piece), read_mesh(abstract))
+    assert found is not None
+    if found.text.startswith("P("):
+        told = eval(found.text, {"P": jax.sharding.PartitionSpec})
+        again = read_placement(jax.sharding.NamedSharding(abstract, told), shape, "float32")
+        assert again.boxes == lies.boxes and found.parts == np.prod([axes[a] for e in entries for a in e or ()])
+        assert bool(found.uneven) == lies.uneven
 
 
 def test_on_one_device_there_is_nothing_to_say() -> None:

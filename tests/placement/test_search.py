@@ -26,6 +26,7 @@ from jaxnb.errors import BadHeader, JaxnbError, Refused
 from jaxnb.named.errors import NamedAxisError
 from jaxnb.placement.hardware import Hardware, find_hardware
 from jaxnb.planning import assignments, search
+from jaxnb.planning import cells as planned_cells
 from jaxnb.planning.assignments import Argument, find_assignments, held
 from jaxnb.planning.search import Search, search_resources
 from jaxnb.planning.workers import end_worker
@@ -338,6 +339,38 @@ def test_the_header_of_a_cell(shell: Shell) -> None:
     assert "--hardware is for the search" in out
     out = shell.run(f"%%xmap {HEADER} --resources batch=x --mesh x=4, y=2\n{CELL}")
     assert "batch:64 on x" in out
+
+
+def test_shapes_are_enough_where_nothing_runs(shell: Shell) -> None:
+    shell.run("x, w = jax.ShapeDtypeStruct((4096, 64), 'float32'), jax.ShapeDtypeStruct((64, 64), 'float32')")
+    out = shell.run(f"%%xmap {HEADER} --resources auto --mesh x=4, y=2\n{CELL}")
+    assert "planned for x=4, y=2 (8 devices): batch=(x, y)" in out and "y" not in shell.ns
+    shell.run("%jaxnb mesh x=16 --simulate --hardware tpu-v5e")
+    assert "planned for x=16 (16 devices): batch=x" in shell.run(f"%%xmap {HEADER} --resources auto\n{CELL}")
+    shell.run("%jaxnb mesh off")
+    out = shell.run(f"%%xmap {HEADER} --resources batch=x --mesh x=4\n{CELL}", ok=False)
+    assert "`x` is a ShapeDtypeStruct" in out
+
+
+@pytest.mark.parametrize(
+    ("mesh", "name", "message"),
+    [("x=16", "f", "--name does not go with"), ("x=4", "y", "the cell itself uses `y`")],
+)
+def test_a_name_that_cannot_be_is_refused_before_anything_is_tried(
+    mesh: str, name: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[Any] = []
+    monkeypatch.setattr(planned_cells, "run_search", lambda *_, **__: tried.append(1))
+    with pytest.raises(Refused, match=message):
+        jaxnb.xmap_cell(CELL, names(), HEADER, resources="auto", mesh=mesh, name=name)
+    assert tried == []
+
+
+def test_a_name_for_the_best_where_the_mesh_is_there() -> None:
+    given = names()
+    run = jaxnb.xmap_cell(CELL, given, HEADER, resources="auto", mesh="x=4, y=2", name="f")
+    assert "as f(x, w)" in run.line
+    np.testing.assert_allclose(given["f"](given["x"], given["w"]), given["y"], rtol=1e-6)
 
 
 @pytest.mark.parametrize("module", [assignments, search])

@@ -35,6 +35,7 @@ from jaxnb.staging import elsewhere
 from jaxnb.staging.elsewhere import SimulatedMesh
 
 FLAT = mesh_of(x=4, y=2)
+TWO = SimulatedMesh((("x", 2),))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -319,7 +320,7 @@ def test_a_process_that_dies_says_so_and_the_next_one_works() -> None:
     worker._process.wait()
     lowered = jax.jit(jnp.tanh).lower(array(4))
     with pytest.raises(WorkerGone, match="by signal 9") as raised:
-        worker.compile(lowered, 2)
+        worker.compile(lowered, TWO)
     assert "memory may have run out" in str(raised.value) and "run the cell again" in str(raised.value)
     assert plan(array(4)).footprint.inputs == 16
 
@@ -380,7 +381,7 @@ def test_a_program_that_cannot_be_compiled_leaves_the_process_alive() -> None:
 
     worker = the_worker(2)
     with pytest.raises(JaxnbError, match="cannot be compiled for 2 devices"):
-        worker.compile(Lowered(), 2)
+        worker.compile(Lowered(), TWO)
     assert worker.alive and the_worker(2) is worker
 
 
@@ -389,7 +390,7 @@ def test_a_program_that_cannot_be_compiled_leaves_the_process_alive() -> None:
 
 def test_the_command_sets_shows_and_ends_a_simulation(shell: Shell) -> None:
     out = shell.run("%jaxnb mesh x=16, y=2 --simulate --hardware h100")
-    assert "mesh x=16, y=2" in out and "simulated of NVIDIA H100 SXM5" in out
+    assert "mesh x=16, y=2" in out and "simulated, of NVIDIA H100 SXM5" in out
     shell.run("import jaxnb\nfrom jax.sharding import PartitionSpec as P")
     shell.run("x = jaxnb.abstract(jax.ShapeDtypeStruct((64, 8), 'float32'), P('x'))")
     out = shell.run("%%jit -o run\ny = jnp.tanh(x)\ny")

@@ -1,0 +1,58 @@
+"""Plans side by side as HTML: the picture of the front, and below it the table of `views.plans`, the best first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jaxnb.views.escape import Html, element
+from jaxnb.views.front_svg import Point, draw_front
+from jaxnb.views.plans import MOST_SHOWN, SEARCH_HEADS, search_row, search_rows, search_title
+from jaxnb.views.style import style_element
+
+if TYPE_CHECKING:
+    from jaxnb.planning.search import Search
+
+__all__ = ["draw_search", "render_search_html"]
+
+_NUMBERS = range(2, 7)
+
+
+def draw_search(search: Search) -> Html:
+    """The plans of a search by time and memory as SVG; those that nothing beats have their names beside them."""
+    front = set(map(id, search.pareto))
+    points = [
+        Point(str(item), item.seconds, item.memory, id(item) in front, bool(item.plan.fits))
+        for item in search.candidates
+    ]
+    return draw_front(points, limit=search.hardware.memory, limit_name=str(search.hardware))
+
+
+def render_search_html(search: Search, *, limit: int = MOST_SHOWN) -> Html:
+    """A search as HTML without scripts.
+
+    Args:
+      search: to be shown.
+      limit: how many rows at most; of those behind them only those of the front are shown.
+    """
+    first, *more = search_title(search)
+    head = element("p", {"class": "jnb-h"}, element("b", None, first), "".join(f" · {text}" for text in more))
+    parts = [style_element("placement.css"), style_element("ledger.css"), head]
+    for _, why in search.refused[:3] if not search.candidates else ():
+        parts.append(element("p", {"class": "jnb-h"}, why))
+    if search.candidates:
+        parts += [draw_search(search), _table(search, limit)]
+    return element("div", {"class": "jnb"}, *parts)
+
+
+def _table(search: Search, limit: int) -> Html:
+    front, shown = set(map(id, search.pareto)), search_rows(search, limit)
+    cells = [search_row(item, id(item) in front) for item in shown]
+    used = [n for n, head in enumerate(SEARCH_HEADS) if head or any(row[n] for row in cells)]
+    rows = [element("tr", None, *(element("th", None, SEARCH_HEADS[n]) for n in used))]
+    for row in cells:
+        kinds = [{"class": "r"} if n in _NUMBERS else {"class": "c"} if n == 1 else None for n in used]
+        rows.append(element("tr", None, *(element("td", kind, row[n]) for n, kind in zip(used, kinds, strict=True))))
+    left = len(search.candidates) - len(shown)
+    if left:
+        rows.append(element("tr", None, element("td", {"colspan": str(len(used))}, f"and {left} more")))
+    return element("table", {"class": "jnb-t"}, *rows)
