@@ -218,6 +218,18 @@ def test_on_one_device_nothing_is_sent() -> None:
     assert run.collectives().html.count("<table") == 0
 
 
+def test_collectives_that_read_alike_are_one_row() -> None:
+    cell = "f = jax.shard_map(lambda v: jax.lax.psum(jnp.sin(v), 'x') * v, mesh=mesh, in_specs=P('x', 'y'), "
+    cell += "out_specs=P('x', 'y'), check_vma=False)\ny = f(f(f(a)))\n"
+    run = stage(cell, names())
+    ledger = run.collectives(on="h100")
+    assert len(ledger.items) == 3 and ledger.total == 3 * 96
+    text = str(ledger)
+    (row,) = [line for line in text.splitlines() if "all-reduce" in line]
+    assert "3 × all-reduce" in row and "96 B" in row and "288 B" in row and "3 × all-reduce" in ledger.html
+    assert "3 collectives · a device sends 288 B" in text
+
+
 def test_names_of_axes_are_text() -> None:
     mesh = Mesh((Axis("<b>", 4),))
     op = Op("all-reduce", (0,), (), (("replica_groups", "{{0,1,2,3}}"),))

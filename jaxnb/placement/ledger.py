@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from jaxnb.placement.data import Axis, Mesh
@@ -245,8 +246,14 @@ def _is_backward(op: Op, eqns: Sequence[Op]) -> bool:
 def _members(op: Op, meshes: Sequence[Mesh]) -> tuple[tuple[str, ...] | None, int | None]:
     """Along which axes a collective sends, and how many devices take part together."""
     attributes = dict(op.attributes)
-    groups = parse_groups(attributes.get("source_target_pairs", "") or attributes.get("replica_groups", ""))
-    if _kind(op) == "collective-permute":
+    text = attributes.get("source_target_pairs", "") or attributes.get("replica_groups", "")
+    return _read_members(text, _kind(op) == "collective-permute", tuple(meshes))
+
+
+@lru_cache(maxsize=256)  # a program has few different groups, which are many numbers
+def _read_members(text: str, permutes: bool, meshes: tuple[Mesh, ...]) -> tuple[tuple[str, ...] | None, int | None]:
+    groups = parse_groups(text)
+    if permutes:
         moved = [pair for pair in groups if pair[0] != pair[-1]]
         found = (axes_of_pairs(moved, mesh) for mesh in meshes)
         size = 2 if moved else 1

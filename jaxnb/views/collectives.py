@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from jaxnb.placement.ledger import Collective, Ledger
 from jaxnb.units import format_bytes
@@ -11,26 +12,71 @@ from jaxnb.views.compact import short_seconds
 
 __all__ = [
     "HEADS",
+    "MOST_ROWS",
+    "LedgerRow",
     "axes_text",
     "ledger_facts",
-    "ledger_row",
-    "ledger_times",
+    "ledger_rows",
     "ledger_title",
     "render_ledger",
     "roofline_text",
 ]
 
 HEADS = ("line", "collective", "over", "sends", "times", "total", "pass", "by", "why")
+MOST_ROWS = 60
+"""Rows of a table, of which each may stand for many collectives."""
+
 _RIGHT = (0, 3, 4, 5)
 
 
-def render_ledger(ledger: Ledger, *, source: str | None = None, width: int = 120) -> str:
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """Collectives that read alike, as the unrolled layers of a model do.
+
+    Attributes:
+      item: the first of them.
+      cells: in the columns of `HEADS`, and the time behind them if hardware was asked for.
+    """
+
+    item: Collective
+    cells: tuple[str, ...]
+
+
+def ledger_rows(ledger: Ledger) -> list[LedgerRow]:
+    """The rows of a ledger in the order of the program; those that read alike are one, which says how many they are."""
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for number, item in enumerate(ledger.items):
+        alike.setdefault(_cells(item), []).append(number)
+    return [
+        LedgerRow(ledger.items[numbers[0]], (*_many(cells, ledger, numbers), *_time(ledger, numbers)))
+        for cells, numbers in alike.items()
+    ]
+
+
+def _many(cells: tuple[str, ...], ledger: Ledger, numbers: Sequence[int]) -> tuple[str, ...]:
+    if len(numbers) == 1:
+        return cells
+    totals = [ledger.items[number].total for number in numbers]
+    together = "?" if None in totals else format_bytes(sum(total or 0 for total in totals))
+    return (cells[0], f"{len(numbers)} × {cells[1]}", *cells[2:5], together, *cells[6:])
+
+
+def _time(ledger: Ledger, numbers: Sequence[int]) -> tuple[str, ...]:
+    """What these collectives would take together; nothing where no hardware was asked for."""
+    if ledger.estimate is None:
+        return ()
+    seconds = [ledger.estimate.sendings[number].seconds for number in numbers]
+    return ("?" if None in seconds else short_seconds(sum(second or 0.0 for second in seconds)),)
+
+
+def render_ledger(ledger: Ledger, *, source: str | None = None, width: int = 120, limit: int | None = MOST_ROWS) -> str:
     """A ledger as text, in the order of the program.
 
     Args:
       ledger: to be shown.
       source: the cell, to show the line of each collective behind it; by default that of the ledger.
       width: of the text, in characters; lines of the cell are cut to fit.
+      limit: how many rows at most; None for all.
 
     >>> print(render_ledger(Ledger(())))
     no collectives: no device sends anything to another
@@ -38,18 +84,14 @@ def render_ledger(ledger: Ledger, *, source: str | None = None, width: int = 120
     if not ledger.items:
         return ledger_title(ledger)
     lines = (ledger.source if source is None else source).splitlines()
-    times = ledger_times(ledger)
-    cells = [(*HEADS, *times[:1], ""), *_rows(ledger, times, lines)]
+    rows = ledger_rows(ledger)
+    shown = rows if limit is None else rows[:limit]
+    heads = (*HEADS, *(["time"] if ledger.estimate is not None else []), "")
+    cells = [heads, *((*row.cells, _line(row.item, lines)) for row in shown)]
     head = " · ".join([ledger_title(ledger), *ledger_facts(ledger)])
-    return "\n".join([head, *roofline_text(ledger), "", *(_cut(line, width) for line in align(cells, _RIGHT))])
-
-
-def ledger_times(ledger: Ledger) -> list[str]:
-    """A head and what each collective would take; nothing where no hardware was asked for."""
-    if ledger.estimate is None:
-        return []
-    seconds = [sending.seconds for sending in ledger.estimate.sendings]
-    return ["time", *("?" if second is None else short_seconds(second) for second in seconds)]
+    rest = [f"and {len(rows) - len(shown)} more"] if len(shown) < len(rows) else []
+    table = [_cut(line, width) for line in align(cells, _RIGHT)]
+    return "\n".join([head, *roofline_text(ledger), "", *table, *rest])
 
 
 def roofline_text(ledger: Ledger) -> list[str]:
@@ -63,13 +105,6 @@ def roofline_text(ledger: Ledger) -> list[str]:
     return [
         f"on {estimate.hardware.name}, at its peaks: {least}{short_seconds(estimate.total)} · sending "
         f"{short_seconds(sending)}, computing {short_seconds(computing)} · bound by {bound}"
-    ]
-
-
-def _rows(ledger: Ledger, times: Sequence[str], lines: Sequence[str]) -> list[tuple[str, ...]]:
-    return [
-        (*ledger_row(item), *times[number + 1 : number + 2], _line(item, lines))
-        for number, item in enumerate(ledger.items)
     ]
 
 
@@ -90,7 +125,7 @@ def ledger_facts(ledger: Ledger) -> list[str]:
     return [*over, *([f"{written} written by you"] if written else []), *([f"{inserted} by XLA"] if inserted else [])]
 
 
-def ledger_row(item: Collective) -> tuple[str, ...]:
+def _cells(item: Collective) -> tuple[str, ...]:
     """A collective in the columns of `HEADS`."""
     return (
         ", ".join(map(str, item.lines or (() if item.line is None else (item.line,)))),

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from jaxnb.placement.ledger import Collective, Ledger
 from jaxnb.units import format_bytes
-from jaxnb.views.collectives import (
-    HEADS,
-    axes_text,
-    ledger_facts,
-    ledger_row,
-    ledger_times,
-    ledger_title,
-    roofline_text,
-)
+from jaxnb.views.collectives import HEADS, axes_text, ledger_facts, ledger_rows, ledger_title, roofline_text
 from jaxnb.views.escape import Html, element
 from jaxnb.views.style import style_element
 from jaxnb.views.tints import axis_colours
@@ -82,22 +74,23 @@ def _bar(ledger: Ledger, colours: dict[str, str]) -> Html:
 
 
 def _table(ledger: Ledger, colours: dict[str, str]) -> Html:
-    lines, times = ledger.source.splitlines(), ledger_times(ledger)
-    rows = [element("tr", None, *(element("th", None, text) for text in (*HEADS, *times[:1], "")))]
-    for number, item in enumerate(ledger.items[:_MOST_ROWS]):
+    lines, rows = ledger.source.splitlines(), ledger_rows(ledger)
+    heads = (*HEADS, *(["time"] if ledger.estimate is not None else []), "")
+    drawn = [element("tr", None, *(element("th", None, text) for text in heads))]
+    for row in rows[:_MOST_ROWS]:
+        item = row.item
         cells = [
             element("td", {"class": "r"}, text)
-            if column in _NUMBERS
+            if column in _NUMBERS or column >= len(HEADS)
             else element("td", None, _chip(item, text, colours) if column == 2 else text)
-            for column, text in enumerate(ledger_row(item))
+            for column, text in enumerate(row.cells)
         ]
-        cells += [element("td", {"class": "r"}, text) for text in times[number + 1 : number + 2]]
         shown = lines[item.line - 1].strip() if item.line is not None and item.line <= len(lines) else ""
-        rows.append(element("tr", None, *cells, element("td", {"class": "c"}, shown)))
-    rest = len(ledger.items) - _MOST_ROWS
+        drawn.append(element("tr", None, *cells, element("td", {"class": "c"}, shown)))
+    rest = len(rows) - _MOST_ROWS
     if rest > 0:
-        rows.append(element("tr", None, element("td", {"colspan": str(len(HEADS) + 1)}, f"and {rest} more")))
-    return element("table", {"class": "jnb-t"}, *rows)
+        drawn.append(element("tr", None, element("td", {"colspan": str(len(heads))}, f"and {rest} more")))
+    return element("table", {"class": "jnb-t"}, *drawn)
 
 
 def _chip(item: Collective, text: str, colours: dict[str, str]) -> Html:

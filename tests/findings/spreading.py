@@ -54,7 +54,7 @@ CELLS = {
         1,
         ("float32[512,1024] is gathered over x", "holds 1.0 MB of it, and sends 786 KB"),
         "y = jnp.cumsum(jnp.tanh(across), 0)",
-        "spread what cumsum takes otherwise: a device sends 459 KB instead of 786 KB",
+        "takes otherwise: a device sends 459 KB instead of 786 KB",
     ),
     "an input that a function needs whole": Odd(
         "y = jnp.cumsum(both, 0)",
