@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -227,7 +227,9 @@ def mesh_command(text: str) -> Any:
     return Shown(read_mesh(mesh), notes=(note,) if idle else ())
 
 
-def sharding_command(text: str, namespace: Mapping[str, Any], run: Run | None = None) -> Shown | Shardings:
+def sharding_command(
+    text: str, namespace: Mapping[str, Any], run: Run | None = None, progress: Callable[[str], None] = lambda _: None
+) -> Shown | Shardings:
     """What `%jaxnb sharding TEXT` does: shows where a name, or what it holds, lies; without one, how the values of the
     last run are spread.
 
@@ -235,6 +237,7 @@ def sharding_command(text: str, namespace: Mapping[str, Any], run: Run | None = 
       text: a name with attributes and constant items behind it: `params`, `state.params["w1"]`.
       namespace: the user's names.
       run: the last run; None if there is none.
+      progress: called with what is going on.
 
     Raises:
       BadHeader: if the text is something else, or there is no such thing.
@@ -245,7 +248,7 @@ def sharding_command(text: str, namespace: Mapping[str, Any], run: Run | None = 
     if not path:
         if run is None or run.make_shardings is None:
             raise BadHeader("sharding of what?", header=header, column=len(header), fix="%jaxnb sharding params")
-        return run.shardings()
+        return run.shardings(progress)
     try:
         tree = ast.parse(path, mode="eval").body
         value = _look_up(tree, namespace)

@@ -22,7 +22,11 @@ __all__ = ["find_in_plan", "read_shardings"]
 
 
 def read_shardings(
-    cell: CellSource, pieces: Sequence[Piece], namespace: Mapping[str, Any], label: Callable[[str], str] = str
+    cell: CellSource,
+    pieces: Sequence[Piece],
+    namespace: Mapping[str, Any],
+    label: Callable[[str], str] = str,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Shardings:
     """The values of a cell that ran: how each was asked to be spread, and how it is.
 
@@ -33,6 +37,7 @@ def read_shardings(
       pieces: that ran; those on a single device have nothing to say.
       namespace: the names as they are now.
       label: what the user knows a file by.
+      progress: called with what is going on.
     """
     rows: list[Asked] = []
     findings: list[Finding] = []
@@ -44,7 +49,7 @@ def read_shardings(
             continue
         rows += read_asked(spread, given_shardings(piece.traced), _names(piece))
         meshes += spread.meshes
-        findings += tried_findings(traced)
+        findings += tried_findings(traced, progress=progress)
     return Shardings(tuple(rows), meshes[0] if meshes else None, cell.shown, tuple(findings))
 
 

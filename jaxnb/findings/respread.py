@@ -14,7 +14,7 @@ import itertools
 import math
 import time
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -57,12 +57,15 @@ class _Measure:
     flops: int
 
 
-def tried_findings(traced: Traced, seconds: float = PATIENCE) -> tuple[Finding, ...]:
+def tried_findings(
+    traced: Traced, seconds: float = PATIENCE, progress: Callable[[str], None] = lambda _: None
+) -> tuple[Finding, ...]:
     """What is odd about how a piece is spread, with the fix that helps most of those that were tried.
 
     Args:
       traced: the piece, with the names as they are now.
       seconds: after which no further trial is begun.
+      progress: called with what is going on.
     """
     end = time.perf_counter() + seconds
     problems = find_problems(traced)
@@ -71,9 +74,15 @@ def tried_findings(traced: Traced, seconds: float = PATIENCE) -> tuple[Finding, 
     stays = has_worker()
     try:
         if any(problem.gain == "sent" for problem in problems):
+            progress("asking XLA what it warns of")
             problems = find_problems(traced, _warnings(traced))
         trial = _Trial(traced)
-        return tuple(trial.best(problem, end) for problem in problems)
+        found: list[Finding] = []
+        for number, problem in enumerate(problems, start=1):
+            progress(f"trying other shardings: {number} of {len(problems)}")
+            now = time.perf_counter()
+            found.append(trial.best(problem, now + (end - now) / (len(problems) - number + 1)))
+        return tuple(found)
     finally:
         if not stays:
             end_worker()
@@ -135,7 +144,8 @@ class _Trial:
         if problem.gain == "moved":
             return "nothing is moved in a run then"
         if problem.gain == "padding":
-            return f"all pieces are of one size then, and {_SAID['sent']} {_numbers('sent', after, before)}"
+            sent = f", and {_SAID['sent']} {_numbers('sent', after, before)}"
+            return "all pieces are of one size then" + (sent if after.sent < 0.9 * before.sent else "")
         price = f", and {_SAID['peak']} {_numbers('peak', after, before)}" if problem.trades else ""
         return f"{_SAID[problem.gain]} {_numbers(problem.gain, after, before)}{price}"
 

@@ -260,8 +260,11 @@ class _Looking:
             f"for {op.name}, {what} is gathered{f' over {over}' if over else ''}: every device then holds "
             f"{format_bytes(size)} of it, and sends {format_bytes(sent)}."
         )
-        fix = Fix("say how the result is to be spread: jax.lax.with_sharding_constraint.")
-        finding = Finding("sharding", message, items[0].line, holder=name, fix=fix)
+        mapped = "lay other names on the axes of the mesh: --resources auto tries all ways."
+        advice = "say how the result is to be spread: jax.lax.with_sharding_constraint."
+        finding = Finding(
+            "sharding", message, items[0].line, holder=name, fix=Fix(mapped if op.name == "xmap" else advice)
+        )
         taken = self._spread.jaxpr.values[op.inputs[0]].aval if op.inputs else None
         operand = (op.name, tuple(int(size) for size in taken.shape)) if taken is not None else ("", ())
         inputs = (name,) if name else ()

@@ -21,6 +21,7 @@ from jaxnb.running.run import Run, Timings
 from jaxnb.running.runner import Progress
 from jaxnb.running.session import Session
 from jaxnb.staging.elsewhere import SimulatedMesh
+from jaxnb.staging.piece import Piece
 
 __all__ = ["search_run", "simulate_run"]
 
@@ -111,6 +112,8 @@ def search_run(
     spec = options.xmap
     assert spec is not None
 
+    made: dict[Any, tuple[CellSource, Piece]] = {}
+
     def evaluate(resources: Resources, mesh: SimulatedMesh) -> Plan:
         tried = replace(spec, auto=False, hardware="", resources=tuple(resources.items()), mesh=mesh.mesh)
         with mesh.ambient():
@@ -118,6 +121,7 @@ def search_run(
             assert whole is not None  # a map is a program always
             mapped, piece, _, states = whole
             piece.cell = mapped
+            made[tuple(resources.items())] = mapped, piece
             return plan_piece(
                 piece,
                 mesh,
@@ -129,10 +133,12 @@ def search_run(
     if concrete is not None:
         return found, concrete
     best = found.best
+    mapped, piece = made[tuple(best.resources.items())]
     return Run(
         note=f"planned for {mesh}: {best}",
         plan=best.plan,
         search=found,
+        make_shardings=partial(read_shardings, mapped, (piece,), namespace, session.file_label),
         pieces=1,
         memory=best.memory,
         make_program=lambda: best.plan.program,

@@ -125,7 +125,7 @@ class Run:
     make_program: Callable[[], Program] | None = None
     make_nameless: Callable[[], Program] | None = None  # the same, and holds none of the user's names
     make_source: Callable[[Any, str], str] | None = None
-    make_shardings: Callable[[], Shardings] | None = None
+    make_shardings: Callable[[Callable[[str], None]], Shardings] | None = None
     make_diff: Callable[[Program], Diff] | None = None
     _diff: Diff | None = None
     _program: Program | None = None
@@ -156,18 +156,21 @@ class Run:
         """
         return self.program.collectives(on)
 
-    def shardings(self) -> Shardings:
+    def shardings(self, progress: Callable[[str], None] = lambda _: None) -> Shardings:
         """How each value is spread over devices: as was asked for, as its type says, and as the compiler has it; with
         what is odd about that, and fixes that were tried. It shows itself as a table.
 
         Trying compiles variants of the cell, for ten seconds at most, and runs nothing.
+
+        Args:
+          progress: called with what is going on.
 
         Raises:
           JaxnbError: if nothing was compiled, or the run's names are not at hand any more.
         """
         if self.make_shardings is None:
             raise JaxnbError("of this run nothing is known.", why="nothing was compiled, or its names are gone.")
-        return self.make_shardings()
+        return self.make_shardings(progress)
 
     def graph(self, level: str = "jaxpr", *, limit: int | None = 300) -> Diagram:
         """What the cell became as a `graphviz.Digraph`, see `Program.graph`.

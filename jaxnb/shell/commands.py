@@ -213,9 +213,15 @@ def _mesh(shell: Any, text: str) -> Any:
 
 def _sharding(shell: Any, text: str) -> Any:
     from jaxnb.sharding import sharding_command
+    from jaxnb.shell.progress import Progress
 
     magics = getattr(shell, "_jaxnb_magics", None)
-    return sharding_command(text, names_of_shell(shell), magics.session.last if magics is not None else None)
+    progress = Progress(shell)
+    try:
+        last = magics.session.last if magics is not None else None
+        return sharding_command(text, names_of_shell(shell), last, progress)
+    finally:
+        progress.silence()
 
 
 def _collectives(shell: Any, text: str) -> Any:

@@ -57,14 +57,14 @@ class _Scale:
     @classmethod
     def of(cls, values: Sequence[float], start: float, stop: float) -> _Scale:
         least, most = min(values), max(values)
-        if least > 0 and most / least > _FAR:
+        if least > 0 and most > _FAR * least:
             return cls(least / 1.25, most * 1.25, start, stop, True)
         room = (most - least or most or 1.0) * 0.12
         return cls(max(least - room, 0.0), most + room, start, stop, False)
 
     def at(self, value: float) -> float:
         if self.log:
-            share = math.log(value / self.low) / math.log(self.high / self.low)
+            share = (math.log(value) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
         else:
             share = (value - self.low) / (self.high - self.low)
         return self.start + share * (self.stop - self.start)

@@ -347,6 +347,8 @@ def test_shapes_are_enough_where_nothing_runs(shell: Shell) -> None:
     assert "planned for x=4, y=2 (8 devices): batch=(x, y)" in out and "y" not in shell.ns
     shell.run("%jaxnb mesh x=16 --simulate --hardware tpu-v5e")
     assert "planned for x=16 (16 devices): batch=x" in shell.run(f"%%xmap {HEADER} --resources auto\n{CELL}")
+    out = shell.run("%jaxnb sharding")
+    assert "3 values on x=16" in out and "result  y float32[4096,64]" in out
     shell.run("%jaxnb mesh off")
     out = shell.run(f"%%xmap {HEADER} --resources batch=x --mesh x=4\n{CELL}", ok=False)
     assert "`x` is a ShapeDtypeStruct" in out
