@@ -18,6 +18,7 @@ from jaxnb import _jax
 from jaxnb.cells.cell import CellSource
 from jaxnb.errors import JaxnbError
 from jaxnb.names.assigned import NameLog, log_names
+from jaxnb.objects.paths import render_path
 from jaxnb.program import Assigned, Span
 from jaxnb.reuse.cache import CodeRecord
 from jaxnb.staging.devices import on_device
@@ -60,7 +61,7 @@ def read_names(
         home = next((home for home in homes if any(piece is other for other in home[1].pieces)), None)
         if home is None:
             raise _cannot(cell, piece, "the program is not kept any more, or was not to be reused")
-        with on_device(piece.key[0]):
+        with piece.simulated.ambient() if piece.simulated is not None else on_device(piece.key[0]):
             _trace_again(*home, piece, namespace, log)
     return _merged([*found, *log.assigned()])
 
@@ -147,11 +148,13 @@ def _trace_again(cell: CellSource, record: CodeRecord, piece: Piece, namespace: 
     if not same:
         raise _cannot(cell, piece, "something that it reads has changed since, perhaps by the cell itself")
     trace = Trace(cell, piece.plan, namespace, record.choices.copy())
-    trace.whole = True
+    trace.whole, leaves = True, trace.scan.leaves
+    if piece.simulated is not None:
+        leaves = piece.simulated.place(leaves, [render_path(path) for path in trace.scan.paths])
     try:
         # A context of its own keeps JAX from handing out what it has traced before, without running it.
         with trace.outside, _jax.user_context(object()), log_names(log):
-            jax.jit(lambda *leaves: trace.run(leaves)).trace(*trace.scan.leaves)
+            jax.jit(lambda *leaves: trace.run(leaves)).trace(*leaves)
     except JaxnbError:
         raise
     except Exception as error:  # whatever the cell raises, which it did not when it ran

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect as python_inspect
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -151,9 +152,14 @@ def read_traced(
     spans = [(Span(1, 0, len(lines), len(lines[-1])), "staged")] if lines else []
     top = read_source(source, spans)
     arguments, there = abstracted((args, kwargs)), range(first, first + len(lines))
+
+    def names() -> tuple[Assigned, ...]:
+        with simulated.ambient() if simulated is not None else nullcontext():
+            return read_names_of(function, arguments[0], arguments[1], file, there)
+
     ladder = Ladder(
         [traced_stage(traced, level, simulated=simulated, compiled=compiled)],
-        lambda: read_names_of(function, arguments[0], arguments[1], file, there),
+        names,
     )
     return Program(source, (top, level), link_source(top, level), _maker=ladder)
 

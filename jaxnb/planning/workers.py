@@ -25,7 +25,7 @@ from jaxnb.planning import _jax_compile
 from jaxnb.planning.wire import Closed, receive, send
 from jaxnb.staging.elsewhere import SimulatedMesh
 
-__all__ = ["MOST_DEVICES", "Planned", "Worker", "WorkerGone", "end_worker", "has_worker", "the_worker"]
+__all__ = ["MOST_DEVICES", "Planned", "Worker", "WorkerGone", "check_count", "end_worker", "has_worker", "the_worker"]
 
 MOST_DEVICES = 4096
 """Virtual devices of one process. Each takes some memory of this machine, and 4,096 some 0.4 GB together."""
@@ -207,6 +207,20 @@ class _Kept:
     worker: Worker | None = None
 
 
+def check_count(devices: int) -> None:
+    """Refuses a mesh that is too large to be simulated.
+
+    Raises:
+      JaxnbError: saying how large one may be.
+    """
+    if devices > MOST_DEVICES:
+        raise JaxnbError(
+            f"a mesh of {devices:,} devices is not simulated.",
+            why=f"a process has at most {MOST_DEVICES:,} virtual devices here.",
+            fix="plan for a part of the machine: most programs need the same of each device on a mesh half as long.",
+        )
+
+
 def the_worker(devices: int, progress: Callable[[str], None] = lambda _: None) -> Worker:
     """The worker of this process, with at least so many devices; started now if there is none.
 
@@ -214,12 +228,7 @@ def the_worker(devices: int, progress: Callable[[str], None] = lambda _: None) -
       JaxnbError: if no process has so many.
       WorkerGone: if it does not start.
     """
-    if devices > MOST_DEVICES:
-        raise JaxnbError(
-            f"a mesh of {devices} devices is not simulated.",
-            why=f"a process has at most {MOST_DEVICES} virtual devices here.",
-            fix="plan for a part of the machine: most programs need the same of each device on a mesh half as long.",
-        )
+    check_count(devices)
     worker = _Kept.worker
     if worker is not None and (not worker.alive or worker.devices < devices):
         end_worker()

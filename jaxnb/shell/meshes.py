@@ -51,6 +51,9 @@ def set_mesh(session: Session, text: str) -> Any:
     if "simulate" in options:
         hardware = find_hardware(options["hardware"]).name if "hardware" in options else ""
         simulated = SimulatedMesh(tuple(read_axes(axes).items()), "explicit" in options, hardware)
+        from jaxnb.planning.workers import check_count  # only who simulates needs it
+
+        check_count(simulated.size)
         if not _nothing_set():
             use_mesh(None)
         session.simulated = simulated

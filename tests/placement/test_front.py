@@ -11,12 +11,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from IPython.utils.capture import capture_output
+from shells import Shell, shell
 
 import jaxnb.numpy as named
 from jaxnb.planning.search import search_resources
 from jaxnb.planning.workers import end_worker
 from jaxnb.views import front_svg
 from jaxnb.views.front_svg import Point, draw_front
+
+__all__ = ["shell"]
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -111,3 +115,19 @@ def test_examples() -> None:
 @pytest.mark.parametrize("low", [0.0, 1e-9])
 def test_one_plan_alone(low: float) -> None:
     assert draw_front([Point("alone", low, 0, True)]).count("alone") >= 2
+
+
+def test_a_notebook_draws_the_front_below_the_cell(shell: Shell) -> None:
+    shell.run("x = jnp.ones((64, 32)); w = jnp.ones((32, 16))")
+    formatter = shell.ip.display_formatter
+    before = formatter.active_types
+    formatter.active_types = [*formatter.format_types]
+    cell = "%%xmap x[b, i], w[i, o] -> y[b, o] --resources auto --mesh x=4, y=2\ny = jnp.dot(x, w, 'i')"
+    try:
+        with capture_output() as caught:
+            assert shell.ip.run_cell(cell).success
+    finally:
+        formatter.active_types = before
+        end_worker()
+    (drawn,) = [item.data for item in caught.outputs if "<circle" in item.data.get("text/html", "")]
+    assert drawn["text/plain"].startswith("best: b=(x, y)") and drawn["text/html"].count("<svg") == 1

@@ -220,6 +220,13 @@ def test_a_cell_that_is_only_looked_at_is_compiled_elsewhere(shell: Shell) -> No
     shell.run("%jaxnb mesh off")
 
 
+def test_names_of_a_plan_are_told() -> None:
+    run = planned("h = wsc(x * 2, P('x', 'y'))\nk = h.sum()", x=on(P("x"), 64, 16))
+    assert [(one.name, one.text) for one in run.program.names()] == [("h", "float32[64,16]"), ("k", "float32[]")]
+    plan = jaxnb.simulate(lambda v: wsc(v, P("x")), "x=4")(array(8))
+    assert isinstance(plan.program.names(), tuple)
+
+
 def test_a_function_of_shapes_is_compiled_elsewhere() -> None:
     program = jaxnb.inspect(lambda x, w: jnp.tanh(x @ w).sum())(on(P("x", "y"), 64, 16), on(P("y"), 16, 8))
     items = [(item.kind, item.axes, item.sent) for item in program.collectives().items]

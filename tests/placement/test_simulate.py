@@ -284,7 +284,7 @@ def test_axes_that_cannot_be(sizes: str) -> None:
 
 
 def test_a_mesh_that_is_too_large_is_refused() -> None:
-    with pytest.raises(JaxnbError, match="at most 4096 virtual devices"):
+    with pytest.raises(JaxnbError, match="at most 4,096 virtual devices"):
         jaxnb.simulate(jnp.tanh, "x=1000000")(array(4))
 
 
@@ -418,6 +418,12 @@ def test_a_word_that_is_wrong_is_pointed_at(line: str, word: str) -> None:
     with pytest.raises(BadHeader) as raised:
         set_mesh(Session(), line)
     assert raised.value.header[raised.value.column :].startswith(word)
+
+
+def test_a_mesh_that_no_process_has_is_refused_at_once(shell: Shell) -> None:
+    out = shell.run("%jaxnb mesh x=5000 --simulate", ok=False)
+    assert "a mesh of 5,000 devices is not simulated" in out and "4,096" in out
+    assert "no mesh is set" in shell.run("%jaxnb mesh")
 
 
 def test_a_message_is_whole_or_none() -> None:
