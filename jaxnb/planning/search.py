@@ -24,6 +24,7 @@ from jaxnb.placement.plan import Footprint, Plan
 from jaxnb.placement.read import read_mesh
 from jaxnb.planning.assignments import Argument, Resources, find_assignments, held, resources_text
 from jaxnb.planning.simulate import compile_elsewhere
+from jaxnb.planning.workers import WorkerGone
 from jaxnb.staging.elsewhere import SimulatedMesh
 
 __all__ = ["Candidate", "Search", "run_search", "search_resources"]
@@ -68,7 +69,8 @@ class Search:
     Attributes:
       candidates: those that were partitioned, the best first.
       hardware: for which they were ranked.
-      refused: those that the program itself does not allow, each with the reason.
+      refused: those that the program itself does not allow, and those that broke the compiler, each with the reason.
+      broken: how many of them broke the compiler, as where memory runs out on this machine.
       too_large: how many were left out because their inputs and results alone do not fit on a device.
       skipped: how many were not tried, because there were too many.
       make_mapped: maps the function with given resources; None for a cell.
@@ -79,6 +81,7 @@ class Search:
     refused: tuple[tuple[Resources, str], ...] = ()
     too_large: int = 0
     skipped: int = 0
+    broken: int = 0
     make_mapped: Callable[[Resources], Any] | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -182,6 +185,7 @@ def run_search(
     tried = sorted(fitting, key=promise)[:limit]
     found: list[Candidate] = []
     refused: list[tuple[Resources, str]] = []
+    broken = 0
     for number, item in enumerate(tried, start=1):
         progress(f"trying {number} of {len(tried)}: {resources_text(item)}")
         try:
@@ -189,12 +193,13 @@ def run_search(
         except (NamedAxisError, JaxnbError) as error:
             if len(tried) == 1:
                 raise
+            broken += isinstance(error, WorkerGone)
             refused.append((item, str(error).split("\n")[0]))
             continue
         found.append(Candidate(item, plan, plan.estimate(hardware).total))
     ranked = tuple(sorted(found, key=lambda candidate: candidate.order))
     skipped, large = len(fitting) - len(tried), len(every) - len(fitting)
-    return Search(ranked, hardware, tuple(refused), large, skipped, make_mapped)
+    return Search(ranked, hardware, tuple(refused), large, skipped, broken, make_mapped)
 
 
 def search_resources(

@@ -59,6 +59,9 @@ def _not_lowered(why: str) -> JaxnbError:
     if "ordered effects" in why:
         why = "JAX keeps no order of prints and callbacks on several devices; this one asks for it."
         return JaxnbError(what, why=why, fix="leave ordered=True out; io_callback can be ordered all the same.")
+    if "interpret mode" in why:
+        fix = "let its interpreter stand for a kernel: pallas_call(..., interpret=True)."
+        return JaxnbError(what, why="programs are lowered for the CPU, which runs no kernels.", fix=fix)
     fix = "name devices and concrete meshes nowhere in it: P('x') alone stands for the simulated mesh."
     return JaxnbError(what, why=why, fix=fix)
 

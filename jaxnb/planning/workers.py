@@ -147,6 +147,7 @@ class Worker:
             raise JaxnbError(
                 f"the program cannot be compiled for {mesh.size} devices.",
                 why=f"{told['error']}: {message[:2000]}",
+                fix="it is compiled for the CPU of this machine: put something of the same shapes for what that lacks.",
             )
         count = told["modules"]
         placed = _jax_compile.place_inputs(lowered, _shardings(mesh, told["inputs"]))

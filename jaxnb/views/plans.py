@@ -99,8 +99,10 @@ def search_title(search: Search) -> list[str]:
     tried = len(search.candidates) + len(search.refused)
     told = [f"best: {search.best}"] if search.candidates else []
     told.append(f"{tried} way{'s' * (tried != 1)} tried on {search.hardware}")
-    if search.refused:
-        told.append(f"{len(search.refused)} not allowed by the program")
+    if len(search.refused) > search.broken:
+        told.append(f"{len(search.refused) - search.broken} not allowed by the program")
+    if search.broken:
+        told.append(f"{search.broken} broke the compiler")
     if search.too_large:
         told.append(f"{search.too_large} too large for a device")
     if search.skipped:

@@ -203,6 +203,21 @@ def test_an_order_that_jax_does_not_keep_is_refused_with_what_to_do() -> None:
         planned("jax.debug.print('{}', x, ordered=True)\ny = x", x=on(P("x"), 64, 16))
 
 
+def test_kernels_and_foreign_calls_say_what_to_do() -> None:
+    from jax.experimental import pallas as pl
+
+    def double(given: Any, made: Any) -> None:
+        made[...] = given[...] * 2
+
+    names: dict[str, Any] = {"pl": pl, "double": double, "shape": array(64, 16), "x": on(P("x"), 64, 16)}
+    with pytest.raises(JaxnbError, match=r"runs no kernels(.|\n)*interpret=True"):
+        planned("y = pl.pallas_call(double, out_shape=shape)(x)", **names)
+    assert planned("y = pl.pallas_call(double, out_shape=shape, interpret=True)(x)", **names).plan is not None
+    with pytest.raises(JaxnbError, match=r"cannot be compiled for 8 devices(.|\n)*nope(.|\n)*of the same shapes"):
+        planned("y = jax.ffi.ffi_call('nope', shape)(x)", **names)
+    assert planned("y = x + 1", **names).plan is not None
+
+
 # --- the levels below ---
 
 

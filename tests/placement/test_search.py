@@ -6,6 +6,8 @@ import dataclasses
 import doctest
 import itertools
 import math
+import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,7 +31,7 @@ from jaxnb.planning import assignments, search
 from jaxnb.planning import cells as planned_cells
 from jaxnb.planning.assignments import Argument, find_assignments, held
 from jaxnb.planning.search import Search, search_resources
-from jaxnb.planning.workers import end_worker
+from jaxnb.planning.workers import Worker, end_worker, has_worker
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -285,6 +287,38 @@ def test_too_many_ways_are_said() -> None:
 def test_a_mesh_that_cannot_be(mesh: Any, message: str) -> None:
     with pytest.raises(JaxnbError, match=message):
         search_resources(product, (["b", "i"], ["i", "o"]), ["b", "o"], *CASES["a product"][3], mesh=mesh)
+
+
+def test_a_compiler_that_breaks_costs_one_way_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_it, calls = Worker.compile, itertools.count()
+
+    def breaking(self: Worker, *args: Any, **kwargs: Any) -> Any:
+        if next(calls) == 2:
+            os.kill(self.pid, signal.SIGKILL)
+        return compile_it(self, *args, **kwargs)
+
+    monkeypatch.setattr(Worker, "compile", breaking)
+    args = (array(64, 32), array(32, 16))
+    found = search_resources(product, (["b", "i"], ["i", "o"]), ["b", "o"], *args, mesh="x=4")
+    assert found.broken == 1 and "1 broke the compiler" in str(found) and "not allowed" not in str(found)
+    ((way, why),) = found.refused
+    assert "ended by signal 9" in why and way not in [item.resources for item in found.candidates]
+    assert len(found.candidates) == 3
+
+
+def test_an_interrupt_ends_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not taken for one way that is not possible; nothing is bound, and no process is left."""
+
+    def interrupted(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    given = names()
+    before = dict(given)
+    monkeypatch.setattr("jaxnb.planning.workers.receive", interrupted)
+    end_worker()
+    with pytest.raises(KeyboardInterrupt):
+        jaxnb.xmap_cell(CELL, given, HEADER, resources="auto", mesh="x=4, y=2")
+    assert {name: value for name, value in given.items() if not name.startswith("__")} == before and not has_worker()
 
 
 def test_a_program_that_is_wrong_anyway_says_so() -> None:
