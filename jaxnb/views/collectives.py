@@ -16,6 +16,7 @@ __all__ = [
     "LedgerRow",
     "axes_text",
     "ledger_facts",
+    "ledger_row",
     "ledger_rows",
     "ledger_title",
     "render_ledger",
@@ -46,7 +47,7 @@ def ledger_rows(ledger: Ledger) -> list[LedgerRow]:
     """The rows of a ledger in the order of the program; those that read alike are one, which says how many they are."""
     alike: dict[tuple[str, ...], list[int]] = {}
     for number, item in enumerate(ledger.items):
-        alike.setdefault(_cells(item), []).append(number)
+        alike.setdefault(ledger_row(item), []).append(number)
     return [
         LedgerRow(ledger.items[numbers[0]], (*_many(cells, ledger, numbers), *_time(ledger, numbers)))
         for cells, numbers in alike.items()
@@ -125,7 +126,7 @@ def ledger_facts(ledger: Ledger) -> list[str]:
     return [*over, *([f"{written} written by you"] if written else []), *([f"{inserted} by XLA"] if inserted else [])]
 
 
-def _cells(item: Collective) -> tuple[str, ...]:
+def ledger_row(item: Collective) -> tuple[str, ...]:
     """A collective in the columns of `HEADS`."""
     return (
         ", ".join(map(str, item.lines or (() if item.line is None else (item.line,)))),

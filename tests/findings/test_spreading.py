@@ -21,7 +21,7 @@ from jaxnb.findings.respread import tried_findings
 from jaxnb.findings.spreading import sharding_findings
 from jaxnb.placement.read import read_mesh, read_placement
 from jaxnb.program import QUIET, Finding
-from jaxnb.readers.asked import read_cut
+from jaxnb.readers.cuts import read_cut
 
 
 def found(cell: str, setup: str = "") -> list[Finding]:
