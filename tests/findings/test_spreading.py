@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -53,11 +54,19 @@ def test_good_plans_have_none(name: str) -> None:
 def test_a_fix_was_tried(name: str) -> None:
     case: Odd = CELLS[name]
     (traced,) = traced_pieces(case.cell, f"{SETUP}\n{case.setup}")
-    fix = tried_findings(traced, 60.0)[0].fix
+    finding = tried_findings(traced, 60.0)[0]
+    fix = finding.fix
     assert fix is not None and fix.verified and case.fix in fix.text
+    better, setup = case.cell, case.setup
     if fix.edit is not None:
         better = apply_edit(case.cell, fix.edit)
-        assert sum(map(_sent, traced_pieces(better, f"{SETUP}\n{case.setup}"))) <= _sent(traced)
+    else:  # a line for a cell above
+        put = re.search(r"in a cell above: (.*\)):", fix.text)
+        assert put is not None
+        setup = f"{setup}\n{put[1]}"
+    assert sum(map(_sent, traced_pieces(better, f"{SETUP}\n{setup}"))) <= _sent(traced)
+    said = finding.message.partition(" XLA warns of it")[0]
+    assert said not in [one.message for one in found(better, setup)]
 
 
 def _sent(traced: Any) -> int:
