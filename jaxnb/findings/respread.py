@@ -9,9 +9,9 @@ writes about the program itself is evidence, which in this process would go to w
 
 from __future__ import annotations
 
-import ast
 import itertools
 import math
+import re
 import time
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +26,7 @@ from jaxnb._jax_hlo import given_shardings, lower_elsewhere, with_jaxpr
 from jaxnb.cost_hlo import with_hlo_costs
 from jaxnb.findings.fixes import apply_edit
 from jaxnb.findings.place import parse_shown
+from jaxnb.findings.spread_edits import constrained, with_keyword, with_operand
 from jaxnb.findings.spreading import Problem, find_problems
 from jaxnb.findings.traced import Traced
 from jaxnb.findings.trial import harmless_statements, inputs_of
@@ -37,6 +38,7 @@ from jaxnb.readers.buffers import peak_bytes
 from jaxnb.readers.hlo import read_hlo
 from jaxnb.readers.ids import with_ids
 from jaxnb.staging.elsewhere import PLATFORM, SimulatedMesh, simulated
+from jaxnb.staging.gradient import Asked
 from jaxnb.units import format_bytes, format_flops
 
 __all__ = ["PATIENCE", "tried_findings"]
@@ -45,7 +47,6 @@ PATIENCE = 10.0
 """Seconds for the trials of one piece."""
 
 _MOST = 6  # specs that are tried for one problem
-Edit = tuple[int, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,7 @@ class _Trial:
         self._before: _Measure | None = None
         self._where = traced.piece.simulated or (None if self._mesh is None else simulated(self._mesh[1]))
         self._there = traced.piece.simulated is None
+        self._asked = traced.piece.derivative
         self._jax = next(
             (name for name, value in self._names.items() if isinstance(value, types.ModuleType) and value is jax), ""
         )
@@ -125,10 +127,10 @@ class _Trial:
             if time.perf_counter() > end:
                 break
             if self._before is None:
-                self._before = _measured(self._text, self._names, {}, self._where, self._there)
+                self._before = _measured(self._text, self._names, {}, self._where, self._there, self._asked)
                 if self._before is None:
                     return finding
-            after = _measured(text, self._names, spread, self._where, self._there)
+            after = _measured(text, self._names, spread, self._where, self._there, self._asked)
             if after is not None and _is_better(problem, after, self._before):
                 left = after.sent if problem.gain in ("padding", "moved") else getattr(after, problem.gain)
                 found.append((left, replace(fix, text=f"{fix.text} {self._told(problem, after)}", verified=True)))
@@ -166,7 +168,7 @@ class _Trial:
         assert self._mesh is not None
         name, mesh = self._mesh
         if problem.local:
-            edit = _with_keyword(self._text, problem.local, "partitioned=True", problem.line)
+            edit = with_keyword(self._text, problem.local, "partitioned=True", problem.line)
             if edit is not None:
                 yield Fix("let each device have its piece:", edit=edit), apply_edit(self._text, edit), {}
             return
@@ -177,27 +179,33 @@ class _Trial:
             function, shape = problem.operand
             for spec in itertools.islice(_specs(shape, mesh), _MOST):
                 written = _written(spec, name, self._jax)
-                edit = _with_operand(self._text, problem.line, function, written, mesh, self._jax)
+                edit = with_operand(self._text, problem.line, function, written, mesh, self._jax)
                 if edit is not None:
                     yield Fix(f"spread what {function} takes otherwise:", edit=edit), apply_edit(self._text, edit), {}
         if problem.line is not None and self._jax:
             for spec in itertools.islice(_specs(problem.shape, mesh), _MOST):
                 written = _written(spec, name, self._jax)
-                edit = _constrained(self._text, problem.line, written, mesh, self._jax)
+                edit = constrained(self._text, problem.line, written, mesh, self._jax)
                 if edit is not None:
                     yield Fix("spread it otherwise there:", edit=edit), apply_edit(self._text, edit), {}
         for path in problem.inputs:
-            value = self._names.get(path)
-            if not isinstance(value, jax.Array | jax.ShapeDtypeStruct) or not path.isidentifier():
+            yield from self._spread_input(path, name, mesh)
+
+    def _spread_input(self, path: str, mesh_name: str, mesh: Any) -> Iterator[tuple[Fix, str, dict[str, Any]]]:
+        """An input that is spread otherwise; one in a pytree together with all others of that, if they are alike."""
+        root = re.split(r"[.\[]", path)[0]
+        leaves = jax.tree.leaves(self._names.get(root))
+        kinds = jax.Array | jax.ShapeDtypeStruct
+        if not leaves or not all(isinstance(leaf, kinds) and leaf.shape == leaves[0].shape for leaf in leaves):
+            return
+        old, called = getattr(leaves[0].sharding, "spec", None), self._jax or "jax"
+        for spec in itertools.islice(_specs(leaves[0].shape, mesh), _MOST):
+            if old is not None and _is_same(spec, old, leaves[0].ndim):
                 continue
-            old = getattr(value.sharding, "spec", None)
-            for spec in itertools.islice(_specs(value.shape, mesh), _MOST):
-                if old is not None and _is_same(spec, old, value.ndim):
-                    continue
-                sharding = jax.sharding.NamedSharding(mesh, spec)
-                put = f"{self._jax or 'jax'}.device_put" if self._there else "jaxnb.abstract"
-                how = f"{put}({path}, {_written(spec, name, self._jax or 'jax')})"
-                yield Fix(f"spread it otherwise, in a cell above: {path} = {how}:"), self._text, {path: sharding}
+            sharding = jax.sharding.NamedSharding(mesh, spec)
+            put = f"{called}.device_put" if self._there else "jaxnb.abstract"
+            how = f"{root} = {put}({root}, {_written(spec, mesh_name, called)})"
+            yield Fix(f"spread it otherwise, in a cell above: {how}:"), self._text, {root: sharding}
 
 
 _SAID = {"sent": "a device sends", "peak": "at its peak a device holds", "flops": "a device computes"}
@@ -217,7 +225,12 @@ def _is_better(problem: Problem, after: _Measure, before: _Measure) -> bool:
 
 
 def _measured(
-    text: str, names: Mapping[str, Any], spread: Mapping[str, Any], mesh: SimulatedMesh, there: bool
+    text: str,
+    names: Mapping[str, Any],
+    spread: Mapping[str, Any],
+    mesh: SimulatedMesh,
+    there: bool,
+    asked: Asked | None = None,
 ) -> _Measure | None:
     """What a cell takes when it is compiled; None if it was not, because it may have effects or fails.
 
@@ -227,7 +240,10 @@ def _measured(
       spread: other shardings for some of its inputs.
       mesh: that it is partitioned for.
       there: whether the devices of the mesh are there, and arrays lie on them.
+      asked: the derivative that it computes, too; that of second order, or along directions, is not tried.
     """
+    if asked is not None and (asked.along or asked.hessian):
+        return None
     tree = parse_shown(text)
     namespace = dict(names)
     statements = harmless_statements(tree.body, namespace) if tree is not None else None
@@ -235,26 +251,40 @@ def _measured(
     if statements is None or inputs is None:
         return None
     flat, structure = jax.tree.flatten(inputs)
-    moved = [id(inputs[path]) for path in spread]
+    moved = {id(leaf): sharding for path, sharding in spread.items() for leaf in jax.tree.leaves(inputs[path])}
     arrays = jax.Array | jax.ShapeDtypeStruct
     places = [n for n, leaf in enumerate(flat) if isinstance(leaf, arrays) or id(leaf) in moved]
     given = [flat[n] for n in places]
     given = [_abstract(leaf) for leaf in given] if there else mesh.place(given, [""] * len(given))
-    for path, sharding in spread.items():
-        at = places.index(next(n for n, leaf in enumerate(flat) if leaf is inputs[path]))
-        given[at] = jax.ShapeDtypeStruct(given[at].shape, given[at].dtype, sharding=sharding)
+    for at, place in enumerate(places):
+        sharding = moved.get(id(flat[place]))
+        if sharding is not None:
+            given[at] = jax.ShapeDtypeStruct(given[at].shape, given[at].dtype, sharding=sharding)
+
+    def computed(local: dict[str, Any]) -> Any:
+        local = dict(namespace) | local
+        for statement in statements:
+            exec(statement.code, local)
+        made = {name for statement in statements for name in statement.names.binds}
+        return local, [
+            leaf for name in sorted(made) for leaf in jax.tree.leaves(local.get(name)) if isinstance(leaf, jax.Array)
+        ]
 
     def run(*arrays: Any) -> Any:
         leaves = list(flat)
         for place, array in zip(places, arrays, strict=True):
             leaves[place] = array
-        local = dict(namespace) | jax.tree.unflatten(structure, leaves)
-        for statement in statements:
-            exec(statement.code, local)
-        made = {name for statement in statements for name in statement.names.binds}
-        return [
-            leaf for name in sorted(made) for leaf in jax.tree.leaves(local.get(name)) if isinstance(leaf, jax.Array)
-        ]
+        given = jax.tree.unflatten(structure, leaves)
+        if asked is None:
+            return computed(given)[1]
+
+        name, has_aux = asked.loss, asked.has_aux
+
+        def loss(wrt: dict[str, Any]) -> Any:
+            local, made = computed({**given, **wrt})
+            return local[name][0] if has_aux else local[name], made
+
+        return jax.value_and_grad(loss, has_aux=True)({path: given[path] for path in asked.wrt})
 
     try:
         with nullcontext() if there else mesh.ambient():
@@ -327,84 +357,3 @@ def _mesh_name(names: Mapping[str, Any], traced: Traced) -> tuple[str, Any] | No
         return "", ambient
     name = next((name for name, value in names.items() if isinstance(value, jax.sharding.Mesh) and value == own), None)
     return None if name is None else (name, own)
-
-
-# --- edits ---
-
-
-def _constrained(text: str, line: int, sharding: str, mesh: Any, jax_name: str) -> Edit | None:
-    """The statement on a line with a constraint on what it assigns or returns; with another spec if it has one."""
-    tree = parse_shown(text)
-    if tree is None:
-        return None
-    on_line = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign | ast.Return | ast.Expr) and node.lineno <= line <= (node.end_lineno or 0)
-    ]
-    node = max(on_line, key=lambda node: node.lineno, default=None)
-    if node is None or node.value is None or (isinstance(node, ast.Assign) and len(node.targets) > 1):
-        return None
-    if isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Name):
-        return None
-    inner = next((call for call in ast.walk(node.value) if _is_constraint(call)), None)
-    if isinstance(inner, ast.Call) and len(inner.args) == 2:
-        return _exchanged(text, inner.args[1], sharding)
-    segment = ast.get_source_segment(text, node.value)
-    return None if segment is None else _exchanged(text, node.value, _around(segment, sharding, mesh, jax_name))
-
-
-def _is_constraint(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Call):
-        return False
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    return name in ("with_sharding_constraint", "reshard", "wsc")
-
-
-def _with_keyword(text: str, name: str, keyword: str, line: int | None) -> Edit | None:
-    """A call of `jax.debug.NAME` on a line, or the only one there is, with one argument more."""
-    calls = [
-        node
-        for node in _calls(text)
-        if isinstance(node.func, ast.Attribute) and node.func.attr == name and "debug" in ast.unparse(node.func)
-    ]
-    on_line = [node for node in calls if node.lineno <= (line or 0) <= (node.end_lineno or 0)] or calls
-    if len(on_line) != 1:
-        return None
-    segment = ast.get_source_segment(text, on_line[0]) or ""
-    return _exchanged(text, on_line[0], f"{segment[:-1]}, {keyword})") if segment.endswith(")") else None
-
-
-def _with_operand(text: str, line: int, function: str, sharding: str, mesh: Any, jax_name: str) -> Edit | None:
-    """The only call of a function on a line with a constraint on its first argument."""
-    calls = [
-        node
-        for node in _calls(text)
-        if node.lineno <= line <= (node.end_lineno or 0)
-        and (node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")) == function
-        and node.args
-        and not isinstance(node.args[0], ast.Starred)
-    ]
-    if len(calls) != 1:
-        return None
-    segment = ast.get_source_segment(text, calls[0].args[0])
-    return None if segment is None else _exchanged(text, calls[0].args[0], _around(segment, sharding, mesh, jax_name))
-
-
-def _calls(text: str) -> list[ast.Call]:
-    tree = parse_shown(text)
-    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree is not None else []
-
-
-def _around(segment: str, sharding: str, mesh: Any, jax_name: str) -> str:
-    explicit = any(kind == jax.sharding.AxisType.Explicit for kind in mesh.axis_types)
-    word = "sharding.reshard" if explicit else "lax.with_sharding_constraint"
-    return f"{jax_name}.{word}({segment}, {sharding})"
-
-
-def _exchanged(text: str, node: ast.expr, new: str) -> Edit:
-    """Puts another text where an expression stands."""
-    lines = text.split("\n")[node.lineno - 1 : node.end_lineno]
-    head = lines[0].encode()[: node.col_offset].decode()
-    tail = lines[-1].encode()[node.end_col_offset or 0 :].decode()
-    return node.lineno, "\n".join(lines), head + new + tail

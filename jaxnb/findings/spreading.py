@@ -7,8 +7,9 @@ changes that is tried only when somebody asks (`respread`), because it takes a c
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -93,7 +94,24 @@ def find_problems(traced: Traced, warnings: Sequence[str] = ()) -> list[Problem]
     """
     spread = spread_of(traced)
     lines = warnings or getattr(traced.piece.compiled, "warnings", ())
-    return [] if spread is None else list(_Looking(traced, spread, read_rematerialised(lines)).all())
+    return [] if spread is None else _first_of_each(_Looking(traced, spread, read_rematerialised(lines)).all())
+
+
+def _first_of_each(problems: Iterable[Problem]) -> list[Problem]:
+    """The first of those that are alike, as the unrolled layers of a model are: of one line, and one pytree."""
+    alike: dict[Any, list[Problem]] = {}
+    for problem in problems:
+        finding = problem.finding
+        root = re.split(r"[.\[]", finding.holder)[0]
+        alike.setdefault((finding.line, problem.gain, problem.operand, problem.shape, root), []).append(problem)
+    found: list[Problem] = []
+    for first, *more in alike.values():
+        if more:
+            count = f"{len(more)} more {'is' if len(more) == 1 else 'are'} like it"
+            message = f"{first.finding.message.removesuffix('.')}; {count}."
+            first = replace(first, finding=replace(first.finding, message=message))
+        found.append(first)
+    return found
 
 
 def spread_of(traced: Traced) -> Spread | None:

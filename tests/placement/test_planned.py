@@ -25,6 +25,7 @@ from jaxnb.placement.read import read_placement
 from jaxnb.planning.workers import end_worker, has_worker, the_worker
 from jaxnb.running.session import Session
 from jaxnb.staging.elsewhere import SimulatedMesh, simulated_mesh_of
+from jaxnb.units import format_bytes
 
 __all__ = ["shell"]
 
@@ -122,6 +123,21 @@ def test_what_is_odd_is_counted_under_a_plan_and_fixes_are_tried() -> None:
     (finding,) = run.shardings().findings
     assert finding.fix.verified and "jaxnb.abstract(x, jax.P(None, ('x', 'y')))" in finding.fix.text
     assert planned("y = jnp.cumsum(x, 0)", x=on(P(None, ("x", "y")), 512, 1024)).findings == ()
+
+
+def test_layers_that_are_alike_are_one_finding_and_one_fix() -> None:
+    """Of a gradient, too: what a change saves is counted with the backward pass, as in the plan."""
+    session = Session()
+    session.simulated = SimulatedMesh((("x", 8),))
+    given: dict[str, Any] = {"jax": jax, "jnp": jnp, "x": on(P("x"), 512, 512, mesh="x=8")}
+    given["ws"] = [on(P("x"), 512, 512, mesh="x=8") for _ in range(4)]
+    cell = "h = x\nfor w in ws:\n    h = jax.checkpoint(lambda h, w: jnp.tanh(h @ w))(h, w)\nloss = jnp.mean(h**2)"
+    run = session.stage(cell, given, StageOptions(loss="loss", wrt=("ws",)))
+    (finding,) = run.findings
+    assert "the backward pass gathers `ws[0]` whole" in finding.message and "3 more are like it" in finding.message
+    (tried,) = run.shardings().findings
+    assert tried.fix is not None and tried.fix.verified and "ws = jaxnb.abstract(ws, jax.P())" in tried.fix.text
+    assert f"instead of {format_bytes(run.plan.ledger.total)}" in tried.fix.text
 
 
 def test_what_nobody_spread_is_not_said_to_lie_on_the_host() -> None:
