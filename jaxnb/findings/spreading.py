@@ -45,6 +45,7 @@ _CALLBACKS = {
     "debug_callback": "jax.debug.callback",
     "debug_print": "jax.debug.print",
 }
+_DETAIL = re.compile(r"\[[^\]]*\]|\d[\d.,]*")
 _LOCAL = {"debug_print": "print", "debug_callback": "callback"}
 _CONSTRAINTS = {"sharding_constraint": "sharding", "reshard": "dst_sharding"}
 _LOOPS = frozenset({"scan", "while", "remat2", "checkpoint"})
@@ -98,12 +99,12 @@ def find_problems(traced: Traced, warnings: Sequence[str] = ()) -> list[Problem]
 
 
 def _first_of_each(problems: Iterable[Problem]) -> list[Problem]:
-    """The first of those that are alike, as the unrolled layers of a model are: of one line, and one pytree."""
+    """The first of those on a line that are alike but for keys and numbers, as the unrolled layers of a model are."""
     alike: dict[Any, list[Problem]] = {}
     for problem in problems:
-        finding = problem.finding
-        root = re.split(r"[.\[]", finding.holder)[0]
-        alike.setdefault((finding.line, problem.gain, problem.operand, problem.shape, root), []).append(problem)
+        said = _DETAIL.sub("", problem.finding.message)
+        key = (problem.finding.line, problem.gain, problem.operand, problem.shape, said)
+        alike.setdefault(key, []).append(problem)
     found: list[Problem] = []
     for first, *more in alike.values():
         if more:
@@ -230,6 +231,8 @@ class _Looking:
 
     def _warning(self, place: Place, op: Op) -> Rematerialised | None:
         """What XLA itself warns of at an equation, or at what makes its operands."""
+        if not self._warned:
+            return None
         ops, values = self._spread.jaxpr.computations[place[0]].ops, self._spread.jaxpr.values
         near = {place, *((place[0], n) for n, one in enumerate(ops) if set(one.outputs) & set(op.inputs))}
         given = {values[index].aval for index in op.inputs if index in self._spread.jaxpr.computations[place[0]].inputs}

@@ -172,8 +172,9 @@ class Worker:
         return os.fstat(self._log.fileno()).st_size
 
     def _said(self, start: int) -> str:
-        """What it has written since then. The process shares the place in the file, which must not move."""
-        return os.pread(self._log.fileno(), self._written() - start, start).decode(errors="replace")
+        """What it has written since then. The process shares the place in the file, which ends where it was."""
+        self._log.seek(start)
+        return self._log.read().decode(errors="replace")
 
     def _receive(self) -> tuple[dict[str, Any], list[bytes]]:
         try:

@@ -88,6 +88,12 @@ def test_a_print_of_pieces_is_tried() -> None:
     assert finding.fix.edit[2].strip() == "jax.debug.print('{}', v, partitioned=True)"
 
 
+def test_two_axes_that_do_nothing_are_two_findings() -> None:
+    setup = "cube = Mesh(devices.reshape(2, 2, 2), ('x', 'y', 'z'))\nr = put((512, 1024), 'x', mesh=cube)"
+    axes = [one.message for one in found("y = jnp.tanh(r * 2)", setup)]
+    assert [text for text in axes if "axis y" in text] and [text for text in axes if "axis z" in text]
+
+
 def test_what_may_have_effects_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[Any] = []
     monkeypatch.setattr(respread, "_measure", compiled.append)
