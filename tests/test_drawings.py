@@ -30,6 +30,7 @@ from jaxnb.program.codec import MIME_TYPE, decode, encode
 from jaxnb.shell.inspector_comm import answer
 from jaxnb.shell.show import MOST_SAVED, bundle
 from jaxnb.views.drawings import encode_drawn, read_drawings
+from jaxnb.views.interactive import has_script, is_interactive, render_interactive, script_hashes
 from jaxnb.views.packing import unpack
 
 SCHEMA = json.loads(files("jaxnb.program").joinpath("program.schema.json").read_text("utf-8"))
@@ -237,8 +238,24 @@ def test_an_output_brings_its_diagrams_while_they_fit() -> None:
     assert sum(len(part if isinstance(part, str) else json.dumps(part)) for part in data.values()) <= MOST_SAVED
     assert set(unpack(data[MIME_TYPE]["drawings"])) == {"meshes", "placements", "values", "ledger"}
     many = "\n".join(f"w{n} = jnp.sin(w) @ jnp.cos(w).T * {n}.0" for n in range(40))
-    short = bundle(stage(many, training()), rich=True)
+    run = stage(many, training())
+    short = bundle(run, rich=True)
     assert "drawings" not in short.get(MIME_TYPE, {})
+    assert run.program.made_layout is None, "nothing is read that nobody sees"
+
+
+@pytest.mark.skipif(not has_script(), reason="the front end is not built: make extension")
+def test_a_report_draws_what_was_saved() -> None:
+    program = stage(TRAINING, training()).program
+    program.layout()
+    again = decode(json.loads(json.dumps(encode(program, levels=("source", "jaxpr")))))
+    views = [render_interactive(one, line="line", script=False) for one in (program, again)]
+    assert all(is_interactive(view) and view[: view.find(">")].endswith('data-diagrams=""') for view in views)
+    assert read_drawings(again)["values"] == read_drawings(program)["values"]
+    assert (
+        len(script_hashes(views)) == 2
+        and len(script_hashes([render_interactive(neuron(), line="", script=False)])) == 1
+    )
 
 
 def test_a_kernel_that_is_asked_for_a_level_tells_of_vmap_too() -> None:

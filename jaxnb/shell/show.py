@@ -141,20 +141,23 @@ def _drawn(run: Run) -> tuple[str, tuple[str, Any] | None]:
 
     room = MOST_SAVED - _ROOM_FOR_THE_LINE
     html, encoded = view(_LIMITS[-1]), None
+    least = len(html.encode())
     # The inspector asks the kernel for what was not saved; the HTML shows what it can.
     top = ("source", run.shown_level or "jaxpr")
-    for levels, save in (
-        (top, encode_drawn),
-        (top, encode),
-        (("source",), encode),
-        *([] if program.findings else [((), encode)]),
-    ):
-        encoded = save(program, levels=levels)
+    for levels in (top, ("source",), *([] if program.findings else [()])):
+        encoded = encode(program, levels=levels)
         left = room - len(dumps(encoded).encode())
-        if len(html.encode()) <= left:
+        if least <= left:
             break
     else:
-        encoded, left = None, room
+        encoded, left, levels = None, room, ()
+    # Where values live takes a while to be read, so this is done only where there is room for it.
+    for save in (encode_drawn, encode) if levels == top else ():
+        more = save(program, levels=top)
+        rest = room - len(dumps(more).encode())
+        if least <= rest:
+            encoded, left = more, rest
+            break
     for limit in _LIMITS[:-1]:
         longer = view(limit)
         if len(longer.encode()) <= left:
