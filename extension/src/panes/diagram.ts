@@ -50,10 +50,11 @@ export class DiagramPane {
     const part = (parts.find(([name]) => name === diagram.part) ?? parts[0])[0];
     fill(this.bar, ...parts.map(([name, title]) => toggle(title, name === part, () => store.set({ diagram: { ...diagram, part: name } }))));
     this.marks = [];
+    const scrolled = this.body.querySelector('.values')?.scrollTop ?? 0;
     fill(this.body, ...(part === 'axes' ? flows!.map(flow => this.flow(flow)) : part === 'sent' ? this.sent(ledger!) : this.devices()));
     this.body.querySelector('[tabindex]')?.setAttribute('tabindex', '0');
-    const chosen = this.body.querySelector<HTMLElement>('[aria-current=true]');
-    if (chosen) chosen.closest('.values')!.scrollTop = chosen.offsetTop - 80;
+    const chosen = this.body.querySelector<HTMLElement>('[aria-current=true]'), list = chosen?.closest('.values');
+    if (list) list.scrollTop = Math.min(chosen!.offsetTop - 20, Math.max(scrolled, chosen!.offsetTop + 40 - list.clientHeight));
     this.mark();
   }
 
