@@ -317,12 +317,13 @@ def _ledger(ledger: Ledger, *, own_level: bool) -> dict[str, Any]:
         for name, hue in axis_hues([*names, *(name for item in items for name in item.axes or ())]).items()
     }
     totals = ledger.by_axes()
+    known = {item.axes for item in ledger.items if item.total is not None}
     return {
         "title": ledger_title(ledger),
         "facts": " · ".join(ledger_facts(ledger)),
         "totals": {
             "axes": [axes_text(axes) for axes in totals],
-            "bytes": list(totals.values()),
+            "bytes": [count if axes in known else -1 for axes, count in totals.items()],
             "hues": [[hues.get(name, _GREY) for name in axes or ()] for axes in totals],
         },
         "rows": {

@@ -230,7 +230,7 @@ export class DiagramPane {
       const bar = el('span.share');
       bar.style.setProperty('--share', `${(totals.bytes[at] / most) * 100}%`);
       bar.style.background = colour(totals.hues[at][0] ?? -1);
-      return [el('span', chip(totals.hues[at]), visible(axes)), formatBytes(totals.bytes[at]), el('td.wide', bar)];
+      return [el('span', chip(totals.hues[at]), visible(axes)), bytes(totals.bytes[at]), el('td.wide', bar)];
     }), [1]);
     return [el('p', el('b', visible(title)), el('span.note', ` ${visible(facts)}`)), el('div.holders', sums), list, ...(left_out ? [el('p.note', `and ${left_out} more`)] : [])];
   }
