@@ -54,7 +54,9 @@ def xmap(
       donate_argnums: arguments whose memory the results may take, as in `jax.jit`.
       backend: the XLA backend, as in `jax.jit`.
       mesh: the mesh, or a `fake_mesh`; by default that of the context.
-      lowering: `"manual"` writes the collectives of `fun` out; `"spmd"` lets XLA's partitioner choose them.
+      lowering: `"manual"` writes the collectives of `fun` out; `"spmd"` lets XLA's partitioner choose them. On some
+        derivatives of a sort that partitioner ends the process (as of jaxlib 0.10 and 0.12); `"manual"` has no need of
+        it.
 
     Returns:
       A `Mapped`: call it, differentiate it, `jit` it, or look at it with `.lower(*args).compile()`.
