@@ -29,6 +29,7 @@ MEANT = {
     "05_retraces": {"dtype"},
     "08_what_your_cell_did_not_tell_you": {"constant", "dtype", "gradient", "key", "side_effect", "transfer"},
     "09_sharding_and_collectives": {"sharding"},
+    "10_planning_for_machines_one_does_not_have": {"sharding"},
 }
 """One casts an input to bfloat16, to be traced again, and multiplies it with float32; the others are about findings."""
 
