@@ -13,11 +13,7 @@ import numpy as np
 from jaxnb.cells.code import Sees
 from jaxnb.errors import Refused
 from jaxnb.export.parts import DividedCell, Part
-from jaxnb.export.reads import (
-    helpers_of,
-    refuse_changed,
-    refused,
-)
+from jaxnb.export.reads import helpers_of, refuse_changed, refused
 from jaxnb.export.text import (
     format_source,
     import_lines,
@@ -32,15 +28,7 @@ from jaxnb.export.text import (
     statement,
     wrapped,
 )
-from jaxnb.export.values import (
-    abstract,
-    can_be_static,
-    is_array_like,
-    is_array_tree,
-    is_unsorted,
-    leaves_of,
-    shape_of,
-)
+from jaxnb.export.values import abstract, can_be_static, is_array_like, is_array_tree, is_unsorted, leaves_of, shape_of
 
 __all__ = ["File", "NeedsStatic"]
 

@@ -11,20 +11,8 @@ from typing import Any
 from jaxnb.cells.cell import CellSource
 from jaxnb.errors import Refused
 from jaxnb.export.names import Body, Names
-from jaxnb.export.reads import (
-    bound_names,
-    entry_reads,
-    reads_of,
-    refuse_odd,
-    refuse_what_tells,
-    refused,
-    stored_roots,
-)
-from jaxnb.export.values import (
-    containers_in,
-    holds_jax,
-    is_array_tree,
-)
+from jaxnb.export.reads import bound_names, entry_reads, reads_of, refuse_odd, refuse_what_tells, refused, stored_roots
+from jaxnb.export.values import containers_in, holds_jax, is_array_tree
 from jaxnb.objects.paths import root_name
 from jaxnb.staging.piece import Piece
 

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxnb.named.axes import check_bound, gathered, has_names, own_entry, split_axes
+from jaxnb.named.axes import check_bound, gathered, has_names, is_name, own_entry, split_axes
 from jaxnb.named.errors import AxisSizeError, AxisSpecError
 
 __all__ = ["counted", "document", "kept", "laid", "own_of", "reduced", "refused"]
@@ -41,13 +41,8 @@ def reduced(plain: Callable[..., Any], *arrays: str, alone: bool = False) -> Any
     """
     signature = _signature(plain, arrays)
 
-    @wraps(plain)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        bound = signature.bind(*args, **kwargs)
+    def over(bound: inspect.BoundArguments, positions: tuple[int, ...], names: tuple[Any, ...]) -> Any:
         given = bound.arguments
-        if not has_names(given.get("axis")):
-            return plain(*args, **kwargs)
-        positions, names = _split(plain, given, arrays[0])
         if alone and positions:
             raise _one_axis(plain, given["axis"])
         _list(given, arrays, names)
@@ -64,6 +59,7 @@ def reduced(plain: Callable[..., Any], *arrays: str, alone: bool = False) -> Any
 
         return jax.tree.map(drop, out)
 
+    run = _where_named(plain, signature, arrays[0], over)
     document(
         run,
         plain,
@@ -89,22 +85,35 @@ def counted(plain: Callable[..., Any], *arrays: str) -> Any:
 
 
 def _along(plain: Callable[..., Any], arrays: Sequence[str], taken: Callable[[Any, Any], Any], more: str) -> Any:
-    signature = _signature(plain, arrays)
+    def over(bound: inspect.BoundArguments, positions: tuple[int, ...], names: tuple[Any, ...]) -> Any:
+        if positions or len(names) != 1:
+            raise _one_axis(plain, bound.arguments["axis"])
+        _list(bound.arguments, arrays, names)
+        bound.arguments["axis"] = 0
+        return jax.tree.map(lambda x: taken(x, names[0]), plain(*bound.args, **bound.kwargs))
+
+    run = _where_named(plain, _signature(plain, arrays), arrays[0], over)
+    document(run, plain, more)
+    return run
+
+
+def _where_named(
+    plain: Callable[..., Any],
+    signature: inspect.Signature,
+    first: str,
+    over: Callable[[inspect.BoundArguments, tuple[int, ...], tuple[Any, ...]], Any],
+) -> Callable[..., Any]:
+    """`plain`, but for a call whose `axis` has names: `over`, with the call, the positions and the names."""
 
     @wraps(plain)
     def run(*args: Any, **kwargs: Any) -> Any:
         bound = signature.bind(*args, **kwargs)
-        given = bound.arguments
-        if not has_names(given.get("axis")):
+        axis = bound.arguments.get("axis")
+        if not has_names(axis):
             return plain(*args, **kwargs)
-        positions, names = _split(plain, given, arrays[0])
-        if positions or len(names) != 1:
-            raise _one_axis(plain, given["axis"])
-        _list(given, arrays, names)
-        given["axis"] = 0
-        return jax.tree.map(lambda x: taken(x, names[0]), plain(*bound.args, **bound.kwargs))
+        positions, names = split_axes(axis, jnp.ndim(bound.arguments[first]), f"{plain.__name__}(axis=...)")
+        return over(bound, positions, names)
 
-    document(run, plain, more)
     return run
 
 
@@ -158,7 +167,7 @@ def refused(plain: Callable[..., Any], *axes: str) -> Any:
     def run(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs).arguments
         for parameter in axes:
-            if has_names(given.get(parameter)):
+            if _holds_name(given.get(parameter)):
                 raise AxisSpecError(
                     f"{plain.__name__}({parameter}={given[parameter]!r}): this function takes positions only.",
                     why="a name has no place among the dimensions, and its size stays as it is.",
@@ -169,14 +178,15 @@ def refused(plain: Callable[..., Any], *axes: str) -> Any:
     return run
 
 
+def _holds_name(axes: Any) -> bool:
+    """Whether there is a name among axes, which may be those of two arrays, as `tensordot` has them."""
+    return any(map(_holds_name, axes)) if isinstance(axes, (tuple, list)) else is_name(axes)
+
+
 def _signature(plain: Callable[..., Any], needed: Sequence[str]) -> inspect.Signature:
     signature = inspect.signature(plain)
     assert set(needed) <= set(signature.parameters), (plain, needed)
     return signature
-
-
-def _split(plain: Callable[..., Any], given: dict[str, Any], first: str) -> tuple[tuple[int, ...], tuple[Any, ...]]:
-    return split_axes(given["axis"], jnp.ndim(given[first]), f"{plain.__name__}(axis=...)")
 
 
 def _list(given: dict[str, Any], arrays: Sequence[str], names: Sequence[Any]) -> None:

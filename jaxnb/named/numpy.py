@@ -98,6 +98,7 @@ put_along_axis = refused(_jnp.put_along_axis, "axis")
 rollaxis = refused(_jnp.rollaxis, "axis", "start")
 rot90 = refused(_jnp.rot90, "axes")
 swapaxes = refused(_jnp.swapaxes, "axis1", "axis2")
+tensordot = refused(_jnp.tensordot, "axes")
 trace = refused(_jnp.trace, "axis1", "axis2")
 transpose = refused(_jnp.transpose, "axes")
 trim_zeros = refused(_jnp.trim_zeros, "axis")
@@ -186,6 +187,7 @@ __all__ = [
     "swapaxes",
     "take",
     "take_along_axis",
+    "tensordot",
     "trace",
     "transpose",
     "trapezoid",

@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING, Any
 from jaxnb.cells.code import Sees
 from jaxnb.cells.reach import ATOMS, state_of
 from jaxnb.objects import functions
-from jaxnb.objects.holders import (
-    GROWN_LIST,
-    holder_of,
-)
-from jaxnb.objects.paths import (
-    GROWN,
-    Path,
-)
+from jaxnb.objects.holders import GROWN_LIST, holder_of
+from jaxnb.objects.paths import GROWN, Path
 from jaxnb.objects.slots import Slot
 
 if TYPE_CHECKING:

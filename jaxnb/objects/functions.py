@@ -9,29 +9,10 @@ from jaxnb.cells.code import Sees, code_digest, names_of
 from jaxnb.cells.effects import effect_of_builtin, first_effect
 from jaxnb.cells.growth import NO_GROWTH, Growth
 from jaxnb.cells.libraries import is_library
-from jaxnb.objects.holders import (
-    CELL,
-    CLASS,
-    DICT,
-    FUNCTION,
-    PARTIAL,
-)
-from jaxnb.objects.paths import (
-    CLASS_MARK,
-    FUN,
-    JIT,
-    OPEN,
-    Path,
-)
+from jaxnb.objects.holders import CELL, CLASS, DICT, FUNCTION, PARTIAL
+from jaxnb.objects.paths import CLASS_MARK, FUN, JIT, OPEN, Path
 from jaxnb.objects.slots import Method, Slot
-from jaxnb.objects.static import (
-    CACHED_FUNCTION,
-    DESCRIPTORS,
-    NOT_CONTENT,
-    function_of,
-    is_member,
-    loaded_module,
-)
+from jaxnb.objects.static import CACHED_FUNCTION, DESCRIPTORS, NOT_CONTENT, function_of, is_member, loaded_module
 
 if TYPE_CHECKING:
     from jaxnb.objects.graph import Scan

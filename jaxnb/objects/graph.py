@@ -19,24 +19,11 @@ from jaxnb.cells.growth import NO_GROWTH, Growth
 from jaxnb.cells.libraries import is_library
 from jaxnb.errors import Refused
 from jaxnb.objects import functions, instances
-from jaxnb.objects.holders import (
-    DICT,
-    Holder,
-)
+from jaxnb.objects.holders import DICT, Holder
 from jaxnb.objects.kinds import HANDLERS, other
-from jaxnb.objects.paths import (
-    ALIAS,
-    ROOT,
-    Choices,
-    Path,
-    is_below,
-    render_path,
-    root_name,
-)
+from jaxnb.objects.paths import ALIAS, ROOT, Choices, Path, is_below, render_path, root_name
 from jaxnb.objects.slots import IN_IMMUTABLE, Immutable, Method, Slot, Slots
-from jaxnb.objects.static import (
-    NOT_VALUES,
-)
+from jaxnb.objects.static import NOT_VALUES
 
 __all__ = ["Reached", "Scan"]
 

@@ -12,17 +12,8 @@ from jaxnb.cells.effects import is_stateful, is_unchanging
 from jaxnb.cells.libraries import is_library
 from jaxnb.cells.reach import state_of
 from jaxnb.objects import functions
-from jaxnb.objects.holders import (
-    DICT,
-    SLOTS,
-    slot_descriptors,
-)
-from jaxnb.objects.paths import (
-    ATTRIBUTES,
-    OBJECT,
-    Path,
-    Same,
-)
+from jaxnb.objects.holders import DICT, SLOTS, slot_descriptors
+from jaxnb.objects.paths import ATTRIBUTES, OBJECT, Path, Same
 from jaxnb.objects.slots import IN_IMMUTABLE, Slot
 
 if TYPE_CHECKING:

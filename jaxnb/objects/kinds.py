@@ -22,17 +22,9 @@ from jaxnb.cells.libraries import is_library
 from jaxnb.cells.reach import state_of
 from jaxnb.errors import RunByPython
 from jaxnb.objects import containers, functions, instances, leaves
-from jaxnb.objects.paths import (
-    OPEN,
-    Path,
-    render_path,
-)
+from jaxnb.objects.paths import OPEN, Path, render_path
 from jaxnb.objects.slots import Slot
-from jaxnb.objects.static import (
-    CACHED_FUNCTION,
-    FILE_METHODS,
-    is_value,
-)
+from jaxnb.objects.static import CACHED_FUNCTION, FILE_METHODS, is_value
 
 if TYPE_CHECKING:
     from jaxnb.objects.graph import Scan

@@ -8,26 +8,10 @@ import numpy as np
 
 from jaxnb.cells.code import Sees
 from jaxnb.errors import LeakedTracer
-from jaxnb.objects.holders import (
-    BUFFER,
-)
-from jaxnb.objects.paths import (
-    ARRAY,
-    COMPLEX,
-    CONTENT,
-    FLOAT,
-    INT,
-    NUMPY,
-    OBJECT,
-    Path,
-    Same,
-    render_path,
-)
+from jaxnb.objects.holders import BUFFER
+from jaxnb.objects.paths import ARRAY, COMPLEX, CONTENT, FLOAT, INT, NUMPY, OBJECT, Path, Same, render_path
 from jaxnb.objects.slots import Slot
-from jaxnb.objects.static import (
-    content_of,
-    supported,
-)
+from jaxnb.objects.static import content_of, supported
 
 if TYPE_CHECKING:
     from jaxnb.objects.graph import Scan

@@ -1,5 +1,6 @@
 """What a cell became, as one neutral, frozen structure; its laws, its JSON, and what is derived from it alone."""
 
+from jaxnb.program.program import Maker, Program
 from jaxnb.program.structure import (
     LEVELS,
     PHASES,
@@ -12,10 +13,8 @@ from jaxnb.program.structure import (
     Fix,
     Level,
     Link,
-    Maker,
     Op,
     PlacedOp,
-    Program,
     Span,
     Timing,
     Value,

@@ -32,6 +32,7 @@ from jaxnb.program.codec_facts import (
     encode_timing,
 )
 from jaxnb.program.laws import check_program
+from jaxnb.program.program import Program
 from jaxnb.program.structure import (
     FORMAT_VERSION,
     PHASES,
@@ -43,7 +44,6 @@ from jaxnb.program.structure import (
     Level,
     Link,
     Op,
-    Program,
     Span,
     Value,
 )

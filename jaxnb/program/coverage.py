@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from jaxnb.program.structure import Level, Program
+from jaxnb.program.program import Program
+from jaxnb.program.structure import Level
 
 __all__ = ["Coverage", "read_coverage"]
 

@@ -11,7 +11,8 @@ import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from jaxnb.program.structure import Aval, Computation, Level, Op, Program
+from jaxnb.program.program import Program
+from jaxnb.program.structure import Aval, Computation, Level, Op
 
 __all__ = ["Amount", "Change", "Diff", "compare"]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from jaxnb.program.occupancy import KINDS, SOURCES, Memory
-from jaxnb.program.structure import FATES, PHASES, Fate, Level, Program
+from jaxnb.program.program import Program
+from jaxnb.program.structure import FATES, PHASES, Fate, Level
 
 __all__ = ["check_program"]
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
-from jaxnb.program.structure import Level, Link, Op, PlacedOp, Program
+from jaxnb.program.program import Program
+from jaxnb.program.structure import Level, Link, Op, PlacedOp
 
 __all__ = ["LinkIndex", "follow", "placed_ops"]
 

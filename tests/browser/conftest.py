@@ -231,3 +231,15 @@ def lab(needs_browser, tmp_path_factory):
 def notebook7(needs_browser, tmp_path_factory):
     pytest.importorskip("notebook")
     yield from _server("notebook", tmp_path_factory)
+
+
+@pytest.fixture(params=["lab", "notebook7"])
+def server(request):
+    """Each front end of Jupyter that runs here, one after the other."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def page(new_page):
+    """A page that may reach the servers on loopback."""
+    return new_page(1280, 900, offline=False)

@@ -20,16 +20,6 @@ MAPPED = """%%jit
 centred = jax.vmap(lambda v: v - jax.lax.pmean(v, "batch"), axis_name="batch")(jnp.ones((8, 4)) * 2)"""
 
 
-@pytest.fixture(params=["lab", "notebook7"])
-def server(request):
-    return request.getfixturevalue(request.param)
-
-
-@pytest.fixture
-def page(new_page):
-    return new_page(1280, 900, offline=False)
-
-
 def diagrams(shown):
     shown.locator(".line").wait_for(timeout=60_000)
     if not shown.locator(".body").is_visible():

@@ -14,16 +14,6 @@ h = jnp.tanh(x * w)
 loss = jnp.sum(h**2)"""
 
 
-@pytest.fixture(params=["lab", "notebook7"])
-def server(request):
-    return request.getfixturevalue(request.param)
-
-
-@pytest.fixture
-def page(new_page):
-    return new_page(1280, 900, offline=False)
-
-
 def opened(page):
     found = page.locator(".jp-RenderedJaxnb").first
     found.locator(".line").wait_for(timeout=45_000)

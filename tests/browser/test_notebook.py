@@ -21,16 +21,6 @@ loss = jnp.sum(h**2)"""
 CELLS = [SETUP, CELL, "1 + 1"]
 
 
-@pytest.fixture(params=["lab", "notebook7"])
-def server(request):
-    return request.getfixturevalue(request.param)
-
-
-@pytest.fixture
-def page(new_page):
-    return new_page(1280, 900, offline=False)
-
-
 def inspector(page):
     found = page.locator(".jp-RenderedJaxnb")
     found.locator(".line").first.wait_for(timeout=45_000)

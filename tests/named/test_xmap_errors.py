@@ -163,6 +163,10 @@ CASES = {
         lambda: xmap(lambda x: nnp.swapaxes(x, "i", 0), ["i", None], [None])(x83),
         ["swapaxes(axis1='i')", "takes positions only", "all_gather"],
     ),
+    "axes of two arrays": (
+        lambda: xmap(lambda x: nnp.tensordot(x, x, ((0,), ("i",))), ["i", None], [])(x83),
+        ["tensordot(axes=((0,), ('i',)))", "takes positions only", "all_gather"],
+    ),
     "two axes for a scan": (
         lambda: xmap(lambda x: nnp.cumsum(x, ("i", 0)), ["i", None], ["i", None])(x83),
         ["cumsum(axis=('i', 0)): there is more than one axis"],

@@ -33,12 +33,6 @@ FLAT = mesh_of(x=4, y=2)
 wsc = lax.with_sharding_constraint
 
 
-@pytest.fixture(scope="module", autouse=True)
-def no_worker_stays() -> Iterator[None]:
-    yield
-    end_worker()
-
-
 def array(*shape: int, dtype: Any = np.float32) -> Any:
     return jax.ShapeDtypeStruct(shape, dtype)
 

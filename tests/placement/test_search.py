@@ -34,12 +34,6 @@ from jaxnb.planning.search import Search, search_resources
 from jaxnb.planning.workers import Worker, end_worker, has_worker
 
 
-@pytest.fixture(scope="module", autouse=True)
-def no_worker_stays() -> Iterator[None]:
-    yield
-    end_worker()
-
-
 def array(*shape: int, dtype: Any = np.float32) -> Any:
     return jax.ShapeDtypeStruct(shape, dtype)
 

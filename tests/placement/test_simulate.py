@@ -38,12 +38,6 @@ FLAT = mesh_of(x=4, y=2)
 TWO = SimulatedMesh((("x", 2),))
 
 
-@pytest.fixture(scope="module", autouse=True)
-def no_worker_stays() -> Iterator[None]:
-    yield
-    end_worker()
-
-
 def shapes(tree: Any, specs: Any, mesh: str = "x=4, y=2") -> Any:
     return jaxnb.abstract(tree, specs, mesh)
 

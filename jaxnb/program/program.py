@@ -1,0 +1,400 @@
+"""What a cell became, as one neutral, frozen structure that every view and the codec share.
+
+A `Program` holds levels, from the cell's source down. A level is a list of values and a list of computations;
+a computation is a straight list of ops over those values; an op may own further computations (the body of a
+scan, the branches of a cond). Ops, values and computations refer to one another by index, so that the whole
+is plain data:
+
+    Program
+      levels: source, jaxpr, stablehlo, hlo
+        Level.values         Value(name, Aval)
+        Level.computations   Computation(inputs, outputs, ops); entry points first
+          Op                 name, inputs, outputs, span in the cell, bodies
+      links                  between an op of one level and an op of the next
+      fates                  what became of an equation that no instruction bears
+      findings               what there is to say about it
+      timing                 what was measured, if it was
+      memory, names          who lives when; what every name was: made when first asked for
+
+What costs something to make is made when it is first asked for (`Program.level`, `memory`, `names`), by whatever the
+program was given as its maker, and kept. Nothing here imports jax: a saved program is read and drawn without it. What
+has to hold for every program stands in `laws`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from jaxnb.errors import ChangedJax
+
+if TYPE_CHECKING:
+    from jaxnb.placement.data import Mesh
+    from jaxnb.placement.hardware import Hardware
+    from jaxnb.placement.layout import Layout
+    from jaxnb.placement.ledger import Ledger
+    from jaxnb.program.coverage import Coverage
+    from jaxnb.program.diff import Diff
+    from jaxnb.program.linking import LinkIndex
+    from jaxnb.program.occupancy import Memory
+    from jaxnb.views.axes_diagram import AxesDiagram
+    from jaxnb.views.diagram import Diagram
+
+from jaxnb.program.structure import Assigned, Fate, Finding, Level, Link, PlacedOp, Timing
+
+__all__ = ["Maker", "Program"]
+
+
+class Maker(Protocol):
+    """Makes what a program was not made with."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The levels that it can make, from the top down."""
+        ...
+
+    def make(self, name: str, above: Program) -> tuple[Level, tuple[Link, ...], tuple[Fate, ...]]:
+        """A level, its links to the level above, and the fates that it tells.
+
+        Args:
+          name: of the level.
+          above: the program, whose last level is the one above.
+        """
+        ...
+
+    def memory(self, program: Program) -> tuple[Memory, ...]:
+        """Who lives in memory when, for each piece of the cell."""
+        ...
+
+    def assigned(self) -> tuple[Assigned, ...]:
+        """What every name was after each assignment."""
+        ...
+
+    def meshes(self) -> tuple[Mesh, ...]:
+        """The meshes of devices that the program speaks of."""
+        ...
+
+    def layout(self) -> Layout:
+        """Where everything of the program lives."""
+        ...
+
+    def vmapped(self) -> tuple[tuple[str, Level], ...]:
+        """The functions under `vmap` with a name, each with the name and its level "jaxpr" at one position."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A cell at every level that was made, with the links between them and what was found.
+
+    Two programs are equal if they are the same cell and have the same levels; what could still be made does not count.
+
+    Attributes:
+      source: the text of the cell as displayed, the magic line included if there is one.
+      levels: from the source down, those that were made. Asking for another one adds it, which is the only thing
+        about a program that ever changes.
+      links: between ops of neighbouring levels.
+      findings: in the order of their lines.
+      fates: of ops of the level "jaxpr", once the level "hlo" was made.
+      timing: what was measured; None if nothing was.
+    """
+
+    source: str
+    levels: tuple[Level, ...] = ()
+    links: tuple[Link, ...] = ()
+    findings: tuple[Finding, ...] = field(default=())
+    fates: tuple[Fate, ...] = ()
+    timing: Timing | None = None
+    _memory: tuple[Memory, ...] | None = field(default=None, repr=False)
+    _names: tuple[Assigned, ...] | None = field(default=None, repr=False)
+    _layout: Layout | None = field(default=None, compare=False, repr=False)
+    _vmapped: tuple[tuple[str, Level], ...] | None = field(default=None, compare=False, repr=False)
+    _maker: Maker | None = field(default=None, compare=False, repr=False)
+    _index: LinkIndex | None = field(default=None, init=False, compare=False, repr=False)
+
+    @property
+    def level_names(self) -> tuple[str, ...]:
+        """The levels that were made, and then those that can be."""
+        made = tuple(level.name for level in self.levels)
+        return made + tuple(name for name in (self._maker.names if self._maker else ()) if name not in made)
+
+    def level(self, name: str) -> Level:
+        """The level of that name, which is made now if it was not yet.
+
+        Args:
+          name: "source", "jaxpr", "stablehlo" or "hlo". What is lowered for "stablehlo" is not compiled; "hlo" is
+            that of the program that ran, and only where nothing ran is it compiled for this.
+
+        Raises:
+          KeyError: if there is none and none can be made; the message names those that there are.
+        """
+        for level in self.levels:
+            if level.name == name:
+                return level
+        if self._maker is not None and name in self._maker.names:
+            self._make(name)
+            return self.levels[-1]
+        made = ", ".join(level.name for level in self.levels) or "none"
+        more = [known for known in self.level_names if not any(level.name == known for level in self.levels)]
+        can = f"; can be made: {', '.join(more)}" if more else ""
+        raise KeyError(f"there is no level {name!r} in this program; made so far: {made}{can}")
+
+    def ops(self, level: str) -> Iterator[PlacedOp]:
+        """Every op of a level with its place and its links, computation by computation.
+
+        The level is made if it was not yet; links to levels that were not made are not among them.
+
+        Raises:
+          KeyError: as `level`.
+
+        >>> program = Program("-x", (Level("jaxpr", (), (Computation("main", ops=(Op("neg", span=Span(1)),)),)),))
+        >>> [(op.name, op.line, op.place, op.links) for op in program.ops("jaxpr")]
+        [('neg', 1, (0, 0), ())]
+        """
+        from jaxnb.program.linking import placed_ops
+
+        return placed_ops(self, self.level(level))
+
+    def memory(self) -> tuple[Memory, ...]:
+        """Who lives in memory when, for each piece of the cell; made when first asked for, and kept.
+
+        It is read from the compiled program's buffers where it ran, and from the jaxpr otherwise: `Memory.source` says
+        which. A saved program has what it was saved with.
+        """
+        if self._memory is None and self._maker is not None:
+            object.__setattr__(self, "_memory", self._maker.memory(self))
+        return self._memory or ()
+
+    def names(self) -> tuple[Assigned, ...]:
+        """The abstract value of every name after each assignment, in the cell and in the functions that it calls.
+
+        Made when first asked for, and kept: the cell's pieces are traced once more, and nothing runs. A saved program
+        has what it was saved with.
+
+        Raises:
+          JaxnbError: if the cell cannot be traced again as it was, because what it reads has changed.
+        """
+        if self._names is None and self._maker is not None:
+            object.__setattr__(self, "_names", self._maker.assigned())
+        return self._names or ()
+
+    def layout(self) -> Layout:
+        """Where everything lives: the meshes, how inputs, results and values in between lie on them, what is sent.
+
+        Made when first asked for, and kept: what was compiled is read, and nothing is compiled for it. A saved program
+        has what it was saved with.
+        """
+        if self._layout is None and self._maker is not None:
+            object.__setattr__(self, "_layout", self._maker.layout())
+        if self._layout is None:
+            from jaxnb.placement.layout import Layout
+
+            return Layout()
+        return self._layout
+
+    def collectives(self, on: str | Hardware | None = None) -> Ledger:
+        """What the devices send one another: every collective of the compiled program with its line, why it is there,
+        its mesh axis and the bytes that a device sends; see `placement.ledger`. It shows itself as a table.
+
+        The level "hlo" is made if it was not yet. A saved program without it has the collectives it was saved with.
+
+        Args:
+          on: hardware, such as "h100": how long each would take there, and the computation beside them.
+
+        Raises:
+          KeyError: if the program has no level "hlo", none can be made, and no collectives were saved.
+          JaxnbError: if there is no such hardware.
+        """
+        from dataclasses import replace
+
+        from jaxnb.placement.ledger import Ledger, read_ledger
+
+        meshes = self._maker.meshes() if self._maker is not None else self.layout().meshes
+        saved = self.layout().collectives if "hlo" not in self.level_names else None
+        if saved is None:
+            ledger = read_ledger(self, meshes)
+        else:
+            ledger = Ledger(saved, meshes[0] if meshes else None, self.source)
+        if on is None:
+            return ledger
+        from jaxnb.placement.estimate import estimate_program
+
+        return replace(ledger, estimate=estimate_program(self, on, ledger.mesh, ledger=ledger))
+
+    def vmapped(self) -> tuple[tuple[str, Level], ...]:
+        """The functions under `vmap(axis_name=...)`, each with the name and its level "jaxpr" at one position.
+
+        Made when first asked for, and kept: the cell is traced once more, as for `names`. A saved program has what it
+        was saved with.
+
+        Raises:
+          JaxnbError: as `names`.
+        """
+        if self._vmapped is None and self._maker is not None:
+            spoken = any("vmap" in op.scopes for op in self.level("jaxpr").ops())
+            object.__setattr__(self, "_vmapped", self._maker.vmapped() if spoken else ())
+        return self._vmapped or ()
+
+    def axes_diagram(self) -> AxesDiagram:
+        """The named axes of each `xmap`, `shard_map` and `vmap(axis_name=...)` as strands: which values have which,
+        where collectives end them, and where products contract them. It shows itself as pictures, and as text.
+
+        For `vmap`, whose names are in no jaxpr, the cell is traced once more, as for `names`.
+
+        Raises:
+          KeyError: if the program has no level "jaxpr".
+        """
+        from jaxnb.errors import JaxnbError
+        from jaxnb.views.axes_diagram import AxesDiagram
+        from jaxnb.views.strands import read_strands, strands_of
+
+        maps, notes = read_strands(self.level("jaxpr")), ()
+        try:
+            maps += tuple(strands_of(level, kind="vmap") for _, level in self.vmapped())
+        except JaxnbError as error:
+            if "axis_name" in self.source:
+                notes = (f"what is under vmap is not shown: {error.what}",)
+        return AxesDiagram(maps, notes)
+
+    def linked(self, level: str, op: tuple[int, int], to: str) -> dict[tuple[int, int], bool]:
+        """What an op is at another level, above or below, by following links from level to level.
+
+        Args:
+          level: where it stands.
+          op: as (computation, op).
+          to: the other level. It and the levels between are made if they were not yet.
+
+        Returns:
+          The ops of the other level in their order, each with whether some way there has only exact links.
+
+        Raises:
+          KeyError: as `level`.
+        """
+        from jaxnb.program.linking import LinkIndex, follow
+
+        for name in (level, to):
+            self.level(name)
+        if self._index is None or self._index.links is not self.links:
+            object.__setattr__(self, "_index", LinkIndex(self.links))
+        assert self._index is not None
+        return follow([made.name for made in self.levels], self._index, level, op, to)
+
+    def coverage(self) -> Coverage:
+        """How much of the program is linked: four shares from 0 to 1. Levels that can be made are made for it.
+
+        >>> Program("x = 1").coverage().eqn_line is None
+        True
+        """
+        from jaxnb.program.coverage import read_coverage
+
+        with suppress(ChangedJax):  # a level that cannot be read has no share
+            for name in self._maker.names if self._maker is not None else ():
+                self.level(name)
+        return read_coverage(self)
+
+    @property
+    def made_memory(self) -> tuple[Memory, ...] | None:
+        """As `memory`, if somebody asked for it already; None otherwise. This is what is saved."""
+        return self._memory
+
+    @property
+    def made_names(self) -> tuple[Assigned, ...] | None:
+        """As `names`, if somebody asked for them already; None otherwise. This is what is saved."""
+        return self._names
+
+    @property
+    def made_layout(self) -> Layout | None:
+        """As `layout`, if somebody asked for it already; None otherwise. This is what is saved."""
+        return self._layout
+
+    @property
+    def made_vmapped(self) -> tuple[tuple[str, Level], ...] | None:
+        """As `vmapped`, if somebody asked for them already; None otherwise. This is what is saved."""
+        return self._vmapped
+
+    def graph(self, level: str = "jaxpr", *, computation: int | str | None = None, limit: int | None = 300) -> Diagram:
+        """A level as a `graphviz.Digraph`, drawn in a notebook without a system package; see `views.graph`.
+
+        Args:
+          level: which one; it is made if it was not yet.
+          computation: to draw alone, by its index or its name; by default the entry points.
+          limit: how many ops at most, or None for all; bodies are folded into their ops first.
+
+        Raises:
+          KeyError: if there is no such level or computation.
+        """
+        from jaxnb.views.graph import render_graph
+
+        return render_graph(self, level, computation=computation, limit=limit)
+
+    def diff(self, other: Program, level: str = "jaxpr") -> Diff:
+        """What changed from another program to this one, see `Diff`; printed, it says what was added and removed.
+
+        Args:
+          other: the one before.
+          level: at which they are compared; it is made where it was not yet.
+
+        Raises:
+          KeyError: as `level`.
+        """
+        from jaxnb.program.diff import compare
+
+        return compare(other, self, level)
+
+    def _make(self, name: str) -> None:
+        """Makes the levels down to the one of that name: each is linked to the one above."""
+        maker = self._maker
+        assert maker is not None
+        for next_name in maker.names:
+            if not any(level.name == next_name for level in self.levels):
+                level, links, fates = maker.make(next_name, self)
+                object.__setattr__(self, "levels", (*self.levels, level))
+                object.__setattr__(self, "links", (*self.links, *links))
+                object.__setattr__(self, "fates", (*self.fates, *fates))
+            if next_name == name:
+                return
+
+    def __reduce__(self) -> tuple[type[Program], tuple[object, ...]]:
+        """A copy, or what comes out of a pickle, has the levels that were made and makes no others."""
+        return Program, (
+            self.source,
+            self.levels,
+            self.links,
+            self.findings,
+            self.fates,
+            self.timing,
+            self._memory,
+            self._names,
+            self._layout,
+            self._vmapped,
+        )
+
+    def text(self, level: str | None = None, **options: Any) -> str:
+        """A level as text beside the lines of the cell, or in its own order; see `views.text.render_program`.
+
+        Args:
+          level: which one; it is made if it was not yet. By default the one below the source.
+          **options: `width`, `limit`, `order` ("source" or "level"), `fold`, `columns` ("auto", or names among "flops",
+            "bytes", "seconds" and "memory") and `names`.
+
+        Raises:
+          KeyError: as `level`.
+        """
+        from jaxnb.views.text import render_program
+
+        return render_program(self, level=level, **options)
+
+    def costs(self, level: str | None = None, *, width: int | None = None, limit: int | None = 20) -> str:
+        """The lines of the cell by what they cost, the hottest first, as text; see `views.ledger.render_costs`.
+
+        Raises:
+          KeyError: as `level`.
+        """
+        from jaxnb.views.ledger import render_costs
+
+        return render_costs(self, level=level, width=width, limit=limit)
+
+    def __str__(self) -> str:
+        return self.text()
