@@ -89,9 +89,9 @@ class Looked:
     Attributes:
       found: the findings.
       uses: what it uses of keys, which is compared at each run with what other cells have used.
+      said: all that there is to say of a run of this piece alone.
       shown: the kinds that were written out when `said` was made; None where each run has to be looked at anew.
-      said: all that there is to say of a run of this piece alone,
-      lines: in which Python only defined what stands on these lines.
+      lines: what Python ran of the cell then, which only defined something; `said` holds for no other lines.
     """
 
     found: tuple[Finding, ...]
