@@ -20,7 +20,8 @@ from jaxnb.findings.donations import find_donations
 from jaxnb.findings.dtypes import asks_for_wide, dtype_findings
 from jaxnb.findings.effects import may_act, side_effects
 from jaxnb.findings.gradients import find_gradients, may_stop, may_waste
-from jaxnb.findings.keys import KeyLog, KeyUses, may_clash, reused_keys, uses_of_arrays
+from jaxnb.findings.key_log import KeyLog, KeyUses, uses_of_arrays
+from jaxnb.findings.keys import may_clash, reused_keys
 from jaxnb.findings.puts import find_puts
 from jaxnb.findings.spreading import is_spread, sharding_findings
 from jaxnb.findings.traced import Keys, Traced, given_and_made
