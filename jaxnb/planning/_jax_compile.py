@@ -80,7 +80,7 @@ def told_specs(executable: Any, axes: dict[str, int]) -> tuple[list[Spec | None]
     def spec(sharding: Any) -> Spec | None:
         try:
             (found,) = _parse(sharding, mesh)
-        except (ValueError, NotImplementedError, AssertionError, TypeError):
+        except (ValueError, NotImplementedError, AssertionError, TypeError):  # how JAX says that no spec gives it
             return None
         entries = [() if one is None else one if isinstance(one, tuple) else (one,) for one in found]
         return [[str(name) for name in names] for names in entries]
