@@ -153,8 +153,8 @@ def _converted(call: ast.Call, namespace: Mapping[str, Any]) -> tuple[Any, str] 
 def _of_device(node: ast.expr, namespace: Mapping[str, Any], fix: str) -> tuple[Any, str] | None:
     if isinstance(node, ast.Call):  # of JAX's own functions: what they return is known to be of the device
         func = node.func
-        method = isinstance(func, ast.Attribute) and func.attr not in _METHODS
-        if method and isinstance(_value(func.value, namespace), jax.Array):
+        owner = func.value if isinstance(func, ast.Attribute) and func.attr not in _METHODS else None
+        if owner is not None and isinstance(_value(owner, namespace), jax.Array):
             return None, fix
         return (None, fix) if _module(func, namespace).startswith(("jax.numpy", "jax.nn", "jax.lax")) else None
     if isinstance(node, ast.BinOp):
