@@ -149,6 +149,7 @@ class Program:
         Raises:
           KeyError: as `level`.
 
+        >>> from jaxnb.program import Computation, Level, Op, Span
         >>> program = Program("-x", (Level("jaxpr", (), (Computation("main", ops=(Op("neg", span=Span(1)),)),)),))
         >>> [(op.name, op.line, op.place, op.links) for op in program.ops("jaxpr")]
         [('neg', 1, (0, 0), ())]
