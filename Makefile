@@ -6,6 +6,10 @@ BIN := $(VENV)/bin
 NEW := .venv-newest
 OLDEST_IPYTHON := 8.24.0
 WORKERS ?= 2
+# Of tests with a long table of cases an ordinary run takes some, drawn anew each time, and on the newest jax half of all:
+# see tests/conftest.py. `make test SAMPLE= SAMPLE_NEWEST=` takes everything.
+SAMPLE ?= --cases 4
+SAMPLE_NEWEST ?= --cases 4 --one-in 2
 PYTEST := -m pytest -q -n $(WORKERS) --ignore tests/browser
 
 export JAX_PLATFORMS ?= cpu
@@ -22,7 +26,7 @@ lab: $(VENV)/.lab
 test: test-extension test-here test-browser test-oldest-ipython test-newest
 
 test-here: $(VENV)/.dev extension
-	$(BIN)/python $(PYTEST)
+	$(BIN)/python $(PYTEST) $(SAMPLE)
 
 # In a process of their own: Playwright leaves an event loop running, in which no other test may begin one.
 test-browser: $(VENV)/.dev extension
@@ -54,9 +58,9 @@ browser: $(VENV)/.dev
 # The shell-facing tests once more on the oldest IPython that is supported, laid over the same environment.
 test-oldest-ipython: $(VENV)/.oldest-ipython
 	PYTHONPATH=$(VENV)/oldest-ipython $(BIN)/python -m pytest -q tests/test_magics.py tests/test_semantics.py \
-		tests/test_comment.py tests/test_commands.py tests/test_completion.py
+		tests/test_comment.py tests/test_commands.py tests/test_completion.py $(SAMPLE)
 
-# Everything once more on the newest jax, where a Python that it supports is found.
+# The tests once more on the newest jax, where a Python that it supports is found.
 test-newest:
 	@python=$$($(PYTHON) tools/find_python.py 3.12) && \
 	if [ -n "$$python" ]; then $(MAKE) --no-print-directory run-newest NEWEST="$$python"; \
@@ -67,7 +71,7 @@ run-newest:
 	@test -x $(NEW)/bin/python || $(NEWEST) -m venv $(NEW)
 	$(NEW)/bin/python -m pip install -q --upgrade-strategy eager -U -e ".[test]"
 	$(NEW)/bin/python -c "import sys, jax, IPython; print('newest: Python', sys.version.split()[0], 'jax', jax.__version__, 'IPython', IPython.__version__)"
-	$(NEW)/bin/python $(PYTEST)
+	$(NEW)/bin/python $(PYTEST) $(SAMPLE_NEWEST)
 
 test-deep: $(VENV)/.dev
 	JAXNB_DEEP=1 $(BIN)/python $(PYTEST)
@@ -88,6 +92,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/objects.py
 	$(BIN)/python benchmarks/split.py
 	$(BIN)/python benchmarks/leaks.py
+	$(BIN)/python benchmarks/noticing.py
 	$(BIN)/python benchmarks/findings.py
 	$(BIN)/python benchmarks/coverage.py
 	$(BIN)/python benchmarks/viewer.py

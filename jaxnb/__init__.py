@@ -68,6 +68,8 @@ _HOMES = {
     "xmap_cell": "api",
 }
 
+_MODULES = frozenset({"lax", "nn", "numpy", "random"})
+
 __all__ = [
     "BadHeader",
     "Finding",
@@ -110,6 +112,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        from importlib import import_module
+
+        return import_module(f"jaxnb.{name}")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'jaxnb' has no attribute {name!r}")
@@ -121,4 +127,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *_HOMES, *_MODULES})

@@ -10,7 +10,8 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Generator, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,11 +19,18 @@ import jax
 from jax import errors as jax_errors
 from jax._src import config as _config  # the ambient context that keys JAX's own caches is not public
 from jax._src import core as _core  # jax.core.Tracer is deprecated; the trace of a tracer is not public
+from jax._src import source_info_util as _source_info  # `jax.extend` has the same function, and loads much more
+from jax._src.api_util import InternalFloatingPointError as _BadValue  # what a compiled program raises for nans
 from jax._src.array import ArrayImpl as _ArrayImpl  # the concrete class behind jax.Array
+from jax._src.interpreters.partial_eval import DynamicJaxprTrace as _JaxprTrace
 from jax._src.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
+from jax._src.random.prng import PRNGKeyArray as _PRNGKeyArray  # the concrete class of arrays of keys
+
+_source_info.register_exclusion(os.path.dirname(__file__))  # what stands in for parts of JAX is no code of the user's
 
 Tracer: type = _core.Tracer
 Array: type = _ArrayImpl
+KeyArray: type = _PRNGKeyArray
 
 TRACING_ERRORS: tuple[type[Exception], ...] = (
     jax_errors.ConcretizationTypeError,
@@ -73,6 +81,37 @@ def trace_context() -> tuple[Any, ...]:
     return (_config.trace_context(), config.jax_debug_nans, config.jax_debug_infs, config.jax_default_device)  # type: ignore[attr-defined]
 
 
+def value_checks() -> str:
+    """The setting by which JAX looks into each operation or transfer, such as "jax_debug_nans"; "" if none is set."""
+    config = jax.config
+    found = next((name for name in _FLAGS if getattr(config, name)), "")
+    return found or next((name for name in _GUARDS if getattr(config, name) in REFUSING), "")
+
+
+_FLAGS = ("jax_debug_nans", "jax_debug_infs", "jax_debug_key_reuse")
+_GUARDS = tuple(f"jax_transfer_guard_{way}" for way in ("host_to_device", "device_to_device", "device_to_host"))
+REFUSING = ("disallow", "disallow_explicit", "log", "log_explicit")
+"""Values of a transfer guard by which JAX says something of single transfers."""
+
+
+def raise_bad_value(error: BaseException, closed_jaxpr: Any, arguments: Sequence[Any]) -> None:
+    """Raises what JAX raises of a program in which `value_checks` found something: which operation gave it.
+
+    Args:
+      error: what the program raised; anything else is left alone.
+      closed_jaxpr: of the program, which is computed once more, operation by operation.
+      arguments: of the program.
+
+    Raises:
+      FloatingPointError: if that is what the error is about.
+    """
+    if not isinstance(error, _BadValue):
+        return
+    _core.eval_jaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts, *arguments)  # its function would not look for nans
+    where = "the compiled program of this cell; its operations one by one give none"
+    raise FloatingPointError(f"invalid value ({error.ty}) encountered in {where}") from None
+
+
 def config_values() -> dict[str, Any]:
     """Every configuration value by name, as set for the process."""
     return dict(jax.config.values)
@@ -112,12 +151,19 @@ def unfiltered_tracebacks() -> Generator[None]:
 
 def is_reference(value: object) -> bool:
     """Whether this is a mutable array reference, as `jax.new_ref` makes it."""
-    return type(value).__module__.startswith("jax.") and type(getattr(value, "aval", None)).__name__ == "AbstractRef"
+    return (
+        str(type(value).__module__).startswith("jax.") and type(getattr(value, "aval", None)).__name__ == "AbstractRef"
+    )
 
 
 def is_tracer(value: object) -> bool:
     """Whether `value` is a tracer of any kind."""
     return isinstance(value, _core.Tracer)
+
+
+def array_class(value: Any) -> type:
+    """The class of the array that a tracer or a shape stands for."""
+    return KeyArray if jax.numpy.issubdtype(value.dtype, jax.dtypes.prng_key) else Array
 
 
 def is_tracer_type(kind: type) -> bool:
@@ -133,6 +179,81 @@ def trace_of(tracer: Any) -> object:
 def current_trace() -> object:
     """The trace under which code runs now."""
     return _core.trace_ctx.trace
+
+
+class EquationSizes:
+    """Counts equations with those inside of them."""
+
+    def __init__(self) -> None:
+        self._inside: dict[int, tuple[Any, int]] = {}  # by id, with what has it
+
+    def of(self, eqn: Any) -> int:
+        """One, and what is inside."""
+        return 1 + sum(map(self._in, inner_jaxprs(eqn)))
+
+    def _in(self, jaxpr: Any) -> int:
+        known = self._inside.get(id(jaxpr))
+        if known is None:
+            known = self._inside[id(jaxpr)] = (jaxpr, sum(map(self.of, jaxpr.eqns)))
+        return known[1]
+
+
+def inner_jaxprs(eqn: Any) -> Iterable[Any]:
+    """The jaxprs in the parameters of an equation; `jaxprs_in_params` is not public."""
+    return _core.jaxprs_in_params(eqn.params)
+
+
+class EquationCount:
+    """Counts the equations of the trace that is current when it is made, and those inside of them.
+
+    Nothing public tells how far a trace has come: `DynamicJaxprTrace.frame.tracing_eqns` is the list that grows.
+    """
+
+    def __init__(self) -> None:
+        self._eqns: list[Any] = _core.trace_ctx.trace.frame.tracing_eqns  # type: ignore[attr-defined]
+        self._seen = self._total = 0
+        self._sizes = EquationSizes()
+
+    def now(self) -> int:
+        """How many there are by now; one that nothing uses may have been dropped, and counts if it was seen."""
+        new, self._seen = self._eqns[self._seen :], len(self._eqns)
+        self._total += sum(map(self._sizes.of, _alive(new)))
+        return self._total
+
+
+class _Noticed(list[Any]):
+    """A list of equations that tells when it has grown by a part."""
+
+    def __init__(self, every: int, look: Callable[[Iterable[Any]], None]) -> None:
+        super().__init__()
+        self._every = self._next = every
+        self._look = look
+
+    def append(self, eqn: Any) -> None:
+        super().append(eqn)
+        if len(self) >= self._next:
+            self._next = max(len(self) + self._every, 2 * len(self))
+            self._look(_alive(self))
+
+
+def _alive(eqns: Iterable[Any]) -> Iterator[Any]:
+    found = (item() if isinstance(item, weakref.ref) else item for item in eqns)
+    return (eqn for eqn in found if eqn is not None)
+
+
+def notice_equations(every: int, look: Callable[[Iterable[Any]], None]) -> None:
+    """Has the trace that has just begun show its equations to `look` when there are many, and then ever more."""
+    frame: Any = _core.trace_ctx.trace.frame  # type: ignore[attr-defined]
+    assert not frame.tracing_eqns
+    frame.tracing_eqns = _Noticed(every, look)
+
+
+def surrounding_trace() -> object:
+    """The trace in which the equations of code that runs now end up: below those of `grad`, `vmap` and the like."""
+    trace = _core.trace_ctx.trace
+    while not isinstance(trace, _JaxprTrace) and (parent := getattr(trace, "parent_trace", None)) is not None:
+        trace = parent
+    return trace
 
 
 def current_trace_state() -> Any:
@@ -161,6 +282,13 @@ def base_tracers(tracer: Any) -> list[Any]:
     return [item for item in tracers_below(tracer) if isinstance(item, _JaxprTracer)]
 
 
+def is_of_custom_rule(tracer: Any) -> bool:
+    """Whether a tracer is of a function under `jax.custom_jvp` or `jax.custom_vjp`, which without a trace around it is
+    called with arrays."""
+    frame = getattr(trace_of(tracer), "frame", None)
+    return frame is not None and str(frame.debug_info.traced_for).startswith("custom_")
+
+
 def is_batched(tracer: Any) -> bool:
     """Whether a tracer stands for one position of a `jax.vmap`, perhaps below other transformations."""
     return any(type(trace_of(item)).__name__ == "BatchTrace" for item in tracers_below(tracer))
@@ -172,7 +300,7 @@ def sources_of(tracer: Any, inputs: Sequence[Any]) -> tuple[set[int], bool]:
     The second part is False where a path ends in something else: another trace's argument, or an operation without
     operands (then the value is the same in every run).
     """
-    places = {id(value): index for index, value in enumerate(inputs)}
+    places = {id(value.val): index for index, value in enumerate(inputs)}  # two tracers may be of one value
     found: set[int] = set()
     known = True
     seen: set[int] = set()
@@ -182,8 +310,8 @@ def sources_of(tracer: Any, inputs: Sequence[Any]) -> tuple[set[int], bool]:
         if id(item) in seen:
             continue
         seen.add(id(item))
-        if id(item) in places:
-            found.add(places[id(item)])
+        if id(item.val) in places:
+            found.add(places[id(item.val)])
             continue
         parent = getattr(item, "parent", None)
         if parent is None:
@@ -220,39 +348,6 @@ def as_function(closed_jaxpr: Any) -> Callable[..., list[Any]]:
     return _core.jaxpr_as_fun(closed_jaxpr)
 
 
-def mixes_devices(closed_jaxpr: Any, leaves: Sequence[Any]) -> bool:
-    """Whether some results of a jaxpr are spread over devices, and others have nothing to do with these.
-
-    As one program all of them would be spread, where each operation by itself leaves the others on one device.
-
-    Args:
-      closed_jaxpr: whose last arguments are the leaves.
-      leaves: the inputs.
-    """
-    jaxpr = closed_jaxpr.jaxpr
-    inputs = jaxpr.invars[len(jaxpr.invars) - len(leaves) :]
-    spread = {var for var, leaf in zip(inputs, leaves, strict=True) if _is_spread(getattr(leaf, "sharding", None))}
-    for eqn in jaxpr.eqns:
-        if _spreads(eqn) or any(var in spread for var in eqn.invars if not hasattr(var, "val")):
-            spread.update(eqn.outvars)
-    results = [var for var in jaxpr.outvars if not hasattr(var, "val")]
-    return bool(spread) and any(var not in spread for var in results)
-
-
-def _is_spread(sharding: Any) -> bool:
-    return isinstance(sharding, jax.sharding.Sharding) and sharding.num_devices > 1
-
-
-def _spreads(eqn: Any) -> bool:
-    """Whether an equation names devices, more than one, on which its results are."""
-    mesh = eqn.params.get("mesh")
-    if eqn.primitive.name == "shard_map" and mesh is not None and mesh.size > 1:
-        return True
-    named = [eqn.params.get("sharding"), *eqn.params.get("devices", ())]
-    named += [*eqn.params.get("in_shardings", ()), *eqn.params.get("out_shardings", ())]
-    return any(_is_spread(sharding) for sharding in named)
-
-
 def captured_arrays(closed_jaxpr: Any) -> list[Any]:
     """The concrete JAX arrays that a closed jaxpr and the jaxprs inside it hold as constants."""
     found: dict[int, Any] = {}
@@ -265,11 +360,25 @@ def captured_arrays(closed_jaxpr: Any) -> list[Any]:
     return list(found.values())
 
 
+def calls_back(closed_jaxpr: Any) -> bool:
+    """Whether a program calls Python while it runs, as `jax.debug.callback` and `jax.pure_callback` do."""
+    stack = [closed_jaxpr]
+    while stack:
+        for eqn in stack.pop().eqns:
+            if "callback" in eqn.primitive.name:
+                return True
+            stack.extend(part for part in jax.tree.leaves(eqn.params) if hasattr(part, "eqns"))
+    return False
+
+
 def flatten_one_level(value: Any) -> tuple[list[Any], Any] | None:
     """The children of a registered pytree node and the treedef that holds its static data; None if it is a leaf."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # an iterator is a leaf, and JAX says so
-        children, treedef = jax.tree_util.tree_flatten(value, is_leaf=lambda item: item is not value)
+        try:
+            children, treedef = jax.tree_util.tree_flatten(value, is_leaf=lambda item: item is not value)
+        except Exception:  # the flattening of the user's own class may raise anything
+            return None
     if len(children) == 1 and children[0] is value:
         return None
     return children, treedef
@@ -283,12 +392,13 @@ def in_jax(path: str) -> bool:
 def made_by_operator(eqn: Any) -> bool:
     """Whether user code made an equation by an operator or a method of a value, not by calling a function of JAX.
 
-    `JaxprEqn.source_info` is not public. The outermost frame of JAX below the user's is the one that was called.
+    `JaxprEqn.source_info` is not public. The outermost frame of JAX below the user's is the one that was called. What
+    `x.at[i].set` does with its index is none of the user's arithmetic.
     """
     traceback = eqn.source_info.traceback
-    called = ""
+    file = function = ""
     for frame in traceback.frames if traceback is not None else ():
         if not in_jax(frame.file_name):
             break
-        called = frame.file_name
-    return called.endswith("array_methods.py")
+        file, function = frame.file_name, frame.function_name
+    return file.endswith("array_methods.py") and not function.startswith("_IndexUpdateRef")

@@ -6,24 +6,50 @@ A door to private JAX, as `_jax.py`: there is no public hook for any of these. C
 from __future__ import annotations
 
 import functools
+import operator
 import sys
-from collections.abc import Callable, Collection, Generator
+import threading
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax._src import api as _api
 from jax._src import core as _core  # jax.core.Tracer is deprecated
 from jax._src import custom_derivatives as _custom_derivatives
 
 from jaxnb._jax import TRACING_ERRORS, in_jax
+from jaxnb._jax_hosted import NumpyValue
 from jaxnb.cells.libraries import is_jax_module, is_library, is_own
 
-__all__ = ["Question", "TraceWatch", "watch_trace"]
+__all__ = ["Answers", "TraceWatch", "watch_trace"]
 
-Question = Callable[[Any, str, FrameType], None]
-"""Told of a tracer, of what code of the user asks it for, and of the frame that asks. May raise."""
+
+class Answers(Protocol):
+    """Who is told of the questions. Each may raise."""
+
+    def on_text(self, tracer: Any, method: str, frame: FrameType, *spec: str) -> str | None:
+        """Called when code of the user asks for the text or the hash of a tracer. May answer in its place."""
+        ...
+
+    def on_missing(self, tracer: Any, name: str, frame: FrameType) -> Any:
+        """Called when code of the user reads an attribute that a tracer lacks. May answer in its place."""
+        ...
+
+    def on_numpy(self, tracer: Any, other: Any, function: Callable[..., Any], reflected: bool) -> Any:
+        """Called when an operator meets a tracer and a NumPy value. NotImplemented leaves it to JAX."""
+        ...
+
+    def on_device_get(self, tracer: Any) -> None:
+        """Called when a tracer is to become a NumPy array."""
+        ...
+
+    def is_no_array(self, tracer: Any) -> bool:
+        """Whether a tracer stands for something that `jnp.asarray` makes a new array of."""
+        ...
 
 
 class TraceWatch:
@@ -31,33 +57,32 @@ class TraceWatch:
 
     Attributes:
       filename: of the cell.
-      foreign: ids of the tracers that stand for something other than a JAX array.
       errors: for each tracing error that was made, whether or not somebody caught it, the line of the cell.
-      on_text: called when the text or the hash of a tracer is asked for.
-      on_missing: called when an attribute is read that a tracer lacks.
+      answers: who is told of the questions.
+      thread: the one that traces; what others do is none of its business.
     """
 
-    def __init__(self, filename: str, on_text: Question, on_missing: Question, foreign: Collection[int]) -> None:
-        self.filename = filename
-        self.foreign = foreign
+    def __init__(self, filename: str, answers: Answers) -> None:
+        self.filename, self.answers = filename, answers
         self.errors: list[int | None] = []
-        self.on_text, self.on_missing = on_text, on_missing
+        self.thread = threading.get_ident()
 
 
 _watch: list[TraceWatch] = []
 
 
+def _watching() -> TraceWatch | None:
+    """The watch on what this thread traces, if there is one."""
+    return _watch[-1] if _watch and _watch[-1].thread == threading.get_ident() else None
+
+
 @contextmanager
-def watch_trace(
-    filename: str, on_text: Question, on_missing: Question, foreign: Collection[int] = ()
-) -> Generator[TraceWatch]:
+def watch_trace(filename: str, answers: Answers) -> Generator[TraceWatch]:
     """Reports what a plain cell would answer with a value and a trace with something else.
 
-    `on_text(tracer, method, frame)` is called when user code asks for `str`, `repr`, `format` or `hash` of a tracer,
-    `on_missing(tracer, name, frame)` when it reads an attribute that tracers lack. Tracing errors are recorded when
-    they are made. There is no public hook for any of these.
+    Tracing errors are recorded when they are made. There is no public hook for any of these.
     """
-    watch = TraceWatch(filename, on_text, on_missing, foreign)
+    watch = TraceWatch(filename, answers)
     if not _watch:
         _install_hooks()
     _watch.append(watch)
@@ -95,6 +120,46 @@ def _install_hooks() -> None:
     _patch(_custom_derivatives, _CONVERT, getattr(_custom_derivatives, _CONVERT).__wrapped__)
     for name in ("asarray", "array"):
         _patch(jnp, name, _array_hook(getattr(jnp, name)))
+    _patch(_api, _GET, _get_hook(getattr(_api, _GET)))
+    for name in _OPERATORS:
+        function = getattr(operator, f"__{name}__", divmod)
+        _patch(_core.Tracer, f"__{name}__", _operator_hook(f"__{name}__", function, reflected=False))
+        if name not in _COMPARISONS:
+            _patch(_core.Tracer, f"__r{name}__", _operator_hook(f"__r{name}__", function, reflected=True))
+
+
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+_OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "divmod", *_COMPARISONS)
+_GET = "_device_get"  # hands tracers back as they are
+
+
+def _operator_hook(name: str, function: Callable[..., Any], reflected: bool) -> Callable[..., Any]:
+    """A Python scalar and a NumPy value make a NumPy value, also where a tracer stands for the scalar."""
+    original = getattr(_core.Tracer, name)
+
+    def hook(self: Any, other: Any, *more: Any) -> Any:
+        watch = _watching() if type(other) in _NUMPY else None
+        if watch is not None and not in_jax(_caller().f_code.co_filename):
+            result = watch.answers.on_numpy(self, other, function, reflected)
+            if result is not NotImplemented:
+                return result
+        return original(self, other, *more)
+
+    return hook
+
+
+_NUMPY = frozenset({NumpyValue, np.ndarray, *np.sctypeDict.values()})
+
+
+def _get_hook(original: Any) -> Any:
+    def hook(value: Any) -> Any:
+        if type(value) is NumpyValue:
+            return value
+        if isinstance(value, _core.Tracer) and (watch := _watching()) is not None:
+            watch.answers.on_device_get(value)
+        return original(value)
+
+    return hook
 
 
 def _subclass_hook(original: Any) -> Any:
@@ -114,7 +179,7 @@ def _array_hook(original: Any) -> Any:
     @functools.wraps(original)
     def hook(*args: Any, **kwargs: Any) -> Any:
         result = original(*args, **kwargs)
-        if _watch and id(result) in _watch[-1].foreign:
+        if (watch := _watching()) is not None and watch.answers.is_no_array(result):
             result = original(result, copy=True)
         return result
 
@@ -135,8 +200,10 @@ def _text_hook(name: str) -> Callable[..., Any]:
 
     def hook(self: Any, *args: Any) -> Any:
         frame = user_caller(_caller())
-        if frame is not None and _watch:
-            _watch[-1].on_text(self, name, frame)
+        if frame is not None and (watch := _watching()) is not None:
+            answer = watch.answers.on_text(self, name, frame, *args)
+            if answer is not None:
+                return answer
         return original(self, *args)
 
     return hook
@@ -147,9 +214,12 @@ def _attribute_hook(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return original(self, name)
         except AttributeError:
-            frame = user_caller(_caller()) if _watch and not name.startswith("_") else None
-            if frame is not None:
-                _watch[-1].on_missing(self, name, frame)
+            watch = _watching() if not name.startswith("_") else None
+            frame = user_caller(_caller()) if watch is not None else None
+            if frame is not None and watch is not None:
+                answer = watch.answers.on_missing(self, name, frame)
+                if answer is not None:
+                    return answer
             raise
 
     return hook
@@ -157,8 +227,9 @@ def _attribute_hook(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _error_hook(original: Callable[..., Any]) -> Callable[..., Any]:
     def hook(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if _watch and not _expected_by_jax(_caller()):
-            _watch[-1].errors.append(_line_in(_caller(), _watch[-1].filename))
+        watch = _watching()
+        if watch is not None and not _expected_by_jax(_caller()):
+            watch.errors.append(_line_in(_caller(), watch.filename))
         return original(self, *args, **kwargs)
 
     return hook
@@ -192,6 +263,9 @@ def user_caller(frame: FrameType | None) -> FrameType | None:
     """The frame of the user that asked, perhaps through a library; None if JAX, or a library built on it, asked."""
     while frame is not None:
         path, module = frame.f_code.co_filename, frame.f_globals.get("__name__", "__main__")
+        if is_own(path) and frame.f_code.co_name == "print":  # which stands in for the user's own call
+            frame = frame.f_back
+            continue
         if is_own(path) or is_jax_module(module):
             return None
         if not is_library(module):

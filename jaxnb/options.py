@@ -34,12 +34,14 @@ class StageOptions:
       device: where to run: `cpu:1`, `gpu`, `cuda:0`, `tpu`.
       devices: how many virtual CPU devices there are to be, if JAX has not started yet.
       whole: refuse rather than run the cell in more than one compiled piece.
+      unroll: write out every loop that is traced, however often it turns.
+      roll: write out no loop: the body of each is staged once and run in turns.
       block: wait for the results, so that an error of the device belongs to this cell.
       time: wait for the results and measure.
       nans: wait for the results, and say where the first nan or inf in them came from.
       diff: say what changed against the run of this cell before.
       names: take down what every name was after each assignment, for `Run.program.names()`.
-      strict: refuse where a name would be bound to a jax.Array that the plain cell makes a NumPy value.
+      strict: refuse where a NumPy value loses bits as an input of the program.
     """
 
     static: tuple[str, ...] = ()
@@ -57,6 +59,8 @@ class StageOptions:
     device: str | None = None
     devices: int | None = None
     whole: bool = False
+    unroll: bool = False
+    roll: bool = False
     block: bool = False
     time: bool = False
     nans: bool = False
@@ -68,7 +72,8 @@ class StageOptions:
     def programs(self) -> tuple[Any, ...]:
         """The options that a program depends on."""
         derivative = (self.loss, self.wrt, self.has_aux, self.jvp, self.hessian)
-        return (self.static, self.dynamic, self.donate, self.keep, self.whole, self.names, derivative, self.xmap)
+        loops = (self.whole, self.unroll, self.roll)
+        return (self.static, self.dynamic, self.donate, self.keep, loops, self.names, derivative, self.xmap)
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> StageOptions:
@@ -99,6 +104,10 @@ class StageOptions:
         if made.xmap is not None and made.loss is not None:
             what = "a cell that is mapped over names has no gradient of its own."
             raise JaxnbError(what, fix="bind the cell as a function by --name, and use jax.grad.")
+        if made.roll and (made.unroll or made.whole or made.xmap is not None):
+            other = "unroll" if made.unroll else "whole" if made.whole else "xmap"
+            what = f"roll and {other} contradict each other: a loop that is run in turns is no part of one program."
+            raise JaxnbError(what, fix="leave one of them out.")
         if made.jvp and made.hessian:
             raise JaxnbError("a Hessian goes with a gradient, not with jvp.", fix="leave one of them out.")
         return made

@@ -1,7 +1,12 @@
-"""Settings that must be in place before JAX starts."""
+"""Settings that must be in place before JAX starts, and which cases of long tables an ordinary run takes."""
 
 import os
+import threading
+from collections.abc import Iterator
+from typing import Any
 
+import pytest
+from drawing import DEEP, drawn_seed, sample_of
 from hypothesis import settings
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -14,3 +19,60 @@ if "xla_force_host_platform_device_count" not in flags:
 # How long an example takes depends on what else the machine does, and on whether JAX compiles for the first time.
 settings.register_profile("jaxnb", deadline=None)
 settings.load_profile("jaxnb")
+
+drawn_seed()  # before other processes are started, which are to have the same
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cases", type=int, default=0, help="so many of one test, and a tenth of those beyond; 0: all")
+    parser.addoption("--one-in", type=int, default=1, help="of all that is left one in so many")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminalreporter.write_line(f"to repeat this run: JAXNB_SEED={drawn_seed()}")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what a run is not asked for; what it takes is drawn anew each time."""
+    most, one_in = config.getoption("cases"), config.getoption("one_in")
+    if DEEP or (not most and one_in == 1):
+        return
+    tests: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    taken: list[pytest.Item] = []
+    for name, cases in tests.items():
+        taken += sample_of(cases, most + max(0, len(cases) - most) // 10, name) if most else cases
+    kept = {id(item) for item in sample_of(taken, -(-len(taken) // one_in))}
+    config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
+    items[:] = [item for item in items if id(item) in kept]
+
+
+@pytest.fixture(autouse=True)
+def _as_it_was_found() -> Iterator[None]:
+    """Puts back what tests change in the process: settings of JAX and NumPy, and threads that are about to end."""
+    import jax
+    import numpy as np
+
+    config, errors, printing = dict(jax.config.values), np.geterr(), np.get_printoptions()
+    threads = {*threading.enumerate()}
+    yield
+    for key, value in config.items():
+        if jax.config.values[key] != value:
+            jax.config.update(key, value)
+    np.seterr(**errors)
+    np.set_printoptions(**{key: value for key, value in printing.items() if key != "override_repr"})
+    for thread in threading.enumerate():
+        if thread not in threads and not thread.daemon:
+            thread.join(5)
+
+
+@pytest.fixture
+def traces() -> Iterator[Any]:
+    """A `TraceLog` of the traces that begin in a test."""
+    from jaxnb._jax_tracers import TraceLog
+
+    log = TraceLog()
+    log.start()
+    yield log
+    log.stop()

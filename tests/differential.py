@@ -12,16 +12,15 @@ import collections
 import collections.abc
 import contextlib
 import functools
+import gc
 import io
 import itertools
 import linecache
 import operator
-import os
 import random
 import re
 import tokenize
 import types
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -30,8 +29,10 @@ import jax
 import ml_dtypes
 import numpy as np
 from cells import Case
+from tracers import traces_left
 
 import jaxnb
+from jaxnb._jax_tracers import TraceLog
 
 __all__ = ["Outcome", "check_case", "check_failure", "drawn_seed", "hunt", "run_plain", "snapshot"]
 
@@ -138,6 +139,7 @@ def _look_array(obj: jax.Array) -> Look:
     if obj.is_deleted():
         return Look("jax.Array", ("deleted",))
     facts = (str(obj.dtype), obj.shape, bool(getattr(obj, "weak_type", False)), bool(obj.committed))
+    facts += (obj.sharding, obj.sharding.memory_kind, tuple(sorted(device.id for device in obj.devices())))
     if jax.dtypes.issubdtype(obj.dtype, jax.dtypes.prng_key):
         return Look("jax.Array", facts, numbers=np.asarray(jax.random.key_data(obj)))
     return Look("jax.Array", facts, numbers=np.array(obj))
@@ -192,7 +194,8 @@ def _look_flow(obj: Any, kind: str) -> Look | None:
     if isinstance(obj, types.GeneratorType):
         frame = obj.gi_frame
         local = {} if frame is None else {k: v for k, v in frame.f_locals.items() if v is not obj}
-        return Look(kind, volatile=(frame is None,), edges=tuple(local.items()))
+        held = tuple(sorted(local.items()))  # their order tells who looked first
+        return Look(kind, volatile=(frame is None,), edges=held)
     if isinstance(obj, itertools.count):
         return Look(kind, volatile=(repr(obj),))
     if isinstance(obj, Iterator):
@@ -212,11 +215,19 @@ def _attributes(obj: Any) -> tuple[tuple[str, Any], ...]:
     return tuple((f".{name}", value) for name, value in own.items() if not (foreign and name.startswith("_")))
 
 
+Seen = Callable[[Any, Namespace], Look]  # a way to look at objects: `look`, or one that knows more kinds
+
+
+def as_is(obj: Any, namespace: Namespace) -> Look:
+    """The ordinary way to look, which a test may replace in this module."""
+    return look(obj, namespace)
+
+
 def names_of(namespace: Namespace) -> list[str]:
     return [name for name in namespace if not name.startswith("__")]
 
 
-def walk(namespace: Namespace, flow: bool = True) -> Iterator[tuple[str, Any, Look]]:
+def walk(namespace: Namespace, flow: bool = True, seen_as: Seen = as_is) -> Iterator[tuple[str, Any, Look]]:
     """Every object reachable, once, with the first path to it; with `flow` what generators hold, too."""
     todo = [(name, namespace[name]) for name in names_of(namespace)]
     seen: dict[int, Any] = {}
@@ -225,16 +236,16 @@ def walk(namespace: Namespace, flow: bool = True) -> Iterator[tuple[str, Any, Lo
         if id(obj) in seen:
             continue
         seen[id(obj)] = obj
-        record = look(obj, namespace)
+        record = seen_as(obj, namespace)
         if record.kind == "generator" and not flow:
             record = replace(record, edges=())
         yield path, obj, record
         todo += [(path + label, child) for label, child in record.edges]
 
 
-def hunt(namespace: Namespace) -> list[str]:
+def hunt(namespace: Namespace, seen_as: Seen = as_is) -> list[str]:
     """The paths under which a tracer hides."""
-    return [path for path, _, record in walk(namespace) if record.kind == "TRACER"]
+    return [path for path, _, record in walk(namespace, seen_as=seen_as) if record.kind == "TRACER"]
 
 
 # Comparing two objects -----------------------------------------------------------
@@ -254,6 +265,7 @@ class Pairing:
     forth: dict[int, int] = field(default_factory=dict)
     back: dict[int, int] = field(default_factory=dict)
     alive: list[Any] = field(default_factory=list)  # so that no id is given out twice
+    seen_as: Seen = as_is
 
     def holds(self, a: Any, b: Any) -> bool:
         self.alive += [a, b]
@@ -274,7 +286,7 @@ class Pairing:
                     if np.shape(a) != b.shape or not close(np.asarray(a), np.asarray(b), 1e-5):
                         problems.append(f"{path}: {a!r} plain, {b!r} staged")
                     continue
-            one, other = look(a, self.plain), look(b, self.staged)
+            one, other = self.seen_as(a, self.plain), self.seen_as(b, self.staged)
             if one.kind != other.kind:
                 problems.append(f"{path}: {one.kind} plain, {other.kind} staged")
                 continue
@@ -300,7 +312,7 @@ class Pairing:
         problems += [f"{name}: not bound by the plain cell" for name in sorted(there - here)]
         shared = [name for name in names_of(self.plain) if name in there]
         problems += self.compare([(name, self.plain[name], self.staged[name]) for name in shared])
-        return problems + [f"{path}: a tracer" for path in hunt(self.staged)]
+        return problems + [f"{path}: a tracer" for path in hunt(self.staged, self.seen_as)]
 
 
 def close(a: np.ndarray, b: np.ndarray, relative: float | None = None) -> bool:
@@ -326,13 +338,6 @@ def same_text(a: str, b: str) -> bool:
         return False
     numbers = [np.array([float(n) for n in _NUMBER.findall(text)]) for text in (a, b)]
     return np.allclose(*numbers, rtol=2e-2 if "float16" in a else 1e-4, atol=1e-4, equal_nan=True)
-
-
-def drawn_seed() -> int:
-    """The seed of this run: given, or fresh, and then the same in all workers of pytest-xdist."""
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
-    fresh = zlib.crc32(run.encode()) if run else random.SystemRandom().randrange(2**32)
-    return int(os.environ.get("JAXNB_SEED", fresh))
 
 
 # Running a cell ------------------------------------------------------------------
@@ -432,7 +437,11 @@ def _check_run(case: Case, pairing: Pairing, which: str, reused: bool | None, ch
     if case.stale:
         jax.clear_caches()
     plain = run_plain(case.cell, pairing.plain)
+    traces = TraceLog()
+    traces.start()
     staged = run_staged(case.cell, pairing.staged, dict(case.options))
+    left = traces_left(traces) if staged.error is None else []
+    traces.stop()
     if isinstance(staged.error, jaxnb.Refused) and case.may_refuse:
         _expect(case, f"{which}, refused", changes_since(before, pairing.staged))
         return False
@@ -442,7 +451,7 @@ def _check_run(case: Case, pairing: Pairing, which: str, reused: bool | None, ch
         return False
     if case.raises:
         raise AssertionError(f"{case.name}: the plain cell should raise {case.raises}, and does not")
-    problems = pairing.compare_namespaces() + pairing.compare([("value", plain.value, staged.value)])
+    problems = left + pairing.compare_namespaces() + pairing.compare([("value", plain.value, staged.value)])
     if not same_text(repr(plain.value), repr(staged.value)):
         problems.append(f"the display: {plain.value!r} plain, {staged.value!r} staged")
     if not same_text(plain.text, staged.text):
@@ -507,12 +516,12 @@ def _expect(case: Case, when: str, problems: list[str], cause: BaseException | N
 # Atomicity -----------------------------------------------------------------------
 
 
-def snapshot(namespace: Namespace) -> dict[str, tuple[Any, ...]]:
+def snapshot(namespace: Namespace, seen_as: Seen = as_is) -> dict[str, tuple[Any, ...]]:
     """Everything reachable, by path: the object itself, its facts, what it holds, array contents."""
     shot: dict[str, tuple[Any, ...]] = {"": (None, tuple(sorted(names_of(namespace))), (), b"")}
-    for path, obj, record in walk(namespace, flow=False):
+    for path, obj, record in walk(namespace, False, seen_as):
         contents = record.numbers.tobytes() if record.numbers is not None else b""
-        holds = tuple((label, id(child)) for label, child in record.edges if look(child, namespace).identity)
+        holds = tuple((label, id(child)) for label, child in record.edges if seen_as(child, namespace).identity)
         labels = tuple(label for label, _ in record.edges)
         shot[path] = (
             obj if record.identity else None,
@@ -523,9 +532,9 @@ def snapshot(namespace: Namespace) -> dict[str, tuple[Any, ...]]:
     return shot
 
 
-def changes_since(before: dict[str, tuple[Any, ...]], namespace: Namespace) -> list[str]:
+def changes_since(before: dict[str, tuple[Any, ...]], namespace: Namespace, seen_as: Seen = as_is) -> list[str]:
     """What is no longer as it was, one line for each path; empty where a failed cell was atomic."""
-    after = snapshot(namespace)
+    after = snapshot(namespace, seen_as)
     changed = []
     for path in dict.fromkeys([*before, *after]):
         old, new = before.get(path), after.get(path)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gc
 import json
-import os
 import tracemalloc
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from drawing import DEEP
 
 import jaxnb
 from jaxnb import _jax_hlo
@@ -23,7 +23,7 @@ from jaxnb.running.session import Session
 from jaxnb.views.html import render_html
 from jaxnb.views.text import render_program
 
-deep = pytest.mark.skipif(os.environ.get("JAXNB_DEEP") != "1", reason="takes long: make test-deep")
+deep = pytest.mark.skipif(not DEEP, reason="takes long: make test-deep")
 
 SETUP = "import jax, jax.numpy as jnp, numpy as np\nx = jnp.arange(12.0).reshape(3, 4) / 7\n"
 STRUCT = "like = jax.ShapeDtypeStruct((3, 4), jnp.float32)\n"

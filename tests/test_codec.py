@@ -211,13 +211,15 @@ def test_a_newer_version_is_refused():
     )
 
 
-@pytest.mark.parametrize("data", [{}, {"format": "other"}, {"version": 1}])
+@pytest.mark.parametrize(
+    "data", [{}, {"format": "other"}, {"version": 1}, None, 3, "text", [], [1], object(), {"format": ["jaxnb.program"]}]
+)
 def test_other_data_is_refused(data):
     with pytest.raises(JaxnbError, match="not a saved jaxnb program"):
         decode(data)
 
 
-@pytest.mark.parametrize("version", [None, 0, -1, "1", 1.5])
+@pytest.mark.parametrize("version", [None, 0, -1, "1", 1.5, True, [4], 10**400])
 def test_a_version_that_is_none(version):
     with pytest.raises(JaxnbError, match="saved in version"):
         decode({**encode(mlp()), "version": version})
@@ -289,6 +291,59 @@ def test_any_damage_is_a_jaxnb_error_or_harmless():
                 decode(broken)
             except JaxnbError:
                 pass
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def places_in(data, path=()):
+    yield path
+    for key, value in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
+        yield from places_in(value, (*path, key))
+
+
+SAVED = {
+    name: json.loads((CASES / f"{name}.program.json").read_text("utf-8")) for name in ("loop", "sharded", "neuron")
+}
+PLACES = {name: list(places_in(data)) for name, data in SAVED.items()}
+
+
+def read(data) -> None:
+    """Gives a program that can be saved, or a clear refusal."""
+    try:
+        program = decode(data)
+    except JaxnbError as error:
+        assert "saved" in str(error)
+        return
+    encode(program)
+
+
+@given(anything, st.booleans())
+def test_whatever_is_read_is_a_program_or_refused(data, claims):
+    read({"format": "jaxnb.program", "version": FORMAT_VERSION, "x": data} if claims else data)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(sorted(SAVED)), st.data())
+def test_a_saved_program_that_was_tampered_with_is_a_program_or_refused(name, data):
+    program = json.loads(json.dumps(SAVED[name]))
+    for _ in range(data.draw(st.integers(1, 3))):
+        *outer, last = data.draw(st.sampled_from([path for path in PLACES[name] if path]))
+        inner = program
+        try:
+            for key in outer:
+                inner = inner[key]
+            if data.draw(st.booleans()):
+                inner[last] = data.draw(anything)
+            else:
+                del inner[last]
+        except (IndexError, KeyError, TypeError):
+            continue  # an earlier change took it away
+    read(program)
 
 
 def test_examples():

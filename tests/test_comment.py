@@ -64,9 +64,9 @@ def test_the_comment_becomes_a_magic_of_as_many_lines() -> None:
 
 def test_the_comment_stages_as_the_magic_does(shell: Shell) -> None:
     text = shell.run("# jaxnb: jit --static n\ny = x * n\ny.sum()")
-    assert "staged · 2 inputs → 1 name" in text or "staged · 1 input → 1 name" in text
+    assert "● staged · " in text and ("2 inputs → 1 name" in text or "1 input → 1 name" in text)
     assert "Array(6." in text and shell.ns["Out"][shell.ip.execution_count - 1] == 6.0
-    assert shell.run("%%jit --static n\ny = x * n\ny.sum();").startswith("reused")
+    assert shell.run("%%jit --static n\ny = x * n\ny.sum();").startswith("✓ reused")
     assert "Array" not in shell.run("# jaxnb: jit --static n\ny = x * n\ny.sum();")
 
 
@@ -125,8 +125,8 @@ def test_the_caret_stands_under_the_word(shell: Shell) -> None:
 
 def test_off_and_lone_comments_do_nothing(shell: Shell) -> None:
     assert shell.run("# jaxnb: off\ny = x * 3") == ""
-    assert "nothing to stage" in shell.run("# jaxnb: jit")
-    assert "nothing to stage" in shell.run("# jaxnb: jit\n\n")
+    assert "nothing compiled: the cell holds no statement" in shell.run("# jaxnb: jit")
+    assert "nothing compiled: the cell holds no statement" in shell.run("# jaxnb: jit\n\n")
     assert shell.run("") == "" and shell.run("  # a remark") == ""
 
 
@@ -250,7 +250,7 @@ def test_what_auto_does_not_even_look_at(text: str) -> None:
 
 def test_auto_stages_cells_that_compute_with_jax(auto: Shell) -> None:
     text = auto.run("y = x @ w\ny")
-    assert "Array(" in text and text.count("staged · 2 inputs → 1 name · 1 eqn") == 1
+    assert "Array(" in text and text.count("● staged · ") == text.count(" · 2 inputs → 1 name · 1 eqn") == 1
     assert list(auto.ns["Out"].values())[-1] is auto.ns["y"]
     assert auto.ns["In"][-1] == "y = x @ w\ny"
     assert "Array" not in auto.run("y = x @ w\ny;") and "reused" in auto.run("y = x @ w\ny")
@@ -300,7 +300,7 @@ def test_a_refused_cell_runs_plainly_and_says_why(auto: Shell) -> None:
 
 def test_a_cell_that_needs_values_is_split(auto: Shell) -> None:
     text = auto.run("y = x * 2\nprint(float(y.sum()))\nz = y + 1")
-    assert text.startswith("6.0") and "2 pieces · line 2 on the host: print needs values" in text
+    assert text.startswith("6.0") and "partly on the host: line 2, print needs values · 2 pieces" in text
 
 
 def test_nothing_is_done_twice(auto: Shell) -> None:

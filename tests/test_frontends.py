@@ -19,15 +19,15 @@ ROOT = Path(__file__).parent.parent
 LOADED = r"jaxnb [\d.]+ · jax [\d.]+ · jaxlib [\d.]+ · Python [\d.]+"
 DURATION = r"[\d.]+ (us|ms|s)"
 LINE = (
-    r"staged · 1 input → 1 name · \d+ eqns · [\d.]+ k?flops · peak \d+ B · "
-    rf"trace {DURATION}, compile {DURATION}, run {DURATION}"
+    rf"● staged · trace {DURATION}, compile {DURATION}, run {DURATION} · "
+    r"peak \d+ B · [\d.]+ k?flops · 1 input → 1 name · \d+ eqns"
 )
 VALUE = r"Array([0., 2., 4.], dtype=float32)"
 
-SETUP = "import jax.numpy as jnp\nx = jnp.arange(3.0)"
+SETUP = "import jax, jax.numpy as jnp\nx = jnp.arange(3.0)"
 QUICK = "y = jnp.sin(x * 0) + x * 2\ny"
 # Long enough for the progress to show itself, which it does after half a second.
-DEEP = "def deep(x):\n    for _ in range(4000): x = jnp.sin(x) * 2\n    return x"
+DEEP = "@jax.jit\ndef deep(x):\n    for _ in range(4000): x = jnp.sin(x) * 2\n    return x"
 SLOW = "y = deep(x) * 0 + x * 2\ny"
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="terminals and sockets in files are POSIX")
@@ -169,7 +169,7 @@ def test_nbconvert_to_html(environment, tmp_path):
     source = notebook(tmp_path / "cells.ipynb", "%load_ext jaxnb", SETUP, f"%%jit\n{QUICK}")
     run(["-m", "nbconvert", "--to", "html", "--execute", "--KernelManager.transport=ipc", source], environment)
     html = (tmp_path / "cells.html").read_text(encoding="utf-8")
-    assert VALUE in html and len(re.findall(rf"<summary>{LINE}</summary>", html)) == 1
+    assert VALUE in html and len(re.findall(rf'<summary><span class="l" title="{LINE}">', html)) == 1
 
 
 NBCLIENT = """

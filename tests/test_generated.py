@@ -5,16 +5,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
 from cells import Case
-from differential import check_case, drawn_seed
+from differential import check_case
+from drawing import DEEP, drawn_seed
 from generator import cases
 from hypothesis import HealthCheck, given, seed, settings
 
-DEEP = os.environ.get("JAXNB_DEEP") == "1"
 SEED = drawn_seed()
 
 

@@ -103,7 +103,9 @@ ITEMS = st.lists(st.integers() | st.text(max_size=3) | st.tuples(st.integers()),
 
 
 def held(holder: Holder, value: Any) -> list[tuple[Any, Any]]:
-    return [(key, child) for key, child in holder.save(value) if not str(key).startswith("__") or key == "__defaults__"]
+    own = ("__defaults__", "__kwdefaults__")
+    state = [(key, child) for key, child in holder.save(value) if not str(key).startswith("__") or key in own]
+    return [(child, child) for _, child in state] if holder is holders.SET else state  # whose order is Python's affair
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -116,7 +118,7 @@ def test_restore_gives_back_what_was_saved(kind: str, items: list[Any], others: 
     other = holder.save(make(others))
     if kind != "class":  # of which `__doc__` and the like belong to the class
         holder.restore(value, other)
-        assert dict(held(holder, value)) == dict((k, c) for k, c in other)
+        assert dict(held(holder, value)) == dict(held(holder, make(others)))
     for key, _ in holder.save(value):
         if kind != "set" and not str(key).startswith("__"):
             holder.put(value, key, ("put",))
@@ -135,7 +137,7 @@ def test_put_replaces_one_child_and_keeps_the_order(kind: str, items: list[Any],
     make, holder = KINDS[kind]
     value, new = make(items), (object(),)
     before = held(holder, value)
-    key = data.draw(st.sampled_from([key for key, _ in before]))
+    key = data.draw(st.sampled_from([key for key, _ in before if key != "__kwdefaults__"]))
     holder.put(value, key, new)
     assert held(holder, value) == [(k, new if k == key else child) for k, child in before]
 

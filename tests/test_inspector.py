@@ -241,8 +241,8 @@ def test_nbconvert_draws_saved_programs_and_leaves_the_notebook_alone():
 @pytest.mark.parametrize(
     ("fix", "line"),
     [
-        (Fix("use jnp.where.", edit=(4, "if a:", "b = 1"), verified=True), "fix, tried: use jnp.where."),
-        (Fix("make it an input.", options="--dynamic n", verified=True), "fix, tried: make it an input."),
+        (Fix("use jnp.where.", edit=(4, "if a:", "b = 1"), verified=True), "+ fix, tried: use jnp.where."),
+        (Fix("make it an input.", options="--dynamic n", verified=True), "+ fix, tried: make it an input."),
         (Fix("use jnp.where.", edit=(4, "if a:", "b = 1")), None),
         (None, None),
     ],

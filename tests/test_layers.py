@@ -21,7 +21,19 @@ LAYERS = (
     {"views"},
     {"cells"},
     {"options"},
-    {"_jax", "_jax_calls", "_jax_eqns", "_jax_history", "_jax_hlo", "_jax_tracers", "_jax_watch"},
+    {
+        "_jax",
+        "_jax_caches",
+        "_jax_calls",
+        "_jax_eqns",
+        "_jax_history",
+        "_jax_hlo",
+        "_jax_hosted",
+        "_jax_identity",
+        "_jax_placement",
+        "_jax_tracers",
+        "_jax_watch",
+    },
     {"named", "numpy", "lax", "nn", "random", "names", "readers.ids"},
     {"cost"},
     {"analysis"},
@@ -44,10 +56,14 @@ HEIGHT = {name: height for height, layer in enumerate(LAYERS) for name in layer}
 PRIVATE = ("jax._src", "jaxlib._jax", "jaxlib.xla", "jaxlib.mlir")
 DOORS = {
     "_jax.py",
+    "_jax_caches.py",
     "_jax_calls.py",
     "_jax_compile.py",
     "_jax_history.py",
     "_jax_hlo.py",
+    "_jax_identity.py",
+    "_jax_hosted.py",
+    "_jax_placement.py",
     "_jax_tracers.py",
     "_jax_watch.py",
     "_jax_private.py",
@@ -115,6 +131,13 @@ def test_importing_the_package_imports_neither_jax_nor_ipython() -> None:
     code = f"import sys, jaxnb; print([n for n in {heavy} if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_modules_of_named_axes_need_no_import_of_their_own() -> None:
+    modules = "(jaxnb.numpy, jaxnb.lax, jaxnb.nn, jaxnb.random)"
+    code = f"import jaxnb; print([module.__name__ for module in {modules}], 'nn' in dir(jaxnb))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['jaxnb.numpy', 'jaxnb.lax', 'jaxnb.nn', 'jaxnb.random'] True"
 
 
 def test_no_file_is_a_drawer() -> None:

@@ -57,7 +57,7 @@ def test_unloading_removes_every_trace() -> None:
 def test_reloading_keeps_the_session(shell: Shell) -> None:
     shell.run("%%jit\ny = x @ w")
     shell.run("%reload_ext jaxnb")
-    assert shell.run("%%jit\ny = x @ w").startswith("reused")
+    assert shell.run("%%jit\ny = x @ w").startswith("✓ reused")
 
 
 # --- what is shown -------------------------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ def test_reloading_keeps_the_session(shell: Shell) -> None:
 
 def test_the_line_comes_after_the_cells_own_output(shell: Shell) -> None:
     text = shell.run("%%jit\nprint('first')\ny = x @ w\ny")
-    value, line = text.index("Array("), text.index("staged · 2 inputs → 1 name · 1 eqn")
+    value, line = text.index("Array("), text.index("● staged · ")
     assert text.index("first") < value < line and "run " in text
     assert shell.ns["Out"][shell.ip.execution_count - 1] is shell.ns["y"]
 
@@ -77,7 +77,7 @@ def test_a_semicolon_suppresses_the_value_and_nothing_waits(shell: Shell) -> Non
 
 def test_the_line_says_reused_and_why_retraced(shell: Shell) -> None:
     shell.run("%%jit\ny = x @ w")
-    assert shell.run("%%jit\ny = x @ w").startswith("reused · 2 inputs → 1 name · 1 eqn")
+    assert shell.run("%%jit\ny = x @ w").startswith("✓ reused · ")
     shell.run("x = x.astype(jnp.bfloat16)")
     assert "retraced: x float32[3] → bfloat16[3]" in shell.run("%%jit\ny = x @ w")
 
@@ -90,7 +90,7 @@ def test_diff_says_what_changed_since_the_run_before(shell: Shell) -> None:
 
 
 def test_the_line_says_flops_and_memory(shell: Shell) -> None:
-    assert "1 eqn · 3 flops · peak 24 B · trace" in shell.run("%%jit\ny = x * 2")
+    assert " · peak 24 B · 3 flops · 1 input → 1 name · 1 eqn" in shell.run("%%jit\ny = x * 2")
 
 
 def test_config_switches_the_line_off(shell: Shell) -> None:
@@ -108,11 +108,11 @@ def test_time_and_capture_stack(shell: Shell) -> None:
 def test_timeit_prints_one_line_of_ours(shell: Shell) -> None:
     text = shell.run("%%timeit -n 7 -r 2\n%%jit\ny = x * 5")
     lines = [line for line in text.splitlines() if "staged" in line or "reused" in line]
-    assert len(lines) == 1 and lines[0].startswith("staged · 1 input") and lines[0].endswith("reused 13 more times")
+    assert len(lines) == 1 and lines[0].startswith("● staged · reused 13 more times · trace")
     text = shell.run("%%timeit -n 1 -r 2\n# jaxnb: jit\ny = x * 5")
-    assert text.count("reused 1 more time\n") == 1 and "more times" not in text
+    assert text.count(" · reused 1 more time · ") == 1 and "more times" not in text
     text = shell.run("%%timeit -n 3 -r 1\n%%jit --whole\ny = x * np.random.rand()")
-    assert re.search(r"traced again · .* · run 3 times, traced 2 times more", text) and text.count("traced again") == 1
+    assert "↻ traced again · run 3 times, traced 2 times more · " in text and text.count("traced again") == 1
 
 
 def test_two_staged_cells_in_one_are_two_lines(shell: Shell) -> None:
@@ -127,6 +127,16 @@ def test_two_staged_cells_in_one_are_two_lines(shell: Shell) -> None:
 def test_prun_stacks(shell: Shell) -> None:
     text = shell.run("%%prun -q -T /dev/null\n%%jit\ny = x * 8\ny")
     assert text.count("staged") == 1 and float(shell.ns["y"][1]) == 8.0
+
+
+@pytest.mark.parametrize("below", ["%%time", "%%capture out", "%%timeit -n 2", "%%bash", "\n# why\n%%time"])
+@pytest.mark.parametrize("above", ["%%jit", "%%jit --static n\n#: --keep y", "# jaxnb: jit", "%%jaxpr"])
+def test_a_magic_that_belongs_above_is_not_staged(shell: Shell, above: str, below: str) -> None:
+    text = shell.run(f"{above}\n{below}\ny = x * 3", ok=False)
+    name = below.split()[-1] if "why" in below else below.split()[0]
+    assert f"Try: put {name} above {above.splitlines()[0].partition(' --')[0]}." in text.replace("%%jaxnb", "# jaxnb:")
+    assert "y" not in shell.ns
+    assert "keep one of them" in shell.run(f"{above}\n%%grad y wrt x\ny = x.sum()", ok=False)
 
 
 def test_errors_inside_stacked_magics_show_the_cell(shell: Shell) -> None:
@@ -146,11 +156,11 @@ def test_autoreload_makes_new_code_count(shell: Shell, tmp_path: Any, monkeypatc
     try:
         shell.run("import jaxnb_reloaded")
         shell.run("%%jit\ny = jaxnb_reloaded.f(x) * 0 + 1")
-        assert shell.run("%%jit\ny = jaxnb_reloaded.f(x) * 0 + 1").startswith("reused")
+        assert shell.run("%%jit\ny = jaxnb_reloaded.f(x) * 0 + 1").startswith("✓ reused")
         file.write_text("import jax.numpy as jnp\ndef f(a):\n    return jnp.cos(a) + 1e30 * 0 + 2\n")
         os.utime(file, (time.time() + 10, time.time() + 10))
         text = shell.run("%%jit\ny = jaxnb_reloaded.f(x) * 0 + 1")
-        assert text.startswith("retraced") and float(shell.ns["y"][0]) == 1.0
+        assert text.startswith("↻ retraced") and float(shell.ns["y"][0]) == 1.0
         assert "cos" in str(jaxnb.last().program)
     finally:
         shell.run("%autoreload 0")
@@ -191,7 +201,7 @@ def test_rich_front_ends_get_html_and_json(shell: Shell) -> None:
         assert {"text/plain", "text/html", "application/vnd.jaxnb.program.v1+json"} == set(data)
         assert data["text/plain"] in data["text/html"].replace("&gt;", ">") and "<script" not in data["text/html"]
         assert "dot_general" in data["text/html"]
-    assert data["text/plain"].startswith("reused")
+    assert data["text/plain"].startswith("✓ reused")
 
 
 @pytest.mark.parametrize("count", [3, 40, 90, 400])
@@ -233,7 +243,7 @@ def test_last_and_output_name(shell: Shell) -> None:
     assert run is jaxnb.last() and list(run.outputs) == ["y"] and float(run.value) == 6.0
     assert run.timings.trace > 0 and run.timings.compile > 0 and not run.reused
     assert [level.name for level in run.program.levels] == ["source", "jaxpr"]
-    assert repr(run).startswith("<jaxnb.Run staged")
+    assert repr(run).startswith("<jaxnb.Run ● staged")
 
 
 # --- options -------------------------------------------------------------------------------------------------------
@@ -320,7 +330,7 @@ def test_bad_input_gets_one_clear_message_and_loses_nothing(shell: Shell, kind: 
 
 def test_empty_and_comment_only_cells_say_so(shell: Shell) -> None:
     assert "cell body is empty" in shell.run("%%jit\n", ok=None)
-    assert "nothing to stage" in shell.run("%%jit\n# only words")
+    assert "nothing compiled: the cell holds no statement" in shell.run("%%jit\n# only words")
 
 
 def test_a_cell_can_be_taken_away_as_a_file(shell: Shell) -> None:
@@ -381,7 +391,7 @@ def test_progress_appears_after_a_while_and_is_wiped_out(monkeypatch: Any) -> No
 @pytest.mark.parametrize("level", ["jaxpr", "stablehlo", "hlo"])
 def test_a_cell_is_shown_at_the_level_that_is_asked_for(shell: Shell, level: str) -> None:
     text = shell.run(f"%%jaxpr --level {level}\nh = jnp.tanh(x @ w)\nloss = (h**2).sum()")
-    assert text.startswith("traced only · 4 eqns · ")
+    assert text.startswith("◇ traced only: nothing was ") and " · 4 eqns\n" in text
     assert ("nothing was compiled" in text) == (level != "hlo")
     assert "2  h = jnp.tanh(x @ w)" in text
     assert "tanh" in text.partition("2  h = ")[2].partition("3  loss")[0].replace("jnp.tanh", "")
@@ -405,7 +415,7 @@ def test_a_level_in_its_own_order_and_what_it_costs(shell: Shell) -> None:
 
 def test_time_says_what_each_line_took(shell: Shell) -> None:
     text = shell.run("%%jit --time -o timed\ny = jnp.sort(jnp.tanh(x @ jnp.ones((3, 2000))))\ntotal = y.sum()")
-    assert re.search(r" · timed [\d.]+ [um]s( ± [\d.]+ [um]s)? in \d+ runs?\n", text)
+    assert re.search(r" · timed [\d.]+ [um]s( ± [\d.]+ [um]s)? in \d+ runs? · peak ", text)
     assert re.search(r"^line +flops +bytes +F/B +time share +source$", text, re.MULTILINE)
     program = shell.ns["timed"].program
     seconds = sum(op.seconds for op in program.ops("jaxpr") if op.seconds is not None)

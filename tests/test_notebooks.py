@@ -52,7 +52,7 @@ def test_executes(path, monkeypatch, tmp_path):
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     before = path.read_bytes()
     notebook = read_notebook(path)
-    asyncio.run(execute_notebook(notebook, path, progress=Quiet(), timeout=60))
+    asyncio.run(execute_notebook(notebook, path, progress=Quiet(), timeout=180))
     for cell, read in zip([c for c in notebook.cells if c.cell_type == "code"], read_cells(notebook), strict=True):
         raised = ["\n".join(output.traceback) for output in cell.outputs if output.output_type == "error"]
         meant = "raises-exception" in cell.metadata.get("tags", [])

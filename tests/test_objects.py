@@ -5,17 +5,16 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 from cells import Case
-from differential import check_case, check_failure, drawn_seed, new_namespace, run_plain, snapshot, walk
+from differential import check_case, check_failure, new_namespace, run_plain, snapshot, walk
+from drawing import DEEP, drawn_seed
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from objects_generator import object_cases
 
-DEEP = os.environ.get("JAXNB_DEEP") == "1"
 SEED = drawn_seed()
 DRAWN = settings(deadline=None, database=None, derandomize=False, suppress_health_check=list(HealthCheck))
 

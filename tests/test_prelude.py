@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import pytest
-from differential import drawn_seed
+from drawing import drawn_seed
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
@@ -44,7 +44,7 @@ def test_the_program_is_left_with_what_python_does_not_compute() -> None:
         return m, x * (lr / m), jnp.sqrt(1 - 0.9**m) * x, m * 2, x
 
     closed = jax.jit(piece).trace(3, 0.5, jnp.ones(2)).jaxpr
-    prelude, rest, _ = find_prelude(closed, [0, 1], ["n", "lr", "x"])
+    prelude, rest, *_ = find_prelude(closed, [0, 1], ["n", "lr", "x"])
     values = prelude.values([3, 0.5, None])
     assert [prelude.texts[place] if kind == "value" else place for kind, place in prelude.inputs] == [
         2,

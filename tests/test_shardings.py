@@ -34,12 +34,12 @@ def places(namespace: dict[str, Any]) -> dict[str, Any]:
     ("cell", "pieces"),
     [
         ("y = x @ w\nloss = y.sum()\ng = jax.grad(lambda w: (x @ w).sum())(w)\nw = w - 0.1 * g", 1),
-        ("y = x * 2\nz = k + 1\nu = y.sum() + z[0]", 3),
+        ("y = x * 2\nz = k + 1\nu = y.sum() + z[0]", 1),
         (
             "a = jnp.ones((8, 1))\nf = jax.jit(lambda a: a * 2, out_shardings=rows)\ny = f(a)\nz = a + 1",
-            3,
+            2,
         ),
-        ("a = k * 2\nb = jax.device_put(a, whole)\nc = b + 1\nd = a + 1", 3),
+        ("a = k * 2\nb = jax.device_put(a, whole)\nc = b + 1\nd = a + 1", 1),
         ("y = k * 2\nz = y + 1", 1),
     ],
 )

@@ -75,7 +75,7 @@ def test_sliders_show_the_numbers_and_move_the_cell(names):
     assert isinstance(lr, ipywidgets.FloatSlider) and isinstance(n, ipywidgets.IntSlider)
     assert (lr.value, n.value) == (0.5, 2)
     lr.value = 1.0
-    assert line.value.startswith("reused")
+    assert line.value.startswith("✓ reused")
     assert names["lr"] == 0.5 and "loss" not in names
     button.click()
     assert names["lr"] == 1.0 and float(names["loss"]) == 8

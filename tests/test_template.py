@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import sys
 import textwrap
 import types
@@ -17,6 +18,7 @@ from jaxnb.errors import Refused
 from jaxnb.options import StageOptions
 from jaxnb.running.run import Run
 from jaxnb.running.session import Session
+from jaxnb.staging.before import Before
 
 Namespace = dict[str, Any]
 
@@ -285,11 +287,11 @@ def test_what_an_object_holds_that_cannot_be_copied_is_the_object_that_others_ho
     monkeypatch.setitem(sys.modules, "some_library", library)
     text = """
         import jax
-        import weakref
+        import threading
         class Thing: pass
         class Owner:
             def __init__(self, part):
-                self.part, self.me = part, weakref.ref(self)
+                self.part, self.lock = part, threading.Lock()
         """
     exec(compile(textwrap.dedent(text), library.__file__, "exec"), vars(library))
     ns["library"] = library
@@ -299,3 +301,18 @@ def test_what_an_object_holds_that_cannot_be_copied_is_the_object_that_others_ho
         assert "cannot be copied" in run.line
         assert ns["o"].part is ns["t"] is ns["both"][0] is ns["w"].part[0]
         assert ns["w"].part[1] is ns["o"]
+
+
+def test_what_is_made_is_not_what_was_there_where_the_user_has_set_objects_aside() -> None:
+    """What is made may stand where something stood that is gone, and has its id then."""
+    gc.freeze()
+    try:
+        old = [[index] for index in range(1000)]
+        there = old.pop()
+        with Before() as before:
+            old.clear()
+            new = [[index] for index in range(1000)]
+            assert before.holds(there)
+            assert not any(map(before.holds, new))
+    finally:
+        gc.unfreeze()

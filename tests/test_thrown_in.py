@@ -9,20 +9,19 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import io
-import os
 import random
 from string import Template
 
 import pytest
 from cells import CASES, Case
-from differential import check_case, drawn_seed, new_namespace, run_staged
+from differential import check_case, new_namespace, run_staged
+from drawing import DEEP, drawn_seed
 from thrown_in import FLOATS, HAS_PLOTS, KINDS, Thrown, context_of, throw_in, with_helpers
 
 import jaxnb
 from jaxnb.options import StageOptions
 from jaxnb.running.session import Session
 
-DEEP = os.environ.get("JAXNB_DEEP") == "1"
 SAMPLE = 60
 SEED = drawn_seed()
 NEVER_RUN = ("await", "config")  # refused in pieces, too, whatever is thrown in

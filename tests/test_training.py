@@ -6,7 +6,6 @@ The cells of a recipe run in two namespaces: all plainly in one, the training st
 from __future__ import annotations
 
 import functools
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from differential import hunt
+from drawing import DEEP
 from training import RECIPES, Recipe
 
 import jaxnb
-
-DEEP = os.environ.get("JAXNB_DEEP") == "1"
 
 # That of the differential tests for float32. Rounding alone moves these loops by 1.3e-6 at most, see
 # `test_tolerance_is_well_above_rounding`: they are well conditioned, so a wrong key, a stale moment or a step too

@@ -54,6 +54,9 @@ function check(data: Data): void {
     must(fix === undefined || typeof fix?.text === 'string', 'a fix without a text');
     must(fix?.edit === undefined || Array.isArray(fix.edit), 'an edit that is none');
   }
+  if (data.status) for (const place of [data.status.happened, data.status.cost, data.status.needs]) {
+    must(list(place, 'a place of the line').every(part => list(part, 'a part').length === 3 && part.every(one => typeof one === 'string')), 'a part that is no text');
+  }
   for (const { held, live, saved, note } of data.memory ?? []) {
     columns(held, 'name:strings kind:strings nbytes first last op line', sizes);
     must(Array.isArray(live) && typeof (note ?? '') === 'string', 'memory without bytes');

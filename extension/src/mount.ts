@@ -2,6 +2,7 @@
 
 import { el, fill } from './dom';
 import { NotShown } from './decode';
+import { lineElement, lineText } from './line';
 import { Program } from './model';
 import { foldedOf } from './rows';
 import { search } from './search';
@@ -18,7 +19,7 @@ export const DEFAULTS: Settings = { open: false, levels: ['source', 'jaxpr'], me
 
 /** What the surroundings can do for an inspector. Whatever is absent is not offered. */
 export interface Host {
-  /** What was done, in one line. */
+  /** What was done, in one line, for programs that were saved without it. */
   line?: string;
   settings?: Partial<Settings>;
   /** The previous run of the same cell, as data. */
@@ -56,10 +57,12 @@ export function mount(element: HTMLElement, data: unknown, host: Host = {}): Mou
   fill(shadow, root);
   followTheme(element, theme => { root.dataset.theme = theme; }, signal);
   try {
-    draw(root, new Program(data), host, signal);
+    const program = new Program(data);
+    const { status } = program.data;
+    draw(root, program, status ? { ...host, line: lineText(status) } : host, signal);
   } catch (error) {
     if (!(error instanceof NotShown)) throw error;
-    root.append(host.line ? el('div.line.plain', host.line) : '', el('p.note', error.message));
+    root.append(host.line ? el('div.line.plain', lineElement(undefined, host.line)) : '', el('p.note', error.message));
   }
   return { destroy: () => { controller.abort(); shadow.replaceChildren(); } };
 }
@@ -76,13 +79,13 @@ function draw(root: HTMLElement, program: Program, host: Host, signal: AbortSign
     phases: new Set(), scope: '', query: '', matches: search(program, ''), graph: { level: own ?? '', computation: 0 }, diagram: { part: '' }
   });
   if (!program.data.source && !program.levels.length) {
-    root.append(el('div.line', host.line || 'jaxnb'), ...program.data.findings.map(one => findingElement(program, one, () => undefined)));
+    root.append(el('div.line', lineElement(program.data.status, host.line)), ...program.data.findings.map(one => findingElement(program, one, () => undefined)));
     return;
   }
   const body = el('div.body');
   body.hidden = true;
   const line = el('button.line', { type: 'button', 'aria-expanded': 'false', click: () => store.set({ open: !store.state.open }) },
-    el('span.arrow', { 'aria-hidden': 'true' }), el('span', host.line || 'jaxnb'));
+    el('span.arrow', { 'aria-hidden': 'true' }), lineElement(program.data.status, host.line));
   let bench: Workbench | undefined;
   const go = (at: number) => {
     store.set({ open: true, tab: 'code' });

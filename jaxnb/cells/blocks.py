@@ -2,7 +2,7 @@
 
 `for`, `while`, `if`, `with`, `try` and `match` are then run by Python, and the stretches of statements inside them are
 *blocks*: small cells of their own, staged once and reused in each turn. What stays in Python is the header and whatever
-leaves the statement, such as `break`.
+leaves the statement, such as `break`. A loop that is too long to be written out is taken apart as well.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from types import CodeType
 from typing import Any
 
 from jaxnb.cells.cell import CellSource, Statement, read_statement
+from jaxnb.cells.parts import with_parts
 
-__all__ = ["COMPOUND", "RUNNER", "TURN", "Opened", "counting_code", "open_statement"]
+__all__ = ["COMPOUND", "ROLLED", "RUNNER", "TURN", "TURNED", "Opened", "counting_code", "open_statement"]
 
 COMPOUND = frozenset({"For", "While", "If", "With", "Try", "TryStar", "Match"})
 RUNNER = "jaxnb block"
@@ -22,6 +23,12 @@ RUNNER = "jaxnb block"
 
 TURN = "jaxnb turn"
 """The name by which a loop that is traced says that it turns once more."""
+
+TURNED = "jaxnb turned"
+"""The name by which a loop that was taken apart says the same."""
+
+ROLLED = "its body is staged once and run in turns"
+"""Why a loop was taken apart that is too long to be written out."""
 
 _BODIES = ("body", "orelse", "finalbody")
 
@@ -31,29 +38,42 @@ class Opened:
     """A compound statement whose inner stretches are blocks.
 
     Attributes:
-      code: the statement, calling `RUNNER` with the number of a block where the block stood.
+      code: the statement, calling `RUNNER` with the number of a block where the block stood, and `TURNED` with its
+        first and last line at each turn of a loop.
       blocks: the blocks, each as a cell.
+      turning: names that the loops among what was taken apart bind anew in each turn, or count up.
     """
 
     code: CodeType
     blocks: tuple[CellSource, ...]
+    turning: frozenset[str] = frozenset()
 
 
-def open_statement(cell: CellSource, statement: Statement) -> Opened:
-    """Takes a compound statement of a cell apart."""
+def open_statement(cell: CellSource, statement: Statement, turning: frozenset[str] = frozenset()) -> Opened:
+    """Takes a compound statement of a cell apart.
+
+    Args:
+      cell: that it stands in.
+      statement: which one.
+      turning: names that the loops around it bind anew in each turn, or count up.
+    """
     blocks: list[CellSource] = []
-    node = _Opener(cell, blocks).open(statement.node)
+    opener = _Opener(cell, blocks, turning)
+    node = opener.open(statement.node)
     code = compile(ast.Module([node], []), cell.filename, "exec", cell.flags, dont_inherit=True)
-    return Opened(code, tuple(blocks))
+    return Opened(code, tuple(blocks), frozenset(opener.turning))
 
 
 class _Opener:
-    def __init__(self, cell: CellSource, blocks: list[CellSource]) -> None:
+    def __init__(self, cell: CellSource, blocks: list[CellSource], turning: frozenset[str]) -> None:
         self.cell, self.blocks = cell, blocks
+        self.turning = set(turning)
 
     def open(self, node: ast.stmt) -> Any:
         """A copy of a compound statement with blocks in the place of its stretches."""
         changed: dict[str, Any] = {}
+        if isinstance(node, ast.For | ast.While):
+            self.turning |= _bound_in_turns(node)
         for field, value in ast.iter_fields(node):
             if field in _BODIES and isinstance(value, list):
                 changed[field] = self._stretches(value)
@@ -61,6 +81,8 @@ class _Opener:
                 changed[field] = [self._with_body(part) for part in value]
             else:
                 changed[field] = value
+        if isinstance(node, ast.For | ast.While):
+            changed["body"] = [_call(TURNED, node.body[0], node.lineno, node.end_lineno), *changed["body"]]
         return ast.copy_location(type(node)(**changed), node)
 
     def _with_body(self, part: Any) -> Any:
@@ -87,14 +109,24 @@ class _Opener:
             result.extend(stretch)
             return
         number = len(self.blocks)
-        read = [read_statement(node, False, self.cell.filename, self.cell.flags) for node in stretch]
+        parts = [part for node in stretch for part in with_parts(node, self.turning)]
+        read = [read_statement(node, False, self.cell.filename, self.cell.flags) for node in parts]
         self.blocks.append(self.cell.block(tuple(read), number))
-        call = ast.Call(ast.Name(RUNNER, ast.Load()), [ast.Constant(number)], [])
-        result.append(_located(ast.Expr(call), stretch[0]))
+        result.append(_call(RUNNER, stretch[0], number))
+
+
+def _bound_in_turns(node: ast.For | ast.While) -> set[str]:
+    """Names that a loop surely changes: those that its header binds, and those that its body counts up."""
+    counted = [item.target for item in ast.walk(node) if isinstance(item, ast.AugAssign)]
+    bound = [*ast.walk(node.target), *counted] if isinstance(node, ast.For) else counted
+    return {item.id for item in bound if isinstance(item, ast.Name)}
 
 
 def counting_code(cell: CellSource, statement: Statement) -> CodeType | None:
-    """The code of a compound statement, calling `TURN` at each turn of a loop; None if there is no loop in it."""
+    """The code of a compound statement, calling `TURN` with the number of a loop at each turn of it.
+
+    A loop has a larger number than the one that it stands in. None if there is no loop in the statement.
+    """
     counter = _Counter()
     node = counter.visit(statement.node)
     if not counter.loops:
@@ -111,7 +143,8 @@ class _Counter(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> Any:
         if type(node).__name__ not in COMPOUND:
             return node
-        changed = dict(ast.iter_fields(node))
+        changed, number = dict(ast.iter_fields(node)), self.loops
+        self.loops += isinstance(node, ast.For | ast.While)
         for field in _BODIES:
             if changed.get(field):
                 changed[field] = [self.visit(child) for child in changed[field]]
@@ -119,9 +152,7 @@ class _Counter(ast.NodeTransformer):
             if field in changed:
                 changed[field] = [self._part(part) for part in changed[field]]
         if isinstance(node, ast.For | ast.While):
-            self.loops += 1
-            call = ast.Expr(ast.Call(ast.Name(TURN, ast.Load()), [], []))
-            changed["body"] = [_located(call, node.body[0]), *changed["body"]]
+            changed["body"] = [_call(TURN, node.body[0], number), *changed["body"]]
         return ast.copy_location(type(node)(**changed), node)
 
     def _part(self, part: Any) -> Any:
@@ -129,7 +160,9 @@ class _Counter(ast.NodeTransformer):
         return ast.copy_location(type(part)(**changed), part) if hasattr(part, "lineno") else type(part)(**changed)
 
 
-def _located(node: ast.stmt, like: ast.stmt) -> ast.stmt:
+def _call(name: str, like: ast.stmt, *arguments: int | None) -> ast.stmt:
+    """A statement that calls a name with numbers, where another one stands."""
+    node = ast.Expr(ast.Call(ast.Name(name, ast.Load()), [ast.Constant(item) for item in arguments], []))
     for item in ast.walk(node):
         ast.copy_location(item, like)
     return node

@@ -18,7 +18,15 @@ from jaxnb.cells.code import CodeNames, names_of
 from jaxnb.errors import Refused
 from jaxnb.program import Span
 
-__all__ = ["CellSource", "Statement", "calls_for_effect", "parse_cell", "read_statement"]
+__all__ = [
+    "CellSource",
+    "Statement",
+    "calls_for_effect",
+    "names_changed",
+    "parse_cell",
+    "read_statement",
+    "tells_only_shapes",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +37,8 @@ class Statement:
       span: where it stands, in lines of the cell as displayed.
       code: compiled; to be run with `exec`, or with `eval` where `trailing`.
       names: what it refers to.
-      defines: whether it only defines or binds a constant, so that it may just as well run inside a trace.
+      defines: whether it only defines, binds a constant or deletes names, so that it may just as well run inside a
+        trace.
       calls: the dotted names of what it calls itself when it runs, function bodies excepted; None stands for a call
         of something without such a name.
       trailing: whether it is the expression whose value the cell shows.
@@ -149,6 +158,8 @@ def _defines(node: ast.stmt) -> bool:
             return not node.decorator_list and not any(_evaluates(item) for item in defaults)
         case ast.Assign(targets=targets, value=value):
             return all(isinstance(item, ast.Name) for item in targets) and isinstance(value, ast.Constant | ast.Lambda)
+        case ast.Delete(targets=targets):
+            return all(isinstance(item, ast.Name) for item in targets)
         case ast.Expr(value=ast.Constant()):
             return True
         case _:
@@ -167,9 +178,21 @@ def _calls(node: ast.stmt) -> tuple[tuple[str, ...] | None, ...]:
     return tuple(_dotted(call.func) for call in calls)
 
 
-def calls_for_effect(node: ast.stmt) -> list[tuple[tuple[str, ...], int]]:
-    """Calls in expression statements, functions and classes excepted, whose value is not used: dotted name and line."""
-    found: list[tuple[tuple[str, ...], int]] = []
+def names_changed(node: ast.AST) -> set[str]:
+    """Names in which a statement assigns to an item or an attribute."""
+    found: set[str] = set()
+    for item in ast.walk(node):
+        if isinstance(item, ast.Subscript | ast.Attribute) and isinstance(item.ctx, ast.Store):
+            base: ast.expr = item
+            while isinstance(base, ast.Subscript | ast.Attribute):
+                base = base.value
+            found |= {base.id} if isinstance(base, ast.Name) else set[str]()
+    return found
+
+
+def calls_for_effect(node: ast.stmt) -> list[tuple[tuple[str, ...], ast.Call]]:
+    """Calls in expression statements, functions and classes excepted, whose value is not used, with dotted names."""
+    found: list[tuple[tuple[str, ...], ast.Call]] = []
     stack: list[ast.AST] = [node]
     while stack:
         item = stack.pop()
@@ -177,9 +200,27 @@ def calls_for_effect(node: ast.stmt) -> list[tuple[tuple[str, ...], int]]:
             continue
         if isinstance(item, ast.Expr):
             calls = (call for call in ast.walk(item) if isinstance(call, ast.Call))
-            found.extend((name, call.lineno) for call in calls if (name := _dotted(call.func)))
+            found.extend((name, call) for call in calls if (name := _dotted(call.func)))
         stack.extend(ast.iter_child_nodes(item))
     return found
+
+
+_OF_SHAPES = frozenset({"shape", "dtype", "ndim", "size"})
+
+
+def tells_only_shapes(call: ast.Call) -> bool:
+    """Whether the arguments of a call are made of constants, shapes and dtypes, which need no values."""
+    return all(_is_of_shapes(item) for item in (*call.args, *(keyword.value for keyword in call.keywords)))
+
+
+def _is_of_shapes(node: ast.expr) -> bool:
+    if isinstance(node, ast.Attribute):
+        return node.attr in _OF_SHAPES
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "len" and len(node.args) == 1
+    parts = ast.Constant, ast.JoinedStr, ast.FormattedValue, ast.Subscript, ast.Tuple, ast.List, ast.BinOp
+    inner = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
+    return isinstance(node, parts) and all(_is_of_shapes(child) for child in inner)
 
 
 def _dotted(node: ast.expr) -> tuple[str, ...] | None:

@@ -11,8 +11,10 @@ import hashlib
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from types import CodeType
 
+from jaxnb.cells.dropped import dropped_calls
 from jaxnb.cells.growth import Growth, Place, uses_of
 
 __all__ = ["CodeNames", "Sees", "code_digest", "names_of"]
@@ -24,6 +26,7 @@ _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM", "LOAD_SUPER_ATTR"}
 _MUTATIONS = {"STORE_SUBSCR", "DELETE_SUBSCR", "STORE_ATTR", "DELETE_ATTR", "STORE_SLICE"}
 _CONSTANTS = ("LOAD_CONST", "RETURN_CONST", "LOAD_SMALL_INT")
 _ITERATIONS = {"GET_ITER", "DICT_UPDATE", "DICT_MERGE", "CALL_FUNCTION_EX", "FORMAT_VALUE"}
+_CALLS = ("PRECALL", "CALL")
 _PLAIN_LOADS = ("LOAD_NAME", "LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_ATTR", "BINARY_SUBSCR")
 _ORDERED_BUILTINS = frozenset(
     [
@@ -69,11 +72,12 @@ class Sees:
       IDENTITY: whether two arrays are one object, by `is` or `in` with no constant, `id`, `deepcopy`, `index`.
       TYPES: of what kind a value is, in a way that a tracer answers otherwise.
       CLASSES: the same where nothing can stand in: by a class pattern of `match`, or by `deepcopy`.
-      NAMES: names that do not stand in the code, by `globals()`, `eval` and the like.
+      NAMES: names that do not stand in the code, by `globals()`, `vars()`, `eval` and the like.
+      TYPE_ITSELF: whether something is `type` itself, by `is`, or as the base of a class.
       ATTRIBUTES: attributes whose names do not stand in the code, by `vars()`, `copy` and the like.
     """
 
-    ORDER, IDENTITY, TYPES, CLASSES, NAMES, ATTRIBUTES = (1 << bit for bit in range(6))
+    ORDER, IDENTITY, TYPES, CLASSES, NAMES, ATTRIBUTES, TYPE_ITSELF = (1 << bit for bit in range(7))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +91,17 @@ class CodeNames:
       later_binds: global names that functions nested in it bind when they are called.
       deletes: global names that are deleted.
       attributes: names of attributes that are read.
-      chains: dotted names such as ("np", "random", "normal"), each with the first line where it stands.
+      chains: dotted names such as ("np", "random", "normal"), each with the first line where it stands; what a function
+        imports begins with "import", as in ("import numpy", "pi").
+      sets: dotted names whose last part is assigned or deleted.
+      assigns: names of attributes that are assigned on something else than the first argument of a method, `self`.
       reads_first: global names whose first occurrence, in the order of the code, is a load.
       sees: what it could tell apart besides values, as bits of `Sees`.
       mutates: whether an item or attribute is assigned or deleted, or an operator works in place.
       handles_errors: whether there is an `except` clause.
       methods: attributes that are read off something else than a dotted name.
       growth: which lists it only appends to.
+      dropped: dotted names that are called without taking what they give.
     """
 
     reads: frozenset[str]
@@ -103,12 +111,15 @@ class CodeNames:
     deletes: frozenset[str]
     attributes: frozenset[str]
     chains: dict[tuple[str, ...], int]
+    sets: frozenset[tuple[str, ...]]
+    assigns: frozenset[str]
     reads_first: frozenset[str]
     sees: int
     mutates: bool
     handles_errors: bool
     methods: frozenset[str]
     growth: Growth
+    dropped: frozenset[tuple[str, ...]] = frozenset()
 
 
 _names: dict[int, tuple[weakref.ref[CodeType], CodeNames]] = {}
@@ -122,7 +133,8 @@ def names_of(code: CodeType) -> CodeNames:
         return known[1]
     names = _read_names(code)
     key = id(code)
-    _names[key] = (weakref.ref(code, lambda _: _names.pop(key, None)), names)
+    # no code of Python's runs when it ends: an interrupt that arrived in there would be lost
+    _names[key] = (weakref.ref(code, partial(_names.pop, key)), names)
     return names
 
 
@@ -139,7 +151,7 @@ def code_digest(code: CodeType) -> bytes:
         digest.update(part)
         digest.update(b"\0")
     key = id(code)
-    _digests[key] = (weakref.ref(code, lambda _: _digests.pop(key, None)), digest.digest())
+    _digests[key] = (weakref.ref(code, partial(_digests.pop, key)), digest.digest())
     return _digests[key][1]
 
 
@@ -173,37 +185,65 @@ def _read_names(code: CodeType) -> CodeNames:
     deletes: set[str] = set()
     attributes: set[str] = set()
     chains: dict[tuple[str, ...], int] = {}
+    sets: set[tuple[str, ...]] = set()
+    assigns: set[str] = set()
     flags = {"mutates": False, "handles": False}
     sees = 0
     uses: dict[str, set[Place]] = {"grown": set(), "written": set(), "touched": set()}
     first: set[str] = set()
     methods: set[str] = set()
+    dropped: set[tuple[str, ...]] = set()
 
     def visit(block: CodeType, top: bool) -> None:
         nonlocal sees
         chain: list[str] = []
+        imported: dict[str, list[str]] = {}
+        copied: list[tuple[str, ...]] = []  # of `lib.count += 1`, what stands before the attribute
         line = block.co_firstlineno
         chain_line = line
-        earlier = previous = ""
+        earlier = previous = loaded = ""
         for place, use in uses_of(block):
             uses[use].add(place)
+        dropped.update(dropped_calls(block))
         function = bool(block.co_flags & 0x1)  # CO_OPTIMIZED: a function, not a module or class body
-        caught, contexts = 0, 0
+        caught, contexts, defines = 0, 0, False
         for instruction in dis.get_instructions(block):
             op, name = instruction.opname, instruction.argval
             if (position := instruction.positions) is not None and position.lineno is not None:
                 line = position.lineno
+            defines |= op == "LOAD_BUILD_CLASS"
             if op in _ATTRIBUTES and isinstance(name, str):
                 attributes.add(name)
                 if chain:
                     chain.append(name)
                 else:
                     methods.add(name)
+            elif op == "COPY" and chain:
+                copied.append(tuple(chain))
             elif op not in ("PUSH_NULL", "CACHE", "EXTENDED_ARG", "NOP"):
                 if chain:
                     chains.setdefault(tuple(chain), chain_line)
+                if op in ("STORE_ATTR", "DELETE_ATTR"):
+                    before = tuple(chain) or (copied.pop() if previous == "SWAP" and copied else ())
+                    if before:
+                        sets.add((*before, name))
+                    if not (previous.startswith("LOAD_FAST") and loaded == "self"):
+                        assigns.add(name)
+                last = chain == ["type"] and previous in _LOADS  # nothing stands behind it in a call, or before `is`
+                if last and (op == "IS_OP" or (defines and op in _CALLS and (instruction.arg or 0) > 2)):
+                    sees |= Sees.TYPE_ITSELF
+                if op in _CALLS and chain in (["vars"], ["dir"]) and instruction.arg == 0:
+                    sees |= Sees.NAMES | Sees.ATTRIBUTES  # with no argument they are of the names around
+                if op == "STORE_FAST" and chain and chain[0].startswith("import "):
+                    imported[str(name)] = chain
                 chain = []
-                if op in _LOADS:
+                if op.startswith("LOAD_FAST"):
+                    loaded = str(instruction.argrepr).rpartition(" ")[2]  # the last of two
+                if op == "IMPORT_NAME" and function:
+                    chain, chain_line = [f"import {name}"], line
+                elif op.startswith("LOAD_FAST") and isinstance(name, str) and name in imported:
+                    chain, chain_line = list(imported[name]), line
+                elif op in _LOADS:
                     if name not in binds:
                         first.add(name)
                     reads.add(name)
@@ -260,10 +300,13 @@ def _read_names(code: CodeType) -> CodeNames:
         frozenset(deletes),
         frozenset(attributes),
         chains,
+        frozenset(sets),
+        frozenset(assigns),
         frozenset(first),
         sees,
         flags["mutates"],
         flags["handles"],
         frozenset(methods),
         Growth(**{use: frozenset(places) for use, places in uses.items()}),
+        frozenset(dropped),
     )

@@ -5,27 +5,33 @@ from __future__ import annotations
 import builtins
 import contextvars
 import io
-import logging
 import random
 import re
+import sys
+import threading
 import types
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from jaxnb.cells.code import CodeNames, code_digest, names_of
-from jaxnb.cells.libraries import is_jax_module, is_library
-from jaxnb.cells.reach import ATOMS, function_parts, is_user_function, state_of, unwrapped
+from jaxnb.cells.deep import deep_walk
+from jaxnb.cells.libraries import home_of, is_compiled, is_jax_module, is_library
+from jaxnb.cells.reach import ATOMS, function_parts, hides, is_user_function, state_of, unwrapped
+from jaxnb.cells.unseen import reads_unseen
 
 __all__ = [
     "code_marks",
     "direct_effect",
     "effect_of_builtin",
     "first_effect",
+    "first_unseen",
     "is_stateful",
     "is_unchanging",
     "may_mutate",
+    "own_unseen",
     "resolve",
 ]
 
@@ -133,7 +139,16 @@ _PURE_MODULES = frozenset(
         "scipy",
     ]
 )
-_IMPURE_PREFIXES = ("numpy.random", "scipy.stats", "copy.copy_")
+_DRAWING = ("numpy.random", "random")
+_HEARD_BUILTINS = frozenset({"print", "open", "input", "next"})
+_HEARD_MODULES = ("logging", "absl")
+_MOVING = (io.IOBase, random.Random)
+_HOLDING = (
+    *(threading.local, contextvars.ContextVar),
+    *(weakref.WeakSet, weakref.WeakKeyDictionary, weakref.WeakValueDictionary),
+)
+"""What holds other things, and does nothing else: a walk follows it."""
+_IMPURE_PREFIXES = (*_DRAWING, "scipy.stats", "copy.copy_")
 _NUMPY_MUTATORS = frozenset({"put", "copyto", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle"})
 
 
@@ -144,27 +159,45 @@ def resolve(chain: tuple[str, ...], namespace: Mapping[str, Any]) -> Any:
     """
     value = namespace.get(chain[0], getattr(builtins, chain[0], None))
     for name in chain[1:]:
-        if not isinstance(value, types.ModuleType | type):
+        if not issubclass(type(value), types.ModuleType | type):
             break
         value = vars(value).get(name) if not isinstance(value, types.ModuleType) else getattr(value, name, None)
     return value
 
 
-def first_effect(
-    names: CodeNames, namespace: Mapping[str, Any], seen: set[int] | None = None
-) -> tuple[int, str] | None:
-    """The first thing in the code, or in user functions that it reaches, that replaying a program would leave out.
+def first_effect(names: CodeNames, namespace: Mapping[str, Any]) -> tuple[int, str] | None:
+    """The first thing in the code, or in user functions that it reaches, that might do more than to give a value.
 
     Returns its line and a description, or None where nothing but pure code is found. A name that only *might* have
-    an effect counts: reuse is earned.
+    an effect counts: this is for code that nobody asked to run.
     """
-    seen = set() if seen is None else seen
-    for chain, line in sorted(names.chains.items(), key=lambda item: item[1]):
-        value = resolve(chain, namespace)
-        reason = _effect_of(value, chain, namespace, seen)
-        if reason is not None:
-            return line, reason
-    return None
+    return _Effects(everything=True).first(names, namespace)
+
+
+def first_unseen(
+    names: CodeNames, namespace: Mapping[str, Any], ran: frozenset[bytes] | None = None
+) -> tuple[int, str] | None:
+    """The first thing in the code, or in user functions that it reaches, that a trace would not notice.
+
+    What touches the outside is noticed when it happens, see `jaxnb.staging.noticing`, and so are text and draws from
+    the global random states. Left are the few things that raise no audit event (see `unseen`), iterators and random
+    states of objects, calls of unknown libraries whose value nobody takes, which are there for what they do, and
+    libraries with compiled code that are not built on JAX.
+
+    Args:
+      names: what the code refers to.
+      namespace: where its names are looked up.
+      ran: fingerprints of the code that ran; other functions of the user do not count. None if all do.
+
+    Returns:
+      Its line and a description, or None.
+    """
+    return _Effects(everything=False, ran=ran).first(names, namespace)
+
+
+def own_unseen(names: CodeNames, namespace: Mapping[str, Any]) -> tuple[int, str] | None:
+    """The same of code that stands in a function alone, without the functions of the user that it calls."""
+    return _Effects(everything=False, deep=False).first(names, namespace)
 
 
 def direct_effect(chain: tuple[str, ...], namespace: Mapping[str, Any]) -> str | None:
@@ -174,53 +207,130 @@ def direct_effect(chain: tuple[str, ...], namespace: Mapping[str, Any]) -> str |
         return "print needs values"
     if isinstance(value, types.FunctionType) and is_user_function(value):
         return None
-    reason = _effect_of(value, chain, namespace, set())
+    with deep_walk():
+        reason = _Effects(everything=True).of(value, chain, namespace)
     return f"{'.'.join(chain)} acts on the outside" if reason is not None else None
 
 
-def _effect_of(value: Any, chain: tuple[str, ...], namespace: Mapping[str, Any], seen: set[int]) -> str | None:
-    dotted = ".".join(chain)
-    if value is None or type(value) in ATOMS or id(value) in seen:
-        return None
-    seen.add(id(value))
-    if isinstance(value, types.ModuleType):
-        return _module_effect(value.__name__, dotted)
-    if isinstance(value, types.BuiltinFunctionType | type) and getattr(builtins, chain[-1], None) is value:
-        return None if chain[-1] in _PURE_BUILTINS or isinstance(value, type) else f"{dotted}() acts on the outside"
-    if isinstance(value, type):
-        if is_library(value.__module__):
-            return _module_effect(value.__module__, dotted)
-        parts = [unwrapped(item) for item in vars(value).values()]
-        return _first_of(parts, chain, seen)
-    if isinstance(value, types.FunctionType):
-        if is_library(value.__globals__.get("__name__", "__main__")):
-            return _module_effect(value.__module__, dotted) or _first_of(function_parts(value), chain, seen)
-        found = first_effect(names_of(value.__code__), value.__globals__, seen)
-        if found is not None:
-            return f"{dotted} does: {found[1]}"
-        return _first_of(function_parts(value), chain, seen)
-    if isinstance(value, types.BuiltinFunctionType | types.MethodType):
-        return _module_effect(value.__module__ or type(value.__self__).__module__, dotted)
-    if isinstance(value, types.ClassMethodDescriptorType | types.MethodDescriptorType):
-        return _module_effect(value.__objclass__.__module__, dotted)
-    if isinstance(value, types.GeneratorType) or (hasattr(type(value), "__next__")):
-        return f"{dotted} is an iterator, and reading it moves it on"
-    wrapped = vars(value).get("__wrapped__") if callable(value) and hasattr(value, "__dict__") else None
-    if wrapped is not None:
-        return _effect_of(wrapped, chain, namespace, seen)
-    if callable(value) and is_user_function(type(value).__call__):
-        return _effect_of(type(value).__call__, chain, namespace, seen)
-    kind = type(value)
-    if not is_library(kind.__module__) or is_jax_module(kind.__module__) or kind.__module__ in ("builtins", "numpy"):
-        return None
-    return _module_effect(kind.__module__, dotted)
+class _Effects:
+    """One search for effects.
 
+    Args:
+      everything: whether whatever may have an effect counts, and not only what a trace would not notice.
+      deep: whether functions that are called are looked into; otherwise the code is itself that of a function.
+      ran: fingerprints of the code of the functions that are looked into; None for all.
+    """
 
-def _first_of(parts: Any, chain: tuple[str, ...], seen: set[int]) -> str | None:
-    for part in parts:
-        if isinstance(part, types.FunctionType) and (reason := _effect_of(part, (*chain[:-1], chain[-1]), {}, seen)):
+    def __init__(self, everything: bool, deep: bool = True, ran: frozenset[bytes] | None = None) -> None:
+        self._everything, self._deep, self._ran = everything, deep, ran
+        self._wrapped = False  # within a function that JAX traces, which says something then and not when it is called
+        self._depth = 0 if deep else 1  # of functions that are looked into
+        self._seen: set[tuple[int, bool]] = set()
+
+    def first(self, names: CodeNames, namespace: Mapping[str, Any]) -> tuple[int, str] | None:
+        """Where the search begins."""
+        with deep_walk():
+            return self._within(names, namespace)
+
+    def _within(self, names: CodeNames, namespace: Mapping[str, Any]) -> tuple[int, str] | None:
+        self._depth += 1
+        found = self._first(names, namespace)
+        self._depth -= 1
+        return found
+
+    def _first(self, names: CodeNames, namespace: Mapping[str, Any]) -> tuple[int, str] | None:
+        for chain, line in sorted(names.chains.items(), key=lambda item: item[1]):
+            reason = self.of(resolve(chain, namespace), chain, namespace, chain in names.dropped)
+            if reason is not None:
+                return line, reason
+        return None
+
+    def of(self, value: Any, chain: tuple[str, ...], namespace: Mapping[str, Any], dropped: bool = False) -> str | None:
+        """What reading and calling a value that stands under a dotted name does; None if nothing that counts.
+
+        Args:
+          value: what was found there.
+          chain: the name.
+          namespace: where it was looked up.
+          dropped: whether it is called and nobody takes what it gives.
+        """
+        dotted = ".".join(chain)
+        if value is None or type(value) in ATOMS or (id(value), dropped) in self._seen or hides(value):
+            return None
+        self._seen.add((id(value), dropped))
+        if not self._everything and (told := reads_unseen(value, chain, self._depth > 1)) is not None:
+            return f"{dotted} {told}"
+        if isinstance(value, types.ModuleType):
+            return self._module(getattr(value, "__name__", None), dotted, False)
+        if isinstance(value, types.BuiltinFunctionType | type) and getattr(builtins, chain[-1], None) is value:
+            heard = not (self._everything or (self._wrapped and value is print))
+            heard = heard and (chain[-1] in _HEARD_BUILTINS or self._depth > 1)
+            pure = heard or chain[-1] in _PURE_BUILTINS or isinstance(value, type)
+            return None if pure else f"{dotted}() acts on the outside"
+        if isinstance(value, type):
+            if not self._deep and not is_library(value.__module__):
+                return None
+            if is_library(value.__module__):
+                return self._module(value.__module__, dotted, dropped)
+            if not self._everything and any("__del__" in vars(base) for base in value.__mro__):
+                return f"{dotted} has a destructor, which would run for what a trace makes, too"
+            parts = [unwrapped(item) for item in vars(value).values()]
+            return self._first_of(parts, chain)
+        if isinstance(value, types.FunctionType):
+            if is_library(value.__globals__.get("__name__", "__main__")):
+                return self._module(value.__module__, dotted, dropped) or self._first_of(function_parts(value), chain)
+            if not self._deep or (self._ran is not None and code_digest(value.__code__) not in self._ran):
+                return None
+            found = self._within(names_of(value.__code__), value.__globals__)
+            if found is not None:
+                return f"{dotted} does: {found[1]}"
+            return self._first_of(function_parts(value), chain)
+        if isinstance(value, types.BuiltinFunctionType | types.MethodType):
+            return self._module(value.__module__ or type(value.__self__).__module__, dotted, dropped)
+        if isinstance(value, types.ClassMethodDescriptorType | types.MethodDescriptorType):
+            return self._module(value.__objclass__.__module__, dotted, dropped)
+        if isinstance(value, types.GeneratorType) or (hasattr(type(value), "__next__")):
+            return f"{dotted} is an iterator, and reading it moves it on"
+        state = state_of(value) if callable(value) else None
+        if not self._everything and isinstance(value, _HOLDING):
+            return None
+        wrapped = state.get("__wrapped__") if isinstance(state, dict) else None
+        if wrapped is not None:
+            outer, self._wrapped = self._wrapped, True
+            try:
+                return self.of(wrapped, chain, namespace, dropped)
+            finally:
+                self._wrapped = outer
+        if callable(value) and is_user_function(type(value).__call__):
+            return self.of(type(value).__call__, chain, namespace, dropped)
+        kind = type(value)
+        module = kind.__module__
+        if not is_library(module) or is_jax_module(module) or module in ("builtins", "numpy"):
+            return None
+        if not self._everything and isinstance(value, _MOVING) and len(chain) > 1:
+            return f"{dotted} keeps a state that a replay would not move on"
+        return self._module(module, dotted, dropped)
+
+    def _first_of(self, parts: Any, chain: tuple[str, ...]) -> str | None:
+        for part in parts:
+            if isinstance(part, types.FunctionType) and (reason := self.of(part, chain, {})):
+                return reason
+        return None
+
+    def _module(self, module: str | None, dotted: str, dropped: bool) -> str | None:
+        module = module if type(module) is str else None
+        if not self._everything and (module or "").partition(".")[0] in _HEARD_MODULES:
+            return None
+        reason = _module_effect(module, dotted)
+        draws = (module or "").startswith(_DRAWING)
+        if reason is None or self._everything or dropped or draws:
             return reason
-    return None
+        # whatever Python does is noticed when it happens; compiled code, as that of h5py, may read and write unnoticed
+        return reason if is_library(module) and not _is_standard(module) and is_compiled(str(module)) else None
+
+
+def _is_standard(module: str | None) -> bool:
+    return (module or "").partition(".")[0] in sys.stdlib_module_names
 
 
 def _module_effect(module: str | None, dotted: str) -> str | None:
@@ -266,14 +376,14 @@ def code_marks(names: CodeNames, namespace: Mapping[str, Any]) -> dict[str, Any]
         if function is not None:
             found[name] = tuple(_digests(function, {}).values())
             continue
-        kind = value if isinstance(value, type) else type(value)
+        kind = value if issubclass(type(value), type) else type(value)
         if not is_library(kind.__module__):
             found[name] = id(kind)
     return found
 
 
 def _function_behind(value: Any) -> types.FunctionType | None:
-    while not isinstance(value, types.FunctionType):
+    while not issubclass(type(value), types.FunctionType):
         state = state_of(value) if callable(value) else None
         value = state.get("__wrapped__") if isinstance(state, dict) else None
         if value is None:
@@ -302,16 +412,19 @@ def may_mutate(names: CodeNames, namespace: Mapping[str, Any], seen: set[int] | 
         if value is None or type(value) in ATOMS or id(value) in seen:
             continue
         seen.add(id(value))
+        if hides(value):
+            return True
         if isinstance(value, types.FunctionType) and is_user_function(value):
-            if may_mutate(names_of(value.__code__), value.__globals__, seen):
+            inner = names_of(value.__code__)
+            if inner.later_binds or may_mutate(inner, value.__globals__, seen):
                 return True
         elif isinstance(value, types.ModuleType | type) or getattr(builtins, chain[-1], None) is value:
             if chain[-1] in ("next", "setattr", "delattr", "exec", "eval"):
                 return True
-        elif str(getattr(value, "__module__", "")).partition(".")[0] in ("numpy", "math", "operator"):
+        elif home_of(value).partition(".")[0] in ("numpy", "math", "operator"):
             if chain[-1] in _NUMPY_MUTATORS:
                 return True
-        elif len(chain) > 1 and type(value).__module__.startswith("jaxlib"):
+        elif len(chain) > 1 and home_of(type(value)).startswith("jaxlib"):
             if chain[-1] == "delete":  # nothing else changes an array
                 return True
         elif len(chain) > 1 or callable(value):
@@ -320,18 +433,22 @@ def may_mutate(names: CodeNames, namespace: Mapping[str, Any], seen: set[int] | 
 
 
 def effect_of_builtin(function: Any) -> str | None:
-    """What calling a built-in function that is held somewhere does besides giving a value; None if nothing."""
+    """What calling a built-in function that is held somewhere does that a trace would not notice; None if nothing."""
     name = function.__name__
     if getattr(builtins, name, None) is function:
-        return None if name in _PURE_BUILTINS else f"{name}() acts on the outside"
-    return _module_effect(function.__module__, name)
+        return None if name in _PURE_BUILTINS | _HEARD_BUILTINS else f"{name}() acts on the outside"
+    told = reads_unseen(function, (name,), False)
+    if told is not None:
+        return f"{name} {told}"
+    module = function.__module__ or type(function.__self__).__module__
+    return _module_effect(module, name) if module.startswith(_DRAWING) else None
 
 
 def is_stateful(value: Any) -> bool:
-    """Whether using an object moves it on: random states, files, iterators, loggers."""
+    """Whether using an object moves it on: random states, files, iterators."""
     kind = type(value)
-    stateful = issubclass(kind, random.Random | io.IOBase | logging.Logger | contextvars.ContextVar)
-    return stateful or kind.__module__.startswith("numpy.random") or hasattr(kind, "__next__")
+    stateful = issubclass(kind, random.Random | io.IOBase | contextvars.ContextVar)
+    return stateful or home_of(kind).startswith("numpy.random") or hasattr(kind, "__next__")
 
 
 _UNCHANGING = (
@@ -346,13 +463,21 @@ _UNCHANGING = (
     re.Pattern,
 )
 _UNCHANGING_MODULES = frozenset(
-    ["jax", "jaxlib", "typing", "abc", "dataclasses", "enum", "datetime", "decimal", "fractions", "uuid", "zoneinfo"]
+    [
+        *("jax", "jaxlib", "typing", "abc", "dataclasses", "enum", "datetime", "decimal", "fractions", "uuid"),
+        *("zoneinfo", "operator"),
+    ]
 )
 
 
 def is_unchanging(value: Any) -> bool:
     """Whether an object whose content is out of reach is known never to change."""
     kind = type(value)
-    if isinstance(value, _UNCHANGING) or kind is object or kind.__name__ in ("lock", "RLock", "_thread._local"):
+    room = kind.__basicsize__ - 8 * (kind.__weakrefoffset__ > 0)
+    if (
+        isinstance(value, _UNCHANGING)
+        or room <= object.__basicsize__
+        or kind.__name__ in ("lock", "RLock", "_thread._local")
+    ):
         return True
     return kind.__module__.partition(".")[0] in _UNCHANGING_MODULES

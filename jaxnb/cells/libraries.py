@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.machinery
 import os
 import sys
 import sysconfig
 import types
+from typing import Any
 
-__all__ = ["is_jax_module", "is_library", "is_own"]
+__all__ = ["home_of", "is_installed", "is_jax_module", "is_library", "is_own", "name_of"]
 
 _LIBRARY_FOLDERS = tuple(
     path for name in ("stdlib", "platstdlib", "purelib", "platlib") if (path := sysconfig.get_paths().get(name))
 )
 _JAX = ("jax", "jaxlib")
+_EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 _OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 _jax_packages: dict[tuple[str, int], bool] = {}  # by name, and how many of its modules are loaded
@@ -22,6 +25,13 @@ _known_packages: dict[str, bool] = {}
 def is_own(file: str) -> bool:
     """Whether a file belongs to this package."""
     return file.startswith(_OWN_FOLDER)
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file of code belongs to this package, or lies where packages are installed."""
+    if file.startswith("<frozen ") or is_own(file):
+        return True
+    return file.startswith(_LIBRARY_FOLDERS) or "site-packages" in file or "dist-packages" in file
 
 
 def is_library(module_name: object) -> bool:
@@ -46,12 +56,42 @@ def _is_library_package(package: str) -> bool:
     file = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", [])), None)
     if not isinstance(file, str):
         return False
-    return file.startswith(_LIBRARY_FOLDERS) or "site-packages" in file or "dist-packages" in file
+    return is_installed(file) and not is_own(file)
 
 
-def is_jax_module(module_name: str | None) -> bool:
+def home_of(value: Any) -> str:
+    """The name of the module of a class or function; "" where that is no text, as it may be anything, or raise."""
+    try:
+        name = value.__module__
+    except Exception:
+        return ""
+    return name if type(name) is str else ""
+
+
+def name_of(module: types.ModuleType) -> str:
+    """The name of a module; "" where it has none, or something that is no text."""
+    name = object.__getattribute__(module, "__dict__").get("__name__")
+    return name if type(name) is str else ""
+
+
+_compiled: dict[tuple[str, int], bool] = {}  # by package, and how many modules are loaded
+
+
+def is_compiled(module_name: str) -> bool:
+    """Whether a package has compiled code of its own loaded, which may act without Python being told."""
+    package = module_name.partition(".")[0]
+    key = (package, len(sys.modules))
+    known = _compiled.get(key)
+    if known is None:
+        parts = (part for name, part in list(sys.modules.items()) if name == package or name.startswith(package + "."))
+        files = (getattr(part, "__file__", None) for part in parts)
+        known = _compiled[key] = any(isinstance(file, str) and file.endswith(_EXTENSIONS) for file in files)
+    return known
+
+
+def is_jax_module(module_name: object) -> bool:
     """Whether a module is JAX or belongs to a package built on it: one of its loaded modules holds something of JAX."""
-    if module_name is None or module_name == "__main__":
+    if type(module_name) is not str or module_name == "__main__":
         return False
     package = module_name.partition(".")[0]
     if package in _JAX:

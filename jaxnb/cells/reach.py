@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import builtins
 import functools
+import threading
 import types
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,7 +18,7 @@ import numpy as np
 from jaxnb.cells.code import CodeNames, names_of
 from jaxnb.cells.libraries import is_jax_module, is_library
 
-__all__ = ["ATOMS", "function_parts", "is_user_function", "refers_to_jax", "state_of", "unwrapped"]
+__all__ = ["ATOMS", "function_parts", "hides", "is_user_function", "items_of", "refers_to_jax", "state_of", "unwrapped"]
 
 ATOMS = frozenset(
     {
@@ -38,11 +40,27 @@ ATOMS = frozenset(
 
 
 def state_of(value: Any) -> Any:
-    """The `__dict__` of an object, or None. No `__getattr__` of its class is run."""
+    """The `__dict__` of an object, or None. No `__getattr__` of its class is run.
+
+    A partial has one only once somebody has asked for it, and a partial of it is then made otherwise. A
+    `threading.local` has one for each thread: it is that of this one.
+    """
+    if issubclass(type(value), functools.partial):
+        return functools.partial.__reduce__(value)[2][3]  # type: ignore[index]
     try:
+        if issubclass(type(value), threading.local):
+            return threading.local.__getattribute__(value, "__dict__")
         return object.__getattribute__(value, "__dict__")
-    except AttributeError:
+    except Exception:  # a class may have a `__dict__` of its own that raises anything
         return None
+
+
+def hides(value: Any) -> bool:
+    """Whether an object does not say what it is: proxies and mocks name another class than theirs, or raise."""
+    try:
+        return value.__class__ is not type(value)
+    except Exception:  # whatever the object raises
+        return True
 
 
 def is_user_function(value: object) -> bool:
@@ -89,6 +107,8 @@ class _Search:
         if id(value) in self.seen:
             return False
         self.seen.add(id(value))
+        if hides(value):
+            return False
         if isinstance(value, types.ModuleType):
             return self.module(value, names)
         if isinstance(value, types.FunctionType):
@@ -102,8 +122,9 @@ class _Search:
         return any(self.value(item) for item in _held(value)) or self.klass(kind)
 
     def module(self, module: types.ModuleType, names: CodeNames | None) -> bool:
-        if is_library(module.__name__):
-            return is_jax_module(module.__name__)
+        name = getattr(module, "__name__", None)
+        if is_library(name):
+            return is_jax_module(name)
         used = vars(module).keys() & names.attributes if names is not None else vars(module).keys()
         return any(self.value(vars(module)[name], names) for name in used)
 
@@ -141,13 +162,19 @@ def unwrapped(item: Any) -> Any:
     return item
 
 
+def items_of(value: Any) -> list[Any]:
+    """The items of a list, tuple, set or deque. No `__iter__` of a class that derives from these is run."""
+    kind: Any = next(base for base in (list, tuple, set, frozenset, deque) if isinstance(value, base))
+    return list(kind.__iter__(value))
+
+
 def _held(value: Any) -> Iterator[Any]:
     """What a container or object holds directly."""
     if isinstance(value, dict):
-        yield from list(value.values())
-        yield from list(value.keys())
-    elif isinstance(value, list | tuple | set | frozenset) or type(value).__name__ == "deque":
-        yield from list(value)
+        yield from list(dict.values(value))
+        yield from list(dict.keys(value))
+    elif isinstance(value, list | tuple | set | frozenset | deque):
+        yield from items_of(value)
     elif isinstance(value, functools.partial):
         yield from (value.func, *value.args, *value.keywords.values())
     state = state_of(value)

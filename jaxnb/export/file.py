@@ -12,7 +12,8 @@ import numpy as np
 
 from jaxnb.cells.code import Sees
 from jaxnb.errors import Refused
-from jaxnb.export.parts import DividedCell, Part
+from jaxnb.export.derivative import differentiated
+from jaxnb.export.parts import DividedCell, Part, no_array
 from jaxnb.export.reads import helpers_of, refuse_changed, refused
 from jaxnb.export.text import (
     format_source,
@@ -143,6 +144,8 @@ class File(DividedCell):
         if can_be_static(value):
             return True
         kind = type(value).__name__
+        if not jax.tree_util.all_leaves([value]) and any(is_array_like(leaf) for leaf in leaves):
+            raise no_array(name, value)
         raise Refused(
             f"`{name}` is a {kind} that can be neither traced nor static.",
             why="a function under jax.jit takes arrays, trees of arrays, and hashable values that hold none.",
@@ -174,7 +177,7 @@ class File(DividedCell):
         if statics:
             shown = ", ".join(f'"{name}"' for name in statics) + ("," if len(statics) == 1 else "")
             head = f"@functools.partial(jax.jit, static_argnames=({shown}))"
-        outs = list(part.outs)
+        outs = [name for name in part.outs if self.asked is None or name not in self.asked.binds]
         inside = self.trailing if self.trailing in part.indices else None
         lines = self._nested(part)
         statements = [i for i in part.indices if i != inside]
@@ -187,6 +190,8 @@ class File(DividedCell):
             lines.append(f"return {', '.join(outs)}")
         elif self.shown:
             lines.append(returned_dict([(item, item) for item in outs]))
+        if self.asked is not None:
+            lines = differentiated(self.asked, part.parameters, lines, {*self.body.local, *part.parameters})
         about = [] if wrapper else [self._about(wrapper)]
         body = "\n".join([*about, *lines])
         return f"{head}\n{signature(f'def {part.name}', part.parameters, ':')}\n{indented(body)}"

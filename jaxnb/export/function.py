@@ -30,19 +30,23 @@ from jaxnb.export.helpers import FUTURE_FLAGS, is_definition_like
 from jaxnb.export.names import Body, Names
 from jaxnb.export.reads import bound_names, entry_reads, helpers_of, refuse_effects, refuse_odd
 from jaxnb.export.values import leaves_of
+from jaxnb.staging.gradient import Asked
 from jaxnb.staging.piece import Piece
 
 __all__ = ["as_function", "remember", "same_function", "to_source"]
 
 
-def remember(cell: CellSource, namespace: Mapping[str, Any]) -> dict[str, Any]:
+def remember(cell: CellSource, namespace: Mapping[str, Any], also: frozenset[str] = frozenset()) -> dict[str, Any]:
     """The names that a cell and the functions it reaches read, as they are now, for `to_source` after the run.
 
-    Lists and dicts are copied, because the cell may change them; of arrays only shape and dtype are kept.
+    Lists and dicts are copied, because the cell may change them; of arrays only shape and dtype are kept. `also` are
+    names that are kept although no statement reads them.
     """
     kept: dict[str, Any] = {}
     copies: dict[int, Any] = {}
-    todo = sorted(cell.reads | cell.binds | frozenset[str]().union(*(item.names.deletes for item in cell.statements)))
+    todo = sorted(
+        also | cell.reads | cell.binds | frozenset[str]().union(*(item.names.deletes for item in cell.statements))
+    )
     todo += [name for name, value in namespace.items() if is_definition_like(value)]
     while todo:
         name = todo.pop()
@@ -105,6 +109,7 @@ def to_source(
     results: Mapping[str, Any],
     value: Any = None,
     name: str = "cell",
+    asked: Asked | None = None,
 ) -> str:
     """The cell as the text of a Python file that needs no jaxnb.
 
@@ -115,6 +120,7 @@ def to_source(
       results: the names after the run.
       value: of the trailing expression.
       name: of the function.
+      asked: the derivative that the run bound, too.
 
     Returns:
       The text. Its function `name` is under `jax.jit`, and returns the trailing value, or a dict of the names that the
@@ -125,11 +131,11 @@ def to_source(
       Refused: if the cell is not a function of what it reads, or a helper has no source; the message says why.
     """
     _check_name(name)
-    export = File(cell, pieces, namespace, results, value, name)
+    export = File(cell, pieces, namespace, results, value, name, asked=asked)
     try:
         return export.text()
     except NeedsStatic:
-        export = File(cell, pieces, namespace, results, value, name, static=True)
+        export = File(cell, pieces, namespace, results, value, name, static=True, asked=asked)
         return export.text()
 
 

@@ -8,15 +8,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import jax
+
 from jaxnb.cells.cell import CellSource
 from jaxnb.errors import Refused
 from jaxnb.export.names import Body, Names
 from jaxnb.export.reads import bound_names, entry_reads, reads_of, refuse_odd, refuse_what_tells, refused, stored_roots
-from jaxnb.export.values import containers_in, holds_jax, is_array_tree
+from jaxnb.export.text import listed
+from jaxnb.export.values import containers_in, holds_jax, is_array_like, is_array_tree
 from jaxnb.objects.paths import root_name
+from jaxnb.staging.gradient import Asked
 from jaxnb.staging.piece import Piece
 
-__all__ = ["DividedCell", "Part"]
+__all__ = ["DividedCell", "Part", "no_array"]
 
 
 @dataclass(slots=True)
@@ -30,6 +34,33 @@ class Part:
     name: str = ""
 
 
+def _is_object(value: Any) -> bool:
+    """Whether a value is an object with a state of its own, and no container of Python, array or function."""
+    kind = type(value)
+    return hasattr(value, "__dict__") and kind.__module__ not in ("builtins", "functools") and not is_array_like(value)
+
+
+def _is_of_nnx(value: Any) -> bool:
+    return any(kind.__module__.startswith("flax.nnx") for kind in type(value).__mro__)
+
+
+def no_array(name: str, value: Any) -> Refused:
+    """Why a compiled function cannot return a value."""
+    kind = type(value).__name__
+    if not jax.tree_util.all_leaves([value]):
+        others = sorted({type(leaf).__name__ for leaf in jax.tree.leaves(value) if not is_array_like(leaf)})
+        return Refused(
+            f"`{name}` is a pytree, a {kind}, with leaves that are no arrays: {listed(others)}.",
+            why="a function under jax.jit takes arrays only; what is missing is the cell as a function of these.",
+            fix=f"arrays, rest = equinox.partition({name}, equinox.is_array) above, and combine them in the cell.",
+        )
+    return Refused(
+        f"`{name}` is no array, and a compiled function can return nothing else.",
+        why=f"it is a {kind} of Python, made between arrays.",
+        fix="compute it in a cell of its own, or above the statements that compute.",
+    )
+
+
 class DividedCell:
     """A cell as parts, each with what it takes in and gives out.
 
@@ -41,6 +72,7 @@ class DividedCell:
       value: of its last line.
       name: of the function to be.
       static: whether every scalar is a static argument.
+      asked: the derivative that the run bound, too.
 
     Raises:
       Refused: it is not a pure function of arrays.
@@ -55,7 +87,9 @@ class DividedCell:
         value: Any,
         name: str,
         static: bool = False,
+        asked: Asked | None = None,
     ) -> None:
+        self.asked = asked
         self.cell, self.pieces, self.namespace = cell, pieces, namespace
         self.results, self.value, self.name, self.all_static = results, value, name, static
         self.body = Body(cell, namespace, results)
@@ -69,6 +103,7 @@ class DividedCell:
         self.parts = self._divide()
         self.mutated = self._mutated() if self.changed else set[str]()
         self.parameters = entry_reads(range(count), self.body, self.names)
+        self.parameters += [name for name in self._directions() if name not in self.parameters]
         self.shown = [item for item in bound_names(self.body) if self._is_returned(item)]
         self.shown += [item for item in self.parameters if item in self.mutated and item not in self.shown]
         self.left_out = [
@@ -80,6 +115,34 @@ class DividedCell:
         for part in self.parts:
             self._connect(part)
         self._settle_shown()
+        if asked is not None:
+            self._derive(asked)
+
+    def _directions(self) -> Sequence[str]:
+        return self.asked.along if self.asked is not None else ()
+
+    def _derive(self, asked: Asked) -> None:
+        """Adds the derivatives to what the only part gives.
+
+        Raises:
+          Refused: if Python runs a part of the cell, or what is differentiated is no parameter of the rest.
+        """
+        last = [len(self.body.nodes) - 1]
+        if self.trailing is None and isinstance(self.body.nodes[-1], ast.Expr):
+            self.parts = [part for part in self.parts if part.compiled or part.indices != last]  # nobody sees its value
+        part = self.parts[0]
+        if len(self.parts) > 1:
+            raise refused(
+                f"Python runs a part of the cell, which has no place in a file with the {asked}",
+                "its function is differentiated as a whole",
+                None,
+            )
+        part.parameters += [name for name in asked.along if name not in part.parameters]
+        for name in asked.wrt:
+            if name not in part.parameters:
+                raise refused(f"`{name}` is no parameter of the function that the cell is", "", None)
+        part.outs += asked.binds
+        self.shown += asked.binds
 
     def _role(self, index: int) -> str:
         bound = self.body.binds[index]
@@ -188,11 +251,7 @@ class DividedCell:
             for holder, _, _ in piece.template.changed:
                 kind = type(holder).__name__
                 if kind not in ("_List", "_Grown", "_Dict", "_OrderedDict", "_Set", "_Deque"):
-                    raise refused(
-                        "the cell changes an object in place that was there before",
-                        "under jax.jit that would keep a traced value in it; return the new value instead",
-                        None,
-                    )
+                    raise self._changes_objects()
                 count += 1
         compiled = [i for part in self.parts if part.compiled for i in part.indices]
         held = {n for part in self.parts if part.compiled for n in entry_reads(part.indices, self.body, self.names)}
@@ -221,6 +280,22 @@ class DividedCell:
             raise refused("a function that the cell calls changes a container that it keeps", "", None)
         return stored & set(names) if len(stored & {*names, *inside}) >= count else set(names)
 
+    def _changes_objects(self) -> Refused:
+        """Why a cell that changes objects is no function, and what it would be a function of."""
+        read = entry_reads(range(len(self.body.nodes)), self.body, self.names)
+        objects = [name for name in read if _is_object(self.namespace.get(name))]
+        listing = listed([f"`{name}`" for name in objects]) or "an object that was there before"
+        fix = "let the cell bind new values instead of changing these."
+        if any(_is_of_nnx(self.namespace[name]) for name in objects):
+            held = ", ".join(objects)
+            split = f"({held})" if len(objects) > 1 else held
+            fix = f"graphdef, state = nnx.split({split}) above, {held} = nnx.merge(graphdef, state) in the cell."
+        return Refused(
+            f"the cell changes {listing} in place: what is missing is the cell as a function of their state.",
+            why="under jax.jit an object from outside would keep a traced value.",
+            fix=fix,
+        )
+
     def _connect(self, part: Part) -> None:
         """What a part takes in and gives out."""
         part.parameters = entry_reads(part.indices, self.body, self.names)
@@ -240,11 +315,7 @@ class DividedCell:
             if name in wanted or (name in self.shown and (last or not self._bound_later(name, later))):
                 if name in self.results and not is_array_tree(self.results[name]):
                     if name in wanted or holds_jax(self.results[name]):
-                        raise Refused(
-                            f"`{name}` is no array, and a compiled function can return nothing else.",
-                            why=f"it is a {type(self.results[name]).__name__} of Python, made between arrays.",
-                            fix="compute it in a cell of its own, or above the statements that compute.",
-                        )
+                        raise no_array(name, self.results[name])
                     continue
                 if name in self.results:
                     part.outs.append(name)

@@ -68,6 +68,8 @@ def refuse_odd(body: Body, pieces: Sequence[Piece], names: Names) -> None:
         for line, reason in piece.reasons:
             where = f"line {line}, " if line is not None else ""
             raise refused(f"{where}{reason}", "another run would not be the same", line)
+        if piece.template.says_values:
+            raise refused("the cell prints or logs values in a helper", "a compiled function has them too late", None)
         if piece.template.elsewhere:
             raise refused("the cell binds names of another module", "a pure function writes none", None)
 

@@ -13,6 +13,7 @@ import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -131,7 +132,7 @@ class Calls:
         self._last_serial += 1
         key = id(function)
         with contextlib.suppress(TypeError):  # an object of a class with slots
-            self._serials[key] = (weakref.ref(function, lambda _: self._serials.pop(key, None)), self._last_serial)
+            self._serials[key] = (weakref.ref(function, partial(self._serials.pop, key)), self._last_serial)
         return self._last_serial
 
 

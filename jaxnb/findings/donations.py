@@ -279,8 +279,8 @@ def _of_function(
     roots = list(dict.fromkeys(path.partition("[")[0].partition(".")[0] for path in held))
     if roots:
         message = (
-            f"{name} donates {_listed(roots)}, but a function that is called in a compiled cell gives up nothing: "
-            f"{format_bytes(size)} are held until the cell has run."
+            f"{name} donates {_listed(roots)}, but a function that is called in a compiled cell gives nothing up "
+            f"before its end: {format_bytes(size)} are held until the cell has run."
         )
         fix = Fix("let the cell give it up:", options=f"--donate {', '.join(roots)}")
         yield Finding("donation", message, line, holder=roots[0], fix=fix)

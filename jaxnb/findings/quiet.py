@@ -127,8 +127,7 @@ def glance(cell: CellSource, piece: Piece, namespace: Mapping[str, Any], label: 
         seen.derives = bool(census.marks) or "allow_int" in cell.text
         seen.kinds = _kinds(traced, census)
     with _Warning("side_effect"):
-        defined = [item for item in cell.statements if _only_defines(item)]  # by Python, and called by what was traced
-        seen.acts = may_act([*traced.statements, *defined], namespace)
+        seen.acts = may_act([*traced.statements, *_called(cell, traced.statements)], namespace)
 
 
 def _kinds(traced: Traced, census: Census) -> frozenset[str]:
@@ -221,6 +220,34 @@ def _of_the_text(runner: Runner, memory: Quiet, acts: bool, by_python: Sequence[
         if len(memory.effects) > _MOST_CELLS:
             memory.effects.popitem(last=False)
     return known[1]
+
+
+def _called(cell: CellSource, statements: Sequence[Statement]) -> list[Statement]:
+    """The definitions of a cell, run by Python, that traced statements reach by name."""
+    makers = _makers_of(cell.statements)
+    found: dict[int, Statement] = {}
+    todo = [name for item in statements for name in item.names.order]
+    seen: set[str] = set()
+    while todo:
+        if (name := todo.pop()) not in seen:
+            seen.add(name)
+            for maker in makers.get(name, ()):
+                found[id(maker)] = maker
+                todo += maker.names.order
+    return [item for item in found.values() if _only_defines(item)]
+
+
+_latest: list[Any] = [None, {}]  # of which cell, since it is asked for each piece: who binds each of its names
+
+
+def _makers_of(statements: tuple[Statement, ...]) -> Mapping[str, Sequence[Statement]]:
+    if _latest[0] is not statements:
+        makers: dict[str, list[Statement]] = {}
+        for item in statements:
+            for name in item.names.binds:
+                makers.setdefault(name, []).append(item)
+        _latest[:] = [statements, makers]
+    return _latest[1]
 
 
 def _only_defines(statement: Statement) -> bool:

@@ -22,7 +22,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxnb._jax_hlo import given_shardings, lower_elsewhere, with_jaxpr
+from jaxnb._jax_caches import apart
+from jaxnb._jax_hlo import given_shardings, lower_elsewhere
 from jaxnb.cost_hlo import with_hlo_costs
 from jaxnb.findings.fixes import apply_edit
 from jaxnb.findings.place import parse_shown
@@ -36,7 +37,6 @@ from jaxnb.planning.workers import end_worker, has_worker, the_worker
 from jaxnb.program import Finding, Fix
 from jaxnb.readers.buffers import peak_bytes
 from jaxnb.readers.hlo import read_hlo
-from jaxnb.readers.ids import with_ids
 from jaxnb.staging.elsewhere import PLATFORM, SimulatedMesh, simulated
 from jaxnb.staging.gradient import Asked
 from jaxnb.units import format_bytes, format_flops
@@ -59,16 +59,16 @@ class _Measure:
 
 
 def tried_findings(
-    traced: Traced, seconds: float = PATIENCE, progress: Callable[[str], None] = lambda _: None
+    traced: Traced, seconds: float | None = None, progress: Callable[[str], None] = lambda _: None
 ) -> tuple[Finding, ...]:
     """What is odd about how a piece is spread, with the fix that helps most of those that were tried.
 
     Args:
       traced: the piece, with the names as they are now.
-      seconds: after which no further trial is begun.
+      seconds: after which no further trial is begun; None for `PATIENCE`.
       progress: called with what is going on.
     """
-    end = time.perf_counter() + seconds
+    end = time.perf_counter() + (PATIENCE if seconds is None else seconds)
     problems = find_problems(traced)
     if not problems:
         return ()
@@ -92,10 +92,10 @@ def tried_findings(
 def _warnings(traced: Traced) -> Sequence[str]:
     """What XLA writes while it partitions a program, which is compiled once more for that; none where it cannot be."""
     piece, found = traced.piece, _mesh_name(traced.namespace, traced)
-    if piece.simulated is not None or piece.rebuilt or found is None:
+    if piece.simulated is not None or found is None:
         return ()
     mesh = simulated(found[1])
-    changed = with_jaxpr(piece.traced, with_ids(piece.jaxpr))
+    changed = piece.numbered()
     try:
         return the_worker(mesh.size).compile(lower_elsewhere(changed, (PLATFORM,)), mesh).warnings
     except Exception:  # what is written for another platform alone
@@ -288,7 +288,8 @@ def _measured(
 
     try:
         with nullcontext() if there else mesh.ambient():
-            traced = jax.jit(run).trace(*given)
+            with apart():
+                traced = jax.jit(run).trace(*given)
             return _measure(lower_elsewhere(traced, (PLATFORM,)), mesh)
     except Exception:  # what does not compile is no fix
         return None

@@ -162,7 +162,7 @@ def note_of(finding: Finding) -> Run:
     """A finding about a function of a plain cell, as the one line that is shown under the cell."""
     where = f"line {finding.line}: " if finding.line is not None else ""
     fix = f" · try: {finding.fix.text}" if finding.fix is not None else ""
-    run = Run(note=f"{where}{finding.message}{fix}")
+    run = Run(note=f"{where}{finding.message}{fix}", note_kind="finding")
     run.make_program = lambda: Program("", findings=(finding,))
     return run
 

@@ -20,6 +20,7 @@ import jax
 import numpy as np
 
 from jaxnb import _jax
+from jaxnb._jax_caches import apart
 from jaxnb.cells.cell import Statement, read_statement
 from jaxnb.cells.code import CodeNames, names_of
 from jaxnb.cells.effects import first_effect, resolve
@@ -187,7 +188,8 @@ def _traced(
     def attempt() -> None:
         sys.settrace(_giving_up_at(end))
         try:
-            jax.eval_shape(run, *(flat[place] for place in places))
+            with apart():
+                jax.eval_shape(run, *(flat[place] for place in places))
             outcome.append(True)
         except _GivenUp:
             pass

@@ -10,6 +10,7 @@ from typing import Any
 
 from jaxnb import _jax
 from jaxnb._jax_eqns import Place, eqn_places
+from jaxnb.cells.libraries import is_own
 from jaxnb.findings.traced import Part
 
 __all__ = ["Written", "own_place"]
@@ -18,8 +19,9 @@ _LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib",
 
 
 def own_place(eqn: Any) -> Place | None:
-    """The innermost place outside of JAX where an equation was made."""
-    return next((item for item in eqn_places(eqn, {}) if not _jax.in_jax(item.file)), None)
+    """The innermost place outside of JAX, and of what stands in for parts of it, where an equation was made."""
+    places = eqn_places(eqn, {})
+    return next((item for item in places if not _jax.in_jax(item.file) and not is_own(item.file)), None)
 
 
 class Written:

@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from jaxnb import _jax
+from jaxnb._jax_caches import apart
 from jaxnb.cells.cell import CellSource
 from jaxnb.errors import JaxnbError
 from jaxnb.names.assigned import NameLog, log_names
@@ -88,7 +89,7 @@ def read_names_of(
     [('double', 'x', 'float32[3]'), ('double', 'y', 'float32[3]')]
     """
     log = NameLog("")
-    with log_names(log), _jax.user_context(object()):
+    with log_names(log), apart():
         jax.jit(function).trace(*args, **kwargs)
 
     def home(span: Span) -> Span:
@@ -153,7 +154,7 @@ def _trace_again(cell: CellSource, record: CodeRecord, piece: Piece, namespace: 
         leaves = piece.simulated.place(leaves, [render_path(path) for path in trace.scan.paths])
     try:
         # A context of its own keeps JAX from handing out what it has traced before, without running it.
-        with trace.outside, _jax.user_context(object()), log_names(log):
+        with trace.outside, apart(), log_names(log):
             jax.jit(lambda *leaves: trace.run(leaves)).trace(*leaves)
     except JaxnbError:
         raise

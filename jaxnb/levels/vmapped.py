@@ -67,6 +67,7 @@ def record_vmaps(cell_file: str = "", source: str = "", label: Callable[[str], s
 
         return called
 
+    vmap.stands_for = original  # type: ignore[attr-defined]
     jax.vmap = vmap
     try:
         yield found

@@ -8,6 +8,8 @@
 - `get_concrete_mesh` finds the devices of `jax.set_mesh` inside a `jax.jit` too, where `get_mesh` refuses.
 - `config._check_vma`: inside a checking `jax.shard_map`, `lax.psum` binds other primitives. No public switch.
 - `extend_axis_env_nd` binds names around `partial_eval_jaxpr_nounits` and `dce_jaxpr`. No public name.
+- `device_context` holds the mesh of `jax.set_mesh`, which then forbids the specs that a body names by `PartitionSpec`s
+  where the mesh is hidden; 0.12 has moved it. No public switch.
 - `get_axis_env` tells the names that enclosing maps have bound, to check shadowing and misspelt names. No
   public name.
 """
@@ -20,17 +22,20 @@ from typing import Any
 
 import jax
 from jax._src import config
+from jax._src import mesh as mesh_lib
 from jax._src.core import extend_axis_env_nd, get_axis_env, no_axis_name
 from jax._src.interpreters.partial_eval import convert_constvars_jaxpr, partial_eval_jaxpr_nounits
 from jax._src.mesh import get_concrete_mesh, thread_resources
 from jax.extend.core import ClosedJaxpr
 from jax.interpreters import partial_eval
+from jax.sharding import AxisType
 
 __all__ = [
     "bound_axes",
     "concrete_mesh",
     "hoist_constants",
     "is_anonymous",
+    "mesh_of_specs",
     "scan_counts",
     "split_known",
     "unchecked_collectives",
@@ -97,6 +102,24 @@ def unchecked_collectives() -> Generator[None]:
     """Traces collectives in their plain form, whatever an enclosing `jax.shard_map` checks of them."""
     with config._check_vma(False):  # pyright: ignore[reportPrivateUsage]
         yield
+
+
+@contextmanager
+def mesh_of_specs(mesh: Any) -> Generator[None]:
+    """Lets `PartitionSpec`s mean this mesh, while the mesh of the context is hidden from the types of values."""
+    if not isinstance(mesh, jax.sharding.Mesh) or any(kind != AxisType.Auto for kind in mesh.axis_types):
+        yield
+        return
+    context: Any = getattr(config, "device_context", None) or mesh_lib.device_context  # pyright: ignore
+    stack, before = thread_resources.stack, context.swap_local(mesh_lib.empty_concrete_mesh)
+    stack.append(stack[-1].with_mesh(mesh))
+    thread_resources.env = stack[-1]
+    try:
+        yield
+    finally:
+        stack.pop()
+        thread_resources.env = stack[-1]
+        context.set_local(before)
 
 
 def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ from jaxnb.named._jax_private import bound_axes
 from jaxnb.named.binding import bind_map
 from jaxnb.named.errors import AxisSizeError, ResourceError
 from jaxnb.named.primitive import mapped, xmap_p
+from jaxnb.named.remade import own_spec, programs_of, weakly
 from jaxnb.named.resources import FakeMesh, current_mesh, loops_in_scope, make_plan
 from jaxnb.named.specs import LeafSpec, check_name, check_rank, declared_names, read_prefix, sizes_of
 
@@ -42,6 +44,9 @@ def xmap(
     `fun` is written for one position along every name: it does not see the named dimensions. Collectives such
     as `jax.lax.psum(x, "batch")`, and the functions of `jaxnb.numpy` with a name for an axis, work across
     positions.
+
+    A map that is made anew of the same function with the same specs is traced no more often than one that is kept: as
+    with `jax.jit`, what the function reads from outside is what it was when it was traced.
 
     Args:
       fun: a function of positional arguments that are pytrees of arrays.
@@ -104,11 +109,12 @@ class Mapped:
                 fix="use one of the two.",
             )
         self._fun = fun
-        self._in_axes, self._out_axes = in_axes, out_axes
+        self._in_axes, self._out_axes = own_spec(in_axes), own_spec(out_axes)
         self._axis_sizes, self._resources = axis_sizes, axis_resources
         self._donate, self._backend = donate_argnums, backend
         self._mesh, self._lowering = mesh, lowering
-        self._compiled: dict[Any, Any] = {}
+        specs = in_axes, out_axes, axis_sizes, axis_resources, donate_argnums, backend, mesh, lowering
+        self._compiled = programs_of(fun, specs)
         functools.update_wrapper(self, fun, updated=())
         in_names = declared_names(in_axes, "in_axes")
         out_names = declared_names(out_axes, "out_axes")
@@ -163,7 +169,11 @@ class Mapped:
         key = mesh, loops_in_scope(), probe.enclosing_mesh() is None
         compiled = self._compiled.get(key)
         if compiled is None:
-            run = functools.wraps(self._fun, updated=())(lambda *args: self._bind(mesh, *args))
+            twin = copy.copy(self)  # the programs outlive this map, and do not keep the function
+            twin._fun = weakly(self._fun)
+            vars(twin)["__wrapped__"] = twin._fun
+            run = functools.wraps(self._fun, updated=())(lambda *args: twin._bind(mesh, *args))
+            run.__wrapped__ = twin._fun
             backend: dict[str, Any] = {} if self._backend is None else {"backend": self._backend}
             compiled = jax.jit(run, donate_argnums=self._donate, inline=_INLINE, **backend)
             self._compiled[key] = compiled

@@ -14,9 +14,10 @@ from jax.sharding import NamedSharding, PartitionSpec
 import jaxnb.named.lowering  # gives the primitive its meaning  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from jaxnb.named import checks, probe
 from jaxnb.named.body import Body, trace
-from jaxnb.named.flow import flow, plain
-from jaxnb.named.primitive import Axes, mapped, mesh_of_devices, unmapped_shape, xmap_p
+from jaxnb.named.flow import Names, flow, plain, sub_jaxprs
+from jaxnb.named.primitive import Axes, mapped, mesh_of_devices, mesh_within, unmapped_shape, xmap_p
 from jaxnb.named.resources import Plan
+from jaxnb.named.rewrite import Rewrite, bind, evaluate
 from jaxnb.named.specs import LeafSpec
 
 __all__ = ["bind_map"]
@@ -59,6 +60,8 @@ def bind_map(
     checks.check_results(out_specs, out_places, traced_body.out_avals, sizes)
     in_axes = [()] * len(constants) + in_axes
     names = [mapped(axes) for axes in in_axes]
+    if plan.lowering == "manual" and isinstance(mesh, jax.sharding.Mesh) and _runs_by_device(plan, traced_body):
+        traced_body = _unconstrained(traced_body, names, sizes)
     varying = flow(traced_body.closed, names)
     checks.check_body(traced_body.closed, names, plan, sizes)
     checks.check_escapes(traced_body.closed, names, varying, out_specs, out_places, [""] * len(constants) + [*places])
@@ -77,6 +80,48 @@ def bind_map(
         plan=plan,
         anchor=_anchor(mesh_of_devices(plan, traced_body.closed)),
     )
+
+
+def _runs_by_device(plan: Plan, body: Body) -> bool:
+    return probe.enclosing_mesh() is not None or mesh_within(plan, body.closed) is not None
+
+
+class _Unconstrained(Rewrite):
+    """Takes away how values are to be laid out: where each device runs the body, it holds its tile, and that is all."""
+
+    keeps_custom_rules = True
+
+    def handles(self, eqn: Any) -> bool:
+        if eqn.primitive.name in ("sharding_constraint", "xmap"):  # a map in a map was rid of them when it was bound
+            return True
+        return any(eqn.params.get(name) is not None for name in _LAID)
+
+    def replace(self, eqn: Any, values: list[Any], ins: list[Names], outs: list[Names]) -> list[Any]:
+        if eqn.primitive.name == "sharding_constraint":
+            return values
+        if eqn.primitive.name == "xmap":
+            return bind(eqn, values)
+        return bind(eqn.replace(params={**eqn.params, **{name: None for name in _LAID if name in eqn.params}}), values)
+
+
+_LAID = ("sharding", "out_sharding")
+
+
+def _is_constrained(jaxpr: Any) -> bool:
+    return any(
+        eqn.primitive.name == "sharding_constraint"
+        or (eqn.primitive.name != "xmap" and any(map(_is_constrained, sub_jaxprs(eqn))))
+        for eqn in plain(jaxpr).eqns
+    )
+
+
+def _unconstrained(body: Body, names: Sequence[Names], sizes: Mapping[Any, int]) -> Body:
+    if not _is_constrained(body.closed):
+        return body
+    closed = body.closed
+    made, constants = trace(lambda *xs: evaluate(closed, xs, names, _Unconstrained()), closed.in_avals, sizes)
+    assert not constants
+    return made
 
 
 @functools.cache

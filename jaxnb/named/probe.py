@@ -21,6 +21,7 @@ from jax.core import Tracer
 from jax.extend.core import Literal, Primitive
 from jax.interpreters import ad, batching, mlir
 
+from jaxnb.named._jax_private import mesh_of_specs
 from jaxnb.named.body import Body, trace
 from jaxnb.named.errors import NamedAxisError
 from jaxnb.named.flow import Names, Visit, flow, plain, register
@@ -182,7 +183,7 @@ def _one_round(
             return [asked.value]
 
     scope = {**sizes, _Round(): 1} if answers else sizes
-    with _tracing(record):
+    with _tracing(record), mesh_of_specs(mesh):
         try:
             body, constants = trace(until_question, avals, scope)
         except jax.errors.UnexpectedTracerError:

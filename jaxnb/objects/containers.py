@@ -6,7 +6,7 @@ from collections import OrderedDict, defaultdict, deque
 from typing import TYPE_CHECKING, Any
 
 from jaxnb.cells.code import Sees
-from jaxnb.cells.reach import ATOMS, state_of
+from jaxnb.cells.reach import ATOMS, items_of, state_of
 from jaxnb.objects import functions
 from jaxnb.objects.holders import GROWN_LIST, holder_of
 from jaxnb.objects.paths import GROWN, Path
@@ -29,11 +29,12 @@ def list_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     if scan.node(value, slot):
         scan.reads_grown |= id(value) in scan.grown
         return
-    scan.parts.append((kind if kind is list else functions.kind_of(scan, kind), len(value)))
+    items = items_of(value)
+    scan.parts.append((kind if kind is list else functions.kind_of(scan, kind, path), len(items)))
     holder = holder_of(value)
     assert holder is not None
     scan.hold(value, holder)
-    for index, child in enumerate(value):
+    for index, child in enumerate(items):
         scan.visit(child, (path, "item", index), Slot(holder, value, index))
     if kind is not list and kind is not deque and isinstance(state_of(value), dict):
         scan.state(value, path)
@@ -63,7 +64,7 @@ def dict_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     keys = tuple(OrderedDict.keys(value) if isinstance(value, OrderedDict) else dict.keys(value))
     if not scan.tells_apart & Sees.ORDER and kind is dict and all(type(key) is str for key in keys):
         keys = tuple(sorted(keys))
-    scan.parts.append((kind, keys) if kind is dict else (functions.kind_of(scan, kind), keys))
+    scan.parts.append((kind, keys) if kind is dict else (functions.kind_of(scan, kind, path), keys))
     if not all(type(key) is str for key in keys):
         for key in keys:
             scan.parts.append(type(key))
@@ -75,6 +76,8 @@ def dict_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     assert holder is not None
     scan.hold(value, holder)
     for key in keys:
+        if type(key) is str and key == "__builtins__":
+            continue  # which `exec` puts into the namespaces that it is given
         scan.visit(dict.__getitem__(value, key), (path, "item", key), Slot(holder, value, key))
     if kind is not dict and isinstance(state_of(value), dict):
         scan.state(value, path)
@@ -83,12 +86,13 @@ def dict_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
 def set_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     if scan.node(value, slot):
         return
-    scan.parts.append((type(value), len(value)))
+    items = items_of(value)
+    scan.parts.append((type(value), len(items)))
     if type(value) is set:
         holder = holder_of(value)
         assert holder is not None
         scan.hold(value, holder)
-    for child in value:
+    for child in items:
         if type(child) in (float, complex):
             scan.parts.append((type(child), repr(child)))
         else:
@@ -97,8 +101,8 @@ def set_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
 
 def tuple_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     if not scan.alias(value, slot):
-        kind = type(value)
-        scan.parts.append((kind if kind is tuple else functions.kind_of(scan, kind), len(value)))
+        kind, items = type(value), items_of(value)
+        scan.parts.append((kind if kind is tuple else functions.kind_of(scan, kind, path), len(items)))
         if kind is not tuple and state_of(value) is not None:
             scan.state(value, path)
-        scan.immutable(value, value, path, slot, None)
+        scan.immutable(value, items, path, slot, None)

@@ -6,13 +6,24 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from jaxnb.cells.code import Sees, code_digest, names_of
-from jaxnb.cells.effects import effect_of_builtin, first_effect
+from jaxnb.cells.effects import effect_of_builtin, own_unseen
 from jaxnb.cells.growth import NO_GROWTH, Growth
 from jaxnb.cells.libraries import is_library
+from jaxnb.cells.reach import state_of
+from jaxnb.objects import modules
 from jaxnb.objects.holders import CELL, CLASS, DICT, FUNCTION, PARTIAL
+from jaxnb.objects.inside import follow_inside
 from jaxnb.objects.paths import CLASS_MARK, FUN, JIT, OPEN, Path
 from jaxnb.objects.slots import Method, Slot
-from jaxnb.objects.static import CACHED_FUNCTION, DESCRIPTORS, NOT_CONTENT, function_of, is_member, loaded_module
+from jaxnb.objects.static import (
+    CACHED_FUNCTION,
+    DESCRIPTORS,
+    NOT_CONTENT,
+    function_of,
+    is_library_jit,
+    is_member,
+    loaded_module,
+)
 
 if TYPE_CHECKING:
     from jaxnb.objects.graph import Scan
@@ -33,43 +44,65 @@ def cell(scan: Scan, value: types.CellType, path: Path) -> None:
 
 
 def function(scan: Scan, value: types.FunctionType, path: Path, slot: Slot | None) -> None:
+    if id(value) in scan.instead:
+        scan.strays |= _reads_values(value)  # it will run itself: only what classes hold directly is replaced there
+        value = scan.instead[id(value)]
     code, module = value.__code__, value.__globals__.get("__name__", "__main__")
     library = is_library(module)
     if library and is_member(loaded_module(module), value):
         scan.parts.append(value)
+        follow_inside(scan, value)
         return
-    if scan.node(value, slot):
+    digest = code_digest(code)
+    runs = library or scan.ran is None or digest in scan.ran
+    if scan.node(value, slot) and not (runs and id(value) in scan.closed):
         scan.growth |= scan.growths.get(id(value), NO_GROWTH)
+        scan.uses |= scan.uses_of.get(id(value), set())
         return
+    (scan.closed.discard if runs else scan.closed.add)(id(value))
+    uses, scan.uses = scan.uses, set()
     outer, scan.growth = scan.growth, NO_GROWTH
-    scan.parts.append((FUN, code_digest(code), value.__name__))
+    nesting, scan.nesting = scan.nesting, 0
+    scan.parts.append((FUN, digest, value.__name__))
     scan.hold(value.__dict__, DICT)
     if {"registry", "dispatch"} <= value.__dict__.keys():
         scan.effect(path, "functools.singledispatch looks at the class of traced values")
         scan.dispatches_on_types = True
     scan.depth += 1
-    for name, cell in zip(code.co_freevars, value.__closure__ or (), strict=True):
+    for name, cell in zip(code.co_freevars, value.__closure__ or (), strict=True) if runs else ():
         scan.cell(cell, (path, "closure", name))
+    scan.hold(value, FUNCTION)
     if value.__defaults__:
-        scan.hold(value, FUNCTION)
         scan.visit(value.__defaults__, (path, "defaults", None), Slot(FUNCTION, value, "__defaults__"))
     if value.__kwdefaults__:
         scan.visit(value.__kwdefaults__, (path, "defaults", None), None)
     if value.__dict__:
         scan.visit(value.__dict__, (path, "attributes", None), None)
-    if not library:
+    if runs and not library:
         names = names_of(code)
         scan.sees |= names.sees
         if scan.slots is not None:
             scan.growth |= names.growth
+            scan.uses.add((None, names.attributes))
+            scan.constructs |= "type" in names.reads or "__class__" in names.attributes
         scan.attributes |= names.attributes
         scan.stores |= names.later_binds | names.deletes
-        if scan.slots is not None and (effect := first_effect(names, value.__globals__)) is not None:
+        if scan.slots is not None and (effect := own_unseen(names, value.__globals__)) is not None:
             scan.effect(path, effect[1])
         scan.follow(names.order, (names,), value.__globals__)
-    scan.growths[id(value)] = scan.growth
+        modules.follow_imported(scan, names)
+    scan.growths[id(value)], scan.uses_of[id(value)] = scan.growth, scan.uses
     scan.growth |= outer
+    scan.nesting = nesting
+    scan.uses |= uses
     scan.depth -= 1
+
+
+def _reads_values(value: types.FunctionType) -> bool:
+    """Whether a function reads anything but modules, classes and built-in functions from outside."""
+    plain = types.ModuleType | types.BuiltinFunctionType | type
+    names = [name for name in names_of(value.__code__).order if name in value.__globals__]
+    return bool(value.__closure__) or any(not isinstance(value.__globals__[name], plain) for name in names)
 
 
 def method(scan: Scan, value: types.MethodType, path: Path, slot: Slot | None) -> None:
@@ -85,7 +118,8 @@ def partial(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
         return
     scan.parts.append((type(value), tuple(value.keywords)))
     scan.hold(value, PARTIAL)
-    scan.hold(value.__dict__, DICT)
+    if (state := state_of(value)) is not None:
+        scan.hold(state, DICT)
     scan.depth += 1
     scan.visit(value.func, (path, "attr", "func"), None)
     scan.visit(value.args, (path, "attr", "args"), Slot(PARTIAL, value, "args"))
@@ -105,17 +139,27 @@ def builtin_method(scan: Scan, value: Any, path: Path, slot: Slot | None) -> Non
     scan.visit(owner, (path, "attr", "__self__"), None)
 
 
-def kind_of(scan: Scan, kind: type) -> Any:
-    """A class as a part of the key: itself, or for a class of the user its name, its content being visited."""
+def kind_of(scan: Scan, kind: type, path: Path) -> Any:
+    """A class as a part of the key: itself, or for a class of the user its name, its content being visited.
+
+    What follows in the key belongs to the value at `path` again.
+    """
     if is_library(kind.__module__):
+        scan.kinds[id(kind)] = kind
         return kind
     scan.class_(kind, (None, "name", kind.__qualname__), None)
+    if scan.slots is not None:
+        scan.where.append((len(scan.parts), path))
     return kind.__qualname__
+
+
+_PLAIN_BASES = ("builtins", "abc", "typing", "collections.abc")
 
 
 def class_(scan: Scan, value: type, path: Path, slot: Slot | None) -> None:
     """A class of the user counts by content, so that running its definition again changes nothing."""
     if is_library(value.__module__):
+        scan.kinds[id(value)] = value
         scan.parts.append(value)
         return
     if scan.node(value, slot):
@@ -124,6 +168,8 @@ def class_(scan: Scan, value: type, path: Path, slot: Slot | None) -> None:
     scan.class_(type(value), (path, "attr", "__class__"), None)
     scan.hold(value, CLASS)
     scan.depth += 1
+    plain = all(base.__module__ in _PLAIN_BASES or not is_library(base.__module__) for base in value.__mro__)
+    scan.constructs |= not plain  # a library may make its objects, and call any method of them
     for base in value.__bases__:
         scan.class_(base, (path, "attr", base.__name__), None)
     for name, item in list(vars(value).items()):
@@ -132,14 +178,17 @@ def class_(scan: Scan, value: type, path: Path, slot: Slot | None) -> None:
         scan.parts.append(name)
         inner = function_of(item)
         outer, scan.growth = scan.growth, NO_GROWTH
+        uses, scan.uses = scan.uses, set()
         if isinstance(item, property):
             for part in (item.fset, item.fdel):
-                scan.visit(part, (path, "attr", name), None)
+                scan.visit(scan.instead.get(id(part), part), (path, "attr", name), None)
+        inner = scan.instead.get(id(inner), inner)
         scan.visit(inner, (path, "attr", name), Slot(CLASS, value, name) if inner is item else None)
         if isinstance(item, types.FunctionType):
-            scan.methods.append(Method(value, name, item, scan.growth))
+            scan.methods.append(Method(value, name, scan.instead.get(id(item), item), scan.growth))
             scan.growth = Growth(scan.growth.grown)
         scan.growth |= outer
+        scan.uses = uses | {(name if by is None and plain else by, names) for by, names in scan.uses}
     scan.depth -= 1
 
 
@@ -147,14 +196,16 @@ def cached(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     """A function under `functools.lru_cache`: what it has cached is out of reach."""
     if not scan.node(value, slot):
         scan.parts.append(CACHED_FUNCTION)
+        ran, scan.ran = scan.ran, None  # it did not run where it knew the answer
         scan.depth += 1
         scan.visit(value.__wrapped__, (path, "attr", "__wrapped__"), None)
         scan.depth -= 1
+        scan.ran = ran
 
 
 def jitted(scan: Scan, value: Any, options: Any, path: Path, slot: Slot | None) -> None:
     wrapped = value.__wrapped__
-    if isinstance(wrapped, types.FunctionType) and is_library(wrapped.__globals__.get("__name__", "__main__")):
+    if is_library_jit(value):
         scan.parts.append(value)
     elif not scan.node(value, slot):
         scan.parts.append((JIT, options))

@@ -10,15 +10,18 @@ While tracing, `Slots` knows in addition where each leaf is held, so that a trac
 
 from __future__ import annotations
 
+import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxnb.cells.code import CodeNames, Sees
+from jaxnb.cells.deep import deep_walk
 from jaxnb.cells.growth import NO_GROWTH, Growth
-from jaxnb.cells.libraries import is_library
+from jaxnb.cells.libraries import is_library, name_of
+from jaxnb.cells.reach import hides
 from jaxnb.errors import Refused
-from jaxnb.objects import functions, instances
+from jaxnb.objects import functions, inside, instances, modules
 from jaxnb.objects.holders import DICT, Holder
 from jaxnb.objects.kinds import HANDLERS, other
 from jaxnb.objects.paths import ALIAS, ROOT, Choices, Path, is_below, render_path, root_name
@@ -26,6 +29,10 @@ from jaxnb.objects.slots import IN_IMMUTABLE, Immutable, Method, Slot, Slots
 from jaxnb.objects.static import NOT_VALUES
 
 __all__ = ["Reached", "Scan"]
+
+
+_DEEPEST = 200
+"""How deep values may be nested in one another; functions that read one another do not count."""
 
 
 class Reached(NamedTuple):
@@ -54,6 +61,9 @@ class Scan:
       sees: what the code could tell apart besides values, as bits of `Sees`; that is then part of the key, and what
         a tracer could not stand for is static.
       growth: which lists the code only appends to; what they hold is no part of the key.
+      instead: what stands for functions of which there are copies, by their id.
+      ran: fingerprints of the code that ran in a trace; what other functions of the user read is left out. None if
+        every function that may run counts.
 
     Attributes:
       leaves: the inputs: arrays, NumPy values and Python scalars.
@@ -61,6 +71,8 @@ class Scan:
       also: where leaves are held again, filled while scanning for a trace.
       parts: the key.
       nodes: objects with an identity that results may refer to.
+      modules: of libraries, those of which the code reads or assigns values, each with their names.
+      kinds: classes of libraries, of objects and as values.
       namespaces: globals of other modules of the user whose names were read.
       sees: what the code, or a function of the user that it reaches, could tell apart besides values.
       dispatches_on_types: whether they call a function under `functools.singledispatch`.
@@ -69,10 +81,16 @@ class Scan:
       grown_bases: where the places of such lists begin, as code writes them.
       methods: functions of classes, which may or may not be called, filled while scanning for a trace.
       attributes: names of attributes that they read.
+      uses: the same, each with the method of the user's that reads them if it is called, or None; filled while scanning
+        for a trace, as are the next two.
+      uses_of: what is behind each function, by id.
+      constructs: whether a class is reached as a value, so that the code may make objects of it.
       read: names of the cell's namespace that they read.
       stores: global names that they bind or delete.
       effects: what was reached that a replay would leave out, filled while scanning for a trace.
+      alive: those of them that are alive, filled while scanning for a trace.
       read_by_functions: names of the cell's namespace that functions read.
+      strays: whether a function of which there is a copy is held where it is not replaced, and reads values.
       held_by_functions: whether a function, or something bound to one, holds or reads a leaf or a hidden name.
     """
 
@@ -86,7 +104,13 @@ class Scan:
         slots: Slots | None = None,
         sees: int = Sees.ORDER | Sees.IDENTITY | Sees.ATTRIBUTES,
         growth: Growth = NO_GROWTH,
+        instead: Mapping[int, Any] | None = None,
+        ran: frozenset[bytes] | None = None,
     ) -> None:
+        self.ran = ran
+        self.closed: set[int] = set()  # functions that did not run
+        self.instead = instead or {}
+        self.strays = False
         self.namespace, self.choices, self.hidden, self.slots = namespace, choices, hidden, slots
         self.leaves: list[Any] = []
         self.paths: list[Path] = []
@@ -96,7 +120,12 @@ class Scan:
         self.also: list[tuple[Path, int]] = []
         self.memo: dict[int, tuple[str, int]] = {}
         self._roots: set[tuple[int, str]] = set()
+        self._states_read: set[tuple[Any, str]] = set()
         self.namespaces: list[dict[str, Any]] = []
+        self.modules: dict[int, tuple[types.ModuleType, set[str]]] = {}
+        self.kinds: dict[int, type] = {}
+        self.in_library = 0
+        self.fixed: tuple[str, ...] = ()  # marks numbers that are never inputs
         self.sees = 0
         self.growth = NO_GROWTH
         self.growths: dict[int, Growth] = {}
@@ -110,18 +139,27 @@ class Scan:
         self.only_grows = growth if growth.grown and not sees & (Sees.NAMES | Sees.ATTRIBUTES) else None
         self.trees: set[Path] = set()
         self.attributes = {name for item in names for name in item.attributes}
+        self.uses: set[tuple[str | None, frozenset[str]]] = {(None, item.attributes) for item in names}
+        self.uses_of: dict[int, set[tuple[str | None, frozenset[str]]]] = {}
+        self.constructs = any("type" in item.reads or "__class__" in item.attributes for item in names)
         self.read: set[str] = set()
         self.stores = {name for item in names for name in item.binds | item.later_binds | item.deletes}
         self.dispatches_on_types = False
         self.effects: list[tuple[Path, str]] = []
+        self.alive: list[tuple[Path, str]] = []
         self.tells_apart = sees
         self._immutables = 0
         self.depth = 0
         self.inside: list[tuple[str, int]] = []  # children of the immutable node that is being visited
         self.read_by_functions: set[str] = set()
         self.held_by_functions = False
+        self.nesting = 0
         try:
-            self.follow(roots, names, namespace)
+            with deep_walk():
+                self.follow(roots, names, namespace)
+                for item in names:
+                    modules.follow_imported(self, item)
+                modules.hold_modules(self)
         except RecursionError:
             raise Refused(
                 "the values that this cell reads are nested too deeply to be staged.",
@@ -154,7 +192,7 @@ class Scan:
             if (home and name in self.hidden) or name not in namespace or name in NOT_VALUES:
                 continue
             value = namespace[name]
-            if isinstance(value, types.ModuleType):
+            if issubclass(type(value), types.ModuleType) and not hides(value):
                 self._module(name, value, all_names, home, namespace)
                 continue
             mark = (id(namespace), name)
@@ -175,13 +213,58 @@ class Scan:
         home: bool,
         holder: dict[str, Any],
     ) -> None:
-        mark = (id(holder), name)
-        if mark not in self._roots:
-            self._roots.add(mark)
+        if self.first_seen(holder, name):
             self.parts.append((ROOT, name, module))
-        if not is_library(module.__name__):
+        if not is_library(name_of(module)):
             used = sorted(frozenset[str]().union(*(names.attributes for names in all_names)) & vars(module).keys())
             self.follow(tuple(used), all_names, vars(module))
+        else:
+            modules.follow_library(self, name, module, all_names)
+
+    def own_module(self, name: str, names: CodeNames) -> None:
+        """A module that a function imports; of the user's own what the function may read of it is visited."""
+        module = sys.modules.get(name)
+        if isinstance(module, types.ModuleType) and not is_library(name_of(module)) and not hides(module):
+            self._module(name, module, (names,), False, sys.modules)
+
+    def first_seen(self, held: object, name: str) -> bool:
+        """Whether the name of a module, of a class or of something of a function is met for the first time."""
+        mark = (id(held), name)
+        seen = mark in self._roots
+        self._roots.add(mark)
+        return not seen
+
+    def library_value(self, module: types.ModuleType, name: str, value: Any) -> None:
+        """What a module of a library holds under a name."""
+        modules.library_value(self, module, name, value)
+
+    def missing_name(self, module: types.ModuleType, name: str) -> None:
+        """A name that a module of a library does not hold, and may give all the same."""
+        self.parts.append((ROOT, module.__name__, name, name in vars(module)))
+
+    def library_held(self, text: str, looks: Sequence[Callable[[], Any]]) -> None:
+        """What functions and classes of a library hold, as `looks` give it, to be compared by identity."""
+        if self.slots is not None:
+            self.where.append((len(self.parts), (None, "name", text)))
+        self.parts.append((ROOT, text, inside.held_by([look() for look in looks])))
+
+    def assigned_name(self, module: types.ModuleType, name: str) -> None:
+        """A name of a library's module that the code assigns or deletes."""
+        self.modules.setdefault(id(module), (module, set()))[1].add(name)
+
+    def library_object(self, path: Path, value: Any) -> None:
+        """A function, class or module that a module of a library holds: it counts as itself."""
+        if self.slots is not None:
+            self.where.append((len(self.parts), path))
+        self.parts.append((ROOT, *path[::2], value))
+
+    def library_state(self, text: str, read: Callable[[], Any]) -> None:
+        """A state that is behind a function of a library, which is asked."""
+        if (ROOT, text) not in self._states_read:
+            self._states_read.add((ROOT, text))
+            if self.slots is not None:
+                self.where.append((len(self.parts), (None, "name", text)))
+            self.parts.append((ROOT, text, read()))
 
     # --- what the handlers of `kinds` report ---
 
@@ -189,7 +272,11 @@ class Scan:
         """Appends what `value` contributes. `slot` is where it is held, if it can be replaced there."""
         if self.slots is not None:
             self.where.append((len(self.parts), path))
+        if self.nesting > _DEEPEST:
+            raise RecursionError
+        self.nesting += 1
         HANDLERS.get(type(value), other)(self, value, path, slot)
+        self.nesting -= 1
 
     # what is walked without being visited
 
@@ -219,8 +306,10 @@ class Scan:
         """A leaf, or an immutable container of some (`kind` is "built"), is held here."""
         if slot is IN_IMMUTABLE:
             self.inside.append((kind, index))
-        elif slot is not None and self.slots is not None:
+        elif self.slots is not None and slot is not None:
             (self.slots.leaves[index] if kind == "leaf" else self.slots.built[index].slots).append(slot)
+        elif self.slots is not None and kind == "leaf":
+            self.slots.fixed.add(index)
 
     def alias(self, value: Any, slot: Slot | None) -> bool:
         """Whether a value was met before; then that is what the key has of it."""
@@ -243,12 +332,15 @@ class Scan:
             return True
         self.memo[id(value)] = ("node", len(self.nodes))
         self.nodes.append(value)
+        if self.slots is not None and self.where:
+            self.slots.held_at[id(value)] = self.where[-1][1]
         return False
 
     def hold(self, value: Any, holder: Holder) -> None:
         """Something whose content the code may change in place."""
         if self.slots is not None:
             self.slots.holders.append((value, holder))
+            self.slots.held_at.setdefault(id(value), self.where[-1][1] if self.where else (None, "name", ""))
 
     def immutable(self, value: Any, children: Any, path: Path, slot: Slot | None, treedef: Any) -> None:
         """A container that must be built anew to hold a tracer: a tuple, or a pytree node with its `treedef`."""
@@ -266,6 +358,12 @@ class Scan:
         if self.slots is not None:
             self.slots.built.append(Immutable(value, inner, [], treedef))
             self.held("built", place, slot)
+
+    def living(self, path: Path, text: str) -> None:
+        """Remembers something that is alive: calls on it are Python's."""
+        if self.slots is not None:
+            self.effects.append((path, text))
+            self.alive.append((path, text))
 
     def effect(self, path: Path, text: str) -> None:
         """Remembers something that a replay would leave out."""

@@ -10,15 +10,19 @@ what its statements changed. Both need the same three operations for each kind o
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import types
 import weakref
-from collections import deque
+from collections import OrderedDict, deque
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["ABSENT", "Change", "Holder", "holder_of", "same_state", "slot_descriptors"]
+from jaxnb.cells.reach import state_of
+
+__all__ = ["ABSENT", "Change", "Holder", "ModuleAttributes", "holder_of", "same_state", "slot_descriptors"]
 
 State = list[tuple[Any, Any]]
 
@@ -94,7 +98,7 @@ class Holder:
 
 class _List(Holder):
     def save(self, holder: list[Any]) -> State:
-        return list(enumerate(holder))
+        return list(enumerate(list.__iter__(holder)))
 
     def put(self, holder: list[Any], key: int, child: Any) -> None:
         list.__setitem__(holder, key, child)
@@ -125,7 +129,7 @@ class _Grown(Holder):
 
 class _Deque(Holder):
     def save(self, holder: deque[Any]) -> State:
-        return list(enumerate(holder))
+        return list(enumerate(deque.__iter__(holder)))
 
     def put(self, holder: deque[Any], key: int, child: Any) -> None:
         holder[key] = child
@@ -155,11 +159,39 @@ class _Dict(Holder):
         dict.update(holder, state)
 
 
+class ModuleAttributes(_Dict):
+    """The `__dict__` of a library's module, of which only these names are looked at.
+
+    Args:
+      names: which.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = sorted(names)
+
+    def save(self, holder: dict[Any, Any]) -> State:
+        return [(name, holder[name]) for name in self._names if name in holder]
+
+    def restore(self, holder: dict[Any, Any], state: State) -> None:
+        saved = dict(state)
+        for name in self._names:
+            if name in saved:
+                holder[name] = saved[name]
+            else:
+                holder.pop(name, None)
+
+    def change(self, before: State, after: State) -> Change:
+        """The names that are bound otherwise, and those that are gone."""
+        old, new = dict(before), dict(after)
+        changed = [(name, child) for name, child in after if old.get(name, ABSENT) is not child]
+        return Change(changed, [name for name in old if name not in new], False)
+
+
 class _OrderedDict(_Dict):
     keyed = False
 
     def save(self, holder: Any) -> State:
-        return list(holder.items())
+        return list(OrderedDict.items(holder))
 
     def restore(self, holder: Any, state: State) -> None:
         holder.clear()
@@ -169,11 +201,11 @@ class _OrderedDict(_Dict):
 
 class _Set(Holder):
     def save(self, holder: set[Any]) -> State:
-        return [(item, item) for item in holder]
+        return list(enumerate(set.__iter__(holder)))
 
     def restore(self, holder: set[Any], state: State) -> None:
         holder.clear()
-        holder.update(item for item, _ in state)
+        holder.update(child for _, child in state)
 
 
 class _Buffer(Holder):
@@ -188,6 +220,17 @@ class _Buffer(Holder):
             holder[...] = np.frombuffer(content, holder.dtype).reshape(holder.shape)
         else:
             holder[:] = content if isinstance(holder, bytearray) else type(holder)(holder.typecode, content)
+
+
+class _Objects(Holder):
+    """A NumPy array of objects."""
+
+    def save(self, holder: Any) -> State:
+        return [(place, holder[place]) for place in np.ndindex(holder.shape)]
+
+    def restore(self, holder: Any, state: State) -> None:
+        for place, child in state:
+            holder[place] = child
 
 
 class _Cell(Holder):
@@ -212,9 +255,13 @@ class _Cell(Holder):
             del holder.cell_contents
 
 
+_OF_FUNCTIONS = ("__defaults__", "__kwdefaults__", "__doc__", "__name__", "__qualname__", "__module__")
+"""Without `__annotations__`, which would be made by asking for them."""
+
+
 class _Function(Holder):
     def save(self, holder: types.FunctionType) -> State:
-        return [("__defaults__", holder.__defaults__)]
+        return [(name, getattr(holder, name)) for name in _OF_FUNCTIONS]
 
     def put(self, holder: types.FunctionType, key: str, child: Any) -> None:
         setattr(holder, key, child)
@@ -226,13 +273,15 @@ class _Function(Holder):
 
 class _Partial(Holder):
     def save(self, holder: functools.partial[Any]) -> State:
-        return [("args", holder.args)]
+        return [("args", holder.args), ("__dict__", state_of(holder))]
 
     def put(self, holder: functools.partial[Any], key: str, child: Any) -> None:
-        holder.__setstate__((holder.func, child, holder.keywords, holder.__dict__))  # type: ignore[attr-defined]
+        state = {**dict(self.save(holder)), key: child}
+        holder.__setstate__((holder.func, state["args"], holder.keywords, state["__dict__"]))  # type: ignore[attr-defined]
 
     def restore(self, holder: functools.partial[Any], state: State) -> None:
-        self.put(holder, "args", state[0][1])
+        for key, child in state:
+            self.put(holder, key, child)
 
 
 class _Class(Holder):
@@ -291,6 +340,25 @@ class _Slots(Holder):
                 descriptor.__delete__(holder)
 
 
+class _Context(Holder):
+    """A `contextvars.ContextVar`, in the context that the cell runs in."""
+
+    keyed = True
+
+    def save(self, holder: contextvars.ContextVar[Any]) -> State:
+        try:
+            return [(None, holder.get())]
+        except LookupError:
+            return []
+
+    def put(self, holder: contextvars.ContextVar[Any], key: Any, child: Any) -> None:
+        holder.set(child)
+
+    def restore(self, holder: contextvars.ContextVar[Any], state: State) -> None:
+        if state and not same_state(self.save(holder), state):
+            holder.set(state[0][1])
+
+
 _slots: dict[int, tuple[weakref.ref[type], tuple[tuple[str, Any], ...], dict[str, Any]]] = {}
 
 
@@ -300,8 +368,15 @@ def slot_descriptors(kind: type) -> tuple[tuple[str, Any], ...]:
     if known is not None and known[0]() is kind:
         return known[1]
     key, found = id(kind), _read_slots(kind)
-    _slots[key] = (weakref.ref(kind, lambda _: _slots.pop(key, None)), found, dict(found))
+    _slots[key] = (weakref.ref(kind, functools.partial(_slots.pop, key)), found, dict(found))
     return found
+
+
+def has_hidden_room(kind: type) -> bool:
+    """Whether objects of a class have room besides their `__dict__` and slots: for fields of compiled code."""
+    slots = sum(isinstance(item, types.MemberDescriptorType) for base in kind.__mro__ for item in vars(base).values())
+    pointers = slots + (kind.__dictoffset__ > 0) + (kind.__weakrefoffset__ > 0)
+    return kind.__basicsize__ > object.__basicsize__ + 8 * pointers
 
 
 def _known_slots(kind: type) -> dict[str, Any]:
@@ -323,6 +398,7 @@ def _read_slots(kind: type) -> tuple[tuple[str, Any], ...]:
 
 LIST, GROWN_LIST, DICT, ORDERED, SET, DEQUE = _List(), _Grown(), _Dict(), _OrderedDict(), _Set(), _Deque()
 CELL, FUNCTION, PARTIAL, CLASS, SLOTS, BUFFER = _Cell(), _Function(), _Partial(), _Class(), _Slots(), _Buffer()
+OBJECTS, CONTEXT = _Objects(), _Context()
 
 
 def same_state(a: State, b: State) -> bool:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextvars
+import gc
+import logging
+import sys
+import threading
 import types
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -9,36 +14,99 @@ from typing import TYPE_CHECKING, Any
 from jaxnb import _jax
 from jaxnb.cells.code import Sees
 from jaxnb.cells.effects import is_stateful, is_unchanging
-from jaxnb.cells.libraries import is_library
-from jaxnb.cells.reach import state_of
+from jaxnb.cells.libraries import is_jax_module, is_library, name_of
+from jaxnb.cells.reach import hides, state_of
 from jaxnb.objects import functions
-from jaxnb.objects.holders import DICT, SLOTS, slot_descriptors
+from jaxnb.objects.alive import LOCKS, is_alive
+from jaxnb.objects.holders import CONTEXT, DICT, SLOTS, has_hidden_room, slot_descriptors
 from jaxnb.objects.paths import ATTRIBUTES, OBJECT, Path, Same
 from jaxnb.objects.slots import IN_IMMUTABLE, Slot
+from jaxnb.objects.static import log_level
+from jaxnb.objects.watchers import other_threads, others_look
 
 if TYPE_CHECKING:
     from jaxnb.objects.graph import Scan
 
-__all__ = ["module_value", "object_", "state", "trace_state"]
+__all__ = ["MOVES_ON", "module_value", "object_", "opaque", "state", "trace_state"]
+
+
+MOVES_ON = "keeps a state that a replay would not move on"
 
 
 def object_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
+    if issubclass(type(value), logging.Logger):
+        if not scan.node(value, slot):
+            scan.parts.append((Same(value), log_level(value)))
+        return
     state = state_of(value)
     slotted = slot_descriptors(type(value))
+    if type(value) is contextvars.ContextVar and CONTEXT.save(value):
+        _context_variable(scan, value, path, slot)
+        return
+    if issubclass(type(value), LOCKS):
+        _lock(scan, value, path, slot)
+        return
     if is_stateful(value):
-        scan.effect(path, f"a {type(value).__name__} keeps a state that a replay would not move on")
+        scan.effect(path, f"a {type(value).__name__} {MOVES_ON}")
     if isinstance(state, dict) and callable(value) and is_library(str(state.get("__module__", "_"))):
         scan.parts.append(value)  # a library function wrapped by an object, such as jax.nn.relu
         return
     if not isinstance(state, dict) and not slotted:
         _registered(scan, value, path, slot)
         return
+    if is_alive(value):
+        if not scan.node(value, slot):
+            scan.parts.append(Same(value))
+            scan.living(path, f"a {type(value).__name__} is alive")
+        return
     if scan.node(value, slot):
         return
-    scan.parts.append((OBJECT, functions.kind_of(scan, type(value))))
+    scan.parts.append((OBJECT, functions.kind_of(scan, type(value), path)))
     if scan.slots is not None or scan.only_grows is not None:
         _as_tree(scan, value, path)
+    known = len(scan.effects)
     scan.state(value, path)
+    text = f"a {type(value).__name__} keeps a state that staging cannot follow"
+    if len(scan.effects) > known and _is_closed(type(value)):
+        scan.living(path, text)
+    elif has_hidden_room(type(value)) and not (is_unchanging(value) or isinstance(value, threading.local)):
+        scan.effect(path, text)
+
+
+def _context_variable(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
+    """A context variable that has a value: that is what it holds."""
+    if not scan.node(value, slot):
+        scan.parts.append(contextvars.ContextVar)
+        scan.hold(value, CONTEXT)
+        scan.visit(CONTEXT.save(value)[0][1], (path, "attr", "get()"), Slot(CONTEXT, value, None))
+
+
+def _lock(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
+    """A lock, which keeps nobody out while no other thread of the user runs."""
+    if scan.node(value, slot):
+        return
+    scan.parts.append(Same(value))
+    text = f"a {type(value).__name__} is alive"
+    scan.library_state("another thread is running", _others_run)
+    if scan.slots is None:
+        return
+    if _others_run():
+        scan.living(path, text)
+        return
+    scan.alive.append((path, text))
+    for name in sorted({"acquire", "release", "locked"} & scan.attributes):
+        scan.effect((path, "attr", name), text)
+
+
+def _others_run() -> bool:
+    return other_threads() and others_look(())
+
+
+def _is_closed(kind: type) -> bool:
+    """Whether a class is of a library that is not built on JAX: what its methods do with what it holds is not seen."""
+    module = kind.__module__
+    package = str(module).partition(".")[0]
+    return is_library(module) and package not in sys.stdlib_module_names and not is_jax_module(module)
 
 
 def _as_tree(scan: Scan, value: Any, path: Path) -> None:
@@ -84,7 +152,7 @@ def _registered(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     """A pytree node whose state is out of reach, or something that holds nothing we can see."""
     flat = _jax.flatten_one_level(value)
     if flat is None:
-        _opaque(scan, value, path, slot)
+        opaque(scan, value, path, slot)
         return
     if not scan.alias(value, slot):
         children, treedef = flat
@@ -92,8 +160,13 @@ def _registered(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
         scan.immutable(value, children, path, slot, treedef)
 
 
-def _opaque(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
+def opaque(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
+    """Something that cannot be looked into: itself, whatever happens inside of it."""
     if scan.node(value, slot):
+        return
+    if hides(value):
+        scan.parts.append(Same(value))
+        scan.effect(path, f"a {type(value).__name__} does not say what it is")
         return
     if isinstance(value, weakref.ref):
         scan.parts.append(weakref.ref)
@@ -101,8 +174,8 @@ def _opaque(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
         return
     if isinstance(value, types.MappingProxyType):
         scan.parts.append(types.MappingProxyType)
-        scan.visit(dict(value), (path, "item", "…"), None)
-        scan.effect(path, "what a mappingproxy shows may change")
+        (shown,) = gc.get_referents(value)  # by no other way: a copy would not be what the code reads
+        scan.visit(shown, (path, "item", "…"), None)
         return
     scan.parts.append(Same(value))
     if not is_unchanging(value):
@@ -112,7 +185,7 @@ def _opaque(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
 def module_value(scan: Scan, value: types.ModuleType, path: Path, slot: Slot | None) -> None:
     """A module held as a value: itself, and of the user's own modules what the code may read of it."""
     scan.parts.append(value)
-    if not is_library(value.__name__):
+    if not is_library(name_of(value)):
         scan.follow(tuple(sorted(scan.attributes & vars(value).keys())), (), vars(value))
 
 

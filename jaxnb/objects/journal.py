@@ -6,29 +6,33 @@ import array
 import contextlib
 import functools
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import jax
 import numpy as np
 
-from jaxnb.cells.code import names_of
-from jaxnb.cells.libraries import is_library
-from jaxnb.cells.reach import ATOMS, is_user_function, state_of
+from jaxnb import _jax
+from jaxnb.cells.code import CodeNames, names_of
+from jaxnb.cells.libraries import home_of, is_library, name_of
+from jaxnb.cells.reach import ATOMS, hides, is_user_function, state_of
 from jaxnb.objects.holders import (
     ABSENT,
     BUFFER,
     CELL,
     CLASS,
     DICT,
+    FUNCTION,
     PARTIAL,
     SLOTS,
     Change,
     Holder,
+    ModuleAttributes,
     holder_of,
     same_state,
     slot_descriptors,
 )
+from jaxnb.objects.modules import module_at
 from jaxnb.objects.owners import edges
 
 __all__ = ["Journal"]
@@ -68,14 +72,34 @@ class Journal:
         stack = [value]
         while stack:
             item = stack.pop()
-            if id(item) in self._seen or type(item) in ATOMS or isinstance(item, types.ModuleType | jax.Array):
+            if id(item) in self._seen or type(item) in ATOMS or issubclass(type(item), jax.Array):
                 continue
             self._seen[id(item)] = item
+            if hides(item):
+                continue
+            if issubclass(type(item), types.ModuleType):
+                if not is_library(name_of(item)):
+                    self._undo.append(_kept(vars(item), ModuleAttributes(vars(item).keys())))
+                continue
             self._undo.extend(_ways_back(item))
             stack.extend(child for _, _, child in edges(item))
             if isinstance(item, types.FunctionType) and is_user_function(item):
-                read = names_of(item.__code__).reads & item.__globals__.keys()
-                stack.extend(item.__globals__[name] for name in read - {"__builtins__"})
+                names, around = names_of(item.__code__), item.__globals__
+                stack.extend(around[name] for name in names.reads & around.keys() - {"__builtins__"})
+                self._undo.append(_kept(around, ModuleAttributes(names.later_binds | names.deletes)))
+                self.protect_modules(names, around)
+
+    def protect_modules(self, names: CodeNames, around: Mapping[str, Any]) -> None:
+        """Saves what code assigns of modules of libraries.
+
+        Args:
+          names: of the code.
+          around: where it reads its names.
+        """
+        for chain in names.sets:
+            owner = module_at(around.get(chain[0]), chain[1:-1])
+            if owner is not None:
+                self._undo.append(_kept(vars(owner), ModuleAttributes({chain[-1]})))
 
     def on_undo(self, back: Callable[[], None]) -> None:
         """Something else to be done when the cell fails."""
@@ -107,12 +131,19 @@ def _ways_back(item: Any) -> Iterator[Callable[[], None]]:
         yield _kept(item, PARTIAL)
     elif isinstance(item, types.FunctionType):
         yield from (_kept(cell, CELL) for cell in item.__closure__ or ())
+        yield _kept(item, FUNCTION)
+    elif _jax.is_reference(item):
+        yield functools.partial(_restore_reference, item, _read(item))
+        return
     elif isinstance(item, type):
         if not is_library(item.__module__):
             yield _kept(item, CLASS)
         return
     state = state_of(item)
     if isinstance(state, dict):
+        manager = state.get("_mgr") if home_of(kind).partition(".")[0] == "pandas" else None
+        if manager is not None:
+            yield functools.partial(_restore_frame, state, manager, manager.copy(deep=True))
         yield _kept(state, DICT)
     if not is_library(kind.__module__):
         if slot_descriptors(kind):
@@ -136,6 +167,25 @@ def restore_shell(item: Any, kind: type, state: Any) -> None:
         object.__setattr__(item, "__class__", kind)
     if state is not None and state_of(item) is not state:
         object.__setattr__(item, "__dict__", state)
+
+
+def _restore_frame(state: dict[str, Any], manager: Any, copy: Any) -> None:
+    """A frame or series of pandas keeps its values in a manager, which is changed in place."""
+    if not manager.equals(copy) or state.get("_mgr") is not manager:
+        state["_mgr"] = copy
+
+
+def _read(reference: Any) -> Any:
+    """What a mutable array reference of JAX holds; None if it has been frozen or freed."""
+    try:
+        return reference[...]
+    except Exception:
+        return None
+
+
+def _restore_reference(reference: Any, value: Any) -> None:
+    if value is not None:
+        reference[...] = value
 
 
 def _restore_array(array: np.ndarray[Any, Any], copy: np.ndarray[Any, Any]) -> None:

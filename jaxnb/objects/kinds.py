@@ -19,7 +19,7 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb.cells.libraries import is_library
-from jaxnb.cells.reach import state_of
+from jaxnb.cells.reach import hides, state_of
 from jaxnb.errors import RunByPython
 from jaxnb.objects import containers, functions, instances, leaves
 from jaxnb.objects.paths import OPEN, Path, render_path
@@ -60,6 +60,9 @@ HANDLERS: Mapping[type, Callable[[Scan, Any, Path, Slot | None], None]] = {
 
 def other(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     kind = type(value)
+    if hides(value):
+        instances.opaque(scan, value, path, slot)
+        return
     if _jax.is_reference(value):
         raise RunByPython(
             f"`{render_path(path)}` is a mutable array reference.",
@@ -85,17 +88,18 @@ def other(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     elif isinstance(value, functools.partial):
         functions.partial(scan, value, path, slot)
     elif isinstance(value, type):
+        scan.constructs |= scan.slots is not None
         scan.class_(value, path, slot)
     elif isinstance(value, CACHED_FUNCTION):
         functions.cached(scan, value, path, slot)
     elif (options := _jax.jit_options(value)) is not None:
         functions.jitted(scan, value, options, path, slot)
     elif isinstance(value, enum.Enum) and not is_library(kind.__module__):
-        scan.parts.append((functions.kind_of(scan, kind), value.name))
+        scan.parts.append((functions.kind_of(scan, kind, path), value.name))
         if not scan.node(value, slot):
             scan.parts.append(OPEN)
     elif isinstance(value, float | int | complex | str | bytes) or is_value(value):
-        scan.parts.append((functions.kind_of(scan, kind), value))
+        scan.parts.append((functions.kind_of(scan, kind, path), value))
         if isinstance(value, pathlib.Path):
             for name in FILE_METHODS & scan.attributes:
                 scan.effect((path, "attr", name), "the file system may change between runs")

@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxnb.cells.code import Sees
 from jaxnb.errors import LeakedTracer
-from jaxnb.objects.holders import BUFFER
+from jaxnb.objects.holders import BUFFER, OBJECTS
 from jaxnb.objects.paths import ARRAY, COMPLEX, CONTENT, FLOAT, INT, NUMPY, OBJECT, Path, Same, render_path
 from jaxnb.objects.slots import Slot
 from jaxnb.objects.static import content_of, supported
@@ -55,6 +55,8 @@ def array(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     if scan.tells_apart & Sees.IDENTITY:
         scan.memo[id(value)] = ("leaf", len(scan.leaves))
     part = (ARRAY, value.aval, value.sharding) if value.committed else (ARRAY, value.aval)
+    if scan.choices.lays and not value.committed:
+        part = (*part, value.sharding, False)
     scan.leaf(value, path, slot, part)
 
 
@@ -83,6 +85,8 @@ def numpy(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     scan.nodes.append(value)
     if value.dtype == object:
         scan.parts.append((OBJECT, Same(value) if type(value) is np.ndarray else value))
+        if isinstance(value, np.ndarray) and value.flags.writeable:
+            scan.hold(value, OBJECTS)
     else:
         scan.parts.append((CONTENT, type(value), value.dtype, value.shape, content_of(value)))
         if value.flags.writeable:
@@ -90,15 +94,15 @@ def numpy(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
 
 
 def float_(scan: Scan, value: float, path: Path, slot: Slot | None) -> None:
-    beyond = not -FLOAT32_MAX <= value <= FLOAT32_MAX and value - value == 0
+    beyond = scan.in_library or (not -FLOAT32_MAX <= value <= FLOAT32_MAX and value - value == 0)
     if beyond or scan.tells_apart & Sees.TYPES or (scan.choices.static and path in scan.choices.static):
-        scan.parts.append((float, value.hex()))
+        scan.parts.append((float, value.hex(), *scan.fixed))
     else:
         scan.leaf(value, path, slot, FLOAT)
 
 
 def complex_(scan: Scan, value: complex, path: Path, slot: Slot | None) -> None:
-    if scan.choices.static and path in scan.choices.static:
+    if scan.in_library or (scan.choices.static and path in scan.choices.static):
         scan.parts.append((complex, repr(value)))
     else:
         scan.leaf(value, path, slot, COMPLEX)
@@ -108,7 +112,7 @@ def int_(scan: Scan, value: int, path: Path, slot: Slot | None) -> None:
     if scan.choices.dynamic and path in scan.choices.dynamic and 0 <= value < INT32:
         scan.leaf(value, path, slot, INT)
     else:
-        scan.parts.append((int, value))
+        scan.parts.append((int, value, *scan.fixed))
 
 
 def buffer(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from jaxnb.cells.libraries import is_library
-from jaxnb.cells.reach import ATOMS, state_of
+from jaxnb.cells.reach import ATOMS, items_of, state_of
 from jaxnb.objects.holders import slot_descriptors
 from jaxnb.objects.paths import Path
 
@@ -142,9 +142,9 @@ def edges(value: Any) -> Edges:
     elif issubclass(kind, tuple) and hasattr(kind, "_fields"):
         yield from (("attr", name, child) for name, child in zip(kind._fields, tuple(value), strict=False))  # type: ignore[attr-defined]
     elif issubclass(kind, list | tuple | deque):
-        yield from (("item", index, child) for index, child in enumerate(list(value)))
+        yield from (("item", index, child) for index, child in enumerate(items_of(value)))
     elif issubclass(kind, set | frozenset):
-        yield from (("member", index, child) for index, child in enumerate(list(value)))
+        yield from (("member", index, child) for index, child in enumerate(items_of(value)))
     elif issubclass(kind, np.ndarray) and value.dtype == object:
         yield from (("item", at[0] if len(at) == 1 else at, value[at]) for at in np.ndindex(value.shape))
     elif issubclass(kind, functools.partial):

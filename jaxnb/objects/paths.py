@@ -85,6 +85,7 @@ class Choices:
       no_growth: whether a list that the code appends to was seen to be read, too.
       on_host: whether arithmetic among traced Python scalars is done by Python, because some of them change.
       abstract: whether a `jax.ShapeDtypeStruct` stands for an array.
+      lays: whether how arrays lie is part of the key, also of those that are committed to no device.
     """
 
     def __init__(self) -> None:
@@ -96,6 +97,7 @@ class Choices:
         self.on_host = False
         self.no_growth = False
         self.abstract = False
+        self.lays = False
 
     def copy(self) -> Choices:
         """The same decisions, to be changed on their own."""
@@ -103,7 +105,7 @@ class Choices:
         copy.static, copy.dynamic = set(self.static), set(self.dynamic)
         copy.unsaid, copy.fixed = set(self.unsaid), set(self.fixed)
         copy.on_host, copy.no_growth, copy.needed_at = self.on_host, self.no_growth, dict(self.needed_at)
-        copy.abstract = self.abstract
+        copy.abstract, copy.lays = self.abstract, self.lays
         return copy
 
     def changing(self, paths: Iterable[Path]) -> Choices:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from jaxnb.cells.growth import Growth
 from jaxnb.objects.holders import DICT, Holder
+from jaxnb.objects.paths import Path
 
 __all__ = ["IN_IMMUTABLE", "Immutable", "Method", "Slot", "Slots"]
 
@@ -36,16 +37,20 @@ class Slots:
       leaves: for each leaf, the places that hold it.
       built: the immutable nodes, inner ones first.
       holders: every holder on the way, to be saved before and compared after.
+      held_at: the path of each of them, by id.
       trace_states: the places that say under which trace their object was made.
       shells: objects, each with its class and its `__dict__`.
+      fixed: leaves that some place holds that cannot hold another value, such as a weak reference.
     """
 
     def __init__(self) -> None:
         self.leaves: list[list[Slot]] = []
         self.built: list[Immutable] = []
         self.holders: list[tuple[Any, Holder]] = []
+        self.held_at: dict[int, Path] = {}
         self.trace_states: list[Slot] = []
         self.shells: list[tuple[Any, type, Any]] = []
+        self.fixed: set[int] = set()
 
 
 class Slot(NamedTuple):

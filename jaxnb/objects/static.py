@@ -6,10 +6,13 @@ import enum
 import functools
 import hashlib
 import sys
+import types
 from typing import Any
 
 import jax
 import numpy as np
+
+from jaxnb.cells.libraries import home_of, is_library
 
 __all__ = [
     "CACHED_FUNCTION",
@@ -20,9 +23,11 @@ __all__ = [
     "PLACEMENTS",
     "content_of",
     "function_of",
+    "is_library_jit",
     "is_member",
     "is_value",
     "loaded_module",
+    "log_level",
     "supported",
 ]
 
@@ -52,6 +57,11 @@ FILE_METHODS = frozenset({"read_text", "read_bytes", "write_text", "write_bytes"
 DESCRIPTORS = frozenset(["member_descriptor", "getset_descriptor", "_tuplegetter", "wrapper_descriptor"])
 
 
+def log_level(value: Any) -> tuple[int, bool, int]:
+    """What decides which records a logger lets through."""
+    return value.getEffectiveLevel(), value.disabled, value.manager.disable
+
+
 def loaded_module(module: Any) -> Any:
     """The module of a name, if it is loaded; None for what is no name."""
     return sys.modules.get(module) if isinstance(module, str) else None
@@ -60,6 +70,20 @@ def loaded_module(module: Any) -> Any:
 def is_member(module: Any, function: Any) -> bool:
     """Whether a module holds a function under its name. No `__getattr__` of a module is run."""
     return vars(module).get(function.__name__) is function if module is not None else False
+
+
+def is_library_jit(value: Any) -> bool:
+    """Whether a function under `jax.jit` is a library's own: what a module of it holds, or made of nothing else.
+
+    One that a library made of a function of the user, as `eqx.filter_jit` does, is another each time.
+    """
+    wrapped = value.__wrapped__
+    if not isinstance(wrapped, types.FunctionType):
+        return False
+    module = wrapped.__globals__.get("__name__", "__main__")
+    return is_library(module) and (
+        is_member(loaded_module(module), value) or "<locals>" not in wrapped.__code__.co_qualname
+    )
 
 
 def function_of(item: Any) -> Any:
@@ -87,7 +111,7 @@ def is_value(value: Any) -> bool:
         return True
     kind = type(value)
     packages = ("jax", "jaxlib", "enum", "numpy", "pathlib", "datetime", "decimal", "fractions", "uuid")
-    if kind.__module__.partition(".")[0] not in packages and not isinstance(value, enum.Enum):
+    if home_of(kind).partition(".")[0] not in packages and not isinstance(value, enum.Enum):
         return False
     if kind.__eq__ is object.__eq__ or kind.__hash__ is None:
         return False

@@ -2,6 +2,7 @@
 
 from jaxnb.program.program import Maker, Program
 from jaxnb.program.structure import (
+    FACTS,
     LEVELS,
     PHASES,
     QUIET,
@@ -21,6 +22,7 @@ from jaxnb.program.structure import (
 )
 
 __all__ = [
+    "FACTS",
     "LEVELS",
     "PHASES",
     "QUIET",

@@ -245,20 +245,20 @@ def _encode_finding(finding: Finding, spans: Table[Span]) -> dict[str, Any]:
     return data
 
 
-def decode(data: Mapping[str, Any]) -> Program:
+def decode(data: object) -> Program:
     """The program that `encode` made the data from: `decode(encode(p)) == p`.
 
     Raises:
       JaxnbError: if the data is not a program, is damaged, or was written by a newer jaxnb.
     """
-    if data.get("format") != FORMAT:
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise JaxnbError(
             "this is not a saved jaxnb program.",
-            why=f'its "format" is not {FORMAT!r}.',
+            why=f'its "format" is not {FORMAT!r}.' if isinstance(data, dict) else f"it is a {type(data).__name__}.",
             fix="run the cell again.",
         )
     version = data.get("version")
-    if not isinstance(version, int) or not 1 <= version <= FORMAT_VERSION:
+    if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
         raise JaxnbError(
             f"this program was saved in version {version!r} of the format.",
             why=f"this jaxnb reads versions 1 to {FORMAT_VERSION}.",
@@ -268,7 +268,7 @@ def decode(data: Mapping[str, Any]) -> Program:
         with collection_put_off():
             program = _decode(data)
         check_program(program)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise JaxnbError(
             "the saved program is damaged.", why=f"{type(error).__name__}: {error}", fix="run the cell again."
         ) from error

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from jaxnb.units import format_seconds
 
 __all__ = [
+    "FACTS",
     "LEVELS",
     "PHASES",
     "QUIET",
@@ -39,6 +40,9 @@ PHASES = ("primal", "tangent", "transposed", "rematerialised")
 """What an op is to a derivative: the function itself, its derivative forwards or backwards, or the function again."""
 
 FATES = ("folded", "fused", "removed")
+
+FACTS = frozenset(("dynamic", "static"))
+"""Kinds of findings that need nobody: they are shown when what is under a cell is unfolded, and counted nowhere."""
 
 QUIET = frozenset(("constant", "donation", "dtype", "gradient", "key", "sharding", "side_effect", "transfer"))
 """Kinds of findings that are only counted under a cell, unless the user has them written out."""

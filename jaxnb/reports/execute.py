@@ -273,8 +273,11 @@ def last_program(source: str, line: str) -> str:
     """The program of the last staged run as JSON; "" if that was not of this cell, and its line is another too."""
     from jaxnb.api import last
     from jaxnb.program.codec import encode
+    from jaxnb.program.status import encode_status
 
     run = last()
     run.program.layout()  # is saved with it
     of_this_cell = run.program.source.strip() == source.strip()
-    return json.dumps(encode(run.program)) if of_this_cell or run.line == line else ""
+    if not of_this_cell and run.line != line:
+        return ""
+    return json.dumps({**encode(run.program), "status": encode_status(run.status)})

@@ -13,7 +13,7 @@ from nbconvert.exporters import HTMLExporter
 
 from jaxnb.errors import JaxnbError
 from jaxnb.program.codec import MIME_TYPE, decode
-from jaxnb.reports.notebook import first_line, is_staged
+from jaxnb.reports.notebook import is_staged, status_of
 from jaxnb.views.interactive import has_script, render_interactive, scripts_for
 
 __all__ = ["InspectorExporter"]
@@ -58,4 +58,4 @@ def _rendered(data: Any) -> str | None:
         return None
     if not any(level.name != "source" for level in program.levels):
         return None
-    return render_interactive(program, line=first_line(data["text/plain"]), script=False)
+    return render_interactive(program, line=status_of(data), script=False)

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from jaxnb.errors import JaxnbError
 from jaxnb.program.codec import MIME_TYPE
+from jaxnb.program.status import Status, decode_status
 
 __all__ = [
     "INTERRUPTED",
@@ -35,6 +38,7 @@ __all__ = [
     "read_notebook",
     "read_title",
     "staged_lines",
+    "status_of",
 ]
 
 
@@ -125,7 +129,7 @@ def read_cells(nb: Any) -> list[Cell]:
 
 def read_cell(node: Any, cell: Cell) -> Cell:
     """The cell with what its outputs say."""
-    line = next(iter(staged_lines(node)), "")
+    line = str(next(iter(staged_lines(node)), ""))
     return Cell(cell.number, cell.count, cell.source, line, "" if is_meant_to_raise(node) else error_line(node))
 
 
@@ -146,10 +150,22 @@ def is_meant_to_raise(node: Any) -> bool:
     return ended and "raises-exception" in node.metadata.get("tags", [])
 
 
-def staged_lines(node: Any) -> list[str]:
-    """The one line of each staged run: the first line of the text beside its program."""
-    outputs = [output for output in node.outputs if is_staged(output) and not is_note(output)]
-    return [first_line(output.data["text/plain"]) for output in outputs]
+def staged_lines(node: Any) -> list[Status | str]:
+    """The one line of each staged run."""
+    return [status_of(output.data) for output in node.outputs if is_staged(output) and not is_note(output)]
+
+
+def status_of(data: Mapping[str, Any]) -> Status | str:
+    """The line under a cell: its parts, where they were saved with the program, otherwise its text.
+
+    Args:
+      data: the MIME bundle of the output.
+    """
+    program = data.get(MIME_TYPE)
+    if isinstance(program, dict) and "status" in program:
+        with suppress(JaxnbError):
+            return decode_status(program["status"])  # pyright: ignore[reportUnknownArgumentType]
+    return first_line(data["text/plain"])
 
 
 def is_note(output: Any) -> bool:

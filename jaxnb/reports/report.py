@@ -26,7 +26,6 @@ from jaxnb.reports.notebook import (
     Cell,
     check_kernel,
     code_cells,
-    first_line,
     has_run,
     is_offer,
     is_staged,
@@ -34,6 +33,7 @@ from jaxnb.reports.notebook import (
     read_facts,
     read_notebook,
     read_title,
+    status_of,
 )
 from jaxnb.reports.summary import read_summary
 from jaxnb.views.html import render_html
@@ -223,7 +223,7 @@ def _rendered(data: Mapping[str, Any]) -> str:
     program = data.get(MIME_TYPE)
     if not isinstance(program, dict):
         raise JaxnbError("there is no program.")
-    read, line = decode(cast(dict[str, Any], program)), first_line(data["text/plain"])
+    read, line = decode(cast(dict[str, Any], program)), status_of(data)
     # Of a note there is nothing to inspect; without the built script the page is static.
     if read.levels and has_script():
         return render_interactive(read, line=line, script=False)

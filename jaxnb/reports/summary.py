@@ -12,11 +12,13 @@ from datetime import datetime
 from typing import Any
 
 from jaxnb.errors import JaxnbError
+from jaxnb.program import FACTS
 from jaxnb.program.codec import MIME_TYPE, decode
+from jaxnb.program.status import Status
 from jaxnb.reports.notebook import error_line, has_run, is_meant_to_raise, staged_lines
 from jaxnb.units import format_seconds
 
-__all__ = ["Summary", "read_line", "read_summary"]
+__all__ = ["Summary", "read_line", "read_status", "read_summary"]
 
 _COUNTS = re.compile(r" · \d+ inputs? → \d+ names?(?= · |$)")
 _DURATION = r"([\d.]+) (us|ms|s)"
@@ -27,6 +29,8 @@ _REPEATS = re.compile(r"reused \d+ more times?|run \d+ times, traced \d+ times m
 _STAGED = re.compile(r"\s*(%%(jit|grad)|#\s*jaxnb\s*:\s*(jit|grad))\b")
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 _NOTES = {"traced only": "traced only", "ran plainly": "plain", "nothing to": "nothing to compile"}
+_OUTCOMES = {"traced": "traced only", "nothing": "nothing compiled", "defined": "nothing compiled"}
+_NOT_LISTED = FACTS | {"retrace"}
 _LONGEST = 160
 
 
@@ -61,7 +65,7 @@ def read_summary(node: Any) -> Summary:
     if not has_run(node):
         return Summary("not run")
     if lines := staged_lines(node):
-        read = [read_line(line) for line in lines]
+        read = [read_line(line) if isinstance(line, str) else read_status(line) for line in lines]
         findings = _program_findings(node) or tuple(text for summary in read for text in summary.findings)
         first = read[0]
         more = f" (and {len(read) - 1} more)" if len(read) > 1 else ""
@@ -71,8 +75,33 @@ def read_summary(node: Any) -> Summary:
     return Summary("plain", run=_time_taken(node), findings=_program_findings(node))
 
 
+def read_status(status: Status) -> Summary:
+    """What the line under a staged cell says.
+
+    >>> from jaxnb.program.status import Part
+    >>> read_status(Status((Part("staged", "staged"),), (Part("time", "trace 9.5 ms, compile 61 ms, run 0.8 ms"),)))
+    Summary(outcome='staged whole', staging='70 ms', run='0.8 ms', memory='', findings=(), failed=False)
+    """
+    first, costs = status.happened[0], {part.kind: part.text for part in status.cost}
+    pieces = costs.get("pieces", "")
+    if first.kind == "staged":
+        outcome = pieces or "staged whole"
+    elif first.kind in _OUTCOMES:
+        outcome = next((name for start, name in _NOTES.items() if first.text.startswith(start)), _OUTCOMES[first.kind])
+    else:
+        outcome = _shortened(first.text) + (f" · {pieces}" if pieces else "")
+    times = _TIMES.search(costs.get("time", "")) if first.kind not in _OUTCOMES else None
+    return Summary(
+        outcome,
+        format_seconds(_seconds(*times.group(1, 2)) + _seconds(*times.group(3, 4))) if times and times[1] else "",
+        f"{times[5]} {times[6]}" if times and times[5] else "",
+        costs.get("peak", "").removeprefix("peak ").removesuffix(" a device"),
+        tuple(_shortened(part.text) for part in status.needs),
+    )
+
+
 def read_line(line: str) -> Summary:
-    """What the one line under a staged cell says.
+    """What the text of the line under a staged cell says, in notebooks that were saved without its parts.
 
     >>> read_line("staged · 1 input → 1 name · 7 eqns · trace 9.5 ms, compile 61 ms, run 0.8 ms").staging
     '70 ms'
@@ -122,7 +151,7 @@ def _program_findings(node: Any) -> tuple[str, ...]:
                 told = decode(program).findings
             except JaxnbError:
                 continue
-            found += [_shortened(finding.message) for finding in told if finding.kind != "retrace"]
+            found += [_shortened(finding.message) for finding in told if finding.kind not in _NOT_LISTED]
     return tuple(found)
 
 

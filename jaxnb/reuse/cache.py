@@ -8,13 +8,14 @@ from typing import Any
 
 from jaxnb.cells.blocks import Opened
 from jaxnb.objects.graph import Reached, Scan
-from jaxnb.objects.paths import Choices
+from jaxnb.objects.paths import Choices, Path
 from jaxnb.program import Finding
 from jaxnb.reuse.changes import explain_change, path_at
 from jaxnb.reuse.guards import Guard, make_guard
+from jaxnb.reuse.left import Left
 from jaxnb.staging.piece import Piece, Plan
 
-__all__ = ["CodeRecord", "explain_change", "scalars_that_changed"]
+__all__ = ["CodeRecord", "explain_change", "find_piece", "scalars_that_changed", "static_ints"]
 
 _MADE_AT_MOST = 64
 
@@ -37,6 +38,8 @@ class CodeRecord:
       blocks: what is kept of the code inside these, by statement and number of the block.
       made: hashes of the keys of the last programs, those that were dropped among them.
       runs: how often the cell ran.
+      left: what the last run left of what the cell reads, if it traced anything; None otherwise.
+      differed: for each start of a piece, what Python had changed since the run before, and in which run.
     """
 
     choices: Choices = field(default_factory=Choices)
@@ -52,6 +55,8 @@ class CodeRecord:
     blocks: dict[tuple[int, int], CodeRecord] = field(default_factory=lambda: {})
     made: dict[int, None] = field(default_factory=dict[int, None])
     runs: int = 0
+    left: Left | None = None
+    differed: dict[int, tuple[int, set[Path]]] = field(default_factory=lambda: {})
 
     def give_to_python(self, index: int, line: int, reason: str, reached: dict[str, Any]) -> None:
         """From now on Python runs this statement."""
@@ -185,6 +190,12 @@ def scalars_that_changed(old: Piece, key: tuple[Any, ...]) -> set[Any] | None:
             return None
         found.add(index)
     return {path_at(old, index) for index in found} or None
+
+
+def static_ints(piece: Piece) -> set[Any]:
+    """Paths of the ints whose value is part of the key of a piece."""
+    parts = [(path, piece.key[first + 1]) for first, path in piece.where if first + 1 < len(piece.key)]
+    return {path for path, part in parts if isinstance(part, tuple) and len(part) == 2 and part[0] is int}
 
 
 def _is_number(part: Any) -> bool:

@@ -15,6 +15,7 @@ from jaxnb import _jax
 from jaxnb.cells.cell import Statement
 from jaxnb.cells.code import CodeNames, names_of
 from jaxnb.cells.reach import is_user_function
+from jaxnb.objects.inside import Held
 from jaxnb.objects.paths import (
     ALIAS,
     ARRAY,
@@ -39,14 +40,17 @@ from jaxnb.staging.reasons import line_reading
 
 __all__ = [
     "array_change",
+    "by_path",
     "context_changes",
     "explain_change",
     "find_changes",
     "line_of",
     "nearest",
+    "parts_by_path",
     "path_at",
     "place_of",
     "place_text",
+    "statements_reading",
     "told_apart",
 ]
 
@@ -71,23 +75,28 @@ def nearest(pieces: Sequence[Piece], new: Piece) -> Piece | None:
     """The piece whose key differs from the new one's in the fewest values; of several such, the first."""
     if len(pieces) < 2:
         return pieces[0] if pieces else None
-    wanted = _by_path(new)
+    wanted = parts_by_path(new)
 
     def distance(piece: Piece) -> int:
-        parts = _by_path(piece)
+        parts = parts_by_path(piece)
         differing = sum(parts.get(path) != wanted.get(path) for path in parts.keys() | wanted.keys())
         return differing + (piece.key[0] != new.key[0]) + len(_jax.context_names(piece.context, new.context))
 
     return min(pieces, key=distance)
 
 
-def _by_path(piece: Piece) -> dict[Path, tuple[Any, ...]]:
+def parts_by_path(piece: Piece) -> dict[Path, tuple[Any, ...]]:
     """The parts of a key by the path of the value that they belong to."""
+    return by_path(piece.key[1:], piece.where)  # the key begins with the device
+
+
+def by_path(key: Sequence[Any], where: Sequence[tuple[int, Path]]) -> dict[Path, tuple[Any, ...]]:
+    """The same of what a walk found: its parts, and where those of each value begin."""
     found: dict[Path, tuple[Any, ...]] = {}
-    starts = iter([*piece.where, (len(piece.key), None)])
+    starts = iter([*where, (len(key) + 1, None)])
     path: Any = (None, "name", "the cell")
     start, following = next(starts)
-    for index, part in enumerate(piece.key[1:]):  # the key begins with the device
+    for index, part in enumerate(key):
         while start <= index:
             path = following
             start, following = next(starts)
@@ -136,7 +145,7 @@ def find_changes(
             texts.add(change.text)
             found.append(replace(change, line=line(path), decided=decided(path)))
 
-    olds, news = _by_path(old), _by_path(new)
+    olds, news = parts_by_path(old), parts_by_path(new)
     said: set[Any] = set()
     shifted: list[Path] = []
     for path in dict.fromkeys([*news, *olds]):
@@ -153,6 +162,8 @@ def find_changes(
         for path in shifted:
             text = f"{render_path(path)} is the same object as another input than before"
             found.append(Change("alias", render_path(path), text, line=line(path)))
+    if not found and old.unlike:
+        found.append(Change("computed", "", old.unlike))
     return [*found, *context_changes(_jax.context_names(old.context, new.context))]
 
 
@@ -199,6 +210,18 @@ def line_of(path: Path, statements: Sequence[Statement], namespace: Mapping[str,
         if _reads(statement.names, name, namespace, set()):
             return statement.span.line
     return None
+
+
+def statements_reading(name: str, statements: Sequence[Statement], namespace: Mapping[str, Any]) -> list[int]:
+    """Which statements read what a name is bound to: themselves, but not only to append to it; else by a function."""
+    itself = [n for n, item in enumerate(statements) if name in item.names.reads]
+    growth = [(n, statements[n].names.growth) for n in itself]
+    follows = isinstance(namespace.get(name), list | dict)  # lists are followed as they grow, and nothing else is
+    more = [
+        n for n, uses in growth if follows and any(place[0] == ("name", name) for place in uses.touched | uses.written)
+    ]
+    called = (n for n, item in enumerate(statements) if _reads(item.names, name, namespace, set()))
+    return more or itself or list(called)
 
 
 def _reads(names: CodeNames, wanted: str, namespace: Mapping[str, Any], seen: set[str]) -> bool:
@@ -252,6 +275,8 @@ def _explain(where: Path, before: Any, after: Any, place: Place) -> Change:
         return Change("code", path, f"the code of {path} changed{f' ({there})' if there else ''}")
     if one is JIT and other is JIT:
         return Change("options", path, f"the jit options of {path} changed")
+    if one is ROOT and isinstance(before[-1], Held):
+        return Change("library", path, f"what {path} reads of its own package changed")
     if one is ALIAS or other is ALIAS:
         text = f"{path} is {'no longer' if one is ALIAS else 'now'} the same object as another input"
         return Change("alias", path, text)

@@ -8,12 +8,15 @@ way, is left to the scan.
 
 from __future__ import annotations
 
+import contextvars
 import enum
 import functools
+import logging
+import sys
 import types
 import weakref
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -21,14 +24,26 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb.cells.code import CodeNames, Sees, code_digest
-from jaxnb.cells.libraries import is_library
-from jaxnb.cells.reach import state_of
+from jaxnb.cells.libraries import is_library, name_of
+from jaxnb.cells.reach import hides, state_of
+from jaxnb.objects.alive import is_alive
 from jaxnb.objects.containers import is_grown
 from jaxnb.objects.graph import Reached, Scan
 from jaxnb.objects.holders import CELL, SLOTS, slot_descriptors
+from jaxnb.objects.inside import exactly
 from jaxnb.objects.leaves import FLOAT32_MAX, INT32
 from jaxnb.objects.paths import Choices, Path, Same
-from jaxnb.objects.static import CACHED_FUNCTION, NOT_VALUES, content_of, is_member, is_value, loaded_module, supported
+from jaxnb.objects.static import (
+    CACHED_FUNCTION,
+    NOT_VALUES,
+    content_of,
+    is_library_jit,
+    is_member,
+    is_value,
+    loaded_module,
+    log_level,
+    supported,
+)
 from jaxnb.staging.piece import Plan
 
 __all__ = ["Guard", "make_guard"]
@@ -94,7 +109,9 @@ class _Writer(Scan):
         self._states: dict[str, str] = {}
         self._cells: dict[Path, str] = {}
         self._parts_seen: set[tuple[int, str]] = set()
-        super().__init__(namespace, plan.roots, plan.names, choices, plan.hidden, None, plan.sees, plan.growth)
+        super().__init__(
+            namespace, plan.roots, plan.names, choices, plan.hidden, None, plan.sees, plan.growth, None, plan.ran
+        )
 
     # --- writing ---
 
@@ -126,6 +143,8 @@ class _Writer(Scan):
 
     def function(self) -> Callable[[dict[str, Any]], tuple[list[Any], list[Any], list[Any]] | None]:
         """The walk as a function of the namespace."""
+        for module, _ in self.modules.values():
+            self._home_of(module)
         nodes = ", ".join(self._variable_of(node) for node in self.nodes)
         body = [*self._lines, f"nodes = [{nodes}]"]
         if len(self.nodes) > 1:
@@ -137,7 +156,7 @@ class _Writer(Scan):
         body.append(f"return [{', '.join(self._leaf_variables)}], nodes, [{homes}]")
         lines = "\n".join(f"        {line}" for line in body)
         text = f"def check(ns):\n    try:\n{lines}\n    except ERRORS:\n        return None\n"
-        errors = (KeyError, IndexError, AttributeError, TypeError, ValueError)
+        errors = Exception  # objects of the user may raise anything when they are asked
         scope: dict[str, Any] = {**self._constants, "ERRORS": errors, "dict_item": dict.__getitem__}
         exec(compile(text, "<jaxnb guard>", "exec"), scope)
         return scope["check"]
@@ -162,7 +181,7 @@ class _Writer(Scan):
     def _module(self, name: str, module: types.ModuleType, all_names: Any, home: bool, holder: dict[str, Any]) -> None:
         variable = self._bind(f"{self._home}[{name!r}]")
         self._unless(f"{variable} is {self._constant(module)}")
-        if not is_library(module.__name__):
+        if not is_library(name_of(module)):
             read = frozenset[str]().union(*(names.attributes for names in all_names))
             state = self._homes.setdefault(id(vars(module)), f"v{self._count}")
             if state == f"v{self._count}":
@@ -170,6 +189,49 @@ class _Writer(Scan):
             wanted = self._constant(read & vars(module).keys())
             self._unless(f"{state}.keys() & {self._constant(read)} == {wanted}")
         super()._module(name, module, all_names, home, holder)
+
+    def own_module(self, name: str, names: CodeNames) -> None:
+        outer = self._home
+        known = self._homes.get(id(sys.modules))
+        self._home = known or self._homes.setdefault(id(sys.modules), self._bind(self._constant(sys.modules)))
+        if name not in sys.modules:
+            self._unless(f"{name!r} not in {self._home}")
+        super().own_module(name, names)
+        self._home = outer
+
+    def library_value(self, module: types.ModuleType, name: str, value: Any) -> None:
+        outer, self._home = self._home, self._home_of(module)
+        super().library_value(module, name, value)
+        self._home = outer
+
+    def assigned_name(self, module: types.ModuleType, name: str) -> None:
+        self._unless(f"({name!r} in {self._home_of(module)}) is {name in vars(module)}")
+        super().assigned_name(module, name)
+
+    def library_object(self, path: Path, value: Any) -> None:
+        self._unless(f"{self._home}[{path[2]!r}] is {self._constant(value)}")
+        super().library_object(path, value)
+
+    def library_state(self, text: str, read: Callable[[], Any]) -> None:
+        self._unless(f"{self._constant(read)}() == {self._constant(read())}")
+        super().library_state(text, read)
+
+    def missing_name(self, module: types.ModuleType, name: str) -> None:
+        self._unless(f"({name!r} in {self._home_of(module)}) is {name in vars(module)}")
+        super().missing_name(module, name)
+
+    def library_held(self, text: str, looks: Sequence[Callable[[], Any]]) -> None:
+        for look in looks:
+            self._unless(f"{self._constant(exactly(look()))} == {self._constant(look)}()")
+        super().library_held(text, looks)
+
+    def _home_of(self, module: types.ModuleType) -> str:
+        """The variable that holds the names of a library's module."""
+        home = self._homes.get(id(vars(module)))
+        if home is None:
+            home = self._bind(f"{self._constant(module)}.__dict__")
+            self._homes[id(vars(module))] = self._variables[id(vars(module))] = home
+        return home
 
     # --- values ---
 
@@ -237,6 +299,8 @@ class _Writer(Scan):
             return f"{holder}.__wrapped__"
         if isinstance(owner, weakref.ref):
             return f"{holder}()"
+        if type(owner) is contextvars.ContextVar:
+            return f"{holder}.get()"
         state = state_of(owner)
         if isinstance(state, dict) and key in state and state[key] is value:
             return f"{self._states[holder]}[{key!r}]"
@@ -258,6 +322,8 @@ class _Writer(Scan):
     def _check(self, v: str, value: Any, path: Path) -> None:
         kind = type(value)
         static = path in self.choices.static
+        if hides(value):
+            raise _Unsupported
         if value is None or kind in (bool, type(...), type(NotImplemented)):
             self._unless(f"{v} is {self._constant(value)}")
         elif kind in (str, bytes):
@@ -269,13 +335,14 @@ class _Writer(Scan):
             else:
                 self._equal(v, value, kind)
         elif kind is float:
-            traced = -FLOAT32_MAX <= value <= FLOAT32_MAX or value - value != 0
+            traced = not self.in_library and (-FLOAT32_MAX <= value <= FLOAT32_MAX or value - value != 0)
             if traced and not (self.tells_apart & Sees.TYPES or static):
                 self._unless(f"type({v}) is float and (-{FLOAT32_MAX} <= {v} <= {FLOAT32_MAX} or {v} - {v} != 0)")
             else:
                 self._unless(f"{v} is {self._constant(value)} or (type({v}) is float and {v}.hex() == {value.hex()!r})")
         elif kind is complex:
-            self._unless(f"type({v}) is complex" + (f" and repr({v}) == {repr(value)!r}" if static else ""))
+            fixed = static or self.in_library
+            self._unless(f"type({v}) is complex" + (f" and repr({v}) == {repr(value)!r}" if fixed else ""))
         elif kind is range:
             bounds = (value.start, value.stop, value.step)
             self._unless(f"type({v}) is range and ({v}.start, {v}.stop, {v}.step) == {bounds}")
@@ -321,7 +388,7 @@ class _Writer(Scan):
     def _check_module(self, v: str, value: types.ModuleType) -> None:
         """A module that something holds; of the user's own what is read was found by the names of attributes."""
         self._unless(f"{v} is {self._constant(value)}")
-        if not is_library(value.__name__):
+        if not is_library(name_of(value)):
             raise _Unsupported
 
     def _equal(self, v: str, value: Any, kind: type) -> None:
@@ -349,6 +416,8 @@ class _Writer(Scan):
             self._unless(f"{v}.committed and ({v}.sharding is {sharding} or {v}.sharding == {sharding})")
         else:
             self._unless(f"not {v}.committed")
+            if self.choices.lays:
+                self._unless(f"{v}.sharding == {self._constant(value.sharding)}")
 
     def _check_numpy(self, v: str, value: Any, static: bool) -> None:
         if type(value) not in (np.ndarray, np.memmap) and isinstance(value, np.ndarray):
@@ -397,10 +466,13 @@ class _Writer(Scan):
         kind = type(value)
         if isinstance(value, CACHED_FUNCTION):
             raise _Unsupported
+        if issubclass(kind, logging.Logger):
+            self._unless(f"{self._constant(Same(value))}.holds({v})")
+            self._unless(f"{self._constant(log_level)}({v}) == {log_level(value)}")
+            return
         options = _jax.jit_options(value)
         if options is not None:
-            wrapped = value.__wrapped__
-            if isinstance(wrapped, types.FunctionType) and is_library(wrapped.__globals__.get("__name__", "__main__")):
+            if is_library_jit(value):
                 self._unless(f"{v} is {self._constant(value)}")
             else:
                 read = self._constant(_jax.jit_options)
@@ -425,6 +497,8 @@ class _Writer(Scan):
                 raise _Unsupported
             if isinstance(value, (*_NUMBERS_AND_TEXT, bytearray, list)) or hasattr(value, "__wrapped__"):
                 raise _Unsupported
+            self._unless(f"{self._constant(Same(value))}.holds({v})")
+        elif is_alive(value):
             self._unless(f"{self._constant(Same(value))}.holds({v})")
         elif isinstance(value, (*_NUMBERS_AND_TEXT, list, set, frozenset)) or is_value(value):
             raise _Unsupported

@@ -11,12 +11,17 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxnb import _jax
 from jaxnb.errors import Refused
 from jaxnb.objects.graph import Reached
 from jaxnb.objects.paths import render_path
 from jaxnb.staging.piece import Piece
 
-__all__ = ["compile_piece", "dispatch", "is_out_of_memory"]
+__all__ = ["Deleted", "check_deleted", "compile_piece", "dispatch", "is_out_of_memory"]
+
+
+class Deleted(Refused):
+    """An input of a piece has no buffer any more; nothing of the piece has run."""
 
 
 def compile_piece(piece: Piece) -> list[str]:
@@ -63,7 +68,7 @@ def dispatch(
       donated_by: which line gave up an array, where that is known.
 
     Raises:
-      Refused: if an input was deleted, naming it.
+      Deleted: if an input was deleted, naming it.
     """
     if piece.compiled is None:
         return []
@@ -74,6 +79,10 @@ def dispatch(
         if not is_out_of_memory(error):  # then what was donated may be gone, and that is not the reason
             check_deleted(reached, donated_by)
         raise
+    except Exception as error:
+        if not piece.donation.leaves:
+            _jax.raise_bad_value(error, piece.jaxpr, arguments)
+        raise
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -82,12 +91,12 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def check_deleted(reached: Reached, donated_by: Callable[[Any], str | None]) -> None:
-    """Raises a `Refused` that names the first input whose buffer is gone, if there is one."""
+    """Raises a `Deleted` that names the first input whose buffer is gone, if there is one."""
     for path, leaf in zip(reached.paths, reached.leaves, strict=True):
         if isinstance(leaf, jax.Array) and leaf.is_deleted():
             name = render_path(path)
             line = donated_by(leaf)
-            raise Refused(
+            raise Deleted(
                 f"`{name}` was deleted: its buffer is gone, and only its shape is left.",
                 why=f"{line} donated it." if line else "it was donated to an earlier computation, or deleted by hand.",
                 fix=f"make `{name}` again before this cell.",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jaxnb.cells.cell import CellSource
+from jaxnb.cells.blocks import ROLLED
+from jaxnb.cells.cell import CellSource, Statement
+from jaxnb.cells.parts import is_part
 from jaxnb.program import Finding, Span
 from jaxnb.reuse.cache import CodeRecord
 
@@ -18,11 +20,13 @@ def read_on_host(cell: CellSource, record: CodeRecord) -> list[tuple[int, str]]:
     """The lines that Python runs because they need values, each with the reason."""
     found: list[tuple[int, str]] = []
     for index, why in record.on_host.items():
+        if _is_part(cell.statements[index]):
+            continue
         opened = record.opened.get(index)
         inner: list[tuple[int, str]] = []
         for number, block in enumerate(opened.blocks if opened is not None else ()):
             inner += read_on_host(block, record.blocks.get((index, number), CodeRecord()))
-        found += inner or [why]  # what is inside says more
+        found += inner or ([why] if why[1] != ROLLED else [])  # what is inside says more
     return sorted(found)
 
 
@@ -58,6 +62,8 @@ def _read(
 ) -> list[Fate]:
     found: list[Fate] = []
     for index, statement in enumerate(cell.statements):
+        if _is_part(statement):
+            continue  # what it is part of stands for it
         opened = record.opened.get(index)
         line, why = record.on_host.get(index, (0, ""))
         reason = (("reason", why),) if why else ()
@@ -75,6 +81,10 @@ def _read(
             found.append((_whole_line(line, lines), "host", reason))  # what needed the value, and is in no block
         found += inner
     return found
+
+
+def _is_part(statement: Statement) -> bool:
+    return any(map(is_part, statement.names.binds | statement.names.deletes))
 
 
 def _whole_line(number: int, lines: list[str]) -> Span:

@@ -59,11 +59,12 @@ def figures_of(pieces: Sequence[Piece]) -> Figures:
     return total(piece.figures or NO_FIGURES for piece in pieces)
 
 
-def host_note(cell: CellSource) -> str:
+def host_note(cell: CellSource) -> tuple[str, str]:
+    """What the line says of a cell of which nothing was compiled, and the kind of that."""
     kinds = {statement.kind for statement in cell.statements}
     if kinds <= {"FunctionDef", "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom"}:
-        return "nothing to compile: the cell only defines"
-    return "nothing to compile: Python ran every statement"
+        return "nothing compiled: the cell only defines", "defined"
+    return "nothing compiled: Python ran every statement", "nothing"
 
 
 def bound_names(before: dict[str, Any], after: dict[str, Any], binds: frozenset[str]) -> dict[str, Any]:
@@ -116,16 +117,20 @@ def bind_function(runner: Runner, written: CellSource, name: str, entry: dict[st
 
 
 def source_of(runner: Runner) -> Callable[[Any, str], str]:
-    """What writes a run as a file, from the names as they are then."""
-    cell, namespace = runner.cell, runner.namespace
+    """What writes a run as a file, from the names as they are then. It holds no value of the run."""
+    cell, namespace, value_and = runner.cell, runner.namespace, runner.options.value_and
     own = tuple(ran.piece for ran in runner.ran.values() if ran.cell is cell)
 
     def write(value: Any, name: str) -> str:
         from jaxnb.export import remember, to_source
 
-        before = remember(cell, namespace)
-        after = {name: namespace[name] for name in (*before, *sorted(cell.binds)) if name in namespace}
-        return to_source(cell, own, before, results=after, value=value, name=name)
+        asked = next((piece.derivative for piece in own if piece.derivative is not None), None)
+        before = remember(cell, namespace, asked.inputs if asked is not None else frozenset())
+        known = (*before, *sorted(cell.binds), *(asked.binds if asked is not None else ()))
+        after = {name: namespace[name] for name in known if name in namespace}
+        if value_and:  # what is shown is not the value of the last line
+            value = None
+        return to_source(cell, own, before, results=after, value=value, name=name, asked=asked)
 
     return write
 

@@ -12,10 +12,10 @@ import jax
 import numpy as np
 
 from jaxnb.cells.blocks import COMPOUND
-from jaxnb.cells.cell import CellSource, Statement, calls_for_effect
+from jaxnb.cells.cell import CellSource, Statement, calls_for_effect, tells_only_shapes
 from jaxnb.cells.code import Sees
-from jaxnb.cells.effects import direct_effect, first_effect, resolve
-from jaxnb.cells.reach import refers_to_jax
+from jaxnb.cells.effects import direct_effect, first_unseen, resolve
+from jaxnb.cells.reach import hides, refers_to_jax
 from jaxnb.staging.piece import Plan
 
 __all__ = ["find_stop", "make_plan", "runs_on_host", "why_python"]
@@ -75,20 +75,28 @@ def _only_makes(statement: Statement, namespace: Mapping[str, Any]) -> bool:
     return True
 
 
-def why_python(statement: Statement, namespace: Mapping[str, Any]) -> tuple[int, str] | None:
-    """Why Python should run a statement that has to do with JAX: it does something on the outside.
+def why_python(statement: Statement, namespace: Mapping[str, Any], within: bool = False) -> tuple[int, str] | None:
+    """Why Python should run a statement that has to do with JAX, as far as that can be told before it is traced.
 
-    That goes for calls whose value nobody takes, such as `print(loss)` and `plt.plot(losses)`, and for whatever draws
-    from a random state, advances an iterator, reads a clock or a file: a trace that is given up half way would have
-    done it already. Loops and branches are taken apart then. The answer is the line and the reason in a few words.
+    That goes for calls whose value nobody takes, such as `print(loss)` and `plt.plot(losses)`, and for whatever a trace
+    would not notice: iterators, random states of objects, clocks. Files, sockets, processes and threads are noticed
+    when a trace is about to touch them, see `jaxnb.staging.noticing`. Loops and branches are taken apart then. The
+    answer is the line and the reason in a few words.
+
+    Args:
+      statement: which one.
+      namespace: the globals that it would run in.
+      within: whether statements that are traced stand before it, so that it may tell shapes without being one alone.
     """
     if statement.defines or statement.kind in _DEFINITIONS:
         return None
     if statement.kind in COMPOUND or statement.kind == "Expr":
-        for name, line in calls_for_effect(statement.node):
+        for name, call in calls_for_effect(statement.node):
+            if within and resolve(name, namespace) is print and tells_only_shapes(call):
+                continue
             if (reason := direct_effect(name, namespace)) is not None:
-                return line, reason
-    return first_effect(statement.names, namespace)
+                return call.lineno, reason
+    return first_unseen(statement.names, namespace)
 
 
 def find_stop(cell: CellSource, start: int, namespace: Mapping[str, Any], breaks: set[int], splits: bool = True) -> int:
@@ -111,7 +119,7 @@ def _find_stop(cell: CellSource, start: int, namespace: dict[str, Any], breaks: 
         if splits and isinstance(statement.node, ast.FunctionDef) and statement.defines:
             namespace[statement.node.name] = FunctionType(_code_in(statement), namespace)
         if index > start:
-            if splits and why_python(statement, namespace) is not None:
+            if splits and why_python(statement, namespace, within=True) is not None:
                 return index
             if index in breaks or (statement.kind in _DEFINITIONS and not statement.defines):
                 return index
@@ -130,7 +138,9 @@ def _code_in(statement: Statement) -> CodeType:
 
 def _is_mutable(value: Any) -> bool:
     """Whether a statement that reads a value could put something traced into it."""
-    return not isinstance(value, jax.Array | np.generic | str | bytes | int | float | type | FunctionType | ModuleType)
+    return hides(value) or not isinstance(
+        value, jax.Array | np.generic | str | bytes | int | float | type | FunctionType | ModuleType
+    )
 
 
 def make_plan(
@@ -149,23 +159,28 @@ def make_plan(
     hidden: frozenset[str] = frozenset()
     if not any(item.sees & Sees.NAMES for item in names):
         deleted = frozenset[str]().union(*(item.deletes for item in names))
-        hidden = frozenset(name for name in bound - forced - deleted if not _read_first(name, statements))
+        hidden = bound - forced - deleted
+        hidden -= _read_first(hidden, statements)
     return Plan(start, stop, tuple(sorted(reads | also)), hidden, names)
 
 
-def _read_first(name: str, statements: tuple[Statement, ...]) -> bool:
-    """Whether the value that `name` has at entry is surely, or for all we can see, read."""
+def _read_first(wanted: frozenset[str], statements: tuple[Statement, ...]) -> set[str]:
+    """The names whose value at entry is surely, or for all we can see, read."""
+    found: set[str] = set()
+    undecided = set(wanted)
+    handlers = [(index, item.names.reads) for index, item in enumerate(statements) if item.names.handles_errors]
     for index, statement in enumerate(statements):
+        if not undecided:
+            break
         names = statement.names
         if statement.defines:  # what a function reads is read when it is called
-            if name in names.binds:
-                return False
+            undecided -= names.binds
             continue
-        if name in names.reads_first:
-            return True
-        if name in names.binds:
-            # A branch may leave the name as it was. Then the next read fails while tracing, and the name is forced;
+        read, bound = undecided & names.reads_first, undecided & names.binds
+        found |= read
+        if statement.kind not in _STRAIGHT:
+            # A branch may leave a name as it was. Then the next read fails while tracing, and the name is forced;
             # but not where an `except` of the cell could take that failure for an answer.
-            later = statements[index + 1 :] if statement.kind not in _STRAIGHT else ()
-            return any(item.names.handles_errors and name in item.names.reads for item in later)
-    return False
+            found |= {name for name in bound if any(at > index and name in reads for at, reads in handlers)}
+        undecided -= read | bound
+    return found

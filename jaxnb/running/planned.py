@@ -46,7 +46,7 @@ def simulate_run(
     mesh = session.simulated
     assert mesh is not None
     if not cell.statements:
-        return Run(note="nothing to plan: the cell holds no statement")
+        return Run(note="nothing to plan: the cell holds no statement", note_kind="defined")
     check_options(options)
     progress("tracing")
     with mesh.ambient():
@@ -71,6 +71,7 @@ def simulate_run(
             findings += find_in_plan(cell, piece, namespace, session.file_label, session.shown)
     run = Run(
         note=f"planned for {mesh}",
+        note_kind="planned",
         plan=plan,
         findings=findings,
         make_shardings=partial(read_shardings, cell, (piece,), namespace, session.file_label),
@@ -136,6 +137,7 @@ def search_run(
     mapped, piece = made[tuple(best.resources.items())]
     return Run(
         note=f"planned for {mesh}: {best}",
+        note_kind="planned",
         plan=best.plan,
         search=found,
         make_shardings=partial(read_shardings, mapped, (piece,), namespace, session.file_label),

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from jaxnb.errors import JaxnbError
 from jaxnb.program import Finding, Program, Timing
-from jaxnb.units import format_bytes, format_flops, format_seconds
+from jaxnb.program.status import Status
+from jaxnb.running.status import read_status
 
 if TYPE_CHECKING:
     from jaxnb.placement.asked import Shardings
@@ -82,6 +83,9 @@ class Run:
       traced_only: whether the cell was only to be looked at: then its text is shown, not just the line.
       kept: what views may keep with the programs, because it stays the same while the cell is reused.
       note: what replaces "staged" on the line, where nothing was staged.
+      note_kind: what kind of part of the line that is, see `jaxnb.program.status.SIGNS`.
+      loops: the turns of each loop whose body was staged once and run in turns.
+      shown_status: the line, where it is not that of this run alone.
       timing: what `--time` measured, in seconds; None without it.
       flops: of all pieces, see `Op.flops`; None where nobody knows all of them.
       memory: bytes that the compiled pieces need at their peak, inputs and results included; None where it is not told.
@@ -114,6 +118,9 @@ class Run:
     sent: int | None = 0
     derivative: str = ""
     note: str = ""
+    note_kind: str = "nothing"
+    loops: tuple[int, ...] = ()
+    shown_status: Status | None = None
     dispatch_seconds: float = 0.0
     kept: dict[str, Any] | None = None
     traced_only: bool = False
@@ -198,71 +205,14 @@ class Run:
         return self.make_source(self.value, name)
 
     @property
+    def status(self) -> Status:
+        """The line under the cell as data: what happened, what it cost, what needs the user."""
+        return self.shown_status or read_status(self)
+
+    @property
     def line(self) -> str:
-        """The one quiet line under the cell."""
-        if self.plan is not None:
-            return self._planned()
-        if self.note:
-            parts = [self.note, *([self._host_text()] if self.on_host else [])]
-            return " · ".join((*parts, *_count_folded(self.findings)))
-        head = "reused" if self.reused else "staged"
-        if self.retrace is not None and any(finding.kind == "not-reusable" for finding in self.findings):
-            head = "traced again"
-        elif self.retrace is not None and self.retrace.reasons:
-            more = len(self.retrace.reasons) - 1
-            head = f"retraced: {self.retrace.reasons[0]}" + (f" (and {more} more)" if more else "")
-        parts = [head]
-        if self.pieces > 1:
-            parts.append(f"{self.pieces} pieces")
-        if self.on_host:
-            parts.append(self._host_text())
-        parts.append(f"{_count(self.inputs, 'input')} → {_count(len(self.outputs), 'name')}")
-        parts.append(_count(self.equations, "eqn"))
-        if self.flops:
-            parts.append(format_flops(self.flops))
-        if self.memory:
-            parts.append(f"peak {format_bytes(self.memory)}")
-        if self.exchanges:
-            sent = f": {format_bytes(self.sent)} sent" if self.sent is not None else ""
-            parts.append(_count(self.exchanges, "collective") + sent)
-        if self.derivative:
-            parts.append(self.derivative)
-        if self.named:
-            parts.append(f"as {self.named}")
-        if self.transferred:
-            parts.append(f"moved {format_bytes(self.transferred)}")
-        if self.donated:
-            parts.append(f"donated {format_bytes(self.donated)}")
-        parts.append(self._times())
-        if self.timing is not None:
-            parts.append(_timed(self.timing))
-        parts.extend(_count_kind(self.findings))
-        parts.extend(_count_folded(self.findings))
-        return " · ".join(parts)
-
-    def _planned(self) -> str:
-        """The line of a cell that was planned for a mesh that is not there."""
-        t = self.timings
-        parts = [self.note]
-        if self.inputs or self.equations:
-            parts += [_count(self.inputs, "input"), _count(self.equations, "eqn")]
-        parts += [f"{format_bytes(self.memory or 0)} a device", self.derivative]
-        if t.compile:
-            parts.append(f"trace {format_seconds(t.trace)}, compile {format_seconds(t.lower + t.compile)}")
-        told = [*_count_kind(self.findings), *_count_folded(self.findings)]
-        return " · ".join([*filter(None, parts), "nothing was run or bound", *told])
-
-    def _host_text(self) -> str:
-        (line, reason), more = self.on_host[0], len(self.on_host) - 1
-        return f"line {line} on the host: {reason}" + (f" (and {_count(more, 'line')} more)" if more else "")
-
-    def _times(self) -> str:
-        t = self.timings
-        times: list[str] = []
-        if not self.reused:
-            times += [f"trace {format_seconds(t.trace)}", f"compile {format_seconds(t.lower + t.compile)}"]
-        times.append(f"run {format_seconds(t.run)}" if t.run is not None else "dispatched")
-        return ", ".join(times)
+        """The one quiet line under the cell, as text."""
+        return str(self.status)
 
     def __repr__(self) -> str:
         names = ", ".join(self.outputs)
@@ -276,8 +226,8 @@ class Run:
         from jaxnb.views.interactive import has_script, render_interactive
 
         if not has_script():
-            return marimo.Html(str(render_html(self.program, line=self.line, findings=self.findings)))
-        return marimo.iframe(str(render_interactive(self.program, line=self.line, findings=self.findings)))
+            return marimo.Html(str(render_html(self.program, line=self.status, findings=self.findings)))
+        return marimo.iframe(str(render_interactive(self.program, line=self.status, findings=self.findings)))
 
     def to_html(self, path: str) -> None:
         """Writes the line and the program as one HTML file that needs no kernel and no network.
@@ -289,7 +239,7 @@ class Run:
 
         draw = render_interactive if has_script() else render_html
         with open(path, "w", encoding="utf-8") as file:
-            file.write(draw(self.program, line=self.line, findings=self.findings))
+            file.write(draw(self.program, line=self.status, findings=self.findings))
 
 
 class LastRun:
@@ -358,34 +308,3 @@ def _weakly(value: Any, inside: frozenset[int] = frozenset()) -> Callable[[], An
 
 def _gathered(make: Callable[[list[Any]], Any], items: list[Any]) -> Any:
     return _GONE if any(item is _GONE for item in items) else make(items)
-
-
-def _timed(timing: Timing) -> str:
-    """What `--time` measured, in short; the whole is in `Program.timing`."""
-    if timing.total is None:
-        return timing.why.rstrip(".")
-    spread = f" ± {format_seconds(timing.spread)}" if timing.spread else ""
-    return f"timed {format_seconds(timing.total)}{spread} in {_count(timing.runs, 'run')}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _count_folded(findings: tuple[Finding, ...]) -> list[str]:
-    """How many findings are not written out."""
-    folded = sum(finding.folded for finding in findings)
-    return [_count(folded, "finding")] if folded else []
-
-
-def _count_kind(findings: tuple[Finding, ...]) -> list[str]:
-    """The findings that belong on the line itself, in short."""
-    said = [
-        finding.message
-        for finding in findings
-        if finding.kind in ("numpy", "static", "x64", "donate", "cost", "independent")
-    ]
-    reasons = [finding.message for finding in findings if finding.kind == "not-reusable"]
-    if reasons:
-        said.append(reasons[0] + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""))
-    return said

@@ -9,34 +9,40 @@ the pieces inside it are staged once and reused in each turn.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 
 from jaxnb import _jax
-from jaxnb.cells.blocks import COMPOUND, RUNNER, Opened, open_statement
-from jaxnb.cells.cell import CellSource, Statement
+from jaxnb._jax_caches import forget_failed
+from jaxnb.cells.blocks import COMPOUND, RUNNER, TURNED, Opened, open_statement
+from jaxnb.cells.cell import CellSource, Statement, names_changed
 from jaxnb.cells.effects import code_marks, may_mutate
+from jaxnb.cells.parts import is_part
 from jaxnb.errors import Asking, NeedsConcrete, Refused, RunByPython
 from jaxnb.objects.graph import Reached, Scan
+from jaxnb.objects.instances import MOVES_ON
 from jaxnb.objects.journal import Journal
 from jaxnb.objects.paths import Choices, is_below, render_path, root_name
 from jaxnb.objects.slots import Slots
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding, Span
-from jaxnb.reuse.cache import CodeRecord, find_piece, scalars_that_changed
-from jaxnb.reuse.changes import find_changes, line_of, nearest, place_of
+from jaxnb.reuse.cache import CodeRecord, find_piece, scalars_that_changed, static_ints
+from jaxnb.reuse.changes import by_path, find_changes, line_of, nearest, parts_by_path, place_of, statements_reading
 from jaxnb.reuse.history import Change
-from jaxnb.running.dispatch import compile_piece, dispatch, is_out_of_memory
+from jaxnb.reuse.left import Left
+from jaxnb.running.dispatch import Deleted, check_deleted, compile_piece, dispatch, is_out_of_memory
 from jaxnb.running.plan import find_stop, make_plan, runs_on_host, why_python
 from jaxnb.staging.devices import move
 from jaxnb.staging.donation import Lost, check_donation
 from jaxnb.staging.gradient import Asked, asked_for, refuse_detour
+from jaxnb.staging.moves import evolving, moved_by_python
 from jaxnb.staging.piece import Piece
 from jaxnb.staging.reasons import line_reading
 from jaxnb.staging.stage import Failed, MissingName, StopAt, trace_piece
+from jaxnb.staging.turns import BUDGET
 
 if TYPE_CHECKING:
     from jaxnb.levels.timing import Held
@@ -121,9 +127,14 @@ class Runner:
         self.dispatch_seconds = self.host_seconds = 0.0
         self.transferred = self.donated = 0
         self.value: Any = None
+        self.turns: dict[tuple[int, int], int] = {}
         self._depth = 0
+        self._turning: frozenset[str] = frozenset()
+        self._budget = None if options.unroll else 0 if options.roll else BUDGET
         self._in_doubt: list[tuple[CodeRecord, int]] = []
         self._for_once: list[tuple[CodeRecord, Piece]] = []
+        self._begun: Left | None = None
+        self._alone = False  # whether nobody but the cell changed what it reads since its last run
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
@@ -138,7 +149,12 @@ class Runner:
           Exception: what the cell raises.
         """
         __tracebackhide__ = True
+        begun, self.record.left = self.record.left, None
+        self._begun = self._left() if begun is not None else None
+        self._alone = begun is not None and self._begun is not None and self._begun.is_as(begun)
         self._block(self.cell, self.record)
+        forget_failed()
+        self.record.left = self._left() if self.traced and not self.options.whole else None
         for record, piece in self._for_once:
             record.pieces[:] = [other for other in record.pieces if other is not piece]
         if self.asked is not None and not any(piece.derivative for piece in self.pieces):
@@ -197,8 +213,28 @@ class Runner:
                     fix="move that line above or below the statements that compute, or leave --whole out.",
                     line=line,
                 )
-            self._run_piece(cell, record, piece, reached)
+            try:
+                self._run_piece(cell, record, piece, reached)
+            except Deleted as deleted:
+                self._with_deleted(cell, piece, deleted)
             index = piece.plan.stop
+
+    def _with_deleted(self, cell: CellSource, piece: Piece, deleted: Deleted) -> None:
+        """Python runs the statements of a piece: they may catch what JAX raises, or read nothing but a shape.
+
+        Raises:
+          Deleted: if they need what is gone.
+        """
+        __tracebackhide__ = True
+        if self.options.whole or self.asked is not None or self.options.xmap is not None or piece.donation.leaves:
+            raise deleted
+        try:
+            for statement in _statements(cell, piece):
+                self.run_on_host(statement)
+        except (RuntimeError, ValueError) as error:  # which of them depends on what JAX has compiled by then
+            if "deleted" in str(error):
+                raise deleted from None
+            raise
 
     def is_for_host(self, statement: Statement, makes: bool = True) -> bool:
         """Whether Python runs a statement before anything is traced; a map over names always is a program.
@@ -207,7 +243,14 @@ class Runner:
           statement: which one.
           makes: whether it runs those that only make arrays, too.
         """
-        return self.options.xmap is None and runs_on_host(statement, self.namespace, makes=makes)
+        if self.options.xmap is not None:
+            return False
+        return self.runs_plainly or runs_on_host(statement, self.namespace, makes=makes)
+
+    @property
+    def runs_plainly(self) -> bool:
+        """Whether JAX is to look into the results of each operation: a program of many has none in between."""
+        return bool(_jax.value_checks()) and self.asked is None and not self.options.whole
 
     def run_on_host(self, statement: Statement) -> None:
         """Python runs a statement itself, with the real values."""
@@ -228,6 +271,7 @@ class Runner:
             for name in sorted(statement.names.reads):
                 if name in self.namespace and name != "__builtins__":
                     self.journal.protect(self.namespace[name])
+            self.journal.protect_modules(statement.names, self.namespace)
 
     def _python(self, statement: Statement, code: Any) -> None:
         __tracebackhide__ = True
@@ -249,7 +293,9 @@ class Runner:
             self.run_on_host(statement)
             return
         self._protect(statement)
-        outer = self.namespace.get(RUNNER)
+        own = (RUNNER, TURNED)
+        outer = [(name, self.namespace[name]) for name in own if name in self.namespace]
+        turning, self._turning = self._turning, self._turning | opened.turning
         self._depth += 1
 
         def block(number: int) -> None:
@@ -259,7 +305,7 @@ class Runner:
             except Refused as refused:
                 raise _Escape(refused) from None
 
-        self.namespace[RUNNER] = block
+        self.namespace[RUNNER], self.namespace[TURNED] = block, self._turned
         try:
             self._python(statement, opened.code)
         except _Escape as escape:
@@ -268,10 +314,21 @@ class Runner:
             raise escape.refused from None
         finally:
             self._depth -= 1
-            if outer is None:
-                self.namespace.pop(RUNNER, None)
-            else:
-                self.namespace[RUNNER] = outer
+            self.context = _jax.trace_context()  # a block may have been in another one
+            self._turning = turning
+            for name in [*own, *(name for block in opened.blocks for name in block.binds if is_part(name))]:
+                self.namespace.pop(name, None)
+            self.namespace.update(outer)
+
+    def _turned(self, line: int, end_line: int) -> None:
+        self.turns[line, end_line] = self.turns.get((line, end_line), 0) + 1
+
+    @property
+    def loops(self) -> tuple[int, ...]:
+        """How often the loops turned that were run in turns, those inside of others apart."""
+        spans = sorted(self.turns)
+        outer = [one for one in spans if not any(a <= one[0] and one[1] <= b for a, b in spans if (a, b) != one)]
+        return tuple(self.turns[span] for span in outer)
 
     def _record_of(self, record: CodeRecord, index: int, number: int, opened: Opened) -> CodeRecord:
         inner = record.blocks.get((index, number))
@@ -284,17 +341,20 @@ class Runner:
         statement = cell.statements[index]
         record.give_to_python(index, line or statement.span.line, reason, self._marks(statement))
         if statement.kind in COMPOUND:
-            record.opened[index] = open_statement(cell, statement)
+            record.opened[index] = open_statement(cell, statement, self._turning)
 
-    def _not_again(self, cell: CellSource, record: CodeRecord, piece: Piece) -> None:
-        """In a loop, what must not be reused would be traced in each turn: from the next one on Python runs it."""
-        lines = {line: text for line, text in piece.reasons if line is not None}
+    def _not_again(
+        self, cell: CellSource, record: CodeRecord, piece: Piece, reasons: Sequence[tuple[int | None, str]]
+    ) -> None:
+        """What must not be reused would be traced in each turn of a loop, and what draws from a random state in each
+        run: from the next one on Python runs it."""
+        lines = {line: text for line, text in reasons if line is not None}
         every = range(piece.plan.start, piece.plan.stop)
         spans = {index: cell.statements[index].span for index in every}
         blamed = {i: n for i, span in spans.items() for n in lines if span.line <= n <= span.end_line}
         for index in blamed or every:
             line = blamed.get(index, spans[index].line)
-            self._give_to_python(cell, record, index, lines.get(line, piece.reasons[0][1]), line)
+            self._give_to_python(cell, record, index, lines.get(line, reasons[0][1]), line)
 
     # --- pieces ---
 
@@ -302,6 +362,8 @@ class Runner:
         __tracebackhide__ = True
         if piece.derivative is not None:
             self._refuse_detour(piece.derivative, piece.plan.start)
+        if piece.compiled is None or any(item.names.handles_errors for item in _statements(cell, piece)):
+            check_deleted(reached, self.lost.where)  # a program leaves out what needs an array for nothing
         arguments = reached.leaves
         if piece.prelude is not None:
             arguments = piece.prelude.arguments(reached.leaves, reached.scalars)
@@ -310,19 +372,26 @@ class Runner:
             self.transferred += moved
         if piece.compiled is None:
             self._compile(piece)
+        given = arguments if piece.placing is None else piece.placing.arguments(arguments)
         if self.options.time or self.options.nans:
             from jaxnb.levels.timing import hold_inputs  # only who asks for it needs it
 
-            self.held[id(piece)] = hold_inputs(piece, arguments)
+            self.held[id(piece)] = hold_inputs(piece, given)
         if piece.donation.leaves:
             self._give_up(cell, piece, reached)
         self.at = piece
         start = time.perf_counter()
-        outputs = dispatch(piece, reached, arguments, self.lost.where)
+        outputs = dispatch(piece, reached, given, self.lost.where)
+        if piece.placing is not None:
+            outputs = piece.placing.outputs(outputs, arguments, given)
         if piece.prelude is not None:
             outputs = piece.prelude.results(outputs, reached.scalars)
         self.dispatch_seconds += time.perf_counter() - start
-        value = piece.template.apply(reached, outputs, self.namespace, before_change=self.journal.record)
+        if piece.gives and id(piece) not in self.held:
+            self._delete_given(cell, piece, reached)
+        value = piece.template.apply(
+            reached, outputs, self.namespace, before_change=self.journal.record, before_saying=self.before_host
+        )
         for name in piece.donation.unbound:
             self.namespace.pop(name, None)
             self.lost.name(name, cell.filename, _line_reading(cell, piece, name))
@@ -341,6 +410,15 @@ class Runner:
             name = root_name(reached.paths[index]) or ""
             self.lost.array(reached.leaves[index], cell.filename, _line_reading(cell, piece, name))
             self.donated += reached.leaves[index].nbytes
+
+    def _delete_given(self, cell: CellSource, piece: Piece, reached: Reached) -> None:
+        """Deletes what functions of the cell have donated, as they do in the plain cell."""
+        for index in piece.gives:
+            leaf = reached.leaves[index]
+            if not leaf.is_deleted():
+                name = root_name(reached.paths[index]) or ""
+                self.lost.array(leaf, cell.filename, _line_reading(cell, piece, name))
+                leaf.delete()
 
     def unbind_lost(self, error: BaseException | None = None) -> None:
         """Unbinds the names whose arrays were given up to a run that then failed, or that did not keep the results."""
@@ -369,11 +447,10 @@ class Runner:
         if self.record.runs == 0 and record is self.record:
             apply_options(self)
         piece = self._with_changing_scalars(cell, record, start, stop, previous)
-        if start in record.on_host:
-            return None
-        if piece is None:
-            stop = find_stop(cell, start, self.namespace, record.breaks, not self.options.whole)
         while piece is None:
+            if start in record.on_host:
+                return None
+            stop = min(stop, find_stop(cell, start, self.namespace, record.breaks, not self.options.whole))
             try:
                 piece = self._attempt(cell, record, start, stop)
             except StopAt as stopping:
@@ -386,14 +463,14 @@ class Runner:
                     raise
                 stop = self._blame(cell, record, start, stop, error)
                 _let_go(error)
-                if stop == start:
-                    return None
         dropped = record.made_before(piece)
         if previous is not None and self.record.runs:
             self._explain(cell, record, previous, piece, dropped)
         self.traced.append(piece)
-        if self._depth and piece.reasons and not self.options.whole:
-            self._not_again(cell, record, piece)
+        if piece.reasons and not self.options.whole:
+            draws = [reason for reason in piece.reasons if reason[1].endswith(MOVES_ON)]
+            if self._depth or draws:
+                self._not_again(cell, record, piece, piece.reasons if self._depth else draws)
         if self._in_doubt and self.options.donate:
             self._for_once.append((record, piece))
         # The walk of a trace is one of the state before it, which is the state now.
@@ -421,8 +498,8 @@ class Runner:
             text = f"there was a program for this before, and {kept}"
             self.changes.append(Change("dropped", "", text, size=2 * len(there)))
 
-    def _attempt(self, cell: CellSource, record: CodeRecord, start: int, stop: int) -> Piece:
-        """Traces and compiles what stands from `start` to `stop`.
+    def _attempt(self, cell: CellSource, record: CodeRecord, start: int, stop: int) -> Piece | None:
+        """Traces and compiles what stands from `start` to `stop`; None if a statement was given to Python instead.
 
         Raises:
           Failed: if a statement raises, or if what was traced cannot be compiled, and Python may try.
@@ -433,6 +510,7 @@ class Runner:
         asked = self._asked_of(record, start, stop)
         if asked is not None:
             self._refuse_detour(asked, start)
+        counted = record.choices.dynamic - record.choices.fixed if self._turning and splits else set[Any]()
         piece = trace_piece(
             cell,
             make_plan(cell, start, stop, frozenset(record.forced), asked.inputs if asked is not None else frozenset()),
@@ -444,12 +522,26 @@ class Runner:
             asked=asked,
             splits=splits,
             names=self.names,
+            budget=self._budget if asked is None else None,  # a derivative goes through one program
         )
+        needed = counted & record.choices.static
+        where = {record.choices.needed_at.get(path) for path in needed} - {None}
+        if where:
+            self._number_needed(cell, record, piece, needed, where)
+            record.choices = record.choices.changing(needed)  # what stands beside the statement can do without
+            return None
+        if self._turning and splits:
+            freed = self._free_turning(cell, record, piece)
+            if freed is None:
+                return None
+            piece = freed
+        if splits and asked is None:
+            settled = self._settle(cell, record, piece)
+            if settled is None:
+                return None
+            piece = settled
         piece.cell = self.cell
         self.look(cell, piece, self.namespace)
-        if splits and stop > start + 1 and _jax.mixes_devices(piece.jaxpr, self._leaves(piece, record)):
-            record.breaks.update(range(start + 1, stop))  # together they would all be on many devices
-            raise StopAt(start + 1)
         if splits:
             try:
                 self._compile(piece)
@@ -458,13 +550,6 @@ class Runner:
                     raise  # Python would compute the same, and need more memory for it
                 raise Failed(error, None, "it cannot be compiled") from error
         return piece
-
-    def _leaves(self, piece: Piece, record: CodeRecord) -> list[Any]:
-        """What the program of a piece takes, as `piece.paths` names it."""
-        reached = piece.ready(piece.plan.scan(self.namespace, record.choices).reached())
-        if reached is None or piece.prelude is None:
-            return reached.leaves if reached is not None else []
-        return piece.prelude.arguments(reached.leaves, reached.scalars)
 
     def _compile(self, piece: Piece) -> None:
         self.progress("compiling")
@@ -501,20 +586,79 @@ class Runner:
 
         Arithmetic among them is done by Python at each run.
         """
-        if previous is None or previous.reasons or previous.context != self.context:
+        if previous is None or previous.reasons or previous.context != self.context or previous.plan.stop != stop:
             return None
-        plan = previous.plan
-        if plan.stop != stop:
-            return None
-        scan = plan.scan(self.namespace, record.choices)
+        scan = previous.plan.scan(self.namespace, record.choices)
         paths = scalars_that_changed(previous, (self.device, *scan.parts))
         if not paths or paths & (record.never_dynamic | record.choices.fixed):
             return None
+        piece = self._with_inputs(cell, record, previous, paths)
+        if piece is not None:
+            self.look(cell, piece, self.namespace)
+            names = sorted(render_path(path) for path in paths)
+            become = "is an input" if len(names) == 1 else "are inputs"
+            piece.notes.append(("dynamic", None, f"{', '.join(names)} {become} from now on"))
+        return piece
+
+    def _free_turning(self, cell: CellSource, record: CodeRecord, piece: Piece) -> Piece | None:
+        """In a loop: the piece with the ints that the loop counts as inputs, so that the next turn need not trace it.
+
+        It stays as it is where such a number cannot be an input; None if a statement was given to Python for that.
+        """
+        paths = {path for path in static_ints(piece) if path[1] == "name" and path[2] in self._turning}
+        paths -= record.never_dynamic | record.choices.fixed
+        if not paths or piece.reasons:
+            return piece
+        before = len(record.on_host)
+        freed = self._with_inputs(cell, record, piece, paths)
+        return None if len(record.on_host) > before else freed or piece
+
+    def _settle(self, cell: CellSource, record: CodeRecord, piece: Piece) -> Piece | None:
+        """A piece that the next run can use, too, though it moves on what its key holds: numbers become inputs.
+
+        It stays as it is where nothing is moved on, or not for the second time; None if statements were given to
+        Python because they read what each run changes.
+        """
+        previous = record.last.get(piece.plan.start)
+        if previous is None or piece.reasons or previous.plan.stop != piece.plan.stop:
+            return piece
+        remade = self.cell.binds.union(*(names_changed(item.node) for item in self.cell.statements))
+        before, now = parts_by_path(previous), parts_by_path(piece)
+        found = evolving(piece.moves, before, now, remade)
+        if self._alone and self._begun is not None and record is self.record:
+            run, differed = record.differed.get(piece.plan.start, (-1, set[Any]()))
+            differed = differed if run == record.runs - 1 else set[Any]()
+            again, differs = moved_by_python(before, now, self._begun.parts, differed)
+            record.differed[piece.plan.start] = record.runs, differs
+            found |= again
+        numbers = (found & static_ints(piece)) - record.never_dynamic - record.choices.fixed
+        given = len(record.on_host)
+        if numbers and (freed := self._with_inputs(cell, record, piece, numbers)) is not None:
+            piece = freed
+            found -= numbers
+        start, stop = piece.plan.start, piece.plan.stop
+        roots = {name for path in found - record.choices.fixed if (name := root_name(path)) is not None}
+        for name in sorted(roots) if len(record.on_host) == given else ():
+            for index in statements_reading(name, cell.statements[start:stop], self.namespace):
+                self._give_to_python(cell, record, start + index, f"it reads what each run changes, `{name}`", None)
+        return None if len(record.on_host) > given else piece
+
+    def _left(self) -> Left | None:
+        """What is there of what the cell reads; None where that cannot be told."""
+        plan = make_plan(self.cell, 0, len(self.cell.statements), frozenset())
+        try:
+            scan = plan.scan(self.namespace, Choices(), Slots())
+        except Exception:  # nothing is known of the next run then
+            return None
+        return Left(by_path(scan.parts, scan.where), scan.leaves)
+
+    def _with_inputs(self, cell: CellSource, record: CodeRecord, previous: Piece, paths: set[Any]) -> Piece | None:
+        """A piece as it is with the Python scalars at these paths as inputs; None if a value of theirs is needed."""
         choices = record.choices.changing(paths)
         try:
             piece = trace_piece(
                 cell,
-                plan,
+                previous.plan,
                 self.namespace,
                 choices,
                 self.context,
@@ -523,28 +667,32 @@ class Runner:
                 asked=previous.derivative,
                 splits=not self.options.whole,
                 names=self.names,
+                budget=self._budget if previous.derivative is None else None,
             )
-            piece.cell = self.cell
-            self.look(cell, piece, self.namespace)
         except Exception as error:  # whatever it is, the trace with static ints says it properly
-            record.never_dynamic |= paths
-            self._number_needed(cell, record, {_statement_of(cell, error)})
+            self._number_needed(cell, record, previous, paths, {_statement_of(cell, error)})
             return None
+        piece.cell = self.cell
         if paths & choices.static or _types(piece) != _types(previous):
-            record.never_dynamic |= paths
-            self._number_needed(cell, record, {choices.needed_at.get(path) for path in paths})
+            self._number_needed(cell, record, previous, paths, {choices.needed_at.get(path) for path in paths})
             return None
         record.choices = choices
-        names = sorted(render_path(path) for path in paths)
-        become = "is an input" if len(names) == 1 else "are inputs"
-        piece.notes.append(("dynamic", None, f"{', '.join(names)} {become} from now on"))
         return piece
 
-    def _number_needed(self, cell: CellSource, record: CodeRecord, indices: set[int | None]) -> None:
-        """In a loop, statements that need a number that changes would be traced in each turn: Python runs them."""
-        for index in indices if self._depth and not self.options.whole else ():
-            if index is not None:
-                self._give_to_python(cell, record, index, "a number of the loop is needed", None)
+    def _number_needed(
+        self, cell: CellSource, record: CodeRecord, piece: Piece, paths: set[Any], indices: set[int | None]
+    ) -> None:
+        """Numbers cannot be inputs. Where they change in each turn of a loop, or are moved on by the cell itself, the
+        statements that need them would be traced each time: Python runs them, and the others need not care."""
+        itself = all(
+            path in piece.moves or path in {(None, "name", name) for name in self.cell.binds} for path in paths
+        )
+        found = [index for index in indices if index is not None and (self._depth or itself) and not self.options.whole]
+        for index in found:
+            what = "a number of the loop is needed" if self._depth else "a number that each run changes is needed"
+            self._give_to_python(cell, record, index, what, None)
+        if not found:
+            record.never_dynamic |= paths
 
 
 def apply_options(runner: Runner) -> None:
@@ -601,6 +749,10 @@ def _statement_of(cell: CellSource, error: Exception) -> int | None:
                     return index
         traceback = traceback.tb_next
     return None
+
+
+def _statements(cell: CellSource, piece: Piece) -> tuple[Statement, ...]:
+    return cell.statements[piece.plan.start : piece.plan.stop]
 
 
 def _line_reading(cell: CellSource, piece: Piece, name: str) -> int:

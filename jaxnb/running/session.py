@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
+from jaxnb import _jax
 from jaxnb.cells.cell import CellSource, parse_cell
 from jaxnb.errors import Asking, Refused
 from jaxnb.options import StageOptions
-from jaxnb.program import Assigned, Finding, Program, Span
+from jaxnb.program import FACTS, Assigned, Finding, Program, Span
 from jaxnb.reuse.advice import retrace_findings
 from jaxnb.reuse.cache import CodeRecord
 from jaxnb.reuse.history import Change, History
@@ -164,7 +165,7 @@ class Session:
         namespace.setdefault("__name__", "__main__")
         namespace.setdefault("__builtins__", __builtins__)
         if not cell.statements:
-            run = Run(note="nothing to stage: the cell holds no statement", reused=True)
+            run = Run(note="nothing compiled: the cell holds no statement", note_kind="defined", reused=True)
             run.make_program = lambda: levels().read_program(cell, (), (), ())
             return self._finish(run)
         check_name(cell, options.name)
@@ -215,6 +216,27 @@ class Session:
             if (reason := self.lost.explain(error)) is not None:
                 error.add_note(reason)
             raise
+        try:
+            return self._tell(runner, written, entry, key, cell_id, changed_code, named, seconds)
+        except KeyboardInterrupt:  # the cell has done all that it does: what is left is to say so
+            note = "interrupted after everything was bound"
+            outputs = bound_names(entry, namespace, cell.binds)
+            run = Run(value=None if cell.silent else runner.value, outputs=outputs, reused=not runner.traced, note=note)
+            return self._finish(run)
+
+    def _tell(
+        self,
+        runner: Runner,
+        written: CellSource,
+        entry: dict[str, Any],
+        key: tuple[Any, ...],
+        cell_id: str | None,
+        changed_code: str,
+        named: str,
+        seconds: float | None,
+    ) -> Run:
+        """What there is to say of a cell that has run."""
+        cell, options, record, namespace = runner.cell, runner.options, runner.record, runner.namespace
         if options.keep is not None:
             forget_others(runner, entry, options.keep)
             runner.unbind_lost()
@@ -290,16 +312,17 @@ class Session:
         __tracebackhide__ = True
         cell = self._parse(source, filename, shown, offset)
         if not cell.statements:
-            return Run(note="nothing to trace: the cell holds no statement")
+            return Run(note="nothing to trace: the cell holds no statement", note_kind="defined")
         mesh = self.simulated
         with mesh.ambient() if mesh is not None else nullcontext():
             whole = self.trace_whole(cell, namespace, options, mesh)
         if whole is None:
-            return Run(note=host_note(cell))
+            note, kind = host_note(cell)
+            return Run(note=note, note_kind=kind)
         cell, traced, record, states = whole
-        count = f"{len(traced.jaxpr.eqns)} eqn{'' if len(traced.jaxpr.eqns) == 1 else 's'}"
         run = Run(
-            note=f"traced only · {count} · nothing was compiled, run or bound",
+            note="traced only: nothing was compiled, run or bound",
+            note_kind="traced",
             equations=len(traced.jaxpr.eqns),
             inputs=len(traced.paths),
             pieces=1,
@@ -484,8 +507,9 @@ class Session:
         if runner.options.strict:
             for piece in runner.traced:
                 for kind, line, text in piece.notes:
-                    if kind == "numpy":
-                        raise Refused(f"{text}.", why="--strict refuses it.", fix="use jax.numpy there.", line=line)
+                    if kind == "x64":
+                        fix = "make it an array of 32 bits yourself, or set jax_enable_x64."
+                        raise Refused(f"{text}.", why="it loses bits, and --strict refuses that.", fix=fix, line=line)
         if runner.options.keep is not None:
             for name in runner.options.keep:
                 if name not in runner.cell.binds:
@@ -502,9 +526,9 @@ class Session:
 
     def _describe(self, runner: Runner, entry: dict[str, Any], seconds: float | None, cell_id: str | None) -> Run:
         cell, traced = runner.cell, runner.traced
-        findings = runner.findings + [
-            Finding(kind, text, line) for piece in runner.pieces for kind, line, text in piece.notes
-        ]
+        findings = list(runner.findings)
+        for piece in runner.pieces:
+            findings += [Finding(kind, text, line, folded=kind in FACTS) for kind, line, text in piece.notes]
         for piece in runner.pieces:
             findings.extend(
                 Finding("not-reusable", f"not reusable: {reason_text(line, text)}", line)
@@ -516,7 +540,9 @@ class Session:
             findings += read_nans(runner, entry)
         figures = figures_of(runner.pieces)
         findings += self._quiet_findings(runner, cell_id)
-        note = "" if runner.pieces else host_note(cell)
+        note, note_kind = ("", "") if runner.pieces else host_note(cell)
+        if runner.runs_plainly and not runner.pieces:
+            note = f"nothing compiled: {_jax.value_checks()} is set, and Python ran every statement"
         timings = Timings(
             trace=sum(piece.seconds for piece in traced),
             lower=sum(piece.lower_seconds for piece in traced),
@@ -546,6 +572,7 @@ class Session:
             timings=timings,
             host_lines=tuple(sorted(runner.host_lines)),
             on_host=tuple(read_on_host(cell, record)),
+            loops=runner.loops,
             transferred=runner.transferred,
             donated=runner.donated,
             inputs=sum(len(ran.reached.leaves) for ran in runner.ran.values()),
@@ -556,6 +583,7 @@ class Session:
             exchanges=figures.collectives,
             sent=figures.sent,
             note=note,
+            note_kind=note_kind,
             dispatch_seconds=runner.dispatch_seconds,
             kept=None
             if timing is not None

@@ -36,6 +36,8 @@ JIT_OPTIONS: Mapping[str, str] = {
     "device": "word",
     "devices": "number",
     "whole": "flag",
+    "unroll": "flag",
+    "roll": "flag",
     "block": "flag",
     "time": "flag",
     "nans": "flag",
@@ -62,7 +64,7 @@ XMAP_OPTIONS: Mapping[str, str] = {
     "mesh": "mesh",
     "hardware": "word",
     "lowering": "word",
-    **{option: kind for option, kind in JIT_OPTIONS.items() if option not in ("interact", "whole")},
+    **{option: kind for option, kind in JIT_OPTIONS.items() if option not in ("interact", "whole", "unroll", "roll")},
 }
 """The options of `%%xmap`, behind `inputs -> outputs`. Its cell is one program always."""
 

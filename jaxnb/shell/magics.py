@@ -22,6 +22,7 @@ from jaxnb.findings.retraces import note_of
 from jaxnb.findings.watching import Watches
 from jaxnb.options import StageOptions
 from jaxnb.program import LEVELS, QUIET, Finding, Program
+from jaxnb.program.status import Part, Status
 from jaxnb.running.run import Run
 from jaxnb.running.session import Session
 from jaxnb.running.tracebacks import as_shown_by_ipython, label_of, render, show_only_user_frames, tidy, told_of
@@ -31,7 +32,7 @@ from jaxnb.shell.completion import header_matcher
 from jaxnb.shell.header import JAXPR_OPTIONS, JIT_OPTIONS, full_header, parse_grad, parse_header
 from jaxnb.shell.inspector_comm import Inspectors, wants_script
 from jaxnb.shell.progress import Progress
-from jaxnb.shell.show import bundle, fix_of, shown_below
+from jaxnb.shell.show import bundle, fix_of, shown_below, terminal_of
 
 __all__ = ["JaxNB", "JaxnbMagics"]
 
@@ -78,13 +79,13 @@ class _Shown:
     """What is shown of the runs of one text within one cell: `%%timeit` runs it thousands of times."""
 
     run: Run
-    first_line: str = ""
+    first: Status | None = None
     count: int = 1
     traced: int = 0
 
     def add(self, run: Run) -> None:
         """Takes in the next run."""
-        self.first_line = self.first_line or self.run.line
+        self.first = self.first or self.run.status
         self.run = run
         self.count += 1
         self.traced += not run.reused
@@ -95,8 +96,9 @@ class _Shown:
             return self.run
         if self.traced == 0:
             times = f"reused {self.count - 1} more time{'' if self.count == 2 else 's'}"
-            return replace(self.run, note=f"{self.first_line} · {times}")
-        return replace(self.run, note=f"{self.run.line} · run {self.count} times, traced {self.traced} times more")
+            return replace(self.run, shown_status=(self.first or self.run.status).adding(Part("times", times)))
+        times = f"run {self.count} times, traced {self.traced} times more"
+        return replace(self.run, shown_status=self.run.status.adding(Part("times", times)))
 
 
 @magics_class
@@ -200,7 +202,7 @@ class JaxnbMagics(Magics):
 
             self._fail(result, LeftBehind(f"{note}\n{render_findings(leaked)}"))
         elif leaked:
-            told = Run(note=note, findings=tuple(leaked))
+            told = Run(note=note, note_kind="finding", findings=tuple(leaked))
             told.make_program = lambda: Program("", findings=told.findings)
             pending["leaks", ""] = _Shown(told)
         for finding in retraced:
@@ -214,7 +216,8 @@ class JaxnbMagics(Magics):
         script = rich and wants_script(self.settings.html, self._cell_id)
         for run in [shown.to_show() for shown in pending.values()]:
             previous = self._inspectors.previous(run, self._cell_id) if script else None
-            data = bundle(run, rich=rich, script=script, previous=previous)
+            terminal = {} if rich else terminal_of(self.shell)
+            data = bundle(run, rich=rich, script=script, previous=previous, **terminal)
             self.shell.display_pub.publish(data, metadata=self._inspectors.metadata(run) if rich else {})
             for shown in shown_below(run) if rich else ():
                 self.shell.display_pub.publish(shown)
@@ -275,8 +278,8 @@ class JaxnbMagics(Magics):
         """Stages the cell: traces it, compiles it with XLA, runs it, and binds what the plain cell would bind.
 
             %%jit [--static a, cfg.n] [--dynamic n] [--donate params] [--keep loss] [--name f]
-                  [--device cpu:1] [--whole] [--block] [--time] [--nans] [--diff] [--names] [--strict]
-                  [--interact lr=0.001..0.1] [-o run]
+                  [--device cpu:1] [--whole] [--unroll] [--roll] [--block] [--time] [--nans] [--diff] [--names]
+                  [--strict] [--interact lr=0.001..0.1] [-o run]
 
         --static    values that are part of the program: changing one traces again
         --dynamic   ints or floats that are always inputs
@@ -285,11 +288,13 @@ class JaxnbMagics(Magics):
         --name      bind the cell as a pure function of its inputs, too
         --device    where to run: cpu:1, gpu, cuda:0, tpu
         --whole     refuse to run the cell in more than one compiled piece
+        --unroll    write out every loop, however often it turns
+        --roll      write out none: the body of each is staged once and run in turns
         --block     wait for the results;  --time  wait and measure
         --nans      wait, and say which line, operand and iteration gave the first nan or inf
         --diff      say what changed against the run of this cell before: equations, flops, bytes, memory
         --names     note what every name was after each assignment, for jaxnb.last().program.names()
-        --strict    refuse where a NumPy value would become a jax.Array
+        --strict    refuse where a NumPy value loses bits by becoming a jax.Array
         --interact  put the cell under sliders; nothing is traced as they move, and nothing bound but by their button
         -o          bind the Run under this name
 
@@ -415,6 +420,8 @@ class JaxnbMagics(Magics):
                 raise UsageError(f"--columns {column}: there is no such column. Try: {', '.join(_COLUMNS)}.")
         shown["shown_columns"] = "auto" if "auto" in shown["shown_columns"] else shown["shown_columns"]
         source = line if cell is None else cell
+        if cell is not None:
+            _refuse_magic_below(cell, "%%jaxpr")
         try:
             text, offset = (source, 0) if cell is None else self._displayed(cell)
             run = self.session.trace_only(
@@ -522,6 +529,7 @@ class JaxnbMagics(Magics):
         if directive is not None and directive.word in _STAGING:
             what = f"the cell has two headers: {magic}, and below it `# jaxnb: {directive.word}`."
             raise UsageError(str(JaxnbError(what, fix="keep one of them.")))
+        _refuse_magic_below(cell, magic)
         header = self._header(line, cell, _OF_ITS_OWN.get(magic.split()[-1].lstrip("%"), JIT_OPTIONS), magic)
         if (moved := header.pop("interact", None)) is not None:
             return self._sliders(cell, moved, header)
@@ -633,3 +641,19 @@ class JaxnbMagics(Magics):
             jax.block_until_ready(run.value)
             run.timings = replace(run.timings, run=run.dispatch_seconds + time.perf_counter() - start)
             self.session.remember(run)
+
+
+def _refuse_magic_below(cell: str, magic: str) -> None:
+    """Refuses a cell magic as the first line of a staged cell, where `%%time` and the like would be Python.
+
+    Raises:
+      UsageError: saying where it belongs.
+    """
+    lines = (line for line in cell.splitlines() if line.strip() and not line.startswith("#"))
+    below = next(lines, "").split()
+    if not below or not below[0].startswith("%%"):
+        return
+    what = f"{below[0]} stands below {magic}, which stages the whole cell: there it is no Python."
+    staged = below[0][2:] in _STAGING
+    fix = "keep one of them." if staged else f"put {below[0]} above {magic}."
+    raise UsageError(str(JaxnbError(what, fix=fix)))

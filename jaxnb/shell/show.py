@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
+from functools import lru_cache
+from json import dumps
 from typing import Any
 
 from jaxnb.program import QUIET, Finding, Program
+from jaxnb.program.status import Status
 from jaxnb.running.run import Run
 
-__all__ = ["below", "bundle", "fix_of", "shown_below"]
+__all__ = ["below", "bundle", "fix_of", "shown_below", "terminal_of"]
 
 _LINE = "line of the run goes here"
 MOST_SAVED = 15_000
@@ -16,12 +22,21 @@ MOST_SAVED = 15_000
 MOST_DRAWN = 500_000
 """Characters of one output that brings the script: some 20,000 equations."""
 
-_ROOM_FOR_THE_LINE = 600
+_SPARE = 300
+"""Characters by which the line of a later run may be longer than that of the run which a program is drawn for first."""
 _MOST_LINES = 8
 _LIMITS = (200, 120, 60, 30)
 
 
-def bundle(run: Run, *, rich: bool, script: bool = False, previous: Program | None = None) -> dict[str, Any]:
+def bundle(
+    run: Run,
+    *,
+    rich: bool,
+    script: bool = False,
+    previous: Program | None = None,
+    width: int | None = None,
+    colours: bool = False,
+) -> dict[str, Any]:
     """What is published for a run.
 
     Args:
@@ -30,8 +45,11 @@ def bundle(run: Run, *, rich: bool, script: bool = False, previous: Program | No
       script: whether the HTML draws the inspector by itself, which takes some 100 KB. A program that would take more
         than `MOST_DRAWN` is drawn as without it.
       previous: what that inspector compares the run with.
+      width: of the terminal, where the line must not be longer.
+      colours: whether ANSI escapes colour the line.
     """
-    text = run.line
+    said = run.status
+    text = said.text(width, colours=colours)
     if run.traced_only:
         from jaxnb.views.text import render_program
 
@@ -56,15 +74,31 @@ def bundle(run: Run, *, rich: bool, script: bool = False, previous: Program | No
     data: dict[str, Any] = {"text/plain": text}
     if not rich:
         return data
-    from jaxnb.views.escape import escape
-
-    html, json = _drawn(run)
-    data["text/html"] = html.replace(_LINE, str(escape(run.line)), 1)
+    line, status = _drawn_line(said)
+    html, json = _drawn(run, len(line.encode()) + len(dumps(status)))
+    data["text/html"] = html.replace(_LINE, line, 1)
     if script:
         data["text/html"] = _interactive(run, previous) or data["text/html"]
     if json is not None:
-        data[json[0]] = json[1]
+        data[json[0]] = {**json[1], "status": status}
     return data
+
+
+@lru_cache(maxsize=64)
+def _drawn_line(status: Status) -> tuple[str, dict[str, Any]]:
+    """The line as HTML and as JSON: a cell that runs again and again says the same."""
+    from jaxnb.program.status import encode_status
+    from jaxnb.views.line import line_element
+
+    return str(line_element(status)), encode_status(status)
+
+
+def terminal_of(shell: Any) -> dict[str, Any]:
+    """How wide the terminal of a shell is, and whether it shows colours, for `bundle`; nothing where there is none."""
+    if not sys.stdout.isatty():
+        return {}
+    colours = str(getattr(shell, "colors", "NoColor")).lower() != "nocolor" and "NO_COLOR" not in os.environ
+    return {"width": shutil.get_terminal_size().columns - 1, "colours": colours}
 
 
 def below(run: Run) -> list[Any]:
@@ -99,7 +133,7 @@ def fix_of(finding: Finding) -> Run | None:
     if fix is None or not fix.verified or not (fix.edit or fix.options):
         return None
     told = Finding("fix", "was tried: it works.", fix.edit[0] if fix.edit else finding.line, fix=fix)
-    run = Run(note=f"fix, tried: {fix.text}")
+    run = Run(note=f"fix, tried: {fix.text}", note_kind="fix")
     run.make_program = lambda: Program("", findings=(told,))
     return run
 
@@ -112,7 +146,7 @@ def _interactive(run: Run, previous: Program | None) -> str | None:
     for levels, before in ((None, previous), (("source", top), previous), (("source", top), None)):
         drawn = render_interactive(
             run.program,
-            line=run.line,
+            line=run.status,
             findings=run.findings,
             level=run.shown_level,
             levels=levels,
@@ -123,13 +157,16 @@ def _interactive(run: Run, previous: Program | None) -> str | None:
     return None
 
 
-def _drawn(run: Run) -> tuple[str, tuple[str, Any] | None]:
-    """The HTML with a place for the line, and the JSON; kept with the programs, because they do not change."""
+def _drawn(run: Run, taken: int) -> tuple[str, tuple[str, Any] | None]:
+    """The HTML with a place for the line, and the JSON; kept with the programs, because they do not change.
+
+    Args:
+      run: whose programs are drawn.
+      taken: characters of the output that its line takes.
+    """
     kept = run.kept
     if kept is not None and "drawn" in kept:
         return kept["drawn"]
-    from json import dumps
-
     from jaxnb.program.codec import MIME_TYPE, encode
     from jaxnb.views.drawings import encode_drawn
     from jaxnb.views.html import render_html
@@ -139,7 +176,7 @@ def _drawn(run: Run) -> tuple[str, tuple[str, Any] | None]:
     def view(limit: int) -> str:
         return render_html(program, line=_LINE, findings=run.findings, limit=limit, level=run.shown_level)
 
-    room = MOST_SAVED - _ROOM_FOR_THE_LINE
+    room = MOST_SAVED - taken - _SPARE
     html, encoded = view(_LIMITS[-1]), None
     least = len(html.encode())
     # The inspector asks the kernel for what was not saved; the HTML shows what it can.

@@ -38,6 +38,7 @@ def widget(run: Run, *, previous: Run | None = None, namespace: dict[str, Any] |
             "the widget needs anywidget, which is not installed.", fix="run: pip install anywidget."
         ) from error
     from jaxnb.program.codec import encode
+    from jaxnb.program.status import encode_status
     from jaxnb.views.drawings import encode_drawn
 
     assets = files("jaxnb").joinpath("assets")
@@ -61,7 +62,7 @@ def widget(run: Run, *, previous: Run | None = None, namespace: dict[str, Any] |
         previous = traitlets.Dict(None, allow_none=True).tag(sync=True)
 
     shown = Inspector(
-        program=encode_drawn(program),
+        program={**encode_drawn(program), "status": encode_status(run.status)},
         line=run.line,
         levels=[name for name in program.level_names if name != "source"],
         previous=None if previous is None else encode(previous.program),

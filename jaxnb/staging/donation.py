@@ -11,6 +11,7 @@ import sys
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import jax
@@ -183,7 +184,7 @@ class Lost:
     def array(self, value: Any, filename: str, line: int, how: str = "donated") -> None:
         """Remembers that an array was donated, or deleted, by a line of a cell."""
         key = id(value)
-        self._arrays[key] = (weakref.ref(value, lambda _: self._arrays.pop(key, None)), (filename, line), how)
+        self._arrays[key] = (weakref.ref(value, partial(self._arrays.pop, key)), (filename, line), how)
 
     def name(self, name: str, filename: str, line: int) -> None:
         """Remembers that a name was unbound."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,10 +21,11 @@ from jaxnb.readers.ids import with_ids
 from jaxnb.staging.donation import NO_DONATION, Donation
 from jaxnb.staging.elsewhere import PLATFORM, SimulatedMesh
 from jaxnb.staging.gradient import Asked
+from jaxnb.staging.placing import Arranged, Placing
 from jaxnb.staging.prelude import Cut, OutOfReach, Prelude
 from jaxnb.staging.template import Template
 
-__all__ = ["Piece", "Plan"]
+__all__ = ["Piece", "Plan", "donated_places", "taken"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,8 @@ class Plan:
     """What is to be traced: statements `start` to `stop`, the names they read, and those they bind before reading.
 
     `sees` says what they, or functions that they reach, could tell apart besides values, as bits of `Sees`,
-    and `growth` which lists they only append to.
+    and `growth` which lists they only append to. `ran` holds the fingerprints of the code that ran in the trace, where
+    that is known: see `jaxnb.staging.ran`.
     """
 
     start: int
@@ -42,10 +44,18 @@ class Plan:
     names: tuple[CodeNames, ...]
     sees: int = 0
     growth: Growth = NO_GROWTH
+    ran: frozenset[bytes] | None = None
 
-    def scan(self, namespace: dict[str, Any], choices: Choices, slots: Slots | None = None) -> Scan:
-        """Walks what the statements reach."""
-        return Scan(namespace, self.roots, self.names, choices, self.hidden, slots, self.sees, self.growth)
+    def scan(
+        self,
+        namespace: dict[str, Any],
+        choices: Choices,
+        slots: Slots | None = None,
+        instead: Mapping[int, Any] | None = None,
+    ) -> Scan:
+        """Walks what the statements reach; `instead` has what stands for functions that classes hold, by id."""
+        looks = self.sees, self.growth
+        return Scan(namespace, self.roots, self.names, choices, self.hidden, slots, *looks, instead, self.ran)
 
 
 @dataclass(slots=True)
@@ -59,18 +69,22 @@ class Piece:
       paths: of the inputs.
       where: the index of a part of the key where each value begins, and the value's path.
       traced: JAX's own traced stage; its arguments are the leaves, or what the prelude says.
-      prelude: what Python computes from scalars before the program runs, or None.
+      prelude: what Python and NumPy compute before the program runs, or None.
+      placing: what is put where before and after the program runs, or None.
+      gives: positions of the leaves that functions of the cell donate; they are deleted when it runs.
       derivative: what it computes besides, or None.
       donation: what the program may write its results over.
       rebuilt: whether `traced` is not what was traced first, but a function that evaluates `jaxpr`.
       guard: the walk that shows whether the piece serves a run, as straight code, once it has been reused.
       scanned: how often that was shown by a scan instead.
+      unlike: why it did not serve the last run for which it was asked, where that was what NumPy computed.
       template: what to bind.
       jaxpr: closed.
       reasons: why the piece must not be used again, as (line, text).
       notes: things to tell the user, as (kind, line, text).
       cell: the whole cell that was traced; the piece may serve others with the same code.
       results: names that the program's results are bound to as they are, each with the number of the result.
+      moves: the paths at which it leaves something else than its key says.
       figures: what the one line says of it, see `jaxnb.analysis.figures`; None until it was asked for.
       seconds: how long tracing took.
       assigned: what every name was after each assignment; None if that was not taken down.
@@ -91,61 +105,101 @@ class Piece:
     reasons: list[tuple[int | None, str]] = field(default_factory=list[tuple[int | None, str]])
     notes: list[tuple[str, int | None, str]] = field(default_factory=list[tuple[str, int | None, str]])
     prelude: Prelude | None = None
+    placing: Placing | None = None
+    gives: tuple[int, ...] = ()
     derivative: Asked | None = None
     donation: Donation = NO_DONATION
     rebuilt: bool = False
     compiled: Any = None
     guard: Callable[[dict[str, Any]], Any] | None = None
     scanned: int = 0
+    unlike: str = ""
     lower_seconds: float = 0.0
     compile_seconds: float = 0.0
     cell: CellSource | None = None
     results: tuple[tuple[str, int], ...] = ()
+    moves: frozenset[Any] = frozenset()
     figures: Figures | None = None
     assigned: tuple[Assigned, ...] | None = None
     simulated: SimulatedMesh | None = None
     kept: dict[str, Any] = field(default_factory=dict[str, Any])
     quiet: Any = None
 
-    def lower(self) -> Any:
-        """The program as StableHLO, with the number of each equation in its name, see `ids`; nothing is compiled."""
-        # What is lowered is a copy: JAX holds the result for as long as the jaxpr lives, and pieces live long.
+    def numbered(self) -> Any:
+        """JAX's traced stage of a copy of the program, with the number of each equation in its name, see `ids`."""
+        # JAX holds what a jaxpr is lowered to for as long as that lives, and pieces live long.
         jaxpr = self.traced.jaxpr
         copied = _jax_hlo.with_eqns(jaxpr, jaxpr.eqns) if self.rebuilt else with_ids(self.jaxpr)
-        changed = _jax_hlo.with_jaxpr(self.traced, copied)
+        return _jax_hlo.with_jaxpr(self.traced, copied)
+
+    def lower(self) -> Any:
+        """The program as StableHLO, with the number of each equation in its name, see `ids`; nothing is compiled."""
+        changed = self.numbered()
         return changed.lower() if self.simulated is None else _jax_hlo.lower_elsewhere(changed, (PLATFORM,))
 
     def ready(self, reached: Reached) -> Reached | None:
-        """The same with the scalars that Python computes; None if the program was not traced for such scalars."""
+        """The same with what Python and NumPy compute; None if the program was not traced for such values."""
         if self.prelude is None:
             return reached
         try:
             return reached._replace(scalars=self.prelude.values(reached.leaves))
-        except OutOfReach:
+        except OutOfReach as error:
+            self.unlike = str(error)
             return None
 
-    def rebuild(self, cut: Cut | None, donation: Donation, leaves: Sequence[Any]) -> None:
-        """Takes out what Python computes, and lets the program have the donated buffers.
+    def rebuild(
+        self,
+        cut: Cut | None,
+        donation: Donation,
+        leaves: Sequence[Any],
+        values: Sequence[Any],
+        arranged: Arranged | None = None,
+    ) -> None:
+        """Takes out what Python computes, lets the program have the donated buffers, and lays its results.
 
         Args:
           cut: the prelude and the rest, or None.
           donation: what the piece gives up.
           leaves: of the run that was traced.
+          values: that Python computed in it.
+          arranged: the rest with what is put where before and after it, or None.
         """
-        if cut is None and not donation.leaves:
+        if cut is None and not donation.leaves and arranged is None:
             return
-        places: list[tuple[str, int]] = [("leaf", index) for index in range(len(leaves))]
-        arguments = list(leaves)
+        arguments, places = taken(cut, leaves, values)
         if cut is not None:
             self.prelude, self.jaxpr = cut.prelude, cut.closed
-            places = list(cut.prelude.inputs)
-            arguments = cut.prelude.arguments(leaves, cut.prelude.values(leaves))
             texts, paths = cut.prelude.texts, self.paths
             self.paths = [paths[at] if kind == "leaf" else (None, "name", texts[at]) for kind, at in places]
             self.n_outputs = len(self.jaxpr.jaxpr.outvars)
             kept = [(name, cut.prelude.outputs[place]) for name, place in self.results]
             self.results = tuple((name, place) for name, (kind, place) in kept if kind == "device")
         self.donation = donation
-        donated = tuple(n for n, (kind, at) in enumerate(places) if kind == "leaf" and at in donation.leaves)
-        self.traced = jax.jit(_jax.as_function(with_ids(self.jaxpr)), donate_argnums=donated).trace(*arguments)
+        donated = donated_places(places, donation)
+        shardings: dict[str, Any] = {}
+        if arranged is not None:
+            self.placing, self.jaxpr = arranged.placing, arranged.closed
+            self.n_outputs = len(self.jaxpr.jaxpr.outvars)
+            first, kept = [at for at, _ in self.placing.first], self.placing.kept
+            donated = tuple(n for n, at in enumerate(kept) if at in donated)
+            arguments = [*(arguments[at] for at in kept), *arranged.shapes]
+            self.paths = [self.paths[at] for at in (*kept, *first)]
+            made = [(name, self.placing.place_of(place)) for name, place in self.results]
+            self.results = tuple((name, place) for name, place in made if place is not None)
+            if any(sharding is not None for sharding in arranged.out_shardings):
+                shardings["out_shardings"] = list(arranged.out_shardings)
+        function = _jax.as_function(with_ids(self.jaxpr))
+        self.traced = jax.jit(function, donate_argnums=donated, **shardings).trace(*arguments)
         self.rebuilt = True
+
+
+def taken(cut: Cut | None, leaves: Sequence[Any], values: Sequence[Any]) -> tuple[list[Any], list[tuple[str, int]]]:
+    """What is left to the program of the leaves, and of which leaf, or value of the prelude, each argument is."""
+    if cut is None:
+        return list(leaves), [("leaf", index) for index in range(len(leaves))]
+    return cut.prelude.arguments(leaves, values), list(cut.prelude.inputs)
+
+
+def donated_places(places: Sequence[tuple[str, int]], donation: Donation) -> tuple[int, ...]:
+    """Which arguments are given up; `places` is what `taken` says of them."""
+    return tuple(n for n, (kind, at) in enumerate(places) if kind == "leaf" and at in donation.leaves)

@@ -1,18 +1,21 @@
-"""Arithmetic among Python scalars, which stays Python's: done on the host at each run, before the program.
+"""What Python and NumPy compute at each run, before the program: arithmetic among their own values.
 
 A counter (`self.step += 1`) or a bias correction (`1 - b1 ** self.t`) is arithmetic that the plain cell does in exact
 integers and double precision. Where such a scalar changes from run to run, the equations that compute with Python
 scalars alone are cut out of the jaxpr. Their results become inputs of the program, or are bound as the Python scalars
-that they are, so that nothing is traced again and no digit is lost.
+that they are, so that nothing is traced again and no digit is lost. What NumPy computes of NumPy values was taken
+down while tracing, see `recorder`; in the jaxpr each such value has an equation that says where it is needed.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 from jaxnb import _jax
+from jaxnb._jax_hosted import hosted_name
+from jaxnb.staging.recorder import HostCode, Recorder, Unlike
 
 __all__ = ["Cut", "OutOfReach", "Prelude", "find_prelude", "is_python_like"]
 
@@ -54,6 +57,7 @@ class Prelude:
 
     Args:
       scalars: positions of the leaves that are Python scalars; they are the first values.
+      host: what NumPy computes; its values are the next ones.
       steps: what is computed from earlier values, in order.
       inputs: of the program: ("leaf", position) or ("value", position).
       outputs: of the piece: ("device", position) or ("value", position).
@@ -63,21 +67,28 @@ class Prelude:
     def __init__(
         self,
         scalars: Sequence[int],
+        host: HostCode | None,
         steps: Sequence[_Step],
         inputs: Sequence[tuple[str, int]],
         outputs: Sequence[tuple[str, int]],
         texts: Sequence[str],
     ) -> None:
-        self._scalars, self._steps, self.inputs, self.outputs, self.texts = scalars, steps, inputs, outputs, texts
+        self._scalars, self._host, self._steps = scalars, host, steps
+        self.inputs, self.outputs, self.texts = inputs, outputs, texts
         self._passed = [place for kind, place in inputs if kind == "value"]
 
     def values(self, leaves: Sequence[Any]) -> list[Any]:
-        """The Python scalars of a run, by Python's own arithmetic.
+        """The Python scalars and NumPy values of a run, by Python's and NumPy's own arithmetic.
 
         Raises:
           OutOfReach: if one is of another type than it was traced as, or too large for the program.
         """
         found = [leaves[index] for index in self._scalars]
+        if self._host is not None:
+            try:
+                found += self._host.values(leaves)
+            except Unlike as error:
+                raise OutOfReach(str(error)) from error
         for step in self._steps:
             operands = [found[item] if kind == "value" else item for kind, item in step.operands]
             try:
@@ -111,29 +122,45 @@ class Cut(NamedTuple):
       prelude: what the host computes.
       closed: the closed jaxpr of the rest; its arguments are `prelude.inputs`.
       hosted: the variables that the host computes, the scalar inputs among them.
+      values: what it computed in the run that was traced.
     """
 
     prelude: Prelude
     closed: Any
     hosted: frozenset[Any]
+    values: Sequence[Any] = ()
 
 
-def find_prelude(closed: Any, scalars: Sequence[int], texts: Sequence[str]) -> Cut:
-    """Cuts out of a jaxpr what operators compute from Python scalars alone.
+def find_prelude(
+    closed: Any,
+    scalars: Sequence[int],
+    texts: Sequence[str],
+    recorder: Recorder | None = None,
+    droppable: Collection[int] = (),
+) -> Cut:
+    """Cuts out of a jaxpr what NumPy computed, and what operators compute from Python scalars alone.
 
     Args:
       closed: the closed jaxpr of a piece; its last arguments are the leaves.
-      scalars: positions of the leaves that are Python scalars.
+      scalars: positions of the leaves that are Python scalars and that Python computes with.
       texts: of all leaves, as a user would write them.
+      recorder: what NumPy computed.
+      droppable: positions of the leaves that are no inputs of the program unless it computes with them.
     """
     jaxpr = closed.jaxpr
     count = len(texts)
     front, leaves = jaxpr.invars[: len(jaxpr.invars) - count], jaxpr.invars[len(jaxpr.invars) - count :]
     places = {leaves[index]: place for place, index in enumerate(scalars)}
-    said = [texts[index] for index in scalars]
+    hosted = {eqn.outvars[0]: name for eqn in jaxpr.eqns if (name := hosted_name(eqn)) is not None}
+    names = list(dict.fromkeys(hosted.values()))
+    host = recorder.code(names) if recorder is not None else None
+    said = [*(texts[index] for index in scalars), *(host.texts if host is not None else ())]
+    by_numpy = {var: len(scalars) + names.index(name) for var, name in hosted.items()}
     steps: list[_Step] = []
     rest: list[Any] = []
     for eqn in jaxpr.eqns:
+        if eqn.outvars and eqn.outvars[0] in hosted:
+            continue
         step = _step_of(eqn, places, said)
         if step is None:
             rest.append(eqn)
@@ -142,8 +169,11 @@ def find_prelude(closed: Any, scalars: Sequence[int], texts: Sequence[str]) -> C
             said.append(step.text)
             steps.append(step)
     used = {var for eqn in rest for var in eqn.invars if not hasattr(var, "val")}
+    places.update(by_numpy)
     passed = [var for var in places if var in used]
-    others = [index for index, var in enumerate(leaves) if var not in places]
+    needed = used.union(var for var in jaxpr.outvars if not hasattr(var, "val"))
+    dropped = {index for index in droppable if leaves[index] not in needed}
+    others = [index for index, var in enumerate(leaves) if var not in places and index not in dropped]
     inputs = [("leaf", index) for index in others] + [("value", places[var]) for var in passed]
     outputs: list[tuple[str, int]] = []
     given: list[Any] = []
@@ -154,7 +184,7 @@ def find_prelude(closed: Any, scalars: Sequence[int], texts: Sequence[str]) -> C
             outputs.append(("device", len(given)))
             given.append(var)
     left = _jax.with_parts(closed, [*front, *(leaves[index] for index in others), *passed], rest, given)
-    return Cut(Prelude(scalars, steps, inputs, outputs, said), left, frozenset(places))
+    return Cut(Prelude(scalars, host, steps, inputs, outputs, said), left, frozenset(places))
 
 
 def is_python_like(aval: Any) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from jaxnb import _jax
 from jaxnb.cells.cell import CellSource, Statement
-from jaxnb.cells.effects import first_effect
+from jaxnb.cells.code import Sees
+from jaxnb.cells.effects import first_unseen
 from jaxnb.objects.graph import Scan
 from jaxnb.objects.owners import paths_to
 from jaxnb.objects.paths import Path, render_path, root_name
@@ -39,37 +41,62 @@ def find_reasons(
       jaxpr: that they became.
     """
     found: list[Reason] = []
+    readers = Counter(name for statement in statements for name in statement.names.reads)
     for statement in statements:
-        others = (item.names.reads for item in statements if item is not statement)
-        if statement.defines and not statement.names.binds & frozenset[str]().union(*others):
-            continue  # a function that nothing here calls
-        effect = first_effect(statement.names, namespace)
+        names = statement.names
+        if statement.defines and not any(readers[name] > (name in names.reads) for name in names.binds):
+            continue  # a function that nothing else here calls
+        effect = first_unseen(names, namespace, scan.ran)
         if effect is not None:
             found.append((statement.span.line, effect[1]))
     for path, text in reached_effects(scan):
         found.append((line_reading(statements, root_name(path)), f"{render_path(path)}: {text}"))
     followed = {id(node) for node in scan.nodes}
-    for array in _jax.captured_arrays(jaxpr):
-        if id(array) not in followed:
+    captured = {id(array): array for array in _jax.captured_arrays(jaxpr) if id(array) not in followed}
+    # what the names of the user do not lead to was made by the trace, or is a constant of a library
+    homes = [((None, "name", str(home.get("__name__"))), home) for home in scan.namespaces]
+    for key in paths_to(namespace, set(captured), homes) if captured else ():
+        if (array := captured.get(key)) is not None:
             text = f"a {array.aval.str_short()} array is held where staging cannot follow, and is baked in"
             found.append((_line_using(array, jaxpr, cell), text))
     return found
 
 
 def reached_effects(scan: Scan) -> list[tuple[Path, str]]:
-    """What moves on when it is used, such as a file that an object holds: where it is, and what it is."""
-    return list(
-        dict.fromkeys(
-            (path, text)
-            for path, text in scan.effects
-            if path[1] != "attr" or path[2] in scan.attributes or str(path[2]).startswith("__")
-        )
-    )
+    """What moves on when it is used, such as a file that an object holds: where it is, and what it is.
+
+    What only methods use that the code does not call is left out: an object that merely holds something does no harm.
+    """
+    used = _used_attributes(scan)
+    return list(dict.fromkeys((path, text) for path, text in scan.effects if path[1] != "attr" or path[2] in used))
+
+
+_MAKERS = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"})
+
+
+def _used_attributes(scan: Scan) -> set[Any]:
+    """Attributes that the code may read, by way of the methods that it may call; special methods are called unseen."""
+    every = {path[2] for path, _ in scan.effects if str(path[2]).startswith("__")} | {by for by, _ in scan.uses if by}
+    if scan.sees & (Sees.ATTRIBUTES | Sees.NAMES):
+        return every | scan.attributes
+    used = {name for name in every if name.startswith("__")} - (set[str]() if scan.constructs else _MAKERS)
+    waiting = set(scan.uses)
+    while ready := {item for item in waiting if item[0] is None or item[0] in used}:
+        waiting -= ready
+        used |= {name for _, names in ready for name in names}
+    return used
 
 
 def using_effect(statements: Sequence[Statement], scan: Scan) -> tuple[Statement, str] | None:
-    """The first statement that itself takes such a thing from an object, as `box.out.write(text)` does, and what."""
+    """The first statement that itself takes such a thing from an object, as `box.out.write(text)` does, and what.
+
+    Of what is alive, reading its name is enough.
+    """
     for statement in statements:
+        for path, text in scan.alive:
+            named = path[1] != "attr" or path[2] in statement.names.attributes
+            if named and root_name(path) in statement.names.reads:
+                return statement, f"{render_path(path)}: {text}"
         for path, text in reached_effects(scan):
             if root_name(path) in statement.names.reads and path[2] in statement.names.attributes:
                 return statement, f"{render_path(path)}: {text}"

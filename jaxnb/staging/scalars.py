@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxnb import _jax
+from jaxnb._jax_hosted import hosted_name
 from jaxnb.staging.prelude import is_python_like
 
 __all__ = ["scalars_that_show"]
@@ -40,6 +41,8 @@ def scalars_that_show(
     origin: dict[Any, set[int]] = {var: {i} for i, var in enumerate(jaxpr.invars) if i in scalars}
     found: set[int] = set()
     for eqn in jaxpr.eqns:
+        if hosted_name(eqn) is not None:
+            continue  # NumPy computes it with the scalar itself
         sources = [origin.get(var) if not hasattr(var, "val") else set[int]() for var in eqn.invars]
         if any(source is None for source in sources):
             continue

@@ -6,30 +6,48 @@ or the statement is left to Python.
 
 from __future__ import annotations
 
+import importlib
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
 from jaxnb import _jax
+from jaxnb._jax_caches import apart, forget_staged
+from jaxnb._jax_eqns import eqn_places
+from jaxnb._jax_hosted import hosted_name
+from jaxnb._jax_placement import note_placements
+from jaxnb.cells.blocks import ROLLED
 from jaxnb.cells.cell import CellSource
+from jaxnb.cells.effects import first_unseen
 from jaxnb.errors import Refused, RunByPython
 from jaxnb.objects.paths import Choices, render_path
+from jaxnb.objects.slots import Slots
+from jaxnb.staging.copies import cannot_copy
 from jaxnb.staging.devices import move
 from jaxnb.staging.diagnosis import culprit_of, explain_needed_value, only_tracing_raises
-from jaxnb.staging.donation import NO_DONATION
+from jaxnb.staging.donation import NO_DONATION, Donation
 from jaxnb.staging.elsewhere import SimulatedMesh
+from jaxnb.staging.giving import UsedAgain, read_given
 from jaxnb.staging.gradient import Asked, Derivative, differentiate
-from jaxnb.staging.lifted import narrowed_to, numpy_results
-from jaxnb.staging.piece import Piece, Plan
+from jaxnb.staging.lifted import narrowed_to
+from jaxnb.staging.noticing import Importing, Touched
+from jaxnb.staging.piece import Piece, Plan, donated_places, taken
+from jaxnb.staging.placement import Conflict, read_placements
+from jaxnb.staging.placing import Apart, Arranged, arrange
 from jaxnb.staging.prelude import Cut, OutOfReach, find_prelude
-from jaxnb.staging.reasons import find_reasons, using_effect
+from jaxnb.staging.ran import LARGE, Ran
+from jaxnb.staging.reasons import find_reasons, reached_effects, using_effect
 from jaxnb.staging.scalars import scalars_that_show
 from jaxnb.staging.stand_ins import ValueNeeded
-from jaxnb.staging.trace import MOST_TURNS, MissingName, StopAt, TooLong, Trace, by_python, restore_names
+from jaxnb.staging.trace import MissingName, StopAt, Trace, by_python, restore_names
+from jaxnb.staging.turns import BUDGET, TooLong
+from jaxnb.staging.written_out import WrittenOut
 
 if TYPE_CHECKING:
     from jaxnb.names.assigned import NameLog
@@ -65,6 +83,7 @@ def trace_piece(
     asked: Asked | None = None,
     splits: bool = False,
     names: Callable[[], NameLog] | None = None,
+    budget: int | None = BUDGET,
 ) -> Piece:
     """Traces the statements of `plan`.
 
@@ -80,6 +99,7 @@ def trace_piece(
       asked: the derivative that the program is to compute, too.
       names: makes what takes down the names that are assigned, see `assigned`; None takes down none.
       splits: Python may run single statements: one that prints or turns many times is not traced to the end.
+      budget: how many equations a loop may become then, see `turns`; None if it may be as many as they are.
 
     Raises:
       StopAt: if a statement inside turned out to be one that Python runs.
@@ -89,10 +109,52 @@ def trace_piece(
       Exception: whatever the cell itself raises.
     """
     __tracebackhide__ = True
+    traces: list[Trace] = []
+    try:
+        piece = _trace(
+            cell, plan, namespace, choices, context, device, whole, donate, asked, splits, names, budget, traces
+        )
+    except BaseException:
+        forget_staged(_end(traces), failed=True)
+        raise
+    if forget_staged(_end(traces)):
+        raise RunByPython(
+            "something keeps a traced value where staging does not look.",
+            why="it would stay there, in the place of the array that the plain cell leaves.",
+            fix="keep it in a list, a dict or an attribute, or do it in a cell of its own without %%jit.",
+            line=cell.statements[plan.start].span.line if plan.stop == plan.start + 1 else None,
+            short="something keeps its values where staging does not look",
+        )
+    return piece
+
+
+def _trace(
+    cell: CellSource,
+    plan: Plan,
+    namespace: dict[str, Any],
+    choices: Choices,
+    context: tuple[Any, ...],
+    device: Any,
+    whole: bool,
+    donate: tuple[str, ...],
+    asked: Asked | None,
+    splits: bool,
+    names: Callable[[], NameLog] | None,
+    budget: int | None,
+    traces: list[Trace],
+) -> Piece:
+    """`trace_piece`; `traces` is filled with all that were made."""
+    __tracebackhide__ = True
     scalars_freed = False
+    imported: set[str] = set()
+    plan = replace(plan, ran=None)  # other values may lead to other code
+    narrows = asked is None and device is None and not (whole or donate)  # donation asks who else holds an array
     while True:
         trace = Trace(cell, plan, namespace, choices, donate, asked)
-        trace.whole, trace.splits = whole, splits
+        traces.append(trace)
+        trace.whole, trace.splits, trace.budget = whole, splits, budget
+        trace.noticing.imported = imported
+        trace.here = device is None and not whole and asked is None
         loose = trace.loose()
         if loose:
             choices.make_static(trace.scan.paths[index] for index in loose)
@@ -103,8 +165,22 @@ def trace_piece(
             raise error
         start = time.perf_counter()
         log = names() if names is not None else None
+        ran = Ran() if plan.ran is not None or (narrows and _may_narrow(trace)) else None
+        if ran is None or plan.ran is not None:
+            trace.refuse_seen()
         try:
-            traced = _run_trace(trace, device, log)
+            traced = _run_trace(trace, device, log, ran)
+            if splits and budget is not None:
+                try:
+                    trace.check_loops(traced.jaxpr.eqns)
+                except WrittenOut:
+                    trace.outside.take_back()
+                    raise
+        except WrittenOut as found:
+            index = trace.calling(found.loop)
+            error = by_python(cell.statements[index], str(found.loop))
+            error.index = index
+            raise error from None
         except RunByPython as error:
             error.index = trace.index
             raise
@@ -112,7 +188,17 @@ def trace_piece(
             raise
         except TooLong:
             assert trace.current is not None and trace.index is not None
-            error = by_python(trace.current, f"a loop of more than {MOST_TURNS} turns")
+            error = by_python(trace.current, ROLLED)
+            error.index = trace.index
+            raise error from None
+        except Importing as importing:
+            imported.add(importing.name)
+            with suppress(Exception):  # the code will see the error itself
+                importlib.import_module(importing.name)
+            continue
+        except Touched as touched:
+            assert trace.current is not None and trace.index is not None
+            error = by_python(trace.current, touched.short)
             error.index = trace.index
             raise error from None
         except SystemExit:
@@ -154,37 +240,77 @@ def trace_piece(
                 raise Failed(error, trace.index) from error
             raise
         assert trace.capture is not None
+        if trace.copies is not None and _jax.calls_back(traced.jaxpr):
+            trace.outside.take_back()
+            raise cannot_copy("what a callback reads and writes")
         if trace.reads_grown:
             choices.no_growth = True
             trace.outside.take_back()
             continue
+        again = trace.asked_where is not None and not choices.lays
+        choices.lays |= again
+        if ran is not None and (narrower := _narrowed(trace, traced, plan, ran)) != plan:
+            again, narrows, plan = True, narrower.ran is not None, narrower
+        if again:
+            trace.outside.take_back()
+            continue
+        if trace.sees_stand_ins():
+            trace.outside.take_back()
+            trace.refuse_seen()
         derivative = _differentiate(trace, traced, device) if asked is not None else None
         if derivative is not None:
             traced = derivative.traced
         try:
-            cut = _cut(trace, traced) if choices.on_host else None
-        except OutOfReach:
-            choices.make_static(_scalars(trace))
+            cut = _cut(trace, traced)
+        except OutOfReach as error:
             trace.outside.take_back()
+            if not (free := _scalars(trace)):
+                raise _unlike(trace) from error
+            choices.make_static(free)
             continue
-        free = _scalars_that_show(trace, traced, cut.hosted if cut is not None else frozenset())
-        if cut is None:
+        free = _scalars_that_show(trace, traced, cut.hosted if cut is not None and choices.on_host else frozenset())
+        if not choices.on_host:
             passed_on = {trace.scan.paths[index] for index in trace.capture.passed_on if _is_python(trace, index)}
             free |= passed_on & _scalars(trace)
         if not free:
-            trace.outside.release()
+            donation = trace.donation() if donate else NO_DONATION
+            gives: tuple[int, ...] = ()
+            try:
+                if asked is None and device is None and not whole:
+                    gives = _given(trace, traced.jaxpr)
+                arranged = _arranged(trace, traced, cut, donation) if device is None and not whole else None
+            except (StopAt, RunByPython):
+                trace.outside.take_back()
+                raise
+            if whole:  # only looked at: no program will run and say it
+                trace.outside.release()
             piece = _finish(trace, traced, context, device, time.perf_counter() - start)
             if derivative is not None:
                 piece.derivative = trace.asked
                 trace.template.names.extend(derivative.names)
                 piece.notes.extend(("independent", None, note) for note in derivative.notes)
             piece.assigned = log.assigned() if log is not None else None
-            donation = trace.donation() if donate else NO_DONATION
             piece.notes.extend(("donate", None, note) for note in donation.notes)
-            piece.rebuild(cut, donation, _inputs(trace, device, moved=False))
+            piece.gives = tuple(index for index in gives if index not in donation.leaves)
+            try:
+                values = _computed(cut, device)
+                piece.rebuild(cut, donation, _inputs(trace, device, moved=False), values, arranged)
+            except Exception as error:
+                trace.outside.take_back()
+                if splits and arranged is not None:
+                    raise Failed(error, None, "it cannot be compiled") from error
+                raise
             return piece
         choices.make_static(free)
         trace.outside.take_back()
+
+
+def _end(traces: list[Trace]) -> list[weakref.ref[Any]]:
+    """Gives up traces; nothing of ours holds their tracers any more. Returns what says whether others do."""
+    over = [reference for trace in traces for reference in trace.over]
+    while traces:
+        traces.pop().outside.end()
+    return over
 
 
 def _explain(trace: Trace, error: BaseException) -> None:
@@ -201,22 +327,45 @@ def _logging(log: NameLog) -> AbstractContextManager[Any]:
     return log_names(log)
 
 
-def _run_trace(trace: Trace, device: Any, log: NameLog | None) -> Any:
+def _may_narrow(trace: Trace) -> bool:
+    """Whether it is worth knowing which functions run: where many may, or one would do what a replay leaves out."""
+    if len(trace.scan.parts) > LARGE or trace.sees_stand_ins() or reached_effects(trace.scan):
+        return True
+    return any(first_unseen(item.names, trace.namespace) is not None for item in trace.statements)
+
+
+def _narrowed(trace: Trace, traced: Any, plan: Plan, ran: Ran) -> Plan:
+    """The plan with what ran in its trace; the same where that is not known, or would not serve.
+
+    One that already says what runs is given back without that if something else did run.
+    """
+    if plan.ran is not None:
+        return plan if ran.complete and ran.digests() <= plan.ran else replace(plan, ran=None)
+    if not ran.complete or trace.template.reasons or trace.saw or _jax.calls_back(traced.jaxpr):
+        return plan
+    narrower = replace(trace.plan, ran=ran.digests())
+    scan = narrower.scan(trace.namespace, trace.choices, Slots())
+    # what moves on with each trace must not be traced again
+    reasons = find_reasons(trace.cell, trace.statements, trace.namespace, scan, traced.jaxpr)
+    return plan if reasons else replace(plan, ran=narrower.ran)
+
+
+def _run_trace(trace: Trace, device: Any, log: NameLog | None, ran: Ran | None = None) -> Any:
     __tracebackhide__ = True
 
     def cell(*leaves: Any) -> list[Any]:
         __tracebackhide__ = True
         return trace.run(leaves)
 
-    # A name that only this trace uses keeps JAX's caches from handing out what they saw of other tracers.
-    own = object() if trace.scan.held_by_functions or log is not None else None
     watched = _logging(log) if log is not None else nullcontext()
+    running = ran if ran is not None else nullcontext()
     leaves = _inputs(trace, device)
     outside = trace.outside
     try:
-        with outside, _jax.unfiltered_tracebacks(), _jax.user_context(own), watched:
+        noting = note_placements(lambda: trace.over[-1]() if trace.over else None, trace.on_setting)
+        with outside, trace.noticing, _jax.unfiltered_tracebacks(), apart(), watched, noting as trace.notes, running:
             traced = jax.jit(cell).trace(*leaves)
-    except (StopAt, MissingName, RunByPython, ValueNeeded, TooLong, *_jax.TRACING_ERRORS):
+    except (StopAt, MissingName, RunByPython, ValueNeeded, TooLong, WrittenOut, Touched, *_jax.TRACING_ERRORS):
         outside.take_back()
         raise
     except Exception:
@@ -269,18 +418,104 @@ def _scalars_behind(trace: Trace, error: BaseException) -> set[Any]:
 
 
 def _cut(trace: Trace, traced: Any) -> Cut | None:
-    """What Python computes before the program, if there are Python scalars among the leaves.
+    """What NumPy and Python compute before the program, if they do.
 
     Raises:
-      OutOfReach: if these scalars give what the trace cannot stand for.
+      OutOfReach: if that gives what the trace cannot stand for.
     """
-    paths, fixed = trace.scan.paths, trace.choices.fixed
-    scalars = [index for index in range(len(paths)) if _is_python(trace, index) and paths[index] not in fixed]
-    if not scalars:
+    paths, fixed, recorder = trace.scan.paths, trace.choices.fixed, trace.recorder
+    assert recorder is not None
+    every = range(len(paths)) if trace.choices.on_host else ()
+    scalars = [index for index in every if _is_python(trace, index) and paths[index] not in fixed]
+    if not scalars and not recorder.computes:
         return None
-    cut = find_prelude(traced.jaxpr, scalars, [render_path(path) for path in trace.scan.paths])
-    cut.prelude.values(trace.scan.leaves)
-    return cut
+    numpy = [index for index, leaf in enumerate(trace.scan.leaves) if isinstance(leaf, np.ndarray | np.generic)]
+    cut = find_prelude(traced.jaxpr, scalars, [render_path(path) for path in paths], recorder, numpy)
+    return cut._replace(values=cut.prelude.values(trace.scan.leaves))
+
+
+def _arranged(trace: Trace, traced: Any, cut: Cut | None, donation: Donation) -> Arranged | None:
+    """What stands around the program, so that its results lie where the plain cell has them.
+
+    Raises:
+      StopAt: if a statement must be in another program than those before it.
+      RunByPython: if one cannot be part of a program.
+    """
+    closed = cut.closed if cut is not None else traced.jaxpr
+    arguments, places = taken(cut, trace.scan.leaves, cut.values if cut is not None else ())
+    donated = donated_places(places, donation)
+    try:
+        found = read_placements(closed, arguments, trace.notes)
+        if found is None:
+            return None
+        if trace.asked_where is not None:
+            refused = by_python(trace.cell.statements[trace.asked_where], "it asks how a value lies")
+            refused.index = trace.asked_where
+            raise refused
+        try:
+            return arrange(closed, arguments, donated, found)
+        except Apart as apart:
+            index = _statement_of(trace, closed, apart.eqn)
+            if index > trace.plan.start and trace.splits:
+                raise StopAt(index) from None
+            if apart.short:
+                raise
+            return arrange(closed, arguments, donated, found, split=False)
+    except (Conflict, Apart) as error:
+        index = _statement_of(trace, closed, error.eqn)
+        refused = by_python(trace.cell.statements[index], error.short)
+        refused.index = index
+        raise refused from None
+
+
+def _given(trace: Trace, closed: Any) -> tuple[int, ...]:
+    """The leaves that functions of the cell donate.
+
+    Raises:
+      StopAt: if a statement reads one after that.
+    """
+    try:
+        return read_given(closed, trace.scan.leaves)
+    except UsedAgain as error:
+        index = _statement_of(trace, closed, error.eqn)
+        if index > trace.plan.start and trace.splits:
+            raise StopAt(index) from None
+        refused = by_python(trace.cell.statements[index], "it uses what a function has donated")
+        refused.index = index
+        raise refused from None
+
+
+def _statement_of(trace: Trace, closed: Any, eqn: Any) -> int:
+    """Which statement an equation comes from; one that no line of the cell made is of the statement before it."""
+    found = trace.plan.start
+    spans = [(index, trace.cell.statements[index].span) for index in range(trace.plan.start, trace.plan.stop)]
+    for each in closed.jaxpr.eqns:
+        lines = [place.line for place in eqn_places(each, {}) if place.file == trace.cell.filename]
+        here = [index for index, span in spans if lines and span.line <= lines[-1] <= span.end_line]
+        found = here[0] if here and here[0] > found else found
+        if each is eqn:
+            break
+    return found
+
+
+def _computed(cut: Cut | None, device: Any) -> Sequence[Any]:
+    """What Python computes in the run that was traced; the shapes of it for a mesh that is not there."""
+    if cut is None:
+        return ()
+    return device.place(cut.values, cut.prelude.texts) if isinstance(device, SimulatedMesh) else cut.values
+
+
+def _unlike(trace: Trace) -> RunByPython:
+    short = "NumPy computes something else each time"
+    error = RunByPython(
+        f"{short} from the same values.",
+        why="a program is reused only where its inputs can be computed again.",
+        fix="compute it in a cell of its own without %%jit.",
+        short=short,
+    )
+    statements = trace.plan.stop - trace.plan.start
+    error.index = trace.plan.start if statements == 1 else None
+    return error
 
 
 def _scalars_that_show(trace: Trace, traced: Any, hosted: frozenset[Any]) -> set[Any]:
@@ -310,7 +545,7 @@ def _finish(trace: Trace, traced: Any, context: tuple[Any, ...], device: Any, se
     scan = trace.scan
     piece = Piece(
         plan=trace.plan,
-        key=(device, *scan.parts),
+        key=(device, *trace.parts),
         context=context,
         paths=scan.paths,
         where=scan.where,
@@ -320,10 +555,13 @@ def _finish(trace: Trace, traced: Any, context: tuple[Any, ...], device: Any, se
         n_outputs=len(traced.jaxpr.out_avals),
         seconds=seconds,
         results=tuple(trace.named_outputs),
+        moves=frozenset(trace.moves),
         simulated=device if isinstance(device, SimulatedMesh) else None,
     )
     piece.reasons.extend(trace.template.reasons)
     piece.reasons.extend(find_reasons(trace.cell, trace.statements, trace.namespace, scan, traced.jaxpr))
+    known = {line for line, _ in piece.reasons}
+    piece.reasons.extend(reason for reason in trace.saw if reason[0] not in known)
     piece.reasons.sort(key=lambda reason: reason[0] or len(trace.cell.shown))
     _note_numpy(trace, piece)
     if len(scan.leaves) > MANY:
@@ -332,7 +570,7 @@ def _finish(trace: Trace, traced: Any, context: tuple[Any, ...], device: Any, se
     static = sorted((render_path(path) for path in _made_static(trace)), key=lambda text: (len(text), text))
     if static:
         more = f" and {len(static) - 3} more" if len(static) > 3 else ""
-        piece.notes.append(("static", None, f"static: {', '.join(sorted(static[:3]))}{more}"))
+        piece.notes.append(("static", None, f"{', '.join(sorted(static[:3]))}{more}"))
     return piece
 
 
@@ -343,17 +581,13 @@ def _made_static(trace: Trace) -> set[Any]:
 
 
 def _note_numpy(trace: Trace, piece: Piece) -> None:
-    """Notes what NumPy values lose in staged statements: their kind, and bits."""
+    """Notes which NumPy values lose bits as inputs of the program."""
     leaves = trace.scan.leaves
     jaxpr = _Tail(piece.jaxpr.jaxpr, len(leaves))
     foreign = {i for i, leaf in enumerate(leaves) if isinstance(leaf, np.ndarray | np.generic)}
-    results = numpy_results(jaxpr.invars, jaxpr.eqns, jaxpr.outvars, foreign)
-    for name, place in trace.named_outputs:
-        if place in results:
-            lines = [item.span.line for item in trace.statements if name in item.names.binds]
-            text = f"`{name}` is a jax.Array, where the plain cell binds a NumPy value"
-            piece.notes.append(("numpy", lines[-1] if lines else None, text))
-    for index in sorted(foreign):
+    used = {var for eqn in jaxpr.eqns if hosted_name(eqn) is None for var in eqn.invars if not hasattr(var, "val")}
+    used.update(var for var in jaxpr.outvars if not hasattr(var, "val"))
+    for index in sorted(index for index in foreign if jaxpr.invars[index] in used):
         narrowed = narrowed_to(leaves[index])
         if narrowed is not None:
             name, dtype = render_path(trace.scan.paths[index]), leaves[index].dtype

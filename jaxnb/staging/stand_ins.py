@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import jax
 import numpy as np
 
 from jaxnb import _jax
+from jaxnb._jax_hosted import NumpyValue
 from jaxnb._jax_watch import TraceWatch
+from jaxnb.cells.spoken import is_only_said
+from jaxnb.staging.outside import Outside, write_to
+from jaxnb.staging.recorder import Recorder
 
 __all__ = ["StandIns", "ValueNeeded"]
 
@@ -38,7 +43,12 @@ class ValueNeeded(BaseException):
 
 def _kind_of(leaf: Any) -> type:
     """The class of what a leaf stands for: a shape stands for an array."""
-    return _jax.Array if type(leaf) is jax.ShapeDtypeStruct else type(leaf)
+    return _jax.array_class(leaf) if type(leaf) is jax.ShapeDtypeStruct else type(leaf)
+
+
+def _is_array(kind: type | None) -> bool:
+    """Whether the plain cell has an array of JAX where the class is this one; None where that could not be told."""
+    return kind is _jax.Array or kind is _jax.KeyArray
 
 
 class StandIns:
@@ -47,19 +57,43 @@ class StandIns:
     Args:
       leaves: the values.
       tracers: the tracer for each.
+      outside: takes down what is to be said with values that are not there yet.
+      text: a value as a user would write it, by its position.
+      to_jax: positions of the leaves with which only JAX computes: what is differentiated by.
+      lies: the sharding that every array of the trace has, as far as can be told then; None if that cannot be told.
 
     Attributes:
-      plain: the leaves that are no JAX arrays, by the id of their tracer.
+      held: what stands for each leaf where the user's names and containers hold it: a tracer, or a `NumpyValue`.
+      recorder: computes with NumPy's values.
+      plain: the values that are no JAX arrays, by the id of what stands for them.
       originals: the built-in functions that were replaced, by the id of the replacement.
     """
 
-    NAMES = ("isinstance", "type", "hasattr", "getattr")
+    NAMES = ("isinstance", "type", "hasattr", "getattr", "print")
 
-    def __init__(self, leaves: Sequence[Any], tracers: Sequence[Any]) -> None:
-        self._tracers = tracers
-        self._types = {id(t): _kind_of(leaf) for t, leaf in zip(tracers, leaves, strict=True)}
+    def __init__(
+        self,
+        leaves: Sequence[Any],
+        tracers: Sequence[Any],
+        outside: Outside,
+        text: Callable[[int], str],
+        to_jax: Collection[int] = (),
+        lies: Callable[[], Any] = lambda: None,
+    ) -> None:
+        self._lies = lies
+        self._tracers: Sequence[Any] = tracers
+        self._outside = outside
+        self._trace: object = _jax.surrounding_trace()
+        self.recorder = Recorder(self._need, self._type_of)
+        self.held = [
+            tracers[index] if index in to_jax else self.recorder.leaf(index, leaf, tracers[index], text)
+            for index, leaf in enumerate(leaves)
+        ]
         own = (float, complex, int, np.ndarray, np.generic)
-        self.plain = {id(t): leaf for t, leaf in zip(tracers, leaves, strict=True) if isinstance(leaf, own)}
+        self.plain = self.recorder.values
+        self.plain.update((id(t), leaf) for t, leaf in zip(self.held, leaves, strict=True) if isinstance(leaf, own))
+        self._types = {id(t): _jax.Array for t in tracers}
+        self._types.update((id(t), _kind_of(leaf)) for t, leaf in zip(self.held, leaves, strict=True))
         self.asked: list[ValueNeeded] = []
         self.originals: dict[int, Any] = {}
         self.line = 0
@@ -71,19 +105,27 @@ class StandIns:
             "type": self._type_for,
             "hasattr": self._hasattr_for,
             "getattr": self._getattr_for,
+            "print": self._print_for,
         }
         for name, make in made.items():
             if name not in namespace:
                 namespace[name] = stand_in = make()
                 self.originals[id(stand_in)] = getattr(builtins, name)
 
-    def on_text(self, tracer: Any, method: str, frame: FrameType) -> None:
-        """Called when code of the user asks for the text or the hash of a tracer."""
-        what = "its text is wanted" if method != "__hash__" else "its hash is wanted"
-        self._need(tracer, what)
+    def on_text(self, tracer: Any, method: str, frame: FrameType, *spec: str) -> str | None:
+        """Called when code of the user asks for the text or the hash of a tracer. A text that is only said comes later.
 
-    def on_missing(self, tracer: Any, name: str, frame: FrameType) -> None:
-        """Called when code of the user reads an attribute that a tracer lacks."""
+        Returns:
+          What stands for the text; None never.
+        """
+        if method == "__format__" and self._can_come_later(tracer) and is_only_said(frame):
+            return self._outside.promise(tracer, *spec)
+        self._need(tracer, "its text is wanted" if method != "__hash__" else "its hash is wanted")
+
+    def on_missing(self, tracer: Any, name: str, frame: FrameType) -> Any:
+        """Called when code of the user reads an attribute that a tracer lacks. The sharding may be known."""
+        if (sharding := self._sharding(tracer, name)) is not None:
+            return sharding
         if self._has(tracer, name) is not False:
             self._need(tracer, f"its attribute {name} is wanted, which only a concrete value has")
 
@@ -95,32 +137,61 @@ class StandIns:
         """
         if self.asked:
             raise self.asked[0]
+        if self.recorder.failed:
+            raise ValueNeeded(None, "the cell caught an error of a computation with NumPy")
         if watch.errors:
             raise ValueNeeded(None, "the cell caught an error that only tracing raises", watch.errors[0])
 
-    def _need(self, tracer: Any, what: str) -> None:
+    def close(self) -> None:
+        """The trace is over: no tracer is held any more."""
+        self.asked.clear()
+        self._tracers, self._trace = (), None
+        self.recorder.close()
+
+    def on_numpy(self, tracer: Any, other: Any, function: Callable[..., Any], reflected: bool) -> Any:
+        """Called when an operator meets a tracer and a NumPy value. A Python scalar and such a value are NumPy's."""
+        return self.recorder.operate(function, *((other, tracer) if reflected else (tracer, other)))
+
+    def on_device_get(self, tracer: Any) -> None:
+        """Called when a tracer is to become a NumPy array."""
+        if _jax.trace_of(tracer) is self._trace:
+            self._need(tracer, "jax.device_get makes a NumPy array of it")
+
+    def is_no_array(self, tracer: Any) -> bool:
+        """Whether a tracer stands for what is no JAX array in the plain cell, or may stand for several that are."""
+        return id(tracer) in self.plain or id(tracer) in self.recorder.lifts
+
+    def _need(self, tracer: Any, what: str) -> NoReturn:
         error = ValueNeeded(tracer, what)
         self.asked.append(error)
         raise error
 
     def _type_of(self, tracer: Any) -> type | None:
         """What the plain cell has there; None where it could be a Python scalar or a NumPy value."""
-        known = self._types.get(id(tracer))
+        known = self._types.get(id(tracer)) if id(tracer) not in self.recorder.lifts else _jax.Array
         if known is not None:
             return known
         sources, complete = _jax.sources_of(tracer, self._tracers)
         if complete and sources and all(id(self._tracers[index]) in self.plain for index in sources):
             return None
-        return _jax.Array
+        return _jax.array_class(tracer)
 
     def _has(self, tracer: Any, name: str) -> bool | None:
         """Whether the plain cell's value has an attribute; None where that depends on what kind of value it is."""
         leaf = self.plain.get(id(tracer), tracer)
         if leaf is not tracer:
             return hasattr(leaf, name)
-        kinds = (_jax.Array,) if self._type_of(tracer) is _jax.Array else (_jax.Array, float, np.ndarray)
+        plain = self._type_of(tracer)
+        kinds = (plain,) if _is_array(plain) else (_jax.Array, float, np.ndarray)
         answers = {hasattr(kind, name) for kind in kinds}
         return answers.pop() if len(answers) == 1 else None
+
+    def _sharding(self, value: Any, name: Any) -> Any:
+        """How the plain cell's array lies, if it is asked for that, and if it can be told; None otherwise."""
+        if not builtins.isinstance(name, str) or name != "sharding" or not _jax.is_tracer(value):
+            return None
+        own = _jax.trace_of(value) is self._trace and _is_array(self._type_of(value))
+        return self._lies() if own else None
 
     def _lacks(self, value: Any, name: Any) -> bool:
         """Whether a tracer has an attribute that the plain cell's value lacks. Stops where that cannot be told."""
@@ -133,12 +204,16 @@ class StandIns:
 
     def _hasattr_for(self) -> Any:
         def hasattr(value: Any, name: str, /) -> bool:
+            if self._sharding(value, name) is not None:
+                return True
             return not self._lacks(value, name) and builtins.hasattr(value, name)
 
         return hasattr
 
     def _getattr_for(self) -> Any:
         def getattr(value: Any, name: str, /, *default: Any) -> Any:
+            if (sharding := self._sharding(value, name)) is not None:
+                return sharding
             if not self._lacks(value, name):
                 return builtins.getattr(value, name, *default)
             if default:
@@ -147,10 +222,44 @@ class StandIns:
 
         return getattr
 
+    def _print_for(self) -> Any:
+        def print(
+            *args: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False
+        ) -> None:
+            if not any(_jax.is_tracer(item) for item in args) or file not in (None, sys.stdout, sys.stderr):
+                builtins.print(*args, sep=sep, end=end, file=file, flush=flush)
+                return
+            parts: list[Any] = []
+            for item in args:
+                if _jax.is_tracer(item) and not self._can_come_later(item):
+                    self._need(item, "its text is wanted")
+                parts += [" " if sep is None else sep, item if _jax.is_tracer(item) else str(item)]
+            stream = "stderr" if file is not None and file is sys.stderr else "stdout"
+            self._outside.tell_text(partial(write_to, stream), *parts[1:], "\n" if end is None else end)
+
+        return print
+
+    def _can_come_later(self, value: Any) -> bool:
+        """Whether something printed is an array of the program, whose text is that of the result."""
+        own = (
+            _jax.is_tracer(value) and _jax.trace_of(value) is _jax.trace_of(self._tracers[0])
+            if self._tracers
+            else False
+        )
+        return own and _is_array(self._type_of(value))
+
+    def _is_inner(self, tracer: Any) -> bool:
+        """Whether a tracer is one in the plain cell, too: of a function that the code has JAX trace or transform."""
+        return _jax.trace_of(tracer) is not self._trace and id(tracer) not in self._types
+
     def _isinstance_for(self) -> Any:
         def isinstance(value: Any, kinds: Any, /) -> bool:
             answer = builtins.isinstance(value, kinds)
             if not _jax.is_tracer(value):
+                return answer
+            if self._is_inner(value):
+                if answer != issubclass(_jax.Array, kinds) and _jax.is_of_custom_rule(value):
+                    self._need(value, "its type is tested")  # plainly such a function may be called with the array
                 return answer
             plain = self._type_of(value)
             if plain is None:
@@ -159,7 +268,7 @@ class StandIns:
                     self._need(value, "its type is tested")
                 return issubclass(_jax.Array, kinds)
             expected = issubclass(plain, kinds)
-            if expected != answer and plain is not _jax.Array:
+            if expected != answer and not _is_array(plain):
                 self._need(value, "its type is tested")
             return expected
 
@@ -170,14 +279,20 @@ class StandIns:
 
         class Meta(builtins.type):
             def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+                if len(args) == 1 and builtins.type(args[0]) is NumpyValue:
+                    return args[0].__class__
                 if len(args) != 1 or not _jax.is_tracer(args[0]):
                     made = builtins.type(*args, **kwargs)
                     if len(args) == 3 and "__module__" not in args[2]:
                         caller = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
                         made.__module__ = caller.f_globals.get("__name__", "__main__")
                     return made
+                if stand_ins._is_inner(args[0]):
+                    if _jax.is_of_custom_rule(args[0]):
+                        stand_ins._need(args[0], "its type is wanted")
+                    return builtins.type(args[0])
                 plain = stand_ins._type_of(args[0])
-                if plain is not _jax.Array:
+                if not _is_array(plain):
                     stand_ins._need(args[0], "its type is wanted")
                 return plain
 

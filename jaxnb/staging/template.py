@@ -14,6 +14,7 @@ import functools
 import gc
 import sys
 import types
+import weakref
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -22,31 +23,49 @@ import jax
 import numpy as np
 
 from jaxnb import _jax
+from jaxnb._jax_hosted import NumpyValue, tracer_of
+from jaxnb._jax_identity import JitCall, handed_on
 from jaxnb.cells.libraries import is_library
-from jaxnb.cells.reach import ATOMS, state_of
+from jaxnb.cells.reach import ATOMS, hides, state_of
 from jaxnb.objects.graph import Reached, Scan
-from jaxnb.objects.holders import CELL, DICT, SLOTS, Change, Holder, holder_of, slot_descriptors
+from jaxnb.objects.holders import CELL, DICT, OBJECTS, SLOTS, Change, Holder, holder_of, slot_descriptors
 from jaxnb.objects.static import PLACEMENTS
+from jaxnb.staging.before import Before
 
-__all__ = ["Capture", "Leaked", "Template", "Unreplayable", "reached_from", "reaches_tracer"]
+__all__ = [
+    "CONTAINER_NEWS",
+    "Capture",
+    "Leaked",
+    "Template",
+    "Unreplayable",
+    "has_plain_layout",
+    "jit_arguments",
+    "reached_from",
+    "reaches_tracer",
+]
 
-_FUNCTION_TEXTS = (
-    "__doc__",
-    "__qualname__",
-    "__module__",
-    "__annotations__" if sys.version_info < (3, 14) else "__annotate__",
-)
+_FUNCTION_TEXTS = ("__doc__", "__qualname__", "__module__")
+_NOTES = "__annotations__" if sys.version_info < (3, 14) else "__annotate__"
 
 _INTERMEDIATE_CODE = ("jax._src.core", "jax._src.interpreters", "jaxlib")
 """Where JAX's jaxprs, avals and executables are defined: they never change, and need not be made again."""
 
-_CONTAINER_NEWS = (
+CONTAINER_NEWS = (
     list.__new__,
     dict.__new__,
     set.__new__,
     deque.__new__,
     defaultdict.__new__,
     OrderedDict.__new__,
+)
+
+_JIT_ARGUMENTS = (
+    "static_argnums",
+    "static_argnames",
+    "donate_argnums",
+    "donate_argnames",
+    "keep_unused",
+    "inline",
 )
 
 _SMALLEST_ID = 2**32
@@ -87,6 +106,8 @@ class Template:
       changed: for each holder that was changed in place, its kind, how to find it, and the change, whose children are
         still to be built.
       elsewhere: the same for the globals of other modules: which of those that were read, what is bound and deleted.
+      said: what is printed and logged, in order: what says it, and how the values that it takes are built.
+      says_values: whether the values of the program are among them.
       value: how the trailing value is built, if the piece holds the trailing expression.
       reasons: why this template must not be applied to another run than the one it was captured from, as (line, text).
       kept: objects that are bound as they are, then, and everything that they hold: other results hold the same.
@@ -98,6 +119,8 @@ class Template:
         self.deleted: list[str] = []
         self.changed: list[tuple[Holder, Build, Change]] = []
         self.elsewhere: list[tuple[int, list[tuple[str, Build]], list[str]]] = []
+        self.said: list[tuple[Callable[..., None], Build]] = []
+        self.says_values = False
         self.value: Build | None = None
         self.reasons: list[tuple[int | None, str]] = []
         self.kept: list[Any] = []
@@ -108,8 +131,9 @@ class Template:
         outputs: Sequence[Any],
         namespace: dict[str, Any],
         before_change: Callable[[Any, Holder, Change | None], None],
+        before_saying: Callable[[], None] = lambda: None,
     ) -> Any:
-        """Binds, deletes and changes what the piece did, and returns the trailing value.
+        """Binds, deletes and changes what the piece did, says what it said, and returns the trailing value.
 
         Everything is built before anything is changed.
 
@@ -118,6 +142,7 @@ class Template:
           outputs: of the program.
           namespace: to bind into.
           before_change: called with each object that is about to be changed in place, its kind, and the change.
+          before_saying: called once, if anything is said.
         """
         building = Building(reached, outputs, namespace)
         building.made.update((id(item), item) for item in self.kept)
@@ -151,6 +176,10 @@ class Template:
             home.update(names)
             for name in gone:
                 home.pop(name, None)
+        if self.said:
+            before_saying()
+            for say, values in self.said:
+                say(*values(building))
         return value
 
 
@@ -159,36 +188,45 @@ class Capture:
 
     Args:
       scan: the scan whose leaves were replaced by tracers.
-      tracers: the tracers, one for each leaf.
+      held: what stands for each leaf: a tracer, or a `NumpyValue`.
       replaced: immutable nodes that were built to hold tracers, by id, with the position of the original in the scan.
       existing: objects that existed before the piece without being scanned, by id, with a name that holds each.
       stand_ins: objects put into the namespace while tracing, by id, with what they stand for.
+      before: tells what was there before the trace from what was made by it.
       trace: the one whose tracers may be results; None allows any.
+      homes: namespaces that are copies, by id, with the originals; classes that are made with them cannot be results.
+      calls: of functions under `jax.jit`.
     """
 
     def __init__(
         self,
         scan: Scan,
-        tracers: Sequence[Any],
+        held: Sequence[Any],
         replaced: Mapping[int, int],
         existing: Mapping[int, str],
         stand_ins: Mapping[int, Any],
+        before: Before,
         trace: object | None = None,
+        homes: Mapping[int, dict[str, Any]] | None = None,
+        calls: Sequence[JitCall] = (),
     ) -> None:
+        self._homes, self._calls = homes, calls
         self.outputs: list[Any] = []
         self._scan = scan
         self.passed_on: set[int] = set()
         self._trace = trace
-        self._inputs = {id(tracer): index for index, tracer in enumerate(tracers)}
+        self._inputs = {id(stand_in): index for index, stand_in in enumerate(held)}
         self._nodes = {id(node): index for index, node in enumerate(scan.nodes)}
         self._replaced, self._existing, self._stand_ins = replaced, existing, stand_ins
-        self._in_libraries: set[int] = set()
-        self._modules: set[str] = set()
+        self._before = before
+        self._annotations: dict[int, int] | None = None
+        self._clean: dict[int, Any] = {}
         self._places: dict[int, int] = {}
         self._builds: dict[int, Build] = {}
         self._keep: list[Any] = []
         self._open: set[int] = set()
         self._large: set[int] = set()
+        self._remembered: dict[int, Any] | None = None
 
     def build(self, value: Any) -> Build:
         """The recipe for `value`."""
@@ -211,19 +249,35 @@ class Capture:
         if key in self._inputs:
             self.passed_on.add(self._inputs[key])
             return _input(self._inputs[key])
+        if kind is NumpyValue:
+            return self._output(tracer_of(value))
         if _jax.is_tracer(value):
             if self._trace is not None and _jax.trace_of(value) is not self._trace:
                 raise Leaked(value)
-            return self._output(value)
+            return self._traced(value)
         if key in self._replaced:
             return _node(self._replaced[key])
         if key in self._nodes:
             return _node(self._nodes[key])
+        if kind is dict and (owner := self._annotated().get(key)) is not None:
+            return lambda b: getattr(b.reached.nodes[owner], _NOTES)
+        if hides(value):
+            if self._was_there(value):
+                return _constant(value)
+            raise Unreplayable(f"a {kind.__name__}, which does not say what it is")
         if kind is _jax.TraceState:
             return lambda b: _jax.current_trace_state()
-        if isinstance(value, type) and not is_library(value.__module__) and reaches_tracer(value):
+        if (
+            isinstance(value, type)
+            and not is_library(value.__module__)
+            and (self._is_class_of_copies(value) or reaches_tracer(value))
+        ):
             raise Unreplayable("a class that was made while staging")
-        if isinstance(value, jax.Array | np.generic | types.ModuleType | type):
+        if isinstance(value, np.generic | types.ModuleType | type):
+            return _constant(value)
+        if isinstance(value, jax.Array):  # one that is made was not traced, as under `jax.ensure_compile_time_eval`
+            return _constant(value) if self._before.holds(value) else _memoized(key, lambda b: value.copy())
+        if self._was_there(value) or self._is_remembered(value):
             return _constant(value)
         if issubclass(kind, enum.Enum):
             make = self._kind(kind)
@@ -240,20 +294,22 @@ class Capture:
             self._open.discard(key)
             return _memoized(key, _tuple_builder(self._kind(kind), children, attributes))
         holder = holder_of(value)
-        if holder is not None and kind.__new__ in _CONTAINER_NEWS:
+        if holder is not None and kind.__new__ in CONTAINER_NEWS:
             return self._container(value, kind, holder)
+        if isinstance(value, np.ndarray) and value.dtype.hasobject:
+            return self._objects(value)
         if isinstance(value, np.ndarray):
-            return _memoized(key, functools.partial(_copy_array, value.copy()))
+            return self._array(value)
         if _jax.jit_options(value) is not None:
             return self._jitted(value)
         if isinstance(value, types.BuiltinFunctionType) and isinstance(value.__self__, types.ModuleType | None):
             return _constant(value)
         flat = _jax.flatten_one_level(value)
-        stateful = isinstance(state_of(value), dict) or slot_descriptors(kind)
+        stateful = isinstance(state_of(value), dict) or slot_descriptors(kind) or issubclass(kind, functools.partial)
         if flat is not None and not stateful:
             children, treedef = [self.build(child) for child in flat[0]], flat[1]
             return _memoized(key, lambda b: jax.tree_util.tree_unflatten(treedef, [child(b) for child in children]))
-        if key in self._existing or (key in self._in_libraries and not _holds_tracer(value)):
+        if key in self._existing:
             return _constant(value)
         if isinstance(value, PLACEMENTS):
             return _constant(value)
@@ -267,9 +323,71 @@ class Capture:
                 return _constant(value)
             raise
 
+    def _array(self, value: np.ndarray) -> Build:
+        """An array that was computed while tracing; a view is one of an array that is made in the same way."""
+        base, writeable = value.base, value.flags.writeable
+        if type(base) is np.ndarray and type(value) is np.ndarray and base.flags.forc and not value.dtype.hasobject:
+            form = (value.shape, value.dtype, value.strides, value.ctypes.data - base.ctypes.data)
+            return _memoized(id(value), functools.partial(_view_of, self.build(base), form, writeable))
+        return _memoized(id(value), functools.partial(_copy_array, value.copy(order="K"), writeable))
+
+    def _was_there(self, value: Any) -> bool:
+        """Whether the plain cell would find this very object, not make it: it was there, and has taken in no tracer."""
+        if not self._before.holds(value):
+            return False
+        seen: dict[int, Any] = {}
+        for item in reached_from(value, lambda item: id(item) in self._nodes or id(item) in self._clean):
+            if _jax.is_tracer_type(type(item)):
+                return False
+            seen[id(item)] = item
+        self._clean.update(seen)
+        return True
+
+    def _is_remembered(self, value: Any) -> bool:
+        """Whether a function under `jax.jit` gives this very object with each call, as a static part of its result."""
+        if self._remembered is None:
+            self._remembered = {}
+            for function, arguments, tree in self._calls:
+                if self._before.holds(function) and self._is_same_call(arguments):
+                    for item in gc.get_referents(tree):
+                        parts = list(reached_from(item, self._before.holds))
+                        if not any(map(stands_for_a_value, parts)):
+                            self._remembered.update((id(part), part) for part in parts)
+        return id(value) in self._remembered
+
+    def _is_same_call(self, arguments: Any) -> bool:
+        """Whether the plain cell calls a function with equal static arguments each time: none is made by it alone."""
+        try:
+            leaves, tree = jax.tree.flatten(arguments)
+        except Exception:  # whatever classes of the user raise, such as keys of a dict that have no order
+            return False
+        roots = [*leaves, *gc.get_referents(tree)]
+        parts = (part for root in roots for part in reached_from(root, self._is_equal_again))
+        return all(type(part).__eq__ is not object.__eq__ for part in parts)
+
+    def _is_equal_again(self, item: Any) -> bool:
+        traced = isinstance(item, jax.Array) or stands_for_a_value(item)
+        return traced or type(item) in ATOMS or self._before.holds(item)
+
+    def _is_class_of_copies(self, kind: type) -> bool:
+        """Whether the methods of a class read names of a namespace that is a copy."""
+        homes = self._homes or {}
+        return any(id(getattr(item, "__globals__", None)) in homes for item in list(vars(kind).values()))
+
     def _kind(self, kind: type) -> Build:
         """A class, which a reused run finds where this run found it."""
         return self.build(kind) if id(kind) in self._nodes else _constant(kind)
+
+    def _traced(self, tracer: Any) -> Build:
+        """What the program computes, or the input or other result that eager execution hands on instead."""
+        source = handed_on(tracer)
+        index = self._inputs.get(id(source))
+        if index is None:
+            return self._output(source)
+        if not isinstance(self._scan.leaves[index], jax.Array):
+            return self._output(tracer)
+        self.passed_on.add(index)
+        return _input(index)
 
     def _output(self, tracer: Any) -> Build:
         place = self._places.get(id(tracer))
@@ -294,7 +412,8 @@ class Capture:
 
     def place_of(self, value: Any) -> int | None:
         """The position among the outputs, if `value` is one."""
-        return self._places.get(id(value))
+        place = self._places.get(id(value))
+        return self._places.get(id(handed_on(value))) if place is None else place
 
     def _container(self, value: Any, kind: type, holder: Holder) -> Build:
         state: list[tuple[Any, Build]] = []
@@ -326,6 +445,23 @@ class Capture:
             attributes.extend((k, self.build(child)) for k, child in getattr(value, "__dict__", {}).items())
         return build
 
+    def _objects(self, value: Any) -> Build:
+        """A NumPy array of objects, each of which is built anew."""
+        if type(value) is not np.ndarray or value.dtype != object or value.base is not None:
+            raise Unreplayable("an array of objects that is no simple one")
+        key, state = id(value), list[tuple[Any, Build]]()
+
+        def build(b: Building) -> Any:
+            made = b.made.get(key)
+            if made is None:
+                made = b.made[key] = np.empty(value.shape, object)
+                OBJECTS.restore(made, [(place, child(b)) for place, child in state])
+            return made
+
+        self._builds[key] = build
+        state.extend((place, self.build(child)) for place, child in OBJECTS.save(value))
+        return build
+
     def _cell(self, value: types.CellType) -> Build:
         key, state = id(value), list[Build]()
 
@@ -343,20 +479,18 @@ class Capture:
 
     def _function(self, value: types.FunctionType) -> Build:
         home = sys.modules.get(value.__module__) if is_library(value.__module__) else None
-        if home is not None and value.__module__ not in self._modules:
-            self._modules.add(value.__module__)  # what it compares with `is` must stay that very object
-            self._in_libraries.update(id(held) for held in list(vars(home).values()))
         if home is not None and getattr(home, value.__name__, None) is value:
-            return _constant(value)
-        if home is not None and not value.__closure__ and not value.__defaults__ and not value.__dict__:
             return _constant(value)
         if id(value) in self._existing:
             return _constant(value)
         key, code, name = id(value), value.__code__, value.__name__
         # a program may serve another namespace than the one it was traced in
         elsewhere = value.__globals__ if value.__globals__ is not self._scan.namespace else None
+        if elsewhere is not None and self._homes is not None:
+            elsewhere = self._homes.get(id(elsewhere), elsewhere)
         parts: dict[str, Any] = {}
         texts = {text: getattr(value, text) for text in _FUNCTION_TEXTS}
+        notes = self._notes(value)
 
         def build(b: Building) -> Any:
             made = b.made.get(key)
@@ -368,17 +502,38 @@ class Capture:
                 made = types.FunctionType(code, home_globals, name, parts["defaults"](b), cells or None)
                 b.made[key] = made
                 made.__kwdefaults__ = parts["kwdefaults"](b)
-                made.__dict__.update(parts["dict"](b))
+                made.__dict__.update((name, item(b)) for name, item in parts["dict"])
                 for text, item in texts.items():
                     setattr(made, text, item)
+                setattr(made, _NOTES, notes(b))
             return made
 
         self._builds[key] = build
         parts["closure"] = [self.build(cell) for cell in value.__closure__ or ()]
         parts["defaults"] = self.build(value.__defaults__)
         parts["kwdefaults"] = self.build(value.__kwdefaults__)
-        parts["dict"] = self.build(dict(value.__dict__))
+        parts["dict"] = [(name, self.build(item)) for name, item in value.__dict__.items()]
         return build
+
+    def _notes(self, value: types.FunctionType) -> Build:
+        """The annotations of a function: each that is made has its own, unless they are those of one that was there."""
+        notes = getattr(value, _NOTES)
+        if id(notes) in self._annotated():
+            return self.build(notes)
+        if type(notes) is not dict or self._was_there(notes):
+            return _constant(notes)
+        self._keep.append(notes)
+        return _memoized(id(notes), lambda b: dict(notes))
+
+    def _annotated(self) -> dict[int, int]:
+        """The annotations of functions in reach, by id, with the position of the function; who wraps it shares them."""
+        if self._annotations is None:
+            functions = [
+                (index, node) for index, node in enumerate(self._scan.nodes) if type(node) is types.FunctionType
+            ]
+            wanted = functions if _NOTES == "__annotations__" else []
+            self._annotations = {id(getattr(node, _NOTES)): index for index, node in wanted}
+        return self._annotations
 
     def _jitted(self, value: Any) -> Build:
         """A jitted function is made again only where what it wraps is; otherwise it is the same function each time."""
@@ -388,29 +543,24 @@ class Capture:
         wrapped = self.build(inner)
         if not self.outputs and id(value.__wrapped__) in self._nodes:
             return _constant(value)
-        options = dict(_jax.jit_options(value) or ())
-        plain = not any(options.get(name) for name in ("user_specified_in_shardings", "device", "backend"))
-        if not plain:
+        arguments = jit_arguments(value)
+        if arguments is None:
             raise Unreplayable("a function jitted with shardings or a device")
-        kept = (
-            "static_argnums",
-            "static_argnames",
-            "donate_argnums",
-            "donate_argnames",
-            "keep_unused",
-            "inline",
-        )
-        arguments = {name: options[name] for name in kept}
         return _memoized(id(value), lambda b: jax.jit(wrapped(b), **arguments))
 
     def _copied(self, value: Any, kind: type) -> Build:
         """Anything else is copied by the copy protocol, as `copy.copy` would, with its parts built anew."""
+        if isinstance(value, weakref.ref):
+            return self._weak(value)
+        if kind is types.MappingProxyType:
+            shown = self.build(gc.get_referents(value)[0])
+            return _memoized(id(value), lambda b: types.MappingProxyType(shown(b)))
         if isinstance(value, types.MethodType):
             function, owner = self.build(value.__func__), self.build(value.__self__)
             return _memoized(id(value), lambda b: types.MethodType(function(b), owner(b)))
         key = id(value)
         state = state_of(value)
-        if kind not in copyreg.dispatch_table and _has_plain_layout(kind):
+        if kind not in copyreg.dispatch_table and has_plain_layout(kind):
             return self._plain_object(value, kind, state if isinstance(state, dict) else None)
         try:
             reduced = value.__reduce_ex__(4)
@@ -418,6 +568,9 @@ class Capture:
             raise Unreplayable(f"a {kind.__name__}, which cannot be copied") from error
         if isinstance(reduced, str):
             return _constant(value)
+        self._before.look_again()  # the parts were made just now
+        if reduced[0] is iter and type(iter(*reduced[1])) is not kind:
+            raise Unreplayable(f"a {kind.__name__}, which cannot be copied")  # it would become one of a list
         parts = [self.build(list(item) if index in (3, 4) and item is not None else item) for index, item in
                  enumerate((*reduced, None, None, None, None)[:5])]  # fmt: skip
 
@@ -434,6 +587,14 @@ class Capture:
             return b.made[key]
 
         return build
+
+    def _weak(self, value: weakref.ref[Any]) -> Build:
+        """A weak reference to what this run builds for its target. Its callback would belong to the trace."""
+        target = value()
+        if target is None:
+            return _constant(value)
+        held = self.build(target)
+        return _memoized(id(value), lambda b: value if (there := held(b)) is target else weakref.ref(there))
 
     def _plain_object(self, value: Any, kind: Any, state: dict[str, Any] | None) -> Build:
         key = id(value)
@@ -464,6 +625,14 @@ class Capture:
         return build
 
 
+def jit_arguments(function: Any) -> dict[str, Any] | None:
+    """What `jax.jit` was given to make a function, besides what it wraps; None if it cannot be made again from that."""
+    options = dict(_jax.jit_options(function) or ())
+    if not options or any(options.get(name) for name in ("user_specified_in_shardings", "device", "backend")):
+        return None
+    return {name: options[name] for name in _JIT_ARGUMENTS}
+
+
 def _set_state(made: Any, state: Any) -> None:
     if hasattr(made, "__setstate__"):
         made.__setstate__(state)
@@ -487,8 +656,18 @@ def _node(index: int) -> Build:
     return lambda b: b.reached.nodes[index]
 
 
-def _copy_array(array: Any, building: Building) -> Any:
-    return array.copy()
+def _copy_array(array: Any, writeable: bool, building: Building) -> Any:
+    made = array.copy(order="K")
+    made.flags.writeable = writeable
+    return made
+
+
+def _view_of(base: Build, form: tuple[Any, ...], writeable: bool, building: Building) -> Any:
+    shape, dtype, strides, offset = form
+    made = np.ndarray(shape, dtype, base(building), offset, strides)
+    if not writeable:
+        made.flags.writeable = False
+    return made
 
 
 def _memoized(key: int, build: Build) -> Build:
@@ -510,7 +689,7 @@ def _tuple_builder(kind: Build, children: list[Build], attributes: list[tuple[st
     return build
 
 
-def _has_plain_layout(kind: Any) -> bool:
+def has_plain_layout(kind: Any) -> bool:
     """Whether an object of this class is made by `object.__new__`, so that its attributes and slots are all it has."""
     try:
         object.__new__(kind)
@@ -525,7 +704,7 @@ def _holds_tracer(value: Any) -> bool:
     stack: list[Any] = [value]
     while stack:
         item = stack.pop()
-        if _jax.is_tracer(item):
+        if stands_for_a_value(item):
             return True
         if id(item) in seen or type(item) in ATOMS or isinstance(item, types.ModuleType | type):
             continue
@@ -547,18 +726,34 @@ def _holds_tracer(value: Any) -> bool:
     return False
 
 
+def stands_for_a_value(item: Any) -> bool:
+    """Whether an object is a tracer, or stands for a NumPy value while a piece is traced."""
+    return _jax.is_tracer(item) or type(item) is NumpyValue
+
+
+def _held_by_array(array: Any) -> Iterator[Any]:
+    """The objects that a NumPy array holds; the garbage collector does not know of them."""
+    if array.dtype == object:
+        yield from array.flat
+    elif array.dtype.hasobject:
+        yield from array.ravel().tolist()
+
+
 def reaches_tracer(value: Any) -> bool:
     """Whether an object of unknown make holds a tracer, as far as the garbage collector can follow it."""
-    return any(_jax.is_tracer(item) for item in reached_from(value))
+    return any(stands_for_a_value(item) for item in reached_from(value))
 
 
-def reached_from(value: Any) -> Iterator[Any]:
-    """An object of unknown make and what it holds, as far as the garbage collector can follow it."""
+def reached_from(value: Any, known: Callable[[Any], bool] = lambda item: False) -> Iterator[Any]:
+    """An object of unknown make and what it holds, as far as the garbage collector can follow it.
+
+    What is `known` is left out, and what it holds.
+    """
     seen: set[int] = set()
     stack: list[Any] = [value]
     while stack and len(seen) < 10_000:
         item = stack.pop()
-        if id(item) in seen or isinstance(item, types.ModuleType | types.CodeType):
+        if id(item) in seen or isinstance(item, types.ModuleType | types.CodeType) or known(item):
             continue
         seen.add(id(item))
         yield item
@@ -570,5 +765,7 @@ def reached_from(value: Any) -> Iterator[Any]:
             stack.extend(frame.f_locals.values() if frame is not None else ())
         elif isinstance(item, types.FunctionType):
             stack.extend(child for cell in item.__closure__ or () for _, child in CELL.save(cell))
+        elif isinstance(item, np.ndarray):
+            stack.extend(_held_by_array(item))
         elif not isinstance(item, dict) or "__builtins__" not in item:
             stack.extend(gc.get_referents(item))

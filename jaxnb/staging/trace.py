@@ -9,13 +9,17 @@ from __future__ import annotations
 import contextlib
 import functools
 import types
-from collections.abc import Callable, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import jax
 
 from jaxnb import _jax
+from jaxnb._jax_eqns import place_of
+from jaxnb._jax_identity import JitCall, answer_as_eager, note_jit_calls
+from jaxnb._jax_placement import Notes, default_device
 from jaxnb._jax_tracers import transformation_of
 from jaxnb._jax_watch import TraceWatch, watch_trace
 from jaxnb.cells.blocks import TURN, counting_code
@@ -26,19 +30,27 @@ from jaxnb.cells.reach import refers_to_jax, state_of
 from jaxnb.errors import Refused, RunByPython
 from jaxnb.objects.holders import CLASS, GROWN_LIST, SLOTS, same_state
 from jaxnb.objects.journal import restore_shell
-from jaxnb.objects.paths import Choices, render_path, root_name
+from jaxnb.objects.paths import Choices, Path, render_path, root_name
 from jaxnb.objects.slots import Slot, Slots
 from jaxnb.objects.static import CACHED_FUNCTION
+from jaxnb.objects.watchers import other_threads, others_look
+from jaxnb.staging.before import Before
+from jaxnb.staging.copies import Copies, cannot_copy, dispatching, functions_of, use
 from jaxnb.staging.diagnosis import Attempt
 from jaxnb.staging.donation import Donation, plan_donation
 from jaxnb.staging.gradient import Asked, Tree, read_loss, read_tree
+from jaxnb.staging.moves import differs_in_key, moved
+from jaxnb.staging.noticing import Importing, Noticing
 from jaxnb.staging.outside import Outside
 from jaxnb.staging.piece import Plan
 from jaxnb.staging.reasons import line_changing, where_held
-from jaxnb.staging.stand_ins import StandIns
+from jaxnb.staging.recorder import Recorder
+from jaxnb.staging.stand_ins import StandIns, ValueNeeded
 from jaxnb.staging.template import Capture, Leaked, Template, Unreplayable, reached_from, reaches_tracer
+from jaxnb.staging.turns import BUDGET, Turns
+from jaxnb.staging.written_out import LARGE, Loop, WrittenOut, long_loop
 
-__all__ = ["MOST_TURNS", "MissingName", "StopAt", "TooLong", "Trace", "by_python", "restore_names"]
+__all__ = ["MissingName", "StopAt", "Trace", "by_python", "restore_names"]
 
 
 class StopAt(Exception):
@@ -46,10 +58,6 @@ class StopAt(Exception):
 
     def __init__(self, index: int) -> None:
         self.index = index
-
-
-class TooLong(BaseException):
-    """A loop turned so often that its program would grow out of hand."""
 
 
 class MissingName(Exception):
@@ -71,12 +79,17 @@ class Trace:
         donate: tuple[str, ...] = (),
         asked: Asked | None = None,
     ) -> None:
+        self.copies = _copies_for_others(plan, namespace, choices)
+        original = namespace
+        if self.copies is not None:
+            namespace = self.copies.namespace
         self.cell, self.namespace, self.choices, self.donate = cell, namespace, choices, donate
         self.asked = asked
         self.trees: dict[str, Tree] = {}
         self.loss_place = 0
         self.slots = Slots()
-        self.scan = plan.scan(namespace, choices, self.slots)
+        instead = self.copies.instead if self.copies is not None else None
+        self.scan = plan.scan(namespace, choices, self.slots, instead)
         wanted = replace(
             plan,
             sees=self.scan.sees | plan.sees | (Sees.IDENTITY if donate else 0),
@@ -86,12 +99,13 @@ class Trace:
         if wanted != plan:
             plan = wanted
             self.slots = Slots()
-            self.scan = plan.scan(namespace, choices, self.slots)
+            self.scan = plan.scan(namespace, choices, self.slots, instead)
         if self.scan.reads_grown:
             plan = replace(plan, growth=NO_GROWTH)
             self.slots = Slots()
-            self.scan = plan.scan(namespace, choices, self.slots)
+            self.scan = plan.scan(namespace, choices, self.slots, instead)
         self.plan = plan
+        self.parts = self.scan.parts if self.copies is None else self._parts_of(original)
         self._refuse_generators()
         self._refuse_metadata()
         if self.scan.dispatches_on_types:
@@ -101,6 +115,8 @@ class Trace:
                 fix="call the implementation that you mean by its own name.",
             )
         self.tracers: list[Any] = []
+        self.held: list[Any] = []
+        self.recorder: Recorder | None = None
         self.capture: Capture | None = None
         self.template = Template()
         self.replaced: dict[int, int] = {}
@@ -113,17 +129,73 @@ class Trace:
         self.annotations: dict[str, Any] = {}
         self.whole = False
         self.outside = Outside()
+        self.noticing = Noticing()
+        self.saw: list[tuple[int | None, str]] = []
         self.splits = False
+        self.budget: int | None = BUDGET
         self.kept: set[int] = set()
+        self.moves: set[Path] = set()
         self.reads_grown = False
+        self.here = False
+        self.asked_where: int | None = None
         self.guards: list[Any] = []
+        self.notes = Notes()
+        self.sets = ""
         self.names_then: dict[str, Any] = {}
+        self.over: list[weakref.ref[Any]] = []
+
+    def _parts_of(self, original: dict[str, Any]) -> list[Any]:
+        """The key, as a walk over the originals has it, which must have met the same as that over the copies."""
+        scan = self.plan.scan(original, self.choices)
+        same = len(scan.nodes) == len(self.scan.nodes) and len(scan.namespaces) == len(self.scan.namespaces)
+        if (
+            not same
+            or self.scan.strays
+            or [id(leaf) for leaf in scan.leaves] != [id(leaf) for leaf in self.scan.leaves]
+        ):
+            raise cannot_copy("objects that refer to each other in a way of their own")
+        return scan.parts
+
+    def sees_stand_ins(self) -> bool:
+        """Whether the stand-ins of built-in functions would be seen: as `type` itself, or in a dict that is read."""
+        nodes = {id(node) for node in self.scan.nodes}
+        return bool(self.scan.sees & Sees.TYPE_ITSELF) or any(id(names) in nodes for names in self.scan.namespaces)
+
+    def refuse_seen(self) -> None:
+        """Gives what sees them to Python."""
+        if self.scan.sees & Sees.TYPE_ITSELF:
+            raise RunByPython(
+                "the cell asks whether something is `type` itself, or derives a class from it.",
+                why="while staging something else answers to that name, which knows what traced values stand for.",
+                fix="leave --whole out: then Python runs it.",
+                short="it asks for `type` itself",
+            )
+        nodes = {id(node) for node in self.scan.nodes}
+        if any(id(names) in nodes for names in self.scan.namespaces):
+            raise RunByPython(
+                "the cell reads the globals of a function as a dict.",
+                why="while staging they hold more names than they should.",
+                fix="leave --whole out: then Python runs it.",
+                short="it reads the globals of a function as a dict",
+            )
+
+    def _lies(self) -> Any:
+        """How every array of the plain cell lies, where none is bound to a device and nothing names one."""
+        arrays = [leaf for leaf in self.scan.leaves if isinstance(leaf, jax.Array)]
+        if not self.here or self.copies is not None or not jax.sharding.get_abstract_mesh().empty:
+            return None
+        sharding = jax.sharding.SingleDeviceSharding(default_device())
+        if any(array.committed or array.sharding != sharding for array in arrays):
+            return None
+        if self.asked_where is None:
+            self.asked_where = self.index
+        return sharding
 
     def _refuse_generators(self) -> None:
         """A generator that is advanced while tracing would keep tracers in its frame, and cannot be set back."""
         sends = any("send" in names.attributes for names in self.plan.names)
         for node in self.scan.nodes:
-            if isinstance(node, types.GeneratorType) and (sends or _computes_with_jax(node)):
+            if issubclass(type(node), types.GeneratorType) and (sends or _computes_with_jax(node)):
                 raise RunByPython(
                     f"the cell advances the generator `{node.__qualname__}`, which computes with JAX.",
                     why="it would keep traced values in its frame, and it cannot be set back.",
@@ -156,9 +228,9 @@ class Trace:
 
     def install(self) -> None:
         """Puts the tracers where the leaves are held."""
-        for places, tracer in zip(self.slots.leaves, self.tracers, strict=True):
+        for places, stand_in in zip(self.slots.leaves, self.held, strict=True):
             for slot in places:
-                slot.holder.put(slot.owner, slot.key, tracer)
+                slot.holder.put(slot.owner, slot.key, stand_in)
         for slot in self.slots.trace_states:
             slot.holder.put(slot.owner, slot.key, _jax.current_trace_state())
         nodes = {id(node): index for index, node in enumerate(self.scan.nodes)}
@@ -166,14 +238,19 @@ class Trace:
             if growth.touches(self.scan.grown_bases):
                 guard = self._guard(function)
                 self.replaced[id(guard)] = nodes[id(function)]
-                CLASS.put(owner, name, guard)
+                if self.copies is None:
+                    CLASS.put(owner, name, guard)
+                else:
+                    self.copies.instead[id(vars(owner)[name])] = guard
+        if self.copies is not None:
+            self._dispatch(self.copies)
         for node in self.slots.built:
             if not node.children or not any(self._is_new(kind, place) for _, kind, place in node.children):
                 self.built.append(node.value)
                 continue
             items = list(node.value) if node.treedef is None else (_jax.flatten_one_level(node.value) or ([], None))[0]
             for position, kind, place in node.children:
-                items[position] = self.tracers[place] if kind == "leaf" else self.built[place]
+                items[position] = self.held[place] if kind == "leaf" else self.built[place]
             if node.treedef is not None:
                 new = jax.tree_util.tree_unflatten(node.treedef, items)
             else:
@@ -184,6 +261,13 @@ class Trace:
             self.replaced[id(new)] = nodes[id(node.value)]
             for slot in node.slots:
                 slot.holder.put(slot.owner, slot.key, new)
+
+    def _dispatch(self, copies: Copies) -> None:
+        """Classes are shared with the other threads: their functions become such as run the copies in this one."""
+        for node in self.scan.nodes:
+            for name, item in list(vars(node).items()) if issubclass(type(node), type) else ():
+                if any(copies.instead.get(id(part), part) is not part for part in functions_of(item)):
+                    CLASS.put(node, name, dispatching(item))
 
     def _guard(self, function: types.FunctionType) -> Any:
         """The same method, which remembers that it was called: it reads a list that the code only appends to."""
@@ -200,15 +284,24 @@ class Trace:
         return kind == "leaf" or self.built[place] is not self.slots.built[place].value
 
     def loose(self) -> set[int]:
-        """Leaves that no slot and no rebuilt node holds: they could not be replaced."""
+        """Leaves that could not be replaced: at one of their places, or no slot and no rebuilt node holds them."""
         held = {i for i, places in enumerate(self.slots.leaves) if places}
-        return set(range(len(self.scan.leaves))) - self._with_inside(
-            held, [bool(node.slots) for node in self.slots.built]
-        )
+        inside = self._with_inside(held, [bool(node.slots) for node in self.slots.built])
+        free = set(range(len(self.scan.leaves))) - inside | self.slots.fixed
+        return free if self.copies is None else free | self._seen_by_others(self.copies)
+
+    def _seen_by_others(self, copies: Copies) -> set[int]:
+        """Leaves that something holds which is no copy, such as a class."""
+
+        def seen(slots: list[Slot]) -> bool:
+            return any(not copies.is_ours(slot.owner) for slot in slots)
+
+        leaves = {i for i, places in enumerate(self.slots.leaves) if seen(places)}
+        return self._with_inside(leaves, [seen(node.slots) for node in self.slots.built])
 
     def _still_held(self) -> set[int]:
         """Leaves that the same places hold as before the statements ran, by way of what they did to these places."""
-        held = {i for i, places in enumerate(self.slots.leaves) if any(_holds(s, self.tracers[i]) for s in places)}
+        held = {i for i, places in enumerate(self.slots.leaves) if any(_holds(s, self.held[i]) for s in places)}
         nodes = [any(_holds(slot, self.built[i]) for slot in node.slots) for i, node in enumerate(self.slots.built)]
         return self._with_inside(held, nodes)
 
@@ -249,26 +342,48 @@ class Trace:
         __tracebackhide__ = True
         namespace, plan = self.namespace, self.plan
         self.tracers = list(tracers)
+        answer_as_eager(
+            _jax.current_trace(),
+            hands_on=self.asked is None and bool(plan.sees & Sees.IDENTITY),
+            no_arrays=[tracer for tracer, leaf in zip(tracers, self.scan.leaves, strict=True) if not _is_array(leaf)],
+        )
+        self.over.append(weakref.ref(_jax.current_trace()))
+        if self.splits and self.budget is not None:
+            _jax.notice_equations(LARGE // 16, self.check_loops)
         self.config = _jax.config_values()
         saved = [(owner, holder, holder.save(owner)) for owner, holder in self.slots.holders]
         entry = dict(namespace)
         noted = namespace.get("__annotations__")
         self.annotations = dict(noted) if isinstance(noted, dict) else {}
         others = [(other, dict(other)) for other in self.scan.namespaces]
-        stand_ins = StandIns(self.scan.leaves, self.tracers)
+        named = (*self.asked.wrt, *self.asked.along) if self.asked is not None else ()
+        to_jax = {index for name in named for index in self.scan.leaves_below(name)}
+        stand_ins = StandIns(
+            self.scan.leaves,
+            self.tracers,
+            self.outside,
+            lambda index: render_path(self.scan.paths[index]),
+            to_jax,
+            self._lies,
+        )
+        self.held, self.recorder = stand_ins.held, stand_ins.recorder
+        self.noticing.lets_look = not self.splits
         with contextlib.ExitStack() as back:  # whatever one of these raises, the others are done, the last one first
+            there = back.enter_context(Before())
             for other, names in others:
                 back.callback(restore_names, other, names)
             if isinstance(noted, dict):
                 back.callback(restore_names, noted, self.annotations)
             back.callback(restore_names, namespace, entry, self._is_ours)
-            for function in (node for node in self.scan.nodes if isinstance(node, CACHED_FUNCTION)):
+            for function in (node for node in self.scan.nodes if issubclass(type(node), CACHED_FUNCTION)):
                 back.callback(_forget_since, function, function.cache_info().currsize)
             for owner, holder, state in saved:
                 back.callback(_put_back, owner, holder, state)
             for shell in self.slots.shells:
                 back.callback(restore_shell, *shell)
-            back.callback(stand_ins.asked.clear)
+            back.callback(stand_ins.close)
+            if self.copies is not None:
+                back.enter_context(use(self.copies.instead))
             self.install()
             for name in plan.hidden:
                 namespace.pop(name, None)
@@ -282,8 +397,7 @@ class Trace:
             before = dict(namespace)
             before_elsewhere = [dict(other) for other in self.scan.namespaces]
             placed = [(owner, holder, holder.save(owner)) for owner, holder in self.slots.holders]
-            asked = (stand_ins.on_text, stand_ins.on_missing)
-            with watch_trace(self.cell.filename, *asked, stand_ins.plain) as watch:
+            with watch_trace(self.cell.filename, stand_ins) as watch, note_jit_calls() as calls:
                 self.watch = watch
                 try:
                     value = self._statements(stand_ins)
@@ -300,17 +414,30 @@ class Trace:
                         fix="assign to its attributes, or do it in a cell of its own without %%jit.",
                         line=self.current.span.line if self.current else None,
                     )
-            self._capture(before, before_elsewhere, placed, stand_ins, value)
+            self._capture(before, before_elsewhere, placed, stand_ins, there, calls, value)
             if self.donate:
                 self.kept = self._still_held()
             assert self.capture is not None
             return self.capture.outputs
 
+    def check_loops(self, eqns: Iterable[Any]) -> None:
+        """Raises a `WrittenOut` if a function is called whose loop should not be written out."""
+        loop = long_loop(eqns, self.cell.filename)
+        if loop is not None:
+            raise WrittenOut(loop)
+
+    def calling(self, loop: Loop) -> int:
+        """The index of the statement that calls the function of a loop."""
+        place = place_of(*loop.call, {})
+        line = place.line if place is not None else 0
+        running = range(self.plan.start, self.plan.stop)
+        return max((i for i in running if self.cell.statements[i].span.line <= line), default=self.plan.start)
+
     def _statements(self, stand_ins: StandIns) -> Any:
         __tracebackhide__ = True
         namespace, statements = self.namespace, self.cell.statements
         value = None
-        turns = _Turns()
+        turns = Turns(self.budget)
         for index in range(self.plan.start, self.plan.stop):
             statement = self.current = statements[index]
             self.index = index
@@ -322,7 +449,7 @@ class Trace:
                 raise StopAt(index)
             stand_ins.line = statement.span.line
             self.outside.begin()
-            counting = counting_code(self.cell, statement) if self.splits else None
+            counting = counting_code(self.cell, statement) if self.splits and self.budget is not None else None
             if statement.trailing:
                 value = eval(statement.code, namespace)
             elif counting is None:
@@ -333,12 +460,36 @@ class Trace:
                     exec(counting, namespace)
                 finally:
                     namespace.pop(TURN, None)
-            if self.outside.spoke and self.splits:
-                raise by_python(statement, "it prints or displays something")
+            if self.sets:
+                raise by_python(statement, self.sets)
+            if isinstance(self.noticing.touched, Importing):
+                raise self.noticing.touched
+            if self.noticing.touched is not None:  # the statement has caught what was raised then
+                raise by_python(statement, self.noticing.touched.short)
+            for tracer, _ in self.outside.promised.values():
+                raise ValueNeeded(tracer, "its text is wanted")
+            if self.outside.unsure:
+                self._saw(statement, "it prints or displays something")
+            if self.outside.drew():
+                self._saw(statement, "it draws from a random state")
+            while self.noticing.looked:
+                self._saw(statement, self.noticing.looked.pop())
             if _jax.config_values() != self.config:
                 self._restore_config(statement)
         self.index = None
         return value
+
+    def _saw(self, statement: Statement, short: str) -> None:
+        """A statement depends on what another run would find otherwise: Python runs it, or it is traced each time."""
+        if self.splits:
+            raise by_python(statement, short)
+        self.saw.append((statement.span.line, short))
+
+    def on_setting(self, short: str) -> None:
+        """Called when the statements are about to set something in JAX of which a jaxpr knows nothing."""
+        self.sets = short  # their own `except` may catch what is raised
+        assert self.current is not None
+        raise by_python(self.current, short)
 
     def _restore_config(self, statement: Statement) -> None:
         _jax.restore_config(self.config)
@@ -368,11 +519,16 @@ class Trace:
         before_elsewhere: list[dict[str, Any]],
         placed: list[Any],
         stand_ins: StandIns,
+        there: Before,
+        calls: list[JitCall],
         value: Any,
     ) -> None:
         existing = {id(item): name for name, item in before.items()}
         own = _jax.current_trace()
-        capture = Capture(self.scan, self.tracers, self.replaced, existing, stand_ins.originals, own)
+        originals, homes = stand_ins.originals, None
+        if self.copies is not None:
+            originals, homes = {**originals, **self.copies.originals}, self.copies.homes
+        capture = Capture(self.scan, self.held, self.replaced, existing, originals, there, own, homes, calls)
         template = self.template
         annotations = self.namespace.pop("__annotations__", None)
         before.pop("__annotations__", None)
@@ -382,6 +538,8 @@ class Trace:
         for name, item in list(self.namespace.items()):
             if before.get(name, _ABSENT) is not item and self._is_ours(name):
                 template.names.append((name, self._build(capture, item, f"`{name}`")))
+                if differs_in_key(before.get(name), item):
+                    self.moves.add((None, "name", name))
                 if (place := capture.place_of(item)) is not None:
                     self.named_outputs.append((name, place))
         template.deleted = [name for name in before if name not in self.namespace and self._is_ours(name)]
@@ -398,6 +556,8 @@ class Trace:
             if not same_state(now, state):
                 self._changed(capture, owner, holder, state, now, nodes.get(id(owner)))
         template.value = self._build(capture, value, "the trailing value") if value is not None else None
+        template.said = [(item.say, self._build(capture, item.values, "what is printed")) for item in self.outside.said]
+        template.says_values = any(_jax.is_tracer(value) for item in self.outside.said for value in item.values)
         if self.asked is not None:
             lines = [item.span.line for item in self.statements if self.asked.loss in item.names.binds]
             self.loss_place = capture.result(read_loss(self.asked, self.namespace, lines[-1]))
@@ -420,6 +580,9 @@ class Trace:
                 fix="return the new value and bind it to a name.",
                 line=line,
             )
+        path = self.slots.held_at.get(id(owner))
+        if path is not None and holder is not GROWN_LIST:
+            self.moves |= moved(path, holder, state, now)
         if holder is GROWN_LIST:
             now = [(None, item) for item in owner[state[0][0] :]]
         change = holder.change(state, now)
@@ -442,6 +605,8 @@ class Trace:
                 line=self.current.span.line if self.current else None,
             ) from None
         except Unreplayable as error:
+            if self.copies is not None:
+                raise cannot_copy(str(error)) from None
             if reaches_tracer(item):
                 raise RunByPython(
                     f"{what} holds {error}, with traced values inside.",
@@ -458,25 +623,16 @@ class Trace:
             return lambda b: item
 
 
-MOST_TURNS = 32
-"""Beyond this a loop is not written out: its body is staged once, and Python turns it."""
-
-
-class _Turns:
-    """Counts how often the loops of one statement turn."""
-
-    def __init__(self) -> None:
-        self._count = 0
-
-    def begin(self) -> Callable[[], None]:
-        """A statement begins. Gives what its loops call at each turn."""
-        self._count = 0
-        return self._turn
-
-    def _turn(self) -> None:
-        self._count += 1
-        if self._count > MOST_TURNS:
-            raise TooLong
+def _copies_for_others(plan: Plan, namespace: dict[str, Any], choices: Choices) -> Copies | None:
+    """Copies of what the statements reach, where another thread of the user may look at that."""
+    if not other_threads():
+        return None
+    scan = plan.scan(namespace, choices)
+    if not others_look({id(item) for item in (namespace, *scan.namespaces, *scan.nodes)}):
+        return None
+    if scan.sees & Sees.NAMES:
+        raise cannot_copy("all names at once")
+    return Copies(scan)
 
 
 def by_python(statement: Statement, short: str) -> RunByPython:
@@ -487,6 +643,10 @@ def by_python(statement: Statement, short: str) -> RunByPython:
 
 
 _ABSENT = object()
+
+
+def _is_array(leaf: Any) -> bool:
+    return isinstance(leaf, jax.Array)
 
 
 def _is_replaced(item: Any, kind: type, state: Any) -> bool:

@@ -12,9 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from jaxnb.program import Finding, Program
+from jaxnb.program.status import Status
 from jaxnb.views.columns import column_widths, row_pieces
 from jaxnb.views.escape import Html, element, joined
 from jaxnb.views.grouping import MOST_ROWS, level_below, read_groups
+from jaxnb.views.line import line_element
 from jaxnb.views.painting import edit_lines, fed_by
 from jaxnb.views.rows import Group, Row, legend
 from jaxnb.views.style import style_element
@@ -33,7 +35,7 @@ _TAGS = {"op": "b", "heading": "em", "type": "i", "bound": "u", "note": "i", "at
 def render_html(
     program: Program,
     *,
-    line: str,
+    line: Status | str,
     findings: Sequence[Finding] | None = None,
     level: str | None = None,
     limit: int | None = MOST_ROWS,
@@ -43,7 +45,7 @@ def render_html(
 
     Args:
       program: what the cell became.
-      line: what was done, in one line.
+      line: what was done, in one line, as its parts or as text.
       findings: what to show under the line; by default the program's own. Those that are folded are unfolded with it.
       level: which level to show; by default the one below the source.
       limit: how many ops at most, or None for all.
@@ -68,7 +70,7 @@ def render_html(
         "div",
         {"class": "jnb"},
         style_element("program.css"),
-        element("details", {"class": "jaxnb"}, element("summary", None, line), *folded, listing),
+        element("details", {"class": "jaxnb"}, element("summary", None, line_element(line)), *folded, listing),
         *(_finding_element(finding) for finding in told if not finding.folded),
     )
 

@@ -17,6 +17,7 @@ from importlib.resources import files
 from jaxnb.errors import JaxnbError
 from jaxnb.program import Finding, Program
 from jaxnb.program.codec import encode
+from jaxnb.program.status import Status, encode_status
 from jaxnb.views.escape import Html
 from jaxnb.views.html import render_html
 from jaxnb.views.packing import pack
@@ -84,7 +85,7 @@ def script_hashes(views: Iterable[str]) -> list[str]:
 def render_interactive(
     program: Program,
     *,
-    line: str,
+    line: Status | str,
     findings: Sequence[Finding] | None = None,
     level: str | None = None,
     levels: Collection[str] | None = None,
@@ -96,7 +97,7 @@ def render_interactive(
 
     Args:
       program: what the cell became. No level of it is made for this.
-      line: what was done, in one line.
+      line: what was done, in one line, as its parts or as text.
       findings: what the static view shows under the line; by default the program's own.
       level: which level the static view shows; by default the one below the source.
       levels: which levels go into the data; by default all that were made.
@@ -114,7 +115,9 @@ def render_interactive(
     if mark is None or not static.startswith(_OPENING):
         raise ValueError("the static view or the script is not as this module knows it")
     encoded = encode_drawn(program, levels=levels)
-    data: dict[str, object] = {"line": line, "program": encoded}
+    if isinstance(line, Status):
+        encoded["status"] = encode_status(line)
+    data: dict[str, object] = {"line": str(line), "program": encoded}
     if previous is not None:
         data["previous"] = encode(previous, levels=levels)
     opening = f'<div class="jnb" data-jaxnb="{mark[1]}"{_WITH_DIAGRAMS * ("drawings" in encoded)}>'

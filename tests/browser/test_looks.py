@@ -10,6 +10,9 @@ from sample_levels import neuron
 from sample_programs import PROGRAMS
 
 from jaxnb.program import Aval, Computation, Level, Op, Program, Span, Value
+from jaxnb.program.status import Part, Status
+from jaxnb.views.html import render_html
+from jaxnb.views.interactive import render_interactive
 
 
 def with_columns(page, *names):
@@ -24,6 +27,29 @@ def unrolled(count: int) -> Program:
     ops = tuple(Op("sin", (at,), (at + 1,), (), Span(1)) for at in range(count))
     level = Level("jaxpr", values, (Computation("main", (0,), (count,), ops),))
     return Program("y = f(x)", (Level("source", (), (Computation("cell"),)), level))
+
+
+# --- the line ---
+
+
+@pytest.mark.parametrize("width", [1200, 560, 240])
+@pytest.mark.parametrize("scripted", [True, False])
+def test_the_line_never_wraps_and_its_cost_gives_way_first(browser, width, scripted):
+    happened, needs = Part("retraced", "retraced: x 1347→256"), Part("finding", "1 finding: `key` was used, line 4")
+    status = Status(
+        (happened,), (Part("time", "trace 9 ms, compile 61 ms, run 0.8 ms"), Part("eqns", "7 eqns")), (needs,)
+    )
+    page = browser.new_page(viewport={"width": width, "height": 300})
+    draw = render_interactive if scripted else render_html
+    page.set_content(str(draw(hot_program(), line=status)))
+    line = page.locator(".said" if scripted else ".l")
+    box = line.bounding_box()
+    assert box["height"] < 30 and box["x"] + box["width"] <= width and line.get_attribute("title") == str(status)
+    places = line.locator("> span")
+    assert places.count() == 3
+    cut = [places.nth(at).evaluate("one => one.scrollWidth > one.clientWidth") for at in range(3)]
+    assert cut == {1200: [False] * 3, 560: [False, True, False], 240: [True, True, True]}[width]
+    page.close()
 
 
 # --- columns ---

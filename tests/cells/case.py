@@ -40,11 +40,12 @@ class Case:
       may_refuse: the staged cell may be refused, but not answered otherwise than the plain one.
       raises: the name of the exception that the plain cell raises, the staged one with it.
       same_message: False where the message names the class of an array, which is a tracer's there.
-      numpy_becomes_jax: names under which rule 2 lets a NumPy value become a jax.Array.
+      numpy_becomes_jax: names under which a NumPy value may be a jax.Array, as in what a cell is exported to.
       loose_identity: names under which plain JAX itself does not define which object is bound.
       probes: expressions whose values must agree afterwards; they may call functions that the cell made.
       stale: JAX's own cache of traced functions gives the plain cell the old value of a global; rule 4
         promises the new one, so the cache is cleared before each plain run.
+      gives_up: it donates buffers of the user, which cannot come back when it fails (rule 8).
       x64: run everything with 64-bit types enabled.
       tolerance: relative tolerance in place of the dtype's own.
     """
@@ -69,6 +70,7 @@ class Case:
     stale: bool = False
     x64: bool = False
     tolerance: float | None = None
+    gives_up: bool = False
     theme: str = ""
 
     def __repr__(self) -> str:

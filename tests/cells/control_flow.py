@@ -361,7 +361,6 @@ def twice(v):
         "hasattr-of-a-derived-value",
         setup="a = np.arange(3.0, dtype=np.float32)",
         cell="y = x * 2\nz = (a + a).sum()\nok = hasattr(y, 'at'), hasattr(y, 'val'), hasattr(z, 'dtype')",
-        numpy_becomes_jax=("z",),
         rule=7,
     ),
     Case(

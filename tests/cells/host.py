@@ -107,17 +107,15 @@ y = x * len(names)""",
         rule=2,
     ),
     Case(
-        "numpy-becomes-jax",
+        "numpy-beside-jax",
         setup="a = np.arange(3.0)",
         cell="z = (a * 2, x * a)",
-        numpy_becomes_jax=("z",),
         rule=2,
     ),
     Case(
         "numpy-result-of-staged-statement",
         setup="a = np.arange(3.0)",
         cell="z = a + x.ndim",
-        numpy_becomes_jax=("z",),
         rule=2,
     ),
     Case(
@@ -563,6 +561,99 @@ n = len(m)
 y = x * n
 m.release()
 del m""",
+        rule=2,
+    ),
+    Case(
+        "effects-barrier-before-a-read",
+        setup="seen = []",
+        cell="""\
+jax.debug.callback(lambda v: seen.append(1), jnp.ones(()))
+jax.effects_barrier()
+z = jnp.ones(2) * len(seen)""",
+        reused2=None,
+        rule=2,
+    ),
+    Case(
+        "effects-barrier-in-helper",
+        setup="""\
+seen = []
+def count(v):
+    jax.debug.callback(lambda v: seen.append(1), v)
+    jax.effects_barrier()
+    return v * len(seen)""",
+        cell="y = count(x)",
+        reused2=None,
+        rule=2,
+    ),
+    Case(
+        "enable-x64-around-numpy",
+        setup="v, third = np.linspace(0, 1, 5), 1 / 3",
+        cell="""\
+with jax.enable_x64(True):
+    wide = jnp.asarray(v)
+    more = wide.cumsum() * third
+narrow = more.astype(jnp.float32)""",
+        reused2=None,
+        rule=2,
+    ),
+    Case(
+        "enable-x64-in-helper",
+        setup="""\
+third = 1 / 3
+def exact(v):
+    with jax.enable_x64(True):
+        return (jnp.asarray(v, jnp.float64) + third).sum()""",
+        cell="y = exact(np.linspace(0, 1, 5))\nz = x * y.astype(x.dtype)",
+        rule=2,
+    ),
+    Case(
+        "transfer-guard-refuses",
+        cell="""\
+with jax.transfer_guard("disallow"):
+    a = jnp.sin(x)
+    try:
+        b = a + np.ones(3, np.float32)
+        told = ""
+    except Exception as error:
+        told = type(error).__name__""",
+        reused2=None,
+        rule=2,
+    ),
+    Case(
+        "vars-and-dir-of-the-cell",
+        cell="""\
+both = x + 1
+vars()["gamma"] = both * 2
+known = "both" in dir() and "delta" not in dir()
+gamma""",
+        reused2=None,
+        rule=2,
+    ),
+    Case(
+        "deleted-by-the-cell",
+        cell="""\
+y = x * 2
+z = y + 1
+y.delete()
+try:
+    y + 1
+    told = ""
+except RuntimeError as error:
+    told = "deleted" in str(error)
+wide = x * y.shape[0]""",
+        reused2=None,
+        rule=2,
+    ),
+    Case(
+        "deleted-before-a-later-run",
+        setup="v = x * 3",
+        cell="""\
+try:
+    z = v + 1
+except RuntimeError:
+    z = x""",
+        change="v.delete()",
+        reused=None,
         rule=2,
     ),
 ]

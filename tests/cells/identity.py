@@ -289,4 +289,40 @@ num = np.ones(2)""",
         cell="y = x * 2",
         rule=5,
     ),
+    Case(
+        "type-itself-in-a-table",
+        setup="kept = {'t': type}",
+        cell="""\
+table = {"t": type, "i": isinstance}
+kinds = list(map(type, [x * 2, 1]))
+told = kept["t"] is type, table["t"] is type, table["i"](x + 1, jax.Array), [kind.__name__ for kind in kinds]""",
+        reused2=None,
+    ),
+    Case(
+        "metaclass-made-in-the-cell",
+        cell="""\
+class Meta(type):
+    def __call__(cls, *args):
+        made = super().__call__(*args)
+        made.tag = cls.__name__
+        return made
+class Net(metaclass=Meta):
+    def __init__(self, v):
+        self.v = v
+net = Net(x * 2)
+y = net.v + 1
+told = isinstance(Net, type), type(Net) is Meta, Meta.__mro__[1] is type, net.tag""",
+        reused2=None,
+    ),
+    Case(
+        "globals-of-a-function-held-as-a-dict",
+        setup="ns = {'jnp': jnp}\nexec('def act(v):\\n    return v * 2', ns)",
+        cell="y = ns['act'](jnp.ones(2)) * len(ns)\nz = y + x[0]",
+    ),
+    Case(
+        "dict-that-exec-has-filled",
+        setup="ns = {'x': x}\nexec('y = x * 2', ns)",
+        cell="z = ns['y'] + ns['x']",
+        change="ns['y'] = x * 3",
+    ),
 ]

@@ -301,6 +301,44 @@ y = state * 2""",
         rule=4,
     ),
     Case(
+        "obj-partial-of-a-partial",
+        setup="""\
+import functools
+def f(a, b, c=1):
+    return a * b + c
+p = functools.partial(f, 2.0)""",
+        cell="q = functools.partial(p, c=3)\ny = q(x)\nr = functools.partial(q, x)\nz = r()",
+        probes=("q.func is f, q.args, q.keywords", "r.func is f, len(r.args)", "functools.partial(r).func is f"),
+        rule=5,
+    ),
+    Case(
+        "obj-partial-that-gets-an-attribute",
+        setup="import functools\np = functools.partial(jnp.multiply, 2.0)",
+        cell="p.last = x * 3\ny = p(x)",
+        probes=("p.last", "functools.partial(p).func is p"),
+        reused2=None,
+        rule=6,
+    ),
+    Case(
+        "obj-annotations-of-new-functions",
+        setup="""\
+import functools
+def f(a):
+    return a * 2
+before = f""",
+        again="before = h",
+        cell="""\
+@functools.wraps(f)
+def g(a):
+    return f(a) + 1
+def h(a):
+    return a - 1
+y = g(x) + h(x)""",
+        probes=("g.__annotations__ is f.__annotations__", "h.__annotations__ is before.__annotations__"),
+        reused2=None,
+        rule=5,
+    ),
+    Case(
         "obj-partial-over-object",
         setup=LAYER
         + """\

@@ -589,7 +589,6 @@ y = f(2.0)""",
         "mixed-numpy-and-jax",
         setup="p = {'a': x, 'b': np.ones(3)}",
         cell="q = {'s': p['a'] + p['b'], 'k': p['b']}",
-        numpy_becomes_jax=("q",),
         rule=2,
     ),
     Case(

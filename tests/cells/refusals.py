@@ -83,14 +83,6 @@ assert jnp.all(y < 100)""",
         rule=7,
     ),
     Case(
-        "refuse-print",
-        cell="""\
-loss = x.sum()
-print(loss)""",
-        rule=7,
-        refused="line 2",
-    ),
-    Case(
         "refuse-fstring",
         cell="""\
 loss = x.sum()

@@ -267,4 +267,30 @@ y = jax.shard_map(lambda a: a * 2, mesh=mesh, in_specs=spec, out_specs=spec)(x)"
         may_refuse=True,
         reused2=None,
     ),
+    Case(
+        "kinds-asked-in-transformed-functions",
+        cell="""\
+where = []
+def ask(v):
+    where.append((isinstance(v, jax.core.Tracer), isinstance(v, jax.Array), type(v).__name__))
+    return (v * v).sum()
+a, b, c = ask(x), jax.jit(ask)(x), jax.grad(ask)(x)
+d, e = jax.vmap(ask)(w), jax.lax.map(ask, w)
+f = jax.lax.scan(lambda c, v: (c + ask(v), None), 0.0, w)[0]""",
+        reused2=None,
+    ),
+    Case(
+        "kinds-asked-in-custom-rules",
+        setup="""\
+where = []
+def ask(v):
+    where.append((isinstance(v, jax.core.Tracer), type(v).__name__))
+    return v * 2
+double = jax.custom_jvp(ask)
+double.defjvp(lambda p, t: (ask(p[0]), t[0] * 2))""",
+        cell="""\
+y = double(x)
+z = jax.grad(lambda v: double(v).sum())(x)""",
+        reused2=None,
+    ),
 ]

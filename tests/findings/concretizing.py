@@ -424,7 +424,6 @@ CASES: dict[str, Needed] = {
         whole=True,
     ),
     "whole: float": Needed("y = float(x.sum())", 1, "float(x.sum())", "x", "y = x.sum().astype(float)", whole=True),
-    "whole: print": Needed("y = x * 2\nprint(y)", 2, "print(y)", "x", 'jax.debug.print("{}", y)', whole=True),
     "whole: two inputs": Needed(
         "u = x * 2\nv = m.sum(0) + u\nwhile v[0] < 99:\n    v = v * 2",
         3,

@@ -174,7 +174,7 @@ CELLS = {
         (),
         2,
         "w",
-        ("`step` donates `w`, but a function that is called in a compiled cell gives up nothing", "128 B are held"),
+        ("`step` donates `w`, but a function that is called in a compiled cell gives nothing up", "128 B are held"),
         "--donate w",
         "y = b * 2\nw = step(w)",
         ("w",),

@@ -220,33 +220,6 @@ CELLS: dict[str, Retraced] = {
         fix="b = jnp.asarray(b)",
         fixed=Fixed(setup="a = b = jnp.ones(8)", steps=("a = jnp.ones(8)", "a = b = jnp.ones(8)")),
     ),
-    "a loss curve that is stacked": Retraced(
-        "losses = []",
-        ("", ""),
-        "losses.append(x.sum())\ncurve = jnp.stack(losses).sum()",
-        kind="grown",
-        path="losses",
-        text="losses a list of 1 → a list of 2",
-        fix="make room for all of them before: an array such as jnp.zeros((4, ...))",
-        value="float(curve)",
-        fixed=Fixed(
-            setup="losses, count = jnp.zeros(4), jnp.asarray(0)",
-            cell="losses = losses.at[count].set(x.sum())\ncount = count + 1\ncurve = losses.sum()",
-        ),
-    ),
-    "a dict that gets a key each time": Retraced(
-        "found = {}",
-        ("", ""),
-        "found[str(len(found))] = x * 2\ny = sum(found.values())",
-        kind="grown",
-        path="found",
-        text="found a dict with keys '0' → a dict with keys '0', '1'",
-        fix="make room for all of them before",
-        fixed=Fixed(
-            setup="found, count = jnp.zeros((4, 8)), jnp.asarray(0)",
-            cell="found = found.at[count].set(x * 2)\ncount = count + 1\ny = found.sum(0)",
-        ),
-    ),
     "a helper that is edited": Retraced(
         "def helper(a): return a * 2",
         ("def helper(a): return a * 3", "def helper(a): return a * 4"),

@@ -85,7 +85,7 @@ def test_a_staged_cell_says_why(name: str) -> None:
     fix = f"{finding.fix.text} {finding.fix.options}" if finding.fix is not None else ""
     assert program.fix in fix and bool(program.fix) == bool(fix), fix
     if program.kind != "dropped":
-        assert last.line.startswith(f"retraced: {last.retrace.reasons[0]}") and len(last.retrace.reasons) == 1
+        assert last.line.startswith(f"↻ retraced: {last.retrace.reasons[0]}") and len(last.retrace.reasons) == 1
     for run in runs[:2]:  # once is no habit
         assert run.retrace is None or all(finding.fix is None for finding in run.retrace.findings)
 
@@ -197,7 +197,7 @@ def test_a_function_of_plain_cells_is_told_of_quietly(shell: Shell) -> None:
     shell.run("@jax.jit\ndef step(a, n):\n    return a * n")
     assert [shell.run(f"y = step(jnp.ones({size}), 2)") for size in (3, 4)] == ["", ""]
     text = shell.run("z = 0\ny = step(jnp.ones(5), 2)")
-    assert text.startswith("line 2: `step` was traced 2 times more than need be: a float32[4] → float32[5] (cost ")
+    assert text.startswith("! line 2: `step` was traced 2 times more than need be: a float32[4] → float32[5] (cost ")
     assert "try: pad axis 0 to one size, such as 8" in text and text.count("\n") == 1
     assert shell.run("y = step(jnp.ones(6), 2)") == ""  # again when there are twice as many
     assert "4 times more" in shell.run("y = step(jnp.ones(7), 2)")
@@ -256,7 +256,9 @@ def test_one_reason_stands_on_the_line_only() -> None:
     assert single.retrace is not None and not [item for item in single.findings if item.kind == "retrace"]
     assert [item.kind for item in single.program.findings] == ["retrace"]
     shown = bundle(single, rich=True)
-    assert shown["text/html"].count("params[&#39;w1&#39;] float32[3] → bfloat16[3]") == 1
+    line = shown["text/html"].partition("<summary>")[2].partition("</summary>")[0]  # which has it in its title, too
+    assert line.count("params[&#39;w1&#39;] float32[3] → bfloat16[3]") == 2
+    assert shown["text/html"].count("params[&#39;w1&#39;] float32[3] → bfloat16[3]") == 2
     assert [item.kind for item in runs[2].findings] == ["retrace"]  # with a fix
 
 

@@ -10,8 +10,7 @@ os.environ.setdefault("NPROC", "32")
 import jax
 import numpy as np
 import pytest
-
-DEEP = os.environ.get("JAXNB_DEEP") == "1"
+from drawing import DEEP, drawn_seed
 
 
 @pytest.hookimpl(wrapper=True)
@@ -36,6 +35,6 @@ def mesh():
 @pytest.fixture(scope="session")
 def seed():
     """Fresh in every run, and printed when a test fails; JAXNB_SEED repeats a run."""
-    value = int(os.environ.get("JAXNB_SEED", np.random.SeedSequence().entropy % 2**32))
+    value = drawn_seed()
     print(f"JAXNB_SEED={value}")
     return value

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from drawing import DEEP
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
@@ -22,7 +23,6 @@ from xmap_programs import WIDTH, generate, schedules
 import jaxnb.numpy as nnp
 from jaxnb import SerialLoop, fake_mesh, xmap
 
-DEEP = os.environ.get("JAXNB_DEEP") == "1"
 CASES = int(os.environ.get("JAXNB_CASES", 20_000 if DEEP else 8))
 EACH = 4  # schedules for each program
 PARTS = 8 if DEEP else 1  # for as many workers

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import os
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from drawing import DEEP
 from jax import lax
 
 import jaxnb.lax
@@ -17,7 +17,6 @@ import jaxnb.numpy as nnp
 import jaxnb.random
 from jaxnb import NamedShape, SerialLoop, fake_mesh, named_shape, xmap
 
-DEEP = os.environ.get("JAXNB_DEEP") == "1"
 SCHEDULES = {
     "vectorised": {},
     "both": {"axis_resources": {"i": ("y", "x")}},

@@ -350,7 +350,7 @@ def test_a_cell_is_planned_where_the_mesh_is_not_there() -> None:
     run = jaxnb.xmap_cell(CELL, given, HEADER, resources="auto", mesh="x=16, y=4", hardware="tpu-v5e")
     assert "y" not in given and run.plan is not None and run.search is not None
     assert run.plan.mesh.size == 64 and run.search.hardware.name == "tpu-v5e"
-    assert run.line.startswith("planned for x=16, y=4 (64 devices): batch=")
+    assert run.line.startswith("◇ planned for x=16, y=4 (64 devices): batch=")
 
 
 def test_the_header_of_a_cell(shell: Shell) -> None:

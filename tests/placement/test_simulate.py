@@ -6,8 +6,11 @@ import doctest
 import json
 import os
 import signal
+import sys
 import threading
+import time
 from collections.abc import Iterator
+from types import FrameType
 from typing import Any
 
 import jax
@@ -327,6 +330,13 @@ def interrupts() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+def frames_of(thread: int) -> Iterator[FrameType]:
+    frame = sys._current_frames().get(thread)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs signals between threads")
 def test_an_interrupt_ends_the_process_and_nothing_else(interrupts: None) -> None:
     """The interrupt comes while the worker is busy: it is gone, the names are as before, and the next cell works."""
@@ -336,7 +346,13 @@ def test_an_interrupt_ends_the_process_and_nothing_else(interrupts: None) -> Non
     os.kill(pid, signal.SIGSTOP)  # as one that compiles for hours
     main = threading.main_thread().ident
     assert main is not None
-    interrupt = threading.Timer(0.5, signal.pthread_kill, (main, signal.SIGINT))
+
+    def interrupt_the_wait() -> None:
+        while "_exactly" not in (frame.f_code.co_name for frame in frames_of(main)):
+            time.sleep(0.05)
+        signal.pthread_kill(main, signal.SIGINT)
+
+    interrupt = threading.Thread(target=interrupt_the_wait, daemon=True)
     rescue = threading.Timer(60, os.kill, (pid, signal.SIGKILL))  # rather than to wait for ever
     interrupt.start()
     rescue.start()

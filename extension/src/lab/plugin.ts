@@ -50,7 +50,7 @@ function readSettings(composite: Record<string, any>): Partial<Settings> {
 const runs = new Map<string, { now: string; before: string | null }>();
 
 function previousRun(key: string, data: unknown): unknown {
-  const text = JSON.stringify(data);
+  const text = JSON.stringify({ ...(data as object), status: undefined });
   const known = runs.get(key);
   if (known?.now !== text) runs.set(key, { now: text, before: known?.now ?? null });
   const before = runs.get(key)!.before;

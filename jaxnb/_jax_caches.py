@@ -1,0 +1,178 @@
+"""What JAX remembers of functions while a cell is traced: kept apart from what it remembers of other calls.
+
+JAX remembers the jaxpr of each function that it has traced, by the function, its static arguments and its context.
+While a cell is traced, an object among these may hold tracers, which its jaxpr then refers to; and what an earlier call
+saw of it would hide what it holds now. So a trace of a cell has a context of its own, and afterwards what was
+remembered under it is forgotten, but for functions of JAX itself, which all traces of cells share.
+
+A door to private JAX, as `_jax.py`: of caches `jax.clear_caches` alone is public. Checked on jax 0.10.2 and 0.12.0.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import sys
+import types
+import weakref
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import repeat
+from operator import is_
+from typing import Any
+
+from jax._src.util import _caches  # where JAX registers its caches  # pyright: ignore[reportPrivateUsage]
+
+from jaxnb._jax import JAX_PACKAGES, is_tracer_type, trace_of, user_context
+
+__all__ = ["apart", "forget_failed", "forget_staged"]
+
+
+class _Staging:
+    """The context in which cells are traced."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "a cell"
+
+
+_STAGING = _Staging()
+_ALWAYS = repeat(_STAGING)  # so that a look at all keys, of which there are many, runs no code of Python's for each
+_LRU = type(functools.lru_cache(lambda: None))
+_MOST = 20_000
+"""Objects that are looked at in one cache."""
+_failed: list[weakref.ref[Any]] = []
+
+
+@contextmanager
+def apart() -> Generator[None]:
+    """While functions are traced inside, JAX remembers them for itself alone, and forgets those of the user."""
+    caches = _evicting()
+    misses = [_misses(cache) for cache in caches]
+    known = {id(cache) for cache in caches}
+    try:
+        with user_context(_STAGING):
+            yield
+    finally:
+        used = [cache for cache, count in zip(caches, misses, strict=True) if _misses(cache) != count]
+        used += [cache for cache in _evicting() if id(cache) not in known]
+        _evict(used, lambda function: not _is_jax(function))
+
+
+def forget_staged(traces: Iterable[weakref.ref[Any]], failed: bool = False) -> bool:
+    """Forgets whatever still holds a tracer of a cell: what JAX remembers of it, and caches of other libraries.
+
+    Args:
+      traces: those of the cell that are over.
+      failed: whether an error is on its way, which holds the frames of the trace: what it holds is looked at next time.
+
+    Returns:
+      whether something else holds a tracer, which no earlier trace of a function has left behind.
+    """
+    now = list(traces)
+    over = [*_failed, *now]
+    for reference in _failed:
+        if (trace := reference()) is not None:
+            trace.invalidate()  # as JAX does with a trace that comes to its end: constants would hold it for ever
+    _failed.clear()
+    if all(trace() is None for trace in over):
+        return False
+    _evict(_evicting(), lambda function: True)
+    if failed:
+        _failed.extend(over)
+        return False
+    for generation in (0, 1, 2):  # most traces that only a cycle holds are young, and a full collection takes long
+        if any(trace() is not None for trace in over):
+            gc.collect(generation)
+        if generation and not _with_tracers(over):
+            return False
+    alive = _alive(over)
+    for cache in {id(cache): cache for cache in (*list(_caches), *_unregistered())}.values():
+        if _holds_tracer(cache, alive):
+            cache.cache_clear()
+    alive = _alive(now)
+    held = [trace_of(item) for item in gc.get_objects() if is_tracer_type(type(item))] if alive else []
+    return bool(held) and all(id(trace) in alive for trace in held)
+
+
+def forget_failed() -> None:
+    """Forgets what holds tracers of traces that failed, once their errors have been dealt with."""
+    if _failed:
+        forget_staged(())
+
+
+def _alive(traces: Iterable[weakref.ref[Any]]) -> set[int]:
+    return {id(trace) for reference in traces if (trace := reference()) is not None}
+
+
+def _with_tracers(traces: Iterable[weakref.ref[Any]]) -> bool:
+    """Whether tracers of these traces are left. The rules of derivatives in a jaxpr hold its trace, and no tracer."""
+    alive = [trace for reference in traces if (trace := reference()) is not None]
+    return bool(alive) and any(is_tracer_type(type(item)) for item in gc.get_referrers(*alive))
+
+
+def _evicting() -> list[Any]:
+    """The caches that can forget single functions; the others do not hold what was traced, or are looked into."""
+    return [cache for cache in list(_caches) if hasattr(cache, "evict_weakref")]
+
+
+def _misses(cache: Any) -> int:
+    return cache.cache_info().misses
+
+
+def _evict(caches: Iterable[Any], chosen: Callable[[Any], bool]) -> None:
+    for cache in caches:
+        for function in {id(item): item for item in _staged(cache) if chosen(item)}.values():
+            cache.evict_weakref(function)
+
+
+def _staged(cache: Any) -> Iterator[Any]:
+    """The functions and other objects for which something is remembered that was seen in a cell."""
+    for key in cache.cache_keys():
+        context = key[1]
+        if isinstance(context, tuple) and any(map(is_, context, _ALWAYS)):
+            function = key[0]()
+            if function is not None:
+                yield function
+
+
+def _is_jax(item: Any) -> bool:
+    module = getattr(item if isinstance(item, types.FunctionType) else type(item), "__module__", None)
+    return isinstance(module, str) and module.partition(".")[0] in JAX_PACKAGES
+
+
+def _unregistered() -> Iterator[Any]:
+    """Functions under `functools.lru_cache`: those that the garbage collector knows, and those that modules hold.
+
+    After `gc.freeze` it does not tell of what was there before, such as the caches of JAX that JAX itself never clears.
+    """
+    yield from (item for item in gc.get_objects() if type(item) is _LRU)
+    for module in list(sys.modules.values()):
+        for item in list(module.__dict__.values()) if _is_module(module) else ():
+            held = list(vars(item).values()) if issubclass(type(item), type) else [item]
+            yield from (each for each in held if type(each) is _LRU)
+
+
+def _is_module(item: Any) -> bool:
+    """Of `sys.modules`, in which anything may stand."""
+    return issubclass(type(item), types.ModuleType)
+
+
+def _holds_tracer(cache: Any, traces: set[int]) -> bool:
+    """Whether a cache holds a tracer of one of these traces, as far as the garbage collector can follow it."""
+    seen: set[int] = set()
+    stack = [*gc.get_referents(cache)]
+    while stack and len(seen) < _MOST:
+        item = stack.pop()
+        if id(item) in seen or isinstance(item, types.ModuleType | type):
+            continue
+        seen.add(id(item))
+        if is_tracer_type(type(item)):
+            if id(trace_of(item)) in traces:
+                return True
+        elif isinstance(item, types.FunctionType):
+            stack.extend(item.__closure__ or ())
+        elif not isinstance(item, dict) or "__builtins__" not in item:
+            stack.extend(gc.get_referents(item))
+    return False

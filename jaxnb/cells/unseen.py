@@ -1,0 +1,71 @@
+"""What of the outside code can reach without anybody being told: clocks, states of files, the environment.
+
+Everything else (files, sockets, processes, threads, ...) raises an audit event before it happens, and is noticed by
+that while a cell is traced, whoever does it: see `jaxnb.staging.noticing`. The few things below raise none. They are
+known by where they are defined, so that they count under whatever name a cell has them.
+"""
+
+from __future__ import annotations
+
+import os
+import types
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["UNSEEN", "reads_unseen"]
+
+UNSEEN: Mapping[str, Mapping[str, str]] = {
+    "time": dict.fromkeys(
+        (
+            *("time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time"),
+            *("process_time_ns", "thread_time", "thread_time_ns", "clock_gettime", "clock_gettime_ns"),
+            *("localtime", "gmtime", "ctime", "asctime", "strftime"),
+        ),
+        "reads a clock",
+    ),
+    "os": dict.fromkeys(("stat", "lstat", "access"), "looks at a file")
+    | dict.fromkeys(("getcwd", "getcwdb"), "reads the working folder")
+    | {"urandom": "draws random bytes", "getloadavg": "reads the load of the machine", "getenv": "reads os.environ"},
+}
+"""By module, the functions that raise no audit event, and what each does."""
+
+_SAME_MODULE = {"posix": "os", "nt": "os"}
+_ON_FILES: Mapping[str, str] = dict.fromkeys(
+    (
+        *("exists", "lexists", "isfile", "isdir", "islink", "ismount", "getsize", "getmtime", "getatime", "getctime"),
+        *("samefile", "realpath"),
+    ),
+    "looks at a file",
+)
+_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
+    **dict.fromkeys(("posixpath", "ntpath", "genericpath"), _ON_FILES),
+    "uuid": dict.fromkeys(("uuid1", "uuid4"), "draws random bytes"),
+    "secrets": dict.fromkeys(
+        ("token_bytes", "token_hex", "token_urlsafe", "randbelow", "randbits", "choice"), "draws random bytes"
+    ),
+    "threading": dict.fromkeys(("Thread", "Timer"), "starts a thread"),
+}
+_OF_NOW = frozenset({"now", "utcnow", "today"})
+
+
+def reads_unseen(value: Any, chain: tuple[str, ...], called: bool) -> str | None:
+    """What calling or reading a library's function, class or object tells of the outside; None if nothing is known.
+
+    Args:
+      value: anything; no code of it is run.
+      chain: the dotted name under which code has it.
+      called: whether it stands in a function, which may never be called. What is noticed when it happens, because the
+        code asks the module for it, does not count then.
+    """
+    if type(value) is type(os.environ):
+        return None if called else "reads os.environ"
+    if not isinstance(value, types.FunctionType | types.BuiltinFunctionType | types.ClassMethodDescriptorType | type):
+        return None
+    name = value.__name__
+    if name in _OF_NOW and not isinstance(value, type):
+        return "reads a clock"
+    module = str(value.__module__ if not isinstance(value, types.ClassMethodDescriptorType) else "")
+    module = _SAME_MODULE.get(module, module)
+    if name in UNSEEN.get(module, {}):
+        return None if called and len(chain) > 1 else UNSEEN[module][name]
+    return _ELSEWHERE.get(module, {}).get(name) if not called or module == "secrets" else None

@@ -1,0 +1,341 @@
+"""What functions and classes of libraries read of their own package, where the user may have changed it.
+
+It is found by the names in their code, the nearest first, and only once. Of modules plain values and functions count,
+of classes the attributes that methods read, and of all functions the defaults. What the package writes itself is its
+own.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import sys
+import types
+import weakref
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from jaxnb import _jax
+from jaxnb.cells.code import names_of
+from jaxnb.cells.libraries import home_of, is_library, name_of
+from jaxnb.cells.reach import ATOMS
+from jaxnb.objects.static import function_of
+
+if TYPE_CHECKING:
+    from jaxnb.objects.graph import Scan
+
+__all__ = [
+    "Held",
+    "exactly",
+    "follow_classes",
+    "follow_inside",
+    "function_behind",
+    "held_by",
+    "is_closed",
+    "is_closed_package",
+    "is_plain",
+]
+
+_MOST_ITEMS = 100
+_MOST_FUNCTIONS = 40
+"""Functions that are looked into for one that the user calls, the nearest first."""
+_CLOSED = frozenset({"jax", "jaxlib", "numpy", "jaxnb"})
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is a number, a text, or a short container of such."""
+    kind = type(value)
+    if kind in ATOMS:
+        return True
+    if kind in (list, tuple):
+        return len(value) <= _MOST_ITEMS and all(type(item) in ATOMS for item in value)
+    return (
+        kind is dict
+        and len(value) <= _MOST_ITEMS
+        and all(type(key) is str and type(item) in ATOMS for key, item in value.items())
+    )
+
+
+def is_closed(module: types.ModuleType) -> bool:
+    """Whether only the plain values of a module count."""
+    return is_closed_package(name_of(module))
+
+
+def is_closed_package(name: str) -> bool:
+    """The same for the name of a module: of JAX, NumPy and the standard library."""
+    package = name.partition(".")[0]
+    return package in _CLOSED or package in sys.stdlib_module_names
+
+
+def function_behind(value: Any) -> types.FunctionType | None:
+    """The function of a library behind a value, which may be under `jax.jit`; None if there is none."""
+    wrapped = value.__wrapped__ if _jax.jit_options(value) is not None else value
+    if type(wrapped) is not types.FunctionType or not is_library(_home_name(wrapped)):
+        return None
+    return wrapped
+
+
+class Inside(NamedTuple):
+    """What some functions of a package read.
+
+    Attributes:
+      places: names in modules.
+      functions: which functions these are; their defaults count.
+      attributes: names in classes.
+      mutates: whether one of the functions changes items or attributes of anything.
+      overridable: names that are looked up in classes before they are found in others.
+    """
+
+    places: tuple[tuple[types.ModuleType, str], ...]
+    functions: tuple[types.FunctionType, ...]
+    attributes: tuple[tuple[type, tuple[str, ...]], ...]
+    overridable: tuple[tuple[type, frozenset[str]], ...]
+    mutates: bool
+
+
+class Held(tuple[Any, ...]):
+    """A part of a key: objects that are compared by identity."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Held) and len(self) == len(other) and all(map(operator.is_, self, other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(tuple(map(id, self)))
+
+
+class _Itself:
+    """Equals one object only, where that object would equal others."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return other is self.value
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+_BY_IDENTITY = (types.FunctionType, staticmethod, classmethod, property, type, types.NoneType, bool)
+
+
+def exactly(value: Any) -> Any:
+    """What equals a list, tuple or dict only if that holds the same objects, and anything else only if it is the same.
+
+    Such are compared at the speed of containers.
+    """
+    kind = type(value)
+    if kind in (list, tuple):
+        return kind(map(_itself, value))
+    return {key: _itself(item) for key, item in value.items()} if kind is dict else _itself(value)
+
+
+def _itself(value: Any) -> Any:
+    return value if type(value) in _BY_IDENTITY else _Itself(value)
+
+
+def held_by(values: list[Any]) -> Held:
+    """The same values as a part of a key: those that are lists, tuples and dicts by what they hold."""
+    found: list[Any] = []
+    for value in values:
+        if type(value) is dict:
+            found += value
+        found += value.values() if type(value) is dict else value if type(value) in (list, tuple) else [value]
+    return Held(found)
+
+
+def follow_inside(scan: Scan, function: types.FunctionType) -> None:
+    """Visits what a function of a library, and functions and classes of its package that it uses, read."""
+    found = _inside.get(function)
+    if found is None:
+        found = _inside[function] = _Search([function]).found()
+    _follow(scan, found, f"{_home_name(function)}.{function.__qualname__}")
+
+
+def follow_classes(scan: Scan) -> None:
+    """Visits what the classes of libraries that the walk met read, of the methods those that may be called.
+
+    These are the special ones, and those whose names the code has.
+    """
+    for kind in list(scan.kinds.values()):
+        bases = _open_bases(kind)
+        names = {name for base in bases for name in scan.attributes & vars(base).keys()}
+        known = _inside_classes.setdefault(kind, {})
+        entry = frozenset(names)
+        found = known.get(entry)
+        if found is None:
+            found = known[entry] = _Search([], [kind], entry).found()
+        _follow(scan, found, f"{kind.__module__}.{kind.__qualname__}")
+
+
+_inside: weakref.WeakKeyDictionary[types.FunctionType, Inside] = weakref.WeakKeyDictionary()
+_inside_classes: weakref.WeakKeyDictionary[type, dict[frozenset[str], Inside]] = weakref.WeakKeyDictionary()
+
+
+def _follow(scan: Scan, found: Inside, text: str) -> None:
+    for module, name in found.places:
+        held = vars(module)
+        if name in held and scan.first_seen(held, name):
+            scan.library_value(module, name, held[name])
+    functions = [each for each in found.functions if each.__defaults__ or each.__kwdefaults__]
+    looks = _looks_at_defaults([each for each in functions if scan.first_seen(each, "defaults")])
+    for base, names in found.attributes:
+        there = [name for name in names if name in vars(base) and scan.first_seen(base, name)]
+        if there:
+            looks.append(functools.partial(operator.itemgetter(*there, there[0]), vars(base)))  # a tuple, also of one
+            if not found.mutates:  # else it may well remember something there
+                looks += _looks_into([vars(base)[name] for name in there])
+    for base, names in found.overridable:
+        if scan.first_seen(base, f"{text} above"):
+            looks.append(functools.partial(names.isdisjoint, vars(base)))
+    if looks:
+        scan.library_held(text, looks)
+
+
+def _looks_at_defaults(functions: list[types.FunctionType]) -> list[Callable[[], Any]]:
+    """What reads the defaults: the objects themselves, and what plain containers among them hold."""
+    looks: list[Callable[[], Any]] = [lambda: [*map(_DEFAULTS, functions)]] if functions else []
+    for each in functions:
+        if each.__kwdefaults__:
+            looks.append(functools.partial(_KWDEFAULTS, each))
+        if not names_of(each.__code__).mutates:  # else it may well remember something there
+            looks += _looks_into([*(each.__defaults__ or ()), *(each.__kwdefaults__ or {}).values()])
+    return looks
+
+
+def _looks_into(values: list[Any]) -> list[Callable[[], Any]]:
+    """What reads the plain containers among some values."""
+    kinds = (dict, list)
+    return [functools.partial(type(value), value) for value in values if type(value) in kinds and is_plain(value)]
+
+
+_DEFAULTS, _KWDEFAULTS = operator.attrgetter("__defaults__"), operator.attrgetter("__kwdefaults__")
+
+
+class _Search:
+    """Follows the names in the code of functions through their package."""
+
+    def __init__(
+        self, functions: list[types.FunctionType], kinds: Collection[type] = (), names: Collection[str] = ()
+    ) -> None:
+        self._queue, self._seen = list(functions), {id(each) for each in functions}
+        self._places: dict[tuple[int, str], tuple[types.ModuleType, str]] = {}
+        self._attributes: dict[type, dict[str, None]] = {}
+        self._above: dict[type, set[str]] = {}
+        self._written: set[tuple[int, str]] = set()
+        self._assigned: set[str] = set()  # names of attributes that the package assigns on other objects than `self`
+        self._read: dict[str, None] = dict.fromkeys(sorted(names))
+        self._kinds: dict[int, tuple[type, ...]] = {}
+        for kind in kinds:
+            self._kind(kind)
+
+    def found(self) -> Inside:
+        functions: list[types.FunctionType] = []
+        for current in self._queue:
+            home = sys.modules.get(_home_name(current))
+            if home is None or vars(home) is not current.__globals__ or is_closed(home):
+                continue
+            if is_library(name_of(home)):
+                functions.append(current)
+                self._look_into(current, home)
+        return Inside(
+            tuple(place for key, place in self._places.items() if key not in self._written),
+            tuple(functions),
+            tuple((base, tuple(sorted(names.keys() - self._assigned))) for base, names in self._attributes.items()),
+            tuple((base, frozenset(names - self._assigned)) for base, names in self._above.items()),
+            any(names_of(each.__code__).mutates for each in functions),
+        )
+
+    def _look_into(self, current: types.FunctionType, home: types.ModuleType) -> None:
+        names = names_of(current.__code__)
+        self._written |= {(id(home), name) for name in names.later_binds}
+        self._assigned |= names.assigns
+        for chain in sorted(names.chains):
+            owner, name = _owner_of(home, chain)
+            value = vars(owner).get(name)
+            inner = function_behind(value)
+            if name.startswith("__") or name not in vars(owner):
+                continue
+            if isinstance(value, type):
+                if _package(home_of(value)) == _package(name_of(home)):
+                    self._places[id(owner), name] = owner, name
+                    self._kind(value)
+            elif inner is not None or is_plain(value):
+                if inner is None or _package(inner.__module__) == _package(name_of(home)):
+                    self._places[id(owner), name] = owner, name
+                self._function(inner)
+        for name in sorted(names.attributes - self._read.keys()):
+            self._read[name] = None
+            for bases in self._kinds.values():
+                self._attribute(bases, name)
+
+    def _function(self, function: types.FunctionType | None) -> None:
+        if function is not None and id(function) not in self._seen and len(self._seen) < _MOST_FUNCTIONS:
+            self._seen.add(id(function))
+            self._queue.append(function)
+
+    def _kind(self, kind: type) -> None:
+        """A class whose objects may be used: its special methods, and what is read of it."""
+        bases = _open_bases(kind)
+        if not bases or id(kind) in self._kinds:
+            return
+        self._kinds[id(kind)] = bases
+        special = {
+            name
+            for base in bases
+            for name, item in vars(base).items()
+            if name.startswith("__") and name.endswith("__") and type(item) is types.FunctionType
+        }
+        for name in (*sorted(special - _FOR_CLASSES), *self._read):
+            self._attribute(bases, name)
+
+    def _attribute(self, bases: tuple[type, ...], name: str) -> None:
+        """A name is looked up in the classes of an object."""
+        index = next((index for index, base in enumerate(bases) if name in vars(base)), None)
+        if index is None:
+            return
+        item = vars(bases[index])[name]
+        inner = function_of(item)
+        if type(inner) is types.FunctionType or (is_plain(item) and not name.startswith("__")):
+            self._attributes.setdefault(bases[index], {})[name] = None
+            for base in bases[:index]:
+                self._above.setdefault(base, set()).add(name)
+            self._function(function_behind(inner))
+
+
+_FOR_CLASSES = frozenset(
+    {"__init_subclass__", "__class_getitem__", "__repr__", "__str__", "__reduce__", "__getstate__"}
+)
+"""Special methods that computing with an object does not call."""
+
+
+def _open_bases(kind: type) -> tuple[type, ...]:
+    """A class and its bases, those of libraries of which more than plain values counts."""
+    names = [(base, home_of(base)) for base in kind.__mro__]
+    return tuple(base for base, name in names if is_library(name) and not is_closed_package(name))
+
+
+def _owner_of(home: types.ModuleType, chain: tuple[str, ...]) -> tuple[types.ModuleType, str]:
+    """The module of the same package in which a dotted name is looked up last, and the name there."""
+    owner = home
+    for position, name in enumerate(chain[:-1]):
+        held = vars(owner).get(name)
+        if type(held) is not types.ModuleType or _package(name_of(held)) != _package(name_of(home)):
+            return owner, chain[position]
+        owner = held
+    return owner, chain[-1]
+
+
+def _package(module: object) -> str:
+    return str(module).partition(".")[0]
+
+
+def _home_name(function: types.FunctionType) -> str:
+    """The name of the module in which a function looks names up."""
+    return str(function.__globals__.get("__name__", "__main__"))

@@ -1,0 +1,171 @@
+"""What a walk says of the modules of libraries: of each, the attributes that the code names.
+
+Functions and classes count by identity, so that one that the user has replaced is seen. Values count like those of
+names: numbers and text by value, containers and objects by content, arrays as inputs. Of JAX, NumPy and the standard
+library only plain values count; the rest of their state is in JAX's own context, or is behind functions, of which a few
+that read a state are asked. Of other libraries it counts, too, what the functions that the user calls read there.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from jaxnb.cells.code import CodeNames, Sees
+from jaxnb.cells.libraries import is_library, name_of
+from jaxnb.cells.reach import ATOMS
+from jaxnb.objects.holders import DICT, ModuleAttributes
+from jaxnb.objects.inside import follow_classes, follow_inside, function_behind, is_closed, is_plain
+from jaxnb.objects.paths import ROOT, Path
+from jaxnb.objects.slots import Slot
+
+if TYPE_CHECKING:
+    from jaxnb.objects.graph import Scan
+
+__all__ = [
+    "follow_imported",
+    "follow_library",
+    "hold_modules",
+    "is_followed",
+    "library_value",
+    "module_at",
+]
+
+STATES: Mapping[Any, Callable[[], Any]] = {function: function for function in (np.geterr, np.get_printoptions)}
+"""Functions that give a state which no attribute shows."""
+
+
+def follow_library(scan: Scan, name: str, module: types.ModuleType, all_names: Collection[CodeNames]) -> None:
+    """Visits what code reads of a module that a name stands for, and of the modules that it holds.
+
+    Of one that is handed on as a value all that has the name of an attribute in the code is visited, and everything
+    where the code may read attributes by other names.
+    """
+    for names in all_names:
+        for chain in names.chains:
+            if chain[0] == name and len(chain) > 1:
+                _follow(scan, module, chain[1:])
+        if (name,) in names.chains and not is_closed(module):
+            _follow_any(scan, module, all_names)
+        for chain in names.sets:
+            owner = module_at(module, chain[1:-1]) if chain[0] == name else None
+            if owner is not None and scan.first_seen(vars(owner), f"{chain[-1]} ="):
+                scan.parts.append((ROOT, owner.__name__, chain[-1], chain[-1] in vars(owner)))
+                scan.assigned_name(owner, chain[-1])
+
+
+def _follow_any(scan: Scan, module: types.ModuleType, all_names: Collection[CodeNames]) -> None:
+    read = vars(module).keys()
+    if not any(names.sees & Sees.ATTRIBUTES for names in all_names):
+        read = read & scan.attributes.union(*(names.attributes for names in all_names))
+    for attribute in sorted(read):
+        if not attribute.startswith("__"):
+            _follow(scan, module, (attribute,))
+
+
+def follow_imported(scan: Scan, names: CodeNames) -> None:
+    """Visits what a function reads of the modules that it imports itself."""
+    for chain in names.chains:
+        if chain[0].startswith("import "):
+            first, *more = chain[0].removeprefix("import ").split(".")
+            module = sys.modules.get(first)
+            if isinstance(module, types.ModuleType) and is_library(name_of(module)):
+                _follow(scan, module, (*more, *chain[1:]))
+                continue
+            for position in range(len(more) + 1):
+                scan.own_module(".".join([first, *more[:position]]), names)
+
+
+def module_at(value: Any, names: tuple[str, ...]) -> types.ModuleType | None:
+    """The module to which a dotted name leads from a value, or None."""
+    for name in names:
+        value = vars(value).get(name) if issubclass(type(value), types.ModuleType) else None
+    return value if issubclass(type(value), types.ModuleType) else None
+
+
+def _follow(scan: Scan, module: types.ModuleType, names: tuple[str, ...]) -> None:
+    for position, name in enumerate(names):
+        held = vars(module)
+        if name not in held:
+            _follow_served(scan, module, name)
+            return
+        value = held[name]
+        if value is jax.config and len(names) > position + 1:
+            scan.library_state(f"jax.config.{names[position + 1]}", _setting(names[position + 1]))
+            return
+        if scan.first_seen(held, name):
+            scan.library_value(module, name, value)
+        if (function := function_behind(value)) is not None:
+            follow_inside(scan, function)
+        if not issubclass(type(value), types.ModuleType) or not is_library(name_of(value)):
+            return
+        module = value
+
+
+def _follow_served(scan: Scan, module: types.ModuleType, name: str) -> None:
+    """A name that the `__getattr__` of a module may give: that it is not there, and what that function reads."""
+    serves = vars(module).get("__getattr__")
+    if type(serves) is types.FunctionType and not is_closed(module):
+        if scan.first_seen(vars(module), name):
+            scan.missing_name(module, name)
+        if scan.first_seen(vars(module), "__getattr__"):
+            scan.library_value(module, "__getattr__", serves)
+        if (function := function_behind(serves)) is not None:
+            follow_inside(scan, function)
+
+
+def _setting(name: str) -> Callable[[], Any]:
+    return lambda: getattr(jax.config, name, None)
+
+
+def library_value(scan: Scan, module: types.ModuleType, name: str, value: Any) -> None:
+    """What a module of a library holds under one name."""
+    path: Path = (name_of(module), "global", name)
+    if type(value) is types.FunctionType:  # what this package puts there while it looks counts as what was there
+        value = vars(value).get("stands_for", value)
+    if isinstance(value, types.FunctionType | types.BuiltinFunctionType) and value in STATES:
+        scan.library_state(f"{module.__name__}.{name}()", STATES[value])
+    elif is_followed(module, value):
+        scan.parts.append((ROOT, module.__name__, name))
+        if type(value) not in ATOMS:
+            scan.modules.setdefault(id(module), (module, set()))[1].add(name)
+        scan.in_library, scan.fixed = scan.in_library + 1, ("library",)
+        scan.depth += 1
+        scan.visit(value, path, Slot(DICT, vars(module), name))
+        scan.depth -= 1
+        scan.in_library -= 1
+        scan.fixed = ("library",) if scan.in_library else ()
+    elif callable(value) or isinstance(value, types.ModuleType):
+        if not is_closed(module) and function_behind(value) is None:
+            kind = value if isinstance(value, type) else type(value)
+            scan.kinds[id(kind)] = kind
+        scan.library_object(path, value)
+
+
+def is_followed(module: types.ModuleType, value: Any) -> bool:
+    """Whether a value counts by content; otherwise it is itself."""
+    kind = type(value)
+    if kind is types.FunctionType:
+        return not is_library(value.__globals__.get("__name__", "__main__"))  # the user has put it there
+    if issubclass(kind, type):
+        return not is_library(value.__module__)
+    if issubclass(kind, types.ModuleType):
+        return False
+    if is_plain(value):
+        return True
+    return not is_closed(module) and not callable(value)
+
+
+def hold_modules(scan: Scan) -> None:
+    """At the end of a walk: what the code may assign of these modules is saved and compared."""
+    follow_classes(scan)
+    for module, names in scan.modules.values():
+        held = vars(module)
+        scan.memo[id(held)] = ("node", len(scan.nodes))
+        scan.nodes.append(held)
+        scan.hold(held, ModuleAttributes(frozenset(names)))

@@ -1,0 +1,83 @@
+"""Which objects were there before a piece was traced. The plain cell would bind these themselves, and so must a replay:
+sentinels, tags and registries of libraries are compared by `is`, and hold what others have put there."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+__all__ = ["Before"]
+
+_MOST_ITEMS = 1000
+"""Containers of modules that hold more are not looked into."""
+
+
+class Before:
+    """Tells objects that were there from those made inside of it, as a context manager around a trace.
+
+    The garbage collector sets aside all objects that there are (`gc.freeze`), which takes no time however many they
+    are; what it knows besides was made since. Where somebody else has set objects aside, those that it knows besides
+    are held until the end: what is made could otherwise stand where one of them stood, and have its id.
+    """
+
+    def __init__(self) -> None:
+        self._frozen = False
+        self._there: list[Any] = []
+        self._modules: frozenset[str] = frozenset()
+        self._made: frozenset[int] | None = None
+        self._held: frozenset[int] | None = None
+        self._imported: frozenset[int] = frozenset()
+
+    def __enter__(self) -> Before:
+        self._modules = frozenset(sys.modules)
+        self._frozen = gc.get_freeze_count() == 0  # otherwise somebody else has set objects aside
+        if self._frozen:
+            gc.freeze()
+        else:
+            self._there = gc.get_objects()
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if self._frozen:
+            gc.unfreeze()
+        self._there = []
+
+    def look_again(self) -> None:
+        """Something was made since the first question."""
+        self._made = None
+
+    def holds(self, value: Any) -> bool:
+        """Whether an object was there. Objects that hold no others are looked for in modules only.
+
+        What is made after the first question counts as made only after `look_again`.
+        """
+        if self._made is None:
+            self._made = frozenset(map(id, gc.get_objects())).difference(map(id, self._there))
+            new = [module for name, module in list(sys.modules.items()) if name not in self._modules]
+            self._imported = frozenset(_held_by(new))
+        if id(value) in self._imported:
+            return True
+        if gc.is_tracked(value):
+            return id(value) not in self._made
+        if self._held is None:
+            self._held = frozenset(_held_by(module for name, module in list(sys.modules.items()) if name != "__main__"))
+        return id(value) in self._held
+
+
+def _held_by(modules: Iterable[Any]) -> Iterator[int]:
+    """Ids of what modules hold, and of what containers and objects that they hold do."""
+    for module in modules:
+        if not issubclass(type(module), types.ModuleType):
+            continue
+        for value in list(vars(module).values()):
+            yield id(value)
+            kind = type(value)
+            if kind is dict and len(value) <= _MOST_ITEMS and "__builtins__" not in value:
+                yield from map(id, list(value.values()))
+            elif kind in (list, tuple, set, frozenset) and len(value) <= _MOST_ITEMS:
+                yield from map(id, list(value))
+            elif issubclass(kind, type):
+                yield id(vars(value).get("__annotations__"))

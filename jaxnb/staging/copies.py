@@ -1,0 +1,320 @@
+"""Copies of what a piece reaches, so that it can be traced where no other thread looks.
+
+The statements run in a copy of the namespace, which holds copies of the containers, objects and functions that a walk
+reached: aliases are kept, classes are the same, and the functions of the user read the copies. A walk over the copies
+meets everything in the same order as one over the originals, so that a template of the trace speaks of both.
+
+What other threads share must not be copied: classes, what libraries hold in their modules, what is alive. A method of a
+class of the user is replaced by one that runs the copy in this thread alone.
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import contextvars
+import enum
+import functools
+import sys
+import types
+import weakref
+from collections import deque
+from collections.abc import Generator, Iterable
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxnb import _jax
+from jaxnb.cells.libraries import is_library
+from jaxnb.cells.reach import state_of
+from jaxnb.errors import RunByPython
+from jaxnb.objects.graph import Scan
+from jaxnb.objects.holders import CELL, DICT, SLOTS, holder_of, slot_descriptors
+from jaxnb.objects.static import CACHED_FUNCTION, function_of
+from jaxnb.staging.template import CONTAINER_NEWS, has_plain_layout, jit_arguments
+
+__all__ = ["Copies", "cannot_copy", "dispatching", "functions_of", "use"]
+
+
+class Copies:
+    """The copies of what one walk reached.
+
+    Args:
+      scan: the walk over the originals.
+
+    Attributes:
+      namespace: the copy of the namespace of the cell.
+      homes: for each copy of a namespace, by id, the original.
+      instead: the copies of functions, by the id of the original: what classes of the user hold is replaced there.
+      originals: copies that a walk does not meet, such as modules and methods, by id, with what they stand for.
+
+    Raises:
+      RunByPython: if something cannot be copied.
+    """
+
+    def __init__(self, scan: Scan) -> None:
+        self._nodes = {id(node) for node in scan.nodes}
+        self._made: dict[int, Any] = {}
+        self._kept: list[Any] = []
+        self._ours: set[int] = set()
+        self._singletons: dict[str, set[int]] = {}
+        self.homes: dict[int, dict[str, Any]] = {}
+        self.originals: dict[int, Any] = {}
+        self.instead: dict[int, Any] = {}
+        self._globals: dict[int, dict[str, Any]] = {}
+        self._modules: dict[int, types.ModuleType] = {}
+        self.namespace: dict[str, Any] = {}
+        self._globals[id(scan.namespace)] = self._made[id(scan.namespace)] = self.namespace
+        for names in scan.namespaces:
+            module = types.ModuleType(str(names.get("__name__")))
+            self._globals[id(names)] = vars(module)
+            self._modules[id(names)] = module
+        try:
+            for names in (scan.namespace, *scan.namespaces):
+                mine = self._globals[id(names)]
+                self.homes[id(mine)] = names
+                self._ours.add(id(mine))
+                mine.clear()
+                mine.update((name, self.of(item)) for name, item in list(names.items()))
+            for node in scan.nodes:
+                parts = _parts_of(node) if isinstance(node, type) else [node]
+                for part in parts if isinstance(node, type | types.FunctionType) else ():
+                    if (mine := self.of(part)) is not part:
+                        self.instead[id(part)] = mine
+        except RecursionError:
+            raise cannot_copy("values that are nested too deeply") from None
+
+    def is_ours(self, owner: Any) -> bool:
+        """Whether this is a copy, which nobody else sees."""
+        return id(owner) in self._ours
+
+    def of(self, value: Any) -> Any:
+        """The copy of something, or itself where there is none."""
+        key = id(value)
+        if key in self._made:
+            return self._made[key]
+        kind = type(value)
+        if kind in _SHARED:
+            return value
+        if kind is types.ModuleType:
+            return self._module(value)
+        if kind is types.MethodType:
+            return self._method(value)
+        if kind is types.BuiltinFunctionType:
+            return self._builtin(value)
+        if key not in self._nodes:
+            return value
+        made = self._copy(value, kind)
+        if made is not value:
+            self._ours.add(id(made))
+        return made
+
+    def _note(self, value: Any, made: Any) -> Any:
+        self._made[id(value)] = made
+        self._kept.append(value)
+        return made
+
+    def _copy(self, value: Any, kind: type) -> Any:
+        if isinstance(value, type | enum.Enum) or self._is_shared(value, kind):
+            return self._note(value, value)
+        if isinstance(value, types.FunctionType):
+            return self._function(value)
+        if isinstance(value, types.CellType):
+            cell = self._note(value, types.CellType())
+            CELL.restore(cell, [(key, self.of(child)) for key, child in CELL.save(value)])
+            return cell
+        if isinstance(value, tuple):
+            return self._tuple(value)
+        if isinstance(value, frozenset):
+            items = [self.of(item) for item in value]
+            same = all(one is other for one, other in zip(items, value, strict=True))
+            return self._note(value, value if same else kind(items))
+        if isinstance(value, functools.partial):
+            arguments = [self.of(item) for item in value.args]
+            made = kind(self.of(value.func), *arguments, **{k: self.of(v) for k, v in value.keywords.items()})
+            self._note(value, made)
+            if state_of(value) is not None:
+                self._attributes(made, value)
+            return made
+        if (holder := holder_of(value)) is not None:
+            return self._container(value, kind, holder)
+        if isinstance(value, CACHED_FUNCTION):
+            again: Any = functools.lru_cache(**value.cache_parameters())(self.of(value.__wrapped__))
+            return self._note(value, again)
+        if isinstance(value, weakref.ref):
+            target = value()
+            mine = self.of(target)
+            return self._note(value, value if mine is target else weakref.ref(mine))
+        if (arguments := jit_arguments(value)) is not None:
+            made = self._note(value, jax.jit(self.of(value.__wrapped__), **arguments))
+            self._ours.add(id(made.__dict__))
+            return made
+        if _jax.jit_options(value) is not None:
+            raise cannot_copy("a function jitted with shardings or a device")
+        if isinstance(value, np.ndarray):
+            return self._array(value, kind)
+        if isinstance(value, bytearray | array.array):
+            return self._note(value, value[:])
+        state = state_of(value)
+        if isinstance(state, dict) or slot_descriptors(kind):
+            return self._object(value, kind, state)
+        flat = _jax.flatten_one_level(value)
+        if flat is not None:
+            children = [self.of(child) for child in flat[0]]
+            same = all(one is other for one, other in zip(children, flat[0], strict=True))
+            return self._note(value, value if same else jax.tree_util.tree_unflatten(flat[1], children))
+        return self._note(value, value)
+
+    def _is_shared(self, value: Any, kind: type) -> bool:
+        """Whether a library holds this very object in the module that it comes from, and may compare by identity."""
+        module = getattr(value, "__module__", None) if isinstance(value, types.FunctionType) else kind.__module__
+        if not isinstance(module, str) or not is_library(module):
+            return False
+        known = self._singletons.get(module)
+        if known is None:
+            home = sys.modules.get(module)
+            known = {id(item) for item in list(vars(home).values())} if home is not None else set[int]()
+            self._singletons[module] = known
+        return id(value) in known
+
+    def _function(self, value: types.FunctionType) -> Any:
+        home = self._globals.get(id(value.__globals__), value.__globals__)
+        cells = tuple(self.of(cell) for cell in value.__closure__ or ())
+        if id(value) in self._made:  # one of the cells holds the function itself
+            return self._made[id(value)]
+        made = types.FunctionType(value.__code__, home, value.__name__, None, cells or None)
+        self._note(value, made)
+        functools.update_wrapper(made, value, updated=())
+        made.__dict__.pop("__wrapped__", None)
+        made.__defaults__ = self.of(value.__defaults__)
+        made.__kwdefaults__ = self.of(value.__kwdefaults__)
+        self._attributes(made, value)
+        return made
+
+    def _attributes(self, made: Any, value: Any) -> None:
+        """Copies what is in the `__dict__`."""
+        DICT.restore(made.__dict__, [(key, self.of(child)) for key, child in value.__dict__.items()])
+        self._ours.add(id(made.__dict__))
+        self._made.setdefault(id(value.__dict__), made.__dict__)
+
+    def _tuple(self, value: tuple[Any, ...]) -> Any:
+        items = [self.of(item) for item in value]
+        state = state_of(value)
+        if not state and all(one is other for one, other in zip(items, value, strict=True)):
+            return self._note(value, value)
+        made: Any = self._note(value, tuple.__new__(type(value), items))
+        if isinstance(state, dict):
+            self._attributes(made, value)
+        return made
+
+    def _container(self, value: Any, kind: type, holder: Any) -> Any:
+        if kind.__new__ not in CONTAINER_NEWS:
+            raise cannot_copy(f"a {kind.__name__}, which makes itself in a way of its own")
+        new: Any = kind.__new__
+        made: Any = deque[Any](maxlen=value.maxlen) if kind is deque else new(kind)
+        self._note(value, made)
+        if hasattr(value, "default_factory"):
+            made.default_factory = self.of(value.default_factory)
+        holder.restore(made, [(self.of(key), self.of(child)) for key, child in holder.save(value)])
+        if isinstance(state_of(value), dict):
+            self._attributes(made, value)
+        return made
+
+    def _array(self, value: Any, kind: type) -> Any:
+        if kind is not np.ndarray or not value.flags.writeable:
+            return self._note(value, value)
+        if value.base is not None or value.dtype == object:
+            raise cannot_copy("a NumPy array that shares its memory, or holds objects")
+        return self._note(value, value.copy())
+
+    def _object(self, value: Any, kind: type, state: Any) -> Any:
+        if hasattr(kind, "__del__") or not has_plain_layout(kind):
+            raise cannot_copy(f"a {kind.__name__}, which cannot be copied")
+        made: Any = self._note(value, object.__new__(kind))
+        if isinstance(state, dict):
+            self._attributes(made, value)
+        for name, child in SLOTS.save(value):
+            SLOTS.put(made, name, self.of(child))
+        return made
+
+    def _module(self, value: types.ModuleType) -> types.ModuleType:
+        made = self._modules.get(id(vars(value)), value)
+        if made is not value:
+            self.originals[id(made)] = value
+        return made
+
+    def _method(self, value: types.MethodType) -> Any:
+        function, owner = self.of(value.__func__), self.of(value.__self__)
+        same = owner is value.__self__ and function is value.__func__
+        return value if same else self._instead_of(value, types.MethodType(function, owner))
+
+    def _builtin(self, value: Any) -> Any:
+        owner = value.__self__
+        mine = self.of(owner) if owner is not None and not isinstance(owner, types.ModuleType | type) else owner
+        return value if mine is owner else self._instead_of(value, getattr(mine, value.__name__))
+
+    def _instead_of(self, value: Any, made: Any) -> Any:
+        """A copy that no walk meets."""
+        self.originals[id(made)] = value
+        return self._note(value, made)
+
+
+_SHARED = frozenset({type(None), bool, int, float, complex, str, bytes, _jax.Array, np.dtype, types.CodeType})
+
+
+def cannot_copy(what: str) -> RunByPython:
+    """The error that gives a statement to Python because of `what` it reaches, while another thread is running."""
+    return RunByPython(
+        f"the cell reaches {what}.",
+        why="another thread of yours is running, which must not see traced values, so that copies are traced.",
+        fix="wait for the thread, or leave --whole out: then Python runs the statement.",
+        short=f"another thread is running, and {what} cannot be copied",
+    )
+
+
+def functions_of(item: Any) -> Iterable[Any]:
+    """What is called when an attribute of a class is used."""
+    if isinstance(item, property):
+        return [part for part in (item.fget, item.fset, item.fdel) if part is not None]
+    inner = function_of(item)
+    return [inner] if isinstance(inner, types.FunctionType) or _jax.jit_options(inner) is not None else []
+
+
+def _parts_of(kind: type) -> list[Any]:
+    """What is called when the attributes of a class are used."""
+    return [part for item in list(vars(kind).values()) for part in functions_of(item)]
+
+
+_here: contextvars.ContextVar[dict[int, Any] | None] = contextvars.ContextVar("copies of functions", default=None)
+
+
+@contextlib.contextmanager
+def use(instead: dict[int, Any]) -> Generator[None]:
+    """In this thread `dispatching` attributes run these, by the id of the function that each stands for."""
+    token = _here.set(instead)
+    try:
+        yield
+    finally:
+        _here.reset(token)
+
+
+def dispatching(item: Any) -> Any:
+    """An attribute of a class that runs the copy of a function where this thread has one, and else the function."""
+    if isinstance(item, staticmethod | classmethod):
+        return type(item)(dispatching(item.__func__))
+    if isinstance(item, property):
+        parts = [part and dispatching(part) for part in (item.fget, item.fset, item.fdel)]
+        return property(parts[0], parts[1], parts[2], item.__doc__)
+    if isinstance(item, functools.cached_property):
+        made = functools.cached_property(dispatching(item.func))
+        made.attrname = item.attrname  # type: ignore[attr-defined]
+        return made
+    key, here = id(item), _here
+
+    @functools.wraps(item)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        copies = here.get()
+        return (item if copies is None else copies.get(key, item))(*args, **kwargs)
+
+    return method

@@ -1,0 +1,95 @@
+"""A staged cell leaves no tracer behind, wherever it puts a value: what it leaves is what the plain cell leaves.
+
+Where staging does not see the place, Python runs the statement.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tracers import traces_left
+
+import jaxnb
+from jaxnb._jax_tracers import TraceLog
+
+BEGIN = """
+import collections, functools, heapq, sys, threading, types, weakref
+import jax, jax.numpy as jnp
+import numpy as np
+x = jnp.arange(3.0)
+class Keeper:
+    kept = None
+    def __init__(self, w=None): self.w = w
+"""
+
+FORMS = {
+    "a new array of objects": ("", "o = np.empty(1, object)\no[0] = x * 2", "o[0]"),
+    "two aliases in one": ("", "o = np.empty(2, object)\ny = x * 2\no[0] = y\no[1] = o[0]", "o[1]"),
+    "an array of objects": ("o = np.empty(2, object)", "o[0] = x * 2\nz = o[0] + 1", "o[0]"),
+    "objects inside of an array": ("o = np.empty(1, object)\no[0] = Keeper()", "o[0].w = x * 2", "o[0].w"),
+    "a set": ("s = set()", "s.add(Keeper(x * 2))", "max((k.w for k in s), key=lambda w: float(w.sum()))"),
+    "a new set": ("", "s = {Keeper(x * 2)}", "max((k.w for k in s), key=lambda w: float(w.sum()))"),
+    "a deque": ("d = collections.deque()", "d.appendleft(x * 2)\nd.rotate(1)", "d[0]"),
+    "a view of a dict": ("p = {}", "v = p.values()\np['a'] = x * 2", "list(v)[0]"),
+    "a generator": ("", "def gen():\n    y = x * 2\n    yield y\n    yield y + 1\ng = gen()\na = next(g)", "a"),
+    "a map": ("", "g = map(lambda v: v * 2, [x, x])\na = next(g)", "a"),
+    "an exception": ("", "try:\n    raise ValueError(x * 2)\nexcept ValueError as e:\n    err = e", "err.args[0]"),
+    "the last exception": (
+        "",
+        "try:\n    raise ValueError(x * 2)\nexcept ValueError as e:\n    sys.last_exc = e",
+        "sys.last_exc.args[0]",
+    ),
+    "a weak dict": ("k, wd = Keeper(), weakref.WeakKeyDictionary()", "wd[k] = x * 2", "wd[k]"),
+    "a cache": ("@functools.lru_cache\ndef f(n): return x * n", "z = f(2)", "f(2)"),
+    "a class attribute": ("", "Keeper.kept = x * 2", "Keeper.kept"),
+    "a module": ("import string", "string.last = x * 2", "string.last"),
+    "a thread's own": ("tl = threading.local()", "tl.w = x * 2", "tl.w"),
+    "a cached property": (
+        "class C:\n    w = x\n    @functools.cached_property\n    def sq(self): return self.w * 2\nc = C()",
+        "z = c.sq + 1",
+        "c.sq",
+    ),
+    "an attribute of a function": ("def f(v):\n    f.last = v * 2\n    return v", "z = f(x)", "f.last"),
+    "defaults": ("def f(v, w=None): return w", "f.__defaults__ = (x * 2,)\nz = x + 1", "f(1)"),
+    "defaults by keyword": ("def f(v, *, w=None): return w", "f.__kwdefaults__ = {'w': x * 2}\nz = x + 1", "f(1)"),
+    "a registry of singledispatch": (
+        "@functools.singledispatch\ndef f(v): return 1",
+        "f.register(int)(lambda v, w=x * 2: w)\nz = x + 1",
+        "f(1)",
+    ),
+    "a heap": ("h = []", "heapq.heappush(h, (len(h), x * 2))", "h[-1][1]"),
+    "a mapping proxy": ("p = {}\nmp = types.MappingProxyType(p)", "p['a'] = x * 2", "mp['a']"),
+    "a UserDict": ("ud = collections.UserDict()", "ud['a'] = x * 2", "ud['a']"),
+    "a trace that is given up": ("k = Keeper()", "k.w = x * 2\nz = k.w * float(k.w.sum())", "k.w + z"),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_no_tracer_stays(traces: TraceLog, name: str) -> None:
+    setup, cell, shows = FORMS[name]
+    staged: dict[str, Any] = {"__name__": "__main__"}
+    plain: dict[str, Any] = {"__name__": "__main__"}
+    for names in (staged, plain):
+        exec(BEGIN + setup, names)
+    for change in ("", "x = x + 1"):
+        for names in (staged, plain):
+            exec(change, names)
+        exec(cell, plain)
+        expected = eval(shows, plain)
+        jaxnb.stage(cell, staged)
+        found = eval(shows, staged)
+        assert type(found) is type(expected)
+        if name != "a cache":
+            np.testing.assert_allclose(found, expected)
+        assert not traces_left(traces)
+
+
+def test_a_failing_cell_leaves_none(traces: TraceLog) -> None:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(BEGIN + "keep, k = [], Keeper()", names)
+    with pytest.raises(NameError):
+        jaxnb.stage("keep.append(x * 2)\nk.w = x\nz = undefined", names)
+    assert names["keep"] == [] and names["k"].w is None
+    assert not traces_left(traces)

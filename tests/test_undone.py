@@ -1,0 +1,118 @@
+"""A cell that fails leaves as they were what names alone do not show (SEMANTICS, rule 8)."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import jaxnb
+from jaxnb.running import session as session_module
+
+STATEMENTS = {
+    "frame-column": ("df['a'] = [7.0, 8.0]", "df.to_dict()"),
+    "frame-new-column": ("df['c'] = df['a'] + 1", "list(df.columns)"),
+    "frame-item": ("df.loc[0, 'a'] = 5.0", "df.to_dict()"),
+    "frame-deleted-column": ("del df['a']", "df.to_dict()"),
+    "frame-index": ("df.index = ['p', 'q']", "list(df.index)"),
+    "frame-in-a-container": ("box['df'].iloc[1, 0] = 9.0", "df.to_dict()"),
+    "frame-by-a-helper": ("fill(df)", "df.to_dict()"),
+    "series": ("series.iloc[0] = 9.0", "list(series)"),
+    "reference": ("ref[...] = ref[...] * 2", "ref[...].tolist()"),
+    "reference-item": ("ref[0] = 9.0", "ref[...].tolist()"),
+    "reference-by-a-helper": ("bump(ref)", "ref[...].tolist()"),
+    "library-attribute": ("lib.SCALE = 9.0", "lib.SCALE"),
+    "library-new-attribute": ("lib.NEW = 1", "hasattr(lib, 'NEW')"),
+    "library-deleted-attribute": ("del lib.SCALE", "hasattr(lib, 'SCALE')"),
+    "library-attribute-by-a-helper": ("set_scale()", "lib.SCALE"),
+    "library-attribute-traced": ("lib.SCALE = x * 2", "repr(lib.SCALE)"),
+    "own-module-attribute": ("own.K = 9", "own.K"),
+    "own-module-global": ("own.change()", "own.K"),
+    "defaults": ("helper.__defaults__ = (7.0,)", "helper.__defaults__"),
+    "docstring-of-function": ("helper.__doc__ = 'changed'", "helper.__doc__"),
+    "names-of-function": (
+        "helper.__name__ = helper.__qualname__ = helper.__module__ = 'changed'",
+        "(helper.__name__, helper.__qualname__, helper.__module__)",
+    ),
+    "defaults-traced": ("helper.__defaults__ = (x,)", "helper.__defaults__"),
+    "new-defaults-traced": ("plain.__defaults__ = (x * 2,)", "plain.__defaults__"),
+    "keyword-defaults": ("helper.__kwdefaults__ = {'k': 7.0}", "helper.__kwdefaults__"),
+    "keyword-default": ("helper.__kwdefaults__['k'] = x", "helper.__kwdefaults__"),
+    "dict-of-function": ("helper.calls = 1", "vars(helper)"),
+}
+
+SETUP = """
+import jax, jax.numpy as jnp, pandas as pd
+x = jnp.arange(3.0)
+df = pd.DataFrame({'a': [1.0, 2.0], 'b': [3, 4]})
+series = pd.Series([1.0, 2.0])
+box = {'df': df}
+ref = jax.new_ref(jnp.ones(3))
+def fill(frame):
+    frame['a'] = 0.0
+def bump(r):
+    r[1] = r[0] + 5.0
+def set_scale():
+    lib.SCALE = 5.0
+def helper(v, w=1.0, *, k=2.0):
+    return v * w * k
+def plain(v):
+    return v
+"""
+
+
+@pytest.fixture
+def namespace() -> dict[str, Any]:
+    lib, own = types.ModuleType("somelib_undone"), types.ModuleType("own_undone")
+    lib.__file__ = "/usr/lib/python3/site-packages/somelib_undone.py"
+    exec("SCALE = 2.0", vars(lib))
+    exec("K = 1\ndef change():\n    global K\n    K = 5\n    return K", vars(own))
+    sys.modules.update({lib.__name__: lib, own.__name__: own})
+    names: dict[str, Any] = {"__name__": "__main__", "lib": lib, "own": own}
+    pytest.importorskip("pandas")
+    exec(SETUP, names)
+    return names
+
+
+@pytest.mark.parametrize("end", ["raise RuntimeError('stop')", "y = x * undefined", "y = jnp.zeros(3) @ jnp.zeros(4)"])
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_a_failed_cell_undoes(name: str, end: str, namespace: dict[str, Any]) -> None:
+    statement, shown = STATEMENTS[name]
+    before = repr(eval(shown, namespace))
+    with pytest.raises(Exception):  # noqa: B017
+        jaxnb.stage(f"{statement}\nprint('x')\nz = x + 1\n{end}", namespace)
+    assert repr(eval(shown, namespace)) == before
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_a_good_cell_does_not(name: str, namespace: dict[str, Any]) -> None:
+    statement, shown = STATEMENTS[name]
+    before = repr(eval(shown, namespace))
+    jaxnb.stage(f"{statement}\nz = x + 1", namespace)
+    assert repr(eval(shown, namespace)) != before
+
+
+def test_an_interrupt_after_everything_is_bound_is_not_one_of_the_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session_module, "figures_of", interrupted)
+    namespace: dict[str, Any] = {"__name__": "__main__", "jnp": jnp, "x": jnp.arange(3.0)}
+    run = jaxnb.stage("y = x * 2\ny.sum()", namespace)
+    assert namespace["y"].tolist() == [0.0, 2.0, 4.0] and run.value == 6.0 and run.outputs.keys() == {"y"}
+    assert "interrupted" in run.note
+
+
+def test_an_interrupt_before_that_leaves_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(jax, "block_until_ready", interrupted)
+    namespace: dict[str, Any] = {"__name__": "__main__", "jnp": jnp, "x": jnp.arange(3.0)}
+    with pytest.raises(KeyboardInterrupt):
+        jaxnb.stage("x = x * 2\ny = x", namespace, block=True)
+    assert namespace["x"].tolist() == [0.0, 1.0, 2.0] and "y" not in namespace
