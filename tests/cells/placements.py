@@ -350,6 +350,8 @@ z = m + 2""",
         "asked-where-it-is",
         cell="y = s_rows * 2\nz = jax.device_put(m * 3, s_rows.sharding)\nq = jax.device_put(m, y.sharding)",
     ),
+    Case("asked-whether-it-lies-somewhere", cell="y = m * 2\nok = hasattr(y, 'sharding')"),
+    Case("asked-how-it-lies", cell="y = m * 2\nhow = getattr(y, 'sharding', None)\nz = jax.device_put(m, how)"),
 ]
 
 _NOT_REUSED = {"jit-with-in-shardings", "object-that-holds-shards"}

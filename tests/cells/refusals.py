@@ -52,7 +52,7 @@ y = x[:n]""",
     ),
     Case("refuse-device-attribute", cell="y = x * 2\nd = y.device", rule=7, refused="line 2"),
     Case("refuse-getattr-of-the-device", cell="y = x * 2\nd = getattr(y, 'device', None)", rule=7, refused="line 2"),
-    Case("refuse-hasattr-of-the-sharding", cell="y = x * 2\nok = hasattr(y, 'sharding')", rule=7, refused="line 2"),
+    Case("refuse-hasattr-of-the-device", cell="y = x * 2\nok = hasattr(y, 'device')", rule=7, refused="line 2"),
     Case(
         "refuse-a-missing-attribute-that-is-caught",
         cell="""\
