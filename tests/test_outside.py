@@ -141,6 +141,22 @@ def test_what_raises_no_event_is_known_by_what_it_is(ns: Namespace) -> None:
         assert run.pieces == 0 and run.on_host, text
 
 
+@pytest.mark.parametrize(
+    ("act", "short"),
+    {
+        "jax.tree_util.register_pytree_node(Kind, lambda k: ((), None), lambda *_: Kind())": "registers a class",
+        "jax.clear_caches()": "empties JAX's caches",
+        "jnp.set_printoptions(precision=4)": "sets how arrays are printed",
+        "np.seterr(all='ignore')": "sets how NumPy computes",
+    }.items(),
+)
+def test_what_changes_jax_or_numpy_is_done_by_python(ns: Namespace, tmp_path: Path, act: str, short: str) -> None:
+    define(ns, f"class Kind: pass\ndef f(v, acts):\n    if acts:\n        {act}\n    return v * 2", tmp_path)
+    assert jaxnb.stage("y = f(x, False)", ns).pieces == 1, "what it might do does not count"
+    run = jaxnb.stage("z = x + 1\ny = f(x, True)", ns)
+    assert run.pieces == 1 and short in run.line and "line 2" in run.line
+
+
 def test_a_library_that_is_not_known_is_traced(ns: Namespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "import inspect\ndef scale(v, k): return v * k if not inspect.ismethod(scale) else v"
     for place in ("somewhere", "site-packages"):

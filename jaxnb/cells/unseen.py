@@ -1,4 +1,5 @@
-"""What of the outside code can reach without anybody being told: clocks, states of files, the environment.
+"""What of the outside code can reach without anybody being told: clocks, states of files, the environment, and what
+JAX and NumPy know for the whole process.
 
 Everything else (files, sockets, processes, threads, ...) raises an audit event before it happens, and is noticed by
 that while a cell is traced, whoever does it: see `jaxnb.staging.noticing`. The few things below raise none. They are
@@ -12,7 +13,12 @@ import types
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["UNSEEN", "reads_unseen"]
+__all__ = ["CHANGES", "UNSEEN", "reads_unseen"]
+
+_REGISTERS, _LISTENS = "registers a class with JAX", "tells what listens to JAX"
+_PRINTED, _COMPUTED, _FORGETS = "sets how arrays are printed", "sets how NumPy computes", "empties JAX's caches"
+CHANGES = frozenset({_REGISTERS, _LISTENS, _PRINTED, _COMPUTED, _FORGETS})
+"""What does not only look, but changes JAX or NumPy for the whole process."""
 
 UNSEEN: Mapping[str, Mapping[str, str]] = {
     "time": dict.fromkeys(
@@ -26,10 +32,34 @@ UNSEEN: Mapping[str, Mapping[str, str]] = {
     "os": dict.fromkeys(("stat", "lstat", "access"), "looks at a file")
     | dict.fromkeys(("getcwd", "getcwdb"), "reads the working folder")
     | {"urandom": "draws random bytes", "getloadavg": "reads the load of the machine", "getenv": "reads os.environ"},
+    "jax": {"clear_caches": _FORGETS},
+    "jax.tree_util": dict.fromkeys(
+        (
+            *("register_pytree_node", "register_pytree_node_class", "register_pytree_with_keys"),
+            *("register_pytree_with_keys_class", "register_dataclass", "register_static"),
+        ),
+        _REGISTERS,
+    ),
+    "jax.export": dict.fromkeys(
+        ("register_namedtuple_serialization", "register_pytree_node_serialization"), _REGISTERS
+    ),
+    "jax.monitoring": dict.fromkeys(
+        (
+            *("record_event", "record_event_duration_secs", "record_event_time_span", "record_scalar"),
+            *("register_event_listener", "register_event_duration_secs_listener", "register_scalar_listener"),
+            *("register_event_time_span_listener", "clear_event_listeners"),
+        ),
+        _LISTENS,
+    ),
+    "jax.numpy": {"set_printoptions": _PRINTED},
+    "numpy": {"set_printoptions": _PRINTED} | dict.fromkeys(("seterr", "seterrcall", "setbufsize"), _COMPUTED),
 }
-"""By module, the functions that raise no audit event, and what each does."""
+"""By the module that people ask for them, the functions that raise no audit event, and what each does."""
 
-_SAME_MODULE = {"posix": "os", "nt": "os"}
+_SAME_MODULE = {
+    **{"posix": "os", "nt": "os", "jax._src.api": "jax", "jax._src.monitoring": "jax.monitoring"},
+    **{"jax._src.export._export": "jax.export", "jax._src.numpy.lax_numpy": "jax.numpy"},
+}
 _ON_FILES: Mapping[str, str] = dict.fromkeys(
     (
         *("exists", "lexists", "isfile", "isdir", "islink", "ismount", "getsize", "getmtime", "getatime", "getctime"),

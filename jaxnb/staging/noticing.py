@@ -13,13 +13,12 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, NoReturn
 
 from jaxnb.cells.libraries import is_library
-from jaxnb.cells.unseen import UNSEEN
+from jaxnb.cells.unseen import CHANGES, UNSEEN
 
 __all__ = ["Importing", "Noticing", "Touched"]
 
@@ -82,7 +81,8 @@ _NEVER_FIRST = frozenset({*sys.stdlib_module_names, "jax", "jaxlib", "jaxnb", "n
 """What makes no arrays when it is imported."""
 _RECORDING = ("jax._src.profiler", "jax.profiler")
 """What of JAX acts on the outside because the user wants it."""
-_OWN_ONLY = frozenset({"reads a clock", "reads os.environ", "reads the working folder", "draws random bytes"})
+_MORE_THAN_LOOKING = frozenset({"starts a thread", *CHANGES})
+_OWN_ONLY = frozenset({"reads a clock", "reads os.environ", "reads the working folder", "draws random bytes", *CHANGES})
 """What libraries do all the time to name, to measure and to configure themselves: it counts in the user's own code."""
 
 
@@ -137,8 +137,9 @@ class Noticing:
             sys.addaudithook(_hook)
         self._thread = threading.get_ident()
         _noticing.setdefault(self._thread, []).append(self)
-        for module, owner in (("time", time), ("os", os)):
-            for name, short in UNSEEN[module].items():
+        for module, names in UNSEEN.items():
+            owner = sys.modules.get(module)
+            for name, short in names.items():
                 if hasattr(owner, name):
                     self._ask(owner, name, short)
         self._ask(type(os.environ), "__getitem__", "reads os.environ")
@@ -189,7 +190,7 @@ def _asking(original: Callable[..., Any], short: str) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
         noticing = _noticing.get(threading.get_ident())
         if noticing and _counts(sys._getframe(1), short in _OWN_ONLY):  # pyright: ignore[reportPrivateUsage]
-            if not noticing[-1].lets_look or short == "starts a thread":
+            if not noticing[-1].lets_look or short in _MORE_THAN_LOOKING:
                 noticing[-1].stop(f"it {short}")
             noticing[-1].looked.append(f"it {short}")
         return original(*args, **kwargs)

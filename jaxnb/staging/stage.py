@@ -170,12 +170,6 @@ def _trace(
             trace.refuse_seen()
         try:
             traced = _run_trace(trace, device, log, ran)
-            if splits and budget is not None:
-                try:
-                    trace.check_loops(traced.jaxpr.eqns)
-                except WrittenOut:
-                    trace.outside.take_back()
-                    raise
         except WrittenOut as found:
             index = trace.calling(found.loop)
             error = by_python(cell.statements[index], str(found.loop))
@@ -365,6 +359,8 @@ def _run_trace(trace: Trace, device: Any, log: NameLog | None, ran: Ran | None =
         noting = note_placements(lambda: trace.over[-1]() if trace.over else None, trace.on_setting)
         with outside, trace.noticing, _jax.unfiltered_tracebacks(), apart(), watched, noting as trace.notes, running:
             traced = jax.jit(cell).trace(*leaves)
+        if trace.splits and trace.budget is not None:
+            trace.check_loops(traced.jaxpr.eqns)
     except (StopAt, MissingName, RunByPython, ValueNeeded, TooLong, WrittenOut, Touched, *_jax.TRACING_ERRORS):
         outside.take_back()
         raise

@@ -267,11 +267,7 @@ class Capture:
             raise Unreplayable(f"a {kind.__name__}, which does not say what it is")
         if kind is _jax.TraceState:
             return lambda b: _jax.current_trace_state()
-        if (
-            isinstance(value, type)
-            and not is_library(value.__module__)
-            and (self._is_class_of_copies(value) or reaches_tracer(value))
-        ):
+        if isinstance(value, type) and self._is_made_here(value):
             raise Unreplayable("a class that was made while staging")
         if isinstance(value, np.generic | types.ModuleType | type):
             return _constant(value)
@@ -369,9 +365,11 @@ class Capture:
         traced = isinstance(item, jax.Array) or stands_for_a_value(item)
         return traced or type(item) in ATOMS or self._before.holds(item)
 
-    def _is_class_of_copies(self, kind: type) -> bool:
-        """Whether the methods of a class read names of a namespace that is a copy."""
-        homes = self._homes or {}
+    def _is_made_here(self, kind: type) -> bool:
+        """Whether each run makes a class anew, or whether it holds what only this trace has."""
+        if not self._before.holds(kind) or (not is_library(kind.__module__) and reaches_tracer(kind)):
+            return True
+        homes = self._homes or {}  # a method may read names of a namespace that is a copy
         return any(id(getattr(item, "__globals__", None)) in homes for item in list(vars(kind).values()))
 
     def _kind(self, kind: type) -> Build:
@@ -556,7 +554,10 @@ class Capture:
             shown = self.build(gc.get_referents(value)[0])
             return _memoized(id(value), lambda b: types.MappingProxyType(shown(b)))
         if isinstance(value, types.MethodType):
-            function, owner = self.build(value.__func__), self.build(value.__self__)
+            owner = self.build(value.__self__)
+            if _jax.is_tracer(value.__self__) and (name := _name_of_method(value)) is not None:
+                return _memoized(id(value), lambda b: getattr(owner(b), name))
+            function = self.build(value.__func__)
             return _memoized(id(value), lambda b: types.MethodType(function(b), owner(b)))
         key = id(value)
         state = state_of(value)
@@ -631,6 +632,12 @@ def jit_arguments(function: Any) -> dict[str, Any] | None:
     if not options or any(options.get(name) for name in ("user_specified_in_shardings", "device", "backend")):
         return None
     return {name: options[name] for name in _JIT_ARGUMENTS}
+
+
+def _name_of_method(method: types.MethodType) -> str | None:
+    """The attribute of an object whose class a method comes from, as far as the classes tell."""
+    named = [vars(kind).items() for kind in type(method.__self__).__mro__]
+    return next((name for items in named for name, item in items if item is method.__func__), None)
 
 
 def _set_state(made: Any, state: Any) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import random
 import warnings
+from pathlib import Path
 
 import jax
 import pytest
@@ -63,6 +64,12 @@ def test_the_tables_name_cells_and_kinds() -> None:
     assert not {*EXCEPTIONS, *OPEN} - {*NAMED}
     assert not {*EXCEPTIONS} & {*OPEN}
     assert {*EXCEPTIONS.values()} <= {*KINDS}
+
+
+def test_the_kinds_of_exceptions_are_told() -> None:
+    told = " ".join((Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8").split())
+    for kind, words in KINDS.items():
+        assert words in told, kind
 
 
 def test_the_corpus_is_its_own_measure() -> None:

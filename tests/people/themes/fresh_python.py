@@ -386,7 +386,7 @@ Net.order, Net.tag, y
 ---
 x = x + 1
 
-### fpy-class-getitem-and-subscript
+### fpy-class-getitem-and-subscript cold
 class Sized:
     def __class_getitem__(cls, n):
         return type(f"{cls.__name__}{n}", (cls,), {"n": n})
