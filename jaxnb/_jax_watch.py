@@ -163,11 +163,14 @@ def _get_hook(original: Any) -> Any:
 
 
 def _subclass_hook(original: Any) -> Any:
-    """`isinstance(x, Union[jax.Array, ...])` asks for the class of a value only: a tracer's counts as an array's."""
+    """`isinstance(x, Union[jax.Array, ...])` asks for the class of a value only: a tracer's counts as an array's.
+
+    `functools.singledispatch` is told better, see `jaxnb.staging.choosing`.
+    """
 
     def hook(cls: Any, kind: Any) -> bool:
         tracer = cls is jax.Array and isinstance(kind, type) and issubclass(kind, _core.Tracer)
-        return tracer or original(cls, kind)
+        return (tracer and _caller().f_globals.get("__name__") != "functools") or original(cls, kind)
 
     return hook
 

@@ -159,11 +159,14 @@ def _look_callable(obj: Any, kind: str, namespace: Namespace) -> Look | None:
     if isinstance(obj, types.FunctionType):
         facts = (obj.__qualname__, obj.__module__, obj.__doc__, obj.__globals__ is namespace)
         edges = [("defaults", obj.__defaults__), ("kwdefaults", obj.__kwdefaults__)]
-        edges += [(f".{name}", value) for name, value in vars(obj).items()]
+        edges += [(f".{name}", value) for name, value in vars(obj).items() if name != "_clear_cache"]
         edges += [(f":{name}", value) for name, value in obj.__annotations__.items()]
         for name, cell in zip(obj.__code__.co_freevars, obj.__closure__ or (), strict=True):
             with contextlib.suppress(ValueError):  # an empty cell
-                edges.append((f"<closure {name}>", cell.cell_contents))
+                if (
+                    name != "dispatch_cache"
+                ):  # what functools.singledispatch chose before; a trace asks for more classes
+                    edges.append((f"<closure {name}>", cell.cell_contents))
         return Look(kind, facts, edges=tuple(edges))
     if isinstance(obj, functools.partial):
         edges = (("func", obj.func), ("args", obj.args), ("keywords", obj.keywords))

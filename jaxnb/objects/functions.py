@@ -11,6 +11,7 @@ from jaxnb.cells.growth import NO_GROWTH, Growth
 from jaxnb.cells.libraries import is_library
 from jaxnb.cells.reach import state_of
 from jaxnb.objects import modules
+from jaxnb.objects.dispatchers import dispatch_cache, is_of_cache
 from jaxnb.objects.holders import CELL, CLASS, DICT, FUNCTION, PARTIAL
 from jaxnb.objects.inside import follow_inside
 from jaxnb.objects.paths import CLASS_MARK, FUN, JIT, OPEN, Path
@@ -65,18 +66,22 @@ def function(scan: Scan, value: types.FunctionType, path: Path, slot: Slot | Non
     nesting, scan.nesting = scan.nesting, 0
     scan.parts.append((FUN, digest, value.__name__))
     scan.hold(value.__dict__, DICT)
-    if {"registry", "dispatch"} <= value.__dict__.keys():
-        scan.effect(path, "functools.singledispatch looks at the class of traced values")
-        scan.dispatches_on_types = True
+    if dispatch_cache(value) is not None:
+        scan.dispatchers.append(value)
     scan.depth += 1
     for name, cell in zip(code.co_freevars, value.__closure__ or (), strict=True) if runs else ():
-        scan.cell(cell, (path, "closure", name))
+        if not is_of_cache(module, name):
+            scan.cell(cell, (path, "closure", name))
     scan.hold(value, FUNCTION)
     if value.__defaults__:
         scan.visit(value.__defaults__, (path, "defaults", None), Slot(FUNCTION, value, "__defaults__"))
     if value.__kwdefaults__:
         scan.visit(value.__kwdefaults__, (path, "defaults", None), None)
-    if value.__dict__:
+    if module == "functools":
+        for name, item in list(value.__dict__.items()):
+            if not is_of_cache(module, name):
+                scan.visit(item, (path, "attr", name), None)
+    elif value.__dict__:
         scan.visit(value.__dict__, (path, "attributes", None), None)
     if runs and not library:
         names = names_of(code)

@@ -75,7 +75,7 @@ class Scan:
       kinds: classes of libraries, of objects and as values.
       namespaces: globals of other modules of the user whose names were read.
       sees: what the code, or a function of the user that it reaches, could tell apart besides values.
-      dispatches_on_types: whether they call a function under `functools.singledispatch`.
+      dispatchers: functions under `functools.singledispatch` that they may call.
       growth: which lists they only append to, filled while scanning for a trace.
       reads_grown: whether such a list was met at another place, too, where it may be read.
       grown_bases: where the places of such lists begin, as code writes them.
@@ -144,7 +144,7 @@ class Scan:
         self.constructs = any("type" in item.reads or "__class__" in item.attributes for item in names)
         self.read: set[str] = set()
         self.stores = {name for item in names for name in item.binds | item.later_binds | item.deletes}
-        self.dispatches_on_types = False
+        self.dispatchers: list[types.FunctionType] = []
         self.effects: list[tuple[Path, str]] = []
         self.alive: list[tuple[Path, str]] = []
         self.tells_apart = sees

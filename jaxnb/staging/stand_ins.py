@@ -84,7 +84,7 @@ class StandIns:
         self._tracers: Sequence[Any] = tracers
         self._outside = outside
         self._trace: object = _jax.surrounding_trace()
-        self.recorder = Recorder(self._need, self._type_of)
+        self.recorder = Recorder(self.need, self._type_of)
         self.held = [
             tracers[index] if index in to_jax else self.recorder.leaf(index, leaf, tracers[index], text)
             for index, leaf in enumerate(leaves)
@@ -120,14 +120,14 @@ class StandIns:
         """
         if method == "__format__" and self._can_come_later(tracer) and is_only_said(frame):
             return self._outside.promise(tracer, *spec)
-        self._need(tracer, "its text is wanted" if method != "__hash__" else "its hash is wanted")
+        self.need(tracer, "its text is wanted" if method != "__hash__" else "its hash is wanted")
 
     def on_missing(self, tracer: Any, name: str, frame: FrameType) -> Any:
         """Called when code of the user reads an attribute that a tracer lacks. The sharding may be known."""
         if (sharding := self._sharding(tracer, name)) is not None:
             return sharding
         if self._has(tracer, name) is not False:
-            self._need(tracer, f"its attribute {name} is wanted, which only a concrete value has")
+            self.need(tracer, f"its attribute {name} is wanted, which only a concrete value has")
 
     def check(self, watch: TraceWatch) -> None:
         """After the statements: was a question swallowed that the plain cell would have answered?
@@ -155,13 +155,20 @@ class StandIns:
     def on_device_get(self, tracer: Any) -> None:
         """Called when a tracer is to become a NumPy array."""
         if _jax.trace_of(tracer) is self._trace:
-            self._need(tracer, "jax.device_get makes a NumPy array of it")
+            self.need(tracer, "jax.device_get makes a NumPy array of it")
 
     def is_no_array(self, tracer: Any) -> bool:
         """Whether a tracer stands for what is no JAX array in the plain cell, or may stand for several that are."""
         return id(tracer) in self.plain or id(tracer) in self.recorder.lifts
 
-    def _need(self, tracer: Any, what: str) -> NoReturn:
+    def class_of(self, tracer: Any) -> type | None:
+        """The class of the plain cell's value; None where it could be several."""
+        if self._is_inner(tracer):
+            return None if _jax.is_of_custom_rule(tracer) else type(tracer)
+        plain = self._type_of(tracer)
+        return plain if _is_array(plain) else None
+
+    def need(self, tracer: Any, what: str) -> NoReturn:
         error = ValueNeeded(tracer, what)
         self.asked.append(error)
         raise error
@@ -199,7 +206,7 @@ class StandIns:
             return False
         expected = self._has(value, name)
         if expected is None or (expected and not hasattr(value, name)):
-            self._need(value, f"it is asked for its attribute {name}")
+            self.need(value, f"it is asked for its attribute {name}")
         return not expected
 
     def _hasattr_for(self) -> Any:
@@ -232,7 +239,7 @@ class StandIns:
             parts: list[Any] = []
             for item in args:
                 if _jax.is_tracer(item) and not self._can_come_later(item):
-                    self._need(item, "its text is wanted")
+                    self.need(item, "its text is wanted")
                 parts += [" " if sep is None else sep, item if _jax.is_tracer(item) else str(item)]
             stream = "stderr" if file is not None and file is sys.stderr else "stdout"
             self._outside.tell_text(partial(write_to, stream), *parts[1:], "\n" if end is None else end)
@@ -259,17 +266,17 @@ class StandIns:
                 return answer
             if self._is_inner(value):
                 if answer != issubclass(_jax.Array, kinds) and _jax.is_of_custom_rule(value):
-                    self._need(value, "its type is tested")  # plainly such a function may be called with the array
+                    self.need(value, "its type is tested")  # plainly such a function may be called with the array
                 return answer
             plain = self._type_of(value)
             if plain is None:
                 candidates = (_jax.Array, float, np.ndarray)
                 if len({issubclass(kind, kinds) for kind in candidates}) > 1:
-                    self._need(value, "its type is tested")
+                    self.need(value, "its type is tested")
                 return issubclass(_jax.Array, kinds)
             expected = issubclass(plain, kinds)
             if expected != answer and not _is_array(plain):
-                self._need(value, "its type is tested")
+                self.need(value, "its type is tested")
             return expected
 
         return isinstance
@@ -287,13 +294,9 @@ class StandIns:
                         caller = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
                         made.__module__ = caller.f_globals.get("__name__", "__main__")
                     return made
-                if stand_ins._is_inner(args[0]):
-                    if _jax.is_of_custom_rule(args[0]):
-                        stand_ins._need(args[0], "its type is wanted")
-                    return builtins.type(args[0])
-                plain = stand_ins._type_of(args[0])
-                if not _is_array(plain):
-                    stand_ins._need(args[0], "its type is wanted")
+                plain = stand_ins.class_of(args[0])
+                if plain is None:
+                    stand_ins.need(args[0], "its type is wanted")
                 return plain
 
             def __instancecheck__(cls, instance: Any) -> bool:

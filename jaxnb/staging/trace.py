@@ -35,6 +35,7 @@ from jaxnb.objects.slots import Slot, Slots
 from jaxnb.objects.static import CACHED_FUNCTION
 from jaxnb.objects.watchers import other_threads, others_look
 from jaxnb.staging.before import Before
+from jaxnb.staging.choosing import choose_by_plain_class
 from jaxnb.staging.copies import Copies, cannot_copy, dispatching, functions_of, use
 from jaxnb.staging.diagnosis import Attempt
 from jaxnb.staging.donation import Donation, plan_donation
@@ -108,12 +109,6 @@ class Trace:
         self.parts = self.scan.parts if self.copies is None else self._parts_of(original)
         self._refuse_generators()
         self._refuse_metadata()
-        if self.scan.dispatches_on_types:
-            raise RunByPython(
-                "the cell calls a function under functools.singledispatch.",
-                why="it looks at the class of its argument, which while staging is that of a tracer.",
-                fix="call the implementation that you mean by its own name.",
-            )
         self.tracers: list[Any] = []
         self.held: list[Any] = []
         self.recorder: Recorder | None = None
@@ -397,7 +392,10 @@ class Trace:
             before = dict(namespace)
             before_elsewhere = [dict(other) for other in self.scan.namespaces]
             placed = [(owner, holder, holder.save(owner)) for owner, holder in self.slots.holders]
-            with watch_trace(self.cell.filename, stand_ins) as watch, note_jit_calls() as calls:
+            choosing = choose_by_plain_class(
+                self.scan.dispatchers, stand_ins.class_of, stand_ins.need, self.noticing.stop
+            )
+            with watch_trace(self.cell.filename, stand_ins) as watch, note_jit_calls() as calls, choosing:
                 self.watch = watch
                 try:
                     value = self._statements(stand_ins)

@@ -3,6 +3,31 @@
 from .case import Case
 
 NEW = "k = k * 2"
+DISPATCHED = """\
+import functools
+@functools.singledispatch
+def norm(v):
+    return jnp.zeros(3)
+@norm.register(jax.Array)
+def _(v):
+    return jnp.sqrt((v**2).sum())
+@norm.register(np.ndarray)
+def _(v):
+    return jnp.asarray(v).max()
+@norm.register
+def _(v: float):
+    return v + 100
+@norm.register(dict)
+def _(v):
+    return sum(norm(part) for part in v.values())
+class Shape:
+    @functools.singledispatchmethod
+    def area(self, v): return v * 2
+    @area.register
+    def _(self, v: list): return v[0] * 3
+shape = Shape()
+shape.area(1)
+"""
 
 CASES = [
     Case(
@@ -679,5 +704,26 @@ def register(f):
 def sq(a):
     return a * a""",
         cell="y = registry['sq'](x)",
+    ),
+    Case("singledispatch", setup=DISPATCHED, cell="y = norm(x)\nz = norm({'a': x, 'b': {'c': x * 2}})"),
+    Case("singledispatch-of-kinds", setup=DISPATCHED, cell="k = 2.5\ny = norm(k) + norm(np.arange(3.0)) + norm(x)"),
+    Case("singledispatch-of-what-is-computed", setup=DISPATCHED, cell="k = 2.5\ny = norm(k * 2) + x"),
+    Case("singledispatch-of-a-method", setup=DISPATCHED, cell="y = shape.area(x) + shape.area([x, 1])"),
+    Case(
+        "singledispatch-under-transformations",
+        setup=DISPATCHED,
+        cell="y = jax.jit(norm)(x)\nz = jax.vmap(norm)(x[:, None]).sum()",
+    ),
+    Case(
+        "singledispatch-that-is-registered",
+        setup=DISPATCHED,
+        cell="norm.register(dict, lambda v: norm(v['a']) * 2)\ny = norm({'a': x})",
+    ),
+    Case(
+        "singledispatch-that-another-cell-registers",
+        setup=DISPATCHED,
+        cell="y = norm([x, x])",
+        change="@norm.register\ndef _(v: list):\n    return norm(v[0]) * 3",
+        reused=False,
     ),
 ]
