@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import io
+import logging
+import threading
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
@@ -299,3 +302,25 @@ def test_what_a_piece_and_then_python_changed_is_undone_in_the_right_order() -> 
     value["items"].append(2)  # type: ignore[attr-defined]
     journal.undo()
     assert value == {"n": 0, "items": [1]}
+
+
+@pytest.mark.parametrize("held", ["a logger", "a stream", "a thread"])
+def test_a_journal_follows_what_a_cell_reaches_and_not_what_runs_it(held: str) -> None:
+    """From the stream of a logger the way leads to the kernel, and so to the names of the notebook."""
+
+    class Stream(io.StringIO):
+        pass
+
+    stream, reached = Stream(), ["mine"]
+    stream.kernel = [reached] * 3  # type: ignore[attr-defined]
+    logger = logging.Logger("of a test")
+    logger.addHandler(logging.StreamHandler(stream))
+    thread = threading.Thread(target=reached.append)
+    thread._stderr = stream  # type: ignore[attr-defined]
+    journal = Journal()
+    journal.protect({"a logger": logger, "a stream": stream, "a thread": thread}[held])
+    logger.setLevel("DEBUG")
+    reached.append("changed")
+    journal.undo()
+    assert (logger.level == 0) == (held == "a logger")
+    assert (reached == ["mine"]) == (held == "a thread")

@@ -24,7 +24,7 @@ from jaxnb.cells.libraries import is_library
 from jaxnb.cells.reach import ATOMS, state_of
 from jaxnb.objects.holders import slot_descriptors
 
-__all__ = ["LOCKS", "is_alive"]
+__all__ = ["LOCKS", "is_alive", "is_machinery"]
 
 LOCKS = (type(threading.Lock()), type(threading.RLock()))
 _ALIVE = (
@@ -39,6 +39,9 @@ _ALIVE = (
     types.FrameType,
     types.TracebackType,
 )
+_DEVICES = (io.IOBase, socket.socket, selectors.BaseSelector, logging.Handler, types.FrameType, types.TracebackType)
+_KERNELS = ("IPython", "ipykernel", "traitlets", "zmq", "tornado", "jupyter_client", "comm", "debugpy", "jaxnb")
+_LOOPS = ("asyncio.base_events", "asyncio.selector_events", "asyncio.unix_events", "asyncio.windows_events")
 _NEVER = (*ATOMS, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, type, jax.Array)
 _DEPTH = 4
 """How far a library's objects are followed: a checkpointer holds a store that holds the lock."""
@@ -57,6 +60,21 @@ def is_alive(value: Any) -> bool:
     if issubclass(kind, _ALIVE):
         return True
     return _is_built(kind) and _leads_to_life(value, _DEPTH, set())
+
+
+def is_machinery(value: Any) -> bool:
+    """Whether an object is a stream, a lock or a part of what runs the cells, whose insides no cell means to change.
+
+    From the stream of a logger the way leads to the kernel, and so to all that there is.
+
+    >>> is_machinery(io.StringIO()), is_machinery([])
+    (True, False)
+    """
+    kind = type(value)
+    if issubclass(kind, (*LOCKS, *_DEVICES)):
+        return True
+    module = str(kind.__module__)
+    return module in _LOOPS or (module.partition(".")[0] in _KERNELS and not module.startswith("jaxnb.named"))
 
 
 def _is_built(kind: type) -> bool:

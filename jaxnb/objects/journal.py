@@ -16,6 +16,7 @@ from jaxnb import _jax
 from jaxnb.cells.code import CodeNames, names_of
 from jaxnb.cells.libraries import home_of, is_library, name_of
 from jaxnb.cells.reach import ATOMS, hides, is_user_function, state_of
+from jaxnb.objects.alive import is_machinery
 from jaxnb.objects.holders import (
     ABSENT,
     BUFFER,
@@ -75,7 +76,7 @@ class Journal:
             if id(item) in self._seen or type(item) in ATOMS or issubclass(type(item), jax.Array):
                 continue
             self._seen[id(item)] = item
-            if hides(item):
+            if hides(item) or is_machinery(item):
                 continue
             if issubclass(type(item), types.ModuleType):
                 if not is_library(name_of(item)):

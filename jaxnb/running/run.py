@@ -29,7 +29,7 @@ class Timings:
     """Seconds spent. `run` is None unless something waited for the result (SEMANTICS, rule 9).
 
     Attributes:
-      trace: making the jaxpr.
+      trace: making the jaxpr, with the traces that were given up on the way.
       lower: jaxpr to StableHLO.
       compile: StableHLO to an executable.
       run: from dispatch until the results were there.

@@ -39,7 +39,7 @@ from jaxnb.staging.devices import move
 from jaxnb.staging.donation import Lost, check_donation
 from jaxnb.staging.gradient import Asked, asked_for, refuse_detour
 from jaxnb.staging.moves import evolving, moved_by_python
-from jaxnb.staging.piece import Piece
+from jaxnb.staging.piece import Piece, Plan
 from jaxnb.staging.reasons import line_reading
 from jaxnb.staging.stage import Failed, MissingName, StopAt, trace_piece
 from jaxnb.staging.turns import BUDGET
@@ -124,7 +124,7 @@ class Runner:
         self.changes: list[Change] = []
         self.host_lines: set[int] = set()
         self.findings: list[Finding] = []
-        self.dispatch_seconds = self.host_seconds = 0.0
+        self.trace_seconds = self.dispatch_seconds = self.host_seconds = 0.0
         self.transferred = self.donated = 0
         self.value: Any = None
         self.turns: dict[tuple[int, int], int] = {}
@@ -511,19 +511,11 @@ class Runner:
         if asked is not None:
             self._refuse_detour(asked, start)
         counted = record.choices.dynamic - record.choices.fixed if self._turning and splits else set[Any]()
-        piece = trace_piece(
-            cell,
-            make_plan(cell, start, stop, frozenset(record.forced), asked.inputs if asked is not None else frozenset()),
-            self.namespace,
-            record.choices,
-            self.context,
-            self.device,
-            donate=self.options.donate if not self._in_doubt else (),  # nothing is lost if Python raises, too
-            asked=asked,
-            splits=splits,
-            names=self.names,
-            budget=self._budget if asked is None else None,  # a derivative goes through one program
+        plan = make_plan(
+            cell, start, stop, frozenset(record.forced), asked.inputs if asked is not None else frozenset()
         )
+        donate = self.options.donate if not self._in_doubt else ()  # nothing is lost if Python raises, too
+        piece = self._trace(cell, plan, record.choices, donate, asked)
         needed = counted & record.choices.static
         where = {record.choices.needed_at.get(path) for path in needed} - {None}
         if where:
@@ -550,6 +542,28 @@ class Runner:
                     raise  # Python would compute the same, and need more memory for it
                 raise Failed(error, None, "it cannot be compiled") from error
         return piece
+
+    def _trace(
+        self, cell: CellSource, plan: Plan, choices: Choices, donate: tuple[str, ...], asked: Asked | None
+    ) -> Piece:
+        __tracebackhide__ = True
+        begun = time.perf_counter()
+        try:
+            return trace_piece(
+                cell,
+                plan,
+                self.namespace,
+                choices,
+                self.context,
+                self.device,
+                donate=donate,
+                asked=asked,
+                splits=not self.options.whole,
+                names=self.names,
+                budget=self._budget if asked is None else None,  # a derivative goes through one program
+            )
+        finally:
+            self.trace_seconds += time.perf_counter() - begun
 
     def _compile(self, piece: Piece) -> None:
         self.progress("compiling")
@@ -656,19 +670,7 @@ class Runner:
         """A piece as it is with the Python scalars at these paths as inputs; None if a value of theirs is needed."""
         choices = record.choices.changing(paths)
         try:
-            piece = trace_piece(
-                cell,
-                previous.plan,
-                self.namespace,
-                choices,
-                self.context,
-                self.device,
-                donate=self.options.donate,
-                asked=previous.derivative,
-                splits=not self.options.whole,
-                names=self.names,
-                budget=self._budget if previous.derivative is None else None,
-            )
+            piece = self._trace(cell, previous.plan, choices, self.options.donate, previous.derivative)
         except Exception as error:  # whatever it is, the trace with static ints says it properly
             self._number_needed(cell, record, previous, paths, {_statement_of(cell, error)})
             return None

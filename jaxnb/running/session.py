@@ -544,7 +544,7 @@ class Session:
         if runner.runs_plainly and not runner.pieces:
             note = f"nothing compiled: {_jax.value_checks()} is set, and Python ran every statement"
         timings = Timings(
-            trace=sum(piece.seconds for piece in traced),
+            trace=runner.trace_seconds if traced else 0.0,
             lower=sum(piece.lower_seconds for piece in traced),
             compile=sum(piece.compile_seconds for piece in traced),
             run=seconds,

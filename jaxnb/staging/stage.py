@@ -322,8 +322,13 @@ def _logging(log: NameLog) -> AbstractContextManager[Any]:
 
 
 def _may_narrow(trace: Trace) -> bool:
-    """Whether it is worth knowing which functions run: where many may, or one would do what a replay leaves out."""
-    if len(trace.scan.parts) > LARGE or trace.sees_stand_ins() or reached_effects(trace.scan):
+    """Whether it is worth knowing which functions run."""
+    return len(trace.scan.parts) > LARGE or _reaches_too_much(trace)
+
+
+def _reaches_too_much(trace: Trace) -> bool:
+    """Whether a function that the code may come to would do what a replay leaves out."""
+    if trace.sees_stand_ins() or reached_effects(trace.scan):
         return True
     return any(first_unseen(item.names, trace.namespace) is not None for item in trace.statements)
 
@@ -339,6 +344,8 @@ def _narrowed(trace: Trace, traced: Any, plan: Plan, ran: Ran) -> Plan:
         return plan
     narrower = replace(trace.plan, ran=ran.digests())
     scan = narrower.scan(trace.namespace, trace.choices, Slots())
+    if 2 * len(scan.parts) > len(trace.scan.parts) and not _reaches_too_much(trace):
+        return plan  # a large model, of which most is used: another trace would gain little
     # what moves on with each trace must not be traced again
     reasons = find_reasons(trace.cell, trace.statements, trace.namespace, scan, traced.jaxpr)
     return plan if reasons else replace(plan, ran=narrower.ran)
