@@ -410,7 +410,7 @@ y = x.reshape(1, -1) * n""",
         cell="""\
 names.append('c')
 y = {n: x for n in names}""",
-        reused2=False,
+        reused2=None,
         rule=2,
     ),
     Case(
