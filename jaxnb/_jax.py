@@ -360,15 +360,43 @@ def captured_arrays(closed_jaxpr: Any) -> list[Any]:
     return list(found.values())
 
 
+def called_back(eqns: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+    """What equations, and those inside of them, call of Python while a program runs, as `jax.debug.callback` does.
+
+    Each function comes with the outermost equation.
+    """
+    within: dict[int, tuple[Any, list[Any]]] = {}
+
+    def called(eqn: Any) -> list[Any]:
+        found = _given_to(eqn.params["callback"]) if "callback" in eqn.primitive.name else []
+        return [*found, *(function for part in inner_jaxprs(eqn) for function in inside(part))]
+
+    def inside(jaxpr: Any) -> list[Any]:
+        if id(jaxpr) not in within:
+            within[id(jaxpr)] = jaxpr, [function for eqn in jaxpr.eqns for function in called(eqn)]
+        return within[id(jaxpr)][1]
+
+    for eqn in eqns:
+        yield from ((eqn, function) for function in called(eqn))
+
+
+def _given_to(callback: Any) -> list[Any]:
+    """What a user gave to be called, out of what JAX has made of it."""
+    if (function := getattr(callback, "callback_func", None)) is not None:
+        return [function]
+    cells = dict(zip(callback.__code__.co_freevars, callback.__closure__ or (), strict=True))
+    static = cells["static_args"].cell_contents if "static_args" in cells else {}
+    return [cells["callback"].cell_contents, *static.values()] if "callback" in cells else [callback]
+
+
 def calls_back(closed_jaxpr: Any) -> bool:
     """Whether a program calls Python while it runs, as `jax.debug.callback` and `jax.pure_callback` do."""
-    stack = [closed_jaxpr]
-    while stack:
-        for eqn in stack.pop().eqns:
-            if "callback" in eqn.primitive.name:
-                return True
-            stack.extend(part for part in jax.tree.leaves(eqn.params) if hasattr(part, "eqns"))
-    return False
+    return next(called_back(closed_jaxpr.eqns), None) is not None
+
+
+def equations_so_far() -> Iterator[Any]:
+    """The equations of the trace that is current; those that nothing uses may be gone."""
+    return _alive(_core.trace_ctx.trace.frame.tracing_eqns)  # type: ignore[attr-defined]
 
 
 def flatten_one_level(value: Any) -> tuple[list[Any], Any] | None:

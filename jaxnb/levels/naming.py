@@ -143,7 +143,7 @@ def _trace_again(cell: CellSource, record: CodeRecord, piece: Piece, namespace: 
         raise _cannot(cell, piece, "JAX's configuration or mesh is another one now")
     try:
         scan = piece.plan.scan(namespace, record.choices)
-        same = (piece.key[0], *scan.parts) == piece.key and piece.ready(scan.reached()) is not None
+        same = (piece.key[0], *scan.parts) == piece.key and piece.ready(scan.reached(), namespace) is not None
     except Exception as error:  # the walk over what the user holds now, which may be anything
         raise _cannot(cell, piece, f"{type(error).__name__}: {error}") from error
     if not same:

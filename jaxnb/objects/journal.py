@@ -15,8 +15,7 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb.cells.code import CodeNames, names_of
 from jaxnb.cells.libraries import home_of, is_library, name_of
-from jaxnb.cells.reach import ATOMS, hides, is_user_function, state_of
-from jaxnb.objects.alive import is_machinery
+from jaxnb.cells.reach import is_user_function, state_of
 from jaxnb.objects.holders import (
     ABSENT,
     BUFFER,
@@ -33,8 +32,8 @@ from jaxnb.objects.holders import (
     same_state,
     slot_descriptors,
 )
+from jaxnb.objects.met import met_from
 from jaxnb.objects.modules import module_at
-from jaxnb.objects.owners import edges
 
 __all__ = ["Journal"]
 
@@ -70,23 +69,16 @@ class Journal:
 
         The containers are saved as they are, not copied deeply; the bytes of NumPy arrays and buffers are copied.
         """
-        stack = [value]
-        while stack:
-            item = stack.pop()
-            if id(item) in self._seen or type(item) in ATOMS or issubclass(type(item), jax.Array):
-                continue
-            self._seen[id(item)] = item
-            if hides(item) or is_machinery(item):
+        for item in met_from(value, self._seen):
+            if issubclass(type(item), jax.Array):
                 continue
             if issubclass(type(item), types.ModuleType):
                 if not is_library(name_of(item)):
                     self._undo.append(_kept(vars(item), ModuleAttributes(vars(item).keys())))
                 continue
             self._undo.extend(_ways_back(item))
-            stack.extend(child for _, _, child in edges(item))
             if isinstance(item, types.FunctionType) and is_user_function(item):
                 names, around = names_of(item.__code__), item.__globals__
-                stack.extend(around[name] for name in names.reads & around.keys() - {"__builtins__"})
                 self._undo.append(_kept(around, ModuleAttributes(names.later_binds | names.deletes)))
                 self.protect_modules(names, around)
 

@@ -122,7 +122,7 @@ def find_piece(
     for piece in pieces:
         if piece.guard is not None and piece.key[0] == device and piece.context == context:
             reached = piece.guard(namespace)
-            if reached is not None and (ready := piece.ready(reached)) is not None:
+            if reached is not None and (ready := piece.ready(reached, namespace)) is not None:
                 return piece, ready
     plan: Plan | None = None
     scan: Scan | None = None
@@ -133,7 +133,7 @@ def find_piece(
             scan = plan.scan(namespace, record.choices)
             key = (device, *scan.parts)
         if piece.key == key and piece.context == context and not piece.reasons:
-            ready = piece.ready(scan.reached())
+            ready = piece.ready(scan.reached(), namespace)
             if ready is not None:
                 _write_guard(record, piece, namespace)
                 return piece, ready

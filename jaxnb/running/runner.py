@@ -379,9 +379,13 @@ class Runner:
             self.held[id(piece)] = hold_inputs(piece, given)
         if piece.donation.leaves:
             self._give_up(cell, piece, reached)
+        for function in piece.called_back.functions if piece.called_back is not None else ():
+            self.journal.protect(function)
         self.at = piece
         start = time.perf_counter()
         outputs = dispatch(piece, reached, given, self.lost.where)
+        if piece.called_back is not None:
+            jax.effects_barrier()  # eagerly a callback has returned before the next statement begins
         if piece.placing is not None:
             outputs = piece.placing.outputs(outputs, arguments, given)
         if piece.prelude is not None:
@@ -474,7 +478,7 @@ class Runner:
         if self._in_doubt and self.options.donate:
             self._for_once.append((record, piece))
         # The walk of a trace is one of the state before it, which is the state now.
-        reached = piece.ready(piece.plan.scan(self.namespace, record.choices).reached())
+        reached = piece.ready(piece.plan.scan(self.namespace, record.choices).reached(), self.namespace)
         assert reached is not None  # these scalars are those of the trace
         return piece, reached
 

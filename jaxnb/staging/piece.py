@@ -18,6 +18,7 @@ from jaxnb.objects.paths import Choices
 from jaxnb.objects.slots import Slots
 from jaxnb.program import Assigned
 from jaxnb.readers.ids import with_ids
+from jaxnb.staging.called_back import CalledBack
 from jaxnb.staging.donation import NO_DONATION, Donation
 from jaxnb.staging.elsewhere import PLATFORM, SimulatedMesh
 from jaxnb.staging.gradient import Asked
@@ -73,6 +74,7 @@ class Piece:
       placing: what is put where before and after the program runs, or None.
       gives: positions of the leaves that functions of the cell donate; they are deleted when it runs.
       derivative: what it computes besides, or None.
+      called_back: what the program calls of Python, or None.
       donation: what the program may write its results over.
       rebuilt: whether `traced` is not what was traced first, but a function that evaluates `jaxpr`.
       guard: the walk that shows whether the piece serves a run, as straight code, once it has been reused.
@@ -108,6 +110,7 @@ class Piece:
     placing: Placing | None = None
     gives: tuple[int, ...] = ()
     derivative: Asked | None = None
+    called_back: CalledBack | None = None
     donation: Donation = NO_DONATION
     rebuilt: bool = False
     compiled: Any = None
@@ -137,8 +140,11 @@ class Piece:
         changed = self.numbered()
         return changed.lower() if self.simulated is None else _jax_hlo.lower_elsewhere(changed, (PLATFORM,))
 
-    def ready(self, reached: Reached) -> Reached | None:
+    def ready(self, reached: Reached, namespace: dict[str, Any]) -> Reached | None:
         """The same with what Python and NumPy compute; None if the program was not traced for such values."""
+        if self.called_back is not None and not self.called_back.serves(reached.nodes, reached.leaves, namespace):
+            self.unlike = "a callback would be another object"
+            return None
         if self.prelude is None:
             return reached
         try:

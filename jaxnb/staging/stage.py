@@ -19,7 +19,6 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb._jax_caches import apart, forget_staged
-from jaxnb._jax_eqns import eqn_places
 from jaxnb._jax_hosted import hosted_name
 from jaxnb._jax_placement import note_placements
 from jaxnb.cells.blocks import ROLLED
@@ -458,14 +457,14 @@ def _arranged(trace: Trace, traced: Any, cut: Cut | None, donation: Donation) ->
         try:
             return arrange(closed, arguments, donated, found)
         except Apart as apart:
-            index = _statement_of(trace, closed, apart.eqn)
+            index = trace.statement_of(closed.eqns, apart.eqn)
             if index > trace.plan.start and trace.splits:
                 raise StopAt(index) from None
             if apart.short:
                 raise
             return arrange(closed, arguments, donated, found, split=False)
     except (Conflict, Apart) as error:
-        index = _statement_of(trace, closed, error.eqn)
+        index = trace.statement_of(closed.eqns, error.eqn)
         refused = by_python(trace.cell.statements[index], error.short)
         refused.index = index
         raise refused from None
@@ -480,25 +479,12 @@ def _given(trace: Trace, closed: Any) -> tuple[int, ...]:
     try:
         return read_given(closed, trace.scan.leaves)
     except UsedAgain as error:
-        index = _statement_of(trace, closed, error.eqn)
+        index = trace.statement_of(closed.eqns, error.eqn)
         if index > trace.plan.start and trace.splits:
             raise StopAt(index) from None
         refused = by_python(trace.cell.statements[index], "it uses what a function has donated")
         refused.index = index
         raise refused from None
-
-
-def _statement_of(trace: Trace, closed: Any, eqn: Any) -> int:
-    """Which statement an equation comes from; one that no line of the cell made is of the statement before it."""
-    found = trace.plan.start
-    spans = [(index, trace.cell.statements[index].span) for index in range(trace.plan.start, trace.plan.stop)]
-    for each in closed.jaxpr.eqns:
-        lines = [place.line for place in eqn_places(each, {}) if place.file == trace.cell.filename]
-        here = [index for index, span in spans if lines and span.line <= lines[-1] <= span.end_line]
-        found = here[0] if here and here[0] > found else found
-        if each is eqn:
-            break
-    return found
 
 
 def _computed(cut: Cut | None, device: Any) -> Sequence[Any]:
@@ -560,6 +546,7 @@ def _finish(trace: Trace, traced: Any, context: tuple[Any, ...], device: Any, se
         results=tuple(trace.named_outputs),
         moves=frozenset(trace.moves),
         simulated=device if isinstance(device, SimulatedMesh) else None,
+        called_back=trace.called_back,
     )
     piece.reasons.extend(trace.template.reasons)
     piece.reasons.extend(find_reasons(trace.cell, trace.statements, trace.namespace, scan, traced.jaxpr))

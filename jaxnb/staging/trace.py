@@ -17,7 +17,7 @@ from typing import Any
 import jax
 
 from jaxnb import _jax
-from jaxnb._jax_eqns import place_of
+from jaxnb._jax_eqns import eqn_places, place_of
 from jaxnb._jax_identity import JitCall, answer_as_eager, note_jit_calls
 from jaxnb._jax_placement import Notes, default_device
 from jaxnb._jax_tracers import transformation_of
@@ -35,6 +35,7 @@ from jaxnb.objects.slots import Slot, Slots
 from jaxnb.objects.static import CACHED_FUNCTION
 from jaxnb.objects.watchers import other_threads, others_look
 from jaxnb.staging.before import Before
+from jaxnb.staging.called_back import CalledBack, NotCalled, read_called_back
 from jaxnb.staging.choosing import choose_by_plain_class
 from jaxnb.staging.copies import Copies, cannot_copy, dispatching, functions_of, use
 from jaxnb.staging.diagnosis import Attempt
@@ -138,6 +139,7 @@ class Trace:
         self.sets = ""
         self.names_then: dict[str, Any] = {}
         self.over: list[weakref.ref[Any]] = []
+        self.called_back: CalledBack | None = None
 
     def _parts_of(self, original: dict[str, Any]) -> list[Any]:
         """The key, as a walk over the originals has it, which must have met the same as that over the copies."""
@@ -412,11 +414,41 @@ class Trace:
                         fix="assign to its attributes, or do it in a cell of its own without %%jit.",
                         line=self.current.span.line if self.current else None,
                     )
+            self.called_back = self._called_back(there)
             self._capture(before, before_elsewhere, placed, stand_ins, there, calls, value)
             if self.donate:
                 self.kept = self._still_held()
             assert self.capture is not None
             return self.capture.outputs
+
+    def _called_back(self, there: Before) -> CalledBack | None:
+        """What the program will call while it runs."""
+        eqns = list(_jax.equations_so_far())
+        inputs = {id(item): place for items in (self.tracers, self.held) for place, item in enumerate(items)}
+        try:
+            found = read_called_back(eqns, self.scan, self.namespace, there.holds, inputs)
+        except NotCalled as error:
+            index = self.statement_of(eqns, error.eqn)
+            refused = by_python(self.cell.statements[index], error.short)
+            self.index = index
+            raise refused from None
+        if found is not None and found.changes is not None and self.splits:
+            after = self.statement_of(eqns, found.changes) + 1
+            if after < self.plan.stop:
+                raise StopAt(after)  # what comes then may read what it changes
+        return found._replace(changes=None) if found is not None else None
+
+    def statement_of(self, eqns: Iterable[Any], eqn: Any) -> int:
+        """Which statement an equation comes from; one that no line of the cell made is of the statement before it."""
+        found = self.plan.start
+        spans = [(index, self.cell.statements[index].span) for index in range(self.plan.start, self.plan.stop)]
+        for each in eqns:
+            lines = [place.line for place in eqn_places(each, {}) if place.file == self.cell.filename]
+            here = [index for index, span in spans if lines and span.line <= lines[-1] <= span.end_line]
+            found = here[0] if here and here[0] > found else found
+            if each is eqn:
+                break
+        return found
 
     def check_loops(self, eqns: Iterable[Any]) -> None:
         """Raises a `WrittenOut` if a function is called whose loop should not be written out."""

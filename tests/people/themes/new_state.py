@@ -439,7 +439,7 @@ idx = jnp.array([0, 2, 1, 2])
 e = emb(idx)
 total = jnp.dot(e, jnp.arange(float(len(e))))
 jitted = jax.jit(lambda i: emb(i).sum() * 2)(idx)
-seen = sorted(hits) 
+seen = sorted(hits)
 total, jitted, seen
 ---
 table[1] = 100.0
