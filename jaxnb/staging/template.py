@@ -559,6 +559,12 @@ class Capture:
                 return _memoized(id(value), lambda b: getattr(owner(b), name))
             function = self.build(value.__func__)
             return _memoized(id(value), lambda b: types.MethodType(function(b), owner(b)))
+        if kind in (staticmethod, classmethod):
+            function = self.build(value.__func__)
+            return _memoized(id(value), lambda b: kind(function(b)))
+        if kind is property:
+            parts = [self.build(part) for part in (value.fget, value.fset, value.fdel, value.__doc__)]
+            return _memoized(id(value), lambda b: property(*(part(b) for part in parts)))
         key = id(value)
         state = state_of(value)
         if kind not in copyreg.dispatch_table and has_plain_layout(kind):
