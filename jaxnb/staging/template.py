@@ -343,8 +343,10 @@ class Capture:
         """Whether a function under `jax.jit` gives this very object with each call, as a static part of its result."""
         if self._remembered is None:
             self._remembered = {}
+            known = set[int]()  # structures, of which JAX keeps one for all equal calls
             for function, arguments, tree in self._calls:
-                if self._before.holds(function) and self._is_same_call(arguments):
+                if id(tree) not in known and self._before.holds(function) and self._is_same_call(arguments):
+                    known.add(id(tree))
                     for item in gc.get_referents(tree):
                         parts = list(reached_from(item, self._before.holds))
                         if not any(map(stands_for_a_value, parts)):
