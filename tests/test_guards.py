@@ -90,6 +90,20 @@ list: [x, 2, 'a']
   ! v[1] = 3
   ! v[0] = y
   ! v = tuple(v)
+objects: np.array([x + 0, 2, None], object)
+  = v[0] = x * 2
+  = v = v.copy()
+  ! v[1] = 3
+  ! v[2] = x
+  ! v[0] = y
+  ! v = v.reshape(3, 1)
+  ! v = v[:]
+  ! v.flags.writeable = False
+  ! v = list(v)
+grid of objects: (lambda h: (h.fill(0), h.__setitem__((0, 1), x + 0), h)[2])(np.empty((2, 2), object))
+  = v[0, 1] = x * 2
+  ! v[1, 0] = x * 2
+  ! v = v.T
 dict: {'a': x, 'b': 2}
   ! v = {'b': 2, 'a': x * 2}
   ! v['c'] = 1

@@ -1,21 +1,23 @@
-"""What a walk says of lists, dicts, sets and tuples, and of classes that derive from them."""
+"""What a walk says of lists, dicts, sets and tuples, of classes that derive from them, and of arrays of objects."""
 
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from jaxnb.cells.code import Sees
 from jaxnb.cells.reach import ATOMS, items_of, state_of
 from jaxnb.objects import functions
-from jaxnb.objects.holders import GROWN_LIST, holder_of
-from jaxnb.objects.paths import GROWN, Path
+from jaxnb.objects.holders import GROWN_LIST, OBJECTS, holder_of, objects_of
+from jaxnb.objects.paths import GROWN, OBJECT, Path
 from jaxnb.objects.slots import Slot
 
 if TYPE_CHECKING:
     from jaxnb.objects.graph import Scan
 
-__all__ = ["dict_", "list_", "set_", "tuple_"]
+__all__ = ["dict_", "list_", "objects", "set_", "tuple_"]
 
 
 def list_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
@@ -97,6 +99,22 @@ def set_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
             scan.parts.append((type(child), repr(child)))
         else:
             scan.visit(child, (path, "member", None), None)
+
+
+def objects(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
+    """A NumPy array of objects; a view is one of what its base holds."""
+    if scan.node(value, slot):
+        return
+    writeable, base = value.flags.writeable, value.base
+    start = value.ctypes.data - base.ctypes.data if isinstance(base, np.ndarray) else None
+    layout = None if base is None else (value.strides, start)
+    scan.parts.append((OBJECT, f"NumPy object{list(value.shape)}", writeable, layout))
+    if base is not None:
+        scan.visit(base, (path, "attr", "base"), None)
+    if writeable:
+        scan.hold(value, OBJECTS)
+    for at, child in objects_of(value):
+        scan.visit(child, (path, "item", at), Slot(OBJECTS, value, at) if writeable else None)
 
 
 def tuple_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:

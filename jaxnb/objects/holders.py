@@ -15,14 +15,23 @@ import functools
 import types
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxnb.cells.reach import state_of
 
-__all__ = ["ABSENT", "Change", "Holder", "ModuleAttributes", "holder_of", "same_state", "slot_descriptors"]
+__all__ = [
+    "ABSENT",
+    "Change",
+    "Holder",
+    "ModuleAttributes",
+    "holder_of",
+    "objects_of",
+    "same_state",
+    "slot_descriptors",
+]
 
 State = list[tuple[Any, Any]]
 
@@ -222,15 +231,27 @@ class _Buffer(Holder):
             holder[:] = content if isinstance(holder, bytearray) else type(holder)(holder.typecode, content)
 
 
-class _Objects(Holder):
+class _Objects(_List):
     """A NumPy array of objects."""
 
     def save(self, holder: Any) -> State:
-        return [(place, holder[place]) for place in np.ndindex(holder.shape)]
+        return list(objects_of(holder))
+
+    def put(self, holder: Any, key: Any, child: Any) -> None:
+        if key == ():
+            holder.fill(child)  # an assignment would take an array apart
+        else:
+            holder[key] = child
+
+    def change(self, before: State, after: State) -> Change:
+        same_shape = [key for key, _ in before] == [key for key, _ in after]
+        return super().change(before, after) if same_shape else Change(after, [], True)
 
     def restore(self, holder: Any, state: State) -> None:
+        if [place for place, _ in objects_of(holder)] != [place for place, _ in state]:
+            holder.shape = tuple(np.atleast_1d(state[-1][0]) + 1)
         for place, child in state:
-            holder[place] = child
+            self.put(holder, place, child)
 
 
 class _Cell(Holder):
@@ -399,6 +420,11 @@ def _read_slots(kind: type) -> tuple[tuple[str, Any], ...]:
 LIST, GROWN_LIST, DICT, ORDERED, SET, DEQUE = _List(), _Grown(), _Dict(), _OrderedDict(), _Set(), _Deque()
 CELL, FUNCTION, PARTIAL, CLASS, SLOTS, BUFFER = _Cell(), _Function(), _Partial(), _Class(), _Slots(), _Buffer()
 OBJECTS, CONTEXT = _Objects(), _Context()
+
+
+def objects_of(array: Any) -> Iterator[tuple[Any, Any]]:
+    """What a NumPy array of objects holds, each with the index that a user would write."""
+    return ((at[0] if len(at) == 1 else at, array[at]) for at in np.ndindex(array.shape))
 
 
 def same_state(a: State, b: State) -> bool:

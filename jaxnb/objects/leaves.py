@@ -8,8 +8,9 @@ import numpy as np
 
 from jaxnb.cells.code import Sees
 from jaxnb.errors import LeakedTracer
-from jaxnb.objects.holders import BUFFER, OBJECTS
-from jaxnb.objects.paths import ARRAY, COMPLEX, CONTENT, FLOAT, INT, NUMPY, OBJECT, Path, Same, render_path
+from jaxnb.objects import containers
+from jaxnb.objects.holders import BUFFER
+from jaxnb.objects.paths import ARRAY, COMPLEX, CONTENT, FLOAT, INT, NUMPY, Path, Same, render_path
 from jaxnb.objects.slots import Slot
 from jaxnb.objects.static import content_of, supported
 
@@ -75,6 +76,9 @@ def numpy(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
         scan.parts.append(Same(value))
         scan.effect(path, f"a {type(value).__name__} has operators of its own and stays as it is")
         return
+    if value.dtype == object:
+        containers.objects(scan, value, path, slot)
+        return
     static = scan.tells_apart & Sees.CLASSES or (scan.choices.static and path in scan.choices.static)
     if supported(value.dtype) and not static:
         if scan.tells_apart & Sees.IDENTITY:
@@ -83,10 +87,9 @@ def numpy(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
         return
     scan.memo[id(value)] = ("node", len(scan.nodes))
     scan.nodes.append(value)
-    if value.dtype == object:
-        scan.parts.append((OBJECT, Same(value) if type(value) is np.ndarray else value))
-        if isinstance(value, np.ndarray) and value.flags.writeable:
-            scan.hold(value, OBJECTS)
+    if value.dtype.hasobject:
+        scan.parts.append(Same(value))
+        scan.effect(path, "a structured array of objects is held where staging cannot follow")
     else:
         scan.parts.append((CONTENT, type(value), value.dtype, value.shape, content_of(value)))
         if value.flags.writeable:

@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxnb.cells.libraries import is_library
 from jaxnb.cells.reach import ATOMS, items_of, state_of
-from jaxnb.objects.holders import slot_descriptors
+from jaxnb.objects.holders import objects_of, slot_descriptors
 from jaxnb.objects.paths import Path
 
 __all__ = ["Edges", "edges", "locals_of", "paths_to", "running_frames"]
@@ -146,7 +146,7 @@ def edges(value: Any) -> Edges:
     elif issubclass(kind, set | frozenset):
         yield from (("member", index, child) for index, child in enumerate(items_of(value)))
     elif issubclass(kind, np.ndarray) and value.dtype == object:
-        yield from (("item", at[0] if len(at) == 1 else at, value[at]) for at in np.ndindex(value.shape))
+        yield from (("item", at, child) for at, child in objects_of(value))
     elif issubclass(kind, functools.partial):
         yield from (("attr", name, getattr(value, name)) for name in ("func", "args", "keywords"))
     elif issubclass(kind, types.FunctionType):

@@ -162,7 +162,7 @@ def render_path(path: Path) -> str:
         return f"{holder}.{key}"
     outer = render_path(holder)
     if kind == "item":
-        return f"{outer}[{key!r}]"
+        return f"{outer}[{', '.join(map(repr, key)) if isinstance(key, tuple) and key else repr(key)}]"
     if kind == "attr":
         return f"{outer}.{key}"
     if kind == "closure":

@@ -264,6 +264,8 @@ class _Writer(Scan):
             raise _Unsupported
         holder, owner = place
         if kind == "item":
+            if type(owner) is np.ndarray:
+                return f"{holder}[{key!r}]"
             if type(key) not in (str, int, bool, type(None)):
                 raise _Unsupported
             if isinstance(owner, dict) and type(owner) is not dict:
@@ -424,8 +426,13 @@ class _Writer(Scan):
             raise _Unsupported
         kind, dtype = self._constant(type(value)), self._constant(value.dtype)
         self._unless(f"type({v}) is {kind} and {v}.dtype == {dtype} and {v}.shape == {value.shape}")
+        if value.dtype == object:
+            if value.base is not None:
+                raise _Unsupported
+            self._unless(f"{v}.base is None and {v}.flags.writeable is {value.flags.writeable}")
+            return
         if self.tells_apart & Sees.CLASSES or static or not supported(value.dtype):
-            if value.dtype == object:
+            if value.dtype.hasobject:
                 raise _Unsupported
             self._unless(f"{self._constant(content_of)}({v}) == {content_of(value)!r}")
 

@@ -30,7 +30,7 @@ from jaxnb.cells.libraries import is_library
 from jaxnb.cells.reach import state_of
 from jaxnb.errors import RunByPython
 from jaxnb.objects.graph import Scan
-from jaxnb.objects.holders import CELL, DICT, SLOTS, holder_of, slot_descriptors
+from jaxnb.objects.holders import CELL, DICT, OBJECTS, SLOTS, holder_of, slot_descriptors
 from jaxnb.objects.static import CACHED_FUNCTION, function_of
 from jaxnb.staging.template import CONTAINER_NEWS, has_plain_layout, jit_arguments
 
@@ -224,9 +224,12 @@ class Copies:
     def _array(self, value: Any, kind: type) -> Any:
         if kind is not np.ndarray or not value.flags.writeable:
             return self._note(value, value)
-        if value.base is not None or value.dtype == object:
-            raise cannot_copy("a NumPy array that shares its memory, or holds objects")
-        return self._note(value, value.copy())
+        if value.base is not None:
+            raise cannot_copy("a NumPy array that shares its memory")
+        made = self._note(value, value.copy(order="K"))
+        if value.dtype == object:
+            OBJECTS.restore(made, [(place, self.of(child)) for place, child in OBJECTS.save(value)])
+        return made
 
     def _object(self, value: Any, kind: type, state: Any) -> Any:
         if hasattr(kind, "__del__") or not has_plain_layout(kind):

@@ -449,13 +449,14 @@ class Capture:
         """A NumPy array of objects, each of which is built anew."""
         if type(value) is not np.ndarray or value.dtype != object or value.base is not None:
             raise Unreplayable("an array of objects that is no simple one")
-        key, state = id(value), list[tuple[Any, Build]]()
+        key, state, writeable = id(value), list[tuple[Any, Build]](), value.flags.writeable
 
         def build(b: Building) -> Any:
             made = b.made.get(key)
             if made is None:
-                made = b.made[key] = np.empty(value.shape, object)
+                made = b.made[key] = np.empty_like(value)
                 OBJECTS.restore(made, [(place, child(b)) for place, child in state])
+                made.flags.writeable = writeable
             return made
 
         self._builds[key] = build
