@@ -409,6 +409,8 @@ def may_mutate(names: CodeNames, namespace: Mapping[str, Any], seen: set[int] | 
     seen = set() if seen is None else seen
     for chain in names.chains:
         value = resolve(chain, namespace)
+        if value is None and chain[0] in names.binds and not _READING_METHODS.issuperset(chain[1:]):
+            return True  # a method of what the statement itself binds, such as the items of a loop
         if value is None or type(value) in ATOMS or id(value) in seen:
             continue
         seen.add(id(value))

@@ -212,9 +212,34 @@ class _Set(Holder):
     def save(self, holder: set[Any]) -> State:
         return list(enumerate(set.__iter__(holder)))
 
+    def change(self, before: State, after: State) -> Change:
+        """What is gone, by False, and what is added, by True: as with Python, the others stay where they are."""
+        old, new = ({id(child) for _, child in state} for state in (before, after))
+        kept = [child for _, child in before if id(child) in new]
+        if new <= old and not all(a is b for a, (_, b) in zip(kept, after, strict=True)):
+            return Change(after, [], True)
+        gone = [(False, child) for _, child in before if id(child) not in new]
+        return Change(gone + [(True, child) for _, child in after if id(child) not in old], [], False)
+
+    def apply(self, holder: set[Any], change: Change) -> None:
+        if change.whole:
+            self._fill(holder, change.children)
+            return
+        for added, child in change.children:
+            (set.add if added else set.discard)(holder, child)
+
     def restore(self, holder: set[Any], state: State) -> None:
-        holder.clear()
-        holder.update(child for _, child in state)
+        """In the same order, if that can be had: it depends on what was added and taken away before."""
+        if same_state(self.save({child for _, child in state}), state):
+            self._fill(holder, state)
+        elif same_state(self.save({child for _, child in state[::-1]}), state):
+            self._fill(holder, state[::-1])
+        else:
+            self.apply(holder, self.change(self.save(holder), state))
+
+    def _fill(self, holder: set[Any], state: State) -> None:
+        set.clear(holder)
+        set.update(holder, [child for _, child in state])
 
 
 class _Buffer(Holder):

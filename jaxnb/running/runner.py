@@ -477,9 +477,10 @@ class Runner:
                 self._not_again(cell, record, piece, piece.reasons if self._depth else draws)
         if self._in_doubt and self.options.donate:
             self._for_once.append((record, piece))
-        # The walk of a trace is one of the state before it, which is the state now.
-        reached = piece.ready(piece.plan.scan(self.namespace, record.choices).reached(), self.namespace)
+        assert piece.walked is not None
+        reached = piece.ready(piece.walked, self.namespace)
         assert reached is not None  # these scalars are those of the trace
+        piece.walked = None
         return piece, reached
 
     def _explain(self, cell: CellSource, record: CodeRecord, previous: Piece, piece: Piece, dropped: bool) -> None:

@@ -395,6 +395,7 @@ class Session:
             restore_names(namespace, entry)
             if explanation is not None:
                 explanation.tell(namespace)
+        piece.walked = None  # it will not run
         runner.record.pieces.append(piece)
         states = [(item.span, "host" if n < index else "staged") for n, item in enumerate(cell.statements)]
         return cell, piece, runner.record, states

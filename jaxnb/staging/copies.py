@@ -85,6 +85,10 @@ class Copies:
         except RecursionError:
             raise cannot_copy("values that are nested too deeply") from None
 
+    def is_of(self, copy: Any, value: Any) -> bool:
+        """Whether this is the copy of something, or itself where there is none."""
+        return self._made.get(id(value), value) is copy
+
     def is_ours(self, owner: Any) -> bool:
         """Whether this is a copy, which nobody else sees."""
         return id(owner) in self._ours

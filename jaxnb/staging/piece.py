@@ -92,6 +92,8 @@ class Piece:
       assigned: what every name was after each assignment; None if that was not taken down.
       simulated: the mesh that is not there for which it was traced; None for the devices that there are.
       quiet: what was seen in it when it was traced, and then the quiet findings; see `jaxnb.findings.quiet`.
+      walked: what was reached when it was traced, until it runs for the first time: another walk could meet the objects
+        of a set in another order, because they were taken out of it and put back.
     """
 
     plan: Plan
@@ -127,6 +129,7 @@ class Piece:
     simulated: SimulatedMesh | None = None
     kept: dict[str, Any] = field(default_factory=dict[str, Any])
     quiet: Any = None
+    walked: Reached | None = None
 
     def numbered(self) -> Any:
         """JAX's traced stage of a copy of the program, with the number of each equation in its name, see `ids`."""

@@ -534,7 +534,7 @@ def _finish(trace: Trace, traced: Any, context: tuple[Any, ...], device: Any, se
     scan = trace.scan
     piece = Piece(
         plan=trace.plan,
-        key=(device, *trace.parts),
+        key=(device, *trace.walked.parts),
         context=context,
         paths=scan.paths,
         where=scan.where,
@@ -547,6 +547,7 @@ def _finish(trace: Trace, traced: Any, context: tuple[Any, ...], device: Any, se
         moves=frozenset(trace.moves),
         simulated=device if isinstance(device, SimulatedMesh) else None,
         called_back=trace.called_back,
+        walked=trace.walked.reached(),
     )
     piece.reasons.extend(trace.template.reasons)
     piece.reasons.extend(find_reasons(trace.cell, trace.statements, trace.namespace, scan, traced.jaxpr))

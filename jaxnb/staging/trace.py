@@ -28,6 +28,7 @@ from jaxnb.cells.code import Sees, names_of
 from jaxnb.cells.growth import NO_GROWTH
 from jaxnb.cells.reach import refers_to_jax, state_of
 from jaxnb.errors import Refused, RunByPython
+from jaxnb.objects.graph import Scan
 from jaxnb.objects.holders import CLASS, GROWN_LIST, SLOTS, same_state
 from jaxnb.objects.journal import restore_shell
 from jaxnb.objects.paths import Choices, Path, render_path, root_name
@@ -107,7 +108,7 @@ class Trace:
             self.slots = Slots()
             self.scan = plan.scan(namespace, choices, self.slots, instead)
         self.plan = plan
-        self.parts = self.scan.parts if self.copies is None else self._parts_of(original)
+        self.walked = self.scan if self.copies is None else self._walk_of(original, self.copies)
         self._refuse_generators()
         self._refuse_metadata()
         self.tracers: list[Any] = []
@@ -141,17 +142,17 @@ class Trace:
         self.over: list[weakref.ref[Any]] = []
         self.called_back: CalledBack | None = None
 
-    def _parts_of(self, original: dict[str, Any]) -> list[Any]:
-        """The key, as a walk over the originals has it, which must have met the same as that over the copies."""
+    def _walk_of(self, original: dict[str, Any], copies: Copies) -> Scan:
+        """The walk over the originals, which must have met the same as that over the copies, in the same order."""
         scan = self.plan.scan(original, self.choices)
         same = len(scan.nodes) == len(self.scan.nodes) and len(scan.namespaces) == len(self.scan.namespaces)
         if (
-            not same
+            not (same and all(map(copies.is_of, self.scan.nodes, scan.nodes)))
             or self.scan.strays
             or [id(leaf) for leaf in scan.leaves] != [id(leaf) for leaf in self.scan.leaves]
         ):
             raise cannot_copy("objects that refer to each other in a way of their own")
-        return scan.parts
+        return scan
 
     def sees_stand_ins(self) -> bool:
         """Whether the stand-ins of built-in functions would be seen: as `type` itself, or in a dict that is read."""
