@@ -23,6 +23,7 @@ from jax._src import custom_derivatives as _custom_derivatives
 
 from jaxnb._jax import TRACING_ERRORS, in_jax
 from jaxnb._jax_hosted import NumpyValue
+from jaxnb._jax_scalars import asks, keep_number, number_class, refuse_attribute
 from jaxnb.cells.libraries import is_jax_module, is_library, is_own
 
 __all__ = ["Answers", "TraceWatch", "watch_trace"]
@@ -117,6 +118,7 @@ def _install_hooks() -> None:
             _patch(kind, "__init__", _error_hook(kind.__init__))
 
     _patch(type(jax.Array), "__subclasscheck__", _subclass_hook(type(jax.Array).__subclasscheck__))
+    _patch(type(jax.Array), "__instancecheck__", _instance_hook(type(jax.Array).__instancecheck__))
     _patch(_custom_derivatives, _CONVERT, getattr(_custom_derivatives, _CONVERT).__wrapped__)
     for name in ("asarray", "array"):
         _patch(jnp, name, _array_hook(getattr(jnp, name)))
@@ -126,15 +128,20 @@ def _install_hooks() -> None:
         _patch(_core.Tracer, f"__{name}__", _operator_hook(f"__{name}__", function, reflected=False))
         if name not in _COMPARISONS:
             _patch(_core.Tracer, f"__r{name}__", _operator_hook(f"__r{name}__", function, reflected=True))
+    for name in _SIGNS:
+        _patch(_core.Tracer, f"__{name}__", _sign_hook(f"__{name}__", getattr(operator, f"__{name}__")))
 
 
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
-_OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "divmod", *_COMPARISONS)
+_BITS = ("and", "or", "xor", "lshift", "rshift")
+_OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "divmod", *_BITS, *_COMPARISONS)
+_SIGNS = ("neg", "pos", "abs")
 _GET = "_device_get"  # hands tracers back as they are
 
 
 def _operator_hook(name: str, function: Callable[..., Any], reflected: bool) -> Callable[..., Any]:
-    """A Python scalar and a NumPy value make a NumPy value, also where a tracer stands for the scalar."""
+    """A Python scalar and a NumPy value make a NumPy value, also where a tracer stands for the scalar; two Python
+    scalars make one of Python's."""
     original = getattr(_core.Tracer, name)
 
     def hook(self: Any, other: Any, *more: Any) -> Any:
@@ -143,7 +150,22 @@ def _operator_hook(name: str, function: Callable[..., Any], reflected: bool) -> 
             result = watch.answers.on_numpy(self, other, function, reflected)
             if result is not NotImplemented:
                 return result
-        return original(self, other, *more)
+        result = original(self, other, *more)
+        if number_class(self) is not None and asks(_caller()):
+            keep_number(result, function, *((other, self) if reflected else (self, other)))
+        return result
+
+    return hook
+
+
+def _sign_hook(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    original = getattr(_core.Tracer, name)
+
+    def hook(self: Any) -> Any:
+        result = original(self)
+        if number_class(self) is not None and asks(_caller()):
+            keep_number(result, function, self)
+        return result
 
     return hook
 
@@ -175,6 +197,15 @@ def _subclass_hook(original: Any) -> Any:
     return hook
 
 
+def _instance_hook(original: Any) -> Any:
+    """A tracer that stands for a number is no array, but for JAX itself."""
+
+    def hook(cls: Any, value: Any) -> bool:
+        return (number_class(value) is None or not asks(_caller())) and original(cls, value)
+
+    return hook
+
+
 def _array_hook(original: Any) -> Any:
     """`jnp.asarray` hands a tracer back as it is. Where that stands for a NumPy value or a Python scalar, the plain
     cell would have got a new array, so that a new tracer of the same variable must come out."""
@@ -202,7 +233,7 @@ def _text_hook(name: str) -> Callable[..., Any]:
     original = getattr(_core.Tracer, name)
 
     def hook(self: Any, *args: Any) -> Any:
-        frame = user_caller(_caller())
+        frame = _asking(self, _caller())
         if frame is not None and (watch := _watching()) is not None:
             answer = watch.answers.on_text(self, name, frame, *args)
             if answer is not None:
@@ -214,6 +245,7 @@ def _text_hook(name: str) -> Callable[..., Any]:
 
 def _attribute_hook(original: Callable[..., Any]) -> Callable[..., Any]:
     def hook(self: Any, name: str) -> Any:
+        refuse_attribute(self, name, _caller())
         try:
             return original(self, name)
         except AttributeError:
@@ -236,6 +268,13 @@ def _error_hook(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(self, *args, **kwargs)
 
     return hook
+
+
+def _asking(tracer: Any, frame: FrameType) -> FrameType | None:
+    """The frame that asks for a text: a library on JAX has its own way to show an array, and none for a number."""
+    if number_class(tracer) is not None and asks(frame):
+        return frame
+    return user_caller(frame)
 
 
 def _caller() -> FrameType:

@@ -119,6 +119,60 @@ m, loss = step(m, x)""",
         "m['loss'] = m['loss'] * 0.5\ntext = json.dumps(m, default=encode)\nback = json.loads(text)\n"
         "text, jnp.asarray(back['hist']).sum()",
     ),
+    "the type of a rate in a dict": (
+        "s = {'lr': 0.5, 'n': 1, 'w': x}",
+        "s = {'lr': s['lr'] * 0.9, 'n': s['n'] + 1, 'w': s['w'] * s['lr']}\n"
+        "y = x * (1 if isinstance(s['lr'], float) else 2)\nkinds = [type(v).__name__ for v in s.values()]",
+    ),
+    "numbers among the leaves of a tuple": (
+        "c = (1.0, x)",
+        "c = (c[0] * 2, c[1] * c[0])\ny = x * sum(v if isinstance(v, float) else 0 for v in c)",
+    ),
+    "a method that asks for the type": (
+        "class O:\n    lr = 0.5\n    def scale(self):\n        return 1 if isinstance(self.lr, float) else 5\no = O()\n"
+        "o.lr = 0.5",
+        "o.lr *= 0.9\ny = x * o.scale()",
+    ),
+    "items that are floats": (
+        "row = {'lr': 0.5, 'w': x}",
+        "row['lr'] = row['lr'] * 0.5\nfor k, v in row.items():\n    if isinstance(v, float):\n        row[k] = v + 1\n"
+        "y = x * row['lr']",
+    ),
+    "match on the class of a number": (
+        "s = {'lr': 0.5, 'n': 1}",
+        "s = {'lr': s['lr'] * 0.9, 'n': s['n'] + 1}\nmatch s:\n    case {'lr': float() as v, 'n': int()}:\n"
+        "        y = x * v\n    case _:\n        y = x",
+    ),
+    "a number that is asked for a shape": (
+        "s = {'lr': 0.5, 'n': 1, 'w': x}",
+        "s = {'lr': s['lr'] * 0.9, 'n': s['n'] + 1, 'w': s['w'] * s['lr']}\n"
+        "y = x * s['lr']\nplain = [not hasattr(v, 'shape') for v in s.values()]",
+    ),
+    "scalars as NumPy and numbers see them": (
+        "import numbers\ns = {'lr': 0.5, 'n': 1, 'w': x}",
+        "s = {'lr': s['lr'] * 0.9, 'n': s['n'] + 1, 'w': s['w'] * s['lr']}\ny = x * s['lr']\n"
+        "kinds = [(np.isscalar(v), isinstance(v, numbers.Real), np.ndim(v)) for v in s.values()]",
+    ),
+    "a library that asks for arrays": (
+        "import equinox as eqx\ns = {'lr': 0.5, 'n': 1, 'w': x}",
+        "s = {'lr': s['lr'] * 0.9, 'n': s['n'] + 1, 'w': s['w'] * s['lr']}\ny = x * s['lr']\n"
+        "kinds = [eqx.is_array(v) for v in s.values()]",
+    ),
+    "the type of a copy": (
+        "import dataclasses\n@dataclasses.dataclass\nclass S:\n    w: object\n    lr: float = 0.5\n"
+        "    n: int = 0\ns = S(x)",
+        "s = dataclasses.replace(s, w=s.w * s.lr, lr=s.lr * 0.9, n=s.n + 1)\nd = dataclasses.asdict(s)\n"
+        "kinds = [type(v).__name__ for v in d.values()]",
+    ),
+    "the type of a number in a traced function": (
+        "s = {'lr': 0.5}",
+        "s['lr'] = s['lr'] * 0.9\nf = jax.jit(lambda v: v * (1 if isinstance(s['lr'] * 2, float) else 2))\ny = f(x)",
+    ),
+    "what JAX makes of a number is an array": (
+        "s = {'lr': 0.5}",
+        "s['lr'] = s['lr'] * 0.9\ny = jnp.sin(s['lr'] * 2) * x\na = jnp.asarray(s['lr'] * 2)\n"
+        "kinds = [isinstance(a, jax.Array), isinstance(s['lr'] * 2, jax.Array)]",
+    ),
 }
 
 

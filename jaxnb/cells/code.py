@@ -48,7 +48,7 @@ _ORDERED_BUILTINS = frozenset(
 _ORDERED_METHODS = frozenset(["items", "keys", "values", "copy", "deepcopy", "popitem", "fromkeys", "update"])
 _TYPE_TESTS = frozenset(
     {
-        *("hasattr", "getattr", "isscalar", "__class__", "builtins", "singledispatch", "is_integer"),
+        *("hasattr", "getattr", "isscalar", "__class__", "singledispatch", "is_integer"),
         *("equinox", "eqx", "filter_grad", "filter_value_and_grad", "filter_jit"),
         *("partition", "is_array", "is_array_like", "is_inexact_array", "is_inexact_array_like"),
     }
@@ -74,10 +74,11 @@ class Sees:
       CLASSES: the same where nothing can stand in: by a class pattern of `match`, or by `deepcopy`.
       NAMES: names that do not stand in the code, by `globals()`, `vars()`, `eval` and the like.
       TYPE_ITSELF: whether something is `type` itself, by `is`, or as the base of a class.
+      BARE_TYPES: of what kind a value is, by the built-in functions themselves.
       ATTRIBUTES: attributes whose names do not stand in the code, by `vars()`, `copy` and the like.
     """
 
-    ORDER, IDENTITY, TYPES, CLASSES, NAMES, ATTRIBUTES, TYPE_ITSELF = (1 << bit for bit in range(7))
+    ORDER, IDENTITY, TYPES, CLASSES, NAMES, ATTRIBUTES, TYPE_ITSELF, BARE_TYPES = (1 << bit for bit in range(8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +289,8 @@ def _read_names(code: CodeType) -> CodeNames:
         sees |= Sees.IDENTITY | Sees.CLASSES
     if (reads | attributes) & _TYPE_TESTS:
         sees |= Sees.TYPES
+    if "builtins" in reads | attributes:
+        sees |= Sees.TYPES | Sees.BARE_TYPES
     if reads & _LOOKS_AROUND:
         sees |= Sees.NAMES | Sees.ATTRIBUTES
     if (reads | attributes) & _LOOKS_INTO:

@@ -29,6 +29,7 @@ __all__ = [
     "numpy",
     "range_",
     "shape",
+    "tells_number",
     "tracer",
 ]
 
@@ -96,9 +97,17 @@ def numpy(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
             scan.hold(value, BUFFER)
 
 
+def tells_number(scan: Scan, path: Path) -> bool:
+    """Whether the code could tell a number of Python's from what would stand for it.
+
+    Where a number changes from run to run, what stands for it answers as the number would, if it is asked at all.
+    """
+    return bool(scan.tells_apart & (Sees.BARE_TYPES if path in scan.choices.dynamic else Sees.TYPES))
+
+
 def float_(scan: Scan, value: float, path: Path, slot: Slot | None) -> None:
     beyond = scan.in_library or (not -FLOAT32_MAX <= value <= FLOAT32_MAX and value - value == 0)
-    if beyond or scan.tells_apart & Sees.TYPES or (scan.choices.static and path in scan.choices.static):
+    if beyond or tells_number(scan, path) or (scan.choices.static and path in scan.choices.static):
         scan.parts.append((float, value.hex(), *scan.fixed))
     else:
         scan.leaf(value, path, slot, FLOAT)
@@ -112,7 +121,7 @@ def complex_(scan: Scan, value: complex, path: Path, slot: Slot | None) -> None:
 
 
 def int_(scan: Scan, value: int, path: Path, slot: Slot | None) -> None:
-    if scan.choices.dynamic and path in scan.choices.dynamic and 0 <= value < INT32:
+    if scan.choices.dynamic and path in scan.choices.dynamic and 0 <= value < INT32 and not tells_number(scan, path):
         scan.leaf(value, path, slot, INT)
     else:
         scan.parts.append((int, value, *scan.fixed))

@@ -8,7 +8,7 @@ from typing import Any
 
 from jaxnb.cells.blocks import Opened
 from jaxnb.objects.graph import Reached, Scan
-from jaxnb.objects.paths import Choices, Path
+from jaxnb.objects.paths import FLOAT, INT, Choices, Path
 from jaxnb.program import Finding
 from jaxnb.reuse.changes import explain_change, path_at
 from jaxnb.reuse.guards import Guard, make_guard
@@ -179,12 +179,15 @@ def _verified(guard: Guard, piece: Piece, choices: Choices) -> Guard:
 
 
 def scalars_that_changed(old: Piece, key: tuple[Any, ...]) -> set[Any] | None:
-    """Paths of the static Python numbers that differ between two keys, if nothing else does."""
+    """Paths of the static Python numbers that differ between two keys, if nothing else does.
+
+    Others may have become inputs, for another piece of the cell.
+    """
     if len(old.key) != len(key):
         return None
     found: set[int] = set()
     for index, (a, b) in enumerate(zip(old.key, key, strict=True)):
-        if a == b:
+        if a == b or (_is_number(a) and b is {int: INT, float: FLOAT}[a[0]]):
             continue
         if not (_is_number(a) and _is_number(b) and a[0] is b[0]):
             return None

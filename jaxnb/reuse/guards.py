@@ -31,7 +31,7 @@ from jaxnb.objects.containers import is_grown
 from jaxnb.objects.graph import Reached, Scan
 from jaxnb.objects.holders import CELL, SLOTS, slot_descriptors
 from jaxnb.objects.inside import exactly
-from jaxnb.objects.leaves import FLOAT32_MAX, INT32
+from jaxnb.objects.leaves import FLOAT32_MAX, INT32, tells_number
 from jaxnb.objects.paths import Choices, Path, Same
 from jaxnb.objects.static import (
     CACHED_FUNCTION,
@@ -331,14 +331,14 @@ class _Writer(Scan):
         elif kind in (str, bytes):
             self._equal(v, value, kind)
         elif kind is int:
-            dynamic = path in self.choices.dynamic and 0 <= value < INT32
+            dynamic = path in self.choices.dynamic and 0 <= value < INT32 and not tells_number(self, path)
             if dynamic:
                 self._unless(f"type({v}) is int and 0 <= {v} < {INT32}")
             else:
                 self._equal(v, value, kind)
         elif kind is float:
             traced = not self.in_library and (-FLOAT32_MAX <= value <= FLOAT32_MAX or value - value != 0)
-            if traced and not (self.tells_apart & Sees.TYPES or static):
+            if traced and not (tells_number(self, path) or static):
                 self._unless(f"type({v}) is float and (-{FLOAT32_MAX} <= {v} <= {FLOAT32_MAX} or {v} - {v} != 0)")
             else:
                 self._unless(f"{v} is {self._constant(value)} or (type({v}) is float and {v}.hex() == {value.hex()!r})")

@@ -19,6 +19,7 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb._jax_hosted import NumpyValue, tracer_of
+from jaxnb._jax_scalars import number_class
 from jaxnb._jax_watch import user_caller
 from jaxnb.cells.libraries import is_own
 from jaxnb.cells.reach import ATOMS
@@ -239,7 +240,7 @@ class Recorder:
             parts = [self._operand(part, known) for part in (item.start, item.stop, item.step)]
             return slice(*(value for value, _ in parts)), f"slice({', '.join(text for _, text in parts)})"
         if _jax.is_tracer(item):
-            if self._is_own(item) and self._kind_of(item) is None:
+            if self._is_own(item) and (number_class(item) is not None or self._kind_of(item) is None):
                 self._need(item, "NumPy computes with it")
             raise _Foreign(item)
         if kind is np.ndarray and item.dtype.kind in "biufcSUMmV":

@@ -19,6 +19,7 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb._jax_hosted import NumpyValue
+from jaxnb._jax_scalars import number_class, stand_for_number
 from jaxnb._jax_watch import TraceWatch
 from jaxnb.cells.spoken import is_only_said
 from jaxnb.staging.outside import Outside, write_to
@@ -61,6 +62,7 @@ class StandIns:
       text: a value as a user would write it, by its position.
       to_jax: positions of the leaves with which only JAX computes: what is differentiated by.
       lies: the sharding that every array of the trace has, as far as can be told then; None if that cannot be told.
+      on_host: whether numbers that change are inputs, so that questions about their class must be answered.
 
     Attributes:
       held: what stands for each leaf where the user's names and containers hold it: a tracer, or a `NumpyValue`.
@@ -79,8 +81,9 @@ class StandIns:
         text: Callable[[int], str],
         to_jax: Collection[int] = (),
         lies: Callable[[], Any] = lambda: None,
+        on_host: bool = False,
     ) -> None:
-        self._lies = lies
+        self._lies, self._on_host = lies, on_host
         self._tracers: Sequence[Any] = tracers
         self._outside = outside
         self._trace: object = _jax.surrounding_trace()
@@ -94,6 +97,8 @@ class StandIns:
         self.plain.update((id(t), leaf) for t, leaf in zip(self.held, leaves, strict=True) if isinstance(leaf, own))
         self._types = {id(t): _jax.Array for t in tracers}
         self._types.update((id(t), _kind_of(leaf)) for t, leaf in zip(self.held, leaves, strict=True))
+        for leaf, tracer in zip(leaves, tracers, strict=True):
+            stand_for_number(tracer, type(leaf))
         self.asked: list[ValueNeeded] = []
         self.originals: dict[int, Any] = {}
         self.line = 0
@@ -159,10 +164,13 @@ class StandIns:
 
     def is_no_array(self, tracer: Any) -> bool:
         """Whether a tracer stands for what is no JAX array in the plain cell, or may stand for several that are."""
-        return id(tracer) in self.plain or id(tracer) in self.recorder.lifts
+        known = id(tracer) in self.plain or id(tracer) in self.recorder.lifts
+        return known or number_class(tracer) is not None
 
     def class_of(self, tracer: Any) -> type | None:
         """The class of the plain cell's value; None where it could be several."""
+        if (number := number_class(tracer)) is not None:
+            return number if self._on_host else None
         if self._is_inner(tracer):
             return None if _jax.is_of_custom_rule(tracer) else type(tracer)
         plain = self._type_of(tracer)
@@ -176,6 +184,7 @@ class StandIns:
     def _type_of(self, tracer: Any) -> type | None:
         """What the plain cell has there; None where it could be a Python scalar or a NumPy value."""
         known = self._types.get(id(tracer)) if id(tracer) not in self.recorder.lifts else _jax.Array
+        known = known or number_class(tracer)
         if known is not None:
             return known
         sources, complete = _jax.sources_of(tracer, self._tracers)
@@ -189,7 +198,7 @@ class StandIns:
         if leaf is not tracer:
             return hasattr(leaf, name)
         plain = self._type_of(tracer)
-        kinds = (plain,) if _is_array(plain) else (_jax.Array, float, np.ndarray)
+        kinds = (plain,) if plain is not None else (_jax.Array, float, np.ndarray)
         answers = {hasattr(kind, name) for kind in kinds}
         return answers.pop() if len(answers) == 1 else None
 
@@ -264,7 +273,7 @@ class StandIns:
             answer = builtins.isinstance(value, kinds)
             if not _jax.is_tracer(value):
                 return answer
-            if self._is_inner(value):
+            if self._is_inner(value) and number_class(value) is None:
                 if answer != issubclass(_jax.Array, kinds) and _jax.is_of_custom_rule(value):
                     self.need(value, "its type is tested")  # plainly such a function may be called with the array
                 return answer
@@ -275,7 +284,7 @@ class StandIns:
                     self.need(value, "its type is tested")
                 return issubclass(_jax.Array, kinds)
             expected = issubclass(plain, kinds)
-            if expected != answer and not _is_array(plain):
+            if expected != answer and not (_is_array(plain) or (self._on_host and number_class(value) is not None)):
                 self.need(value, "its type is tested")
             return expected
 

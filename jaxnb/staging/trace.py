@@ -363,6 +363,7 @@ class Trace:
             lambda index: render_path(self.scan.paths[index]),
             to_jax,
             self._lies,
+            self.choices.on_host,
         )
         self.held, self.recorder = stand_ins.held, stand_ins.recorder
         self.noticing.lets_look = not self.splits

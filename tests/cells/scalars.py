@@ -677,4 +677,55 @@ z = x[: m]""",
         reused2=None,
         rule=3,
     ),
+    Case(
+        "computed-number-to-numpy",
+        setup="s = {'lr': 0.5}\na = np.arange(3.0)",
+        cell="s['lr'] = s['lr'] * 0.9\ny = x * s['lr']\nz = a * (s['lr'] * 2)",
+        change=("pass", "s['lr'] = 0.25"),
+        reused=None,
+        reused2=None,
+        rule=3,
+    ),
+    Case(
+        "computed-number-as-text-in-a-library",
+        setup="""\
+import equinox as eqx
+class M(eqx.Module):
+    w: jax.Array
+    lr: float
+m = M(x, 0.5)""",
+        cell="m = M(m.w * m.lr, m.lr * 0.9)\nt = repr(m)",
+        change=("pass", "m = M(x, 2.0)"),
+        reused=None,
+        reused2=None,
+        rule=7,
+    ),
+    Case(
+        "computed-number-by-the-built-ins",
+        setup="import builtins\ns = {'lr': 0.5, 'n': 1}",
+        cell="s = {'lr': s['lr'] * 0.9, 'n': s['n'] + 1}\ny = x * s['lr']\n"
+        "t = [builtins.type(v).__name__ for v in s.values()]",
+        change=("pass", "s = {'lr': 2.0, 'n': 4}"),
+        reused=None,
+        reused2=None,
+        rule=7,
+    ),
+    Case(
+        "computed-number-under-singledispatch",
+        setup="""\
+import functools
+@functools.singledispatch
+def kind(v): return "other"
+@kind.register
+def _(v: float): return "float"
+@kind.register
+def _(v: int): return "int"
+s = {'lr': 0.5, 'n': 1, 'w': x}""",
+        cell="s = {'lr': s['lr'] * 0.9, 'n': s['n'] + 1, 'w': s['w'] * s['lr']}\n"
+        "t = [kind(v) for v in s.values()]\nd = divmod(s['lr'], 1)[1] * x",
+        change=("pass", "s['n'] = 2.5"),
+        reused=None,
+        reused2=None,
+        rule=7,
+    ),
 ]
