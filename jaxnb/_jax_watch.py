@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any, Protocol
 
 import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
 from jax._src import api as _api
@@ -25,8 +26,9 @@ from jaxnb._jax import TRACING_ERRORS, in_jax
 from jaxnb._jax_hosted import NumpyValue
 from jaxnb._jax_scalars import asks, keep_number, number_class, refuse_attribute
 from jaxnb.cells.libraries import is_jax_module, is_library, is_own
+from jaxnb.cells.told import tells
 
-__all__ = ["Answers", "TraceWatch", "watch_trace"]
+__all__ = ["REPLACED", "Answers", "TraceWatch", "watch_trace"]
 
 
 class Answers(Protocol):
@@ -34,6 +36,18 @@ class Answers(Protocol):
 
     def on_text(self, tracer: Any, method: str, frame: FrameType, *spec: str) -> str | None:
         """Called when code of the user asks for the text or the hash of a tracer. May answer in its place."""
+        ...
+
+    def on_library_text(self, tracer: Any) -> None:
+        """Called when a library built on JAX asks for the text of a tracer."""
+        ...
+
+    def on_library_test(self, tracer: Any) -> None:
+        """Called when a library built on JAX makes a text, or the user's answer, of it that a value is a tracer."""
+        ...
+
+    def on_class(self, tracer: Any) -> type:
+        """Called when code of the user reads the class of a tracer as its `__class__`."""
         ...
 
     def on_missing(self, tracer: Any, name: str, frame: FrameType) -> Any:
@@ -78,14 +92,21 @@ def _watching() -> TraceWatch | None:
 
 
 @contextmanager
-def watch_trace(filename: str, answers: Answers) -> Generator[TraceWatch]:
+def watch_trace(filename: str, answers: Answers, reads_class: bool = False) -> Generator[TraceWatch]:
     """Reports what a plain cell would answer with a value and a trace with something else.
 
     Tracing errors are recorded when they are made. There is no public hook for any of these.
+
+    Args:
+      filename: of the cell.
+      answers: who is told.
+      reads_class: whether the code may read `__class__`, which JAX itself does in many an `isinstance`.
     """
     watch = TraceWatch(filename, answers)
     if not _watch:
         _install_hooks()
+    if reads_class and _Classed not in _core.Tracer.__bases__:
+        _patch(_core.Tracer, "__bases__", (_Classed, *_core.Tracer.__bases__))
     _watch.append(watch)
     try:
         yield watch
@@ -105,18 +126,20 @@ _MISSING = object()
 
 
 def _patch(owner: Any, name: str, value: Any) -> None:
-    _saved.append((owner, name, owner.__dict__.get(name, _MISSING)))
+    saved = owner.__bases__ if name == "__bases__" else owner.__dict__.get(name, _MISSING)
+    _saved.append((owner, name, saved))
     setattr(owner, name, value)
 
 
 def _install_hooks() -> None:
-    for name in ("__repr__", "__str__", "__format__", "__hash__"):
+    for name in (*_TEXTS, "__hash__"):
         _patch(_core.Tracer, name, _text_hook(name))
     _patch(_core.Tracer, "__getattr__", _attribute_hook(_core.Tracer.__getattr__))
     for kind in TRACING_ERRORS:
         if "__init__" in kind.__dict__:
             _patch(kind, "__init__", _error_hook(kind.__init__))
 
+    _patch(jax.core, "Tracer", _TRACER)
     _patch(type(jax.Array), "__subclasscheck__", _subclass_hook(type(jax.Array).__subclasscheck__))
     _patch(type(jax.Array), "__instancecheck__", _instance_hook(type(jax.Array).__instancecheck__))
     _patch(_custom_derivatives, _CONVERT, getattr(_custom_derivatives, _CONVERT).__wrapped__)
@@ -184,6 +207,81 @@ def _get_hook(original: Any) -> Any:
     return hook
 
 
+class _Classed:
+    """What has a `__class__` of its own: a base, as that of a class which exists is the class of the class."""
+
+    __slots__ = ()
+
+    @property
+    def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        file = frame.f_code.co_filename
+        if in_jax(file) or is_own(file) or is_library(_name_of(frame)) or (watch := _watching()) is None:
+            return type(self)
+        return watch.answers.on_class(self)
+
+
+class _TracerClass:
+    """Stands for `jax.core.Tracer`, which libraries look up when they ask; JAX itself has the class by another name."""
+
+    __doc__ = _core.Tracer.__doc__
+
+    @property
+    def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return type
+
+    def __instancecheck__(self, value: Any) -> bool:
+        traced = isinstance(value, _core.Tracer)
+        if traced and (watch := _watching()) is not None:
+            frame = _caller()
+            if asks_for_user(frame) and (_makes_text(frame) or tells(frame)):
+                watch.answers.on_library_test(value)
+        return traced
+
+    def __subclasscheck__(self, kind: type) -> bool:
+        return issubclass(kind, _core.Tracer)
+
+    def __mro_entries__(self, bases: Any) -> tuple[type]:
+        return (_core.Tracer,)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_core.Tracer, name)
+
+    def __or__(self, other: Any) -> Any:
+        return _CLASS | other
+
+    def __ror__(self, other: Any) -> Any:
+        return other | _CLASS
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or other is _core.Tracer
+
+    def __hash__(self) -> int:
+        return hash(_core.Tracer)
+
+
+_TRACER = _TracerClass()
+_CLASS: Any = _core.Tracer
+REPLACED: dict[int, Any] = {id(_TRACER): _core.Tracer}
+"""What is replaced while a trace is watched and code can hold, by the id of the replacement."""
+
+
+def _makes_text(frame: FrameType | None) -> bool:
+    """Whether a library asks in order to make the text of an object."""
+    while frame is not None and is_library(_name_of(frame)):
+        if frame.f_code.co_name in _TEXTS:
+            return True
+        frame = frame.f_back
+    return False
+
+
+_TEXTS = ("__repr__", "__str__", "__format__")
+
+
+def _name_of(frame: FrameType | None) -> object:
+    return frame.f_globals.get("__name__", "__main__") if frame is not None else None
+
+
 def _subclass_hook(original: Any) -> Any:
     """`isinstance(x, Union[jax.Array, ...])` asks for the class of a value only: a tracer's counts as an array's.
 
@@ -238,6 +336,8 @@ def _text_hook(name: str) -> Callable[..., Any]:
             answer = watch.answers.on_text(self, name, frame, *args)
             if answer is not None:
                 return answer
+        elif name != "__hash__" and asks_for_user(_caller()) and (watch := _watching()) is not None:
+            watch.answers.on_library_text(self)
         return original(self, *args)
 
     return hook
@@ -314,3 +414,15 @@ def user_caller(frame: FrameType | None) -> FrameType | None:
             return frame
         frame = frame.f_back
     return None
+
+
+def asks_for_user(frame: FrameType | None) -> bool:
+    """Whether a library built on JAX asked, neither JAX itself nor this package."""
+    while frame is not None:
+        path, module = frame.f_code.co_filename, frame.f_globals.get("__name__", "__main__")
+        if is_own(path) or in_jax(path):
+            return False
+        if is_jax_module(module):
+            return True
+        frame = frame.f_back
+    return False

@@ -76,9 +76,12 @@ class Sees:
       TYPE_ITSELF: whether something is `type` itself, by `is`, or as the base of a class.
       BARE_TYPES: of what kind a value is, by the built-in functions themselves.
       ATTRIBUTES: attributes whose names do not stand in the code, by `vars()`, `copy` and the like.
+      CLASS_READ: of what class a value is, by `__class__`.
     """
 
-    ORDER, IDENTITY, TYPES, CLASSES, NAMES, ATTRIBUTES, TYPE_ITSELF, BARE_TYPES = (1 << bit for bit in range(8))
+    ORDER, IDENTITY, TYPES, CLASSES, NAMES, ATTRIBUTES, TYPE_ITSELF, BARE_TYPES, CLASS_READ = (
+        1 << bit for bit in range(9)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +294,8 @@ def _read_names(code: CodeType) -> CodeNames:
         sees |= Sees.TYPES
     if "builtins" in reads | attributes:
         sees |= Sees.TYPES | Sees.BARE_TYPES
+    if "__class__" in attributes:
+        sees |= Sees.CLASS_READ
     if reads & _LOOKS_AROUND:
         sees |= Sees.NAMES | Sees.ATTRIBUTES
     if (reads | attributes) & _LOOKS_INTO:

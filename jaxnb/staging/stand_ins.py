@@ -20,8 +20,9 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb._jax_hosted import NumpyValue
 from jaxnb._jax_scalars import number_class, stand_for_number
-from jaxnb._jax_watch import TraceWatch
+from jaxnb._jax_watch import REPLACED, TraceWatch
 from jaxnb.cells.spoken import is_only_said
+from jaxnb.staging.kinds import looks_at_values
 from jaxnb.staging.outside import Outside, write_to
 from jaxnb.staging.recorder import Recorder
 
@@ -100,7 +101,7 @@ class StandIns:
         for leaf, tracer in zip(leaves, tracers, strict=True):
             stand_for_number(tracer, type(leaf))
         self.asked: list[ValueNeeded] = []
-        self.originals: dict[int, Any] = {}
+        self.originals: dict[int, Any] = dict(REPLACED)
         self.line = 0
 
     def install(self, namespace: dict[str, Any]) -> None:
@@ -126,6 +127,23 @@ class StandIns:
         if method == "__format__" and self._can_come_later(tracer) and is_only_said(frame):
             return self._outside.promise(tracer, *spec)
         self.need(tracer, "its text is wanted" if method != "__hash__" else "its hash is wanted")
+
+    def on_library_text(self, tracer: Any) -> None:
+        """Called when a library built on JAX asks for the text of a tracer."""
+        if not self._is_inner(tracer):
+            self.need(tracer, "its text is wanted")
+
+    def on_library_test(self, tracer: Any) -> None:
+        """Called when a library built on JAX makes a text, or the user's answer, of it that a value is a tracer."""
+        if not self._is_inner(tracer):
+            self.need(tracer, "it is told whether it is traced")
+
+    def on_class(self, tracer: Any) -> type:
+        """Called when code of the user reads the class of a tracer as its `__class__`."""
+        plain = self.class_of(tracer)
+        if plain is None:
+            self.need(tracer, "its type is wanted")
+        return plain
 
     def on_missing(self, tracer: Any, name: str, frame: FrameType) -> Any:
         """Called when code of the user reads an attribute that a tracer lacks. The sharding may be known."""
@@ -278,6 +296,11 @@ class StandIns:
                     self.need(value, "its type is tested")  # plainly such a function may be called with the array
                 return answer
             plain = self._type_of(value)
+            if looks_at_values(kinds):
+                leaf = self.plain.get(id(value))
+                if not _is_array(plain) and (leaf is None or builtins.isinstance(leaf, kinds) != answer):
+                    self.need(value, "its type is tested")
+                return answer
             if plain is None:
                 candidates = (_jax.Array, float, np.ndarray)
                 if len({issubclass(kind, kinds) for kind in candidates}) > 1:
@@ -303,10 +326,7 @@ class StandIns:
                         caller = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
                         made.__module__ = caller.f_globals.get("__name__", "__main__")
                     return made
-                plain = stand_ins.class_of(args[0])
-                if plain is None:
-                    stand_ins.need(args[0], "its type is wanted")
-                return plain
+                return stand_ins.on_class(args[0])
 
             def __instancecheck__(cls, instance: Any) -> bool:
                 return isinstance(instance, builtins.type)

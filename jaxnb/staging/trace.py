@@ -396,10 +396,11 @@ class Trace:
             before = dict(namespace)
             before_elsewhere = [dict(other) for other in self.scan.namespaces]
             placed = [(owner, holder, holder.save(owner)) for owner, holder in self.slots.holders]
+            reads_class = bool(self.scan.sees & Sees.CLASS_READ)
             choosing = choose_by_plain_class(
                 self.scan.dispatchers, stand_ins.class_of, stand_ins.need, self.noticing.stop
             )
-            with watch_trace(self.cell.filename, stand_ins) as watch, note_jit_calls() as calls, choosing:
+            with watch_trace(self.cell.filename, stand_ins, reads_class) as watch, note_jit_calls() as calls, choosing:
                 self.watch = watch
                 try:
                     value = self._statements(stand_ins)
