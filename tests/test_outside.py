@@ -355,6 +355,25 @@ def test_a_warning_is_given_when_the_filters_want_it(ns: Namespace, tmp_path: Pa
     assert counts[0] == counts[1]
 
 
+@pytest.mark.parametrize("action", ["always", "default", "once"])
+def test_a_warning_that_the_cell_records_is_not_given_elsewhere(ns: Namespace, tmp_path: Path, action: str) -> None:
+    define(ns, "import warnings\ndef f(v):\n    warnings.warn(f'given for {v.shape}')\n    return v * 2", tmp_path)
+    cell = f"""
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter({action!r})
+    y = f(x) + f(x)
+texts = [str(item.message) for item in caught]"""
+    ns["warnings"] = warnings
+    plain = dict(ns)
+    for turn in range(3):
+        with warnings.catch_warnings(record=True) as elsewhere:
+            warnings.simplefilter("always")
+            exec(cell, plain)
+            run = jaxnb.stage(cell, ns)
+        assert ns["texts"] == plain["texts"] and elsewhere == []
+        assert run.reused == (turn > 0)
+
+
 def test_objects_without_a_state_do_not_cost_the_reuse_of_a_program(ns: Namespace) -> None:
     exec("import operator, types\nfirst = operator.itemgetter(0)\nshown = types.MappingProxyType({'w': x})", ns)
     exec("class Mark:\n    __slots__ = ()\nmark = Mark()", ns)

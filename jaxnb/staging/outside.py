@@ -73,6 +73,7 @@ class Outside:
         logging.Logger.handle = _handling(self._handle, self._hold_record)  # type: ignore[method-assign]
         self._show = warnings._showwarnmsg  # type: ignore[attr-defined]
         warnings._showwarnmsg = _showing(self._show, self._hold_warning)  # type: ignore[attr-defined]
+        self._shown_by = _shown_by()
         self._publisher = _publisher()
         if self._publisher is not None:
             self._publisher.publish = _publishing(self._publisher.publish, self._hold_output)
@@ -178,10 +179,16 @@ class Outside:
         return True
 
     def _hold_warning(self, warning: Any) -> bool:
-        """A warning is given at once, and again on each run if the filters want that then; False if it is not given."""
+        """A warning is given at once, and again on each run if the filters want that then; False if it is not given.
+
+        One that the statement itself records, by `warnings.catch_warnings`, is part of what it binds.
+        """
         if threading.get_ident() == self._thread:
             if self._registering:
                 return False
+            if _shown_by() != self._shown_by:
+                self.unsure |= any(item[0] == "once" for item in warnings.filters)
+                return True
             given = warning.message, warning.category, warning.filename, warning.lineno
             registry: dict[Any, Any] = {}
             self._registering = True
@@ -198,6 +205,11 @@ class Outside:
         self.unsure = True
         self.said.append(Said(say, ()))
         return True
+
+
+def _shown_by() -> tuple[Any, Any]:
+    """What shows a warning, or records it."""
+    return warnings.showwarning, warnings._showwarnmsg_impl  # type: ignore[attr-defined]
 
 
 class _AfterFirst:
