@@ -113,10 +113,11 @@ class Recorder:
         try:
             return self._computed(function, operands, {})
         except _Foreign as foreign:
-            indexed = function.__name__ == "getitem" and _jax.is_tracer(foreign.value) and self._is_own(foreign.value)
-            if indexed:
+            if function.__name__ != "getitem" or not _jax.is_tracer(foreign.value):
+                return NotImplemented
+            if self._is_own(foreign.value):
                 self._need(foreign.value, "it is an index of a NumPy array")
-            return NotImplemented
+            return operands[0]._value[operands[1]]  # NumPy raises, as in the plain cell
 
     def call(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], method: str = "") -> Any:
         """See `Host`."""

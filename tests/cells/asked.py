@@ -119,5 +119,26 @@ CASES = [
         reused2=None,
         rule=7,
     ),
+    Case(
+        "numpy-indexed-inside-jit",
+        "y = x * 2\nz = jax.jit(lambda i: table[i])(jnp.arange(3))",
+        setup="table = np.arange(3.0)",
+        raises="TracerArrayConversionError",
+    ),
+    Case(
+        "numpy-indexed-inside-scan",
+        """\
+try:
+    y = jax.lax.scan(lambda c, i: (c + table[i], c), 0.0, jnp.arange(3))
+except Exception as error:
+    y = x * 2, type(error).__name__""",
+        setup="table = np.arange(3.0)",
+    ),
+    Case(
+        "numpy-lifted-and-indexed-inside-vmap",
+        "y = jax.vmap(lambda i: jnp.asarray(table)[i] + jnp.take(table, i))(jnp.arange(3))",
+        setup="table = np.arange(3.0, dtype=np.float32)",
+        change="table = table + 1",
+    ),
     Case("tracer-class-kept", "y = x * 2\nkept = jax.core.Tracer\nis_one = isinstance(y, jax.core.Tracer)", rule=7),
 ]
