@@ -85,6 +85,7 @@ def _is_numpy(frame: FrameType) -> bool:
     return str(frame.f_globals.get("__name__")).partition(".")[0] == "numpy"
 
 
+_SET_CLASS = vars(object)["__class__"].__set__  # while code is watched, what tracers say is another property
 _CLASSES = {kind: _class_for(kind) for kind in _EXAMPLES}
 _KINDS = {made: kind for kind, made in _CLASSES.items()}
 
@@ -92,7 +93,7 @@ _KINDS = {made: kind for kind, made in _CLASSES.items()}
 def stand_for_number(tracer: Any, kind: type) -> None:
     """Makes a tracer stand for a number of this class."""
     if type(tracer) is _JaxprTracer and kind in _CLASSES:
-        object.__setattr__(tracer, "__class__", _CLASSES[kind])
+        _SET_CLASS(tracer, _CLASSES[kind])
 
 
 def number_class(value: Any) -> type | None:
