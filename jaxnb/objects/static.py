@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import gc
 import hashlib
 import sys
 import types
@@ -26,6 +27,7 @@ __all__ = [
     "is_library_jit",
     "is_member",
     "is_value",
+    "kept_by",
     "loaded_module",
     "log_level",
     "supported",
@@ -55,6 +57,18 @@ NOT_CONTENT = frozenset(
 )
 FILE_METHODS = frozenset({"read_text", "read_bytes", "write_text", "write_bytes", "open", "exists", "iterdir", "stat"})
 DESCRIPTORS = frozenset(["member_descriptor", "getset_descriptor", "_tuplegetter", "wrapper_descriptor"])
+
+
+def kept_by(function: Any) -> dict[int, Any]:
+    """What a function under `functools.lru_cache` has kept, and what tuples, lists and dicts hold of it, by id."""
+    found: dict[int, Any] = {}
+    stack = [child for child in gc.get_referents(function) if child is not function.__wrapped__]
+    while stack:
+        child = stack.pop()
+        if id(child) not in found:
+            found[id(child)] = child
+            stack.extend(gc.get_referents(child) if type(child) in (tuple, list, dict) else ())
+    return found
 
 
 def log_level(value: Any) -> tuple[int, bool, int]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import gc
 import sys
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 __all__ = ["Before"]
@@ -21,9 +21,13 @@ class Before:
     The garbage collector sets aside all objects that there are (`gc.freeze`), which takes no time however many they
     are; what it knows besides was made since. Where somebody else has set objects aside, those that it knows besides
     are held until the end: what is made could otherwise stand where one of them stood, and have its id.
+
+    Args:
+      kept: objects that hold no others and were there, by their ids.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kept: Mapping[int, Any] | None = None) -> None:
+        self._kept = kept or {}
         self._frozen = False
         self._there: list[Any] = []
         self._modules: frozenset[str] = frozenset()
@@ -43,7 +47,7 @@ class Before:
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if self._frozen:
             gc.unfreeze()
-        self._there = []
+        self._there, self._kept = [], {}
 
     def look_again(self) -> None:
         """Something was made since the first question."""
@@ -58,7 +62,7 @@ class Before:
             self._made = frozenset(map(id, gc.get_objects())).difference(map(id, self._there))
             new = [module for name, module in list(sys.modules.items()) if name not in self._modules]
             self._imported = frozenset(_held_by(new))
-        if id(value) in self._imported:
+        if id(value) in self._imported or id(value) in self._kept:
             return True
         if gc.is_tracked(value):
             return id(value) not in self._made

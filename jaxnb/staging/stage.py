@@ -162,6 +162,10 @@ def _trace(
             error = by_python(used[0], used[1])  # a trace that is given up would have moved it on
             error.index = plan.start + trace.statements.index(used[0])
             raise error
+        if splits and (comparing := trace.compares_cached()) is not None:
+            error = by_python(cell.statements[comparing], "it may compare what functools keeps")
+            error.index = comparing
+            raise error
         start = time.perf_counter()
         log = names() if names is not None else None
         ran = Ran() if plan.ran is not None or (narrows and _may_narrow(trace)) else None

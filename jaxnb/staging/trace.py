@@ -33,7 +33,7 @@ from jaxnb.objects.holders import CLASS, GROWN_LIST, SLOTS, same_state
 from jaxnb.objects.journal import restore_shell
 from jaxnb.objects.paths import Choices, Path, render_path, root_name
 from jaxnb.objects.slots import Slot, Slots
-from jaxnb.objects.static import CACHED_FUNCTION
+from jaxnb.objects.static import CACHED_FUNCTION, kept_by
 from jaxnb.objects.watchers import other_threads, others_look
 from jaxnb.staging.before import Before
 from jaxnb.staging.called_back import CalledBack, NotCalled, read_called_back
@@ -288,6 +288,23 @@ class Trace:
         free = set(range(len(self.scan.leaves))) - inside | self.slots.fixed
         return free if self.copies is None else free | self._seen_by_others(self.copies)
 
+    def compares_cached(self) -> int | None:
+        """The first statement that may get an input from a function under `functools.lru_cache`, and compare objects.
+
+        The function gives the value itself, for which something else stands at all places that staging knows.
+        """
+        if not self.scan.sees & Sees.IDENTITY:
+            return None
+        leaves = {id(leaf) for leaf in self.scan.leaves}
+        keeping = {id(node) for node in self.scan.nodes if _is_cached(node) and not leaves.isdisjoint(kept_by(node))}
+        for index in range(self.plan.start, self.plan.stop) if keeping else ():
+            names = self.cell.statements[index].names
+            roots = tuple(name for name in self.plan.roots if name in names.reads)
+            alone = replace(self.plan, roots=roots, names=(names,)).scan(self.namespace, self.choices)
+            if any(id(node) in keeping for node in alone.nodes):
+                return index
+        return None
+
     def _seen_by_others(self, copies: Copies) -> set[int]:
         """Leaves that something holds which is no copy, such as a class."""
 
@@ -368,13 +385,14 @@ class Trace:
         self.held, self.recorder = stand_ins.held, stand_ins.recorder
         self.noticing.lets_look = not self.splits
         with contextlib.ExitStack() as back:  # whatever one of these raises, the others are done, the last one first
-            there = back.enter_context(Before())
+            kept = {key: item for node in filter(_is_cached, self.scan.nodes) for key, item in kept_by(node).items()}
+            there = back.enter_context(Before(kept))
             for other, names in others:
                 back.callback(restore_names, other, names)
             if isinstance(noted, dict):
                 back.callback(restore_names, noted, self.annotations)
             back.callback(restore_names, namespace, entry, self._is_ours)
-            for function in (node for node in self.scan.nodes if issubclass(type(node), CACHED_FUNCTION)):
+            for function in filter(_is_cached, self.scan.nodes):
                 back.callback(_forget_since, function, function.cache_info().currsize)
             for owner, holder, state in saved:
                 back.callback(_put_back, owner, holder, state)
@@ -680,6 +698,10 @@ _ABSENT = object()
 
 def _is_array(leaf: Any) -> bool:
     return isinstance(leaf, jax.Array)
+
+
+def _is_cached(node: Any) -> bool:
+    return issubclass(type(node), CACHED_FUNCTION)
 
 
 def _is_replaced(item: Any, kind: type, state: Any) -> bool:

@@ -124,6 +124,7 @@ CASES = [
         "y = x * 2\nz = jax.jit(lambda i: table[i])(jnp.arange(3))",
         setup="table = np.arange(3.0)",
         raises="TracerArrayConversionError",
+        same_message=False,
     ),
     Case(
         "numpy-indexed-inside-scan",

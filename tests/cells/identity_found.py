@@ -36,6 +36,14 @@ def make(value): return {"value": value, "tag": TAG, "find": REGISTRY.find}
 ''', lib.__dict__)
 """
 
+CACHED = """\
+import functools
+@functools.lru_cache
+def table(n=3): return np.eye(n, dtype=np.float32)
+@functools.cache
+def pairs(): return np.ones(3), {'a': [np.ones(2)]}
+b, p = table(), pairs()"""
+
 CASES = [
     Case(
         "library-sentinels",
@@ -185,6 +193,41 @@ class Odd:
         return Odd.__new__(Odd)""",
         cell="o = Odd(x * 2)\no.items.append(3)\np = [o, o.items, o.value]",
         probes=("p[0] is o and p[1] is o.items and p[2] is o.value", "o.items"),
+        rule=5,
+    ),
+    Case(
+        "cached-table-compared",
+        setup=CACHED,
+        cell="same = b is table(), x[0]\ny = x * 2",
+        change=("table.cache_clear()", "b = table()"),
+        reused=None,
+        rule=5,
+    ),
+    Case(
+        "cached-table-compared-by-a-function",
+        setup=CACHED + "\ndef same(): return b is table()",
+        cell="y = x * 2\nfound = same(), y[0]",
+        rule=5,
+    ),
+    Case(
+        "cached-jax-table-compared",
+        setup=CACHED.replace("np.eye", "jnp.eye"),
+        cell="same = b is table(), x @ b",
+        change="table.cache_clear()",
+        reused=None,
+        rule=5,
+    ),
+    Case(
+        "cached-table-made-by-the-cell",
+        setup=CACHED,
+        cell="t = table(3)\ny = t @ x\nt is table(3), y.shape, table.cache_info().misses",
+        rule=5,
+    ),
+    Case(
+        "cached-table-bound",
+        setup=CACHED,
+        cell="found = table(), x * 2\npair = [pairs()[1], x]",
+        probes=("found[0] is table() and found[0] is b", "pair[0] is pairs()[1]"),
         rule=5,
     ),
 ]
