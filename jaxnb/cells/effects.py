@@ -265,6 +265,8 @@ class _Effects:
         if isinstance(value, types.BuiltinFunctionType | type) and getattr(builtins, chain[-1], None) is value:
             heard = not (self._everything or (self._wrapped and value is print))
             heard = heard and (chain[-1] in _HEARD_BUILTINS or self._depth > 1)
+            if value is id and chain != ("id",):
+                return f"{dotted}() is asked"  # what a trace puts there knows nothing of it
             pure = heard or chain[-1] in _PURE_BUILTINS or isinstance(value, type)
             return None if pure else f"{dotted}() acts on the outside"
         if isinstance(value, type):

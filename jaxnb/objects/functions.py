@@ -137,6 +137,8 @@ def builtin_method(scan: Scan, value: Any, path: Path, slot: Slot | None) -> Non
     if owner is None or isinstance(owner, types.ModuleType | type):
         scan.parts.append(value)
         scan.sees |= Sees.TYPES * (value in (isinstance, hasattr, getattr))
+        if value is id:  # a partial calls it without naming it
+            scan.living(path[0] if path[1:] == ("attr", "func") else path, "it asks for the id of an object")
         if scan.slots is not None and (effect := effect_of_builtin(value)) is not None:
             scan.effect(path, effect)
         return

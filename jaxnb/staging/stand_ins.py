@@ -1,7 +1,7 @@
 """While a cell is traced: answers that a plain cell would give otherwise, and the questions that must not be answered.
 
-A tracer stands where the plain cell has an array, a NumPy value or a Python scalar. `isinstance`, `type`, `hasattr` and
-`getattr` are answered for what it stands for; `str`, `repr`, `format` and `hash` need the value itself, and so do the
+A tracer stands where the plain cell has an array, a NumPy value or a Python scalar. `isinstance`, `type`, `hasattr`,
+`getattr` and `id` are answered for what it stands for; `str`, `repr`, `format` and `hash` need the value itself, and so do the
 attributes that only a concrete array has, and an error that the cell's own `except` would swallow (SEMANTICS, rule 7).
 """
 
@@ -21,6 +21,7 @@ from jaxnb import _jax
 from jaxnb._jax_hosted import NumpyValue
 from jaxnb._jax_scalars import number_class, stand_for_number
 from jaxnb._jax_watch import REPLACED, TraceWatch
+from jaxnb.cells.reach import ATOMS
 from jaxnb.cells.spoken import is_only_said
 from jaxnb.staging.kinds import looks_at_values
 from jaxnb.staging.outside import Outside, write_to
@@ -64,15 +65,17 @@ class StandIns:
       to_jax: positions of the leaves with which only JAX computes: what is differentiated by.
       lies: the sharding that every array of the trace has, as far as can be told then; None if that cannot be told.
       on_host: whether numbers that change are inputs, so that questions about their class must be answered.
+      identify: called with a value whose id is asked for; gives what was there in its place, if it was built anew.
 
     Attributes:
       held: what stands for each leaf where the user's names and containers hold it: a tracer, or a `NumpyValue`.
       recorder: computes with NumPy's values.
       plain: the values that are no JAX arrays, by the id of what stands for them.
       originals: the built-in functions that were replaced, by the id of the replacement.
+      ids: what was answered where an id was asked for.
     """
 
-    NAMES = ("isinstance", "type", "hasattr", "getattr", "print")
+    NAMES = ("isinstance", "type", "hasattr", "getattr", "print", "id")
 
     def __init__(
         self,
@@ -83,8 +86,9 @@ class StandIns:
         to_jax: Collection[int] = (),
         lies: Callable[[], Any] = lambda: None,
         on_host: bool = False,
+        identify: Callable[[Any], Any] = lambda value: value,
     ) -> None:
-        self._lies, self._on_host = lies, on_host
+        self._lies, self._on_host, self._identify = lies, on_host, identify
         self._tracers: Sequence[Any] = tracers
         self._outside = outside
         self._trace: object = _jax.surrounding_trace()
@@ -96,6 +100,8 @@ class StandIns:
         own = (float, complex, int, np.ndarray, np.generic)
         self.plain = self.recorder.values
         self.plain.update((id(t), leaf) for t, leaf in zip(self.held, leaves, strict=True) if isinstance(leaf, own))
+        self._arrays = {id(t): leaf for t, leaf in zip(tracers, leaves, strict=True) if isinstance(leaf, jax.Array)}
+        self.ids: set[int] = set()
         self._types = {id(t): _jax.Array for t in tracers}
         self._types.update((id(t), _kind_of(leaf)) for t, leaf in zip(self.held, leaves, strict=True))
         for leaf, tracer in zip(leaves, tracers, strict=True):
@@ -112,6 +118,7 @@ class StandIns:
             "hasattr": self._hasattr_for,
             "getattr": self._getattr_for,
             "print": self._print_for,
+            "id": self._id_for,
         }
         for name, make in made.items():
             if name not in namespace:
@@ -255,6 +262,24 @@ class StandIns:
             raise AttributeError(f"{self._type_of(value)!r} object has no attribute {name!r}", name=name, obj=value)
 
         return getattr
+
+    def _id_for(self) -> Any:
+        def id(value: Any, /) -> int:
+            number = builtins.id(self._object_for(value))
+            self.ids.add(number)
+            return number
+
+        return id
+
+    def _object_for(self, value: Any) -> Any:
+        """The object of the plain cell, whose id is asked for."""
+        if type(value) in ATOMS or (_jax.is_tracer(value) and self._is_inner(value)):
+            return value
+        original = self._identify(value)
+        leaf = self.plain.get(id(value), self._arrays.get(id(value), original))
+        if type(leaf) in ATOMS:
+            self.need(value, "its id is wanted")
+        return leaf
 
     def _print_for(self) -> Any:
         def print(

@@ -16,7 +16,7 @@ import sys
 import types
 import weakref
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -34,6 +34,7 @@ from jaxnb.staging.before import Before
 
 __all__ = [
     "CONTAINER_NEWS",
+    "SMALLEST_ID",
     "Capture",
     "Leaked",
     "Template",
@@ -68,7 +69,7 @@ _JIT_ARGUMENTS = (
     "inline",
 )
 
-_SMALLEST_ID = 2**32
+SMALLEST_ID = 2**32
 """Numbers below are no addresses of objects."""
 
 Build = Callable[["Building"], Any]
@@ -403,12 +404,20 @@ class Capture:
 
     def note_keys(self, keys: Iterable[Any]) -> None:
         """Remembers those keys and numbers among the results that could be the `id` of an object."""
-        self._large.update(key for key in keys if type(key) is int and key > _SMALLEST_ID)
+        for key in keys:
+            if type(key) in (tuple, frozenset):
+                self.note_keys(key)
+            elif type(key) is int and key > SMALLEST_ID:
+                self._large.add(key)
 
-    @property
-    def holds_ids(self) -> bool:
-        """Whether a result holds the `id` of an object, which may be another one on the next run."""
-        return any(number in known for number in self._large for known in (self._builds, self._nodes, self._existing))
+    def holds_ids(self, asked: Collection[int]) -> bool:
+        """Whether a result holds the `id` of an object, which may be another one on the next run.
+
+        Args:
+          asked: ids that the statements were given.
+        """
+        every = (self._builds, self._nodes, self._existing, asked)
+        return any(number in known for number in self._large for known in every)
 
     def place_of(self, value: Any) -> int | None:
         """The position among the outputs, if `value` is one."""

@@ -49,7 +49,7 @@ from jaxnb.staging.piece import Plan
 from jaxnb.staging.reasons import line_changing, where_held
 from jaxnb.staging.recorder import Recorder
 from jaxnb.staging.stand_ins import StandIns, ValueNeeded
-from jaxnb.staging.template import Capture, Leaked, Template, Unreplayable, reached_from, reaches_tracer
+from jaxnb.staging.template import SMALLEST_ID, Capture, Leaked, Template, Unreplayable, reached_from, reaches_tracer
 from jaxnb.staging.turns import BUDGET, Turns
 from jaxnb.staging.written_out import LARGE, Loop, WrittenOut, long_loop
 
@@ -188,6 +188,21 @@ class Trace:
         if self.asked_where is None:
             self.asked_where = self.index
         return sharding
+
+    def _identify(self, value: Any) -> Any:
+        """What was there in the place of a value whose id is asked for.
+
+        That two ids are the same is part of the key; what they are is not: numbers in reach must not be compared to it.
+        """
+        if self.copies is not None or not self.plan.sees & Sees.IDENTITY or self._may_know_ids:
+            self.noticing.stop("it asks for the id of an object")
+        place = self.replaced.get(id(value))
+        return self.scan.nodes[place] if place is not None else value
+
+    @functools.cached_property
+    def _may_know_ids(self) -> bool:
+        """Whether the statements reach numbers that could be ids of objects."""
+        return any(_holds_id(part) for part in self.scan.parts)
 
     def _refuse_generators(self) -> None:
         """A generator that is advanced while tracing would keep tracers in its frame, and cannot be set back."""
@@ -381,6 +396,7 @@ class Trace:
             to_jax,
             self._lies,
             self.choices.on_host,
+            self._identify,
         )
         self.held, self.recorder = stand_ins.held, stand_ins.recorder
         self.noticing.lets_look = not self.splits
@@ -612,7 +628,7 @@ class Trace:
         if self.asked is not None:
             lines = [item.span.line for item in self.statements if self.asked.loss in item.names.binds]
             self.loss_place = capture.result(read_loss(self.asked, self.namespace, lines[-1]))
-        if capture.holds_ids:
+        if capture.holds_ids(stand_ins.ids):
             raise RunByPython(
                 "the cell keeps the id of an object.",
                 why="a run that reuses the program may find or make another object, with another id.",
@@ -691,6 +707,13 @@ def by_python(statement: Statement, short: str) -> RunByPython:
     line = statement.span.line
     what = f"line {line} cannot be part of a program: {short}."
     return RunByPython(what, fix="leave --whole out: then Python runs it.", line=line, short=short)
+
+
+def _holds_id(part: Any) -> bool:
+    """Whether a part of a key holds a number that could be the id of an object."""
+    if type(part) in (tuple, frozenset):
+        return any(map(_holds_id, part))
+    return type(part) is int and part > SMALLEST_ID
 
 
 _ABSENT = object()
