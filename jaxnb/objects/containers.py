@@ -88,17 +88,18 @@ def dict_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
 def set_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     if scan.node(value, slot):
         return
-    items = items_of(value)
-    scan.parts.append((type(value), len(items)))
-    if type(value) is set:
-        holder = holder_of(value)
-        assert holder is not None
+    kind, items = type(value), items_of(value)
+    plain = kind in (set, frozenset)
+    scan.parts.append((kind if plain else functions.kind_of(scan, kind, path), len(items)))
+    if (holder := holder_of(value)) is not None:
         scan.hold(value, holder)
     for child in items:
         if type(child) in (float, complex):
             scan.parts.append((type(child), repr(child)))
         else:
             scan.visit(child, (path, "member", None), None)
+    if not plain and isinstance(state_of(value), dict):
+        scan.state(value, path)
 
 
 def objects(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:

@@ -1,8 +1,9 @@
 """While a cell is traced: answers that a plain cell would give otherwise, and the questions that must not be answered.
 
 A tracer stands where the plain cell has an array, a NumPy value or a Python scalar. `isinstance`, `type`, `hasattr`,
-`getattr` and `id` are answered for what it stands for; `str`, `repr`, `format` and `hash` need the value itself, and so do the
-attributes that only a concrete array has, and an error that the cell's own `except` would swallow (SEMANTICS, rule 7).
+`getattr` and `id` are answered for what it stands for; `str`, `repr`, `format` and `hash` need the value itself, and so
+do the attributes that only a concrete array has, and an error that the cell's own `except` would swallow (SEMANTICS,
+rule 7).
 """
 
 from __future__ import annotations

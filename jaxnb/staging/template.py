@@ -607,13 +607,20 @@ class Capture:
 
         return build
 
-    def _weak(self, value: weakref.ref[Any]) -> Build:
-        """A weak reference to what this run builds for its target. Its callback would belong to the trace."""
-        target = value()
+    def _weak(self, value: Any) -> Build:
+        """A weak reference to what this run builds for its target."""
+        target, callback = value(), value.__callback__
         if target is None:
             return _constant(value)
-        held = self.build(target)
-        return _memoized(id(value), lambda b: value if (there := held(b)) is target else weakref.ref(there))
+        held, calls = self.build(target), self.build(callback)
+        kind: Any = weakref.KeyedRef if type(value) is weakref.KeyedRef else weakref.ref
+        more = [self.build(value.key)] if kind is weakref.KeyedRef else []
+
+        def build(b: Building) -> Any:
+            there, call = held(b), calls(b)
+            return value if there is target and call is callback else kind(there, call, *(item(b) for item in more))
+
+        return _memoized(id(value), build)
 
     def _plain_object(self, value: Any, kind: Any, state: dict[str, Any] | None) -> Build:
         key = id(value)

@@ -1,4 +1,4 @@
-"""Cells that ask for the id of an array, or of what holds one: it is that of the plain cell's object (rules 5 and 7)."""
+"""Cells that ask for the id of an array, or of what holds one: it is that of the object of the plain cell."""
 
 from .case import Case
 

@@ -318,6 +318,19 @@ n = len(chosen)""",
         rule=6,
     ),
     Case(
+        "obj-set-subclass",
+        setup=BOX + "class Bag(set):\n    pass\na, bag = Box(x), Bag()\nbag.add(a)\nbag.w = x",
+        cell="""\
+a.v = a.v + bag.w
+bag.add(Box(x * 2))
+bag.w = bag.w * 2
+n, there = len(bag), a in bag""",
+        change="bag.clear()\nbag.add(a)",
+        reused=None,
+        reused2=None,
+        rule=6,
+    ),
+    Case(
         "obj-list-subclass",
         setup="""\
 class History(list):
