@@ -274,7 +274,7 @@ class _Objects(_List):
 
     def restore(self, holder: Any, state: State) -> None:
         if [place for place, _ in objects_of(holder)] != [place for place, _ in state]:
-            holder.shape = tuple(np.atleast_1d(state[-1][0]) + 1)
+            holder.resize(tuple(np.atleast_1d(state[-1][0]) + 1), refcheck=False)
         for place, child in state:
             self.put(holder, place, child)
 

@@ -23,6 +23,7 @@ from jaxnb.objects.holders import (
     CLASS,
     DICT,
     FUNCTION,
+    OBJECTS,
     PARTIAL,
     SLOTS,
     Change,
@@ -114,7 +115,9 @@ def _put_back(owner: Any, holder: Holder, key: Any, child: Any) -> None:
 def _ways_back(item: Any) -> Iterator[Callable[[], None]]:
     """What puts an object back as it is now."""
     kind = type(item)
-    if isinstance(item, np.ndarray):
+    if isinstance(item, np.ndarray) and item.dtype == object and item.flags.writeable:
+        yield _kept(item, OBJECTS)
+    elif isinstance(item, np.ndarray):
         yield functools.partial(_restore_array, item, item.copy())
     elif isinstance(item, bytearray | array.array):
         yield _kept(item, BUFFER)

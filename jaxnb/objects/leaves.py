@@ -90,7 +90,7 @@ def numpy(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     scan.nodes.append(value)
     if value.dtype.hasobject:
         scan.parts.append(Same(value))
-        scan.effect(path, "a structured array of objects is held where staging cannot follow")
+        scan.living(path, "a structured array of objects is out of reach")
     else:
         scan.parts.append((CONTENT, type(value), value.dtype, value.shape, content_of(value)))
         if value.flags.writeable:

@@ -119,7 +119,7 @@ g = h[0]""",
         "oar-other-shape-in-place",
         setup="h = np.empty(4, object)\nh[0] = x",
         cell="""\
-h.shape = (2, 2) if h.ndim == 1 else (4,)
+h.resize((2, 2) if h.ndim == 1 else (4,), refcheck=False)
 y = x + 1
 n = h.shape""",
         reused=None,
