@@ -476,3 +476,10 @@ def test_function_of_a_cell_with_effects_is_refused(cell: str, said: str) -> Non
     recorded = record(cell, cells(SETUP, "history = []"))
     with pytest.raises(Refused, match=said):
         recorded.function()
+
+
+def test_a_container_that_was_filled_since_is_not_written_as_it_was_made() -> None:
+    setup = "import jax.numpy as jnp\nx = jnp.ones(3)", "acts = {'sin': jnp.sin}"
+    assert "acts = {" in record("y = acts['sin'](x)", cells(*setup)).source()
+    with pytest.raises(Refused, match="acts"):
+        record("y = acts['sin'](x)", cells(*setup, "acts['cos'] = jnp.cos")).source()

@@ -30,6 +30,7 @@ __all__ = [
     "find_helper",
     "import_of",
     "import_of_module",
+    "is_as_made",
     "is_definition_like",
     "is_pure_recipe",
     "recipe_of",
@@ -302,6 +303,16 @@ def is_pure_recipe(text: str, namespace: Mapping[str, Any]) -> bool:
     """Whether running an assignment again does nothing but make the value again."""
     names = names_of(compile(text, "<helper>", "exec", dont_inherit=True))
     return not names.mutates and first_effect(names, namespace) is None
+
+
+def is_as_made(text: str, value: Any) -> bool:
+    """Whether a container has as many items as the assignment gave it that made it: it was not filled since."""
+    made = getattr(ast.parse(text).body[-1], "value", None)
+    if isinstance(made, ast.Dict) and isinstance(value, dict):
+        return None in made.keys or len(made.keys) >= len(value)
+    if isinstance(made, ast.List | ast.Tuple | ast.Set) and isinstance(value, list | tuple | set):
+        return any(isinstance(item, ast.Starred) for item in made.elts) or len(made.elts) >= len(value)
+    return True
 
 
 def _cells() -> list[str]:

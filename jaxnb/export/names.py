@@ -23,6 +23,7 @@ from jaxnb.export.helpers import (
     find_helper,
     import_of,
     import_of_module,
+    is_as_made,
     is_definition_like,
     is_pure_recipe,
     recipe_of,
@@ -218,7 +219,7 @@ class Names:
             return "constant"
         if not is_array_like(value) and written and not _hashable_data(value) and not holds_array(value):
             text = recipe_of(name)
-            if text is not None and is_pure_recipe(text, self.namespace):
+            if text is not None and is_as_made(text, value) and is_pure_recipe(text, self.namespace):
                 self._helpers[name] = Helper.of(name, text)
                 return "helper"
         return "data"

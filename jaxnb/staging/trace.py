@@ -46,10 +46,11 @@ from jaxnb.staging.moves import differs_in_key, moved
 from jaxnb.staging.noticing import Importing, Noticing
 from jaxnb.staging.outside import Outside
 from jaxnb.staging.piece import Plan
+from jaxnb.staging.reachable import reached_from, reaches_tracer
 from jaxnb.staging.reasons import line_changing, where_held
 from jaxnb.staging.recorder import Recorder
 from jaxnb.staging.stand_ins import StandIns, ValueNeeded
-from jaxnb.staging.template import SMALLEST_ID, Capture, Leaked, Template, Unreplayable, reached_from, reaches_tracer
+from jaxnb.staging.template import SMALLEST_ID, Capture, Leaked, Template, Unreplayable
 from jaxnb.staging.turns import BUDGET, Turns
 from jaxnb.staging.written_out import LARGE, Loop, WrittenOut, long_loop
 
