@@ -93,6 +93,8 @@ def refuse_what_tells(body: Body, pieces: Sequence[Piece], names: Names) -> bool
         sees |= item.sees
     if "Tracer" in words:
         raise refused("the cell asks whether a value is a tracer", "under jax.jit the answer is another one", None)
+    if "id" in words and "id" not in {*names.namespace, *body.local}:
+        raise refused("the cell asks for the id of an object", "under jax.jit arrays are other objects", None)
     data = {name: names.namespace[name] for name in entry_reads(every, body, names) if name in names.namespace}
     leaves = [leaf for value in data.values() for leaf in leaves_of(value)]
     types_count = bool(
