@@ -34,7 +34,7 @@ from jaxnb.options import StageOptions
 from jaxnb.running.session import Session
 
 SEED = drawn_seed()
-OWN_CACHE = ("cached-table-compared", "cached-table-made-by-the-cell")
+OWN_CACHE = ("cached-table-compared", "cached-table-compared-by-a-function", "cached-table-made-by-the-cell")
 """What compares or counts what a cache keeps, which a file has for itself."""
 HERE = [case for case in CASES if case.theme != "placements" and case.name not in OWN_CACHE]  # wherever values lie
 SAMPLED = [case for case in (HERE if DEEP else HERE[SEED % 4 :: 4]) if not case.refused]
