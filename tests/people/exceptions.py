@@ -19,6 +19,8 @@ KINDS = {
 
 EXCEPTIONS: dict[str, str] = {
     "linen-state-with-metrics": "rounding",  # a gradient that is zero but for rounding
+    "ntr-gradient-histogram": "rounding",  # a histogram of numbers that are all but equal
+    "ntr-hyper-search-product": "rounding",  # sorts by losses that are all but equal
     "optx-least-squares": "fresh",  # its residual reads `obs`
     "fjx-trace-counter": "fresh",
     "fjx-eager-or-traced": "fresh",
