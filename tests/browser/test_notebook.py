@@ -51,7 +51,7 @@ def test_a_cell_is_run_hovered_folded_searched_and_opened_again(server, page, ne
     server.open(page, "run.ipynb")
     server.run_all(page)
     shown = inspector(page)
-    assert shown.locator(".line").inner_text().strip().startswith("● staged · ")
+    assert shown.locator(".line").text_content().strip().startswith("● staged · ")
     assert not shown.locator(".body").is_visible()
     shown = opened(page)
 
