@@ -106,6 +106,10 @@ def refuse_what_tells(body: Body, pieces: Sequence[Piece], names: Names) -> bool
             "under jax.jit these are JAX arrays",
             None,
         )
+    if any(_compares_objects(item) for node in body.nodes for item in ast.walk(node)):
+        raise refused(
+            "the cell asks by `is` whether two values are one", "under jax.jit arrays are other objects", None
+        )
     if sees & Sees.IDENTITY:
         arrays = [id(leaf) for leaf in leaves if isinstance(leaf, jax.Array | jax.ShapeDtypeStruct)]
         if len(set(arrays)) < len(arrays):
@@ -231,3 +235,10 @@ def stored_roots(node: ast.stmt) -> set[str]:
         if isinstance(target, ast.Name):
             found.add(target.id)
     return found
+
+
+def _compares_objects(node: ast.AST) -> bool:
+    """Whether an expression asks by `is` of two things neither of which is a constant."""
+    if not (isinstance(node, ast.Compare) and any(isinstance(item, ast.Is | ast.IsNot) for item in node.ops)):
+        return False
+    return not any(isinstance(item, ast.Constant) for item in (node.left, *node.comparators))
