@@ -10,7 +10,6 @@ With `--kernel` the cells run in a real kernel, which is interrupted, and killed
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import io
 import os
@@ -102,16 +101,19 @@ def in_process(rounds: int, seed: int) -> None:
     for turn in range(rounds):
         before = names["count"]
         error: BaseException | None = None
+        out, printed = sys.stdout, io.StringIO()
+        sys.stdout = printed  # no context manager, whose end could be interrupted as well
         start = time.perf_counter()
         try:
             if draw.random() < 0.33:
                 signal.setitimer(signal.ITIMER_REAL, draw.uniform(1e-4, 2 * typical))
-            with contextlib.redirect_stdout(io.StringIO()):
-                jaxnb.stage(texts[turn % 50], names)
+            jaxnb.stage(texts[turn % 50], names)
             signal.setitimer(signal.ITIMER_REAL, 0)
         except KeyboardInterrupt as raised:
             error = raised
         signal.setitimer(signal.ITIMER_REAL, 0)
+        told["OTHER STREAM"] += sys.stdout is not printed
+        sys.stdout = out
         if error is None:
             typical = 0.9 * typical + 0.1 * (time.perf_counter() - start)
         moved = names["count"] - before
@@ -149,15 +151,21 @@ class _Kernel:
         self.client.wait_for_ready(timeout=120)
         self.run("%load_ext jaxnb\n" + SETUP + "globals().update(make())\n")
 
-    def run(self, text: str) -> tuple[str, str]:
-        """The status ("ok" or "error") and what was printed."""
+    def run(self, text: str, seconds: float = 120) -> tuple[str, str]:
+        """The status and what was printed: "ok", "error", or "lost" where no answer came.
+
+        An interrupt that comes while the kernel unpacks a request, or is about to answer it, makes it forget that.
+        """
         printed: list[str] = []
 
         def take(message: Any) -> None:
             if message["msg_type"] == "stream":
                 printed.append(message["content"]["text"])
 
-        answer = self.client.execute_interactive(text, output_hook=take, timeout=120)
+        try:
+            answer = self.client.execute_interactive(text, output_hook=take, timeout=seconds)
+        except TimeoutError:
+            return "lost", ""
         return answer["content"]["status"], "".join(printed)
 
     def start(self, text: str) -> None:
@@ -200,7 +208,9 @@ def in_kernel(rounds: int, seed: int) -> None:
             interrupted = draw.random() < 0.33
             if interrupted:
                 threading.Timer(draw.uniform(0, 0.1), kernel.manager.interrupt_kernel).start()
-            status, _ = kernel.run(text)
+            status, _ = kernel.run(text, 30 if interrupted else 120)
+            if status == "lost" and not interrupted:
+                raise TimeoutError(f"no answer at run {turn}")
             if interrupted:
                 time.sleep(0.12)  # so that the signal does not meet what asks for the state
             _, printed = kernel.run(STATE)

@@ -137,6 +137,21 @@ def context_names(old: tuple[Any, ...], new: tuple[Any, ...]) -> list[str]:
     return found
 
 
+def thread_state() -> Callable[[], None]:
+    """What puts back the trace and the settings that JAX keeps for this thread, should it not have done so itself."""
+    settings: list[Any] = [_config.traceback_filtering, user_context._obj]  # pyright: ignore[reportPrivateUsage]
+    local = [setting.get_local() for setting in settings]
+    trace, axes = _core.trace_ctx.trace, _core.trace_ctx.axis_env
+
+    def put_back() -> None:
+        for setting, value in zip(settings, local, strict=True):
+            setting.set_local(value)
+        _core.trace_ctx.set_trace(trace)
+        _core.trace_ctx.set_axis_env(axes)
+
+    return put_back
+
+
 user_context = jax.make_user_context()
 """A public context whose value is part of JAX's tracing caches; a value of its own keeps a trace out of them."""
 

@@ -21,11 +21,14 @@ from itertools import repeat
 from operator import is_
 from typing import Any
 
+from jax._src import core as _core
+from jax._src.interpreters.partial_eval import DynamicJaxprTrace as _JaxprTrace  # ends as JAX ends those that succeed
 from jax._src.util import _caches  # where JAX registers its caches  # pyright: ignore[reportPrivateUsage]
 
 from jaxnb._jax import JAX_PACKAGES, is_tracer_type, trace_of, user_context
+from jaxnb.cells.libraries import is_library
 
-__all__ = ["apart", "forget_failed", "forget_staged"]
+__all__ = ["apart", "forget_failed", "forget_staged", "let_go"]
 
 
 class _Staging:
@@ -42,6 +45,8 @@ _ALWAYS = repeat(_STAGING)  # so that a look at all keys, of which there are man
 _LRU = type(functools.lru_cache(lambda: None))
 _MOST = 20_000
 """Objects that are looked at in one cache."""
+_STEPS = 4
+"""From a tracer to the registry that holds an object that holds it."""
 _failed: list[weakref.ref[Any]] = []
 
 
@@ -71,10 +76,9 @@ def forget_staged(traces: Iterable[weakref.ref[Any]], failed: bool = False) -> b
       whether something else holds a tracer, which no earlier trace of a function has left behind.
     """
     now = list(traces)
-    over = [*_failed, *now]
-    for reference in _failed:
-        if (trace := reference()) is not None:
-            trace.invalidate()  # as JAX does with a trace that comes to its end: constants would hold it for ever
+    before = list(_failed)
+    over = [*before, *now]
+    _end(_failed)
     _failed.clear()
     if all(trace() is None for trace in over):
         return False
@@ -85,12 +89,14 @@ def forget_staged(traces: Iterable[weakref.ref[Any]], failed: bool = False) -> b
     for generation in (0, 1, 2):  # most traces that only a cycle holds are young, and a full collection takes long
         if any(trace() is not None for trace in over):
             gc.collect(generation)
-        if generation and not _with_tracers(over):
+        if generation and not _let_go_inside(over) and not _with_tracers(over):
             return False
     alive = _alive(over)
     for cache in {id(cache): cache for cache in (*list(_caches), *_unregistered())}.values():
         if _holds_tracer(cache, alive):
             cache.cache_clear()
+    if alive := _alive(before):
+        _unregister([item for item in gc.get_objects() if is_tracer_type(type(item)) and id(trace_of(item)) in alive])
     alive = _alive(now)
     held = [trace_of(item) for item in gc.get_objects() if is_tracer_type(type(item))] if alive else []
     return bool(held) and all(id(trace) in alive for trace in held)
@@ -104,6 +110,79 @@ def forget_failed() -> None:
 
 def _alive(traces: Iterable[weakref.ref[Any]]) -> set[int]:
     return {id(trace) for reference in traces if (trace := reference()) is not None}
+
+
+def let_go(traces: Iterable[weakref.ref[Any]]) -> None:
+    """Ends traces that have failed, and those that were begun under them."""
+    failed = [*traces]
+    _end(failed)
+    _let_go_inside(failed)
+
+
+def _end(traces: Iterable[weakref.ref[Any]]) -> None:
+    """As JAX does with a trace that comes to its end: its constants would hold it for ever."""
+    for reference in traces:
+        if (trace := reference()) is not None:
+            trace.invalidate()
+
+
+def _let_go_inside(traces: Iterable[weakref.ref[Any]]) -> bool:
+    """Ends the traces that were begun under these and have failed; whether there was one that held something.
+
+    A function that JAX traces and that raises leaves its trace as it is, and what it has taken for constants, such as
+    tracers of the traces around it, then holds all of them for ever.
+    """
+    found, last = False, [trace for reference in traces if (trace := reference()) is not None]
+    while last:
+        around = set(map(id, last))
+        held_by = [item for item in gc.get_referrers(*last) if issubclass(type(item), _core.Trace)]
+        last = [item for item in held_by if id(getattr(item, "parent_trace", None)) in around]
+        for trace in last:
+            if isinstance(trace, _JaxprTrace) and trace.frame.constvar_to_val:
+                trace.invalidate()
+                found = True
+    return found
+
+
+def _unregister(tracers: list[Any]) -> None:
+    """Takes out of the registries of libraries what holds these tracers.
+
+    A library that notes what is under way, and takes it out again at the end, still has what a failed trace has left.
+    """
+    held, own, last = set(map(id, tracers)), {id(tracers)}, tracers
+    for _ in range(_STEPS):
+        found = gc.get_referrers(*last)
+        own |= {id(found), id(last)}
+        last = [item for item in found if id(item) not in own | held and not _is_of_module(item)]
+        own.add(id(last))
+        for registry in last:
+            if type(registry) is dict and _is_of_library(registry, own):
+                for key in [key for key, item in registry.items() if id(item) in held or id(key) in held]:
+                    del registry[key]
+            elif type(registry) in (list, set) and _is_of_library(registry, own):
+                kept = [item for item in registry if id(item) not in held]
+                registry.clear()
+                (registry.extend if type(registry) is list else registry.update)(kept)
+        held |= set(map(id, last))
+        if not last:
+            return
+
+
+def _is_of_module(item: Any) -> bool:
+    """A module, its names, or the frame of a function; no code of the user's is asked what it is."""
+    return issubclass(type(item), types.ModuleType | types.FrameType) or (type(item) is dict and "__name__" in item)
+
+
+def _is_of_library(container: Any, own: set[int]) -> bool:
+    """Whether a global of a library's module is this container, or an object that holds it.
+
+    What nothing holds is held by what `gc.freeze` has set aside: it was there before the trace.
+    """
+    holders = [item for item in gc.get_referrers(container) if id(item) not in own]
+    if not holders:
+        return True
+    states = [item for item in gc.get_referrers(container, *holders) if type(item) is dict and "__name__" in item]
+    return any(is_library(str(item["__name__"])) and "__spec__" in item for item in states)
 
 
 def _with_tracers(traces: Iterable[weakref.ref[Any]]) -> bool:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import jax
@@ -120,7 +120,7 @@ class CallLog:
         self._state = _State()
 
     def _hooks(self, infer: Any, run: Any) -> tuple[Any, Any]:
-        trace_state_clean, perf_counter = _core.trace_state_clean, time.perf_counter
+        trace_state_clean = _core.trace_state_clean
         misses = _partial_eval.trace_to_jaxpr.cache_info
 
         def _infer_params(function: Any, info: Any, args: Any, kwargs: Any) -> Any:

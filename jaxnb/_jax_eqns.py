@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 
 import jax
 import numpy as np
-from jax.extend import core as jax_core
+from jax._src import core as jax_core  # `jax.extend` has the same, and imports Pallas: a sixth of `%load_ext`
 
 __all__ = [
     "Bodies",
@@ -28,11 +28,14 @@ __all__ = [
     "eqn_scope",
     "eqn_traceback",
     "function_name",
+    "is_jaxpr",
     "open_jaxpr",
     "place_of",
     "shape_and_dtype",
     "traceback_frames",
 ]
+
+_ClosedJaxpr: Any = getattr(jax_core, "ClosedJaxpr", jax_core.Jaxpr)  # on jax 0.12 they are one
 
 
 class Place(NamedTuple):
@@ -133,7 +136,12 @@ def open_jaxpr(jaxpr: Any) -> jax_core.Jaxpr:
 
     On jax 0.12 `ClosedJaxpr is Jaxpr`, and its `jaxpr` is itself: unwrap once, do not loop.
     """
-    return jaxpr.jaxpr if isinstance(jaxpr, jax_core.ClosedJaxpr) else jaxpr
+    return jaxpr.jaxpr if isinstance(jaxpr, _ClosedJaxpr) else jaxpr
+
+
+def is_jaxpr(value: Any) -> bool:
+    """Whether a value is a jaxpr, closed or open."""
+    return isinstance(value, (_ClosedJaxpr, jax_core.Jaxpr))
 
 
 Bodies = list[tuple[tuple[str, ...], jax_core.Jaxpr]]
@@ -155,7 +163,7 @@ def body_jaxprs(params: Mapping[str, Any]) -> Bodies:
 
 
 def _add_jaxprs(value: Any, path: tuple[str, ...], found: Bodies) -> None:
-    if isinstance(value, (jax_core.ClosedJaxpr, jax_core.Jaxpr)):
+    if is_jaxpr(value):
         found.append((path, open_jaxpr(value)))
     elif isinstance(value, (tuple, list)):
         items = cast(Sequence[Any], value)

@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 import jax
+from jax._src import core as jax_core  # as in `_jax_eqns`
 from jax._src.dispatch import prim_requires_devices_during_lowering as _wanting  # nobody else tells, or can change it
 from jax._src.source_info_util import NameStack as _NameStack  # `new_name_stack` makes only stacks of one scope
 from jax._src.source_info_util import Scope as _Scope  # the parts of a stack have no public types
 from jax._src.source_info_util import Transform as _Transform
-from jax.extend import core as jax_core
-from jax.extend.mlir import ir
+from jaxlib.mlir import ir
 
 from jaxnb.errors import ChangedJax
 

@@ -6,20 +6,23 @@ not the innermost one, is not public. Checked on jax 0.10.2 and 0.12.0.
 
 from __future__ import annotations
 
+import inspect
 import operator
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
 from typing import Any, Protocol
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax._src import core as _core
 from jax._src import dtypes as _dtypes
 from jax._src import source_info_util as _source_info
-from jax.extend.core import Primitive
 
 __all__ = ["Host", "NumpyValue", "hosted_name", "tracer_of"]
 
-_hosted_p = Primitive("hosted")
+_hosted_p = _core.Primitive("hosted")
 
 
 @_hosted_p.def_abstract_eval
@@ -97,7 +100,10 @@ class NumpyValue:
 
     @property
     def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return type(self._value)  # so that `isinstance` is answered as for the value
+        kind = type(self._value)  # so that `isinstance` is answered as for the value
+        other = _FOR_JNP_ARRAY.get(kind)
+        told = other is not None and _dtype_made(sys._getframe(1)) is not None  # pyright: ignore[reportPrivateUsage]
+        return other if told else kind
 
     def _lifted(self) -> Any:
         if self._tracer is None:
@@ -105,7 +111,13 @@ class NumpyValue:
             self._host.lifted(self._tracer)
         return self._tracer
 
-    __jax_array__ = dimension_as_value = _lifted
+    dimension_as_value = _lifted
+
+    def __jax_array__(self) -> Any:
+        dtype = _dtype_made(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        if dtype is None or not (np.issubdtype(self._value.dtype, np.inexact) and jnp.issubdtype(dtype, jnp.integer)):
+            return self._lifted()
+        return tracer_of(self._host.call(np.asarray, (self, dtype), {}))  # in single precision it may be the next one
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -192,6 +204,23 @@ class NumpyValue:
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return self._host.call(function, args, kwargs)
+
+
+_FOR_JNP_ARRAY: dict[type, type] = {
+    np.ndarray: NumpyValue,
+    np.float64: np.floating,
+    np.complex128: np.complexfloating,
+}
+"""What `jnp.array` is told where it is given a dtype: it would take the content of an array that has it already for a
+constant, and look at a number that is Python's, too, only to see whether it is too large, which no NumPy value is."""
+
+_ARRAY = inspect.unwrap(jnp.array).__code__
+
+
+def _dtype_made(frame: FrameType) -> Any:
+    """The dtype that `jnp.array` is asked for, if that is whose frame it is; None otherwise."""
+    dtype = frame.f_locals.get("dtype") if frame.f_code is _ARRAY else None
+    return dtype if isinstance(dtype, np.dtype) else None
 
 
 def tracer_of(value: NumpyValue) -> Any:

@@ -13,17 +13,21 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import contextmanager
 from typing import Any
 
 import jax
+from jax import lax
+from jax._src import core as _core  # only there a trace can be made the current one
 from jax._src import pjit as _pjit  # no public hook tells which jitted functions are called with what
 from jax._src.interpreters import partial_eval as _partial_eval
 from jax._src.interpreters.partial_eval import DynamicJaxprTrace as _JaxprTrace  # a trace and its tracers are
 from jax._src.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer  # not public
 
-__all__ = ["JitCall", "answer_as_eager", "handed_on", "note_jit_calls"]
+from jaxnb.undo import Undo
+
+__all__ = ["JitCall", "answer_as_eager", "array_of", "handed_on", "note_jit_calls", "note_on_host"]
 
 
 class _EagerIdentity(_JaxprTrace):
@@ -37,9 +41,16 @@ class _EagerIdentity(_JaxprTrace):
             return [self._apart(item, tracers) for item in made]
         return self._apart(made, tracers)
 
+    def stage_value(self, val: Any) -> Any:
+        if not isinstance(val, jax.Array):  # eagerly each call of `jnp.asarray` makes an Array of what is none
+            self.frame.constid_to_tracer.pop(id(val), None)
+        return super().stage_value(val)
+
     def _apart(self, item: Any, operands: Any) -> Any:
         if not any(item is operand for operand in operands):
             return item
+        if id(item) in _on_host.get(self, ()):
+            return array_of(item)  # NumPy's value is NumPy's; what an operation makes of it is an Array
         return _JaxprTracer(self, item.aval, item.val, item._line_info, item.parent)
 
 
@@ -64,6 +75,9 @@ class _WithHandedOn(_EagerIdentity):
         return made if id(source) in _no_arrays.get(self, ()) else source
 
 
+_on_host: weakref.WeakKeyDictionary[Any, Collection[int]] = weakref.WeakKeyDictionary()
+"""For a trace, the ids of tracers that stand for what NumPy computes; nothing that holds tracers may stand here."""
+
 _no_arrays: weakref.WeakKeyDictionary[Any, frozenset[int]] = weakref.WeakKeyDictionary()
 """For a trace that hands on, the inputs that stand for no Array: of these an operation makes one."""
 
@@ -75,6 +89,7 @@ def _hide(function: Any, file: str, name: str) -> None:
 
 for _hook in (
     _EagerIdentity.process_primitive,
+    _EagerIdentity.stage_value,
     _WithHandedOn.process_primitive,
     _WithHandedOn.process_custom_jvp_call,
     _WithHandedOn.process_custom_vjp_call,
@@ -97,6 +112,16 @@ def answer_as_eager(trace: Any, hands_on: bool, no_arrays: Iterable[Any]) -> Non
     trace.__class__ = _WithHandedOn if hands_on else _EagerIdentity
     if hands_on:
         _no_arrays[trace] = frozenset(map(id, no_arrays))
+
+
+def note_on_host(trace: Any, lifts: Collection[int]) -> None:
+    """From now on operations under this trace that give their operand make an Array of what NumPy computes.
+
+    Args:
+      trace: that of a piece.
+      lifts: the ids of the tracers that stand for such values; more of them may come.
+    """
+    _on_host[trace] = lifts
 
 
 JitCall = tuple[Any, Any, Any]
@@ -127,13 +152,17 @@ def note_jit_calls() -> Generator[list[JitCall]]:
 
     note = take_down
     _hide(_run_python_pjit, _pjit.__file__, "_run_python_pjit")
-    home._run_python_pjit = _run_python_pjit
-    try:
-        yield calls
-    finally:
+
+    def put_back() -> None:
+        nonlocal note
         note = None  # somebody may have put theirs around it meanwhile
         if home._run_python_pjit is _run_python_pjit:
             home._run_python_pjit = original
+
+    with Undo() as undo:
+        undo.add(put_back)
+        home._run_python_pjit = _run_python_pjit
+        yield calls
 
 
 def _has_metadata(tree: Any) -> bool:
@@ -149,6 +178,12 @@ _HAND_ON = frozenset({"stop_gradient", "name"})
 _RUN_THEIR_BODY = ("jaxpr", "call_jaxpr")
 _BODIES = frozenset({"checkpoint", "remat2", "remat", "custom_jvp_call", "custom_vjp_call", "closed_call", "call"})
 """Operations that are their body, run by Python, where nothing is traced."""
+
+
+def array_of(tracer: Any) -> Any:
+    """Another tracer of the same value, computed by an equation."""
+    with _core.set_current_trace(tracer._trace):  # none is the current one while an operation is processed
+        return lax.copy_p.bind(tracer)
 
 
 def handed_on(tracer: Any) -> Any:

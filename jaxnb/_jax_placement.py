@@ -22,6 +22,8 @@ from jax._src.lax import lax as _lax  # jnp.zeros and the like, which forget the
 from jax._src.state.types import AbstractRef as _AbstractRef  # the type of a mutable array
 
 from jaxnb._jax import REFUSING, as_function, is_tracer, trace_of, with_parts
+from jaxnb._jax_identity import array_of
+from jaxnb.undo import Undo
 
 __all__ = [
     "Label",
@@ -38,6 +40,7 @@ __all__ = [
     "in_default_memory",
     "is_elementwise",
     "is_explicit",
+    "is_variable",
     "label_of",
     "labelled",
     "named_shardings",
@@ -52,6 +55,11 @@ __all__ = [
 
 PUT = "device_put"
 CONSTRAINT = "sharding_constraint"
+
+
+def is_variable(atom: Any) -> bool:
+    """Whether this is a variable of a jaxpr, no literal."""
+    return not hasattr(atom, "val")
 
 
 def default_device() -> Any:
@@ -381,7 +389,8 @@ class _Watching(NamedTuple):
 
 
 _watching: list[_Watching] = []
-_originals: list[tuple[Any, str, Any]] = []
+_hooks = Undo()
+"""What is replaced while anybody watches, whichever thread."""
 
 
 @contextmanager
@@ -393,34 +402,30 @@ def note_placements(trace: Callable[[], object], on_setting: Callable[[str], Non
       on_setting: called when code of this thread is about to set another default device, or has JAX look for nans,
         or waits for callbacks, of which a jaxpr knows nothing; told what that is, may raise.
     """
-    notes = Notes()
-    if not _watching:
-        _install()
-    _watching.append(_Watching(notes, trace, on_setting, threading.get_ident()))
-    try:
-        yield notes
-    finally:
-        _watching.pop()
+    watching = _Watching(Notes(), trace, on_setting, threading.get_ident())
+    with Undo() as undo:
+        undo.add(_forget, watching)
         if not _watching:
-            while _originals:
-                owner, name, value = _originals.pop()
-                setattr(owner, name, value)
+            _install()
+        _watching.append(watching)
+        yield watching.notes
 
 
-def _replace(owner: Any, name: str, value: Any) -> None:
-    _originals.append((owner, name, owner.__dict__[name]))
-    setattr(owner, name, value)
+def _forget(watching: _Watching) -> None:
+    _watching[:] = [item for item in _watching if item is not watching]
+    if not _watching:
+        _hooks.close()
 
 
 def _install() -> None:
     for name, make in (("full", _full_hook), ("full_like", _full_like_hook)):
         hook = make(getattr(_lax, name))
-        _replace(_lax, name, hook)
-        _replace(jax.lax, name, hook)
+        _hooks.patch(_lax, name, hook)
+        _hooks.patch(jax.lax, name, hook)
     manager = _config.StateContextManager
-    _replace(manager, "__enter__", _enter_hook(manager.__enter__))
+    _hooks.patch(manager, "__enter__", _enter_hook(manager.__enter__))
     tokens = type(_dispatch.runtime_tokens)
-    _replace(tokens, "block_until_ready", _barrier_hook(tokens.block_until_ready))
+    _hooks.patch(tokens, "block_until_ready", _barrier_hook(tokens.block_until_ready))
 
 
 def _noting(result: Any) -> Notes | None:
@@ -438,6 +443,7 @@ def _full_hook(original: Any) -> Any:
         if sharding is not None and (notes := _noting(result)) is not None and sharding._is_concrete:
             if result.aval.weak_type:  # what is made on devices is not
                 result = _as_strong(result)
+            result = _as_variable(result)
             notes.placed[result.val] = sharding
         return result
 
@@ -449,11 +455,19 @@ def _as_strong(tracer: Any) -> Any:
     return convert(tracer, tracer.dtype, weak_type=False)
 
 
+def _as_variable(tracer: Any) -> Any:
+    """The same value, made by an equation: a scalar may be a literal, which stands for itself wherever it is read."""
+    return tracer if is_variable(tracer.val) else array_of(tracer)
+
+
 def _full_like_hook(original: Any) -> Any:
     def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sharding: Any = None) -> Any:
         result = original(x, fill_value, dtype, shape, sharding)
         notes = _noting(result) if sharding is None and is_tracer(x) else None
-        if notes is not None and _noting(x) is notes and not (dtype is None and x.aval.weak_type):
+        if notes is None or _noting(x) is not notes or (dtype is None and x.aval.weak_type):
+            return result
+        if is_variable(x.val):  # a literal lies nowhere in particular
+            result = _as_variable(result)
             notes.like[result.val] = x.val
         return result
 

@@ -21,12 +21,15 @@ import numpy as np
 from jax._src import api as _api
 from jax._src import core as _core  # jax.core.Tracer is deprecated
 from jax._src import custom_derivatives as _custom_derivatives
+from jax._src.lax.control_flow import loops as _loops
 
 from jaxnb._jax import TRACING_ERRORS, in_jax
-from jaxnb._jax_hosted import NumpyValue
+from jaxnb._jax_hosted import NumpyValue, tracer_of
+from jaxnb._jax_identity import array_of
 from jaxnb._jax_scalars import asks, keep_number, number_class, refuse_attribute
 from jaxnb.cells.libraries import is_jax_module, is_library, is_own
 from jaxnb.cells.told import tells
+from jaxnb.undo import Undo
 
 __all__ = ["REPLACED", "Answers", "TraceWatch", "watch_trace"]
 
@@ -103,56 +106,53 @@ def watch_trace(filename: str, answers: Answers, reads_class: bool = False) -> G
       reads_class: whether the code may read `__class__`, which JAX itself does in many an `isinstance`.
     """
     watch = TraceWatch(filename, answers)
-    if not _watch:
-        _install_hooks()
-    if reads_class and _Classed not in _core.Tracer.__bases__:
-        _patch(_core.Tracer, "__bases__", (_Classed, *_core.Tracer.__bases__))
-    _watch.append(watch)
-    try:
-        yield watch
-    finally:
-        _watch.pop()
+    with Undo() as undo:
+        undo.add(_forget, watch)
         if not _watch:
-            _remove_hooks()
+            _install_hooks()
+        if reads_class and _Classed not in _core.Tracer.__bases__:
+            _hooks.add(setattr, _core.Tracer, "__bases__", _core.Tracer.__bases__)
+            _core.Tracer.__bases__ = (_Classed, *_core.Tracer.__bases__)
+        _watch.append(watch)
+        yield watch
+
+
+def _forget(watch: TraceWatch) -> None:
+    _watch[:] = [item for item in _watch if item is not watch]
+    if not _watch:
+        _hooks.close()
 
 
 _CONVERT = "_closure_convert_for_avals"  # its cache keeps every function for ever, and with it what that holds
 
 
-_saved: list[tuple[Any, str, Any]] = []
-
-
-_MISSING = object()
-
-
-def _patch(owner: Any, name: str, value: Any) -> None:
-    saved = owner.__bases__ if name == "__bases__" else owner.__dict__.get(name, _MISSING)
-    _saved.append((owner, name, saved))
-    setattr(owner, name, value)
+_hooks = Undo()
+"""What is replaced while anything is traced, in whichever thread."""
 
 
 def _install_hooks() -> None:
     for name in (*_TEXTS, "__hash__"):
-        _patch(_core.Tracer, name, _text_hook(name))
-    _patch(_core.Tracer, "__getattr__", _attribute_hook(_core.Tracer.__getattr__))
+        _hooks.patch(_core.Tracer, name, _text_hook(name))
+    _hooks.patch(_core.Tracer, "__getattr__", _attribute_hook(_core.Tracer.__getattr__))
     for kind in TRACING_ERRORS:
         if "__init__" in kind.__dict__:
-            _patch(kind, "__init__", _error_hook(kind.__init__))
+            _hooks.patch(kind, "__init__", _error_hook(kind.__init__))
 
-    _patch(jax.core, "Tracer", _TRACER)
-    _patch(type(jax.Array), "__subclasscheck__", _subclass_hook(type(jax.Array).__subclasscheck__))
-    _patch(type(jax.Array), "__instancecheck__", _instance_hook(type(jax.Array).__instancecheck__))
-    _patch(_custom_derivatives, _CONVERT, getattr(_custom_derivatives, _CONVERT).__wrapped__)
+    _hooks.patch(jax.core, "Tracer", _TRACER)
+    _hooks.patch(type(jax.Array), "__subclasscheck__", _subclass_hook(type(jax.Array).__subclasscheck__))
+    _hooks.patch(type(jax.Array), "__instancecheck__", _instance_hook(type(jax.Array).__instancecheck__))
+    _hooks.patch(_custom_derivatives, _CONVERT, getattr(_custom_derivatives, _CONVERT).__wrapped__)
     for name in ("asarray", "array"):
-        _patch(jnp, name, _array_hook(getattr(jnp, name)))
-    _patch(_api, _GET, _get_hook(getattr(_api, _GET)))
+        _hooks.patch(jnp, name, _array_hook(getattr(jnp, name)))
+    _hooks.patch(_loops, _PUT, _put_hook(getattr(_loops, _PUT)))
+    _hooks.patch(_api, _GET, _get_hook(getattr(_api, _GET)))
     for name in _OPERATORS:
         function = getattr(operator, f"__{name}__", divmod)
-        _patch(_core.Tracer, f"__{name}__", _operator_hook(f"__{name}__", function, reflected=False))
+        _hooks.patch(_core.Tracer, f"__{name}__", _operator_hook(f"__{name}__", function, reflected=False))
         if name not in _COMPARISONS:
-            _patch(_core.Tracer, f"__r{name}__", _operator_hook(f"__r{name}__", function, reflected=True))
+            _hooks.patch(_core.Tracer, f"__r{name}__", _operator_hook(f"__r{name}__", function, reflected=True))
     for name in _SIGNS:
-        _patch(_core.Tracer, f"__{name}__", _sign_hook(f"__{name}__", getattr(operator, f"__{name}__")))
+        _hooks.patch(_core.Tracer, f"__{name}__", _sign_hook(f"__{name}__", getattr(operator, f"__{name}__")))
 
 
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
@@ -160,6 +160,7 @@ _BITS = ("and", "or", "xor", "lshift", "rshift")
 _OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "divmod", *_BITS, *_COMPARISONS)
 _SIGNS = ("neg", "pos", "abs")
 _GET = "_device_get"  # hands tracers back as they are
+_PUT = "_maybe_put"  # puts NumPy's arrays on a device, and hands the rest on
 
 
 def _operator_hook(name: str, function: Callable[..., Any], reflected: bool) -> Callable[..., Any]:
@@ -318,29 +319,58 @@ def _array_hook(original: Any) -> Any:
     return hook
 
 
-def _remove_hooks() -> None:
-    while _saved:
-        owner, name, value = _saved.pop()
-        if value is _MISSING:
-            delattr(owner, name)
-        else:
-            setattr(owner, name, value)
+def _put_hook(original: Any) -> Any:
+    """What the body of a `lax.scan` hands on as it is comes out as an Array, also of what is a NumPy value."""
+
+    def hook(value: Any) -> Any:
+        watch = _watching()
+        value = tracer_of(value) if watch is not None and type(value) is NumpyValue else value
+        return array_of(value) if watch is not None and watch.answers.is_no_array(value) else original(value)
+
+    return hook
 
 
 def _text_hook(name: str) -> Callable[..., Any]:
     original = getattr(_core.Tracer, name)
 
     def hook(self: Any, *args: Any) -> Any:
-        frame = _asking(self, _caller())
-        if frame is not None and (watch := _watching()) is not None:
+        watch = _watching() if name == "__hash__" or not _names_for_jax(_caller()) else None
+        frame = _asking(self, _caller()) if watch is not None else None
+        if frame is not None and watch is not None:
             answer = watch.answers.on_text(self, name, frame, *args)
             if answer is not None:
                 return answer
-        elif name != "__hash__" and asks_for_user(_caller()) and (watch := _watching()) is not None:
+        elif watch is not None and name != "__hash__" and asks_for_user(_caller()):
             watch.answers.on_library_text(self)
         return original(self, *args)
 
     return hook
+
+
+def _names_for_jax(frame: FrameType | None) -> bool:
+    """Whether JAX has the text made of an object that holds the tracer, as it does to name a function that is one.
+
+    Methods of libraries, and those that `dataclass` writes, make it of the text of each part. A method of the user's
+    own may do more than that.
+    """
+    maker: FrameType | None = None
+    while frame is not None and (_is_generated_text(frame) or is_library(_name_of(frame))):
+        if frame.f_code.co_name in _TEXTS:
+            maker = frame
+        frame = frame.f_back
+    asker = maker.f_back if maker is not None else None
+    while asker is not None and _name_of(asker) in _RECURSION_GUARDS:
+        asker = asker.f_back
+    return asker is not None and in_jax(asker.f_code.co_filename)
+
+
+_RECURSION_GUARDS = ("dataclasses", "reprlib")
+"""Where the function is defined that keeps a generated `__repr__` from calling itself for ever."""
+
+
+def _is_generated_text(frame: FrameType) -> bool:
+    """Whether a frame is that of a `__repr__` that `dataclass` has written."""
+    return frame.f_code.co_filename == "<string>" and _name_of(frame.f_back) in _RECURSION_GUARDS
 
 
 def _attribute_hook(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import io
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +20,7 @@ from jaxnb.objects.paths import render_path
 from jaxnb.options import StageOptions
 from jaxnb.reuse.cache import CodeRecord, explain_change, find_piece, scalars_that_changed
 from jaxnb.running.plan import make_plan
+from jaxnb.running.run import Run
 from jaxnb.running.session import Session
 from jaxnb.staging.piece import Piece
 from jaxnb.staging.stage import trace_piece
@@ -219,3 +223,90 @@ def test_the_limit_is_one_of_each_start() -> None:
     for piece in pieces:
         record.use(piece, 2)
     assert record.pieces == pieces[1:] and record.starting_at(2) == [pieces[3], pieces[1]]
+
+
+LOOP = "for f in fs:\n    v = f(x)\n    print(f'{v.sum():.4f}')"
+"""Python prints in each turn: what stands before is a piece of its own, with one program for each function."""
+
+
+def turn(number: int) -> Any:
+    """A function with a code of its own."""
+    made: Namespace = {}
+    exec(f"def f(a): return a * {number} + {number % 3}", made)
+    return made["f"]
+
+
+def run_loop(session: Session, ns: Namespace, functions: Sequence[Any], cell: str = LOOP) -> Run:
+    """Runs the loop over these functions; what it binds and prints is what the plain one does."""
+    plain, printed, staged = dict(ns, fs=functions), io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(cell, plain)
+    ns["fs"] = functions
+    with contextlib.redirect_stdout(staged):
+        run = session.stage(cell, ns, StageOptions())
+    assert staged.getvalue() == printed.getvalue()
+    np.testing.assert_allclose(ns["v"], plain["v"], rtol=1e-6)
+    return run
+
+
+@pytest.mark.parametrize("count", [2, 5, 12])
+def test_the_turns_of_a_loop_do_not_push_out_one_another(count: int) -> None:
+    session, ns, functions = Session(cache_size=4), namespace(""), [turn(number) for number in range(count)]
+    assert not run_loop(session, ns, functions).reused
+    for here in (functions, functions, functions[::-1], functions):
+        assert run_loop(session, ns, here).reused
+    assert len(list(session.programs())) == count
+    ns["x"] = jnp.linspace(0.0, 1.0, 6)  # and one run with other arrays does not push out what the last one needed
+    assert not run_loop(session, ns, functions).reused
+    assert run_loop(session, ns, functions).reused
+
+
+def test_the_turns_of_a_loop_inside_a_loop_do_not_push_out_one_another() -> None:
+    session, ns, functions = Session(cache_size=4), namespace(""), [turn(number) for number in range(6)]
+    cell = "for n in range(2):\n    for f in fs:\n        v = f(x) + n\n        print(f'{v.sum():.4f}')"
+    run_loop(session, ns, functions, cell)
+    run_loop(session, ns, functions, cell)
+    assert run_loop(session, ns, functions, cell).reused
+
+
+def test_a_loop_keeps_what_two_runs_have_used_and_no_more() -> None:
+    session, ns = Session(cache_size=4), namespace("")
+    for run in range(6):
+        assert not run_loop(session, ns, [turn(5 * run + number) for number in range(5)]).reused
+        assert len(list(session.programs())) == min(5 * (run + 1), 10)
+    few = [turn(25)]
+    for _ in range(3):
+        assert run_loop(session, ns, few).reused  # one that needs few is back at the limit
+    session.keep_programs(4)
+    assert len(list(session.programs())) == 4
+
+
+def test_a_loop_that_never_comes_to_rest_is_bounded_and_what_is_said_of_it_is_true() -> None:
+    session, ns, functions = Session(cache_size=4), namespace(""), [turn(number) for number in range(70)]
+    run_loop(session, ns, functions)
+    assert len(list(session.programs())) == 64
+    run = run_loop(session, ns, functions)
+    assert run.retrace is not None and len(list(session.programs())) == 64
+    assert "there was a program for this before, and only 64 are kept" in run.retrace.reasons
+    session.keep_programs(128)  # as it is told to
+    assert not run_loop(session, ns, functions).reused
+    assert run_loop(session, ns, functions).reused
+
+
+def test_a_smaller_limit_leaves_a_loop_what_its_last_run_used() -> None:
+    session, ns = Session(cache_size=8), namespace("")
+    older, functions = [turn(number) for number in range(3)], [turn(10 + number) for number in range(5)]
+    run_loop(session, ns, older)
+    for _ in range(2):
+        run_loop(session, ns, functions)
+    assert len(list(session.programs())) == 8
+    session.keep_programs(2)
+    assert len(list(session.programs())) == 5 and run_loop(session, ns, functions).reused
+
+
+def test_a_block_that_runs_once_a_run_keeps_no_more_than_the_limit() -> None:
+    record = CodeRecord(in_loop=True)
+    pieces: list[Any] = [SimpleNamespace(plan=SimpleNamespace(start=0)) for _ in range(6)]
+    for run, piece in enumerate(pieces):
+        record.use(piece, 4, run)
+    assert record.pieces == pieces[-4:]

@@ -83,7 +83,7 @@ def default(value: Any) -> Any:
         (lambda x: (0, (x,)), "v[1][0]"),
         (lambda x: Point(1, x), "v[1]"),
         (lambda x: {"w1": x}, "v['w1']"),
-        (lambda x: {3: {(1, 2): x}}, "v[3][(1, 2)]"),
+        (lambda x: {3: {(1, 2): x}}, "v[3][1, 2]"),
         (lambda x: deque([x]), "v[0]"),
         (lambda x: MyList([x]), "v[0]"),
         (Holds, "v.a"),
@@ -132,6 +132,8 @@ def test_ints_and_floats_follow_the_choices() -> None:
     assert [render_path(p) for p in scan_names(ns, "n, c, x", choices).paths] == ["c", "x"]
     choices.dynamic.add((None, "name", "n"))
     choices.make_static([(None, "name", "c"), (None, "name", "x")])
+    assert [render_path(p) for p in scan_names(ns, "n, c, x", choices).paths] == ["n", "x"]  # of numbers only
+    choices.hold([(None, "name", "x")])
     assert [render_path(p) for p in scan_names(ns, "n, c, x", choices).paths] == ["n"]
     ns["n"] = 2**40  # not an int32: a value again
     assert scan_names(ns, "n, c, x", choices).paths == []

@@ -37,6 +37,12 @@ class Deep(Layer):
     pass
 Pair = namedtuple('Pair', 'a b')
 k = jnp.ones(3)
+class Kind(enum.Enum):
+    A = 1
+    B = 2
+def has_attributes(v):
+    v.n, v.w = 3, x + 0
+    return v
 def helper(a, b=x, *, c=2): return a * b * c * k
 def closed(v):
     def inner(a): return a + v
@@ -185,6 +191,24 @@ partial: functools.partial(helper, x + 0, c=3)
   = v = functools.partial(helper, x * 2, c=3)
   ! v = functools.partial(helper, x, c=4)
   ! v = functools.partial(helper, c=3)
+  ! v.n = 1
+partial with attributes: has_attributes(functools.partial(helper, x + 0))
+  = v.w = x * 2
+  = v.__dict__ = {'n': 3, 'w': x * 2}
+  ! v.n = 4
+  ! v.more = 1
+  ! del v.n
+jitted with attributes: has_attributes(jax.jit(lambda a: a))
+  = v.w = x * 2
+  = v = has_attributes(jax.jit(v.__wrapped__))
+  ! v.n = 4
+  ! v.more = 1
+  ! del v.n
+member with attributes: has_attributes(Kind.A)
+  = v.w = x * 2
+  ! v.n = 4
+  ! v.more = 1
+  ! v = Kind.B
 method: Layer(x + 0).__call__
   = v.__self__.w = x * 2
   ! v.__self__.n = 4
@@ -319,3 +343,15 @@ def test_a_cell_is_guarded_after_it_was_reused() -> None:
     exec("model = copy(model)", namespace | {"copy": copy.copy})
     exec("Layer.__call__ = lambda self, a: a * 3", namespace)
     assert not jaxnb.stage("model.w = model(model.w) * 0.5\nz = model.size", namespace).reused
+
+
+def test_what_is_registered_with_a_class_is_seen() -> None:
+    namespace, plan = prepared("array")
+    setup = "import abc\nclass A(abc.ABC): pass\nclass B: pass\nclass C: pass\nv = A, B"
+    exec(setup, namespace)
+    guard = make_guard(plan, namespace, Choices())
+    assert guard is not None
+    exec("class D(abc.ABC): pass\nD.register(C)", namespace)
+    assert guard(namespace) is not None and guard(namespace) is not None
+    exec("A.register(C)", namespace)
+    assert guard(namespace) is None

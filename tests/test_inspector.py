@@ -16,11 +16,13 @@ from sample_programs import PROGRAMS
 
 import jaxnb
 from jaxnb.errors import JaxnbError
+from jaxnb.options import StageOptions
 from jaxnb.placement.layout import Layout
 from jaxnb.program import Finding, Fix, Level, Program
 from jaxnb.program.codec import MIME_TYPE, decode
 from jaxnb.reports.notebook import is_offer
 from jaxnb.running.run import Run
+from jaxnb.running.session import Session
 from jaxnb.shell import inspector_comm, show
 from jaxnb.shell.inspector_comm import TARGET, Inspectors, answer
 from jaxnb.shell.show import bundle, fix_of
@@ -196,8 +198,9 @@ def test_one_program_has_one_id():
 def test_an_output_that_draws_itself_knows_the_run_before():
     namespace = {"jnp": jax.numpy, "x": jax.numpy.ones(4)}
     inspectors = Inspectors(Shell())
-    first, again = (jaxnb.stage("y = jnp.sin(x)", namespace) for _ in range(2))
-    other = jaxnb.stage("y = jnp.cos(x)", namespace)
+    session = Session()  # in that of the tests before, programs of the same text may have been found
+    first, again = (session.stage("y = jnp.sin(x)", namespace, StageOptions()) for _ in range(2))
+    other = session.stage("y = jnp.cos(x)", namespace, StageOptions())
     assert [inspectors.previous(run, "cell") for run in (first, again)] == [None, None]
     before = inspectors.previous(other, "cell")
     assert before == first.program

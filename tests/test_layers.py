@@ -15,7 +15,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # From the bottom up; a module may import modules of its own layer and of those below. A folder is one layer, but for
 # modules of it that are named here by themselves.
 LAYERS = (
-    {"_version", "collecting", "errors", "units"},
+    {"_version", "collecting", "errors", "undo", "units"},
     {"program"},
     {"placement"},
     {"views"},
@@ -60,6 +60,7 @@ DOORS = {
     "_jax_caches.py",
     "_jax_calls.py",
     "_jax_compile.py",
+    "_jax_eqns.py",
     "_jax_history.py",
     "_jax_hlo.py",
     "_jax_identity.py",

@@ -5,6 +5,8 @@ Where staging does not see the place, Python runs the statement.
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from tracers import traces_left
 
 import jaxnb
 from jaxnb._jax_tracers import TraceLog
+from jaxnb.objects.owners import paths_to
 
 BEGIN = """
 import collections, functools, heapq, sys, threading, types, weakref
@@ -86,6 +89,29 @@ def test_no_tracer_stays(traces: TraceLog, name: str) -> None:
         assert not traces_left(traces)
 
 
+NEEDS_A_SIZE = {
+    "constants of a function under jit": "@jax.jit\ndef f(v): return (v + np.arange(3.0))[:n]\ny = f(x)",
+    "constants of a derivative": "y = jax.grad(lambda v: ((v * np.arange(3.0))[:n]).sum())(x)",
+    "what a library notes while it makes an object": "import equinox as eqx\n"
+    "class M(eqx.Module):\n    n: int\n    w: jax.Array\n"
+    "    def __init__(self, n):\n        self.n = n\n        self.w = jnp.zeros(n) + x[0]\n"
+    "y = M(n).w",
+}
+
+
+@pytest.mark.parametrize("name", NEEDS_A_SIZE)
+def test_a_trace_that_is_begun_again_leaves_none(traces: TraceLog, name: str) -> None:
+    if "equinox" in NEEDS_A_SIZE[name]:
+        pytest.importorskip("equinox")
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(BEGIN, names)
+    for n in (3, 2, 1, 3):  # an input at first, once it has changed
+        names["n"] = n
+        jaxnb.stage(NEEDS_A_SIZE[name], names)
+        assert names["y"].size == (3 if "derivative" in name else n)
+        assert not traces_left(traces)
+
+
 def test_a_failing_cell_leaves_none(traces: TraceLog) -> None:
     names: dict[str, Any] = {"__name__": "__main__"}
     exec(BEGIN + "keep, k = [], Keeper()", names)
@@ -93,3 +119,70 @@ def test_a_failing_cell_leaves_none(traces: TraceLog) -> None:
         jaxnb.stage("keep.append(x * 2)\nk.w = x\nz = undefined", names)
     assert names["keep"] == [] and names["k"].w is None
     assert not traces_left(traces)
+
+
+@pytest.mark.parametrize(
+    "made", ["m = Keeper(x * 2)\nf = weakref.finalize(m, said.append, 'over')", "m = Watched(x * 2)"]
+)
+def test_a_finalizer_is_of_the_object_that_is_bound(made: str) -> None:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(BEGIN + "said = []\nclass Watched(Keeper): pass\n", names)
+    names["f"] = None
+    exec("def init(self, w):\n    self.w = w\n    self.f = weakref.finalize(self, said.append, 'over')\n", names)
+    exec("Watched.__init__ = init", names)
+    jaxnb.stage(f"{made}\nz = m.w + 1", names)
+    finalizer = names["f"] or names["m"].f
+    assert names["said"] == [] and finalizer.alive
+    del names["m"]
+    finalizer()
+    assert names["said"] == ["over"]
+
+
+GENERATORS = {
+    "made by a helper": ("", "g = primed(sink)()\ng.send(x.sum())\ng.close()\nn = len(out)"),
+    "defined in the cell": (
+        "",
+        "@primed\ndef chunk(to):\n    kept = []\n    try:\n        while True:\n            kept.append((yield))\n"
+        "    except GeneratorExit:\n        to.send(jnp.stack(kept))\n        to.close()\n"
+        "@primed\ndef reduce():\n    try:\n        while True:\n            out.append((yield).sum())\n"
+        "    finally:\n        out.append('over')\n"
+        "g = chunk(reduce())\nfor i in range(3):\n    g.send(x * i)\ng.close()\nn = len(out)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_a_generator_ends_with_the_trace_that_is_given_up(name: str) -> None:
+    setup, cell = GENERATORS[name]
+    sink = (
+        "out = []\ndef sink():\n    try:\n        while True:\n            out.append((yield))\n"
+        "    finally:\n        out.append('over')\n"
+        "def primed(f):\n    def start(*a):\n        g = f(*a)\n        next(g)\n        return g\n    return start\n"
+    )
+    seen: list[list[str]] = []
+    for stages in (False, True):
+        names: dict[str, Any] = {"__name__": "__main__"}
+        exec(BEGIN + sink + setup, names)
+        for _ in range(3):
+            if stages:
+                jaxnb.stage(cell, names)
+            else:
+                exec(cell, names)
+        seen.append([names["n"], *map(str, names["out"])])
+    assert seen[0] == seen[1]
+
+
+def test_who_holds_a_value_is_asked_without_holding_it() -> None:
+    class Held:
+        pass
+
+    def ask() -> weakref.ref[Any]:
+        here = Held()
+        paths_to({"names": [here]}, {id(here)})
+        return weakref.ref(here)
+
+    gc.disable()
+    try:
+        assert ask()() is None
+    finally:
+        gc.enable()

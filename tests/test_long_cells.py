@@ -6,6 +6,7 @@ import contextlib
 import cProfile
 import io
 import pstats
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -39,3 +40,16 @@ def test_twice_the_lines_are_twice_the_calls(kind: str) -> None:
     calls(kind, 12)  # what is read once for all
     few, many = calls(kind, 48), calls(kind, 192)
     assert many < 4.5 * few
+
+
+def test_a_long_cell_becomes_several_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """XLA compiles one program of thousands of statements slower than several that have as many together."""
+    monkeypatch.setattr("jaxnb.running.plan._MOST", 10)
+    lines = [f"a{number} = a{number - 1} * 1.5 + x" for number in range(1, 32)]
+    names: dict[str, Any] = {"jnp": jnp, "x": jnp.arange(3.0), "a0": jnp.ones(3)}
+    plain = dict(names)
+    exec("\n".join(lines), plain)
+    for _ in range(3):
+        run = jaxnb.stage("\n".join(lines), names)
+        assert run.pieces == 4
+        assert all(np.allclose(names[f"a{number}"], plain[f"a{number}"]) for number in range(32))

@@ -313,3 +313,26 @@ def test_nothing_of_numpy_is_held_afterwards() -> None:
     del staged["a"]
     gc.collect()
     assert big() is None
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "jnp.ravel(X[0])",
+        "jnp.squeeze(X[:2])",
+        "jnp.expand_dims(X[:2], ())",
+        "jnp.broadcast_to(X[:2], (2, 4))",
+        "jnp.concatenate([X[:2]])",
+        "jnp.concatenate([X ** d for d in range(1, 2)], -1)",
+        "jnp.astype(X[:2], jnp.float32)",
+        "jnp.reshape(X[:2], (2, 4))",
+    ],
+)
+def test_what_jax_gives_for_a_value_of_numpy_has_the_class_of_the_plain_cell(made: str) -> None:
+    """JAX makes an Array of it, or hands it on, also where no operation is left to be done."""
+    plain, staged = ({"jnp": jnp, "X": np.ones((2, 4), np.float32)} for _ in range(2))
+    for _ in range(2):
+        exec(f"r = {made}", plain)
+        jaxnb.stage(f"r = {made}", staged)
+        assert type(staged["r"]) is type(plain["r"])
+        assert np.array_equal(np.asarray(staged["r"]), np.asarray(plain["r"]))

@@ -247,11 +247,14 @@ def test_an_iterator_over_traced_values_is_refused_and_changes_nothing(ns: Names
     assert {name: ns[name] for name in before} == before and "y" not in ns
 
 
-def test_what_cannot_be_copied_is_bound_and_not_reused(ns: Namespace) -> None:
+@pytest.mark.parametrize("whole", [False, True])
+def test_what_cannot_be_copied_is_made_anew_by_python_or_not_reused(ns: Namespace, whole: bool) -> None:
     session = Session()
-    for _ in range(2):
-        run = session.stage("y, lock = x * 2, __import__('threading').Lock()", ns, StageOptions())
-        assert not run.reused and "not reusable" in run.line and ns["lock"].acquire(blocking=False)
+    cell = "y, lock = x * 2, __import__('threading').Lock()\nz = y + 1"
+    for index in range(2):
+        run = session.stage(cell, ns, StageOptions(whole=whole))
+        assert ("not reusable" in run.line) == whole and run.reused == (index == 1 and not whole)
+        assert list(run.host_lines) == ([] if whole else [1]) and ns["lock"].acquire(blocking=False)
 
 
 def test_what_a_library_compares_with_is_stays_that_very_object(ns: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -316,3 +319,76 @@ def test_what_is_made_is_not_what_was_there_where_the_user_has_set_objects_aside
             assert not any(map(before.holds, new))
     finally:
         gc.unfreeze()
+
+
+# --- methods, handed on ----------------------------------------------------------------------------------------------
+
+OWNERS = """
+class Model:
+    def apply(self, v): return v * 2
+    def __call__(self, v): return v
+    @property
+    def applied(self): return self.apply
+    @classmethod
+    def made(cls, v): return v
+    @staticmethod
+    def plain(v): return v
+class Listed(list): pass
+"""
+
+HANDED_ON = {
+    "method": ("Model()", "owner.apply", "held.__self__ is owner"),
+    "call": ("Model()", "owner.__call__", "held.__self__ is owner"),
+    "property": ("Model()", "owner.applied", "held.__self__ is owner"),
+    "class method": ("Model()", "owner.made", "held.__self__ is Model"),
+    "static method": ("Model()", "owner.plain", "held is Model.plain"),
+    "partial": ("Model()", "functools.partial(owner.apply, 1)", "held.func.__self__ is owner"),
+    "closure": ("Model()", "(lambda o: lambda: o)(owner)", "held() is owner"),
+    "jitted": ("Model()", "jax.jit(owner.apply)", "held.__wrapped__.__self__ is owner"),
+    "of a list": ("[1]", "owner.append", "held.__self__ is owner"),
+    "of a dict": ("{'k': 1}", "owner.get", "held.__self__ is owner"),
+    "of a subclass": ("Listed([1])", "owner.append", "held.__self__ is owner"),
+    "of an array": ("x * 2", "owner.sum", "held.__self__ is owner and bool(held() == (x * 2).sum())"),
+    "its own attribute": ("Model()\nowner.f = owner.apply", "owner.f", "held.__self__ is owner and held is owner.f"),
+    "twice": ("Model()", "[owner.apply] * 2", "held[0] is held[1] and held[0].__self__ is owner"),
+    "two": ("Model()", "[owner.apply, owner.apply]", "held[0] is not held[1] and held[0].__self__ is owner"),
+}
+
+
+@pytest.mark.parametrize("between", ["", "print(state[0])\n", "print(state[0])\nprint(x)\n"])
+@pytest.mark.parametrize("name", HANDED_ON)
+def test_a_method_that_is_handed_on_is_of_the_object_of_this_run(name: str, between: str, ns: Namespace) -> None:
+    exec(OWNERS, ns)
+    make, get, asked = HANDED_ON[name]
+    cell = f"owner = {make}\nstate = x, {get}\n{between}state = state[0] + 1, state[1]\nheld = state[1]"
+    runs = Runs(ns)
+    for scale in (1.0, 3.0, -2.0):
+        ns["x"] = jnp.array([0.5, -1.0]) * scale
+        runs(cell)
+        assert eval(asked, ns)
+        assert close(ns["state"][0], ns["x"] + 1)
+
+
+@pytest.mark.parametrize("get", ["owner.apply", "rows.append"])
+def test_a_method_that_was_there_is_the_one_of_this_run(get: str, ns: Namespace) -> None:
+    exec(OWNERS, ns)
+    runs, cell = Runs(ns), "y = x * 2\nheld = f\nsame = held is f, held is g, g is h"
+    for _ in range(3):
+        exec(f"owner, rows = Model(), []\nf = {get}\ng = h = {get}", ns)
+        runs(cell)
+        assert ns["held"] is ns["f"] and ns["same"] == (True, False, True)
+    exec(f"g, h = {get}, {get}", ns)  # they are no longer one
+    runs(cell)  # the comparisons are Python's
+    assert ns["same"] == (True, False, False)
+
+
+def test_what_a_method_reads_counts_where_only_one_of_its_holders_runs_it(ns: Namespace) -> None:
+    exec("class Model:\n    def apply(self, v): return v * scale\nscale, f = 2, Model().apply", ns)
+    exec("called = functools.lru_cache(f)", ns)
+    session, cell = Session(), "g = f\ny = x * called(3)"
+    for _ in range(2):
+        session.stage(cell, ns, StageOptions())
+        assert close(ns["y"], ns["x"] * 6)
+    exec("scale = 5; called.cache_clear()", ns)
+    session.stage(cell, ns, StageOptions())
+    assert close(ns["y"], ns["x"] * 15)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -102,6 +103,10 @@ m, loss = step(m, x)""",
         "import time\nerrs = []\ndef run():\n    time.time()\n    errs.append('a')",
         "y = x * 2\nrun()\nerrs[-1], y + 1",
     ),
+    "a class of a helper's making": (
+        "def make(n):\n    return type('K', (), {'n': n, 'a': jnp.ones(3)})",
+        "kind = make(3); y = x * kind.n\nz = y + 1",
+    ),
     "a text that Python makes": ("n = 0", "n += 1\ntext = '%d' % n\ntext, jnp.ones(2)"),
     "numbers that Python makes": (
         "step, rate = 0, lambda s: jnp.float32(s) * 0.1",
@@ -172,6 +177,60 @@ m, loss = step(m, x)""",
         "s = {'lr': 0.5}",
         "s['lr'] = s['lr'] * 0.9\ny = jnp.sin(s['lr'] * 2) * x\na = jnp.asarray(s['lr'] * 2)\n"
         "kinds = [isinstance(a, jax.Array), isinstance(s['lr'] * 2, jax.Array)]",
+    ),
+    "a number that no array can hold": ("n = 2**40", "n += 1\ny = x + (n - 2**40)\nz = x * 2"),
+    "a number below nothing": ("n = -3", "n += 1\ny = x + n\nz = x * 2"),
+    "a number of an object that no array can hold": (
+        "class S:\n    pass\ns = S()\ns.n = 2**40",
+        "z = x * 2\ns.n += 1\ny = x + (s.n - 2**40)",
+    ),
+    "counters that a run makes": (
+        "import collections\nstats = collections.Counter()",
+        "for n in (1, 2):\n    y = x[:n] * 2\n    stats[n] += n",
+    ),
+    "counters of a class": (
+        "class H:\n    acc, total = 0, 0\n    def step(self, v):\n        self.acc += v.sum() > 1\n"
+        "        self.total += 1\nh = H()",
+        "h.step(x)\nh.step(x)\nrate = h.acc / h.total",
+    ),
+    "a counter in a rule": (
+        "n = 0\n@jax.custom_vjp\ndef f(v):\n    return v * 2\ndef back(res, g):\n    global n\n    n += 1\n"
+        "    return (g * 2,)\nf.defvjp(lambda v: (v * 2, v), back)",
+        "y, pull = jax.vjp(f, x)\na, b = pull(y), pull(y * 2)\ndel pull",
+    ),
+    "a list that a dict makes": (
+        "log = {}",
+        "for _ in range(2):\n    x = x * 0.9\n    log.setdefault('l', []).append(x.sum())",
+    ),
+    "a list that an object makes": (
+        "class M:\n    def __init__(self):\n        self.log = {}\n    def add(self, v):\n"
+        "        self.log.setdefault('l', []).extend([v, v + 1])\nm = M()",
+        "m.add(x.sum())\ny = x + 1",
+    ),
+    "a list that a dict makes and that is read": (
+        "log = {}",
+        "for k in ('a', 'b'):\n    log.setdefault(k, []).append(x.sum())\nlast = log['a'][-1]\nx = x * 0.9",
+    ),
+    "a list of a module": (
+        "import types\nmod = types.ModuleType('mod')\nmod.L = []",
+        "mod.L.append(0)\ny = x * 2\nlast = mod.L, y",
+    ),
+    "a closure that begins with nothing": (
+        "def adam():\n    m, n = None, 0\n    def step(g):\n        nonlocal m, n\n"
+        "        m = g if m is None else 0.9 * m + 0.1 * g\n        n += 1\n"
+        "        return -0.1 * m / (1 - 0.9 ** n)\n    return step\nopt = adam()",
+        "for i in range(3):\n    x = x + opt(2 * x)",
+    ),
+    "a list of an object that is read": (
+        "class A:\n    def __init__(self):\n        self.v, self.ops = x, []\n    def add(self, o):\n"
+        "        self.v = jnp.tanh(self.v + o)\n        self.ops.append('add')\na = A()",
+        "a.add(1)\na.add(2)\nlast = a.ops[-2:], a.v",
+    ),
+    "a list of an object that a method reads": (
+        "class A:\n    def __init__(self):\n        self.v, self.ops = x, []\n    def add(self, o):\n"
+        "        self.v = jnp.tanh(self.v + o)\n        self.ops.append('add')\n    def last(self):\n"
+        "        return self.ops[-1]\na = A()",
+        "a.add(1)\nz = a.v * 2\na.add(2)\nb = a.last()",
     ),
 }
 
@@ -255,6 +314,38 @@ def test_what_comes_to_rest_in_python_stays_staged() -> None:
     assert not runs[-1].on_host and runs[-1].pieces == 1 and all(run.reused for run in runs[2:])
 
 
+def test_a_list_that_a_dict_makes_stays_staged() -> None:
+    runs = check("log", *CELLS["a list that a dict makes"])
+    assert not runs[-1].on_host and runs[-1].pieces == 1
+
+
+def test_a_closure_that_begins_with_nothing_stays_staged() -> None:
+    runs = check("opt", *CELLS["a closure that begins with nothing"])
+    assert not runs[-1].on_host and runs[-1].pieces == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "line"), [("a list of an object that is read", 3), ("a list of an object that a method reads", 4)]
+)
+def test_only_what_reads_the_list_of_an_object_is_for_python(name: str, line: int) -> None:
+    runs = check(name, *CELLS[name])
+    assert [number for number, _ in runs[-1].on_host] == [line]
+
+
+def test_what_staging_cannot_follow_is_for_python_from_the_third_run_on() -> None:
+    setup = "import sqlite3\ndb = sqlite3.connect(':memory:')\nwith db:\n    db.execute('create table p (v real)')\n"
+    cell = "y = x * sum(v for (v,) in db.execute('select v from p'))\nz = x + 1\nx = x * 0.9"
+    change = "with db:\n    db.execute('insert into p values (1.5)')"
+    runs = check_changes("y", setup, cell, [change, change], last="db.close()")
+    assert all(run.reused for run in runs[2:]) and [line for line, _ in runs[-1].on_host] == [1]
+
+
+def test_only_what_needs_a_number_that_python_moves_on_is_for_python() -> None:
+    setup = "import types\nrot = types.SimpleNamespace(a=0.5)"
+    runs = check("rot", setup, "y = jnp.sin(x + rot.a) * 2\nrot.a = (rot.a + 1.0) % 3\nz = y.sum(), round(rot.a, 2)")
+    assert all(run.reused for run in runs[2:]) and [line for line, _ in runs[-1].on_host] == [3]
+
+
 def test_what_the_user_changes_stays_staged() -> None:
     session, names = Session(), dict[str, Any]()
     exec(SETUP + "cfg = {'mode': 'a'}", names)
@@ -263,3 +354,107 @@ def test_what_the_user_changes_stays_staged() -> None:
         run = session.stage("text = f\"{cfg['mode']}!\"\ny = x * len(text)", names, StageOptions())
         assert not run.on_host and run.pieces == 1
         np.testing.assert_array_equal(names["y"], names["x"] * len(names["text"]))
+
+
+CHANGED: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "a number that becomes a NumPy array": (
+        "s = 1.0",
+        "a, b = jnp.asarray(s), jnp.asarray(s)\ny = x + 1\nsame = a is b",
+        ("s = np.arange(3.0)", "s = s + 1"),
+    ),
+    "a number that becomes an array": (
+        "s = 1.0",
+        "a, b = jnp.asarray(s), jnp.asarray(s)\ny = x + 1\nsame = a is b",
+        ("s = x + 0", "s = x + 1"),
+    ),
+    "a number that becomes one of NumPy": (
+        "s = 1.0",
+        "a, b = jnp.asarray(s), jnp.asarray(s)\ny = x + 1\nsame = a is b",
+        ("s = np.float32(2)", "s = np.float32(3)", "s = np.float32(4)"),
+    ),
+    "a NumPy number that JAX makes an array of": (
+        "r = np.arange(3.0)",
+        "y = jnp.sin(x) + jnp.float32(r[0]) + jnp.asarray(r[1], jnp.float32) + jnp.asarray(r[2], jnp.complex64)",
+        ("r = r + 1",),
+    ),
+    "a NumPy number that becomes an int": (
+        "r = np.arange(3.0) + 0.99999999999",
+        "y = x + jnp.int32(r[2]) + jnp.asarray(r, jnp.int32) + jnp.array(r, dtype=jnp.int8)",
+        ("r = r + 1",),
+    ),
+}
+
+
+def check_changes(name: str, setup: str, cell: str, changes: Sequence[str], last: str = "") -> list[Any]:
+    """Runs a cell plainly and staged, before and after each change, and compares the names; gives the runs.
+
+    What is left open is closed by `last`.
+    """
+    plain, staged = {"__name__": "__main__"}, {"__name__": "__main__"}
+    session, runs = Session(), []
+    for namespace in (plain, staged):
+        exec(SETUP + setup, namespace)
+    for change in ("", "", *changes):
+        exec(change, plain)
+        exec(change, staged)
+        exec(cell, plain)
+        runs.append(session.stage(cell, staged, StageOptions()))
+        for key in plain.keys() - {"__builtins__"}:
+            compare(f"{name}: {key}", plain[key], staged[key])
+    exec(last, plain)
+    exec(last, staged)
+    return runs
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_what_changes_becomes_an_input(name: str) -> None:
+    setup, cell, changes = CHANGED[name]
+    runs = check_changes(name, setup, cell, (*changes, changes[-1]))
+    assert runs[-1].reused, [run.line for run in runs]
+
+
+def test_each_call_makes_an_array_of_what_is_none() -> None:
+    cell = (
+        "def f():\n    c = np.arange(3.0)\n    a, b = jnp.asarray(c), jnp.asarray(c)\n    return a, b, a is b\ny = f()"
+    )
+    runs = check_changes("calls", "", cell, [])
+    assert runs[-1].reused and runs[-1].pieces == 1
+
+
+ORDERS: dict[str, tuple[str, str, str, str]] = {
+    "a dict": (
+        "d = {'a': x, 'b': x}",
+        "d['b'] = d.pop('b') * 2",
+        "d = {'b': x, 'a': x}",
+        "order = list(d)",
+    ),
+    "an object": (
+        "class O: pass\no = O()\no.a = x\no.b = x",
+        "t = o.b\ndel o.b\no.b = t * 2",
+        "o = O()\no.b = x\no.a = x",
+        "order = list(vars(o))",
+    ),
+    "sorted": (
+        "d = {'a': x, 'b': x}",
+        "items = sorted(d.items(), key=lambda item: item[0])\nd.clear()\nd.update(items)\nd['a'] = d['a'] * 2",
+        "d = {'b': x, 'a': x}",
+        "order = list(d)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_a_key_is_moved_as_in_the_plain_cell(name: str) -> None:
+    setup, cell, change, look = ORDERS[name]
+    orders: list[list[Any]] = []
+    for stages in (False, True):
+        names, session, seen = {"__name__": "__main__"}, Session(), list[Any]()
+        exec(SETUP + setup, names)
+        for before in ("", "", change, ""):
+            exec(before, names)
+            run = session.stage(cell, names, StageOptions()) if stages else exec(cell, names)
+            exec(look, names)
+            seen.append(names["order"])
+        assert run is None or run.reused
+        orders.append(seen)
+    assert orders[0] == orders[1]

@@ -43,6 +43,10 @@ STATEMENTS = {
     "keyword-defaults": ("helper.__kwdefaults__ = {'k': 7.0}", "helper.__kwdefaults__"),
     "keyword-default": ("helper.__kwdefaults__['k'] = x", "helper.__kwdefaults__"),
     "dict-of-function": ("helper.calls = 1", "vars(helper)"),
+    "set-on-partial": ("part.calls += 1; part.w = x * 2", "vars(part)"),
+    "set-on-jitted": ("jitted.calls += 1; jitted.w = x * 2", "(jitted.calls, hasattr(jitted, 'w'))"),
+    "set-on-cached": ("cached.calls += 1; cached.w = x * 2", "(cached.calls, hasattr(cached, 'w'))"),
+    "set-on-member": ("Kind.A.calls += 1; Kind.A.w = x * 2", "vars(Kind.A)"),
 }
 
 SETUP = """
@@ -62,6 +66,12 @@ def helper(v, w=1.0, *, k=2.0):
     return v * w * k
 def plain(v):
     return v
+import enum, functools
+part, jitted, cached = functools.partial(plain, 1), jax.jit(lambda v: v), functools.lru_cache(lambda v: v)
+part.calls = jitted.calls = cached.calls = 0
+class Kind(enum.Enum):
+    A = 1
+    def __init__(self, v): self.calls = 0
 """
 
 
@@ -116,3 +126,43 @@ def test_an_interrupt_before_that_leaves_everything(monkeypatch: pytest.MonkeyPa
     with pytest.raises(KeyboardInterrupt):
         jaxnb.stage("x = x * 2\ny = x", namespace, block=True)
     assert namespace["x"].tolist() == [0.0, 1.0, 2.0] and "y" not in namespace
+
+
+GIVING = """
+import functools, jax, jax.numpy as jnp
+from flax import nnx
+@functools.partial(jax.jit, donate_argnums=0)
+def update(params, g):
+    return {name: item - 0.1 * g for name, item in params.items()}
+params, step, g = {"w": jnp.ones(3), "b": jnp.zeros(())}, 0, jnp.ones(())
+model = nnx.Linear(2, 2, rngs=nnx.Rngs(0))
+@functools.partial(nnx.jit, donate_argnums=0)
+def double(model, x):
+    model.kernel[...] = model.kernel[...] * 2
+    return model(x).sum()
+x = jnp.ones(2)
+"""
+FAILING = {
+    "in one piece": "step += 1\nparams = update(params, g)\ny = jnp.zeros(3) + jnp.zeros(4)",
+    "in a later piece": "step += 1\nparams = update(params, g)\nprint(float(params['w'].sum()))\ny = 1 / 0",
+    "in a loop": "for step in 1, 2, 3:\n    params = update(params, g)\n    print(params['b'])\n    assert step < 3",
+    "in a model": "step += 1\nloss = double(model, x)\nprint(float(loss))\nraise KeyError(step)",
+}
+
+
+@pytest.mark.parametrize("cell", FAILING.values(), ids=FAILING)
+def test_what_the_cell_has_donated_is_not_lost_with_it(cell: str) -> None:
+    """The old array is gone and cannot be put back: what the cell has done stays, as in the plain cell."""
+    plain: dict[str, Any] = {}
+    staged: dict[str, Any] = {}
+    errors: list[Exception] = []
+    for names, run in ((plain, exec), (staged, jaxnb.stage)):
+        exec(GIVING, names)
+        for _ in range(2):
+            with pytest.raises(Exception) as caught:
+                run(cell, names)
+            errors.append(caught.value)
+    assert type(errors[0]) is type(errors[3]) and "had donated" in errors[3].__notes__[-1]
+    for name in ("params", "step"):
+        assert jax.tree.all(jax.tree.map(lambda a, b: bool(jnp.allclose(a, b)), plain[name], staged[name])), name
+    assert jnp.allclose(plain["model"].kernel[...], staged["model"].kernel[...])

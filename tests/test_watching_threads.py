@@ -158,6 +158,19 @@ step = m.step
         ("z", "m.w"),
         change="m.r = 0.75",
     ),
+    "methods that are handed on": Form(
+        """
+class M:
+    def __init__(self): self.w = jnp.ones(3)
+    def step(self, v): return self.w * v
+m, rows = M(), []
+step, add = m.step, rows.append
+""",
+        "held = step, add\nz = held[0](x)\nown = held[0].__self__ is m, held[1].__self__ is rows",
+        ("z", "own", "(held[0] is step, held[0].__self__ is m, held[1] is add, held[1].__self__ is rows)"),
+        again="m, rows = M(), []; step, add = m.step, rows.append",
+        change="m, rows = M(), []; step, add = m.step, rows.append; m.w = m.w * 2",
+    ),
     "a method that reads names": Form(
         """
 w, rate = jnp.ones(3), 0.5

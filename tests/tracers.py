@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Collection
 from typing import Any
 
 import jax
 
 from jaxnb._jax_tracers import TraceLog
+from jaxnb.findings.trial import THREAD
 
 __all__ = ["traces_left", "tracers_alive"]
 
 
 def tracers_alive(known: Collection[int] = ()) -> list[Any]:
-    """All tracers that are there and whose ids are not known, after what nobody holds is gone."""
+    """All tracers that are there and whose ids are not known, after what nobody holds is gone.
+
+    A fix that is being tried in a thread of its own is waited for.
+    """
+    for thread in threading.enumerate():
+        if thread.name == THREAD:
+            thread.join(60)
     gc.collect()
     return [each for each in gc.get_objects() if issubclass(type(each), jax.core.Tracer) and id(each) not in known]
 

@@ -68,6 +68,7 @@ class CellSource:
       digest: a fingerprint of the code; comments and layout do not count.
       silent: whether a `;` at the end suppresses the trailing value.
       flags: of the compiler, for features of `__future__`.
+      around: attributes that the cell reads of which these statements are a block.
     """
 
     text: str
@@ -77,11 +78,17 @@ class CellSource:
     digest: bytes
     silent: bool
     flags: int = 0
+    around: frozenset[str] = frozenset()
 
     def block(self, statements: tuple[Statement, ...], number: int) -> CellSource:
         """Statements inside one of this cell's statements, as a cell of their own."""
         digest = hashlib.blake2b(self.digest + b"%d" % number, digest_size=16).digest()
-        return CellSource(self.text, self.shown, self.filename, statements, digest, False, self.flags)
+        return CellSource(self.text, self.shown, self.filename, statements, digest, False, self.flags, self.attributes)
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """Every attribute that some statement reads, or the cell around them."""
+        return self.around.union(*(statement.names.attributes for statement in self.statements))
 
     @property
     def reads(self) -> frozenset[str]:

@@ -161,7 +161,9 @@ def resolve(chain: tuple[str, ...], namespace: Mapping[str, Any]) -> Any:
     for name in chain[1:]:
         if not issubclass(type(value), types.ModuleType | type):
             break
-        value = vars(value).get(name) if not isinstance(value, types.ModuleType) else getattr(value, name, None)
+        # what the class of a module has under a name may run code
+        serves = isinstance(value, types.ModuleType) and not hasattr(type(value), name)
+        value = getattr(value, name, None) if serves else vars(value).get(name)
     return value
 
 
@@ -384,6 +386,12 @@ def code_marks(names: CodeNames, namespace: Mapping[str, Any]) -> dict[str, Any]
     return found
 
 
+def _computes_names(value: Any) -> bool:
+    """Whether it is a module of a class of the user, whose properties may do anything."""
+    kind = type(value)
+    return issubclass(kind, types.ModuleType) and kind is not types.ModuleType and not is_library(kind.__module__)
+
+
 def _function_behind(value: Any) -> types.FunctionType | None:
     while not issubclass(type(value), types.FunctionType):
         state = state_of(value) if callable(value) else None
@@ -410,6 +418,8 @@ def may_mutate(names: CodeNames, namespace: Mapping[str, Any], seen: set[int] | 
         return True
     seen = set() if seen is None else seen
     for chain in names.chains:
+        if chain[1:] and _computes_names(namespace.get(chain[0])):
+            return True
         value = resolve(chain, namespace)
         if value is None and chain[0] in names.binds and not _READING_METHODS.issuperset(chain[1:]):
             return True  # a method of what the statement itself binds, such as the items of a loop

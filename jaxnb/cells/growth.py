@@ -112,7 +112,11 @@ def _follow(code: list[dis.Instruction], at: int, base: tuple[str, str]) -> tupl
     while at < len(code):
         item = code[at]
         if _is_method(item):
-            return place, "grown" if item.argval in _GROWING else "touched"
+            key = _key_of_default(code, at)
+            if key is None:
+                return place, "grown" if item.argval in _GROWING else "touched"
+            place, at = (*place, key), at + 4  # where there is a list, it is given, and nothing is written
+            continue
         end = _consumer(code, at)
         if item.opname == "LOAD_ATTR" or end is None:
             return place, "touched"
@@ -123,10 +127,24 @@ def _follow(code: list[dis.Instruction], at: int, base: tuple[str, str]) -> tupl
             return place, "grown"
         if used.opname != "BINARY_SUBSCR" and used.argrepr != "[]":
             return place, "touched"
-        constant = subscripts == 1 and item.opname in ("LOAD_CONST", "LOAD_SMALL_INT")
-        place = (*place, item.argval if constant else ANY)
+        place = (*place, _subscript(item) if subscripts == 1 else ANY)
         at = end + 1
     return place, "touched"
+
+
+def _subscript(item: dis.Instruction) -> Any:
+    """What an instruction that pushes a subscript is known to push."""
+    return item.argval if item.opname in ("LOAD_CONST", "LOAD_SMALL_INT") else ANY
+
+
+def _key_of_default(code: list[dis.Instruction], at: int) -> Any:
+    """The subscript of `.setdefault(key, [])`, which is that of a list there, or makes one; None for anything else."""
+    if code[at].argval != "setdefault" or len(code) < at + 5:
+        return None
+    key, made, called = code[at + 1 : at + 4]
+    plain = key.opname in ("LOAD_CONST", "LOAD_SMALL_INT", "LOAD_NAME", "LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL")
+    empty = (made.opname, made.arg, called.opname, called.arg) == ("BUILD_LIST", 0, "CALL", 2)
+    return _subscript(key) if plain and empty else None
 
 
 def _consumer(code: list[dis.Instruction], at: int) -> int | None:

@@ -13,12 +13,13 @@ import types
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["CHANGES", "UNSEEN", "reads_unseen"]
+__all__ = ["CHANGES", "REGISTERS_ABSTRACT", "UNSEEN", "reads_unseen"]
 
 _REGISTERS, _LISTENS = "registers a class with JAX", "tells what listens to JAX"
 _PRINTED, _COMPUTED, _FORGETS = "sets how arrays are printed", "sets how NumPy computes", "empties JAX's caches"
-CHANGES = frozenset({_REGISTERS, _LISTENS, _PRINTED, _COMPUTED, _FORGETS})
-"""What does not only look, but changes JAX or NumPy for the whole process."""
+REGISTERS_ABSTRACT = "registers a class with an abstract one"
+CHANGES = frozenset({REGISTERS_ABSTRACT, _REGISTERS, _LISTENS, _PRINTED, _COMPUTED, _FORGETS})
+"""What does not only look, but changes JAX, NumPy or a class for the whole process."""
 
 UNSEEN: Mapping[str, Mapping[str, str]] = {
     "time": dict.fromkeys(
@@ -74,7 +75,10 @@ _ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         ("token_bytes", "token_hex", "token_urlsafe", "randbelow", "randbits", "choice"), "draws random bytes"
     ),
     "threading": dict.fromkeys(("Thread", "Timer"), "starts a thread"),
+    "weakref": {"finalize": "waits for the end of an object"},
 }
+_NOT_TOLD = frozenset({"secrets", "weakref"})
+"""Of these modules nothing is noticed when it happens."""
 _OF_NOW = frozenset({"now", "utcnow", "today"})
 
 
@@ -98,4 +102,4 @@ def reads_unseen(value: Any, chain: tuple[str, ...], called: bool) -> str | None
     module = _SAME_MODULE.get(module, module)
     if name in UNSEEN.get(module, {}):
         return None if called and len(chain) > 1 else UNSEEN[module][name]
-    return _ELSEWHERE.get(module, {}).get(name) if not called or module == "secrets" else None
+    return _ELSEWHERE.get(module, {}).get(name) if not called or module in _NOT_TOLD else None

@@ -19,6 +19,7 @@ from jaxnb.findings.aliasing import Aliasing, read_aliasing
 from jaxnb.findings.eqns import closed_bodies
 from jaxnb.findings.traced import Traced
 from jaxnb.objects.paths import render_path, root_name
+from jaxnb.objects.pytrees import leaves_of
 from jaxnb.program import Finding, Fix
 from jaxnb.staging.reasons import line_reading
 from jaxnb.units import format_bytes
@@ -89,10 +90,10 @@ def _names(traced: Traced, count: int) -> list[str]:
     if len(traced.results) == count and "" in names:
         made = {id(array): n for n, array in enumerate(traced.results) if array is not None and not names[n]}
         for name in sorted(name for statement in traced.statements for name in statement.names.binds):
-            for path, leaf in jax.tree_util.tree_flatten_with_path(traced.namespace.get(name))[0]:
+            for path, leaf in leaves_of(traced.namespace.get(name), name):
                 place = made.pop(id(leaf), None)
                 if place is not None:
-                    names[place] = name + jax.tree_util.keystr(path)
+                    names[place] = render_path(path)
     return names
 
 

@@ -16,6 +16,7 @@ from jaxnb.errors import attach, finding_of, unexplained
 from jaxnb.levels.reading import read_program
 from jaxnb.objects.holdings import held_arrays
 from jaxnb.objects.paths import render_path, root_name
+from jaxnb.objects.pytrees import leaves_of
 from jaxnb.program import Finding, Fix
 from jaxnb.program.occupancy import Held, Memory
 from jaxnb.readers.memory import donated_inputs
@@ -93,8 +94,7 @@ def explain_later(
 def _failed(piece: Piece, namespace: Mapping[str, Any]) -> Iterator[str]:
     """The names bound by a piece whose arrays did not get their memory; what is still computed is not waited for."""
     for name in sorted(piece.cell.binds) if piece.cell is not None else ():
-        leaves: list[Any] = jax.tree.leaves(namespace.get(name))
-        for leaf in leaves:
+        for _, leaf in leaves_of(namespace.get(name)):
             if _is_there(leaf):
                 try:
                     leaf.block_until_ready()

@@ -26,6 +26,7 @@ from jaxnb.findings.census import is_zero, jaxprs_of
 from jaxnb.findings.stops import Flow, follow, stop_text
 from jaxnb.findings.traced import Traced
 from jaxnb.objects.paths import render_path, root_name
+from jaxnb.objects.pytrees import leaves_of
 from jaxnb.program import Finding, Fix, Span
 from jaxnb.readers.buffers import peak_bytes
 from jaxnb.staging.piece import Piece
@@ -98,7 +99,7 @@ def _bound_float0(statements: Iterable[Statement], namespace: Mapping[str, Any])
             value = namespace.get(name)
             if isinstance(value, jax.Array | FunctionType):
                 continue  # a float0 is NumPy's
-            if any(getattr(leaf, "dtype", None) == jax.dtypes.float0 for leaf in jax.tree.leaves(value)):
+            if any(getattr(leaf, "dtype", None) == jax.dtypes.float0 for _, leaf in leaves_of(value)):
                 yield name, statement
 
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import time
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
 import jax
@@ -31,6 +31,7 @@ from jaxnb.findings.spread_edits import constrained, with_keyword, with_operand
 from jaxnb.findings.spreading import Problem, find_problems
 from jaxnb.findings.traced import Traced
 from jaxnb.findings.trial import harmless_statements, inputs_of
+from jaxnb.objects.pytrees import leaves_of
 from jaxnb.placement.ledger import count_traffic
 from jaxnb.placement.read import read_spec, spec_text
 from jaxnb.planning.workers import end_worker, has_worker, the_worker
@@ -68,7 +69,7 @@ def tried_findings(
       seconds: after which no further trial is begun; None for `PATIENCE`.
       progress: called with what is going on.
     """
-    end = time.perf_counter() + (PATIENCE if seconds is None else seconds)
+    end = perf_counter() + (PATIENCE if seconds is None else seconds)
     problems = find_problems(traced)
     if not problems:
         return ()
@@ -81,7 +82,7 @@ def tried_findings(
         found: list[Finding] = []
         for number, problem in enumerate(problems, start=1):
             progress(f"trying other shardings: {number} of {len(problems)}")
-            now = time.perf_counter()
+            now = perf_counter()
             found.append(trial.best(problem, now + (end - now) / (len(problems) - number + 1)))
         return tuple(found)
     finally:
@@ -124,7 +125,7 @@ class _Trial:
             return finding
         found: list[tuple[int, Fix]] = []
         for fix, text, spread in self._changes(problem):
-            if time.perf_counter() > end:
+            if perf_counter() > end:
                 break
             if self._before is None:
                 self._before = _measured(self._text, self._names, {}, self._where, self._there, self._asked)
@@ -194,7 +195,7 @@ class _Trial:
     def _spread_input(self, path: str, mesh_name: str, mesh: Any) -> Iterator[tuple[Fix, str, dict[str, Any]]]:
         """An input that is spread otherwise; one in a pytree together with all others of that, if they are alike."""
         root = re.split(r"[.\[]", path)[0]
-        leaves = jax.tree.leaves(self._names.get(root))
+        leaves = [leaf for _, leaf in leaves_of(self._names.get(root))]
         kinds = jax.Array | jax.ShapeDtypeStruct
         if not leaves or not all(isinstance(leaf, kinds) and leaf.shape == leaves[0].shape for leaf in leaves):
             return
@@ -267,7 +268,7 @@ def _measured(
             exec(statement.code, local)
         made = {name for statement in statements for name in statement.names.binds}
         return local, [
-            leaf for name in sorted(made) for leaf in jax.tree.leaves(local.get(name)) if isinstance(leaf, jax.Array)
+            leaf for name in sorted(made) for _, leaf in leaves_of(local.get(name)) if isinstance(leaf, jax.Array)
         ]
 
     def run(*arrays: Any) -> Any:

@@ -10,9 +10,10 @@ import ast
 import functools
 import sys
 import threading
-import time
 import types
+import weakref
 from collections.abc import Callable, Iterator, Sequence
+from time import perf_counter
 from types import FrameType
 from typing import Any
 
@@ -20,7 +21,7 @@ import jax
 import numpy as np
 
 from jaxnb import _jax
-from jaxnb._jax_caches import apart
+from jaxnb._jax_caches import apart, let_go
 from jaxnb.cells.cell import Statement, read_statement
 from jaxnb.cells.code import CodeNames, names_of
 from jaxnb.cells.effects import first_effect, resolve
@@ -96,7 +97,10 @@ def inputs_of(statements: Sequence[Statement], namespace: dict[str, Any]) -> dic
             continue
         if isinstance(value, Iterator):
             return None
-        leaves = jax.tree.leaves(value)
+        try:
+            leaves = jax.tree.leaves(value)
+        except Exception:  # what is no pytree after all, such as a dict of keys without an order
+            return None
         data = jax.Array | jax.ShapeDtypeStruct | np.ndarray | np.generic
         if not all(isinstance(leaf, data) or type(leaf) in ATOMS for leaf in leaves):
             return None
@@ -171,13 +175,15 @@ def _traced(
 ) -> bool | None:
     """Traces in a thread of its own, whose contexts nobody else sees; there it can be stopped at any point."""
     outcome: list[bool] = []
-    end = time.perf_counter() + seconds
+    end = perf_counter() + seconds
     flat, tree = jax.tree.flatten(inputs)
     numbers = {id(inputs[name]) for name in dynamic}
     arrays = jax.Array | np.ndarray | np.generic
     places = [n for n, leaf in enumerate(flat) if isinstance(leaf, arrays) or id(leaf) in numbers]
+    begun: list[weakref.ref[Any]] = []
 
     def run(*arrays: Any) -> None:
+        begun.append(weakref.ref(_jax.current_trace()))
         leaves = list(flat)
         for place, array in zip(places, arrays, strict=True):
             leaves[place] = array
@@ -197,6 +203,7 @@ def _traced(
             outcome.append(False)
         finally:
             sys.settrace(None)
+            let_go(begun)
 
     thread = threading.Thread(target=attempt, name=THREAD, daemon=True)
     thread.start()
@@ -212,7 +219,7 @@ def _giving_up_at(end: float) -> Callable[..., Any]:
     """
 
     def in_users_code(frame: FrameType, event: str, argument: Any) -> Any:
-        if time.perf_counter() > end:
+        if perf_counter() > end:
             raise _GivenUp
         return in_users_code
 

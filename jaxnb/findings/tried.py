@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 from jaxnb.errors import Asking, NeedsConcrete, attach, unexplained
@@ -78,10 +78,10 @@ def _read(asking: Asking, here: str, label: Label) -> tuple[Finding, list[Fix], 
 def _tried(fixes: list[Fix], asked: Asked, namespace: dict[str, Any]) -> Fix | None:
     """The first fix that works; of those that could not be tried, the first."""
     behind = sum(node.lineno > asked.calls[0] for node in asked.tree.body)
-    end = time.perf_counter() + trial.PATIENCE
+    end = perf_counter() + trial.PATIENCE
     advice: Fix | None = None
     for fix in fixes:
-        left = end - time.perf_counter()
+        left = end - perf_counter()
         verdict: bool | None = None
         if fix.edit is not None and left > 0:
             verdict = trial.works(apply_edit(asked.text, fix.edit), behind, namespace, left)

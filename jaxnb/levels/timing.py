@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import jax
 import numpy as np
-from jax.extend import core as jax_core
 
 from jaxnb import _jax_hlo
 from jaxnb._jax_eqns import body_jaxprs, open_jaxpr
@@ -107,8 +106,8 @@ def _runs(held: Held, seconds: float) -> list[float]:
         return [first]
     _run(held)
     runs: list[float] = []
-    end = time.perf_counter() + seconds
-    while len(runs) < _FEWEST or (len(runs) < _MOST and time.perf_counter() < end):
+    end = perf_counter() + seconds
+    while len(runs) < _FEWEST or (len(runs) < _MOST and perf_counter() < end):
         runs.append(_run(held))
     return runs
 
@@ -117,10 +116,10 @@ def _run(held: Held) -> float:
     """Seconds from the call until all results were there."""
     arguments = [_copied(leaf) if at in held.donated else leaf for at, leaf in enumerate(held.inputs)]
     jax.block_until_ready(arguments)
-    start = time.perf_counter()
+    start = perf_counter()
     results = held.compiled(*arguments)
     jax.block_until_ready(results)
-    return time.perf_counter() - start
+    return perf_counter() - start
 
 
 def _with_profile(held: Held, whole: Measured) -> Measured:
@@ -172,7 +171,7 @@ def _kept(leaf: Any) -> Any:
 def _effect(piece: Piece) -> str:
     """What in a program is more than a computation; "" if nothing is."""
     whole = set(piece.jaxpr.effects)
-    stack: list[jax_core.Jaxpr] = [open_jaxpr(piece.jaxpr)]
+    stack = [open_jaxpr(piece.jaxpr)]
     seen: set[int] = set()
     while stack:
         jaxpr = stack.pop()

@@ -9,7 +9,6 @@ from jaxnb.cells.code import Sees, code_digest, names_of
 from jaxnb.cells.effects import effect_of_builtin, own_unseen
 from jaxnb.cells.growth import NO_GROWTH, Growth
 from jaxnb.cells.libraries import is_library
-from jaxnb.cells.reach import state_of
 from jaxnb.objects import modules
 from jaxnb.objects.dispatchers import dispatch_cache, is_of_cache
 from jaxnb.objects.holders import CELL, CLASS, DICT, FUNCTION, PARTIAL
@@ -20,6 +19,7 @@ from jaxnb.objects.static import (
     CACHED_FUNCTION,
     DESCRIPTORS,
     NOT_CONTENT,
+    OF_WRAPPERS,
     function_of,
     is_library_jit,
     is_member,
@@ -33,6 +33,8 @@ __all__ = ["builtin_method", "cached", "class_", "function", "jitted", "kind_of"
 
 
 def cell(scan: Scan, value: types.CellType, path: Path) -> None:
+    if scan.slots is not None:
+        scan.where.append((len(scan.parts), path))
     if scan.node(value, None):
         return
     scan.hold(value, CELL)
@@ -111,6 +113,12 @@ def _reads_values(value: types.FunctionType) -> bool:
 
 
 def method(scan: Scan, value: types.MethodType, path: Path, slot: Slot | None) -> None:
+    """A bound method is an object of its own: what hands it on hands on the one that is there in that run."""
+    function = id(scan.instead.get(id(value.__func__), value.__func__))
+    if scan.node(value, slot) and not (scan.ran is None and function in scan.closed):
+        scan.growth |= scan.growths.get(function, NO_GROWTH)
+        scan.uses |= scan.uses_of.get(function, set())
+        return
     scan.parts.append(types.MethodType)
     scan.depth += 1
     scan.visit(value.__func__, (path, "attr", "__func__"), None)
@@ -123,13 +131,12 @@ def partial(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
         return
     scan.parts.append((type(value), tuple(value.keywords)))
     scan.hold(value, PARTIAL)
-    if (state := state_of(value)) is not None:
-        scan.hold(state, DICT)
     scan.depth += 1
     scan.visit(value.func, (path, "attr", "func"), None)
     scan.visit(value.args, (path, "attr", "args"), Slot(PARTIAL, value, "args"))
     scan.visit(value.keywords, (path, "attr", "keywords"), None)
     scan.depth -= 1
+    scan.partial_state(value, path)
 
 
 def builtin_method(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
@@ -141,6 +148,8 @@ def builtin_method(scan: Scan, value: Any, path: Path, slot: Slot | None) -> Non
             scan.living(path[0] if path[1:] == ("attr", "func") else path, "it asks for the id of an object")
         if scan.slots is not None and (effect := effect_of_builtin(value)) is not None:
             scan.effect(path, effect)
+        return
+    if scan.node(value, slot):
         return
     scan.parts.append((types.BuiltinMethodType, value.__name__))
     scan.visit(owner, (path, "attr", "__self__"), None)
@@ -174,6 +183,7 @@ def class_(scan: Scan, value: type, path: Path, slot: Slot | None) -> None:
     scan.parts.append((CLASS_MARK, value.__qualname__))
     scan.class_(type(value), (path, "attr", "__class__"), None)
     scan.hold(value, CLASS)
+    scan.registered(value, path)
     scan.depth += 1
     plain = all(base.__module__ in _PLAIN_BASES or not is_library(base.__module__) for base in value.__mro__)
     scan.constructs |= not plain  # a library may make its objects, and call any method of them
@@ -208,6 +218,7 @@ def cached(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
         scan.visit(value.__wrapped__, (path, "attr", "__wrapped__"), None)
         scan.depth -= 1
         scan.ran = ran
+        scan.state(value, path, OF_WRAPPERS)
 
 
 def jitted(scan: Scan, value: Any, options: Any, path: Path, slot: Slot | None) -> None:
@@ -216,7 +227,7 @@ def jitted(scan: Scan, value: Any, options: Any, path: Path, slot: Slot | None) 
         scan.parts.append(value)
     elif not scan.node(value, slot):
         scan.parts.append((JIT, options))
-        scan.hold(value.__dict__, DICT)
         scan.depth += 1
         scan.visit(wrapped, (path, "attr", "__wrapped__"), None)
         scan.depth -= 1
+        scan.state(value, path, OF_WRAPPERS)

@@ -10,6 +10,7 @@ While tracing, `Slots` knows in addition where each leaf is held, so that a trac
 
 from __future__ import annotations
 
+import abc
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -19,12 +20,13 @@ from jaxnb.cells.code import CodeNames, Sees
 from jaxnb.cells.deep import deep_walk
 from jaxnb.cells.growth import NO_GROWTH, Growth
 from jaxnb.cells.libraries import is_library, name_of
-from jaxnb.cells.reach import hides
+from jaxnb.cells.reach import hides, state_of
 from jaxnb.errors import Refused
 from jaxnb.objects import functions, inside, instances, modules
 from jaxnb.objects.holders import DICT, Holder
 from jaxnb.objects.kinds import HANDLERS, other
 from jaxnb.objects.paths import ALIAS, ROOT, Choices, Path, is_below, render_path, root_name
+from jaxnb.objects.registered import follow_registered
 from jaxnb.objects.slots import IN_IMMUTABLE, Immutable, Method, Slot, Slots
 from jaxnb.objects.static import NOT_VALUES
 
@@ -89,6 +91,7 @@ class Scan:
       stores: global names that they bind or delete.
       effects: what was reached that a replay would leave out, filled while scanning for a trace.
       alive: those of them that are alive, filled while scanning for a trace.
+      moving: those of them that a trace which is given up would move on.
       read_by_functions: names of the cell's namespace that functions read.
       strays: whether a function of which there is a copy is held where it is not replaced, and reads values.
       held_by_functions: whether a function, or something bound to one, holds or reads a leaf or a hidden name.
@@ -146,6 +149,7 @@ class Scan:
         self.stores = {name for item in names for name in item.binds | item.later_binds | item.deletes}
         self.dispatchers: list[types.FunctionType] = []
         self.effects: list[tuple[Path, str]] = []
+        self.moving: set[tuple[Path, str]] = set()
         self.alive: list[tuple[Path, str]] = []
         self.tells_apart = sees
         self._immutables = 0
@@ -216,6 +220,7 @@ class Scan:
         if self.first_seen(holder, name):
             self.parts.append((ROOT, name, module))
         if not is_library(name_of(module)):
+            modules.refuse_computed(name, module, all_names)
             used = sorted(frozenset[str]().union(*(names.attributes for names in all_names)) & vars(module).keys())
             self.follow(tuple(used), all_names, vars(module))
         else:
@@ -257,6 +262,8 @@ class Scan:
         if self.slots is not None:
             self.where.append((len(self.parts), path))
         self.parts.append((ROOT, *path[::2], value))
+        if issubclass(type(value), type):
+            self.registered(value, path)
 
     def library_state(self, text: str, read: Callable[[], Any]) -> None:
         """A state that is behind a function of a library, which is asked."""
@@ -288,9 +295,22 @@ class Scan:
         """A class: the value itself, that of an object, or a base of one."""
         functions.class_(self, value, path, slot)
 
-    def state(self, value: Any, path: Path) -> None:
-        """The state of an object."""
-        instances.state(self, value, path)
+    def registered(self, value: type, path: Path) -> None:
+        """What is registered with a class, if it is an abstract one."""
+        if issubclass(type(value), abc.ABCMeta):
+            follow_registered(self, value, path)
+
+    def partial_state(self, value: Any, path: Path) -> None:
+        """What is set on a partial, whose state is there, but empty, as soon as anybody has asked for it."""
+        state = state_of(value)
+        if state:
+            self.state(value, path)
+        elif state is not None:
+            self.hold(state, DICT)
+
+    def state(self, value: Any, path: Path, known: frozenset[str] = frozenset()) -> None:
+        """The state of an object; attributes that are `known` follow from what the key has of it otherwise."""
+        instances.state(self, value, path, known)
 
     def leaf(self, value: Any, path: Path, slot: Slot | None, part: Any) -> None:
         """An input, and what the key has of it."""
@@ -364,8 +384,11 @@ class Scan:
         if self.slots is not None:
             self.effects.append((path, text))
             self.alive.append((path, text))
+            self.moving.add((path, text))
 
-    def effect(self, path: Path, text: str) -> None:
-        """Remembers something that a replay would leave out."""
+    def effect(self, path: Path, text: str, moves: bool = False) -> None:
+        """Remembers something that a replay would leave out; `moves` if a trace that is given up would move it on."""
         if self.slots is not None:
             self.effects.append((path, text))
+            if moves:
+                self.moving.add((path, text))

@@ -15,7 +15,7 @@ import functools
 import types
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +27,9 @@ __all__ = [
     "Change",
     "Holder",
     "ModuleAttributes",
+    "State",
     "holder_of",
+    "identity",
     "objects_of",
     "same_state",
     "slot_descriptors",
@@ -35,6 +37,9 @@ __all__ = [
 
 State = list[tuple[Any, Any]]
 
+
+identity: Callable[[object], int] = object.__hash__
+"""Tells living objects apart as `id` does, of whose calls every audit hook is told; for what is done on each run."""
 
 ABSENT: Any = object()
 """Stands for a child that is not there."""
@@ -366,14 +371,14 @@ class _Slots(Holder):
         return pairs
 
     def put(self, holder: Any, key: str, child: Any) -> None:
-        _known_slots(type(holder))[key].__set__(holder, child)
+        _layout(type(holder)).by_name[key].__set__(holder, child)
 
     def delete(self, holder: Any, key: str) -> None:
-        _known_slots(type(holder))[key].__delete__(holder)
+        _layout(type(holder)).by_name[key].__delete__(holder)
 
     def get(self, holder: Any, key: str) -> Any:
         try:
-            return _known_slots(type(holder))[key].__get__(holder)
+            return _layout(type(holder)).by_name[key].__get__(holder)
         except AttributeError:
             return ABSENT
 
@@ -405,32 +410,44 @@ class _Context(Holder):
             holder.set(state[0][1])
 
 
-_slots: dict[int, tuple[weakref.ref[type], tuple[tuple[str, Any], ...], dict[str, Any]]] = {}
+class _Layout(NamedTuple):
+    """Where objects of a class keep what they hold, besides their `__dict__`."""
+
+    kind: weakref.ref[type]
+    slots: tuple[tuple[str, Any], ...]
+    by_name: dict[str, Any]
+    hidden: bool
+
+
+_layouts: dict[int, _Layout] = {}
+
+
+def _layout(kind: type) -> _Layout:
+    """Remembered as long as the class lives."""
+    key = identity(kind)
+    known = _layouts.get(key)
+    if known is not None and known[0]() is kind:
+        return known
+    slots = _read_slots(kind)
+    forget = functools.partial(_layouts.pop, key)
+    known = _layouts[key] = _Layout(weakref.ref(kind, forget), slots, dict(slots), _has_hidden_room(kind))
+    return known
 
 
 def slot_descriptors(kind: type) -> tuple[tuple[str, Any], ...]:
-    """The slots of a class by name, base classes first; remembered as long as the class lives."""
-    known = _slots.get(id(kind))
-    if known is not None and known[0]() is kind:
-        return known[1]
-    key, found = id(kind), _read_slots(kind)
-    _slots[key] = (weakref.ref(kind, functools.partial(_slots.pop, key)), found, dict(found))
-    return found
+    """The slots of a class by name, base classes first."""
+    return _layout(kind).slots
 
 
 def has_hidden_room(kind: type) -> bool:
     """Whether objects of a class have room besides their `__dict__` and slots: for fields of compiled code."""
+    return _layout(kind).hidden
+
+
+def _has_hidden_room(kind: type) -> bool:
     slots = sum(isinstance(item, types.MemberDescriptorType) for base in kind.__mro__ for item in vars(base).values())
     pointers = slots + (kind.__dictoffset__ > 0) + (kind.__weakrefoffset__ > 0)
     return kind.__basicsize__ > object.__basicsize__ + 8 * pointers
-
-
-def _known_slots(kind: type) -> dict[str, Any]:
-    known = _slots.get(id(kind))
-    if known is None or known[0]() is not kind:
-        slot_descriptors(kind)
-        known = _slots[id(kind)]
-    return known[2]
 
 
 def _read_slots(kind: type) -> tuple[tuple[str, Any], ...]:

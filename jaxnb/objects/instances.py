@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import enum
 import gc
 import logging
 import sys
@@ -15,22 +16,24 @@ from jaxnb import _jax
 from jaxnb.cells.code import Sees
 from jaxnb.cells.effects import is_stateful, is_unchanging
 from jaxnb.cells.libraries import is_jax_module, is_library, name_of
-from jaxnb.cells.reach import hides, state_of
+from jaxnb.cells.reach import ATOMS, hides, state_of
+from jaxnb.errors import RunByPython
 from jaxnb.objects import functions
 from jaxnb.objects.alive import LOCKS, is_alive
 from jaxnb.objects.holders import CONTEXT, DICT, SLOTS, has_hidden_room, slot_descriptors
-from jaxnb.objects.paths import ATTRIBUTES, OBJECT, Path, Same
+from jaxnb.objects.paths import ATTRIBUTES, OBJECT, Path, Same, render_path
 from jaxnb.objects.slots import IN_IMMUTABLE, Slot
-from jaxnb.objects.static import log_level
+from jaxnb.objects.static import OF_MEMBERS, log_level
 from jaxnb.objects.watchers import other_threads, others_look
 
 if TYPE_CHECKING:
     from jaxnb.objects.graph import Scan
 
-__all__ = ["MOVES_ON", "module_value", "object_", "opaque", "state", "trace_state"]
+__all__ = ["MOVES_ON", "member", "module_value", "object_", "opaque", "state", "trace_state"]
 
 
 MOVES_ON = "keeps a state that a replay would not move on"
+_UNKNOWN = "keeps a state that staging cannot follow"
 
 
 def object_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
@@ -43,11 +46,18 @@ def object_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     if type(value) is contextvars.ContextVar and CONTEXT.save(value):
         _context_variable(scan, value, path, slot)
         return
+    if type(value) is contextvars.Context:
+        raise RunByPython(
+            f"`{render_path(path)}` is a context.",
+            why="what runs in it reads and sets other values of context variables than those that staging follows.",
+            fix="leave --whole out: then Python runs it.",
+            short="it reaches a context",
+        )
     if issubclass(type(value), LOCKS):
         _lock(scan, value, path, slot)
         return
     if is_stateful(value):
-        scan.effect(path, f"a {type(value).__name__} {MOVES_ON}")
+        scan.effect(path, f"a {type(value).__name__} {MOVES_ON}", moves=_moves(value))
     if isinstance(state, dict) and callable(value) and is_library(str(state.get("__module__", "_"))):
         scan.parts.append(value)  # a library function wrapped by an object, such as jax.nn.relu
         return
@@ -66,11 +76,16 @@ def object_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
         _as_tree(scan, value, path)
     known = len(scan.effects)
     scan.state(value, path)
-    text = f"a {type(value).__name__} keeps a state that staging cannot follow"
+    text = f"a {type(value).__name__} {_UNKNOWN}"
     if len(scan.effects) > known and _is_closed(type(value)):
         scan.living(path, text)
     elif has_hidden_room(type(value)) and not (is_unchanging(value) or isinstance(value, threading.local)):
-        scan.effect(path, text)
+        scan.effect(path, text, moves=_moves(value))
+
+
+def _moves(value: Any) -> bool:
+    """Whether a trace may move a state on; context variables are set in a context that is given up with it."""
+    return type(value) is not contextvars.ContextVar
 
 
 def _context_variable(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
@@ -124,12 +139,20 @@ def _as_tree(scan: Scan, value: Any, path: Path) -> None:
             scan.choices.unsaid.add((path, "attr", name))
 
 
-def state(scan: Scan, value: Any, path: Path) -> None:
+def member(scan: Scan, value: enum.Enum, path: Path, slot: Slot | None) -> None:
+    """A member of an enumeration of the user: its name, and what is set on it."""
+    scan.parts.append((functions.kind_of(scan, type(value), path), value.name))
+    if not scan.node(value, slot):
+        plain = type(value.__dict__.get("_value_")) in ATOMS  # then the class has it among its keys
+        scan.state(value, path, OF_MEMBERS | {"_value_"} if plain else OF_MEMBERS)
+
+
+def state(scan: Scan, value: Any, path: Path, known: frozenset[str] = frozenset()) -> None:
     state: dict[str, Any] | None = state_of(value)
     if scan.slots is not None and not is_library(type(value).__module__):
         scan.slots.shells.append((value, type(value), state))
     if isinstance(state, dict):
-        names = tuple(state)
+        names = tuple(name for name in state if name not in known) if known else tuple(state)
         if not scan.tells_apart & Sees.ATTRIBUTES and all(type(name) is str for name in names):
             names = tuple(sorted(names))
         if scan.slots is not None:
@@ -179,7 +202,7 @@ def opaque(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
         return
     scan.parts.append(Same(value))
     if not is_unchanging(value):
-        scan.effect(path, f"a {type(value).__name__} keeps a state that staging cannot follow")
+        scan.effect(path, f"a {type(value).__name__} {_UNKNOWN}", moves=_moves(value))
 
 
 def module_value(scan: Scan, value: types.ModuleType, path: Path, slot: Slot | None) -> None:

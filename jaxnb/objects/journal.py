@@ -5,8 +5,9 @@ from __future__ import annotations
 import array
 import contextlib
 import functools
+import itertools
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -29,14 +30,17 @@ from jaxnb.objects.holders import (
     Change,
     Holder,
     ModuleAttributes,
+    State,
     holder_of,
+    identity,
     same_state,
     slot_descriptors,
 )
 from jaxnb.objects.met import met_from
 from jaxnb.objects.modules import module_at
+from jaxnb.objects.pytrees import leaves_of
 
-__all__ = ["Journal"]
+__all__ = ["Journal", "restore_changed", "restore_names", "restore_shell"]
 
 
 class Journal:
@@ -54,16 +58,21 @@ class Journal:
     def record(self, owner: Any, holder: Holder, change: Change | None = None) -> None:
         """Saves what one holder holds before a piece changes it in place: what will change, where that is known."""
         if change is None or change.whole or change.gone or not holder.keyed:
-            key = (id(owner), id(holder))
+            key = (identity(owner), identity(holder))
             if key not in self._recorded:
                 self._recorded.add(key)
                 self._undo.append(functools.partial(holder.restore, owner, holder.save(owner)))
             return
-        for name, _ in change.children:
-            key = (id(owner), name)
-            if key not in self._recorded:
-                self._recorded.add(key)
-                self._undo.append(functools.partial(_put_back, owner, holder, name, holder.get(owner, name)))
+        self.record_puts([(holder, owner, key, child) for key, child in change.children])
+
+    def record_puts(self, puts: Iterable[tuple[Holder, Any, Any, Any]]) -> None:
+        """Saves what holders hold under the keys that get other children: holder, object, key and child of each."""
+        recorded, undo = self._recorded, self._undo
+        for holder, owner, key, _ in puts:
+            place = (identity(owner), key)
+            if place not in recorded:
+                recorded.add(place)
+                undo.append(functools.partial(_put_back, owner, holder, key, holder.get(owner, key)))
 
     def protect(self, value: Any) -> None:
         """Saves every container, buffer, object and class of the user that is reachable from `value`.
@@ -76,6 +85,8 @@ class Journal:
             if issubclass(type(item), types.ModuleType):
                 if not is_library(name_of(item)):
                     self._undo.append(_kept(vars(item), ModuleAttributes(vars(item).keys())))
+                own = [kind for kind in type(item).__mro__ if not is_library(kind.__module__)]
+                self._undo.extend(_kept(kind, CLASS) for kind in own)
                 continue
             self._undo.extend(_ways_back(item))
             if isinstance(item, types.FunctionType) and is_user_function(item):
@@ -98,6 +109,23 @@ class Journal:
     def on_undo(self, back: Callable[[], None]) -> None:
         """Something else to be done when the cell fails."""
         self._undo.append(back)
+
+    def deleted(self, values: Iterable[Any]) -> Iterator[jax.Array]:
+        """The arrays that are deleted, among what would be put back and the leaves of other values."""
+        leaves = (leaf for value in values for _, leaf in leaves_of(value))
+        for item in itertools.chain(self._saved(), leaves):
+            if isinstance(item, jax.Array) and item.is_deleted():
+                yield item
+
+    def _saved(self) -> Iterator[Any]:
+        """What would be put back: objects, and the states of their holders, of which only pairs hold anything."""
+        for back in self._undo:
+            for item in back.args if isinstance(back, functools.partial) else ():
+                yield from (
+                    (pair[1] for pair in item if type(pair) is tuple and len(pair) == 2)
+                    if type(item) is list
+                    else [item]
+                )
 
     def undo(self) -> None:
         """Puts back what was saved, the last change first."""
@@ -148,13 +176,13 @@ def _ways_back(item: Any) -> Iterator[Callable[[], None]]:
 
 
 def _kept(item: Any, holder: Holder) -> Callable[[], None]:
-    state = holder.save(item)
+    return functools.partial(restore_changed, item, holder, holder.save(item))
 
-    def back() -> None:
-        if not same_state(holder.save(item), state):
-            holder.restore(item, state)
 
-    return back
+def restore_changed(item: Any, holder: Holder, state: State) -> None:
+    """Makes a holder hold what it held, unless it does."""
+    if not same_state(holder.save(item), state):
+        holder.restore(item, state)
 
 
 def restore_shell(item: Any, kind: type, state: Any) -> None:
@@ -189,3 +217,20 @@ def _restore_array(array: np.ndarray[Any, Any], copy: np.ndarray[Any, Any]) -> N
     if array.flags.writeable and not same:
         with contextlib.suppress(ValueError):  # its shape was changed in place
             array[...] = copy
+
+
+def restore_names(
+    namespace: dict[str, Any], entry: dict[str, Any], ours: Callable[[str], bool] = lambda name: True
+) -> None:
+    """Makes a namespace what it was: the same names, in the same order, with the same values.
+
+    Names that are not `ours` are left as they are.
+    """
+    for name in [name for name in list(namespace) if name not in entry and ours(name)]:
+        del namespace[name]
+    for name, item in entry.items():
+        if (name not in namespace or namespace[name] is not item) and ours(name):
+            namespace[name] = item
+    if set(namespace) == set(entry) and list(namespace) != list(entry):
+        for name in entry:
+            namespace[name] = namespace.pop(name)

@@ -22,7 +22,7 @@ from jaxnb.cells.libraries import is_library
 from jaxnb.cells.reach import hides, state_of
 from jaxnb.errors import RunByPython
 from jaxnb.objects import containers, functions, instances, leaves
-from jaxnb.objects.paths import OPEN, Path, render_path
+from jaxnb.objects.paths import Path, render_path
 from jaxnb.objects.slots import Slot
 from jaxnb.objects.static import CACHED_FUNCTION, FILE_METHODS, is_value
 
@@ -90,14 +90,14 @@ def other(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     elif isinstance(value, type):
         scan.constructs |= scan.slots is not None
         scan.class_(value, path, slot)
+        if is_library(value.__module__):  # not as a base: all abstract classes derive from one
+            scan.registered(value, path)
     elif isinstance(value, CACHED_FUNCTION):
         functions.cached(scan, value, path, slot)
     elif (options := _jax.jit_options(value)) is not None:
         functions.jitted(scan, value, options, path, slot)
     elif isinstance(value, enum.Enum) and not is_library(kind.__module__):
-        scan.parts.append((functions.kind_of(scan, kind, path), value.name))
-        if not scan.node(value, slot):
-            scan.parts.append(OPEN)
+        instances.member(scan, value, path, slot)
     elif isinstance(value, float | int | complex | str | bytes) or is_value(value):
         scan.parts.append((functions.kind_of(scan, kind, path), value))
         if isinstance(value, pathlib.Path):

@@ -80,7 +80,7 @@ def numpy(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     if value.dtype == object:
         containers.objects(scan, value, path, slot)
         return
-    static = scan.tells_apart & Sees.CLASSES or (scan.choices.static and path in scan.choices.static)
+    static = scan.tells_apart & Sees.CLASSES or scan.choices.is_static(path, isinstance(value, np.generic))
     if supported(value.dtype) and not static:
         if scan.tells_apart & Sees.IDENTITY:
             scan.memo[id(value)] = ("leaf", len(scan.leaves))
@@ -107,14 +107,14 @@ def tells_number(scan: Scan, path: Path) -> bool:
 
 def float_(scan: Scan, value: float, path: Path, slot: Slot | None) -> None:
     beyond = scan.in_library or (not -FLOAT32_MAX <= value <= FLOAT32_MAX and value - value == 0)
-    if beyond or tells_number(scan, path) or (scan.choices.static and path in scan.choices.static):
+    if beyond or tells_number(scan, path) or scan.choices.is_static(path):
         scan.parts.append((float, value.hex(), *scan.fixed))
     else:
         scan.leaf(value, path, slot, FLOAT)
 
 
 def complex_(scan: Scan, value: complex, path: Path, slot: Slot | None) -> None:
-    if scan.in_library or (scan.choices.static and path in scan.choices.static):
+    if scan.in_library or scan.choices.is_static(path):
         scan.parts.append((complex, repr(value)))
     else:
         scan.leaf(value, path, slot, COMPLEX)

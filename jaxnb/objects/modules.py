@@ -19,6 +19,7 @@ import numpy as np
 from jaxnb.cells.code import CodeNames, Sees
 from jaxnb.cells.libraries import is_library, name_of
 from jaxnb.cells.reach import ATOMS
+from jaxnb.errors import RunByPython
 from jaxnb.objects.holders import DICT, ModuleAttributes
 from jaxnb.objects.inside import follow_classes, follow_inside, function_behind, is_closed, is_plain
 from jaxnb.objects.paths import ROOT, Path
@@ -34,10 +35,29 @@ __all__ = [
     "is_followed",
     "library_value",
     "module_at",
+    "refuse_computed",
 ]
 
 STATES: Mapping[Any, Callable[[], Any]] = {function: function for function in (np.geterr, np.get_printoptions)}
 """Functions that give a state which no attribute shows."""
+
+
+def refuse_computed(name: str, module: types.ModuleType, all_names: Collection[CodeNames]) -> None:
+    """Gives code to Python that reads what the class of a module computes, which may be another value each time.
+
+    Raises:
+      RunByPython: in that case.
+    """
+    kinds = [kind for kind in type(module).__mro__ if not is_library(kind.__module__)]
+    if kinds and any(
+        attribute in vars(kind) for kind in kinds for names in all_names for attribute in names.attributes
+    ):
+        raise RunByPython(
+            f"the class of the module `{name}` computes what is read of it.",
+            why="staging follows the names that a module holds.",
+            fix="leave --whole out: then Python runs it.",
+            short="the class of a module computes what is read of it",
+        )
 
 
 def follow_library(scan: Scan, name: str, module: types.ModuleType, all_names: Collection[CodeNames]) -> None:

@@ -50,7 +50,8 @@ def paths_to(
     """
     found: dict[int, list[Path]] = {}
     # What was seen is kept: some of it is made on the way, and the id of what is gone would be given away again.
-    seen: dict[int, Any] = {id(namespace): namespace, **{id(frame): frame for frame in running_frames()}}
+    # The frames that run are not: this one is among them, and would hold everything until the next collection.
+    seen: dict[int, Any] = {id(namespace): namespace, **dict.fromkeys(map(id, running_frames()))}
     queue: deque[tuple[Any, Path]] = deque()
 
     def meet(value: Any, path: Path) -> None:
@@ -93,13 +94,16 @@ def _is_own_kind(kind: type) -> bool:
 
 
 def running_frames() -> list[types.FrameType]:
-    """The frames of all threads in which code runs now."""
+    """The frames of all threads in which code runs now, but for its own, which would hold all of them in a cycle."""
     found: list[types.FrameType] = []
-    for frame in sys._current_frames().values():  # pyright: ignore[reportPrivateUsage]
-        walk: types.FrameType | None = frame
+    own: types.FrameType | None = sys._getframe()  # pyright: ignore[reportPrivateUsage]
+    walk: types.FrameType | None
+    for walk in list(sys._current_frames().values()):  # pyright: ignore[reportPrivateUsage]
         while walk is not None:
-            found.append(walk)
+            if walk is not own:
+                found.append(walk)
             walk = walk.f_back
+    own = None
     return found
 
 

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-__all__ = ["Choices", "Path", "Same", "holders_of", "is_below", "render_path", "root_name"]
+__all__ = ["Choices", "Path", "Same", "holders_of", "is_below", "render_path", "root_name", "root_of"]
 
 Path = tuple[Any, str, Any]
 """Where something is held: (path of the holder, kind of edge, key); the holder of a name is None."""
@@ -77,7 +77,8 @@ class Choices:
     """Which leaves are traced and which are static, where that is not a matter of type alone.
 
     Attributes:
-      static: paths of arrays and floats whose value is part of the key.
+      static: paths of what is part of the key with its value, whatever stands there.
+      needed: paths at which a number is part of the key, because a trace needed its value; an array is an input.
       dynamic: paths of ints that are inputs.
       unsaid: static paths that nobody would expect to be inputs.
       fixed: paths that an option decided, so that they are not tried otherwise.
@@ -90,6 +91,7 @@ class Choices:
 
     def __init__(self) -> None:
         self.static: set[Path] = set()
+        self.needed: set[Path] = set()
         self.dynamic: set[Path] = set()
         self.unsaid: set[Path] = set()
         self.fixed: set[Path] = set()
@@ -102,7 +104,7 @@ class Choices:
     def copy(self) -> Choices:
         """The same decisions, to be changed on their own."""
         copy = Choices()
-        copy.static, copy.dynamic = set(self.static), set(self.dynamic)
+        copy.static, copy.needed, copy.dynamic = set(self.static), set(self.needed), set(self.dynamic)
         copy.unsaid, copy.fixed = set(self.unsaid), set(self.fixed)
         copy.on_host, copy.no_growth, copy.needed_at = self.on_host, self.no_growth, dict(self.needed_at)
         copy.abstract, copy.lays = self.abstract, self.lays
@@ -112,24 +114,46 @@ class Choices:
         """A copy in which the scalars at these paths are inputs."""
         copy = self.copy()
         copy.static.difference_update(paths)
+        copy.needed.difference_update(paths)
         copy.dynamic.update(paths)
         copy.on_host = True
         return copy
 
     def make_static(self, paths: Iterable[Path], needed_at: int | None = None) -> None:
-        """Makes the values at these paths part of the key, because the statement `needed_at` needs them."""
+        """Makes the numbers at these paths part of the key, because the statement `needed_at` needs them."""
         for path in paths:
             if needed_at is not None:
                 self.needed_at[path] = needed_at
+            self.needed.add(path)
+            self.dynamic.discard(path)
+
+    def hold(self, paths: Iterable[Path]) -> None:
+        """Makes what stands at these paths part of the key, whatever it is: no input can stand there."""
+        for path in paths:
             self.static.add(path)
             self.dynamic.discard(path)
+
+    def is_static(self, path: Path, number: bool = True) -> bool:
+        """Whether the value at a path is part of the key by decision.
+
+        Args:
+          path: of the value.
+          number: whether it is a number, of Python or NumPy.
+        """
+        return path in self.static or (number and path in self.needed)
+
+
+def root_of(path: Path) -> Path:
+    """Where a path begins: a name of the cell's namespace or of a module."""
+    while isinstance(path[0], tuple):
+        path = path[0]
+    return path
 
 
 def root_name(path: Path) -> str | None:
     """The name in the cell's namespace where a path begins, or None."""
-    while isinstance(path[0], tuple):
-        path = path[0]
-    return path[2] if path[1] == "name" else None
+    root = root_of(path)
+    return root[2] if root[1] == "name" else None
 
 
 def holders_of(path: Path) -> Iterator[Path]:

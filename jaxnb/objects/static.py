@@ -14,13 +14,18 @@ import jax
 import numpy as np
 
 from jaxnb.cells.libraries import home_of, is_library
+from jaxnb.cells.reach import state_of
+from jaxnb.objects.holders import SLOTS
 
 __all__ = [
+    "ASKS_CACHE",
     "CACHED_FUNCTION",
     "DESCRIPTORS",
     "FILE_METHODS",
     "NOT_CONTENT",
     "NOT_VALUES",
+    "OF_MEMBERS",
+    "OF_WRAPPERS",
     "PLACEMENTS",
     "content_of",
     "function_of",
@@ -34,6 +39,12 @@ __all__ = [
 ]
 
 CACHED_FUNCTION = type(functools.lru_cache(lambda: None))
+ASKS_CACHE = frozenset(name for name in vars(CACHED_FUNCTION) if not name.startswith("__"))
+"""By which methods code sees how often such a function was called, or empties it."""
+OF_WRAPPERS = frozenset(vars(functools.lru_cache(lambda: None))).union(vars(jax.jit(lambda: None)))
+"""What `functools.lru_cache` and `jax.jit` put into the `__dict__` of a function: it follows from what that wraps."""
+OF_MEMBERS = frozenset(vars(enum.Enum("Kind", "member")["member"])) - {"_value_"}  # type: ignore[misc]
+"""What `enum` puts into the `__dict__` of a member besides its value: it follows from the name and the class."""
 NOT_VALUES = frozenset({"__builtins__", "__annotations__", "__annotate__", "__conditional_annotations__"})
 NOT_CONTENT = frozenset(
     [
@@ -62,7 +73,8 @@ DESCRIPTORS = frozenset(["member_descriptor", "getset_descriptor", "_tuplegetter
 def kept_by(function: Any) -> dict[int, Any]:
     """What a function under `functools.lru_cache` has kept, and what tuples, lists and dicts hold of it, by id."""
     found: dict[int, Any] = {}
-    stack = [child for child in gc.get_referents(function) if child is not function.__wrapped__]
+    own = (id(function.__wrapped__), id(vars(function)))
+    stack = [child for child in gc.get_referents(function) if id(child) not in own]
     while stack:
         child = stack.pop()
         if id(child) not in found:
@@ -120,7 +132,12 @@ PLACEMENTS = (
 
 
 def is_value(value: Any) -> bool:
-    """Whether an object compares by value and can be hashed, and holds no array: dtypes, enums, meshes, shardings."""
+    """Whether an object compares by value and can be hashed, and holds no array and nothing that could come to one:
+    dtypes, enums, meshes, shardings.
+
+    JAX compares what it has wrapped around a function of the user, such as the backward rule in a jaxpr, by that
+    function; but what the function reads may change.
+    """
     if isinstance(value, PLACEMENTS):
         return True
     kind = type(value)
@@ -129,7 +146,15 @@ def is_value(value: Any) -> bool:
         return False
     if kind.__eq__ is object.__eq__ or kind.__hash__ is None:
         return False
-    return not callable(value) or isinstance(value, type)
+    if callable(value):
+        return isinstance(value, type)
+    return isinstance(value, enum.Enum) or not _holds_function(value)
+
+
+def _holds_function(value: Any) -> bool:
+    state = state_of(value)
+    held = [*(state.values() if isinstance(state, dict) else ()), *(child for _, child in SLOTS.save(value))]
+    return any(callable(child) and not isinstance(child, type) for child in held)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -40,8 +40,8 @@ def others_look(held: Collection[int]) -> bool:
       held: ids of the objects that are looked for.
     """
     frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage]
-    me = threading.get_ident()
-    return any(_looks(frame, held) for ident, frame in frames.items() if ident != me)
+    del frames[threading.get_ident()]  # this frame, which would hold itself, and with it what the callers hold
+    return any(_looks(frame, held) for frame in frames.values())
 
 
 def _looks(top: types.FrameType, held: Collection[int]) -> bool:

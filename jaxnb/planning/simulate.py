@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Mapping
+from time import perf_counter
 from typing import Any
 
 import jax
@@ -42,7 +42,7 @@ def compile_elsewhere(
     Raises:
       JaxnbError: if it cannot be lowered for another machine, or partitioned.
     """
-    start = time.perf_counter()
+    start = perf_counter()
     progress("lowering")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that a donated buffer fits no result is for a run to say
@@ -50,7 +50,7 @@ def compile_elsewhere(
             lowered = lower()
         except (NotImplementedError, ValueError) as error:
             raise _not_lowered(str(error).strip().split("\n")[0]) from error
-    seconds = time.perf_counter() - start
+    seconds = perf_counter() - start
     return the_worker(mesh.size, progress).compile(lowered, mesh, progress), seconds
 
 

@@ -18,10 +18,8 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
-from jax.extend import core as jax_core
-
 from jaxnb import _jax_hlo
-from jaxnb._jax_eqns import body_jaxprs, open_jaxpr
+from jaxnb._jax_eqns import body_jaxprs, is_jaxpr, open_jaxpr
 
 __all__ = ["Name", "Numbers", "number_equations", "read_name", "split_joined", "with_ids"]
 
@@ -106,7 +104,7 @@ def with_ids(closed_jaxpr: Any) -> Any:
 
 def _replaced(value: Any, change: Callable[[Any], Any]) -> Any:
     """A parameter with its jaxprs changed, and whatever holds none as the very same object."""
-    if isinstance(value, (jax_core.ClosedJaxpr, jax_core.Jaxpr)):
+    if is_jaxpr(value):
         return change(value)
     if isinstance(value, (tuple, list)):
         items = [_replaced(item, change) for item in cast(Any, value)]

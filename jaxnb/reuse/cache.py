@@ -6,9 +6,11 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from jaxnb.cells.blocks import Opened
 from jaxnb.objects.graph import Reached, Scan
-from jaxnb.objects.paths import FLOAT, INT, Choices, Path
+from jaxnb.objects.paths import CONTENT, FLOAT, INT, NUMPY, Choices, Path
 from jaxnb.program import Finding
 from jaxnb.reuse.changes import explain_change, path_at
 from jaxnb.reuse.guards import Guard, make_guard
@@ -17,7 +19,11 @@ from jaxnb.staging.piece import Piece, Plan
 
 __all__ = ["CodeRecord", "explain_change", "find_piece", "scalars_that_changed", "static_ints"]
 
-_MADE_AT_MOST = 64
+_MADE_AT_MOST = 256
+
+_IN_LOOP_AT_MOST = 64
+"""So many programs are kept of a piece in a block of a loop, unless more are asked for: one that never comes to rest
+would keep all that it ever made."""
 
 
 @dataclass(slots=True)
@@ -38,6 +44,7 @@ class CodeRecord:
       blocks: what is kept of the code inside these, by statement and number of the block.
       made: hashes of the keys of the last programs, those that were dropped among them.
       runs: how often the cell ran.
+      in_loop: whether the code is a block inside a statement, of which one run may need many programs by turns.
       left: what the last run left of what the cell reads, if it traced anything; None otherwise.
       differed: for each start of a piece, what Python had changed since the run before, and in which run.
     """
@@ -55,6 +62,7 @@ class CodeRecord:
     blocks: dict[tuple[int, int], CodeRecord] = field(default_factory=lambda: {})
     made: dict[int, None] = field(default_factory=dict[int, None])
     runs: int = 0
+    in_loop: bool = False
     left: Left | None = None
     differed: dict[int, tuple[int, set[Path]]] = field(default_factory=lambda: {})
 
@@ -85,21 +93,35 @@ class CodeRecord:
         """The pieces that begin there, the most recently used first."""
         return [piece for piece in reversed(self.pieces) if piece.plan.start == start]
 
-    def use(self, piece: Piece, limit: int) -> None:
-        """Marks a piece as the one used last, and drops the oldest beyond the limit."""
+    def use(self, piece: Piece, limit: int, run: int = 0) -> None:
+        """Marks a piece as the one used last, and drops the oldest beyond the limit.
+
+        Args:
+          piece: what ran.
+          limit: how many are kept.
+          run: the number of the cell's run.
+        """
         start = piece.plan.start
-        self.last[start] = piece
+        self.last[start], piece.used = piece, run
         self.pieces[:] = [other for other in self.pieces if other is not piece]
         self.pieces.append(piece)
-        same = [other for other in self.pieces if other.plan.start == start]
-        for old in same[: max(0, len(same) - limit)]:
-            self.pieces.remove(old)
+        self._drop(self.starting_at(start), limit, run)
 
-    def trim(self, limit: int) -> None:
-        """Drops all but the last programs of each piece."""
+    def trim(self, limit: int, run: int = 0) -> None:
+        """Drops the oldest programs of each piece beyond the limit; `run` is the number of the cell's next run."""
         for start in {piece.plan.start for piece in self.pieces}:
-            for old in self.starting_at(start)[limit:]:
-                self.pieces.remove(old)
+            self._drop(self.starting_at(start), limit, run)
+
+    def _drop(self, same: list[Piece], limit: int, run: int) -> None:
+        """Drops the oldest of a piece's programs (`same`, the last used first) beyond the limit.
+
+        The turns of a loop would push out one another, and every run of it would be traced: there, what this run and
+        the last have used stays, up to a bound.
+        """
+        if self.in_loop and len(same) > limit:
+            limit = max(limit, min(_IN_LOOP_AT_MOST, sum(piece.used >= run - 1 for piece in same)))
+        if old := same[limit:]:
+            self.pieces[:] = [piece for piece in self.pieces if not any(piece is other for other in old)]
 
     def made_before(self, piece: Piece) -> bool:
         """Whether there was a program of this key, which has been dropped since; from now on there was."""
@@ -179,7 +201,7 @@ def _verified(guard: Guard, piece: Piece, choices: Choices) -> Guard:
 
 
 def scalars_that_changed(old: Piece, key: tuple[Any, ...]) -> set[Any] | None:
-    """Paths of the static Python numbers that differ between two keys, if nothing else does.
+    """Paths of the static numbers, of Python or NumPy, that differ between two keys, if nothing else does.
 
     Others may have become inputs, for another piece of the cell.
     """
@@ -187,9 +209,10 @@ def scalars_that_changed(old: Piece, key: tuple[Any, ...]) -> set[Any] | None:
         return None
     found: set[int] = set()
     for index, (a, b) in enumerate(zip(old.key, key, strict=True)):
-        if a == b or (_is_number(a) and b is {int: INT, float: FLOAT}[a[0]]):
+        kind = _number_kind(a)
+        if a == b or (kind is not None and (b is _INPUTS.get(kind) or b == (NUMPY, kind, *a[2:4]))):
             continue
-        if not (_is_number(a) and _is_number(b) and a[0] is b[0]):
+        if kind is None or _number_kind(b) is not kind:
             return None
         found.add(index)
     return {path_at(old, index) for index in found} or None
@@ -201,5 +224,13 @@ def static_ints(piece: Piece) -> set[Any]:
     return {path for path, part in parts if isinstance(part, tuple) and len(part) == 2 and part[0] is int}
 
 
-def _is_number(part: Any) -> bool:
-    return isinstance(part, tuple) and len(part) == 2 and part[0] in (int, float)
+def _number_kind(part: Any) -> type | None:
+    """Of which class the number is that a part of a key holds with its value; None if it is none."""
+    if not isinstance(part, tuple) or len(part) < 2:
+        return None
+    if part[0] is CONTENT:
+        return part[1] if isinstance(part[1], type) and issubclass(part[1], np.generic) else None
+    return part[0] if len(part) == 2 and part[0] in _INPUTS else None
+
+
+_INPUTS: dict[type, Any] = {int: INT, float: FLOAT}

@@ -212,16 +212,42 @@ def line_of(path: Path, statements: Sequence[Statement], namespace: Mapping[str,
     return None
 
 
-def statements_reading(name: str, statements: Sequence[Statement], namespace: Mapping[str, Any]) -> list[int]:
-    """Which statements read what a name is bound to: themselves, but not only to append to it; else by a function."""
+def statements_reading(
+    path: Path, statements: Sequence[Statement], namespace: Mapping[str, Any], is_list: bool
+) -> list[int]:
+    """Which statements read what is at a path below a name: themselves, not only to append to it, or by a function.
+
+    Args:
+      path: of what they read.
+      statements: all of them.
+      namespace: the globals that they run in.
+      is_list: whether it is a list; these are followed as they grow, and nothing else is.
+    """
+    name = root_name(path) or ""
+    holder = next((outer for outer in (path, *holders_of(path)) if outer[1] != "item"), path)
+    base, value = (holder[1], holder[2]), namespace.get(name)
     itself = [n for n, item in enumerate(statements) if name in item.names.reads]
-    growth = [(n, statements[n].names.growth) for n in itself]
-    follows = isinstance(namespace.get(name), list | dict)  # lists are followed as they grow, and nothing else is
-    more = [
-        n for n, uses in growth if follows and any(place[0] == ("name", name) for place in uses.touched | uses.written)
-    ]
+    more: list[int] = []
+    if holder[1] == "name" and isinstance(value, list | dict):
+        more = [n for n in itself if statements[n].names.growth.touches([base])]
+    elif holder[1] == "attr" and is_list:
+        reading = {n: _with_methods(statements[n].names, type(value)) for n in itself}
+        more = [n for n, used in reading.items() if any(names.growth.touches([base]) for names in used)]
     called = (n for n, item in enumerate(statements) if _reads(item.names, name, namespace, set()))
     return more or itself or list(called)
+
+
+def _with_methods(names: CodeNames, kind: type) -> list[CodeNames]:
+    """What code refers to, and what the methods of a class do that it may call, and those that they may call."""
+    found, seen = [names], set[str]()
+    for used in found:  # which grows meanwhile
+        for name in used.attributes - seen:
+            seen.add(name)
+            function = next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
+            function = function.fget if isinstance(function, property) else function
+            if isinstance(function, FunctionType):
+                found.append(names_of(function.__code__))
+    return found
 
 
 def _reads(names: CodeNames, wanted: str, namespace: Mapping[str, Any], seen: set[str]) -> bool:

@@ -8,10 +8,12 @@ way, is left to the scan.
 
 from __future__ import annotations
 
+import abc
 import contextvars
 import enum
 import functools
 import logging
+import operator
 import sys
 import types
 import weakref
@@ -29,10 +31,11 @@ from jaxnb.cells.reach import hides, state_of
 from jaxnb.objects.alive import is_alive
 from jaxnb.objects.containers import is_grown
 from jaxnb.objects.graph import Reached, Scan
-from jaxnb.objects.holders import CELL, SLOTS, slot_descriptors
+from jaxnb.objects.holders import CELL, SLOTS, identity, slot_descriptors
 from jaxnb.objects.inside import exactly
 from jaxnb.objects.leaves import FLOAT32_MAX, INT32, tells_number
 from jaxnb.objects.paths import Choices, Path, Same
+from jaxnb.objects.registered import registered_with
 from jaxnb.objects.static import (
     CACHED_FUNCTION,
     NOT_VALUES,
@@ -78,6 +81,14 @@ def _same_objects(one: list[Any], other: list[Any]) -> bool:
     return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
 
 
+_TOOLS = {
+    "dict_item": dict.__getitem__,
+    "equal": operator.eq,
+    "call": operator.call,
+    "identity": identity,
+    "token": abc.get_cache_token,
+    "registered_with": registered_with,
+}
 _NUMBERS_AND_TEXT = (int, float, complex, str, bytes)
 
 
@@ -107,8 +118,10 @@ class _Writer(Scan):
         self._shared_leaves: list[str] = []
         self._keep: list[Any] = []
         self._states: dict[str, str] = {}
+        self._looks: list[Callable[[], Any]] = []
         self._cells: dict[Path, str] = {}
         self._parts_seen: set[tuple[int, str]] = set()
+        self._abstract: dict[str, str] = {}  # classes with which others can be registered
         super().__init__(
             namespace, plan.roots, plan.names, choices, plan.hidden, None, plan.sees, plan.growth, None, plan.ran
         )
@@ -148,16 +161,25 @@ class _Writer(Scan):
         nodes = ", ".join(self._variable_of(node) for node in self.nodes)
         body = [*self._lines, f"nodes = [{nodes}]"]
         if len(self.nodes) > 1:
-            body.append(f"if len(set(map(id, nodes))) != {len(self.nodes)}: return None")
+            body.append(f"if len(set(map(identity, nodes))) != {len(self.nodes)}: return None")
         if len(self._shared_leaves) > 1:
             shared = ", ".join(self._shared_leaves)
-            body.append(f"if len(set(map(id, [{shared}]))) != {len(self._shared_leaves)}: return None")
+            body.append(f"if len(set(map(identity, [{shared}]))) != {len(self._shared_leaves)}: return None")
+        if self._looks:  # there are hundreds: one loop that is not Python's asks all of them
+            expected = self._constant([exactly(look()) for look in self._looks])
+            body.append(f"if not all(map(equal, {expected}, map(call, {self._constant(self._looks)}))): return None")
+        if self._abstract:
+            seen = self._constant([abc.get_cache_token()])  # while it is that, nothing was registered with any class
+            same = [f"registered_with({kind}) == {known}" for kind, known in self._abstract.items()]
+            body.append(f"if token() != {seen}[0]:")
+            body.append(f"    if not ({' and '.join(same)}): return None")
+            body.append(f"    {seen}[0] = token()")
         homes = ", ".join(self._homes[id(other)] for other in self.namespaces)
         body.append(f"return [{', '.join(self._leaf_variables)}], nodes, [{homes}]")
         lines = "\n".join(f"        {line}" for line in body)
         text = f"def check(ns):\n    try:\n{lines}\n    except ERRORS:\n        return None\n"
         errors = Exception  # objects of the user may raise anything when they are asked
-        scope: dict[str, Any] = {**self._constants, "ERRORS": errors, "dict_item": dict.__getitem__}
+        scope: dict[str, Any] = {**self._constants, "ERRORS": errors, **_TOOLS}
         exec(compile(text, "<jaxnb guard>", "exec"), scope)
         return scope["check"]
 
@@ -221,8 +243,7 @@ class _Writer(Scan):
         super().missing_name(module, name)
 
     def library_held(self, text: str, looks: Sequence[Callable[[], Any]]) -> None:
-        for look in looks:
-            self._unless(f"{self._constant(exactly(look()))} == {self._constant(look)}()")
+        self._looks += looks
         super().library_held(text, looks)
 
     def _home_of(self, module: types.ModuleType) -> str:
@@ -295,7 +316,9 @@ class _Writer(Scan):
                 self._parts_seen.add((id(item), part))
                 return f"{entry}.{part}"
             return f"{entry}.{'func' if isinstance(item, functools.cached_property) else '__func__'}"
-        if isinstance(owner, types.MethodType | types.BuiltinFunctionType | functools.partial | defaultdict):
+        if isinstance(owner, types.MethodType | types.BuiltinFunctionType | defaultdict):
+            return f"{holder}.{key}"
+        if isinstance(owner, functools.partial) and key in ("func", "args", "keywords"):
             return f"{holder}.{key}"
         if key == "__wrapped__" and _jax.jit_options(owner) is not None:
             return f"{holder}.__wrapped__"
@@ -323,7 +346,7 @@ class _Writer(Scan):
 
     def _check(self, v: str, value: Any, path: Path) -> None:
         kind = type(value)
-        static = path in self.choices.static
+        static = self.choices.is_static(path, isinstance(value, float | complex | np.generic))
         if hides(value):
             raise _Unsupported
         if value is None or kind in (bool, type(...), type(NotImplemented)):
@@ -514,6 +537,12 @@ class _Writer(Scan):
 
     # --- what is walked without being visited ---
 
+    def registered(self, value: type, path: Path) -> None:
+        if issubclass(type(value), abc.ABCMeta):
+            kind = self._constant(value) if is_library(value.__module__) else f"{self._weak(value)}()"
+            self._abstract[kind] = self._constant(registered_with(value))
+        super().registered(value, path)
+
     def cell(self, value: types.CellType, path: Path) -> None:
         outer, _, name = path
         holder, function = self._at[outer]
@@ -544,7 +573,12 @@ class _Writer(Scan):
             self._unless(f"len({self._states[variable]}) == {len(vars(value))}")
         super().class_(value, path, slot)
 
-    def state(self, value: Any, path: Path) -> None:
+    def partial_state(self, value: Any, path: Path) -> None:
+        if not state_of(value):
+            self._unless(f"not {self._constant(state_of)}({self._variable_of(value)})")
+        super().partial_state(value, path)
+
+    def state(self, value: Any, path: Path, known: frozenset[str] = frozenset()) -> None:
         holder = self._variable_of(value)
         state = state_of(value)
         if isinstance(state, dict):
@@ -556,4 +590,4 @@ class _Writer(Scan):
             self._at[path] = _Place(holder, value)
         if len(SLOTS.save(value)) != len(slot_descriptors(type(value))):
             raise _Unsupported
-        super().state(value, path)
+        super().state(value, path, known)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import time
 import warnings
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any
 
 import jax
@@ -32,13 +32,13 @@ def compile_piece(piece: Piece) -> list[str]:
     """
     if piece.compiled is not None or not computes(piece):
         return []
-    start = time.perf_counter()
+    start = perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         lowered = piece.lower()
-    middle = time.perf_counter()
+    middle = perf_counter()
     piece.compiled = lowered.compile()
-    piece.lower_seconds, piece.compile_seconds = middle - start, time.perf_counter() - middle
+    piece.lower_seconds, piece.compile_seconds = middle - start, perf_counter() - middle
     said: list[str] = []
     for warning in caught:
         if match := _UNUSED.match(str(warning.message)):

@@ -23,6 +23,9 @@ __all__ = ["find_stop", "make_plan", "runs_on_host", "why_python"]
 _DEFINITIONS = frozenset({"FunctionDef", "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom", "Global", "Pass"})
 _STRAIGHT = frozenset({"Assign", "AnnAssign", "AugAssign", "Expr", "Delete", "Assert", "Raise"})
 
+_MOST = 500
+"""Statements of one piece: what XLA takes for a program grows faster than the program does."""
+
 _MAKERS: frozenset[Any] = frozenset(
     {
         jax.jit,
@@ -119,6 +122,8 @@ def _find_stop(cell: CellSource, start: int, namespace: dict[str, Any], breaks: 
         if splits and isinstance(statement.node, ast.FunctionDef) and statement.defines:
             namespace[statement.node.name] = FunctionType(_code_in(statement), namespace)
         if index > start:
+            if splits and index - start >= _MOST:
+                return index
             if splits and why_python(statement, namespace, within=True) is not None:
                 return index
             if index in breaks or (statement.kind in _DEFINITIONS and not statement.defines):

@@ -8,9 +8,9 @@ the pieces inside it are staged once and reused in each turn.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -22,10 +22,10 @@ from jaxnb.cells.cell import CellSource, Statement, names_changed
 from jaxnb.cells.effects import code_marks, may_mutate
 from jaxnb.cells.parts import is_part
 from jaxnb.errors import Asking, NeedsConcrete, Refused, RunByPython
-from jaxnb.objects.graph import Reached, Scan
+from jaxnb.objects.graph import Reached
 from jaxnb.objects.instances import MOVES_ON
-from jaxnb.objects.journal import Journal
-from jaxnb.objects.paths import Choices, is_below, render_path, root_name
+from jaxnb.objects.journal import Journal, restore_names
+from jaxnb.objects.paths import Choices, render_path, root_name, root_of
 from jaxnb.objects.slots import Slots
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding, Span
@@ -33,14 +33,15 @@ from jaxnb.reuse.cache import CodeRecord, find_piece, scalars_that_changed, stat
 from jaxnb.reuse.changes import by_path, find_changes, line_of, nearest, parts_by_path, place_of, statements_reading
 from jaxnb.reuse.history import Change
 from jaxnb.reuse.left import Left
+from jaxnb.running.choices import apply_options
 from jaxnb.running.dispatch import Deleted, check_deleted, compile_piece, dispatch, is_out_of_memory
 from jaxnb.running.plan import find_stop, make_plan, runs_on_host, why_python
 from jaxnb.staging.devices import move
 from jaxnb.staging.donation import Lost, check_donation
 from jaxnb.staging.gradient import Asked, asked_for, refuse_detour
-from jaxnb.staging.moves import evolving, moved_by_python
+from jaxnb.staging.moves import evolving, is_list, moved_by_python
 from jaxnb.staging.piece import Piece, Plan
-from jaxnb.staging.reasons import line_reading
+from jaxnb.staging.reasons import line_reading, reason_text
 from jaxnb.staging.stage import Failed, MissingName, StopAt, trace_piece
 from jaxnb.staging.turns import BUDGET
 
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from jaxnb.levels.timing import Held
     from jaxnb.names.assigned import NameLog
 
-__all__ = ["Progress", "Runner", "apply_options", "reason_text"]
+__all__ = ["Progress", "Runner"]
 
 Progress = Callable[[str], None]
 
@@ -81,7 +82,7 @@ class Runner:
       lost: what was donated, and where.
       label: what the user knows a file by; "" leaves it unsaid.
       explain: says of a value that was asked for what there is to say.
-      cache_size: how many programs are kept for each piece.
+      cache_size: how many programs are kept for each piece; in a loop, all of the last run.
       progress: called with what is going on.
       names: makes what takes down the names that traced statements assign; None takes down none.
       before_host: called before Python runs a statement, which may print.
@@ -174,15 +175,35 @@ class Runner:
             for statement in ran.cell.statements[ran.piece.plan.start : ran.piece.plan.stop]
         }
 
-    def undo(self) -> None:
-        """Puts objects back as they were before the run.
+    def undo(self, entry: dict[str, Any]) -> bool:
+        """Puts names and objects back as they were before the run, unless arrays among them are gone.
+
+        What code of the cell has donated cannot be put back. Then nothing is: what the cell has done until it failed
+        stays, as without staging, and the new values are not lost with the old ones.
 
         Statements that raised while they were traced, and were given to Python for that, are traced again next time:
         the plain cell raises, too, and when it no longer does they may well be traced.
+
+        Args:
+          entry: the names before the run.
+
+        Returns:
+          whether everything was put back.
         """
-        self.journal.undo()
         for record, index in self._in_doubt:
             record.take_back(index)
+        if self._is_given_away(entry):
+            return False
+        self.journal.undo()
+        restore_names(self.namespace, entry)
+        return True
+
+    def _is_given_away(self, entry: dict[str, Any]) -> bool:
+        """Whether an array that would be put back was deleted by code of the cell, and not for `--donate`."""
+        rebound = [item for name, item in entry.items() if self.namespace.get(name) is not item]
+        gone = set(map(id, self.journal.deleted(rebound)))
+        donated = {id(ran.reached.leaves[index]) for ran in self.ran.values() for index in ran.piece.donation.leaves}
+        return bool(gone - donated)
 
     # --- statements ---
 
@@ -278,12 +299,12 @@ class Runner:
         self.host_lines.add(statement.span.line)
         self.before_host()
         self.at = None
-        start = time.perf_counter()
+        start = perf_counter()
         if statement.trailing:
             self.value = eval(code, self.namespace)
         else:
             exec(code, self.namespace)
-        self.host_seconds += time.perf_counter() - start
+        self.host_seconds += perf_counter() - start
 
     def _by_python(self, cell: CellSource, record: CodeRecord, index: int) -> None:
         """A statement that needs values: as it is, or taken apart."""
@@ -333,7 +354,7 @@ class Runner:
     def _record_of(self, record: CodeRecord, index: int, number: int, opened: Opened) -> CodeRecord:
         inner = record.blocks.get((index, number))
         if inner is None:
-            inner = record.blocks[index, number] = CodeRecord(choices=record.choices.copy())
+            inner = record.blocks[index, number] = CodeRecord(choices=record.choices.copy(), in_loop=True)
         return inner
 
     def _give_to_python(self, cell: CellSource, record: CodeRecord, index: int, reason: str, line: int | None) -> None:
@@ -346,8 +367,8 @@ class Runner:
     def _not_again(
         self, cell: CellSource, record: CodeRecord, piece: Piece, reasons: Sequence[tuple[int | None, str]]
     ) -> None:
-        """What must not be reused would be traced in each turn of a loop, and what draws from a random state in each
-        run: from the next one on Python runs it."""
+        """What must not be reused would be traced in each turn of a loop, and in each run: from the next one on Python
+        runs it."""
         lines = {line: text for line, text in reasons if line is not None}
         every = range(piece.plan.start, piece.plan.stop)
         spans = {index: cell.statements[index].span for index in every}
@@ -382,7 +403,7 @@ class Runner:
         for function in piece.called_back.functions if piece.called_back is not None else ():
             self.journal.protect(function)
         self.at = piece
-        start = time.perf_counter()
+        start = perf_counter()
         outputs = dispatch(piece, reached, given, self.lost.where)
         if piece.called_back is not None:
             jax.effects_barrier()  # eagerly a callback has returned before the next statement begins
@@ -390,19 +411,17 @@ class Runner:
             outputs = piece.placing.outputs(outputs, arguments, given)
         if piece.prelude is not None:
             outputs = piece.prelude.results(outputs, reached.scalars)
-        self.dispatch_seconds += time.perf_counter() - start
+        self.dispatch_seconds += perf_counter() - start
         if piece.gives and id(piece) not in self.held:
             self._delete_given(cell, piece, reached)
-        value = piece.template.apply(
-            reached, outputs, self.namespace, before_change=self.journal.record, before_saying=self.before_host
-        )
+        value = piece.template.apply(reached, outputs, self.namespace, self.journal, self.before_host)
         for name in piece.donation.unbound:
             self.namespace.pop(name, None)
             self.lost.name(name, cell.filename, _line_reading(cell, piece, name))
         if piece.template.value is not None:
             self.value = value
         self.ran[id(piece)] = Ran(cell, piece, reached, outputs)
-        record.use(piece, self.cache_size)
+        record.use(piece, self.cache_size, self.record.runs)
 
     def _give_up(self, cell: CellSource, piece: Piece, reached: Reached) -> None:
         """Before a donating dispatch: nobody else may lose anything, and where the arrays went is remembered."""
@@ -445,11 +464,15 @@ class Runner:
         if talks is not None:
             self._give_to_python(cell, record, start, talks[1], talks[0])
             return None
+        previous = record.last.get(start)
+        if previous is not None and previous.reasons and self._alone and self.asked is None and not self.options.whole:
+            self._not_again(cell, record, previous, previous.reasons)
+            if start in record.on_host:
+                return None
         self.progress("tracing")
         stop = find_stop(cell, start, self.namespace, record.breaks, not self.options.whole)
-        previous = record.last.get(start)
         if self.record.runs == 0 and record is self.record:
-            apply_options(self)
+            apply_options(self.cell, self.namespace, self.options, self.record.choices)
         piece = self._with_changing_scalars(cell, record, start, stop, previous)
         while piece is None:
             if start in record.on_host:
@@ -521,11 +544,10 @@ class Runner:
         )
         donate = self.options.donate if not self._in_doubt else ()  # nothing is lost if Python raises, too
         piece = self._trace(cell, plan, record.choices, donate, asked)
-        needed = counted & record.choices.static
+        needed = counted & record.choices.needed
         where = {record.choices.needed_at.get(path) for path in needed} - {None}
         if where:
             self._number_needed(cell, record, piece, needed, where)
-            record.choices = record.choices.changing(needed)  # what stands beside the statement can do without
             return None
         if self._turning and splits:
             freed = self._free_turning(cell, record, piece)
@@ -552,7 +574,7 @@ class Runner:
         self, cell: CellSource, plan: Plan, choices: Choices, donate: tuple[str, ...], asked: Asked | None
     ) -> Piece:
         __tracebackhide__ = True
-        begun = time.perf_counter()
+        begun = perf_counter()
         try:
             return trace_piece(
                 cell,
@@ -568,7 +590,7 @@ class Runner:
                 budget=self._budget if asked is None else None,  # a derivative goes through one program
             )
         finally:
-            self.trace_seconds += time.perf_counter() - begun
+            self.trace_seconds += perf_counter() - begun
 
     def _compile(self, piece: Piece) -> None:
         self.progress("compiling")
@@ -652,15 +674,35 @@ class Runner:
             found |= again
         numbers = (found & static_ints(piece)) - record.never_dynamic - record.choices.fixed
         given = len(record.on_host)
-        if numbers and (freed := self._with_inputs(cell, record, piece, numbers)) is not None:
+        fresh = (piece.moves & static_ints(piece)) - before.keys() - record.never_dynamic - record.choices.fixed
+        if fresh and (freed := self._with_inputs(cell, record, piece, numbers | fresh, tries=True)) is not None:
+            piece = freed  # the last run has made these, and this one counts them up
+            found -= numbers
+        elif numbers and (freed := self._with_inputs(cell, record, piece, numbers)) is not None:
             piece = freed
             found -= numbers
-        start, stop = piece.plan.start, piece.plan.stop
-        roots = {name for path in found - record.choices.fixed if (name := root_name(path)) is not None}
-        for name in sorted(roots) if len(record.on_host) == given else ():
-            for index in statements_reading(name, cell.statements[start:stop], self.namespace):
-                self._give_to_python(cell, record, start + index, f"it reads what each run changes, `{name}`", None)
+        if len(record.on_host) == given:
+            for index, name in self._reading(cell, piece, found - record.choices.fixed).items():
+                self._give_to_python(cell, record, index, f"it reads what each run changes, `{name}`", None)
+                record.choices.no_growth = False  # the others may only append
         return None if len(record.on_host) > given else piece
+
+    def _reading(self, cell: CellSource, piece: Piece, paths: set[Any]) -> dict[int, str]:
+        """The statements of a piece that read what is at these paths, each with the name from which it does.
+
+        All of them where none is seen to: an object may have a function that does.
+        """
+        start, statements = piece.plan.start, cell.statements[piece.plan.start : piece.plan.stop]
+        parts = parts_by_path(piece)
+        reading: dict[int, str] = {}
+        for path in sorted(paths, key=render_path, reverse=True):
+            root = root_of(path)
+            if root[1] == "name":
+                found = statements_reading(path, statements, self.namespace, is_list(parts.get(path, ())))
+            else:  # of a module
+                found = [n for n, item in enumerate(statements) if root[2] in item.names.attributes]
+            reading.update((start + n, render_path(root)) for n in found or range(len(statements)))
+        return reading
 
     def _left(self) -> Left | None:
         """What is there of what the cell reads; None where that cannot be told."""
@@ -671,79 +713,48 @@ class Runner:
             return None
         return Left(by_path(scan.parts, scan.where), scan.leaves)
 
-    def _with_inputs(self, cell: CellSource, record: CodeRecord, previous: Piece, paths: set[Any]) -> Piece | None:
-        """A piece as it is with the Python scalars at these paths as inputs; None if a value of theirs is needed."""
+    def _with_inputs(
+        self, cell: CellSource, record: CodeRecord, previous: Piece, paths: set[Any], tries: bool = False
+    ) -> Piece | None:
+        """A piece as it is with the Python scalars at these paths as inputs; None if a value of theirs is needed.
+
+        Nothing follows from that if it `tries` only.
+        """
         choices = record.choices.changing(paths)
+        needing: Collection[int | None] = ()
         try:
             piece = self._trace(cell, previous.plan, choices, self.options.donate, previous.derivative)
         except Exception as error:  # whatever it is, the trace with static ints says it properly
-            self._number_needed(cell, record, previous, paths, {_statement_of(cell, error)})
-            return None
-        piece.cell = self.cell
-        if paths & choices.static or _types(piece) != _types(previous):
-            self._number_needed(cell, record, previous, paths, {choices.needed_at.get(path) for path in paths})
-            return None
-        record.choices = choices
+            piece, needing = None, {_statement_of(cell, error)}
+        if piece is not None:
+            piece.cell = self.cell
+            if beyond := paths & static_ints(piece):  # it is in reach of no array's dtype
+                piece, paths, needing = None, beyond, self._reading(cell, previous, beyond)
+            elif paths & choices.needed or _types(piece) != _types(previous):
+                piece, needing = None, {choices.needed_at.get(path) for path in paths}
+        if piece is not None:
+            record.choices = choices
+        elif not tries:
+            self._number_needed(cell, record, previous, paths, needing)
         return piece
 
     def _number_needed(
-        self, cell: CellSource, record: CodeRecord, piece: Piece, paths: set[Any], indices: set[int | None]
+        self, cell: CellSource, record: CodeRecord, piece: Piece, paths: set[Any], indices: Collection[int | None]
     ) -> None:
         """Numbers cannot be inputs. Where they change in each turn of a loop, or are moved on by the cell itself, the
         statements that need them would be traced each time: Python runs them, and the others need not care."""
-        itself = all(
-            path in piece.moves or path in {(None, "name", name) for name in self.cell.binds} for path in paths
-        )
-        found = [index for index in indices if index is not None and (self._depth or itself) and not self.options.whole]
-        for index in found:
+        bound = {(None, "name", name) for name in self.cell.binds}
+        itself = self._alone or all(path in piece.moves or path in bound for path in paths)
+        found = {index for index in indices if index is not None}
+        if not found and self._alone and not self._depth:
+            found |= self._reading(cell, piece, paths).keys()
+        if not (self._depth or itself) or self.options.whole or not found:
+            record.never_dynamic |= paths
+            return
+        for index in sorted(found):
             what = "a number of the loop is needed" if self._depth else "a number that each run changes is needed"
             self._give_to_python(cell, record, index, what, None)
-        if not found:
-            record.never_dynamic |= paths
-
-
-def apply_options(runner: Runner) -> None:
-    """Turns `--static`, `--dynamic` and `--donate` into paths. Every name must be one that the cell reads."""
-    options, choices, cell = runner.options, runner.record.choices, runner.cell
-    if not (options.static or options.dynamic or options.donate or options.wrt):
-        return
-    plan = make_plan(cell, 0, len(cell.statements), frozenset(cell.reads))
-    every = Choices()
-    every.abstract = choices.abstract
-    scan = Scan(runner.namespace, plan.roots, plan.names, every, frozenset(), Slots())
-    for name in options.wrt:  # what is differentiated by must not become static
-        numbers = {path for index, path in enumerate(scan.paths) if type(scan.leaves[index]) is float}
-        paths = {path for path in numbers if is_below(render_path(path), name)}
-        choices.dynamic |= paths
-        choices.fixed |= paths
-    for option, wanted, target in (
-        ("static", options.static, choices.static),
-        ("dynamic", options.dynamic, choices.dynamic),
-        ("donate", options.donate, set[Any]()),
-    ):
-        for text in wanted:
-            paths = {path for _, path in scan.where if is_below(render_path(path), text)}
-            if not paths:
-                read = ", ".join(sorted({render_path(path) for _, path in scan.where if path[1] == "name"}))
-                raise Refused(
-                    f"--{option} {text}: the cell does not read `{text}`.",
-                    why=f"it reads {read or 'no name at all'}.",
-                    fix="check the spelling, or leave the option out.",
-                )
-            if option == "donate":
-                _check_arrays(text, scan)
-                continue
-            target |= paths
-            choices.fixed |= paths
-
-
-def _check_arrays(text: str, scan: Scan) -> None:
-    if not any(isinstance(scan.leaves[index], jax.Array | jax.ShapeDtypeStruct) for index in scan.leaves_below(text)):
-        raise Refused(
-            f"--donate {text}: `{text}` holds no JAX array.",
-            why="only arrays on a device have a buffer that results can be written to.",
-            fix="leave it out.",
-        )
+        record.choices = record.choices.changing(paths & record.choices.needed)  # the others can do without
 
 
 def _statement_of(cell: CellSource, error: Exception) -> int | None:
@@ -781,8 +792,3 @@ def _let_go(error: BaseException | None) -> None:
 
 def _types(piece: Piece) -> list[tuple[Any, ...]]:
     return [(aval.dtype, aval.shape, getattr(aval, "weak_type", False)) for aval in piece.jaxpr.out_avals]
-
-
-def reason_text(line: int | None, text: str) -> str:
-    """A reason with its line, if it has one."""
-    return f"line {line}, {text}" if line is not None else text

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -22,6 +22,7 @@ from jaxnb.reuse.advice import retrace_findings
 from jaxnb.reuse.cache import CodeRecord
 from jaxnb.reuse.history import Change, History
 from jaxnb.running.backend import want_devices
+from jaxnb.running.choices import apply_options
 from jaxnb.running.dispatch import is_out_of_memory
 from jaxnb.running.fates import read_fates, read_needed, read_on_host
 from jaxnb.running.outcome import (
@@ -41,13 +42,14 @@ from jaxnb.running.outcome import (
 )
 from jaxnb.running.plan import make_plan
 from jaxnb.running.run import LastRun, Retrace, Run, Timings
-from jaxnb.running.runner import Progress, Runner, apply_options, reason_text
+from jaxnb.running.runner import Progress, Runner
 from jaxnb.staging.devices import find_device, on_device
 from jaxnb.staging.donation import Lost
 from jaxnb.staging.elsewhere import SimulatedMesh
 from jaxnb.staging.gradient import value_and_derivative
 from jaxnb.staging.piece import Piece
-from jaxnb.staging.stage import MissingName, restore_names, trace_piece
+from jaxnb.staging.reasons import reason_text
+from jaxnb.staging.stage import MissingName, trace_piece
 
 if TYPE_CHECKING:
     from jaxnb.findings.quiet import Quiet
@@ -63,7 +65,7 @@ class Session:
     """The programs of the cells that one shell has staged.
 
     Args:
-      cache_size: how many programs are kept for each piece of a cell.
+      cache_size: how many programs are kept for each piece of a cell; in a loop, all of the last run.
 
     Attributes:
       file_label: what the user knows a file by, such as "Cell In[3]" for the source of another cell.
@@ -205,8 +207,8 @@ class Session:
                 seconds = self._wait(runner)
         except BaseException as error:
             explanation = self._explanation(error, cell)
-            runner.undo()
-            restore_names(namespace, entry)
+            if not runner.undo(entry):
+                error.add_note("The cell had donated arrays by then: names and objects stay as it left them.")
             explanation.tell(namespace)
             runner.unbind_lost(error)
             if is_out_of_memory(error) and not self.explain_later(error, namespace) and runner.at is not None:
@@ -277,11 +279,11 @@ class Session:
     def keep_programs(self, count: int) -> None:
         """From now on keeps this many programs for each piece of a cell; of more, the oldest are let go of."""
         self.cache_size = count
-        records = list(self._records.values())
+        records = [(record, record.runs) for record in self._records.values()]
         while records:
-            record = records.pop()
-            records += record.blocks.values()
-            record.trim(count)
+            record, runs = records.pop()
+            records += [(inner, runs) for inner in record.blocks.values()]
+            record.trim(count, runs)
 
     def clear(self) -> None:
         """Lets go of all programs: cells are traced and compiled anew. The last run and the comparisons go, too."""
@@ -367,7 +369,7 @@ class Session:
                 index += 1
             if index == len(cell.statements):
                 return None
-            apply_options(runner)
+            apply_options(cell, namespace, options, runner.record.choices)
             asked, donate = (runner.asked, options.donate) if mesh is not None else (None, ())
             piece: Piece | None = None
             while piece is None:
@@ -391,8 +393,7 @@ class Session:
             explanation = self._explanation(error, cell)
             raise
         finally:
-            runner.undo()
-            restore_names(namespace, entry)
+            runner.undo(entry)
             if explanation is not None:
                 explanation.tell(namespace)
         piece.walked = None  # it will not run
@@ -520,10 +521,10 @@ class Session:
     def _wait(self, runner: Runner) -> float | None:
         if not (runner.options.block or runner.options.time or runner.options.nans):
             return None
-        start = time.perf_counter()
+        start = perf_counter()
         runner.progress("running")
         jax.block_until_ready([ran.outputs for ran in runner.ran.values()])
-        return runner.dispatch_seconds + time.perf_counter() - start
+        return runner.dispatch_seconds + perf_counter() - start
 
     def _describe(self, runner: Runner, entry: dict[str, Any], seconds: float | None, cell_id: str | None) -> Run:
         cell, traced = runner.cell, runner.traced

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 import sys
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
 from IPython.core.displayhook import DisplayHook
@@ -20,6 +20,7 @@ from jaxnb.errors import BadHeader, JaxnbError, LeftBehind, finding_of, unexplai
 from jaxnb.findings.answers import Answers
 from jaxnb.findings.retraces import note_of
 from jaxnb.findings.watching import Watches
+from jaxnb.objects.pytrees import leaves_of
 from jaxnb.options import StageOptions
 from jaxnb.program import LEVELS, QUIET, Finding, Program
 from jaxnb.program.status import Part, Status
@@ -53,7 +54,9 @@ _OF_ITS_OWN: Mapping[str, _Parser] = {"grad": parse_grad, "xmap": _parse_xmap}
 class JaxNB(Configurable):
     """Settings of jaxnb, shown and set by `%config JaxNB`."""
 
-    cache_size: Any = Integer(4, min=1, help="How many programs are kept for each piece of a cell.").tag(config=True)
+    cache_size: Any = Integer(
+        4, min=1, help="How many programs are kept for each piece of a cell; in a loop, all that its last run used."
+    ).tag(config=True)
     findings: Any = Enum(
         ["off", "warn", "error"],
         "warn",
@@ -636,10 +639,10 @@ class JaxnbMagics(Magics):
             return
         import jax
 
-        start = time.perf_counter()
-        if any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(run.value)):
-            jax.block_until_ready(run.value)
-            run.timings = replace(run.timings, run=run.dispatch_seconds + time.perf_counter() - start)
+        start = perf_counter()
+        if arrays := [leaf for _, leaf in leaves_of(run.value) if isinstance(leaf, jax.Array)]:
+            jax.block_until_ready(arrays)
+            run.timings = replace(run.timings, run=run.dispatch_seconds + perf_counter() - start)
             self.session.remember(run)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 import sys
 import threading
-import time
+from time import perf_counter
 from typing import Any
 
 __all__ = ["Progress"]
@@ -24,7 +24,7 @@ class Progress:
 
     def __init__(self, shell: Any, delay: float = 0.5) -> None:
         self._shell, self._delay = shell, delay
-        self._start = time.perf_counter()
+        self._start = perf_counter()
         self._doing = ""
         self._shown = False
         self._done = threading.Event()
@@ -54,7 +54,7 @@ class Progress:
             wait = 0.2 if self._terminal else 1.0
             with self._lock:
                 if not self._done.is_set():
-                    self._show(f"{self._doing} … {time.perf_counter() - self._start:.1f} s")
+                    self._show(f"{self._doing} … {perf_counter() - self._start:.1f} s")
 
     def _show(self, text: str) -> None:
         if self._terminal:

@@ -7,7 +7,10 @@ import gc
 import sys
 import types
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
+
+from jaxnb.cells.libraries import is_library
 
 __all__ = ["Before"]
 
@@ -27,7 +30,7 @@ class Before:
     """
 
     def __init__(self, kept: Mapping[int, Any] | None = None) -> None:
-        self._kept = kept or {}
+        self._kept = dict(kept or {})
         self._frozen = False
         self._there: list[Any] = []
         self._modules: frozenset[str] = frozenset()
@@ -47,7 +50,22 @@ class Before:
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if self._frozen:
             gc.unfreeze()
+            self._frozen = False
         self._there, self._kept = [], {}
+
+    def end_generators(self) -> None:
+        """Ends the generators of the user that were begun since: their `finally` would run when the last of it goes."""
+        known = frozenset(map(id, self._there))
+        for item in gc.get_objects():
+            if type(item) is types.GeneratorType and id(item) not in known and not item.gi_running:
+                frame = item.gi_frame
+                if frame is not None and not is_library(str(frame.f_globals.get("__name__"))):
+                    with suppress(Exception):  # the code is the user's, and computes with what the trace has left
+                        item.close()
+
+    def keep(self, found: Mapping[int, Any]) -> None:
+        """Counts these as having been there: whoever made them finds them again on each run."""
+        self._kept.update(found)
 
     def look_again(self) -> None:
         """Something was made since the first question."""

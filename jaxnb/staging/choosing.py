@@ -9,11 +9,12 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable, Generator, Iterable
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from jaxnb import _jax
 from jaxnb.objects.dispatchers import dispatch_cache
+from jaxnb.undo import Undo
 
 __all__ = ["choose_by_plain_class"]
 
@@ -33,12 +34,12 @@ def choose_by_plain_class(
       need: called with a tracer and a clause where the class has to be known; raises.
       stop: called where an implementation is registered, which no replay would do; raises.
     """
-    with ExitStack() as back:
+    with Undo() as undo:
         for function in functions:
             cell = dispatch_cache(function)
             assert cell is not None
             asking = _Asking(cell.cell_contents, function.__dict__["dispatch"], class_of, need, stop)
-            back.callback(setattr, cell, "cell_contents", cell.cell_contents)
+            undo.add(setattr, cell, "cell_contents", cell.cell_contents)
             cell.cell_contents = asking
         yield
 

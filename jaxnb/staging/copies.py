@@ -11,7 +11,6 @@ class of the user is replaced by one that runs the copy in this thread alone.
 from __future__ import annotations
 
 import array
-import contextlib
 import contextvars
 import enum
 import functools
@@ -19,7 +18,7 @@ import sys
 import types
 import weakref
 from collections import deque
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import jax
@@ -31,8 +30,9 @@ from jaxnb.cells.reach import state_of
 from jaxnb.errors import RunByPython
 from jaxnb.objects.graph import Scan
 from jaxnb.objects.holders import CELL, DICT, OBJECTS, SLOTS, holder_of, slot_descriptors
-from jaxnb.objects.static import CACHED_FUNCTION, function_of
+from jaxnb.objects.static import CACHED_FUNCTION, OF_WRAPPERS, function_of
 from jaxnb.staging.template import CONTAINER_NEWS, has_plain_layout, jit_arguments
+from jaxnb.undo import Undo
 
 __all__ = ["Copies", "cannot_copy", "dispatching", "functions_of", "use"]
 
@@ -47,7 +47,7 @@ class Copies:
       namespace: the copy of the namespace of the cell.
       homes: for each copy of a namespace, by id, the original.
       instead: the copies of functions, by the id of the original: what classes of the user hold is replaced there.
-      originals: copies that a walk does not meet, such as modules and methods, by id, with what they stand for.
+      originals: copies that a walk does not meet, as of modules, by id, with what they stand for.
 
     Raises:
       RunByPython: if something cannot be copied.
@@ -103,10 +103,6 @@ class Copies:
             return value
         if kind is types.ModuleType:
             return self._module(value)
-        if kind is types.MethodType:
-            return self._method(value)
-        if kind is types.BuiltinFunctionType:
-            return self._builtin(value)
         if key not in self._nodes:
             return value
         made = self._copy(value, kind)
@@ -124,6 +120,10 @@ class Copies:
             return self._note(value, value)
         if isinstance(value, types.FunctionType):
             return self._function(value)
+        if kind is types.MethodType:
+            return self._method(value)
+        if kind is types.BuiltinFunctionType:
+            return self._note(value, getattr(self.of(value.__self__), value.__name__))
         if isinstance(value, types.CellType):
             cell = self._note(value, types.CellType())
             CELL.restore(cell, [(key, self.of(child)) for key, child in CELL.save(value)])
@@ -138,6 +138,9 @@ class Copies:
             arguments = [self.of(item) for item in value.args]
             made = kind(self.of(value.func), *arguments, **{k: self.of(v) for k, v in value.keywords.items()})
             self._note(value, made)
+            for mine, part in ((made.args, value.args), (made.keywords, value.keywords)):
+                self._note(part, mine)
+                self._ours.add(id(mine))
             if state_of(value) is not None:
                 self._attributes(made, value)
             return made
@@ -145,14 +148,16 @@ class Copies:
             return self._container(value, kind, holder)
         if isinstance(value, CACHED_FUNCTION):
             again: Any = functools.lru_cache(**value.cache_parameters())(self.of(value.__wrapped__))
-            return self._note(value, again)
+            self._note(value, again)
+            self._attributes(again, value, OF_WRAPPERS)
+            return again
         if isinstance(value, weakref.ref):
             target = value()
             mine = self.of(target)
             return self._note(value, value if mine is target else weakref.ref(mine))
         if (arguments := jit_arguments(value)) is not None:
             made = self._note(value, jax.jit(self.of(value.__wrapped__), **arguments))
-            self._ours.add(id(made.__dict__))
+            self._attributes(made, value, OF_WRAPPERS)
             return made
         if _jax.jit_options(value) is not None:
             raise cannot_copy("a function jitted with shardings or a device")
@@ -196,9 +201,11 @@ class Copies:
         self._attributes(made, value)
         return made
 
-    def _attributes(self, made: Any, value: Any) -> None:
-        """Copies what is in the `__dict__`."""
-        DICT.restore(made.__dict__, [(key, self.of(child)) for key, child in value.__dict__.items()])
+    def _attributes(self, made: Any, value: Any, own: frozenset[str] = frozenset()) -> None:
+        """Copies what is in the `__dict__`, but for what the copy has of its `own`."""
+        mine = {key: child for key, child in made.__dict__.items() if key in own}
+        found = [(key, mine[key] if key in mine else self.of(child)) for key, child in value.__dict__.items()]
+        DICT.restore(made.__dict__, found)
         self._ours.add(id(made.__dict__))
         self._made.setdefault(id(value.__dict__), made.__dict__)
 
@@ -254,17 +261,7 @@ class Copies:
     def _method(self, value: types.MethodType) -> Any:
         function, owner = self.of(value.__func__), self.of(value.__self__)
         same = owner is value.__self__ and function is value.__func__
-        return value if same else self._instead_of(value, types.MethodType(function, owner))
-
-    def _builtin(self, value: Any) -> Any:
-        owner = value.__self__
-        mine = self.of(owner) if owner is not None and not isinstance(owner, types.ModuleType | type) else owner
-        return value if mine is owner else self._instead_of(value, getattr(mine, value.__name__))
-
-    def _instead_of(self, value: Any, made: Any) -> Any:
-        """A copy that no walk meets."""
-        self.originals[id(made)] = value
-        return self._note(value, made)
+        return self._note(value, value if same else types.MethodType(function, owner))
 
 
 _SHARED = frozenset({type(None), bool, int, float, complex, str, bytes, _jax.Array, np.dtype, types.CodeType})
@@ -296,14 +293,10 @@ def _parts_of(kind: type) -> list[Any]:
 _here: contextvars.ContextVar[dict[int, Any] | None] = contextvars.ContextVar("copies of functions", default=None)
 
 
-@contextlib.contextmanager
-def use(instead: dict[int, Any]) -> Generator[None]:
-    """In this thread `dispatching` attributes run these, by the id of the function that each stands for."""
-    token = _here.set(instead)
-    try:
-        yield
-    finally:
-        _here.reset(token)
+def use(instead: dict[int, Any], undo: Undo) -> None:
+    """Until it is undone, `dispatching` attributes run these in this thread, by the id of what each stands for."""
+    undo.add(_here.set, _here.get())
+    _here.set(instead)
 
 
 def dispatching(item: Any) -> Any:

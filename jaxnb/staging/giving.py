@@ -12,7 +12,7 @@ from typing import Any
 import jax
 
 from jaxnb._jax_eqns import body_jaxprs
-from jaxnb.staging.placement import is_variable
+from jaxnb._jax_placement import is_variable
 
 __all__ = ["UsedAgain", "read_given"]
 

@@ -14,7 +14,7 @@ from jaxnb.cells.reach import ATOMS
 from jaxnb.objects.holders import BUFFER, CELL, Holder
 from jaxnb.objects.paths import ARRAY, CONTENT, NUMPY, Path, Same, root_name
 
-__all__ = ["differs_in_key", "evolving", "moved", "moved_by_python"]
+__all__ = ["differs_in_key", "evolving", "is_list", "moved", "moved_by_python"]
 
 _SIZED = (list, tuple, dict, set)
 
@@ -54,6 +54,8 @@ def evolving(
 ) -> set[Path]:
     """What has come to differ since the last run, and will again: it does not come to rest.
 
+    A list that the last run has made, and that grows in this one, does not either.
+
     Args:
       moves: what the piece of this run moves on.
       before: the parts of the key of the last run by their paths.
@@ -61,7 +63,8 @@ def evolving(
       remade: names that Python binds or changes in each run; what is behind them counts if no input can stand for it.
     """
     differs = {path for path, parts in now.items() if before.get(path, parts) != parts}
-    return {path for path in differs if path in moves or (root_name(path) in remade and _stays(now[path]))}
+    lists = {path for path in moves & now.keys() if path not in before and is_list(now[path])}
+    return lists | {path for path in differs if path in moves or (root_name(path) in remade and _stays(now[path]))}
 
 
 def moved_by_python(
@@ -95,8 +98,13 @@ def _is_input(parts: tuple[Any, ...]) -> bool:
     return any(type(part) is tuple and part and part[0] in (ARRAY, NUMPY) for part in parts)
 
 
-def _is_sized(parts: tuple[Any, ...]) -> bool:
-    return any(type(part) is tuple and any(part[:1] == (kind,) for kind in _SIZED) for part in parts)
+def is_list(parts: tuple[Any, ...]) -> bool:
+    """Whether these parts of a key are those of a list."""
+    return _is_sized(parts, (list,))
+
+
+def _is_sized(parts: tuple[Any, ...], kinds: tuple[type, ...] = _SIZED) -> bool:
+    return any(type(part) is tuple and any(part[:1] == (kind,) for kind in kinds) for part in parts)
 
 
 def _stays(parts: tuple[Any, ...]) -> bool:

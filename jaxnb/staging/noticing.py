@@ -10,6 +10,7 @@ What JAX does for itself, imports, and reading the source of code do not count.
 
 from __future__ import annotations
 
+import abc
 import os
 import sys
 import threading
@@ -18,7 +19,8 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from jaxnb.cells.libraries import is_library
-from jaxnb.cells.unseen import CHANGES, UNSEEN
+from jaxnb.cells.unseen import CHANGES, REGISTERS_ABSTRACT, UNSEEN
+from jaxnb.undo import Undo
 
 __all__ = ["Importing", "Noticing", "Touched"]
 
@@ -129,32 +131,29 @@ class Noticing:
         self.looked: list[str] = []
         self.imported: set[str] | None = None
         self.touched: Touched | None = None
-        self._asked: list[tuple[Any, str, Any]] = []
+        self._undo = Undo()
 
     def __enter__(self) -> Noticing:
         if not _hooked:
             _hooked.append(True)
             sys.addaudithook(_hook)
-        self._thread = threading.get_ident()
-        _noticing.setdefault(self._thread, []).append(self)
+        thread = threading.get_ident()
+        self._undo.__enter__()
+        self._undo.add(_forget, thread, self)
+        _noticing.setdefault(thread, []).append(self)
         for module, names in UNSEEN.items():
             owner = sys.modules.get(module)
             for name, short in names.items():
                 if hasattr(owner, name):
                     self._ask(owner, name, short)
         self._ask(type(os.environ), "__getitem__", "reads os.environ")
+        self._ask(abc.ABCMeta, "register", REGISTERS_ABSTRACT)
         # the event comes late, when the thread is already listed, and not at all before Python 3.12
         self._ask(threading.Thread, "start", "starts a thread")
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        while self._asked:
-            owner, name, original = self._asked.pop()
-            setattr(owner, name, original)
-        nested = _noticing[self._thread]
-        nested.remove(self)
-        if not nested:
-            del _noticing[self._thread]
+        self._undo.close()
 
     def stop(self, short: str) -> NoReturn:
         """Ends what is going on.
@@ -181,9 +180,15 @@ class Noticing:
         raise touched
 
     def _ask(self, owner: Any, name: str, short: str) -> None:
-        original = getattr(owner, name)
-        self._asked.append((owner, name, original))
-        setattr(owner, name, _asking(original, short))
+        self._undo.patch(owner, name, _asking(getattr(owner, name), short))
+
+
+def _forget(thread: int, noticing: Noticing) -> None:
+    nested = _noticing.get(thread, [])
+    if noticing in nested:
+        nested.remove(noticing)
+    if not nested:
+        _noticing.pop(thread, None)
 
 
 def _asking(original: Callable[..., Any], short: str) -> Callable[..., Any]:

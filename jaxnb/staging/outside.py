@@ -22,6 +22,7 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb.cells.reach import ATOMS
+from jaxnb.undo import Undo
 
 __all__ = ["Outside", "Said", "write_to"]
 
@@ -62,29 +63,25 @@ class Outside:
         self._registering = False
         self._own: object = None
         self._thread = threading.get_ident()
+        self._undo = Undo()
 
     def __enter__(self) -> Outside:
         self._random, self._numpy = random.getstate(), np.random.get_state()
         self._drawn = _places()
-        self._streams = sys.stdout, sys.stderr
-        sys.stdout = _Held(sys.stdout, partial(self._hold_text, "stdout"))
-        sys.stderr = _Held(sys.stderr, partial(self._hold_text, "stderr"))
-        self._handle = logging.Logger.handle
-        logging.Logger.handle = _handling(self._handle, self._hold_record)  # type: ignore[method-assign]
-        self._show = warnings._showwarnmsg  # type: ignore[attr-defined]
-        warnings._showwarnmsg = _showing(self._show, self._hold_warning)  # type: ignore[attr-defined]
+        undo = self._undo
+        undo.__enter__()
+        undo.patch(sys, "stdout", _Held(sys.stdout, partial(self._hold_text, "stdout")))
+        undo.patch(sys, "stderr", _Held(sys.stderr, partial(self._hold_text, "stderr")))
+        undo.patch(logging.Logger, "handle", _handling(logging.Logger.handle, self._hold_record))
+        show: Any = warnings._showwarnmsg  # type: ignore[attr-defined]
+        undo.patch(warnings, "_showwarnmsg", _showing(show, self._hold_warning))
         self._shown_by = _shown_by()
-        self._publisher = _publisher()
-        if self._publisher is not None:
-            self._publisher.publish = _publishing(self._publisher.publish, self._hold_output)
+        if (publisher := _publisher()) is not None:
+            undo.patch(publisher, "publish", _publishing(publisher.publish, self._hold_output))
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        sys.stdout, sys.stderr = self._streams
-        logging.Logger.handle = self._handle  # type: ignore[method-assign]
-        warnings._showwarnmsg = self._show  # type: ignore[attr-defined]
-        if self._publisher is not None:
-            del self._publisher.publish
+        self._undo.close()
 
     def begin(self) -> None:
         """A statement begins."""

@@ -79,7 +79,7 @@ class Piece:
       rebuilt: whether `traced` is not what was traced first, but a function that evaluates `jaxpr`.
       guard: the walk that shows whether the piece serves a run, as straight code, once it has been reused.
       scanned: how often that was shown by a scan instead.
-      unlike: why it did not serve the last run for which it was asked, where that was what NumPy computed.
+      unlike: why it did not serve the last run for which it was asked, where the key does not tell.
       template: what to bind.
       jaxpr: closed.
       reasons: why the piece must not be used again, as (line, text).
@@ -92,6 +92,7 @@ class Piece:
       assigned: what every name was after each assignment; None if that was not taken down.
       simulated: the mesh that is not there for which it was traced; None for the devices that there are.
       quiet: what was seen in it when it was traced, and then the quiet findings; see `jaxnb.findings.quiet`.
+      used: the number of the cell's run that used it last.
       walked: what was reached when it was traced, until it runs for the first time: another walk could meet the objects
         of a set in another order, because they were taken out of it and put back.
     """
@@ -129,6 +130,7 @@ class Piece:
     simulated: SimulatedMesh | None = None
     kept: dict[str, Any] = field(default_factory=dict[str, Any])
     quiet: Any = None
+    used: int = 0
     walked: Reached | None = None
 
     def numbered(self) -> Any:
@@ -147,6 +149,9 @@ class Piece:
         """The same with what Python and NumPy compute; None if the program was not traced for such values."""
         if self.called_back is not None and not self.called_back.serves(reached.nodes, reached.leaves, namespace):
             self.unlike = "a callback would be another object"
+            return None
+        if not self.template.in_order(reached.nodes):
+            self.unlike = "the keys of what it changes are in another order"
             return None
         if self.prelude is None:
             return reached

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import jax
 
 from jaxnb import _jax_placement as _placement
-from jaxnb._jax_placement import Label, Notes, Put
+from jaxnb._jax_placement import Label, Notes, Put, is_variable
 
-__all__ = ["Conflict", "Placements", "is_variable", "read_placements"]
+__all__ = ["Conflict", "Placements", "read_placements"]
 
 _LARGE = 16
 """Equations from which on a jitted function is not compiled by itself where that tells nothing more."""
@@ -60,11 +60,6 @@ class Placements(NamedTuple):
         while is_variable(var) and var in self.alias:
             var = self.alias[var]
         return var
-
-
-def is_variable(atom: Any) -> bool:
-    """Whether this is a variable of a jaxpr, no literal."""
-    return not hasattr(atom, "val")
 
 
 def read_placements(closed: Any, leaves: Sequence[Any], notes: Notes) -> Placements | None:

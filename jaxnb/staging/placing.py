@@ -15,7 +15,8 @@ import jax
 
 from jaxnb import _jax
 from jaxnb import _jax_placement as _placement
-from jaxnb.staging.placement import Placements, is_variable
+from jaxnb._jax_placement import is_variable
+from jaxnb.staging.placement import Placements
 
 __all__ = ["Apart", "Arranged", "Placing", "arrange"]
 

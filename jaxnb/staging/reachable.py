@@ -86,6 +86,7 @@ def reached_from(value: Any, known: Callable[[Any], bool] = lambda item: False) 
             stack.extend(frame.f_locals.values() if frame is not None else ())
         elif isinstance(item, types.FunctionType):
             stack.extend(child for cell in item.__closure__ or () for _, child in CELL.save(cell))
+            stack.extend((item.__defaults__, item.__kwdefaults__, item.__dict__))
         elif isinstance(item, np.ndarray):
             stack.extend(_held_by_array(item))
         elif not isinstance(item, dict) or "__builtins__" not in item:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jaxnb import _jax
@@ -13,6 +13,7 @@ from jaxnb.cells.effects import first_unseen
 from jaxnb.objects.graph import Scan
 from jaxnb.objects.owners import paths_to
 from jaxnb.objects.paths import Path, render_path, root_name
+from jaxnb.staging.ran import LARGE
 
 __all__ = [
     "Reason",
@@ -20,6 +21,7 @@ __all__ = [
     "line_changing",
     "line_reading",
     "reached_effects",
+    "reason_text",
     "using_effect",
     "where_held",
 ]
@@ -87,10 +89,18 @@ def _used_attributes(scan: Scan) -> set[Any]:
     return used
 
 
-def using_effect(statements: Sequence[Statement], scan: Scan) -> tuple[Statement, str] | None:
-    """The first statement that itself takes such a thing from an object, as `box.out.write(text)` does, and what.
+def using_effect(
+    statements: Sequence[Statement], scan: Scan, alone: Callable[[Statement], Scan]
+) -> tuple[Statement, str] | None:
+    """The first statement that takes such a thing from an object, as `box.out.write(text)` does, and what.
 
-    Of what is alive, reading its name is enough.
+    Of what is alive, reading its name is enough. What keeps a state may be taken by a method, too, as `loader.draw()`
+    does: a trace would move it on, and be given up.
+
+    Args:
+      statements: of the piece.
+      scan: of what they reach.
+      alone: walks what one of them reaches.
     """
     for statement in statements:
         for path, text in scan.alive:
@@ -100,7 +110,19 @@ def using_effect(statements: Sequence[Statement], scan: Scan) -> tuple[Statement
         for path, text in reached_effects(scan):
             if root_name(path) in statement.names.reads and path[2] in statement.names.attributes:
                 return statement, f"{render_path(path)}: {text}"
+    if _moved_on(scan):
+        for statement in statements:
+            own = alone(statement)
+            # of a large package or model only a trace tells what runs
+            if not statement.defines and len(own.parts) <= LARGE and (found := _moved_on(own)) is not None:
+                return statement, found
     return None
+
+
+def _moved_on(scan: Scan) -> str | None:
+    """What calls of methods and helpers move on, the first of them."""
+    moving = (item for item in reached_effects(scan) if item in scan.moving)
+    return next((f"{render_path(path)}: {text}" for path, text in moving), None)
 
 
 def line_reading(statements: Sequence[Statement], name: str | None) -> int | None:
@@ -142,3 +164,8 @@ def _line_using(array: Any, jaxpr: Any, cell: CellSource) -> int | None:
                 return next((place.line for place in eqn_places(eqn, {}) if place.file == cell.filename), None)
             stack.extend(part for part in eqn.params.values() if hasattr(part, "eqns"))
     return None
+
+
+def reason_text(line: int | None, text: str) -> str:
+    """A reason with its line, if it has one."""
+    return f"line {line}, {text}" if line is not None else text

@@ -7,11 +7,11 @@ or the statement is left to Python.
 from __future__ import annotations
 
 import importlib
-import time
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -44,14 +44,15 @@ from jaxnb.staging.ran import LARGE, Ran
 from jaxnb.staging.reasons import find_reasons, reached_effects, using_effect
 from jaxnb.staging.scalars import scalars_that_show
 from jaxnb.staging.stand_ins import ValueNeeded
-from jaxnb.staging.trace import MissingName, StopAt, Trace, by_python, restore_names
+from jaxnb.staging.trace import MissingName, StopAt, Trace, by_python
 from jaxnb.staging.turns import BUDGET, TooLong
 from jaxnb.staging.written_out import WrittenOut
+from jaxnb.undo import undo_after, undo_depth
 
 if TYPE_CHECKING:
     from jaxnb.names.assigned import NameLog
 
-__all__ = ["Failed", "MissingName", "StopAt", "restore_names", "trace_piece"]
+__all__ = ["Failed", "MissingName", "StopAt", "trace_piece"]
 
 MANY = 10_000
 """Inputs from which on a cell is told that they cost time."""
@@ -109,14 +110,19 @@ def trace_piece(
     """
     __tracebackhide__ = True
     traces: list[Trace] = []
+    depth, put_back = undo_depth(), _jax.thread_state()
     try:
         piece = _trace(
             cell, plan, namespace, choices, context, device, whole, donate, asked, splits, names, budget, traces
         )
     except BaseException:
+        undo_after(depth)  # an interrupt may have come where nothing else would
+        put_back()
         forget_staged(_end(traces), failed=True)
         raise
-    if forget_staged(_end(traces)):
+    of_piece = [traces.pop()]
+    forget_staged(_end(traces), failed=True)
+    if forget_staged(_end(of_piece)):
         raise RunByPython(
             "something keeps a traced value where staging does not look.",
             why="it would stay there, in the place of the array that the plain cell leaves.",
@@ -156,17 +162,17 @@ def _trace(
         trace.here = device is None and not whole and asked is None
         loose = trace.loose()
         if loose:
-            choices.make_static(trace.scan.paths[index] for index in loose)
+            choices.hold(trace.scan.paths[index] for index in loose)
             continue
-        if splits and (used := using_effect(trace.statements, trace.scan)) is not None:
+        if splits and (used := using_effect(trace.statements, trace.scan, trace.reached_by)) is not None:
             error = by_python(used[0], used[1])  # a trace that is given up would have moved it on
             error.index = plan.start + trace.statements.index(used[0])
             raise error
         if splits and (comparing := trace.compares_cached()) is not None:
-            error = by_python(cell.statements[comparing], "it may compare what functools keeps")
-            error.index = comparing
+            error = by_python(cell.statements[comparing[0]], comparing[1])
+            error.index = comparing[0]
             raise error
-        start = time.perf_counter()
+        start = perf_counter()
         log = names() if names is not None else None
         ran = Ran() if plan.ran is not None or (narrows and _may_narrow(trace)) else None
         if ran is None or plan.ran is not None:
@@ -281,7 +287,7 @@ def _trace(
                 raise
             if whole:  # only looked at: no program will run and say it
                 trace.outside.release()
-            piece = _finish(trace, traced, context, device, time.perf_counter() - start)
+            piece = _finish(trace, traced, context, device, perf_counter() - start)
             if derivative is not None:
                 piece.derivative = trace.asked
                 trace.template.names.extend(derivative.names)
@@ -306,7 +312,9 @@ def _end(traces: list[Trace]) -> list[weakref.ref[Any]]:
     """Gives up traces; nothing of ours holds their tracers any more. Returns what says whether others do."""
     over = [reference for trace in traces for reference in trace.over]
     while traces:
-        traces.pop().outside.end()
+        trace = traces.pop()
+        trace.outside.end()
+        vars(trace).clear()  # it stands in cycles with what it has handed out, which would wait for the collector
     return over
 
 
@@ -571,8 +579,9 @@ def _finish(trace: Trace, traced: Any, context: tuple[Any, ...], device: Any, se
 
 def _made_static(trace: Trace) -> set[Any]:
     """Paths of the scalars in reach that were made static because the cell could tell their value."""
-    reached = {path for _, path in trace.scan.where}
-    return (trace.choices.static - trace.choices.fixed - trace.choices.unsaid) & reached
+    reached = {path for _, path in trace.scan.where}.difference(trace.scan.paths)  # but no inputs
+    static = trace.choices.static | trace.choices.needed
+    return (static - trace.choices.fixed - trace.choices.unsaid) & reached
 
 
 def _note_numpy(trace: Trace, piece: Piece) -> None:

@@ -8,6 +8,7 @@ aliases: two names for one list are two names for one new list.
 
 from __future__ import annotations
 
+import contextvars
 import copyreg
 import enum
 import functools
@@ -24,12 +25,13 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb._jax_hosted import NumpyValue, tracer_of
-from jaxnb._jax_identity import JitCall, handed_on
+from jaxnb._jax_identity import JitCall, array_of, handed_on
 from jaxnb.cells.libraries import is_library
 from jaxnb.cells.reach import ATOMS, hides, state_of
 from jaxnb.objects.graph import Reached, Scan
-from jaxnb.objects.holders import CELL, DICT, OBJECTS, SLOTS, Change, Holder, holder_of, slot_descriptors
-from jaxnb.objects.static import PLACEMENTS
+from jaxnb.objects.holders import CELL, DICT, OBJECTS, SLOTS, Change, Holder, State, holder_of, slot_descriptors
+from jaxnb.objects.journal import Journal
+from jaxnb.objects.static import OF_WRAPPERS, PLACEMENTS
 from jaxnb.staging.before import Before
 from jaxnb.staging.reachable import holds_tracer, reached_from, reaches_tracer, stands_for_a_value
 
@@ -75,7 +77,15 @@ Build = Callable[["Building"], Any]
 
 
 class Unreplayable(Exception):
-    """A result that cannot be made anew on a reused run; the message says what it is."""
+    """A result that cannot be made anew on a reused run; the message says what it is.
+
+    Attributes:
+      of_trace: whether it serves in the trace alone.
+    """
+
+    def __init__(self, text: str, of_trace: bool = False) -> None:
+        super().__init__(text)
+        self.of_trace = of_trace
 
 
 class Leaked(Exception):
@@ -103,7 +113,7 @@ class Template:
       names: for each name that is bound, how its value is built.
       annotations: what the piece adds to the annotations of the namespace.
       deleted: names that are deleted.
-      changed: for each holder that was changed in place, its kind, how to find it, and the change, whose children are
+      changed: for each holder that was changed in place, its kind, which node it is, and the change, whose children are
         still to be built.
       elsewhere: the same for the globals of other modules: which of those that were read, what is bound and deleted.
       said: what is printed and logged, in order: what says it, and how the values that it takes are built.
@@ -117,7 +127,10 @@ class Template:
         self.names: list[tuple[str, Build]] = []
         self.annotations: list[tuple[str, Build]] = []
         self.deleted: list[str] = []
-        self.changed: list[tuple[Holder, Build, Change]] = []
+        self.changed: list[tuple[Holder, int, Change]] = []
+        self._orders: list[tuple[int, list[Any], list[Any]]] = []  # of each such dict, the keys before and after
+        self._puts: list[tuple[Holder, int, Any, Build]] = []  # the children of those that only get children
+        self._rest: list[tuple[Holder, int, Change]] = []
         self.elsewhere: list[tuple[int, list[tuple[str, Build]], list[str]]] = []
         self.said: list[tuple[Callable[..., None], Build]] = []
         self.says_values = False
@@ -125,12 +138,32 @@ class Template:
         self.reasons: list[tuple[int | None, str]] = []
         self.kept: list[Any] = []
 
+    def change(self, holder: Holder, node: int, change: Change, before: State, after: State) -> None:
+        """Notes that a holder was changed in place, from one state to another; the children of `change` are built.
+
+        What moves a key of a dict to the end, or sorts the keys, does not show where they stood so before: a replay is
+        right for a dict in the order of the trace, and for one as the trace has left it, but for no other.
+        """
+        self.changed.append((holder, node, change))
+        if holder is DICT and len(before) > 1:
+            one, other = ([key for key, _ in state] for state in (before, after))
+            if set(one) == set(other):
+                self._orders.append((node, one, other))
+        if holder.keyed and not change.whole and not change.gone:
+            self._puts.extend((holder, node, key, new) for key, new in change.children)
+        else:
+            self._rest.append((holder, node, change))
+
+    def in_order(self, nodes: Sequence[Any]) -> bool:
+        """Whether the dicts that are changed have their keys in an order for which the template is right."""
+        return all([*nodes[node]] in (one, other) for node, one, other in self._orders)
+
     def apply(
         self,
         reached: Reached,
         outputs: Sequence[Any],
         namespace: dict[str, Any],
-        before_change: Callable[[Any, Holder, Change | None], None],
+        journal: Journal,
         before_saying: Callable[[], None] = lambda: None,
     ) -> Any:
         """Binds, deletes and changes what the piece did, says what it said, and returns the trailing value.
@@ -141,38 +174,43 @@ class Template:
           reached: in this run, before the piece.
           outputs: of the program.
           namespace: to bind into.
-          before_change: called with each object that is about to be changed in place, its kind, and the change.
+          journal: saves each object that is about to be changed in place.
           before_saying: called once, if anything is said.
         """
         building = Building(reached, outputs, namespace)
         building.made.update((id(item), item) for item in self.kept)
         bound = [(name, build(building)) for name, build in self.names]
+        nodes = reached.nodes
+        puts = [(holder, nodes[node], key, new(building)) for holder, node, key, new in self._puts]
         changed = [
             (
                 holder,
-                at(building),
+                nodes[node],
                 Change([(key, new(building)) for key, new in change.children], change.gone, change.whole),
             )
-            for holder, at, change in self.changed
+            for holder, node, change in self._rest
         ]
         elsewhere = [
             (reached.namespaces[home], [(name, build(building)) for name, build in names], gone)
             for home, names, gone in self.elsewhere
         ]
         value = self.value(building) if self.value is not None else None
+        journal.record_puts(puts)
+        for holder, owner, key, child in puts:
+            holder.put(owner, key, child)
         for holder, owner, change in changed:
-            before_change(owner, holder, change)
+            journal.record(owner, holder, change)
             holder.apply(owner, change)
         if self.annotations:
             notes = namespace.setdefault("__annotations__", {})
-            before_change(notes, DICT, None)
+            journal.record(notes, DICT)
             notes.update((name, build(building)) for name, build in self.annotations)
         for name, item in bound:
             namespace[name] = item
         for name in self.deleted:
             namespace.pop(name, None)
         for home, names, gone in elsewhere:
-            before_change(home, DICT, None)
+            journal.record(home, DICT)
             home.update(names)
             for name in gone:
                 home.pop(name, None)
@@ -196,6 +234,7 @@ class Capture:
       trace: the one whose tracers may be results; None allows any.
       homes: namespaces that are copies, by id, with the originals; classes that are made with them cannot be results.
       calls: of functions under `jax.jit`.
+      lifts: ids of the tracers by which JAX computes with what NumPy has computed.
     """
 
     def __init__(
@@ -209,8 +248,10 @@ class Capture:
         trace: object | None = None,
         homes: Mapping[int, dict[str, Any]] | None = None,
         calls: Sequence[JitCall] = (),
+        lifts: Collection[int] = (),
     ) -> None:
         self._homes, self._calls = homes, calls
+        self._lifts, self._lifted = lifts, dict[int, Any]()
         self.outputs: list[Any] = []
         self._scan = scan
         self.passed_on: set[int] = set()
@@ -265,6 +306,8 @@ class Capture:
             if self._was_there(value):
                 return _constant(value)
             raise Unreplayable(f"a {kind.__name__}, which does not say what it is")
+        if issubclass(kind, contextvars.Token | contextvars.Context) and not self._before.holds(value):
+            raise Unreplayable(f"a {kind.__name__} of context variables", of_trace=True)
         if kind is _jax.TraceState:
             return lambda b: _jax.current_trace_state()
         if isinstance(value, type) and self._is_made_here(value):
@@ -381,6 +424,10 @@ class Capture:
     def _traced(self, tracer: Any) -> Build:
         """What the program computes, or the input or other result that eager execution hands on instead."""
         source = handed_on(tracer)
+        if id(source) in self._lifts:  # a function that gives its operand has made an Array of NumPy's value
+            if id(tracer) not in self._lifted:
+                self._lifted[id(tracer)] = array_of(source)
+            return self._output(self._lifted[id(tracer)])
         index = self._inputs.get(id(source))
         if index is None:
             return self._output(source)
@@ -545,17 +592,29 @@ class Capture:
         return self._annotations
 
     def _jitted(self, value: Any) -> Build:
-        """A jitted function is made again only where what it wraps is; otherwise it is the same function each time."""
+        """A jitted function is made anew, with what is set on it; one of a library's function stays the same."""
         inner = value.__wrapped__
         if isinstance(inner, types.FunctionType) and is_library(inner.__module__) and not inner.__closure__:
             return _constant(value)
         wrapped = self.build(inner)
-        if not self.outputs and id(value.__wrapped__) in self._nodes:
-            return _constant(value)
         arguments = jit_arguments(value)
         if arguments is None:
             raise Unreplayable("a function jitted with shardings or a device")
-        return _memoized(id(value), lambda b: jax.jit(wrapped(b), **arguments))
+        key, attributes = id(value), list[tuple[str, Build]]()
+
+        def build(b: Building) -> Any:
+            if key not in b.made:
+                function = wrapped(b)
+                if key in b.made:  # a closure of the function holds what is made of it
+                    return b.made[key]
+                made = b.made[key] = jax.jit(function, **arguments)
+                made.__dict__.update((name, item(b)) for name, item in attributes)
+            return b.made[key]
+
+        self._builds[key] = build
+        items = list(value.__dict__.items())
+        attributes.extend((name, self.build(item)) for name, item in items if name not in OF_WRAPPERS)
+        return build
 
     def _copied(self, value: Any, kind: type) -> Build:
         """Anything else is copied by the copy protocol, as `copy.copy` would, with its parts built anew."""

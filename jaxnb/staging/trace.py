@@ -6,11 +6,11 @@ as a template; then the namespace and every object are what they were.
 
 from __future__ import annotations
 
-import contextlib
+import contextvars
 import functools
 import types
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ import jax
 
 from jaxnb import _jax
 from jaxnb._jax_eqns import eqn_places, place_of
-from jaxnb._jax_identity import JitCall, answer_as_eager, note_jit_calls
+from jaxnb._jax_identity import JitCall, answer_as_eager, note_jit_calls, note_on_host
 from jaxnb._jax_placement import Notes, default_device
 from jaxnb._jax_tracers import transformation_of
 from jaxnb._jax_watch import TraceWatch, watch_trace
@@ -26,14 +26,14 @@ from jaxnb.cells.blocks import TURN, counting_code
 from jaxnb.cells.cell import CellSource, Statement
 from jaxnb.cells.code import Sees, names_of
 from jaxnb.cells.growth import NO_GROWTH
-from jaxnb.cells.reach import refers_to_jax, state_of
+from jaxnb.cells.reach import ATOMS, refers_to_jax, state_of
 from jaxnb.errors import Refused, RunByPython
 from jaxnb.objects.graph import Scan
-from jaxnb.objects.holders import CLASS, GROWN_LIST, SLOTS, same_state
-from jaxnb.objects.journal import restore_shell
+from jaxnb.objects.holders import CLASS, CONTEXT, GROWN_LIST, SLOTS, same_state
+from jaxnb.objects.journal import restore_changed, restore_names, restore_shell
 from jaxnb.objects.paths import Choices, Path, render_path, root_name
 from jaxnb.objects.slots import Slot, Slots
-from jaxnb.objects.static import CACHED_FUNCTION, kept_by
+from jaxnb.objects.static import ASKS_CACHE, CACHED_FUNCTION, kept_by
 from jaxnb.objects.watchers import other_threads, others_look
 from jaxnb.staging.before import Before
 from jaxnb.staging.called_back import CalledBack, NotCalled, read_called_back
@@ -53,8 +53,9 @@ from jaxnb.staging.stand_ins import StandIns, ValueNeeded
 from jaxnb.staging.template import SMALLEST_ID, Capture, Leaked, Template, Unreplayable
 from jaxnb.staging.turns import BUDGET, Turns
 from jaxnb.staging.written_out import LARGE, Loop, WrittenOut, long_loop
+from jaxnb.undo import Undo
 
-__all__ = ["MissingName", "StopAt", "Trace", "by_python", "restore_names"]
+__all__ = ["MissingName", "StopAt", "Trace", "by_python"]
 
 
 class StopAt(Exception):
@@ -132,6 +133,7 @@ class Trace:
         self.splits = False
         self.budget: int | None = BUDGET
         self.kept: set[int] = set()
+        self.caches_kept: set[int] = set()
         self.moves: set[Path] = set()
         self.reads_grown = False
         self.here = False
@@ -304,21 +306,33 @@ class Trace:
         free = set(range(len(self.scan.leaves))) - inside | self.slots.fixed
         return free if self.copies is None else free | self._seen_by_others(self.copies)
 
-    def compares_cached(self) -> int | None:
-        """The first statement that may get an input from a function under `functools.lru_cache`, and compare objects.
+    def reached_by(self, statement: Statement) -> Scan:
+        """A walk of what one statement reaches."""
+        names = statement.names
+        alone = replace(self.plan, roots=tuple(sorted(names.reads)), names=(names,), sees=0, growth=NO_GROWTH, ran=None)
+        return alone.scan(self.namespace, self.choices, Slots())
 
-        The function gives the value itself, for which something else stands at all places that staging knows.
+    def compares_cached(self) -> tuple[int, str] | None:
+        """The first statement that uses a function under `functools.lru_cache` in a way that a program could not.
+
+        It may get an input from it, and compare objects: the function gives the value itself, for which something else
+        stands at all places that staging knows. Or the cell asks how often such functions were called.
         """
-        if not self.scan.sees & Sees.IDENTITY:
+        cached = {id(node): node for node in self.scan.nodes if _is_cached(node)}
+        if cached and not ASKS_CACHE.isdisjoint(self.scan.attributes | self.cell.attributes):
+            keeping, short = set(cached), "functools counts what it calls"
+        elif self.scan.sees & Sees.IDENTITY:
+            leaves = {id(leaf) for leaf in self.scan.leaves if type(leaf) not in ATOMS}  # equal ints may be one object
+            keeping = {key for key, node in cached.items() if not leaves.isdisjoint(kept_by(node))}
+            short = "it may compare what functools keeps"
+        else:
             return None
-        leaves = {id(leaf) for leaf in self.scan.leaves}
-        keeping = {id(node) for node in self.scan.nodes if _is_cached(node) and not leaves.isdisjoint(kept_by(node))}
         for index in range(self.plan.start, self.plan.stop) if keeping else ():
             names = self.cell.statements[index].names
             roots = tuple(name for name in self.plan.roots if name in names.reads)
             alone = replace(self.plan, roots=roots, names=(names,)).scan(self.namespace, self.choices)
             if any(id(node) in keeping for node in alone.nodes):
-                return index
+                return index, short
         return None
 
     def _seen_by_others(self, copies: Copies) -> set[int]:
@@ -369,7 +383,14 @@ class Trace:
     # --- running the statements ---
 
     def run(self, tracers: Sequence[Any]) -> list[Any]:
-        """What JAX traces: the statements, run in the namespace. Returns the tracers that are results."""
+        """What JAX traces: the statements, run in the namespace. Returns the tracers that are results.
+
+        They run in a copy of the context: a context variable that had no value could not be put back.
+        """
+        __tracebackhide__ = True
+        return contextvars.copy_context().run(self._run, tracers)
+
+    def _run(self, tracers: Sequence[Any]) -> list[Any]:
         __tracebackhide__ = True
         namespace, plan = self.namespace, self.plan
         self.tracers = list(tracers)
@@ -400,24 +421,28 @@ class Trace:
             self._identify,
         )
         self.held, self.recorder = stand_ins.held, stand_ins.recorder
+        note_on_host(_jax.current_trace(), self.recorder.lifts)
         self.noticing.lets_look = not self.splits
-        with contextlib.ExitStack() as back:  # whatever one of these raises, the others are done, the last one first
+        with Undo() as back:
             kept = {key: item for node in filter(_is_cached, self.scan.nodes) for key, item in kept_by(node).items()}
-            there = back.enter_context(Before(kept))
+            there = Before(kept)
+            back.add(there.__exit__, None, None, None)
+            there.__enter__()
             for other, names in others:
-                back.callback(restore_names, other, names)
+                back.add(restore_names, other, names)
             if isinstance(noted, dict):
-                back.callback(restore_names, noted, self.annotations)
-            back.callback(restore_names, namespace, entry, self._is_ours)
+                back.add(restore_names, noted, self.annotations)
+            back.add(restore_names, namespace, entry, self._is_ours)
             for function in filter(_is_cached, self.scan.nodes):
-                back.callback(_forget_since, function, function.cache_info().currsize)
+                back.add(self._forget_since, function, function.cache_info().currsize)
             for owner, holder, state in saved:
-                back.callback(_put_back, owner, holder, state)
+                back.add(restore_changed, owner, holder, state)
             for shell in self.slots.shells:
-                back.callback(restore_shell, *shell)
-            back.callback(stand_ins.close)
+                back.add(restore_shell, *shell)
+            back.add(stand_ins.close)
+            back.add(there.end_generators)  # before anything is put back: what they do at their end is part of that
             if self.copies is not None:
-                back.enter_context(use(self.copies.instead))
+                use(self.copies.instead, back)
             self.install()
             for name in plan.hidden:
                 namespace.pop(name, None)
@@ -431,6 +456,7 @@ class Trace:
             before = dict(namespace)
             before_elsewhere = [dict(other) for other in self.scan.namespaces]
             placed = [(owner, holder, holder.save(owner)) for owner, holder in self.slots.holders]
+            context = contextvars.copy_context()
             reads_class = bool(self.scan.sees & Sees.CLASS_READ)
             choosing = choose_by_plain_class(
                 self.scan.dispatchers, stand_ins.class_of, stand_ins.need, self.noticing.stop
@@ -452,12 +478,38 @@ class Trace:
                         fix="assign to its attributes, or do it in a cell of its own without %%jit.",
                         line=self.current.span.line if self.current else None,
                     )
+            self._refuse_context(context)
+            self._keep_cached(there)
             self.called_back = self._called_back(there)
             self._capture(before, before_elsewhere, placed, stand_ins, there, calls, value)
             if self.donate:
                 self.kept = self._still_held()
             assert self.capture is not None
             return self.capture.outputs
+
+    def _keep_cached(self, there: Before) -> None:
+        """What functions under `functools.lru_cache` keep stays with them, and is bound as itself, if all is plain."""
+        for function in filter(_is_cached, self.scan.nodes if self.copies is None else ()):
+            kept = kept_by(function)
+            if not any(map(reaches_tracer, kept.values())):
+                self.caches_kept.add(id(function))
+                there.keep(kept)
+
+    def _forget_since(self, function: Any, size: int) -> None:
+        if function.cache_info().currsize != size and id(function) not in self.caches_kept:
+            function.cache_clear()  # it may have cached a tracer
+
+    def _refuse_context(self, before: contextvars.Context) -> None:
+        """A context variable that was set, and that the walk has not met with a value."""
+        followed = {id(owner) for owner, holder in self.slots.holders if holder is CONTEXT}
+        for variable, value in contextvars.copy_context().items():
+            if id(variable) not in followed and before.get(variable, _ABSENT) is not value:
+                raise RunByPython(
+                    f"the cell sets the context variable `{variable.name}`.",
+                    why="they are traced in a context of their own, of which staging follows what had a value.",
+                    fix="leave --whole out: then Python runs it.",
+                    short="it sets a context variable",
+                )
 
     def _called_back(self, there: Before) -> CalledBack | None:
         """What the program will call while it runs."""
@@ -596,7 +648,8 @@ class Trace:
         originals, homes = stand_ins.originals, None
         if self.copies is not None:
             originals, homes = {**originals, **self.copies.originals}, self.copies.homes
-        capture = Capture(self.scan, self.held, self.replaced, existing, originals, there, own, homes, calls)
+        lifts = stand_ins.recorder.lifts
+        capture = Capture(self.scan, self.held, self.replaced, existing, originals, there, own, homes, calls, lifts)
         template = self.template
         annotations = self.namespace.pop("__annotations__", None)
         before.pop("__annotations__", None)
@@ -660,7 +713,7 @@ class Trace:
             (key, self._build(capture, child, f"`{key}`" if isinstance(key, str) else kind))
             for key, child in change.children
         ]
-        self.template.changed.append((holder, lambda b: b.reached.nodes[node], change._replace(children=children)))
+        self.template.change(holder, node, change._replace(children=children), state, now)
 
     def _build(self, capture: Capture, item: Any, what: str) -> Any:
         try:
@@ -675,9 +728,9 @@ class Trace:
         except Unreplayable as error:
             if self.copies is not None:
                 raise cannot_copy(str(error)) from None
-            if reaches_tracer(item):
+            if reaches_tracer(item) or error.of_trace:
                 raise RunByPython(
-                    f"{what} holds {error}, with traced values inside.",
+                    f"{what} holds {error}{', with traced values inside' * (not error.of_trace)}.",
                     why="such an object cannot be made anew from the results of a program.",
                     fix="make it in a cell of its own without %%jit.",
                     line=self.current.span.line if self.current else None,
@@ -685,6 +738,11 @@ class Trace:
             path = where_held(self.namespace, item)
             line = line_changing(self.statements, root_name(path)) if path is not None else None
             held = f"`{render_path(path)}`" if path is not None else what
+            root = root_name(path) if path is not None else None
+            binding = [index for index, other in enumerate(self.statements) if root in other.names.binds]
+            if self.splits and binding:  # Python makes anew on each run what no replay can
+                self.index = self.plan.start + binding[-1]
+                raise by_python(self.statements[binding[-1]], f"{held} holds {error}") from None
             last = self.statements[-1].span.line
             self.template.reasons.append((line if path is not None else last, f"{held} holds {error}"))
             self.template.kept.extend(reached_from(item))
@@ -732,16 +790,6 @@ def _is_replaced(item: Any, kind: type, state: Any) -> bool:
     return type(item) is not kind or state_of(item) is not state
 
 
-def _forget_since(function: Any, size: int) -> None:
-    if function.cache_info().currsize != size:
-        function.cache_clear()  # it may have cached a tracer
-
-
-def _put_back(owner: Any, holder: Any, state: Any) -> None:
-    if not same_state(holder.save(owner), state):
-        holder.restore(owner, state)
-
-
 def _holds(slot: Slot, value: Any) -> bool:
     return any(child is value and key == slot.key for key, child in slot.holder.save(slot.owner))
 
@@ -749,20 +797,3 @@ def _holds(slot: Slot, value: Any) -> bool:
 def _computes_with_jax(generator: types.GeneratorType[Any, Any, Any]) -> bool:
     frame = generator.gi_frame
     return frame is not None and refers_to_jax(names_of(generator.gi_code), {**frame.f_globals, **frame.f_locals}, {})
-
-
-def restore_names(
-    namespace: dict[str, Any], entry: dict[str, Any], ours: Callable[[str], bool] = lambda name: True
-) -> None:
-    """Makes a namespace what it was: the same names, in the same order, with the same values.
-
-    Names that are not `ours` are left as they are.
-    """
-    for name in [name for name in list(namespace) if name not in entry and ours(name)]:
-        del namespace[name]
-    for name, item in entry.items():
-        if (name not in namespace or namespace[name] is not item) and ours(name):
-            namespace[name] = item
-    if set(namespace) == set(entry) and list(namespace) != list(entry):
-        for name in entry:
-            namespace[name] = namespace.pop(name)

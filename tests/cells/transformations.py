@@ -64,6 +64,108 @@ r = jax.jacrev(lambda a: w @ a)(x)""",
     ),
     Case("jvp", cell="y, t = jax.jvp(jnp.sin, (x,), (jnp.ones(3),))"),
     Case(
+        "derivatives-at-constants-of-the-cell",
+        setup="from jax.scipy.stats import norm",
+        cell="""\
+g = jax.grad(jax.nn.logsumexp)(jnp.ones(3))
+h = jax.grad(lambda a: jnp.abs(a).sum())(jnp.zeros(()))
+i = jax.grad(norm.cdf)(0.3)
+j = jax.vmap(jax.value_and_grad(norm.cdf))(jnp.full(3, 0.2))
+k = jnp.zeros(3)
+l = jax.value_and_grad(lambda k: jax.nn.logsumexp(x * k))(k)""",
+        change="x = x + 1",
+        options={"whole": True},
+    ),
+    Case(
+        "scalars-made-like-others",
+        cell="""\
+a = jnp.zeros_like(x.sum())
+b = jnp.full_like(jnp.ones(()), 2)
+c = jnp.zeros_like(b, shape=(3,)) + x
+d = jnp.full((), 2.0, device=jax.devices()[-1])
+e = jnp.zeros_like(jax.device_put(x, jax.devices()[-1])[0]) * 2""",
+        change="x = jax.device_put(x, jax.devices()[-1])",
+        reused=False,
+        reason="x",
+    ),
+    Case(
+        "reverse-mode-jacobians",
+        cell="""\
+r = jax.jacrev(jnp.sin)(x)
+j = jax.jacobian(jnp.sin)(x)
+y, pull = jax.vjp(jnp.sin, x)
+v = jax.vmap(pull)(jnp.eye(3))""",
+        change="x = x * 2",
+        options={"whole": True},
+    ),
+    Case("text-of-a-pullback", cell="y, pull = jax.vjp(jnp.sin, x)\ns = len(str(pull)) > 0\nz = y * 2"),
+    Case(
+        "dataclass-that-is-mapped",
+        setup="""\
+import dataclasses
+@dataclasses.dataclass(eq=False)
+class Scale:
+    by: jax.Array
+    def __call__(self, a):
+        return self.by * a
+scale = Scale(x)""",
+        cell="y = jax.vmap(scale)(w)\nz = jax.jit(scale)(x)",
+        change="scale.by = x * 2",
+        options={"whole": True},
+        stale=True,
+    ),
+    *(
+        Case(
+            f"derivative-beside-a-dict-with-{kind}-keys",
+            setup=setup,
+            cell=f"d = {{{keys[0]}: x.sum(), {keys[1]}: x.max()}}\n{derivative}",
+            change="x = x * 2",
+        )
+        for kind, setup, keys, derivative in (
+            ("mixed", "", ("1", "'a'"), "g = jax.grad(lambda v: v * x.sum())(0.3)"),
+            (
+                "enum",
+                "import enum\nK = enum.Enum('K', 'A B')",
+                ("K.A", "K.B"),
+                "y, pull = jax.vjp(lambda v: v * x.sum(), 0.3)\ng = pull(1.0)",
+            ),
+            ("object", "a, b = object(), object()", "ab", "y, g = jax.jvp(lambda v: v * x.sum(), (0.3,), (1.0,))\nd"),
+            (
+                "frozen",
+                "import dataclasses\n@dataclasses.dataclass(frozen=True)\nclass K:\n    n: int",
+                ("K(1)", "K(2)"),
+                "y, f = jax.linearize(lambda v: v * x.sum(), 0.3)\ng = f(1.0)",
+            ),
+        )
+    ),
+    Case(
+        "derivative-beside-a-list-that-holds-itself",
+        cell="l = [x * 2]\nl.append(l)\ng = jax.grad(lambda v: v * x.sum())(0.3)",
+    ),
+    *(
+        Case(
+            f"pullback-of-a-custom-rule-{name}",
+            setup="""\
+calls, k = [], x + 1
+@jax.custom_vjp
+def f(v):
+    return jnp.sum(v**2)
+def bwd(v, g):
+    calls.append(1)
+    return (2 * g * v * k,)
+f.defvjp(lambda v: (f(v), v), bwd)""",
+            cell="y, pull = jax.vjp(f, x)\n" + cell,
+            change=("k = x * 3", "k = x * 4"),
+            rule=rule,
+        )
+        for name, cell, rule in (
+            ("called-twice", "a = pull(jnp.ones_like(y))\nb = pull(y)", 6),
+            ("called-behind-a-condition", "a = pull(y)\nif a[0].sum() > 0:\n    b = pull(y)", 6),
+            ("called-by-python-between", "a = pull(y)[0].sum()\nprint(pull(y)[0].sum())\nb = pull(y)", 6),
+            ("called-by-another-piece", "print(float(y))\nb = pull(y)", 4),
+        )
+    ),
+    Case(
         "vjp-used",
         cell="""\
 y, pull = jax.vjp(lambda a: w @ a, x)
