@@ -9,12 +9,13 @@ import sysconfig
 import types
 from typing import Any
 
-__all__ = ["home_of", "is_installed", "is_jax_module", "is_library", "is_own", "name_of"]
+__all__ = ["home_of", "is_closed_package", "is_installed", "is_jax_module", "is_library", "is_own", "name_of"]
 
 _LIBRARY_FOLDERS = tuple(
     path for name in ("stdlib", "platstdlib", "purelib", "platlib") if (path := sysconfig.get_paths().get(name))
 )
 _JAX = ("jax", "jaxlib")
+_CLOSED = frozenset({"jax", "jaxlib", "numpy", "jaxnb"})
 _EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 _OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -87,6 +88,12 @@ def is_compiled(module_name: str) -> bool:
         files = (getattr(part, "__file__", None) for part in parts)
         known = _compiled[key] = any(isinstance(file, str) and file.endswith(_EXTENSIONS) for file in files)
     return known
+
+
+def is_closed_package(name: str) -> bool:
+    """Whether a module is of JAX, NumPy, the standard library or this package: only plain values of these count."""
+    package = name.partition(".")[0]
+    return package in _CLOSED or package in sys.stdlib_module_names
 
 
 def is_jax_module(module_name: object) -> bool:

@@ -265,6 +265,14 @@ class Scan:
         if issubclass(type(value), type):
             self.registered(value, path)
 
+    def library_function(self, function: types.FunctionType, path: Path) -> None:
+        """What a function of a library remembers: data in its closure, and attributes."""
+        modules.library_function(self, function, path)
+
+    def library_attribute(self, kind: type, name: str) -> None:
+        """A plain attribute of a library's class that the library assigns."""
+        modules.library_attribute(self, kind, name)
+
     def library_state(self, text: str, read: Callable[[], Any]) -> None:
         """A state that is behind a function of a library, which is asked."""
         if (ROOT, text) not in self._states_read:

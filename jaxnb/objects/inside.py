@@ -1,14 +1,17 @@
 """What functions and classes of libraries read of their own package, where the user may have changed it.
 
 It is found by the names in their code, the nearest first, and only once. Of modules plain values and functions count,
-of classes the attributes that methods read, and of all functions the defaults. What the package writes itself is its
-own.
+of classes the attributes that methods read, and of all functions the defaults. Plain values of modules that a function
+of the package binds anew, such as a counter, are undone and followed like names of the user's; what else it writes
+itself is its own.
 """
 
 from __future__ import annotations
 
+import dis
 import functools
 import operator
+import os
 import sys
 import types
 import weakref
@@ -16,9 +19,10 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxnb import _jax
-from jaxnb.cells.code import names_of
-from jaxnb.cells.libraries import home_of, is_library, name_of
+from jaxnb.cells.code import CodeNames, names_of
+from jaxnb.cells.libraries import home_of, is_closed_package, is_library, name_of
 from jaxnb.cells.reach import ATOMS
+from jaxnb.objects.data import is_data
 from jaxnb.objects.static import function_of
 
 if TYPE_CHECKING:
@@ -26,20 +30,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Held",
+    "cell_content",
     "exactly",
     "follow_classes",
     "follow_inside",
     "function_behind",
+    "has_mutable_default",
     "held_by",
     "is_closed",
-    "is_closed_package",
     "is_plain",
+    "rebound_names",
 ]
 
 _MOST_ITEMS = 100
 _MOST_FUNCTIONS = 40
 """Functions that are looked into for one that the user calls, the nearest first."""
-_CLOSED = frozenset({"jax", "jaxlib", "numpy", "jaxnb"})
 
 
 def is_plain(value: Any) -> bool:
@@ -61,18 +66,49 @@ def is_closed(module: types.ModuleType) -> bool:
     return is_closed_package(name_of(module))
 
 
-def is_closed_package(name: str) -> bool:
-    """The same for the name of a module: of JAX, NumPy and the standard library."""
-    package = name.partition(".")[0]
-    return package in _CLOSED or package in sys.stdlib_module_names
-
-
 def function_behind(value: Any) -> types.FunctionType | None:
-    """The function of a library behind a value, which may be under `jax.jit`; None if there is none."""
-    wrapped = value.__wrapped__ if _jax.jit_options(value) is not None else value
-    if type(wrapped) is not types.FunctionType or not is_library(_home_name(wrapped)):
-        return None
-    return wrapped
+    """The function of a library behind a value, which may be under `jax.jit` or another transform, or in a partial."""
+    while True:
+        if isinstance(value, functools.partial):
+            value = value.func
+        elif isinstance(value, types.MethodType):
+            value = value.__func__
+        elif _jax.jit_options(value) is not None or (
+            type(value) is types.FunctionType and is_closed_package(_home_name(value)) and "__wrapped__" in vars(value)
+        ):
+            value = vars(value)["__wrapped__"] if type(value) is types.FunctionType else value.__wrapped__
+        else:
+            break
+    return value if type(value) is types.FunctionType and is_library(_home_name(value)) else None
+
+
+def rebound_names(module: types.ModuleType) -> frozenset[str]:
+    """The names of a library's module that a function in it binds anew, such as a counter."""
+    found = _rebound.get(module)
+    if found is None:
+        functions: dict[int, types.FunctionType] = {}
+        for value in [item for held in vars(module).values() for item in _with_attributes(held, name_of(module))]:
+            while isinstance(value, types.FunctionType) and id(value) not in functions:
+                if value.__globals__ is vars(module):
+                    functions[id(value)] = value
+                value = vars(value).get("__wrapped__")
+        codes = [each.__code__ for each in functions.values()]
+        for code in codes:  # which grows meanwhile
+            codes += [inner for inner in code.co_consts if isinstance(inner, types.CodeType)]
+        binding = [code for code in codes if _STORES.intersection(code.co_code[::2])]
+        found = _rebound[module] = frozenset[str]().union(*(names_of(code).later_binds for code in binding))
+    return found
+
+
+def _with_attributes(value: Any, home: str) -> list[Any]:
+    """A value of a module and, for a class of that module, the functions that it has."""
+    of_class = isinstance(value, type) and value.__module__ == home
+    items = list(vars(value).values()) if of_class else [value]
+    return [function_of(item.__wrapped__ if _jax.jit_options(item) is not None else item) for item in items]
+
+
+_rebound: weakref.WeakKeyDictionary[types.ModuleType, frozenset[str]] = weakref.WeakKeyDictionary()
+_STORES = frozenset({dis.opmap["STORE_GLOBAL"], dis.opmap["DELETE_GLOBAL"]})
 
 
 class Inside(NamedTuple):
@@ -80,17 +116,51 @@ class Inside(NamedTuple):
 
     Attributes:
       places: names in modules.
+      states: names in modules of what may be data there, if the functions are few.
+      remembering: which of few functions have a closure, attributes of their own, or a default that may be changed.
+      environment: whether the environment of the process is read there.
       functions: which functions these are; their defaults count.
       attributes: names in classes.
+      counted: those that few functions assign, such as a counter.
       mutates: whether one of the functions changes items or attributes of anything.
       overridable: names that are looked up in classes before they are found in others.
     """
 
     places: tuple[tuple[types.ModuleType, str], ...]
+    states: tuple[tuple[types.ModuleType, str], ...]
+    remembering: tuple[types.FunctionType, ...]
+    environment: bool
     functions: tuple[types.FunctionType, ...]
     attributes: tuple[tuple[type, tuple[str, ...]], ...]
+    counted: tuple[tuple[type, str], ...]
     overridable: tuple[tuple[type, frozenset[str]], ...]
     mutates: bool
+
+
+def cell_content(cell: types.CellType) -> Any:
+    """What a cell of a closure holds; None for an open one."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def _may_remember(function: types.FunctionType) -> bool:
+    """Whether it sets something, as it may on itself, or has a default that holds more than the function was given."""
+    return bool(names_of(function.__code__).sets) or has_mutable_default(function)
+
+
+def has_mutable_default(function: types.FunctionType) -> bool:
+    """Whether a function can keep something from call to call in a default of its arguments."""
+    return any(isinstance(value, list | dict | set) for value in function.__defaults__ or ())
+
+
+def _reads_environment(names: CodeNames) -> bool:
+    return any(chain[:2] in (("os", "environ"), ("os", "getenv")) for chain in names.chains)
+
+
+def _environment() -> dict[str, str]:
+    return dict(os.environ)
 
 
 class Held(tuple[Any, ...]):
@@ -183,6 +253,7 @@ def _follow(scan: Scan, found: Inside, text: str) -> None:
         held = vars(module)
         if name in held and scan.first_seen(held, name):
             scan.library_value(module, name, held[name])
+    _follow_states(scan, found, text)
     functions = [each for each in found.functions if each.__defaults__ or each.__kwdefaults__]
     looks = _looks_at_defaults([each for each in functions if scan.first_seen(each, "defaults")])
     for base, names in found.attributes:
@@ -196,6 +267,22 @@ def _follow(scan: Scan, found: Inside, text: str) -> None:
             looks.append(functools.partial(names.isdisjoint, vars(base)))
     if looks:
         scan.library_held(text, looks)
+
+
+def _follow_states(scan: Scan, found: Inside, text: str) -> None:
+    """What a small part of a package keeps as data, by content, like what is the user's."""
+    for module, name in found.states:
+        held = vars(module)
+        if name in held and is_data(held[name]) and scan.first_seen(held, name):
+            scan.library_value(module, name, held[name])
+    for function in found.remembering:
+        if scan.first_seen(function, "closure"):
+            scan.library_function(function, (None, "name", f"{_home_name(function)}.{function.__qualname__}"))
+    for base, name in found.counted:
+        if name in vars(base) and is_plain(vars(base)[name]) and scan.first_seen(base, name):
+            scan.library_attribute(base, name)
+    if found.environment:
+        scan.library_state("os.environ", _environment)
 
 
 def _looks_at_defaults(functions: list[types.FunctionType]) -> list[Callable[[], Any]]:
@@ -226,9 +313,10 @@ class _Search:
     ) -> None:
         self._queue, self._seen = list(functions), {id(each) for each in functions}
         self._places: dict[tuple[int, str], tuple[types.ModuleType, str]] = {}
+        self._states: dict[tuple[int, str], tuple[types.ModuleType, str]] = {}
         self._attributes: dict[type, dict[str, None]] = {}
+        self._counted: dict[tuple[int, str], tuple[type, str]] = {}
         self._above: dict[type, set[str]] = {}
-        self._written: set[tuple[int, str]] = set()
         self._assigned: set[str] = set()  # names of attributes that the package assigns on other objects than `self`
         self._read: dict[str, None] = dict.fromkeys(sorted(names))
         self._kinds: dict[int, tuple[type, ...]] = {}
@@ -244,32 +332,46 @@ class _Search:
             if is_library(name_of(home)):
                 functions.append(current)
                 self._look_into(current, home)
+        few = len(self._seen) < _MOST_FUNCTIONS
+        remembering = [each for each in functions if each.__closure__ or vars(each) or _may_remember(each)]
         return Inside(
-            tuple(place for key, place in self._places.items() if key not in self._written),
+            tuple(self._places.values()),
+            tuple(self._states.values()) if few else (),
+            tuple(remembering) if few else (),
+            few and any(_reads_environment(names_of(each.__code__)) for each in functions),
             tuple(functions),
             tuple((base, tuple(sorted(names.keys() - self._assigned))) for base, names in self._attributes.items()),
+            tuple(self._counted.values()) if few else (),
             tuple((base, frozenset(names - self._assigned)) for base, names in self._above.items()),
             any(names_of(each.__code__).mutates for each in functions),
         )
 
     def _look_into(self, current: types.FunctionType, home: types.ModuleType) -> None:
         names = names_of(current.__code__)
-        self._written |= {(id(home), name) for name in names.later_binds}
         self._assigned |= names.assigns
         for chain in sorted(names.chains):
             owner, name = _owner_of(home, chain)
-            value = vars(owner).get(name)
-            inner = function_behind(value)
             if name.startswith("__") or name not in vars(owner):
                 continue
+            value = vars(owner)[name]
+            inner = function_behind(value)
             if isinstance(value, type):
                 if _package(home_of(value)) == _package(name_of(home)):
                     self._places[id(owner), name] = owner, name
                     self._kind(value)
             elif inner is not None or is_plain(value):
-                if inner is None or _package(inner.__module__) == _package(name_of(home)):
+                if inner is None or _package(_home_name(inner)) == _package(name_of(home)):
                     self._places[id(owner), name] = owner, name
                 self._function(inner)
+            elif not callable(value) or isinstance(value, functools.partial) or not is_library(home_of(type(value))):
+                self._states[id(owner), name] = owner, name
+                self._kind(type(value))
+        for *before, name in names.sets:
+            kind = vars(home).get(before[0]) if len(before) == 1 else None
+            if isinstance(kind, type) and _package(home_of(kind)) == _package(name_of(home)):
+                self._counted[id(kind), name] = kind, name
+        for cell in current.__closure__ or ():
+            self._function(function_behind(cell_content(cell)))
         for name in sorted(names.attributes - self._read.keys()):
             self._read[name] = None
             for bases in self._kinds.values():
@@ -324,6 +426,12 @@ def _open_bases(kind: type) -> tuple[type, ...]:
 def _owner_of(home: types.ModuleType, chain: tuple[str, ...]) -> tuple[types.ModuleType, str]:
     """The module of the same package in which a dotted name is looked up last, and the name there."""
     owner = home
+    if chain[0].startswith("import "):  # in the function itself
+        first, package = chain[0].removeprefix("import "), str(vars(home).get("__package__"))
+        owner = sys.modules.get(f"{package}.{first}" if first else package) or sys.modules.get(first) or home
+        chain = chain[1:]
+        if not chain or _package(name_of(owner)) != _package(name_of(home)):
+            return home, ""
     for position, name in enumerate(chain[:-1]):
         held = vars(owner).get(name)
         if type(held) is not types.ModuleType or _package(name_of(held)) != _package(name_of(home)):

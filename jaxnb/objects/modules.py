@@ -1,7 +1,8 @@
 """What a walk says of the modules of libraries: of each, the attributes that the code names.
 
 Functions and classes count by identity, so that one that the user has replaced is seen. Values count like those of
-names: numbers and text by value, containers and objects by content, arrays as inputs. Of JAX, NumPy and the standard
+names: numbers and text by value, containers and objects by content, arrays as inputs; what a function of the module
+counts up is the user's like a counter of theirs. Of JAX, NumPy and the standard
 library only plain values count; the rest of their state is in JAX's own context, or is behind functions, of which a few
 that read a state are asked. Of other libraries it counts, too, what the functions that the user calls read there.
 """
@@ -10,7 +11,8 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -20,8 +22,18 @@ from jaxnb.cells.code import CodeNames, Sees
 from jaxnb.cells.libraries import is_library, name_of
 from jaxnb.cells.reach import ATOMS
 from jaxnb.errors import RunByPython
-from jaxnb.objects.holders import DICT, ModuleAttributes
-from jaxnb.objects.inside import follow_classes, follow_inside, function_behind, is_closed, is_plain
+from jaxnb.objects.data import is_data
+from jaxnb.objects.holders import CLASS, DICT, FUNCTION, ModuleAttributes
+from jaxnb.objects.inside import (
+    cell_content,
+    follow_classes,
+    follow_inside,
+    function_behind,
+    has_mutable_default,
+    is_closed,
+    is_plain,
+    rebound_names,
+)
 from jaxnb.objects.paths import ROOT, Path
 from jaxnb.objects.slots import Slot
 
@@ -29,10 +41,13 @@ if TYPE_CHECKING:
     from jaxnb.objects.graph import Scan
 
 __all__ = [
+    "class_path",
     "follow_imported",
     "follow_library",
     "hold_modules",
     "is_followed",
+    "library_attribute",
+    "library_function",
     "library_value",
     "module_at",
     "refuse_computed",
@@ -152,19 +167,60 @@ def library_value(scan: Scan, module: types.ModuleType, name: str, value: Any) -
         scan.library_state(f"{module.__name__}.{name}()", STATES[value])
     elif is_followed(module, value):
         scan.parts.append((ROOT, module.__name__, name))
-        if type(value) not in ATOMS:
-            scan.modules.setdefault(id(module), (module, set()))[1].add(name)
-        scan.in_library, scan.fixed = scan.in_library + 1, ("library",)
-        scan.depth += 1
-        scan.visit(value, path, Slot(DICT, vars(module), name))
-        scan.depth -= 1
-        scan.in_library -= 1
-        scan.fixed = ("library",) if scan.in_library else ()
+        counts = type(value) in ATOMS and not is_closed(module) and name in rebound_names(module)
+        if type(value) not in ATOMS or counts:
+            scan.assigned_name(module, name)
+        with _inside(scan, counts):
+            scan.visit(value, path, Slot(DICT, vars(module), name))
     elif callable(value) or isinstance(value, types.ModuleType):
         if not is_closed(module) and function_behind(value) is None:
             kind = value if isinstance(value, type) else type(value)
             scan.kinds[id(kind)] = kind
         scan.library_object(path, value)
+
+
+def library_function(scan: Scan, function: types.FunctionType, path: Path) -> None:
+    """What a function of a library remembers: data in its closure and in defaults, and attributes."""
+    if scan.node(function, None):
+        return
+    with _inside(scan, True):
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            if is_data(cell_content(cell)) and function_behind(cell_content(cell)) is None:
+                scan.cell(cell, (path, "closure", name))
+        if has_mutable_default(function) and is_data(function.__defaults__):
+            scan.hold(function, FUNCTION)
+            scan.visit(function.__defaults__, (path, "defaults", None), Slot(FUNCTION, function, "__defaults__"))
+        attributes = vars(function)
+        if "__wrapped__" not in attributes and is_data(attributes):
+            scan.visit(attributes, (path, "attributes", None), None)
+
+
+def class_path(kind: type) -> Path:
+    """Where a library's class is."""
+    return None, "name", f"{kind.__module__}.{kind.__qualname__}"
+
+
+def library_attribute(scan: Scan, kind: type, name: str) -> None:
+    """A plain attribute of a library's class that the library assigns."""
+    path = class_path(kind)
+    if scan.slots is not None:
+        scan.where.append((len(scan.parts), path))
+    scan.parts.append((ROOT, path[2], name))
+    if not scan.node(kind, None):
+        scan.hold(kind, CLASS)
+    with _inside(scan, True):
+        scan.visit(vars(kind)[name], (path, "attr", name), Slot(CLASS, kind, name))
+
+
+@contextmanager
+def _inside(scan: Scan, counts: bool) -> Generator[None]:
+    """While something of a library is visited, of which numbers may be inputs if it `counts`."""
+    around = scan.in_library, scan.fixed
+    scan.in_library, scan.fixed = (0, ()) if counts else (scan.in_library + 1, ("library",))
+    scan.depth += 1
+    yield
+    scan.depth -= 1
+    scan.in_library, scan.fixed = around
 
 
 def is_followed(module: types.ModuleType, value: Any) -> bool:

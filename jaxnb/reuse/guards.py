@@ -34,6 +34,7 @@ from jaxnb.objects.graph import Reached, Scan
 from jaxnb.objects.holders import CELL, SLOTS, identity, slot_descriptors
 from jaxnb.objects.inside import exactly
 from jaxnb.objects.leaves import FLOAT32_MAX, INT32, tells_number
+from jaxnb.objects.modules import class_path
 from jaxnb.objects.paths import Choices, Path, Same
 from jaxnb.objects.registered import registered_with
 from jaxnb.objects.static import (
@@ -241,6 +242,17 @@ class _Writer(Scan):
     def missing_name(self, module: types.ModuleType, name: str) -> None:
         self._unless(f"({name!r} in {self._home_of(module)}) is {name in vars(module)}")
         super().missing_name(module, name)
+
+    def library_function(self, function: types.FunctionType, path: Path) -> None:
+        self._variables[id(function)] = self._constant(function)
+        self._at[path] = _Place(self._constant(function), function)
+        super().library_function(function, path)
+
+    def library_attribute(self, kind: type, name: str) -> None:
+        variable = self._variables[id(kind)] = self._constant(kind)
+        self._at[class_path(kind)] = _Place(variable, kind)
+        self._states[variable] = self._bind(f"{variable}.__dict__")
+        super().library_attribute(kind, name)
 
     def library_held(self, text: str, looks: Sequence[Callable[[], Any]]) -> None:
         self._looks += looks
