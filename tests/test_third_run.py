@@ -458,3 +458,27 @@ def test_a_key_is_moved_as_in_the_plain_cell(name: str) -> None:
         assert run is None or run.reused
         orders.append(seen)
     assert orders[0] == orders[1]
+
+
+def test_what_is_called_by_turns_is_traced_once_each() -> None:
+    """One function needs Python, the other does not: after a turn of each, nothing is traced or tried again."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    setup = """
+def smooth(x):
+    return x * 2
+def stepped(x):
+    if x[0] > 0:
+        for i in range(2):
+            x = x + i
+    return x
+"""
+    exec(SETUP + setup, names)
+    session = Session()
+    for run in range(8):
+        names["f"] = names[("smooth", "stepped")[run % 2]]
+        report = session.stage("z = x * 3\ny = f(z)\nw = y + 1", names, StageOptions())
+        expected = names["f"](names["x"] * 3) + 1
+        np.testing.assert_allclose(names["w"], expected)
+        if run > 2:
+            assert report.reused, f"run {run}: {report.line}"
+        assert bool(report.on_host) == (run % 2 == 1)

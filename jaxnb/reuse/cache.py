@@ -26,6 +26,19 @@ _IN_LOOP_AT_MOST = 64
 would keep all that it ever made."""
 
 
+_SET_ASIDE_AT_MOST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """How a statement was given to Python."""
+
+    on_host: tuple[int, str]
+    reached: dict[str, Any]
+    needed: Finding | None
+    opened: Opened | None
+
+
 @dataclass(slots=True)
 class CodeRecord:
     """What is kept of one cell's code under one set of options.
@@ -40,6 +53,8 @@ class CodeRecord:
       on_host: statements that need values and that Python therefore runs, each with a line and the reason.
       needed: for each of them, what there is to say about the value that it needs.
       reached: for each of them, the user's code that it reached when it was given to Python.
+      set_aside: for each statement that was for Python with what it reached then, and is to be traced with what it
+        reaches now, how it was.
       opened: those of them that are taken apart.
       blocks: what is kept of the code inside these, by statement and number of the block.
       made: hashes of the keys of the last programs, those that were dropped among them.
@@ -58,6 +73,7 @@ class CodeRecord:
     on_host: dict[int, tuple[int, str]] = field(default_factory=dict[int, tuple[int, str]])
     needed: dict[int, Finding] = field(default_factory=dict[int, Finding])
     reached: dict[int, dict[str, Any]] = field(default_factory=dict[int, dict[str, Any]])
+    set_aside: dict[int, list[_Given]] = field(default_factory=lambda: {})
     opened: dict[int, Opened] = field(default_factory=dict[int, Opened])
     blocks: dict[tuple[int, int], CodeRecord] = field(default_factory=lambda: {})
     made: dict[int, None] = field(default_factory=dict[int, None])
@@ -73,20 +89,40 @@ class CodeRecord:
 
     def take_back(self, index: int) -> None:
         """The statement is to be traced again."""
-        for kept in (self.on_host, self.needed, self.reached, self.opened):
-            kept.pop(index, None)
-        self.breaks -= {index, index + 1}
+        self._forget(index)
         for key in [key for key in self.blocks if key[0] == index]:
             del self.blocks[key]
 
-    def is_still_for_python(self, index: int, reached: dict[str, Any]) -> bool:
-        """Whether a statement is for Python, and no function or class that it reaches has changed since."""
-        if index not in self.on_host:
+    def _forget(self, index: int) -> None:
+        for kept in (self.on_host, self.needed, self.reached, self.opened):
+            kept.pop(index, None)
+        self.breaks -= {index, index + 1}
+
+    def may_be_for_python(self, index: int) -> bool:
+        """Whether a statement is for Python, or was with other functions or classes that it reached."""
+        return index in self.on_host or index in self.set_aside
+
+    def is_for_python(self, index: int, reached: dict[str, Any]) -> bool:
+        """Whether a statement is for Python, and no function or class that it reaches has changed since.
+
+        What is called may be another function by turns: that one of them needs Python is remembered.
+        """
+        if index in self.on_host:
+            before = self.reached[index]
+            if not any(before.get(name, mark) != mark for name, mark in reached.items()):
+                return True
+            given = _Given(self.on_host[index], before, self.needed.get(index), self.opened.get(index))
+            self.set_aside[index] = [given, *self.set_aside.get(index, [])][:_SET_ASIDE_AT_MOST]
+            self._forget(index)
+        known = next((given for given in self.set_aside.get(index, []) if given.reached == reached), None)
+        if known is None:
             return False
-        before = self.reached[index]
-        if any(before.get(name, mark) != mark for name, mark in reached.items()):
-            self.take_back(index)
-            return False
+        self.set_aside[index].remove(known)
+        self.give_to_python(index, *known.on_host, known.reached)
+        if known.needed is not None:
+            self.needed[index] = known.needed
+        if known.opened is not None:
+            self.opened[index] = known.opened
         return True
 
     def starting_at(self, start: int) -> list[Piece]:

@@ -212,7 +212,7 @@ class Runner:
         self.context = _jax.trace_context()
         index, statements = 0, cell.statements
         while index < len(statements):
-            if index in record.on_host and record.is_still_for_python(index, self._marks(statements[index])):
+            if record.may_be_for_python(index) and record.is_for_python(index, self._marks(statements[index])):
                 self._by_python(cell, record, index)
                 index += 1
                 continue
