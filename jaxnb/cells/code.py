@@ -142,6 +142,15 @@ def names_of(code: CodeType) -> CodeNames:
     return names
 
 
+def _names_as_text(code: CodeType) -> Iterator[str]:
+    """The texts in code that could be names, as in `getattr(module, "SCALE")`."""
+    for value in code.co_consts:
+        if isinstance(value, CodeType):
+            yield from _names_as_text(value)
+        elif isinstance(value, str) and value.isidentifier():
+            yield value
+
+
 def code_digest(code: CodeType) -> bytes:
     """A fingerprint of what the code does, without the lines on which it stands or the file that holds it.
 
@@ -238,6 +247,8 @@ def _read_names(code: CodeType) -> CodeNames:
                     sees |= Sees.TYPE_ITSELF
                 if op in _CALLS and chain in (["vars"], ["dir"]) and instruction.arg == 0:
                     sees |= Sees.NAMES | Sees.ATTRIBUTES  # with no argument they are of the names around
+                    if not function:
+                        chains.setdefault(("globals",), chain_line)
                 if op == "STORE_FAST" and chain and chain[0].startswith("import "):
                     imported[str(name)] = chain
                 chain = []
@@ -298,8 +309,12 @@ def _read_names(code: CodeType) -> CodeNames:
         sees |= Sees.CLASS_READ
     if reads & _LOOKS_AROUND:
         sees |= Sees.NAMES | Sees.ATTRIBUTES
+        attributes.update(_names_as_text(code))
     if (reads | attributes) & _LOOKS_INTO:
         sees |= Sees.ATTRIBUTES
+        attributes.update(_names_as_text(code))
+        if ("sys", "modules") in chains:
+            reads.update(_names_as_text(code))
     return CodeNames(
         frozenset(reads),
         tuple(sorted(reads)),

@@ -221,8 +221,7 @@ class Scan:
             self.parts.append((ROOT, name, module))
         if not is_library(name_of(module)):
             modules.refuse_computed(name, module, all_names)
-            used = sorted(frozenset[str]().union(*(names.attributes for names in all_names)) & vars(module).keys())
-            self.follow(tuple(used), all_names, vars(module))
+            self.follow(modules.used_of(name, module, all_names), all_names, vars(module))
         else:
             modules.follow_library(self, name, module, all_names)
 

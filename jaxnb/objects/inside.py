@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxnb import _jax
-from jaxnb.cells.code import CodeNames, names_of
+from jaxnb.cells.code import CodeNames, Sees, names_of
 from jaxnb.cells.libraries import home_of, is_closed_package, is_library, name_of
 from jaxnb.cells.reach import ATOMS
 from jaxnb.objects.data import is_data
@@ -349,7 +349,10 @@ class _Search:
     def _look_into(self, current: types.FunctionType, home: types.ModuleType) -> None:
         names = names_of(current.__code__)
         self._assigned |= names.assigns
-        for chain in sorted(names.chains):
+        by_text: set[tuple[str, ...]] = set()
+        if names.sees & Sees.ATTRIBUTES:  # as `globals()["SCALE"]` does
+            by_text = {(name,) for name in names.attributes & vars(home).keys()}
+        for chain in sorted(names.chains.keys() | by_text):
             owner, name = _owner_of(home, chain)
             if name.startswith("__") or name not in vars(owner):
                 continue

@@ -51,6 +51,7 @@ __all__ = [
     "library_value",
     "module_at",
     "refuse_computed",
+    "used_of",
 ]
 
 STATES: Mapping[Any, Callable[[], Any]] = {function: function for function in (np.geterr, np.get_printoptions)}
@@ -73,6 +74,15 @@ def refuse_computed(name: str, module: types.ModuleType, all_names: Collection[C
             fix="leave --whole out: then Python runs it.",
             short="the class of a module computes what is read of it",
         )
+
+
+def used_of(name: str, module: types.ModuleType, all_names: Collection[CodeNames]) -> tuple[str, ...]:
+    """What code may read of a module of the user's own, in a fixed order: all of it, where it may ask by other names."""
+    held = vars(module)
+    used = frozenset[str]().union(*(names.attributes for names in all_names)) & held.keys()
+    if any((name,) in names.chains and names.sees & Sees.ATTRIBUTES for names in all_names):
+        used |= {each for each in held if not each.startswith("__") and not isinstance(held[each], types.ModuleType)}
+    return tuple(sorted(used))
 
 
 def follow_library(scan: Scan, name: str, module: types.ModuleType, all_names: Collection[CodeNames]) -> None:

@@ -34,7 +34,7 @@ from jaxnb.objects.graph import Reached, Scan
 from jaxnb.objects.holders import CELL, SLOTS, identity, slot_descriptors
 from jaxnb.objects.inside import exactly
 from jaxnb.objects.leaves import FLOAT32_MAX, INT32, tells_number
-from jaxnb.objects.modules import class_path
+from jaxnb.objects.modules import class_path, used_of
 from jaxnb.objects.paths import Choices, Path, Same
 from jaxnb.objects.registered import registered_with
 from jaxnb.objects.static import (
@@ -205,12 +205,15 @@ class _Writer(Scan):
         variable = self._bind(f"{self._home}[{name!r}]")
         self._unless(f"{variable} is {self._constant(module)}")
         if not is_library(name_of(module)):
-            read = frozenset[str]().union(*(names.attributes for names in all_names))
             state = self._homes.setdefault(id(vars(module)), f"v{self._count}")
             if state == f"v{self._count}":
                 self._bind(f"{variable}.__dict__")
-            wanted = self._constant(read & vars(module).keys())
-            self._unless(f"{state}.keys() & {self._constant(read)} == {wanted}")
+            read = frozenset[str]().union(*(names.attributes for names in all_names))
+            used = frozenset(used_of(name, module, all_names))
+            if used <= read:
+                self._unless(f"{state}.keys() & {self._constant(read)} == {self._constant(used)}")
+            else:
+                self._unless(f"{state}.keys() == {self._constant(set(vars(module)))}")
         super()._module(name, module, all_names, home, holder)
 
     def own_module(self, name: str, names: CodeNames) -> None:

@@ -11,6 +11,7 @@ What JAX does for itself, imports, and reading the source of code do not count.
 from __future__ import annotations
 
 import abc
+import builtins
 import os
 import sys
 import threading
@@ -146,6 +147,7 @@ class Noticing:
             for name, short in names.items():
                 if hasattr(owner, name):
                     self._ask(owner, name, short)
+        self._undo.patch(builtins, "globals", _globals)
         self._ask(type(os.environ), "__getitem__", "reads os.environ")
         self._ask(abc.ABCMeta, "register", REGISTERS_ABSTRACT)
         # the event comes late, when the thread is already listed, and not at all before Python 3.12
@@ -203,11 +205,28 @@ def _asking(original: Callable[..., Any], short: str) -> Callable[..., Any]:
     return function
 
 
+def _globals() -> dict[str, Any]:
+    """What stands for the built-in function of that name: what code asks for by text, the key does not have."""
+    caller = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    _stop_by_text(caller)
+    return caller.f_globals
+
+
+def _stop_by_text(caller: FrameType) -> None:
+    """Ends a trace in which a function of the user is about to find names by their text."""
+    noticing = _noticing.get(threading.get_ident())
+    if noticing and not is_library(caller.f_globals.get("__name__", "__main__")) and not _is_of_jax(caller):
+        noticing[-1].stop("it finds names by their text")
+
+
 def _hook(event: str, args: tuple[Any, ...]) -> None:
     if not _noticing:
         return
     if event == "import" and (noticing := _noticing.get(threading.get_ident())):
         noticing[-1].stop_import(args[0])
+        return
+    if event == "exec":
+        _stop_by_text(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         return
     short = _EVENTS.get(event) or _FAMILIES.get(event.partition(".")[0])
     if short is None:
