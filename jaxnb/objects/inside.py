@@ -1,9 +1,10 @@
-"""What functions and classes of libraries read of their own package, where the user may have changed it.
+"""What functions and classes of libraries read of what libraries keep, where the user or the library may change it.
 
 It is found by the names in their code, the nearest first, and only once. Of modules plain values and functions count,
-of classes the attributes that methods read, and of all functions the defaults. Plain values of modules that a function
-of the package binds anew, such as a counter, are undone and followed like names of the user's; what else it writes
-itself is its own.
+of classes the attributes that methods read, and of all functions the defaults. Where what is called comes to a few
+functions, as in small packages, all data that these keep counts by content, like what is the user's: objects, arrays
+and containers in modules, in closures and on functions. What a large package keeps besides is its own. A name that a
+function of the module binds anew, such as a counter, is undone and moved on like the user's.
 """
 
 from __future__ import annotations
@@ -124,6 +125,7 @@ class Inside(NamedTuple):
       counted: those that few functions assign, such as a counter.
       mutates: whether one of the functions changes items or attributes of anything.
       overridable: names that are looked up in classes before they are found in others.
+      awaits: how many modules there were when one was not there yet that a function imports; 0 if all were.
     """
 
     places: tuple[tuple[types.ModuleType, str], ...]
@@ -135,6 +137,7 @@ class Inside(NamedTuple):
     counted: tuple[tuple[type, str], ...]
     overridable: tuple[tuple[type, frozenset[str]], ...]
     mutates: bool
+    awaits: int
 
 
 def cell_content(cell: types.CellType) -> Any:
@@ -223,7 +226,7 @@ def held_by(values: list[Any]) -> Held:
 def follow_inside(scan: Scan, function: types.FunctionType) -> None:
     """Visits what a function of a library, and functions and classes of its package that it uses, read."""
     found = _inside.get(function)
-    if found is None:
+    if found is None or found.awaits not in (0, len(sys.modules)):
         found = _inside[function] = _Search([function]).found()
     _follow(scan, found, f"{_home_name(function)}.{function.__qualname__}")
 
@@ -239,7 +242,7 @@ def follow_classes(scan: Scan) -> None:
         known = _inside_classes.setdefault(kind, {})
         entry = frozenset(names)
         found = known.get(entry)
-        if found is None:
+        if found is None or found.awaits not in (0, len(sys.modules)):
             found = known[entry] = _Search([], [kind], entry).found()
         _follow(scan, found, f"{kind.__module__}.{kind.__qualname__}")
 
@@ -318,6 +321,7 @@ class _Search:
         self._counted: dict[tuple[int, str], tuple[type, str]] = {}
         self._above: dict[type, set[str]] = {}
         self._assigned: set[str] = set()  # names of attributes that the package assigns on other objects than `self`
+        self._awaits = False
         self._read: dict[str, None] = dict.fromkeys(sorted(names))
         self._kinds: dict[int, tuple[type, ...]] = {}
         for kind in kinds:
@@ -344,6 +348,7 @@ class _Search:
             tuple(self._counted.values()) if few else (),
             tuple((base, frozenset(names - self._assigned)) for base, names in self._above.items()),
             any(names_of(each.__code__).mutates for each in functions),
+            len(sys.modules) if self._awaits else 0,
         )
 
     def _look_into(self, current: types.FunctionType, home: types.ModuleType) -> None:
@@ -353,25 +358,31 @@ class _Search:
         if names.sees & Sees.ATTRIBUTES:  # as `globals()["SCALE"]` does
             by_text = {(name,) for name in names.attributes & vars(home).keys()}
         for chain in sorted(names.chains.keys() | by_text):
-            owner, name = _owner_of(home, chain)
+            if chain[0].startswith("import "):  # in the function itself
+                if (imported := _imported(home, chain[0])) is None:
+                    self._awaits = True
+                    continue
+                owner, name = _owner_of(imported, chain[1:]) if chain[1:] else (imported, "")
+            else:
+                owner, name = _owner_of(home, chain)
             if name.startswith("__") or name not in vars(owner):
                 continue
             value = vars(owner)[name]
             inner = function_behind(value)
             if isinstance(value, type):
-                if _package(home_of(value)) == _package(name_of(home)):
+                if _is_open(home_of(value)):
                     self._places[id(owner), name] = owner, name
                     self._kind(value)
             elif inner is not None or is_plain(value):
-                if inner is None or _package(_home_name(inner)) == _package(name_of(home)):
+                if inner is None or _is_open(_home_name(inner)):
                     self._places[id(owner), name] = owner, name
                 self._function(inner)
-            elif not callable(value) or isinstance(value, functools.partial) or not is_library(home_of(type(value))):
+            elif _may_be_data(value):
                 self._states[id(owner), name] = owner, name
                 self._kind(type(value))
         for *before, name in names.sets:
             kind = vars(home).get(before[0]) if len(before) == 1 else None
-            if isinstance(kind, type) and _package(home_of(kind)) == _package(name_of(home)):
+            if isinstance(kind, type) and _is_open(home_of(kind)):
                 self._counted[id(kind), name] = kind, name
         for cell in current.__closure__ or ():
             self._function(function_behind(cell_content(cell)))
@@ -423,28 +434,35 @@ _FOR_CLASSES = frozenset(
 def _open_bases(kind: type) -> tuple[type, ...]:
     """A class and its bases, those of libraries of which more than plain values counts."""
     names = [(base, home_of(base)) for base in kind.__mro__]
-    return tuple(base for base, name in names if is_library(name) and not is_closed_package(name))
+    return tuple(base for base, name in names if _is_open(name))
+
+
+def _imported(home: types.ModuleType, text: str) -> types.ModuleType | None:
+    """The module that a function of `home` imports, relative to its package or not; None if it is not there yet."""
+    name, package = text.removeprefix("import "), str(vars(home).get("__package__"))
+    return sys.modules.get(f"{package}.{name}" if name else package) or sys.modules.get(name)
 
 
 def _owner_of(home: types.ModuleType, chain: tuple[str, ...]) -> tuple[types.ModuleType, str]:
-    """The module of the same package in which a dotted name is looked up last, and the name there."""
+    """The module of a package of this kind in which a dotted name is looked up last, and the name there."""
     owner = home
-    if chain[0].startswith("import "):  # in the function itself
-        first, package = chain[0].removeprefix("import "), str(vars(home).get("__package__"))
-        owner = sys.modules.get(f"{package}.{first}" if first else package) or sys.modules.get(first) or home
-        chain = chain[1:]
-        if not chain or _package(name_of(owner)) != _package(name_of(home)):
-            return home, ""
     for position, name in enumerate(chain[:-1]):
         held = vars(owner).get(name)
-        if type(held) is not types.ModuleType or _package(name_of(held)) != _package(name_of(home)):
+        if type(held) is not types.ModuleType or not _is_open(name_of(held)):
             return owner, chain[position]
         owner = held
     return owner, chain[-1]
 
 
-def _package(module: object) -> str:
-    return str(module).partition(".")[0]
+def _may_be_data(value: Any) -> bool:
+    if isinstance(value, types.ModuleType):
+        return False
+    return not callable(value) or isinstance(value, functools.partial) or not is_library(home_of(type(value)))
+
+
+def _is_open(name: str) -> bool:
+    """Whether a module is of a library of which more than plain values counts."""
+    return is_library(name) and not is_closed_package(name)
 
 
 def _home_name(function: types.FunctionType) -> str:

@@ -77,7 +77,7 @@ def refuse_computed(name: str, module: types.ModuleType, all_names: Collection[C
 
 
 def used_of(name: str, module: types.ModuleType, all_names: Collection[CodeNames]) -> tuple[str, ...]:
-    """What code may read of a module of the user's own, in a fixed order: all of it, where it may ask by other names."""
+    """What code may read of a module of the user's own, in a fixed order: all, where it asks by other names."""
     held = vars(module)
     used = frozenset[str]().union(*(names.attributes for names in all_names)) & held.keys()
     if any((name,) in names.chains and names.sees & Sees.ATTRIBUTES for names in all_names):
