@@ -245,6 +245,8 @@ class _Effects:
             reason = self.of(resolve(chain, namespace), chain, namespace, chain in names.dropped)
             if reason is not None:
                 return line, reason
+        if "__subclasses__" in names.attributes and not self._everything:
+            return next(iter(names.chains.values()), 1), "it asks a class for those that derive from it"
         return None
 
     def of(self, value: Any, chain: tuple[str, ...], namespace: Mapping[str, Any], dropped: bool = False) -> str | None:

@@ -13,10 +13,11 @@ import types
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["CHANGES", "REGISTERS_ABSTRACT", "UNSEEN", "reads_unseen"]
+__all__ = ["CHANGES", "REGISTERS_ABSTRACT", "STATE", "UNSEEN", "reads_unseen"]
 
 _REGISTERS, _LISTENS = "registers a class with JAX", "tells what listens to JAX"
 _PRINTED, _COMPUTED, _FORGETS = "sets how arrays are printed", "sets how NumPy computes", "empties JAX's caches"
+STATE = "asks for a state of the process"
 REGISTERS_ABSTRACT = "registers a class with an abstract one"
 CHANGES = frozenset({REGISTERS_ABSTRACT, _REGISTERS, _LISTENS, _PRINTED, _COMPUTED, _FORGETS})
 """What does not only look, but changes JAX, NumPy or a class for the whole process."""
@@ -33,6 +34,15 @@ UNSEEN: Mapping[str, Mapping[str, str]] = {
     "os": dict.fromkeys(("stat", "lstat", "access"), "looks at a file")
     | dict.fromkeys(("getcwd", "getcwdb"), "reads the working folder")
     | {"urandom": "draws random bytes", "getloadavg": "reads the load of the machine", "getenv": "reads os.environ"},
+    "sys": dict.fromkeys(
+        ("getrecursionlimit", "getswitchinterval", "get_int_max_str_digits", "getrefcount", "getallocatedblocks"), STATE
+    ),
+    "gc": dict.fromkeys(("isenabled", "get_threshold", "get_count", "get_stats", "collect"), STATE),
+    "threading": dict.fromkeys(("active_count", "enumerate"), STATE),
+    "tracemalloc": dict.fromkeys(("get_traced_memory", "is_tracing", "take_snapshot"), STATE),
+    "resource": dict.fromkeys(("getrlimit", "getrusage"), STATE),
+    "locale": dict.fromkeys(("getlocale", "localeconv"), STATE),
+    "signal": {"getsignal": STATE},
     "jax": {"clear_caches": _FORGETS},
     "jax.tree_util": dict.fromkeys(
         (
@@ -58,7 +68,8 @@ UNSEEN: Mapping[str, Mapping[str, str]] = {
 """By the module that people ask for them, the functions that raise no audit event, and what each does."""
 
 _SAME_MODULE = {
-    **{"posix": "os", "nt": "os", "jax._src.api": "jax", "jax._src.monitoring": "jax.monitoring"},
+    **{"posix": "os", "nt": "os", "_tracemalloc": "tracemalloc", "_locale": "locale", "_thread": "threading"},
+    **{"_signal": "signal", "jax._src.api": "jax", "jax._src.monitoring": "jax.monitoring"},
     **{"jax._src.export._export": "jax.export", "jax._src.numpy.lax_numpy": "jax.numpy"},
 }
 _ON_FILES: Mapping[str, str] = dict.fromkeys(

@@ -11,6 +11,7 @@ While tracing, `Slots` knows in addition where each leaf is held, so that a trac
 from __future__ import annotations
 
 import abc
+import builtins
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -48,6 +49,9 @@ class Reached(NamedTuple):
     namespaces: list[dict[str, Any]]
     paths: list[Path]
     scalars: Sequence[Any] = ()
+
+
+_BUILTINS = dict(vars(builtins))
 
 
 class Scan:
@@ -194,6 +198,8 @@ class Scan:
                 self.read_by_functions.add(name)
                 self.held_by_functions |= name in self.hidden
             if (home and name in self.hidden) or name not in namespace or name in NOT_VALUES:
+                if name not in namespace and name in vars(builtins):
+                    self._builtin(name)
                 continue
             value = namespace[name]
             if issubclass(type(value), types.ModuleType) and not hides(value):
@@ -208,6 +214,12 @@ class Scan:
             path: Path = (None, "name", name) if home else (namespace.get("__name__"), "global", name)
             self.parts.append((ROOT, name) if home else (ROOT, namespace.get("__name__"), name))
             self.visit(value, path, Slot(DICT, namespace, name))
+
+    def _builtin(self, name: str) -> None:
+        """A name that no namespace has: of the built-in ones those that the user has added or replaced."""
+        value = vars(builtins)[name]
+        if value is not _BUILTINS.get(name, _BUILTINS) and self.first_seen(vars(builtins), name):
+            self.library_value(builtins, name, value)
 
     def _module(
         self,

@@ -9,6 +9,7 @@ that read a state are asked. Of other libraries it counts, too, what the functio
 
 from __future__ import annotations
 
+import logging
 import sys
 import types
 from collections.abc import Callable, Collection, Generator, Mapping
@@ -54,7 +55,17 @@ __all__ = [
     "used_of",
 ]
 
-STATES: Mapping[Any, Callable[[], Any]] = {function: function for function in (np.geterr, np.get_printoptions)}
+def _levels() -> dict[str | None, int]:
+    """The levels of all loggers, and that below which nothing is logged at all."""
+    loggers = list(logging.root.manager.loggerDict.items())
+    levels = {name: logger.level for name, logger in loggers if isinstance(logger, logging.Logger) and logger.level}
+    return {None: logging.root.manager.disable, "": logging.root.level, **levels}
+
+
+STATES: Mapping[Any, Callable[[], Any]] = {
+    **{function: function for function in (np.geterr, np.get_printoptions)},
+    logging.getLogger: _levels,
+}
 """Functions that give a state which no attribute shows."""
 
 

@@ -20,7 +20,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from jaxnb.cells.libraries import is_library
-from jaxnb.cells.unseen import CHANGES, REGISTERS_ABSTRACT, UNSEEN
+from jaxnb.cells.unseen import CHANGES, REGISTERS_ABSTRACT, STATE, UNSEEN
 from jaxnb.undo import Undo
 
 __all__ = ["Importing", "Noticing", "Touched"]
@@ -85,7 +85,9 @@ _NEVER_FIRST = frozenset({*sys.stdlib_module_names, "jax", "jaxlib", "jaxnb", "n
 _RECORDING = ("jax._src.profiler", "jax.profiler")
 """What of JAX acts on the outside because the user wants it."""
 _MORE_THAN_LOOKING = frozenset({"starts a thread", *CHANGES})
-_OWN_ONLY = frozenset({"reads a clock", "reads os.environ", "reads the working folder", "draws random bytes", *CHANGES})
+_OWN_ONLY = frozenset(
+    {"reads a clock", "reads os.environ", "reads the working folder", "draws random bytes", STATE, *CHANGES}
+)
 """What libraries do all the time to name, to measure and to configure themselves: it counts in the user's own code."""
 
 
