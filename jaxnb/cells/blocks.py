@@ -13,9 +13,9 @@ from types import CodeType
 from typing import Any
 
 from jaxnb.cells.cell import CellSource, Statement, read_statement
-from jaxnb.cells.parts import with_parts
+from jaxnb.cells.parts import is_part, with_parts
 
-__all__ = ["COMPOUND", "ROLLED", "RUNNER", "TURN", "TURNED", "Opened", "counting_code", "open_statement"]
+__all__ = ["COMPOUND", "ROLLED", "RUNNER", "TURN", "TURNED", "Opened", "call_of", "counting_code", "open_statement"]
 
 COMPOUND = frozenset({"For", "While", "If", "With", "Try", "TryStar", "Match"})
 RUNNER = "jaxnb block"
@@ -35,18 +35,22 @@ _BODIES = ("body", "orelse", "finalbody")
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A compound statement whose inner stretches are blocks.
+    """A statement of which parts are blocks: the inner stretches of a compound one, calls of a simple one.
 
     Attributes:
       code: the statement, calling `RUNNER` with the number of a block where the block stood, and `TURNED` with its
         first and last line at each turn of a loop.
       blocks: the blocks, each as a cell.
       turning: names that the loops among what was taken apart bind anew in each turn, or count up.
+      before: what is run before the code, which then only takes what that has left; None for a compound statement.
+      left: names that parts are kept under until the statement is over.
     """
 
     code: CodeType
     blocks: tuple[CellSource, ...]
     turning: frozenset[str] = frozenset()
+    before: CodeType | None = None
+    left: tuple[str, ...] = ()
 
 
 def open_statement(cell: CellSource, statement: Statement, turning: frozenset[str] = frozenset()) -> Opened:
@@ -61,7 +65,8 @@ def open_statement(cell: CellSource, statement: Statement, turning: frozenset[st
     opener = _Opener(cell, blocks, turning)
     node = opener.open(statement.node)
     code = compile(ast.Module([node], []), cell.filename, "exec", cell.flags, dont_inherit=True)
-    return Opened(code, tuple(blocks), frozenset(opener.turning))
+    parts = [name for block in blocks for name in sorted(block.binds) if is_part(name)]
+    return Opened(code, tuple(blocks), frozenset(opener.turning), left=tuple(parts))
 
 
 class _Opener:
@@ -82,7 +87,7 @@ class _Opener:
             else:
                 changed[field] = value
         if isinstance(node, ast.For | ast.While):
-            changed["body"] = [_call(TURNED, node.body[0], node.lineno, node.end_lineno), *changed["body"]]
+            changed["body"] = [call_of(TURNED, node.body[0], node.lineno, node.end_lineno), *changed["body"]]
         return ast.copy_location(type(node)(**changed), node)
 
     def _with_body(self, part: Any) -> Any:
@@ -112,7 +117,7 @@ class _Opener:
         parts = [part for node in stretch for part in with_parts(node, self.turning)]
         read = [read_statement(node, False, self.cell.filename, self.cell.flags) for node in parts]
         self.blocks.append(self.cell.block(tuple(read), number))
-        result.append(_call(RUNNER, stretch[0], number))
+        result.append(call_of(RUNNER, stretch[0], number))
 
 
 def _bound_in_turns(node: ast.For | ast.While) -> set[str]:
@@ -152,7 +157,7 @@ class _Counter(ast.NodeTransformer):
             if field in changed:
                 changed[field] = [self._part(part) for part in changed[field]]
         if isinstance(node, ast.For | ast.While):
-            changed["body"] = [_call(TURN, node.body[0], number), *changed["body"]]
+            changed["body"] = [call_of(TURN, node.body[0], number), *changed["body"]]
         return ast.copy_location(type(node)(**changed), node)
 
     def _part(self, part: Any) -> Any:
@@ -160,7 +165,7 @@ class _Counter(ast.NodeTransformer):
         return ast.copy_location(type(part)(**changed), part) if hasattr(part, "lineno") else type(part)(**changed)
 
 
-def _call(name: str, like: ast.stmt, *arguments: int | None) -> ast.stmt:
+def call_of(name: str, like: ast.stmt, *arguments: int | None) -> ast.stmt:
     """A statement that calls a name with numbers, where another one stands."""
     node = ast.Expr(ast.Call(ast.Name(name, ast.Load()), [ast.Constant(item) for item in arguments], []))
     for item in ast.walk(node):

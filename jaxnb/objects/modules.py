@@ -55,6 +55,7 @@ __all__ = [
     "used_of",
 ]
 
+
 def _levels() -> dict[str | None, int]:
     """The levels of all loggers, and that below which nothing is logged at all."""
     loggers = list(logging.root.manager.loggerDict.items())

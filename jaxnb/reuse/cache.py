@@ -56,12 +56,15 @@ class CodeRecord:
       set_aside: for each statement that was for Python with what it reached then, and is to be traced with what it
         reaches now, how it was.
       opened: those of them that are taken apart.
+      restless: of those whose calls are blocks, whether these had to be traced again last time.
       blocks: what is kept of the code inside these, by statement and number of the block.
       made: hashes of the keys of the last programs, those that were dropped among them.
       runs: how often the cell ran.
       in_loop: whether the code is a block inside a statement, of which one run may need many programs by turns.
       left: what the last run left of what the cell reads, if it traced anything; None otherwise.
       differed: for each start of a piece, what Python had changed since the run before, and in which run.
+      is_ending: whether Python is to run what no program is there for.
+      is_done: whether it has.
     """
 
     choices: Choices = field(default_factory=Choices)
@@ -75,12 +78,15 @@ class CodeRecord:
     reached: dict[int, dict[str, Any]] = field(default_factory=dict[int, dict[str, Any]])
     set_aside: dict[int, list[_Given]] = field(default_factory=lambda: {})
     opened: dict[int, Opened] = field(default_factory=dict[int, Opened])
+    restless: dict[int, bool] = field(default_factory=dict[int, bool])
     blocks: dict[tuple[int, int], CodeRecord] = field(default_factory=lambda: {})
     made: dict[int, None] = field(default_factory=dict[int, None])
     runs: int = 0
     in_loop: bool = False
     left: Left | None = None
     differed: dict[int, tuple[int, set[Path]]] = field(default_factory=lambda: {})
+    is_ending: bool = False
+    is_done: bool = False
 
     def give_to_python(self, index: int, line: int, reason: str, reached: dict[str, Any]) -> None:
         """From now on Python runs this statement."""
@@ -124,6 +130,23 @@ class CodeRecord:
         if known.opened is not None:
             self.opened[index] = known.opened
         return True
+
+    def rest(self, index: int, traced: bool) -> None:
+        """Takes down whether calls of a statement, which are blocks, were traced, though only the cell had changed what
+        they read; twice in a row means each time: then they are Python's from now on, as the statement is."""
+        self.restless[index] = traced and index in self.restless
+        if any(inner.is_done for inner in self._calls_of(index)):
+            del self.opened[index], self.restless[index]
+        for inner in self._calls_of(index):
+            inner.is_ending = self.restless.get(index, False)
+
+    def _calls_of(self, index: int) -> list[CodeRecord]:
+        return [inner for (outer, _), inner in self.blocks.items() if outer == index]
+
+    def end(self) -> bool:
+        """Whether Python runs what no program is there for; it will run it from now on."""
+        self.is_done = self.is_ending
+        return self.is_ending
 
     def starting_at(self, start: int) -> list[Piece]:
         """The pieces that begin there, the most recently used first."""

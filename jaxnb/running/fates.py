@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from jaxnb.cells.blocks import ROLLED
 from jaxnb.cells.cell import CellSource, Statement
+from jaxnb.cells.operands import OPERAND
 from jaxnb.cells.parts import is_part
 from jaxnb.program import Finding, Span
 from jaxnb.reuse.cache import CodeRecord
@@ -84,7 +85,9 @@ def _read(
 
 
 def _is_part(statement: Statement) -> bool:
-    return any(map(is_part, statement.names.binds | statement.names.deletes))
+    return any(
+        is_part(name) and not name.startswith(OPERAND) for name in statement.names.binds | statement.names.deletes
+    )
 
 
 def _whole_line(number: int, lines: list[str]) -> Span:

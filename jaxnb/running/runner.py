@@ -20,7 +20,7 @@ from jaxnb._jax_caches import forget_failed
 from jaxnb.cells.blocks import COMPOUND, RUNNER, TURNED, Opened, open_statement
 from jaxnb.cells.cell import CellSource, Statement, names_changed
 from jaxnb.cells.effects import code_marks, may_mutate
-from jaxnb.cells.parts import is_part
+from jaxnb.cells.operands import open_operands
 from jaxnb.errors import Asking, NeedsConcrete, Refused, RunByPython
 from jaxnb.objects.graph import Reached
 from jaxnb.objects.instances import MOVES_ON
@@ -41,7 +41,7 @@ from jaxnb.staging.donation import Lost, check_donation
 from jaxnb.staging.gradient import Asked, asked_for, refuse_detour
 from jaxnb.staging.moves import evolving, is_list, moved_by_python
 from jaxnb.staging.piece import Piece, Plan
-from jaxnb.staging.reasons import line_reading, reason_text
+from jaxnb.staging.reasons import line_reading, reason_text, statement_of
 from jaxnb.staging.stage import Failed, MissingName, StopAt, trace_piece
 from jaxnb.staging.turns import BUDGET
 
@@ -218,7 +218,7 @@ class Runner:
                 continue
             found = find_piece(record, index, self.namespace, self.context, self.device)
             if found is None:
-                if self.is_for_host(statements[index]):
+                if self.is_for_host(statements[index]) or record.end():
                     self.run_on_host(statements[index])
                     index += 1
                     continue
@@ -294,12 +294,14 @@ class Runner:
                     self.journal.protect(self.namespace[name])
             self.journal.protect_modules(statement.names, self.namespace)
 
-    def _python(self, statement: Statement, code: Any) -> None:
+    def _python(self, statement: Statement, code: Any, before: Any = None) -> None:
         __tracebackhide__ = True
         self.host_lines.add(statement.span.line)
         self.before_host()
         self.at = None
         start = perf_counter()
+        if before is not None:
+            exec(before, self.namespace)
         if statement.trailing:
             self.value = eval(code, self.namespace)
         else:
@@ -317,6 +319,7 @@ class Runner:
         own = (RUNNER, TURNED)
         outer = [(name, self.namespace[name]) for name in own if name in self.namespace]
         turning, self._turning = self._turning, self._turning | opened.turning
+        traced = len(self.traced)
         self._depth += 1
 
         def block(number: int) -> None:
@@ -328,7 +331,7 @@ class Runner:
 
         self.namespace[RUNNER], self.namespace[TURNED] = block, self._turned
         try:
-            self._python(statement, opened.code)
+            self._python(statement, opened.code, opened.before)
         except _Escape as escape:
             if self._depth > 1:
                 raise
@@ -337,9 +340,11 @@ class Runner:
             self._depth -= 1
             self.context = _jax.trace_context()  # a block may have been in another one
             self._turning = turning
-            for name in [*own, *(name for block in opened.blocks for name in block.binds if is_part(name))]:
+            for name in (*own, *opened.left):
                 self.namespace.pop(name, None)
             self.namespace.update(outer)
+        if opened.before is not None:
+            record.rest(index, len(self.traced) > traced and bool(self._alone or self._depth))
 
     def _turned(self, line: int, end_line: int) -> None:
         self.turns[line, end_line] = self.turns.get((line, end_line), 0) + 1
@@ -363,6 +368,8 @@ class Runner:
         record.give_to_python(index, line or statement.span.line, reason, self._marks(statement))
         if statement.kind in COMPOUND:
             record.opened[index] = open_statement(cell, statement, self._turning)
+        elif (opened := open_operands(cell, statement, self.namespace)) is not None:
+            record.opened[index] = opened
 
     def _not_again(
         self, cell: CellSource, record: CodeRecord, piece: Piece, reasons: Sequence[tuple[int | None, str]]
@@ -725,7 +732,7 @@ class Runner:
         try:
             piece = self._trace(cell, previous.plan, choices, self.options.donate, previous.derivative)
         except Exception as error:  # whatever it is, the trace with static ints says it properly
-            piece, needing = None, {_statement_of(cell, error)}
+            piece, needing = None, {statement_of(cell, error)}
         if piece is not None:
             piece.cell = self.cell
             if beyond := paths & static_ints(piece):  # it is in reach of no array's dtype
@@ -755,18 +762,6 @@ class Runner:
             what = "a number of the loop is needed" if self._depth else "a number that each run changes is needed"
             self._give_to_python(cell, record, index, what, None)
         record.choices = record.choices.changing(paths & record.choices.needed)  # the others can do without
-
-
-def _statement_of(cell: CellSource, error: Exception) -> int | None:
-    """Which statement of a cell an error comes from."""
-    traceback = error.__traceback__
-    while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename == cell.filename:
-            for index, statement in enumerate(cell.statements):
-                if statement.span.line <= traceback.tb_lineno <= statement.span.end_line:
-                    return index
-        traceback = traceback.tb_next
-    return None
 
 
 def _statements(cell: CellSource, piece: Piece) -> tuple[Statement, ...]:

@@ -22,6 +22,7 @@ __all__ = [
     "line_reading",
     "reached_effects",
     "reason_text",
+    "statement_of",
     "using_effect",
     "where_held",
 ]
@@ -163,6 +164,18 @@ def _line_using(array: Any, jaxpr: Any, cell: CellSource) -> int | None:
             if any(operand is var for operand in eqn.invars for var in variables):
                 return next((place.line for place in eqn_places(eqn, {}) if place.file == cell.filename), None)
             stack.extend(part for part in eqn.params.values() if hasattr(part, "eqns"))
+    return None
+
+
+def statement_of(cell: CellSource, error: Exception) -> int | None:
+    """Which statement of a cell an error comes from."""
+    traceback = error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename == cell.filename:
+            for index, statement in enumerate(cell.statements):
+                if statement.span.line <= traceback.tb_lineno <= statement.span.end_line:
+                    return index
+        traceback = traceback.tb_next
     return None
 
 
