@@ -45,7 +45,9 @@ def is_data(value: Any) -> bool:
             if _jax.is_tracer(item):
                 return False
         elif isinstance(item, dict):
-            queue += [*dict.keys(item), *dict.values(item)]
+            if not all(isinstance(key, _KEYS) for key in dict.keys(item)):
+                return False  # what is kept by shapes, functions or ids is a cache
+            queue += dict.values(item)
         elif isinstance(item, list | tuple | set | frozenset | collections.deque):
             queue += item
         elif isinstance(item, functools.partial):
@@ -72,4 +74,5 @@ _STATES = (
     contextvars.ContextVar,
     threading.local,
 )
+_KEYS = (str, int, float, type, enum.Enum)
 _MOST_BYTES = 1 << 20
