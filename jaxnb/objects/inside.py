@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import itertools
 import operator
 import os
 import sys
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxnb import _jax
 from jaxnb.cells.code import CodeNames, Sees, names_of
-from jaxnb.cells.libraries import home_of, is_closed_package, is_library, name_of
+from jaxnb.cells.libraries import home_of, is_closed_package, is_jax_module, is_library, name_of
 from jaxnb.cells.reach import ATOMS
 from jaxnb.objects.data import is_data
 from jaxnb.objects.static import function_of
@@ -378,7 +379,8 @@ class _Search:
                     self._places[id(owner), name] = owner, name
                 self._function(inner)
             elif _may_be_data(value):
-                self._states[id(owner), name] = owner, name
+                if type(value) is not itertools.count or not is_jax_module(name_of(owner)):  # which numbers its traces
+                    self._states[id(owner), name] = owner, name
                 self._kind(type(value))
         for *before, name in names.sets:
             kind = vars(home).get(before[0]) if len(before) == 1 else None
