@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import Any
 
 import jax
@@ -10,6 +11,7 @@ import pytest
 
 from jaxnb.options import StageOptions
 from jaxnb.running.session import Session
+from jaxnb.running.tracebacks import tidy
 
 SETUP = """
 import jax, jax.numpy as jnp, numpy as np
@@ -149,3 +151,19 @@ def test_an_error_has_the_line_and_leaves_no_name() -> None:
         with pytest.raises(TypeError):
             session.stage("z = x * 2\nlosses.append(float(loss(p, x)) + 'a')", namespace, StageOptions())
         assert set(namespace) == before and namespace["losses"] == []
+
+
+@pytest.mark.parametrize(
+    "cell", ["float(broken(x))", "for i in range(3):\n    if x[1] > 5:\n        break\n    z = x * 2\n    broken(z)"]
+)
+def test_a_traceback_has_the_frames_of_the_plain_cell(cell: str) -> None:
+    """A statement that is taken apart is one frame, not one for each part."""
+    session, namespace = Session(), {"__name__": "__main__"}
+    exec(SETUP + "def broken(v):\n    return v @ jnp.ones((3, 3))\n", namespace)
+    for _ in range(2):
+        with pytest.raises(TypeError) as caught:
+            session.stage(cell, namespace, StageOptions())
+        tidy(caught.value)
+        frames = traceback.extract_tb(caught.value.__traceback__)
+        assert [frame.name for frame in frames if "test_operands" not in frame.filename] == ["<module>", "broken"]
+        assert [frame.lineno for frame in frames][-2] == cell.count("\n") + 1

@@ -33,12 +33,20 @@ def _user_frames(traceback: TracebackType | None) -> TracebackType | None:
     while traceback is not None:
         path = traceback.tb_frame.f_code.co_filename
         if not is_own(path) and not _jax.in_jax(path) and not _IN_IPYTHON.search(path):
+            if entries and _is_block_of(entries[-1], traceback):
+                entries.pop()  # a statement that was taken apart is one frame in the plain cell
             entries.append(traceback)
         traceback = traceback.tb_next
     result: TracebackType | None = None
     for entry in reversed(entries):
         result = TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return result
+
+
+def _is_block_of(outer: TracebackType, inner: TracebackType) -> bool:
+    """Whether two frames are of statements of one cell, of which the one stands in the other."""
+    codes = outer.tb_frame.f_code, inner.tb_frame.f_code
+    return codes[0].co_filename == codes[1].co_filename and all(code.co_name == "<module>" for code in codes)
 
 
 def show_only_user_frames(error: BaseException, shell: Any) -> None:
