@@ -193,7 +193,7 @@ def _calls(node: ast.AST) -> bool:
 
 
 def _computes(node: ast.AST, namespace: Mapping[str, Any]) -> bool:
-    """Whether a call inside is of a function or an object of the user, or of what JAX has made of one."""
+    """Whether a call inside is of a function or an object of the user or of a library built on JAX."""
     return any(isinstance(item, ast.Call) and _is_own(item.func, namespace) for item in ast.walk(node))
 
 
@@ -222,7 +222,7 @@ def _chain(node: ast.expr) -> tuple[str, ...]:
 
 def _is_function(value: Any) -> bool:
     inner = value.__wrapped__ if not hides(value) and _jax.jit_options(value) is not None else value
-    return isinstance(inner, types.FunctionType) and is_user_function(inner)
+    return isinstance(inner, types.FunctionType) and (is_user_function(inner) or _is_built_on_jax(home_of(inner)))
 
 
 def _is_model(value: Any) -> bool:
@@ -230,4 +230,8 @@ def _is_model(value: Any) -> bool:
     if isinstance(value, (*ATOMS, list, dict, set, tuple, jax.Array, np.ndarray, np.generic, types.FunctionType)):
         return False
     module = type(value).__module__
-    return not is_library(module) or (is_jax_module(module) and module.partition(".")[0] not in _jax.JAX_PACKAGES)
+    return not is_library(module) or _is_built_on_jax(module)
+
+
+def _is_built_on_jax(module: str) -> bool:
+    return is_jax_module(module) and module.partition(".")[0] not in _jax.JAX_PACKAGES
