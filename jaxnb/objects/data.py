@@ -35,9 +35,11 @@ def is_data(value: Any) -> bool:
     queue, seen = [value], set[int]()
     for item in queue:  # which grows meanwhile
         kind = type(item)
-        if kind in ATOMS or id(item) in seen or isinstance(item, _ITSELF):
+        if kind in ATOMS or id(item) in seen or issubclass(kind, _ITSELF):
             continue
         seen.add(id(item))
+        if hides(item):
+            return False
         if isinstance(item, np.ndarray | np.generic):
             if item.dtype.hasobject or item.nbytes > _MOST_BYTES:
                 return False
@@ -54,7 +56,7 @@ def is_data(value: Any) -> bool:
             queue += [item.func, item.args, item.keywords]
         elif isinstance(item, types.MethodType):
             queue.append(item.__self__)
-        elif (not issubclass(kind, _STATES) and is_closed_package(kind.__module__)) or is_alive(item) or hides(item):
+        elif (not issubclass(kind, _STATES) and is_closed_package(kind.__module__)) or is_alive(item):
             return False
         else:
             queue += [*(state_of(item) or {}).values(), *(child for _, child in SLOTS.save(item))]

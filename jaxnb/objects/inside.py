@@ -71,14 +71,15 @@ def is_closed(module: types.ModuleType) -> bool:
 def function_behind(value: Any) -> types.FunctionType | None:
     """The function of a library behind a value, which may be under `jax.jit` or another transform, or in a partial."""
     while True:
-        if isinstance(value, functools.partial):
+        kind = type(value)
+        if issubclass(kind, functools.partial):
             value = value.func
-        elif isinstance(value, types.MethodType):
+        elif kind is types.MethodType:
             value = value.__func__
         elif _jax.jit_options(value) is not None or (
-            type(value) is types.FunctionType and is_closed_package(_home_name(value)) and "__wrapped__" in vars(value)
+            kind is types.FunctionType and is_closed_package(_home_name(value)) and "__wrapped__" in vars(value)
         ):
-            value = vars(value)["__wrapped__"] if type(value) is types.FunctionType else value.__wrapped__
+            value = vars(value)["__wrapped__"] if kind is types.FunctionType else value.__wrapped__
         else:
             break
     return value if type(value) is types.FunctionType and is_library(_home_name(value)) else None
@@ -86,8 +87,9 @@ def function_behind(value: Any) -> types.FunctionType | None:
 
 def rebound_names(module: types.ModuleType) -> frozenset[str]:
     """The names of a library's module that a function in it binds anew, such as a counter."""
-    found = _rebound.get(module)
-    if found is None:
+    spec = vars(module).get("__spec__")  # another one after a reload
+    known = _rebound.get(module)
+    if known is None or known[0] is not spec:
         functions: dict[int, types.FunctionType] = {}
         for value in [item for held in vars(module).values() for item in _with_attributes(held, name_of(module))]:
             while isinstance(value, types.FunctionType) and id(value) not in functions:
@@ -98,8 +100,8 @@ def rebound_names(module: types.ModuleType) -> frozenset[str]:
         for code in codes:  # which grows meanwhile
             codes += [inner for inner in code.co_consts if isinstance(inner, types.CodeType)]
         binding = [code for code in codes if _STORES.intersection(code.co_code[::2])]
-        found = _rebound[module] = frozenset[str]().union(*(names_of(code).later_binds for code in binding))
-    return found
+        known = _rebound[module] = spec, frozenset[str]().union(*(names_of(code).later_binds for code in binding))
+    return known[1]
 
 
 def _with_attributes(value: Any, home: str) -> list[Any]:
@@ -109,7 +111,7 @@ def _with_attributes(value: Any, home: str) -> list[Any]:
     return [function_of(item.__wrapped__ if _jax.jit_options(item) is not None else item) for item in items]
 
 
-_rebound: weakref.WeakKeyDictionary[types.ModuleType, frozenset[str]] = weakref.WeakKeyDictionary()
+_rebound: weakref.WeakKeyDictionary[types.ModuleType, tuple[Any, frozenset[str]]] = weakref.WeakKeyDictionary()
 _STORES = frozenset({dis.opmap["STORE_GLOBAL"], dis.opmap["DELETE_GLOBAL"]})
 
 
@@ -457,9 +459,10 @@ def _owner_of(home: types.ModuleType, chain: tuple[str, ...]) -> tuple[types.Mod
 
 
 def _may_be_data(value: Any) -> bool:
-    if isinstance(value, types.ModuleType):
+    kind = type(value)
+    if issubclass(kind, types.ModuleType):
         return False
-    return not callable(value) or isinstance(value, functools.partial) or not is_library(home_of(type(value)))
+    return not callable(value) or issubclass(kind, functools.partial) or not is_library(home_of(kind))
 
 
 def _is_open(name: str) -> bool:
