@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from jaxnb.cells.blocks import ROLLED
 from jaxnb.cells.cell import CellSource, Statement
-from jaxnb.cells.operands import OPERAND
 from jaxnb.cells.parts import is_part
 from jaxnb.program import Finding, Span
 from jaxnb.reuse.cache import CodeRecord
+from jaxnb.staging.operands import OPERAND
 
 __all__ = ["Fate", "read_fates", "read_needed", "read_on_host"]
 

@@ -20,7 +20,6 @@ from jaxnb._jax_caches import forget_failed
 from jaxnb.cells.blocks import COMPOUND, RUNNER, TURNED, Opened, open_statement
 from jaxnb.cells.cell import CellSource, Statement, names_changed
 from jaxnb.cells.effects import code_marks, may_mutate
-from jaxnb.cells.operands import open_operands
 from jaxnb.errors import Asking, NeedsConcrete, Refused, RunByPython
 from jaxnb.objects.graph import Reached
 from jaxnb.objects.instances import MOVES_ON
@@ -40,6 +39,7 @@ from jaxnb.staging.devices import move
 from jaxnb.staging.donation import Lost, check_donation
 from jaxnb.staging.gradient import Asked, asked_for, refuse_detour
 from jaxnb.staging.moves import evolving, is_list, moved_by_python
+from jaxnb.staging.operands import open_operands
 from jaxnb.staging.piece import Piece, Plan
 from jaxnb.staging.reasons import line_reading, reason_text, statement_of
 from jaxnb.staging.stage import Failed, MissingName, StopAt, trace_piece
