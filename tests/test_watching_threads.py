@@ -413,6 +413,12 @@ def test_a_timer_that_will_run_code_of_the_user_counts() -> None:
         timer.join()
 
 
+def test_a_thread_that_calls_and_returns_all_the_time_is_seen_each_time() -> None:
+    names = made("w = jnp.ones(3)")
+    with hunting(names):
+        assert all(others_look({id(names)}) for _ in range(3000))
+
+
 def test_an_idle_pool_does_not_count() -> None:
     names = made("w = jnp.ones(3)")
     with concurrent.futures.ThreadPoolExecutor(1) as pool:

@@ -7,6 +7,7 @@ runs; where that is a library's alone, what its local variables lead to says whe
 from __future__ import annotations
 
 import gc
+import inspect
 import sys
 import threading
 import types
@@ -26,11 +27,13 @@ _KERNEL = frozenset(
 """Packages that run the cells."""
 _MOST = 5_000
 """Objects that the local variables of one thread are followed to."""
+_TRIES = 20
+"""How often the frames of a thread are read that runs on meanwhile."""
 
 
 def other_threads() -> bool:
     """Whether there is any other thread."""
-    return len(sys._current_frames()) > 1  # pyright: ignore[reportPrivateUsage]
+    return len(_running()) > 1
 
 
 def others_look(held: Collection[int]) -> bool:
@@ -39,17 +42,35 @@ def others_look(held: Collection[int]) -> bool:
     Args:
       held: ids of the objects that are looked for.
     """
-    frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage]
-    del frames[threading.get_ident()]  # this frame, which would hold itself, and with it what the callers hold
-    return any(_looks(frame, held) for frame in frames.values())
+    return any(_looks(thread, held) for thread in _running() if thread != threading.get_ident())
 
 
-def _looks(top: types.FrameType, held: Collection[int]) -> bool:
-    frames: list[types.FrameType] = []
-    walk: types.FrameType | None = top
-    while walk is not None:
-        frames.append(walk)
-        walk = walk.f_back
+def _running() -> dict[int, types.FrameType]:
+    """The frame that each thread runs; not kept, as one of them would hold itself, and what the callers hold."""
+    return sys._current_frames()  # pyright: ignore[reportPrivateUsage]
+
+
+def _stack(thread: int) -> list[types.FrameType] | None:
+    """The frames of a thread, the innermost first; None while it runs on faster than they can be read.
+
+    A frame that returns meanwhile, or a generator that yields, forgets who called it.
+    """
+    for _ in range(_TRIES):
+        top = _running().get(thread)
+        frames: list[types.FrameType] = []
+        walk = top
+        while walk is not None:
+            frames.append(walk)
+            walk = walk.f_back
+        if _running().get(thread) is top and not (frames and frames[-1].f_code.co_flags & inspect.CO_GENERATOR):
+            return frames
+    return None
+
+
+def _looks(thread: int, held: Collection[int]) -> bool:
+    frames = _stack(thread)
+    if frames is None:
+        return True
     modules = [frame.f_globals.get("__name__", "__main__") for frame in frames]
     begins = [frame for frame, module in zip(frames, modules, strict=True) if module != "threading"]
     if begins and is_own(begins[-1].f_code.co_filename):

@@ -176,15 +176,19 @@ class Copies:
         return self._note(value, value)
 
     def _is_shared(self, value: Any, kind: type) -> bool:
-        """Whether a library holds this very object in the module that it comes from, and may compare by identity."""
+        """Whether a library holds this very object in the module that it comes from, or in a class of that module.
+
+        It may compare it by identity.
+        """
         module = getattr(value, "__module__", None) if isinstance(value, types.FunctionType) else kind.__module__
         if not isinstance(module, str) or not is_library(module):
             return False
         known = self._singletons.get(module)
         if known is None:
             home = sys.modules.get(module)
-            known = {id(item) for item in list(vars(home).values())} if home is not None else set[int]()
-            self._singletons[module] = known
+            held = list(vars(home).values()) if home is not None else []
+            methods = [item for own in held if isinstance(own, type) for item in list(vars(own).values())]
+            known = self._singletons[module] = {id(item) for item in (*held, *methods)}
         return id(value) in known
 
     def _function(self, value: types.FunctionType) -> Any:
