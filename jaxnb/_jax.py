@@ -13,7 +13,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeGuard
 
 import jax
 from jax import errors as jax_errors
@@ -174,6 +174,11 @@ def is_reference(value: object) -> bool:
 def is_tracer(value: object) -> bool:
     """Whether `value` is a tracer of any kind."""
     return isinstance(value, _core.Tracer)
+
+
+def is_concrete(value: object) -> TypeGuard[jax.Array]:
+    """Whether `value` is an array, of numbers or of keys, and no tracer; it may be deleted."""
+    return isinstance(value, jax.Array) and not is_tracer(value)
 
 
 def array_class(value: Any) -> type:

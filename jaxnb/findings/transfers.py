@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from jaxnb import _jax
 from jaxnb._jax_eqns import open_jaxpr
 from jaxnb.cells.cell import Statement
 from jaxnb.objects.paths import render_path, root_name
@@ -163,7 +164,7 @@ def _of_device(node: ast.expr, namespace: Mapping[str, Any], fix: str) -> tuple[
     if isinstance(node, ast.Subscript) and isinstance(_value(node.value, namespace), jax.Array):
         return None, fix
     value = _value(node, namespace)
-    return (value, fix) if isinstance(value, jax.Array) and not value.is_deleted() else None
+    return (value, fix) if _jax.is_concrete(value) and not value.is_deleted() else None
 
 
 def _value(node: ast.expr, namespace: Mapping[str, Any]) -> Any:

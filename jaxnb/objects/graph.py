@@ -198,7 +198,7 @@ class Scan:
                 self.read_by_functions.add(name)
                 self.held_by_functions |= name in self.hidden
             if (home and name in self.hidden) or name not in namespace or name in NOT_VALUES:
-                if name not in namespace and name in vars(builtins):
+                if name not in namespace and name in vars(builtins) and name not in NOT_VALUES:
                     self._builtin(name)
                 continue
             value = namespace[name]

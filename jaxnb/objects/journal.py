@@ -114,7 +114,7 @@ class Journal:
         """The arrays that are deleted, among what would be put back and the leaves of other values."""
         leaves = (leaf for value in values for _, leaf in leaves_of(value))
         for item in itertools.chain(self._saved(), leaves):
-            if isinstance(item, jax.Array) and item.is_deleted():
+            if _jax.is_concrete(item) and item.is_deleted():
                 yield item
 
     def _saved(self) -> Iterator[Any]:

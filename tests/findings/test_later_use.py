@@ -107,10 +107,18 @@ def test_as_errors(shell: Shell) -> None:
     assert "history" in shell.ns  # the cell has run
     shell.run("%config JaxNB.findings = 'warn'")
     shell.run("kept = []\ndef keep(a):\n    kept.append(a)\n    return a")
-    text = shell.run("%%jit --strict\nprint(jax.jit(keep)(x))", ok=False)
+    text = shell.run("%%jit --strict\nexec('print(jax.jit(keep)(x))')", ok=False)
     assert "LeftBehind: 1 leak" in text
     assert "held by kept[0]" in text
-    assert "LeftBehind" not in shell.run("%%jit\nprint(jax.jit(lambda a: keep(a) * 2)(x))")
+    assert "LeftBehind" not in shell.run("%%jit\nexec('print(jax.jit(lambda a: keep(a) * 2)(x))')")
+    shell.run("kept.clear()")
+    assert "keeps a traced value" in shell.run("%%jit --strict\nprint(jax.jit(lambda a: keep(a) * 3)(x))", ok=False)
+
+
+def test_a_statement_taken_apart_that_reaches_a_leak(shell: Shell) -> None:
+    shell.run("kept = []\ndef keep(a):\n    kept.append(a)\n    return a\njax.jit(lambda a: keep(a) * 2)(x)")
+    text = shell.run("%%jit\nprint(jax.jit(keep)(x))", ok=False)
+    assert "LeakedTracer: a traced float32[3] of a lambda" in text and "held by kept[0]" in text
 
 
 def test_everything_is_put_back() -> None:
