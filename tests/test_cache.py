@@ -126,6 +126,58 @@ def test_several_changes_are_several_sentences() -> None:
     assert set(explain_change(old, piece_of(cell, ns))) == {"s 'a' → 'b'", "x float32[3] → float32[4]", "d['n'] 1 → 2"}
 
 
+ANYTHING = {
+    "nothing": "del v",
+    "class": "v = float",
+    "class of containers": "v = dict",
+    "own class": "class v: pass",
+    "own object": "class C: pass\nv = C()",
+    "number": "v = 2.0",
+    "int": "v = 3",
+    "complex": "v = 1j",
+    "None": "v = None",
+    "text": "v = 'a'",
+    "empty tuple": "v = ()",
+    "tuple": "v = (1, 2)",
+    "list": "v = [1, [2]]",
+    "set": "v = {1, 2}",
+    "dict": "v = {'a': 1}",
+    "dict of classes": "v = {'a': dict, 2: list}",
+    "function": "def v(): return 1",
+    "built-in function": "v = len",
+    "jitted function": "v = jax.jit(lambda a: a)",
+    "method": "v = [].append",
+    "partial": "v = functools.partial(max, 1)",
+    "module": "import json as v",
+    "array": "v = jnp.ones(3)",
+    "key": "v = jax.random.key(0)",
+    "NumPy": "v = np.ones(3)",
+    "NumPy number": "v = np.float32(2)",
+    "NumPy objects": "v = np.array([None, 1], object)",
+    "buffer": "v = bytearray(b'abc')",
+    "range": "v = range(3)",
+    "slice": "v = slice(1, 2)",
+    "dtype": "v = np.dtype('f')",
+    "decimal": "import decimal\nv = decimal.Decimal(1)",
+    "enum": "import enum\nclass E(enum.Enum):\n    A = 1\nv = E.A",
+    "data class": "import dataclasses\n@dataclasses.dataclass\nclass C:\n    k: float = 2.0\nv = C()",
+    "weak reference": "import weakref\nv = weakref.ref(jnp)",
+    "sharding": "v = jax.sharding.PartitionSpec('x')",
+}
+
+
+def test_whatever_becomes_of_a_value_can_be_said() -> None:
+    pieces: list[Piece] = []
+    for text in ANYTHING.values():
+        ns = namespace("v = 1\nseen = lambda *a: 1.0")
+        exec(text, ns)
+        pieces.append(piece_of("y = x * seen(v)" if "v" in ns else "y = x * seen(1)", ns))
+    for old in pieces:
+        for new in pieces:
+            said = explain_change(old, new)
+            assert all(said) and (bool(said) or old.key == new.key)
+
+
 def test_the_device_and_the_context_are_said() -> None:
     ns, (one, other) = namespace(""), jax.devices("cpu")[:2]
     reasons = explain_change(piece_of("y = x * 2", ns, device=one), piece_of("y = x * 2", ns, device=other))

@@ -264,7 +264,7 @@ class _Reading:
         position, steps = root.end(), list[str | int]()
         while (step := _STEP.match(header, position)) is not None:
             text = step["name"] or step["single"] or step["double"]
-            steps.append(int(step["index"] or text) if (step["index"] or text).isdigit() else text)
+            steps.append(int(step["index"] or text) if (step["index"] or text).isdecimal() else text)
             position = step.end()
         position = _skip(header, position)
         if header[position : position + 1] != "[":

@@ -15,6 +15,7 @@ from jaxnb.objects.holders import CELL, CLASS, DICT, FUNCTION, PARTIAL
 from jaxnb.objects.inside import follow_inside
 from jaxnb.objects.paths import CLASS_MARK, FUN, JIT, OPEN, Path
 from jaxnb.objects.slots import Method, Slot
+from jaxnb.objects.states import follow_state
 from jaxnb.objects.static import (
     CACHED_FUNCTION,
     DESCRIPTORS,
@@ -54,6 +55,7 @@ def function(scan: Scan, value: types.FunctionType, path: Path, slot: Slot | Non
     library = is_library(module)
     if library and is_member(loaded_module(module), value):
         scan.parts.append(value)
+        follow_state(scan, value)
         follow_inside(scan, value)
         return
     digest = code_digest(code)
@@ -143,6 +145,7 @@ def builtin_method(scan: Scan, value: Any, path: Path, slot: Slot | None) -> Non
     owner = getattr(value, "__self__", None)
     if owner is None or isinstance(owner, types.ModuleType | type):
         scan.parts.append(value)
+        follow_state(scan, value)
         scan.sees |= Sees.TYPES * (value in (isinstance, hasattr, getattr))
         if value is id:  # a partial calls it without naming it
             scan.living(path[0] if path[1:] == ("attr", "func") else path, "it asks for the id of an object")
@@ -162,6 +165,7 @@ def kind_of(scan: Scan, kind: type, path: Path) -> Any:
     """
     if is_library(kind.__module__):
         scan.kinds[id(kind)] = kind
+        follow_state(scan, kind)
         return kind
     scan.class_(kind, (None, "name", kind.__qualname__), None)
     if scan.slots is not None:
@@ -177,6 +181,7 @@ def class_(scan: Scan, value: type, path: Path, slot: Slot | None) -> None:
     if is_library(value.__module__):
         scan.kinds[id(value)] = value
         scan.parts.append(value)
+        follow_state(scan, value)
         return
     if scan.node(value, slot):
         return

@@ -197,8 +197,10 @@ class Scan:
             if home and self.depth:
                 self.read_by_functions.add(name)
                 self.held_by_functions |= name in self.hidden
-            if (home and name in self.hidden) or name not in namespace or name in NOT_VALUES:
-                if name not in namespace and name in vars(builtins) and name not in NOT_VALUES:
+            if (home and name in self.hidden) or name in NOT_VALUES:
+                continue
+            if name not in namespace:
+                if name in vars(builtins):
                     self._builtin(name)
                 continue
             value = namespace[name]

@@ -10,6 +10,7 @@ what its statements changed. Both need the same three operations for each kind o
 
 from __future__ import annotations
 
+import array
 import contextvars
 import functools
 import types
@@ -24,6 +25,7 @@ from jaxnb.cells.reach import state_of
 
 __all__ = [
     "ABSENT",
+    "BUFFERS",
     "Change",
     "Holder",
     "ModuleAttributes",
@@ -245,6 +247,10 @@ class _Set(Holder):
     def _fill(self, holder: set[Any], state: State) -> None:
         set.clear(holder)
         set.update(holder, [child for _, child in state])
+
+
+BUFFERS = (bytearray, array.array)
+"""Classes of what holds plain numbers and can be changed in place, NumPy's arrays aside."""
 
 
 class _Buffer(Holder):

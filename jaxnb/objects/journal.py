@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 import contextlib
 import functools
 import itertools
@@ -20,6 +19,7 @@ from jaxnb.cells.reach import is_user_function, state_of
 from jaxnb.objects.holders import (
     ABSENT,
     BUFFER,
+    BUFFERS,
     CELL,
     CLASS,
     DICT,
@@ -147,7 +147,7 @@ def _ways_back(item: Any) -> Iterator[Callable[[], None]]:
         yield _kept(item, OBJECTS)
     elif isinstance(item, np.ndarray):
         yield functools.partial(_restore_array, item, item.copy())
-    elif isinstance(item, bytearray | array.array):
+    elif isinstance(item, BUFFERS):
         yield _kept(item, BUFFER)
     elif (holder := holder_of(item)) is not None:
         yield _kept(item, holder)

@@ -5,7 +5,6 @@ A handler is called with the walk, the value, its path, and the slot where it is
 
 from __future__ import annotations
 
-import array
 import enum
 import functools
 import pathlib
@@ -22,6 +21,7 @@ from jaxnb.cells.libraries import is_library
 from jaxnb.cells.reach import hides, state_of
 from jaxnb.errors import RunByPython
 from jaxnb.objects import containers, functions, instances, leaves
+from jaxnb.objects.holders import BUFFERS
 from jaxnb.objects.paths import Path, render_path
 from jaxnb.objects.slots import Slot
 from jaxnb.objects.static import CACHED_FUNCTION, FILE_METHODS, is_value
@@ -73,7 +73,7 @@ def other(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
         (leaves.tracer if _jax.is_tracer(value) else leaves.array)(scan, value, path, slot)
     elif kind is jax.ShapeDtypeStruct and scan.choices.abstract:
         leaves.shape(scan, value, path, slot)
-    elif isinstance(value, bytearray | array.array):
+    elif isinstance(value, BUFFERS):
         leaves.buffer(scan, value, path, slot)
     elif isinstance(value, np.generic | np.ndarray):
         leaves.numpy(scan, value, path, slot)

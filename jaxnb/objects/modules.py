@@ -9,10 +9,9 @@ that read a state are asked. Of other libraries it counts, too, what the functio
 
 from __future__ import annotations
 
-import logging
 import sys
 import types
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +36,7 @@ from jaxnb.objects.inside import (
 )
 from jaxnb.objects.paths import ROOT, Path
 from jaxnb.objects.slots import Slot
+from jaxnb.objects.states import follow_state
 
 if TYPE_CHECKING:
     from jaxnb.objects.graph import Scan
@@ -54,20 +54,6 @@ __all__ = [
     "refuse_computed",
     "used_of",
 ]
-
-
-def _levels() -> dict[str | None, int]:
-    """The levels of all loggers, and that below which nothing is logged at all."""
-    loggers = list(logging.root.manager.loggerDict.items())
-    levels = {name: logger.level for name, logger in loggers if isinstance(logger, logging.Logger) and logger.level}
-    return {None: logging.root.manager.disable, "": logging.root.level, **levels}
-
-
-STATES: Mapping[Any, Callable[[], Any]] = {
-    **{function: function for function in (np.geterr, np.get_printoptions)},
-    logging.getLogger: _levels,
-}
-"""Functions that give a state which no attribute shows."""
 
 
 def refuse_computed(name: str, module: types.ModuleType, all_names: Collection[CodeNames]) -> None:
@@ -185,9 +171,8 @@ def library_value(scan: Scan, module: types.ModuleType, name: str, value: Any) -
     path: Path = (name_of(module), "global", name)
     if type(value) is types.FunctionType:  # what this package puts there while it looks counts as what was there
         value = vars(value).get("stands_for", value)
-    if isinstance(value, types.FunctionType | types.BuiltinFunctionType) and value in STATES:
-        scan.library_state(f"{module.__name__}.{name}()", STATES[value])
-    elif is_followed(module, value):
+    follow_state(scan, value)
+    if is_followed(module, value):
         scan.parts.append((ROOT, module.__name__, name))
         counts = type(value) in ATOMS and not is_closed(module) and name in rebound_names(module)
         if type(value) not in ATOMS or counts:

@@ -303,6 +303,8 @@ def _explain(where: Path, before: Any, after: Any, place: Place) -> Change:
         return Change("options", path, f"the jit options of {path} changed")
     if one is ROOT and isinstance(before[-1], Held):
         return Change("library", path, f"what {path} reads of its own package changed")
+    if one is ROOT and other is ROOT:
+        return Change("library", path, f"what {path} gives changed")
     if one is ALIAS or other is ALIAS:
         text = f"{path} is {'no longer' if one is ALIAS else 'now'} the same object as another input"
         return Change("alias", path, text)
@@ -418,11 +420,13 @@ def _attributes_changed(before: tuple[str, ...], after: tuple[str, ...]) -> str:
 
 
 def _mark(part: Any) -> Any:
-    return part[0] if isinstance(part, tuple) and part else part
+    """What sort of part of a key it is; None for a value that is part of it as itself, as a class or function is."""
+    return part[0] if isinstance(part, tuple) and part else None
 
 
 def _name_of(part: Any) -> str:
-    return getattr(_mark(part), "__name__", str(_mark(part)))
+    named = part[0] if isinstance(part, tuple) and part else part
+    return getattr(named, "__name__", str(named))
 
 
 def _text(part: Any) -> str:

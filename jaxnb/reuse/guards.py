@@ -31,7 +31,7 @@ from jaxnb.cells.reach import hides, state_of
 from jaxnb.objects.alive import is_alive
 from jaxnb.objects.containers import is_grown
 from jaxnb.objects.graph import Reached, Scan
-from jaxnb.objects.holders import CELL, SLOTS, identity, slot_descriptors
+from jaxnb.objects.holders import BUFFERS, CELL, SLOTS, identity, slot_descriptors
 from jaxnb.objects.inside import exactly
 from jaxnb.objects.leaves import FLOAT32_MAX, INT32, tells_number
 from jaxnb.objects.modules import class_path, used_of
@@ -509,7 +509,7 @@ class _Writer(Scan):
 
     def _check_other(self, v: str, value: Any) -> None:
         kind = type(value)
-        if isinstance(value, CACHED_FUNCTION):
+        if isinstance(value, (CACHED_FUNCTION, *BUFFERS)):
             raise _Unsupported
         if issubclass(kind, logging.Logger):
             self._unless(f"{self._constant(Same(value))}.holds({v})")
@@ -540,7 +540,7 @@ class _Writer(Scan):
         elif not isinstance(state, dict) and not slot_descriptors(kind):
             if _jax.flatten_one_level(value) is not None or isinstance(value, types.MappingProxyType | set | frozenset):
                 raise _Unsupported
-            if isinstance(value, (*_NUMBERS_AND_TEXT, bytearray, list)) or hasattr(value, "__wrapped__"):
+            if isinstance(value, (*_NUMBERS_AND_TEXT, list)) or hasattr(value, "__wrapped__"):
                 raise _Unsupported
             self._unless(f"{self._constant(Same(value))}.holds({v})")
         elif is_alive(value):

@@ -499,7 +499,10 @@ class Runner:
                 _let_go(error)
         dropped = record.made_before(piece)
         if previous is not None and self.record.runs:
-            self._explain(cell, record, previous, piece, dropped)
+            try:
+                self._explain(cell, record, previous, piece, dropped)
+            except Exception as error:  # the program stands: a reason that cannot be told loses no cell
+                self.changes.append(Change("other", "", f"telling why failed: {type(error).__name__}: {error}"))
         self.traced.append(piece)
         if piece.reasons and not self.options.whole:
             draws = [reason for reason in piece.reasons if reason[1].endswith(MOVES_ON)]

@@ -10,7 +10,6 @@ class of the user is replaced by one that runs the copy in this thread alone.
 
 from __future__ import annotations
 
-import array
 import contextvars
 import enum
 import functools
@@ -29,7 +28,7 @@ from jaxnb.cells.libraries import is_library
 from jaxnb.cells.reach import state_of
 from jaxnb.errors import RunByPython
 from jaxnb.objects.graph import Scan
-from jaxnb.objects.holders import CELL, DICT, OBJECTS, SLOTS, holder_of, slot_descriptors
+from jaxnb.objects.holders import BUFFERS, CELL, DICT, OBJECTS, SLOTS, holder_of, slot_descriptors
 from jaxnb.objects.static import CACHED_FUNCTION, OF_WRAPPERS, function_of
 from jaxnb.staging.template import CONTAINER_NEWS, has_plain_layout, jit_arguments
 from jaxnb.undo import Undo
@@ -163,7 +162,7 @@ class Copies:
             raise cannot_copy("a function jitted with shardings or a device")
         if isinstance(value, np.ndarray):
             return self._array(value, kind)
-        if isinstance(value, bytearray | array.array):
+        if isinstance(value, BUFFERS):
             return self._note(value, value[:])
         state = state_of(value)
         if isinstance(state, dict) or slot_descriptors(kind):

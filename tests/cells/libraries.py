@@ -82,6 +82,14 @@ READ = {
     "arguments of the process": ("y = x * len(sys.argv)", "sys.argv.append('more')"),
     "errors of numpy": ("y = x * (1 if np.geterr()['divide'] == 'warn' else 2)", "np.seterr(divide='ignore')"),
     "printing of numpy": ("y = x * np.get_printoptions()['precision']", "np.set_printoptions(precision=4)"),
+    "context of decimal": ("y = x * float(decimal.Decimal(1) / 3)", "decimal.getcontext().prec = 4"),
+    "context of decimal for a number": ("y = x * float(third(1))", "decimal.getcontext().rounding = 'ROUND_UP'"),
+    "context of decimal in a helper": ("y = divided(x)", "decimal.getcontext().prec = 3"),
+    "context of decimal by another name": (
+        "with localcontext() as c:\n    y = x * float(c.divide(1, 3))",
+        "decimal.getcontext().prec = 5",
+    ),
+    "errors of numpy by another name": ("y = x * len(geterr()['over'])", "np.seterr(over='ignore')"),
     "configuration of jax": (
         "y = x * (2 if jax.config.jax_debug_key_reuse else 3)",
         "jax.config.update('jax_debug_key_reuse', True)",
@@ -95,10 +103,21 @@ def importing(v):
     import somelib
     from somelib.sub import K
     return v * somelib.SCALE * K
+
+import decimal
+from decimal import localcontext
+from numpy import geterr
+one = decimal.Decimal(1)
+def divided(v):
+    return v * float(one / 3)
+
+def third(n):
+    return decimal.Decimal(n) / decimal.Decimal(3)
 """
 BACK = """\
 sys.argv[:] = [word for word in sys.argv if word != 'more']
-np.seterr(divide='warn')
+np.seterr(divide='warn', over='warn')
+decimal.getcontext().prec, decimal.getcontext().rounding = 28, 'ROUND_HALF_EVEN'
 np.set_printoptions(precision=8)
 jax.config.update('jax_debug_key_reuse', False)"""
 
