@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import jax
-import numpy as np
 
 from jaxnb.cells.code import CodeNames, Sees
 from jaxnb.cells.libraries import is_library, name_of
