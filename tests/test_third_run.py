@@ -314,6 +314,45 @@ def test_what_comes_to_rest_in_python_stays_staged() -> None:
     assert not runs[-1].on_host and runs[-1].pieces == 1 and all(run.reused for run in runs[2:])
 
 
+@pytest.mark.parametrize(
+    ("setup", "cell"),
+    [
+        (
+            "state = {'w': x}",
+            "state['w'] = state['w'] * 0.5\nout = sum(v.sum() for v in state.values())\nstate['extra'] = x + 1",
+        ),
+        ("state = {'w': x}", "for n in sorted(state):\n    state[n] = state[n] * 0.5\nstate['extra'] = state['w'] + 1"),
+        ("class M: pass\nm = M(); m.train = True", "y = x * (2 if m.train else 3)\nm.train = False"),
+        (
+            "import collections",
+            "def f(v: tuple[int, ...], w: int | None = None): return v * 2\nf.kind = list[int]\ny = f(x)",
+        ),
+    ],
+)
+def test_what_is_done_once_stays_staged(setup: str, cell: str) -> None:
+    runs = check("once", setup, cell)
+    assert not runs[-1].on_host and all(run.reused for run in runs[2:])
+
+
+def test_a_mode_that_changes_in_each_turn_stays_staged() -> None:
+    cell = (
+        "for i in range(4):\n    m.train = True\n    y = x * (2 if m.train else 3)\n    if i % 2 == 1:\n"
+        "        m.train = False\n        z = x * (2 if m.train else 3)\n        seen.append(float(z.sum()))"
+    )
+    runs = check("mode", "class M: pass\nm = M(); m.train = True\nseen = []", cell)
+    assert {line for line, _ in runs[-1].on_host} <= {1, 4, 7} and runs[2].reused
+
+
+def test_what_somebody_else_has_changed_is_no_reason_for_python() -> None:
+    session, names = Session(), {"__name__": "__main__"}
+    exec(SETUP + "track = {}", names)
+    cell = "for k in ('a', 'b'):\n    track[k] = x * 2\nstate = x + 1"
+    for change in ("", "", "del track['b']", "track.clear()", "track['c'] = x"):
+        exec(change, names)
+        run = session.stage(cell, names, StageOptions())
+        assert not run.on_host, run.line
+
+
 def test_a_list_that_a_dict_makes_stays_staged() -> None:
     runs = check("log", *CELLS["a list that a dict makes"])
     assert not runs[-1].on_host and runs[-1].pieces == 1

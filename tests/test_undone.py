@@ -46,6 +46,12 @@ STATEMENTS = {
     "set-on-partial": ("part.calls += 1; part.w = x * 2", "vars(part)"),
     "set-on-jitted": ("jitted.calls += 1; jitted.w = x * 2", "(jitted.calls, hasattr(jitted, 'w'))"),
     "set-on-cached": ("cached.calls += 1; cached.w = x * 2", "(cached.calls, hasattr(cached, 'w'))"),
+    "constructor": ("Foo()", "Foo.made"),
+    "constructor-of-a-metaclass": ("Made()", "made"),
+    "derived-class": ("class Sub(Base): pass", "list(Base.known)"),
+    "derived-class-of-a-metaclass": ("class Sub(Made): pass", "made"),
+    "what-a-class-is-told": ("class Owner:\n    told = Told()", "made"),
+    "setter": ("foo.value = 3", "made"),
     "set-on-member": ("Kind.A.calls += 1; Kind.A.w = x * 2", "vars(Kind.A)"),
 }
 
@@ -69,6 +75,25 @@ def plain(v):
 import enum, functools
 part, jitted, cached = functools.partial(plain, 1), jax.jit(lambda v: v), functools.lru_cache(lambda v: v)
 part.calls = jitted.calls = cached.calls = 0
+made = []
+class Foo:
+    made = []
+    def __init__(self): Foo.made.append(1)
+    def __setattr__(self, name, value): made.append(value)
+foo = object.__new__(Foo)
+class Meta(type):
+    def __call__(cls, *args):
+        made.append(cls.__name__)
+        return super().__call__(*args)
+    def __init__(cls, *args):
+        super().__init__(*args)
+        made.append("class")
+class Made(metaclass=Meta): pass
+class Base:
+    known = {}
+    def __init_subclass__(cls): Base.known[cls.__name__] = cls
+class Told:
+    def __set_name__(self, owner, name): made.append(name)
 class Kind(enum.Enum):
     A = 1
     def __init__(self, v): self.calls = 0

@@ -434,6 +434,8 @@ def may_mutate(names: CodeNames, namespace: Mapping[str, Any], seen: set[int] | 
             inner = names_of(value.__code__)
             if inner.later_binds or may_mutate(inner, value.__globals__, seen):
                 return True
+        elif isinstance(value, type) and not is_library(value.__module__):
+            return True  # its own code runs where it is called, and where a class is derived from it
         elif isinstance(value, types.ModuleType | type) or getattr(builtins, chain[-1], None) is value:
             if chain[-1] in ("next", "setattr", "delattr", "exec", "eval"):
                 return True

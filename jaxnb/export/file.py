@@ -30,6 +30,7 @@ from jaxnb.export.text import (
     wrapped,
 )
 from jaxnb.export.values import abstract, can_be_static, is_array_like, is_array_tree, is_unsorted, leaves_of, shape_of
+from jaxnb.staging.reachable import holds_tracer
 
 __all__ = ["File", "NeedsStatic"]
 
@@ -298,6 +299,12 @@ class File(DividedCell):
             except Exception as error:  # whatever it is, the function is not what the cell is
                 self._retry_static()
                 raise self._untraceable(error) from error
+            if holds_tracer(given):
+                raise refused(
+                    "the cell gives a function that holds a value of the compiled function it is made in",
+                    "that value is gone when the function is called",
+                    None,
+                )
             self._compare(part, given)
 
     def _retry_static(self) -> None:

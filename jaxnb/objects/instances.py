@@ -29,7 +29,7 @@ from jaxnb.objects.watchers import other_threads, others_look
 if TYPE_CHECKING:
     from jaxnb.objects.graph import Scan
 
-__all__ = ["MOVES_ON", "member", "module_value", "object_", "opaque", "state", "trace_state"]
+__all__ = ["MOVES_ON", "annotation", "member", "module_value", "object_", "opaque", "state", "trace_state"]
 
 
 MOVES_ON = "keeps a state that a replay would not move on"
@@ -203,6 +203,16 @@ def opaque(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     scan.parts.append(Same(value))
     if not is_unchanging(value):
         scan.effect(path, f"a {type(value).__name__} {_UNKNOWN}", moves=_moves(value))
+
+
+def annotation(scan: Scan, value: types.GenericAlias | types.UnionType, path: Path) -> None:
+    """A type with parameters, or one of several: it is made anew wherever it is written, and compares by its parts."""
+    kind = type(value)
+    scan.parts.append((kind, len(value.__args__)))
+    if isinstance(value, types.GenericAlias):
+        scan.visit(value.__origin__, (path, "attr", "__origin__"), None)
+    for index, part in enumerate(value.__args__):
+        scan.visit(part, (path, "argument", index), None)
 
 
 def module_value(scan: Scan, value: types.ModuleType, path: Path, slot: Slot | None) -> None:

@@ -60,6 +60,9 @@ HANDLERS: Mapping[type, Callable[[Scan, Any, Path, Slot | None], None]] = {
 
 def other(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     kind = type(value)
+    if isinstance(value, types.GenericAlias | types.UnionType):
+        instances.annotation(scan, value, path)
+        return
     if hides(value):
         instances.opaque(scan, value, path, slot)
         return

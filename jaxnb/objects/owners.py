@@ -168,7 +168,7 @@ def edges(value: Any) -> Edges:
     elif issubclass(kind, staticmethod | classmethod):
         yield "attr", "__func__", value.__func__
     elif issubclass(kind, property):
-        yield "attr", "fget", value.fget
+        yield from (("attr", name, getattr(value, name)) for name in ("fget", "fset", "fdel"))
     elif issubclass(kind, types.GeneratorType) and value.gi_frame is not None:
         yield from _read(value.gi_frame)
     elif issubclass(kind, types.CoroutineType) and value.cr_frame is not None:
@@ -190,6 +190,8 @@ def edges(value: Any) -> Edges:
         if not is_library(value.__module__):
             yield from (("attr", name, child) for name, child in list(vars(value).items()))
             yield from (("attr", "__bases__", base) for base in value.__bases__)
+        if not is_library(kind.__module__):
+            yield "attr", "__class__", kind
         return
     state = state_of(value)
     if isinstance(state, dict):

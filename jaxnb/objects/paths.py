@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-__all__ = ["Choices", "Path", "Same", "holders_of", "is_below", "render_path", "root_name", "root_of"]
+__all__ = ["Choices", "Path", "Same", "holders_of", "is_below", "is_mark", "render_path", "root_name", "root_of"]
 
 Path = tuple[Any, str, Any]
 """Where something is held: (path of the holder, kind of edge, key); the holder of a name is None."""
@@ -44,6 +44,11 @@ FLOAT, COMPLEX, INT, ALIAS, ARRAY, NUMPY, CONTENT, ROOT, FUN, JIT, OBJECT, OPEN,
     ],
 )
 CLASS_MARK = _Mark("class")
+
+
+def is_mark(part: Any) -> bool:
+    """Whether a part of a key is one of these."""
+    return isinstance(part, _Mark)
 
 
 class Same:

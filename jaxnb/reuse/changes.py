@@ -31,6 +31,7 @@ from jaxnb.objects.paths import (
     ROOT,
     Path,
     holders_of,
+    is_mark,
     render_path,
     root_name,
 )
@@ -421,7 +422,9 @@ def _attributes_changed(before: tuple[str, ...], after: tuple[str, ...]) -> str:
 
 def _mark(part: Any) -> Any:
     """What sort of part of a key it is; None for a value that is part of it as itself, as a class or function is."""
-    return part[0] if isinstance(part, tuple) and part else None
+    if isinstance(part, tuple) and part:
+        return part[0]
+    return part if is_mark(part) else None
 
 
 def _name_of(part: Any) -> str:

@@ -313,6 +313,8 @@ class _Writer(Scan):
             raise _Unsupported
         if kind == "defaults":
             return f"{holder}.__defaults__" if value is owner.__defaults__ else f"{holder}.__kwdefaults__"
+        if kind == "argument":
+            return f"{holder}.__args__[{key}]"
         if kind == "attributes":
             return f"{holder}.__dict__"
         if kind == "attr":
@@ -331,7 +333,7 @@ class _Writer(Scan):
                 self._parts_seen.add((id(item), part))
                 return f"{entry}.{part}"
             return f"{entry}.{'func' if isinstance(item, functools.cached_property) else '__func__'}"
-        if isinstance(owner, types.MethodType | types.BuiltinFunctionType | defaultdict):
+        if isinstance(owner, types.MethodType | types.BuiltinFunctionType | types.GenericAlias | defaultdict):
             return f"{holder}.{key}"
         if isinstance(owner, functools.partial) and key in ("func", "args", "keywords"):
             return f"{holder}.{key}"
@@ -362,6 +364,9 @@ class _Writer(Scan):
     def _check(self, v: str, value: Any, path: Path) -> None:
         kind = type(value)
         static = self.choices.is_static(path, isinstance(value, float | complex | np.generic))
+        if isinstance(value, types.GenericAlias | types.UnionType):
+            self._unless(f"type({v}) is {self._constant(kind)} and len({v}.__args__) == {len(value.__args__)}")
+            return
         if hides(value):
             raise _Unsupported
         if value is None or kind in (bool, type(...), type(NotImplemented)):

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxnb.objects.paths import Path, Same
 
-__all__ = ["Left"]
+__all__ = ["Left", "SinceLast"]
 
 
 class Left:
@@ -29,6 +29,30 @@ class Left:
     def is_as(self, other: Left) -> bool:
         """Whether nothing has changed, as far as that shows without looking into arrays."""
         return self.parts == other.parts and self._leaves == other._leaves
+
+
+class SinceLast:
+    """What has become of that between the end of the last run and the beginning of this one.
+
+    Args:
+      ended: what the last run has left, if it traced something.
+      begun: what there is now; None if that cannot be told.
+
+    Attributes:
+      alone: whether nobody but the cell has changed anything.
+      parts: the key of everything now, by the paths of the values.
+    """
+
+    __slots__ = ("_ended", "alone", "parts")
+
+    def __init__(self, ended: Left | None, begun: Left | None) -> None:
+        self.parts = begun.parts if begun is not None else {}
+        self._ended = ended.parts if ended is not None and begun is not None else None
+        self.alone = ended is not None and begun is not None and begun.is_as(ended)
+
+    def is_as_left(self, path: Path) -> bool:
+        """Whether the last run has traced something, and nobody has changed since what is at a path."""
+        return self._ended is not None and self._ended.get(path) == self.parts.get(path)
 
 
 def _mark(leaf: Any) -> Any:

@@ -31,7 +31,7 @@ from jaxnb.program import Finding, Span
 from jaxnb.reuse.cache import CodeRecord, find_piece, scalars_that_changed, static_ints
 from jaxnb.reuse.changes import by_path, find_changes, line_of, nearest, parts_by_path, place_of, statements_reading
 from jaxnb.reuse.history import Change
-from jaxnb.reuse.left import Left
+from jaxnb.reuse.left import Left, SinceLast
 from jaxnb.running.choices import apply_options
 from jaxnb.running.dispatch import Deleted, check_deleted, compile_piece, dispatch, is_out_of_memory
 from jaxnb.running.plan import find_stop, make_plan, runs_on_host, why_python
@@ -134,8 +134,7 @@ class Runner:
         self._budget = None if options.unroll else 0 if options.roll else BUDGET
         self._in_doubt: list[tuple[CodeRecord, int]] = []
         self._for_once: list[tuple[CodeRecord, Piece]] = []
-        self._begun: Left | None = None
-        self._alone = False  # whether nobody but the cell changed what it reads since its last run
+        self._since = SinceLast(None, None)
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
@@ -150,9 +149,8 @@ class Runner:
           Exception: what the cell raises.
         """
         __tracebackhide__ = True
-        begun, self.record.left = self.record.left, None
-        self._begun = self._left() if begun is not None else None
-        self._alone = begun is not None and self._begun is not None and self._begun.is_as(begun)
+        ended, self.record.left = self.record.left, None
+        self._since = SinceLast(ended, self._left() if ended is not None else None)
         self._block(self.cell, self.record)
         forget_failed()
         self.record.left = self._left() if self.traced and not self.options.whole else None
@@ -344,7 +342,7 @@ class Runner:
                 self.namespace.pop(name, None)
             self.namespace.update(outer)
         if opened.before is not None:
-            record.rest(index, len(self.traced) > traced and bool(self._alone or self._depth))
+            record.rest(index, len(self.traced) > traced and bool(self._since.alone or self._depth))
 
     def _turned(self, line: int, end_line: int) -> None:
         self.turns[line, end_line] = self.turns.get((line, end_line), 0) + 1
@@ -472,7 +470,13 @@ class Runner:
             self._give_to_python(cell, record, start, talks[1], talks[0])
             return None
         previous = record.last.get(start)
-        if previous is not None and previous.reasons and self._alone and self.asked is None and not self.options.whole:
+        if (
+            previous is not None
+            and previous.reasons
+            and self._since.alone
+            and self.asked is None
+            and not self.options.whole
+        ):
             self._not_again(cell, record, previous, previous.reasons)
             if start in record.on_host:
                 return None
@@ -676,10 +680,12 @@ class Runner:
         remade = self.cell.binds.union(*(names_changed(item.node) for item in self.cell.statements))
         before, now = parts_by_path(previous), parts_by_path(piece)
         found = evolving(piece.moves, before, now, remade)
-        if self._alone and self._begun is not None and record is self.record:
+        if record is self.record:
+            found = set(filter(self._since.is_as_left, found))
+        if self._since.alone and record is self.record:
             run, differed = record.differed.get(piece.plan.start, (-1, set[Any]()))
             differed = differed if run == record.runs - 1 else set[Any]()
-            again, differs = moved_by_python(before, now, self._begun.parts, differed)
+            again, differs = moved_by_python(before, now, self._since.parts, differed)
             record.differed[piece.plan.start] = record.runs, differs
             found |= again
         numbers = (found & static_ints(piece)) - record.never_dynamic - record.choices.fixed
@@ -754,9 +760,9 @@ class Runner:
         """Numbers cannot be inputs. Where they change in each turn of a loop, or are moved on by the cell itself, the
         statements that need them would be traced each time: Python runs them, and the others need not care."""
         bound = {(None, "name", name) for name in self.cell.binds}
-        itself = self._alone or all(path in piece.moves or path in bound for path in paths)
+        itself = self._since.alone or all(path in piece.moves or path in bound for path in paths)
         found = {index for index in indices if index is not None}
-        if not found and self._alone and not self._depth:
+        if not found and self._since.alone and not self._depth:
             found |= self._reading(cell, piece, paths).keys()
         if not (self._depth or itself) or self.options.whole or not found:
             record.never_dynamic |= paths

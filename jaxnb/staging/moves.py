@@ -54,7 +54,7 @@ def evolving(
 ) -> set[Path]:
     """What has come to differ since the last run, and will again: it does not come to rest.
 
-    A list that the last run has made, and that grows in this one, does not either.
+    A list that the last run has made, and that grows in this one, does not either. A flag does: it has two values.
 
     Args:
       moves: what the piece of this run moves on.
@@ -62,7 +62,7 @@ def evolving(
       now: those of this run.
       remade: names that Python binds or changes in each run; what is behind them counts if no input can stand for it.
     """
-    differs = {path for path, parts in now.items() if before.get(path, parts) != parts}
+    differs = {path for path, parts in now.items() if before.get(path, parts) != parts and not _is_flag(parts)}
     lists = {path for path in moves & now.keys() if path not in before and is_list(now[path])}
     return lists | {path for path in differs if path in moves or (root_name(path) in remade and _stays(now[path]))}
 
@@ -90,12 +90,22 @@ def moved_by_python(
     """
     differs = {path for path, parts in now.items() if path in before and before[path] != parts}
     differs = {path for path in differs if not _is_input(now[path])}
-    grown = {path for path in differs if _is_sized(now[path]) and begun.get(path, now[path]) != now[path]}
+    grown = {path for path in differs if _is_sized(now[path]) and _held(begun.get(path, now[path])) != _held(now[path])}
     return grown | {path for path in differs if path in differed}, differs
 
 
 def _is_input(parts: tuple[Any, ...]) -> bool:
     return any(type(part) is tuple and part and part[0] in (ARRAY, NUMPY) for part in parts)
+
+
+def _is_flag(parts: tuple[Any, ...]) -> bool:
+    """Whether a value is one of so few that there soon is a program for each: the mode of a module, say."""
+    return all(type(part) is tuple and part[:1] in ((bool,), (type(None),)) for part in parts)
+
+
+def _held(parts: tuple[Any, ...]) -> list[Any]:
+    """What parts of a key say but for the order of the keys of dicts, which only some walks look at."""
+    return [(dict, frozenset(part[1])) if type(part) is tuple and part[:1] == (dict,) else part for part in parts]
 
 
 def is_list(parts: tuple[Any, ...]) -> bool:

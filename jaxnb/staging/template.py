@@ -13,6 +13,7 @@ import copyreg
 import enum
 import functools
 import gc
+import operator
 import sys
 import types
 import weakref
@@ -635,6 +636,9 @@ class Capture:
         if kind is property:
             parts = [self.build(part) for part in (value.fget, value.fset, value.fdel, value.__doc__)]
             return _memoized(id(value), lambda b: property(*(part(b) for part in parts)))
+        if kind is types.UnionType:
+            members = self.build(value.__args__)
+            return _memoized(id(value), lambda b: functools.reduce(operator.or_, members(b)))
         key = id(value)
         state = state_of(value)
         if kind not in copyreg.dispatch_table and has_plain_layout(kind):
