@@ -6,6 +6,7 @@ Knows nothing of JAX or IPython.
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import io
 import linecache
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from types import CodeType
 
 from jaxnb.cells.code import CodeNames, names_of
+from jaxnb.cells.growth import Place
 from jaxnb.errors import Refused
 from jaxnb.program import Span
 
@@ -56,7 +58,7 @@ class Statement:
     node: ast.stmt
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CellSource:
     """A parsed cell.
 
@@ -69,6 +71,7 @@ class CellSource:
       silent: whether a `;` at the end suppresses the trailing value.
       flags: of the compiler, for features of `__future__`.
       around: attributes that the cell reads of which these statements are a block.
+      grown_around: places of lists to which that appends.
     """
 
     text: str
@@ -79,23 +82,30 @@ class CellSource:
     silent: bool
     flags: int = 0
     around: frozenset[str] = frozenset()
+    grown_around: frozenset[Place] = frozenset()
 
     def block(self, statements: tuple[Statement, ...], number: int) -> CellSource:
         """Statements inside one of this cell's statements, as a cell of their own."""
         digest = hashlib.blake2b(self.digest + b"%d" % number, digest_size=16).digest()
-        return CellSource(self.text, self.shown, self.filename, statements, digest, False, self.flags, self.attributes)
+        around = self.attributes, self.grown
+        return CellSource(self.text, self.shown, self.filename, statements, digest, False, self.flags, *around)
 
-    @property
+    @functools.cached_property
     def attributes(self) -> frozenset[str]:
         """Every attribute that some statement reads, or the cell around them."""
         return self.around.union(*(statement.names.attributes for statement in self.statements))
 
-    @property
+    @functools.cached_property
+    def grown(self) -> frozenset[Place]:
+        """Every place of a list to which some statement appends, or the cell around them."""
+        return self.grown_around.union(*(statement.names.growth.grown for statement in self.statements))
+
+    @functools.cached_property
     def reads(self) -> frozenset[str]:
         """Every global name that some statement reads."""
         return frozenset[str]().union(*(statement.names.reads for statement in self.statements))
 
-    @property
+    @functools.cached_property
     def binds(self) -> frozenset[str]:
         """Every global name that some statement binds when it runs."""
         return frozenset[str]().union(*(statement.names.binds for statement in self.statements))

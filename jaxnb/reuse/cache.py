@@ -133,9 +133,12 @@ class CodeRecord:
 
     def rest(self, index: int, traced: bool) -> None:
         """Takes down whether calls of a statement, which are blocks, were traced, though only the cell had changed what
-        they read; twice in a row means each time: then they are Python's from now on, as the statement is."""
+        they read; twice in a row means each time: then they are Python's from now on, as the statement is. So are calls
+        that compute nothing."""
         self.restless[index] = traced and index in self.restless
-        if any(inner.is_done for inner in self._calls_of(index)):
+        programs = [piece for inner in self._calls_of(index) for piece in inner.pieces]
+        idle = bool(programs) and not any(piece.jaxpr.eqns for piece in programs)
+        if idle or any(inner.is_done for inner in self._calls_of(index)):
             del self.opened[index], self.restless[index]
         for inner in self._calls_of(index):
             inner.is_ending = self.restless.get(index, False)
@@ -151,6 +154,14 @@ class CodeRecord:
     def starting_at(self, start: int) -> list[Piece]:
         """The pieces that begin there, the most recently used first."""
         return [piece for piece in reversed(self.pieces) if piece.plan.start == start]
+
+    def last_around(self, plan: Plan, run: int) -> Piece | None:
+        """The piece of these statements that was used last, or else one of the last run (`run`) that had more."""
+        same = self.last.get(plan.start)
+        if same is not None and same.plan.stop == plan.stop:
+            return same
+        more = [item for item in self.last.values() if item.plan.start <= plan.start and plan.stop <= item.plan.stop]
+        return min((item for item in more if item.used == run), key=lambda item: len(item.plan.names), default=None)
 
     def use(self, piece: Piece, limit: int, run: int = 0) -> None:
         """Marks a piece as the one used last, and drops the oldest beyond the limit.

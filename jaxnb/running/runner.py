@@ -647,7 +647,8 @@ class Runner:
         paths = scalars_that_changed(previous, (self.device, *scan.parts))
         if not paths or paths & (record.never_dynamic | record.choices.fixed):
             return None
-        piece = self._with_inputs(cell, record, previous, paths)
+        of_loop = not self._depth or previous.used == self.record.runs  # else it may have changed but this once
+        piece = self._with_inputs(cell, record, previous, paths, tries=not of_loop)
         if piece is not None:
             self.look(cell, piece, self.namespace)
             names = sorted(render_path(path) for path in paths)
@@ -674,8 +675,8 @@ class Runner:
         It stays as it is where nothing is moved on, or not for the second time; None if statements were given to
         Python because they read what each run changes.
         """
-        previous = record.last.get(piece.plan.start)
-        if previous is None or piece.reasons or previous.plan.stop != piece.plan.stop:
+        previous = record.last_around(piece.plan, self.record.runs - 1)
+        if previous is None or piece.reasons:
             return piece
         remade = self.cell.binds.union(*(names_changed(item.node) for item in self.cell.statements))
         before, now = parts_by_path(previous), parts_by_path(piece)

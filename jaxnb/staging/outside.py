@@ -178,7 +178,8 @@ class Outside:
     def _hold_warning(self, warning: Any) -> bool:
         """A warning is given at once, and again on each run if the filters want that then; False if it is not given.
 
-        One that the statement itself records, by `warnings.catch_warnings`, is part of what it binds.
+        One that the statement itself records, by `warnings.catch_warnings`, is part of what it binds. One of a function
+        that JAX traces is no reason to leave it to Python: libraries warn of what is out of date there, too.
         """
         if threading.get_ident() == self._thread:
             if self._registering:
@@ -193,7 +194,7 @@ class Outside:
                 warnings.warn_explicit(*given, registry=registry)  # which takes down that it was given
             finally:
                 self._registering = False
-            self.tell(_AfterFirst(partial(warnings.warn_explicit, *given, registry=registry)))
+            self.said.append(Said(_AfterFirst(partial(warnings.warn_explicit, *given, registry=registry)), ()))
         return True
 
     def _hold_output(self, say: Callable[[], Any]) -> bool:

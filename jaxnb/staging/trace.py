@@ -25,7 +25,7 @@ from jaxnb._jax_watch import TraceWatch, watch_trace
 from jaxnb.cells.blocks import TURN, counting_code
 from jaxnb.cells.cell import CellSource, Statement
 from jaxnb.cells.code import Sees, names_of
-from jaxnb.cells.growth import NO_GROWTH
+from jaxnb.cells.growth import NO_GROWTH, Growth
 from jaxnb.cells.reach import ATOMS, refers_to_jax, state_of
 from jaxnb.errors import Refused, RunByPython
 from jaxnb.objects.graph import Scan
@@ -98,7 +98,7 @@ class Trace:
         wanted = replace(
             plan,
             sees=self.scan.sees | plan.sees | (Sees.IDENTITY if donate else 0),
-            growth=NO_GROWTH if choices.no_growth else self.scan.growth,
+            growth=NO_GROWTH if choices.no_growth else self.scan.growth | Growth(cell.grown),
             hidden=frozenset() if self.scan.sees & Sees.NAMES else plan.hidden,
         )
         if wanted != plan:
