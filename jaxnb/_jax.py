@@ -178,7 +178,7 @@ def is_tracer(value: object) -> bool:
 
 def is_concrete(value: object) -> TypeGuard[jax.Array]:
     """Whether `value` is an array, of numbers or of keys, and no tracer; it may be deleted."""
-    return isinstance(value, jax.Array) and not is_tracer(value)
+    return issubclass(type(value), jax.Array) and not is_tracer(value)
 
 
 def array_class(value: Any) -> type:

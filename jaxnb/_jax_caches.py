@@ -98,7 +98,8 @@ def forget_staged(traces: Iterable[weakref.ref[Any]], failed: bool = False) -> b
     if alive := _alive(before):
         _unregister([item for item in gc.get_objects() if is_tracer_type(type(item)) and id(trace_of(item)) in alive])
     alive = _alive(now)
-    held = [trace_of(item) for item in gc.get_objects() if is_tracer_type(type(item))] if alive else []
+    traces_held = [trace_of(item) for item in gc.get_objects() if is_tracer_type(type(item))] if alive else []
+    held = [trace for trace in traces_held if _is_within(trace, alive)]  # others may have been left by anybody
     return bool(held) and all(id(trace) in alive for trace in held)
 
 
@@ -110,6 +111,13 @@ def forget_failed() -> None:
 
 def _alive(traces: Iterable[weakref.ref[Any]]) -> set[int]:
     return {id(trace) for reference in traces if (trace := reference()) is not None}
+
+
+def _is_within(trace: Any, traces: set[int]) -> bool:
+    """Whether a trace is one of these, by id, or was begun under one."""
+    while trace is not None and id(trace) not in traces:
+        trace = getattr(trace, "parent_trace", None)
+    return trace is not None
 
 
 def let_go(traces: Iterable[weakref.ref[Any]]) -> None:

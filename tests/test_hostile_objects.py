@@ -9,6 +9,12 @@ import pytest
 import jaxnb
 
 HOSTILE = {
+    "hash-that-raises": """
+class O:
+    def __hash__(self): raise RuntimeError("no hash")
+    def __call__(self, v): return v * 2
+o=O()
+""",
     "class-list": """
 class O:
     @property
@@ -253,6 +259,7 @@ CELLS = {
     "held": "d = {'o': o, 'x': x}\ny = d['x'] * 2",
     "on the host": "kept.append(o)\nprint(len(kept))\ny = x + 1",
     "attribute": "box.v = x * 3\nbox.w = o\ny = box.v",
+    "called": "y = x * 2\nz = o(y) if type(o).__call__ is not type.__call__ else o",
     "failing": "kept.append(1)\nz = o\ny = x * undefined",
 }
 

@@ -117,6 +117,15 @@ def step(x):
 """,
         "lib.last",
     ),
+    "first array": (
+        """\
+def step(x):
+    global last
+    last = x * 2
+    return x + 1
+""",
+        "lib.last",
+    ),
     "array that follows": (
         """\
 last = 0.0
@@ -713,3 +722,15 @@ def test_what_is_changed_in_a_module_is_seen(
         session.stage("y = lib.step(x)", namespace, StageOptions())
         exec("expected = lib.step(x)", namespace)
         assert same(namespace["expected"], namespace["y"]), f"run {run}"
+
+
+@pytest.mark.parametrize("folder", ["installed"], indirect=True)
+def test_what_a_large_package_keeps_is_no_tracer_whatever_else_has_leaked(folder: Path) -> None:
+    calls = "".join(f"def f{n}(x): return f{n + 1}(x)\n" for n in range(60))
+    text = f"last = None\n{calls}def f60(x):\n    global last\n    last = x * 2\n    return x + 1\n"
+    session, plain, staged = Session(), imported(folder, text), imported(folder, text)
+    exec("kept = []\njax.jit(lambda v: kept.append(v * 2))(x)", plain)
+    for _ in range(3):
+        exec("y = lib.f0(x)", plain)
+        session.stage("y = lib.f0(x)", staged, StageOptions())
+        assert repr(plain["lib"].last) == repr(staged["lib"].last)

@@ -52,11 +52,24 @@ STATEMENTS = {
     "derived-class-of-a-metaclass": ("class Sub(Made): pass", "made"),
     "what-a-class-is-told": ("class Owner:\n    told = Told()", "made"),
     "setter": ("foo.value = 3", "made"),
+    "body-of-a-match": ("match made:\n    case [*_]: made.append(1)", "made"),
+    "what-a-match-binds": ("match (made, 1):\n    case (q, 1): q.append(1)", "made"),
+    "walrus": ("if (q := made) is not None: q.append(1)", "made"),
+    "list-of-own-module": ("own.L.append(1)", "own.L"),
+    "list-in-own-module": ("own.conf['a'].append(1)", "own.conf"),
+    "function-of-own-module": ("own.add()", "own.L"),
+    "method-of-a-ufunc": ("np.add.at(array, [0], 5)", "array.tolist()"),
+    "out-of-a-ufunc": ("np.add(array, 1, array)", "array.tolist()"),
+    "operator-of-objects": ("sorted([counts, counts])", "Counts.n"),
+    "operator-of-an-object": ("number = float(counts)", "Counts.n"),
+    "operator-in-a-container": ("text = '{}'.format(table['a']['b'])", "Counts.n"),
+    "exec": ("exec('made.append(1)')", "made"),
+    "globals": ("globals()['made'].append(1)", "made"),
     "set-on-member": ("Kind.A.calls += 1; Kind.A.w = x * 2", "vars(Kind.A)"),
 }
 
 SETUP = """
-import jax, jax.numpy as jnp, pandas as pd
+import jax, jax.numpy as jnp, numpy as np, pandas as pd
 x = jnp.arange(3.0)
 df = pd.DataFrame({'a': [1.0, 2.0], 'b': [3, 4]})
 series = pd.Series([1.0, 2.0])
@@ -92,6 +105,13 @@ class Made(metaclass=Meta): pass
 class Base:
     known = {}
     def __init_subclass__(cls): Base.known[cls.__name__] = cls
+class Counts:
+    n = 0
+    def __lt__(self, other): Counts.n += 1; return False
+    def __float__(self): Counts.n += 1; return 1.0
+    def __format__(self, form): Counts.n += 1; return "c"
+counts, array = Counts(), np.zeros(3)
+table = {"a": {"b": counts}}
 class Told:
     def __set_name__(self, owner, name): made.append(name)
 class Kind(enum.Enum):
@@ -105,7 +125,8 @@ def namespace() -> dict[str, Any]:
     lib, own = types.ModuleType("somelib_undone"), types.ModuleType("own_undone")
     lib.__file__ = "/usr/lib/python3/site-packages/somelib_undone.py"
     exec("SCALE = 2.0", vars(lib))
-    exec("K = 1\ndef change():\n    global K\n    K = 5\n    return K", vars(own))
+    exec("K = 1\nL, conf = [], {'a': []}\ndef change():\n    global K\n    K = 5\n    return K", vars(own))
+    exec("def add():\n    L.append(1)", vars(own))
     sys.modules.update({lib.__name__: lib, own.__name__: own})
     names: dict[str, Any] = {"__name__": "__main__", "lib": lib, "own": own}
     pytest.importorskip("pandas")

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxnb.cells.code import CodeNames, code_digest, names_of
+from jaxnb.cells.code import CodeNames, Sees, code_digest, names_of
 from jaxnb.cells.deep import deep_walk
 from jaxnb.cells.libraries import home_of, is_compiled, is_jax_module, is_library
 from jaxnb.cells.reach import ATOMS, function_parts, hides, is_user_function, state_of, unwrapped
@@ -149,7 +149,7 @@ _HOLDING = (
 )
 """What holds other things, and does nothing else: a walk follows it."""
 _IMPURE_PREFIXES = (*_DRAWING, "scipy.stats", "copy.copy_")
-_NUMPY_MUTATORS = frozenset({"put", "copyto", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle"})
+_NUMPY_MUTATORS = frozenset({"put", "copyto", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle", "at"})
 
 
 def resolve(chain: tuple[str, ...], namespace: Mapping[str, Any]) -> Any:
@@ -415,39 +415,66 @@ def _digests(function: types.FunctionType, found: dict[int, bytes]) -> dict[int,
 
 
 def may_mutate(names: CodeNames, namespace: Mapping[str, Any], seen: set[int] | None = None) -> bool:
-    """Whether code that Python runs could change an object that it did not make itself."""
-    if names.mutates or not names.methods <= _READING_METHODS:
+    """Whether code that Python runs could change an object that it did not make itself.
+
+    Args:
+      names: what the code refers to.
+      namespace: where its names are looked up.
+      seen: ids of functions that were looked at.
+    """
+    if names.mutates or not names.methods <= _READING_METHODS or names.sees & Sees.NAMES:
         return True
     seen = set() if seen is None else seen
-    for chain in names.chains:
-        if chain[1:] and _computes_names(namespace.get(chain[0])):
-            return True
-        value = resolve(chain, namespace)
-        if value is None and chain[0] in names.binds and not _READING_METHODS.issuperset(chain[1:]):
-            return True  # a method of what the statement itself binds, such as the items of a loop
-        if value is None or type(value) in ATOMS or id(value) in seen:
-            continue
+    return any(_may_change(chain, names, namespace, seen) for chain in names.chains) or "out" in names.attributes
+
+
+def _may_change(chain: tuple[str, ...], names: CodeNames, namespace: Mapping[str, Any], seen: set[int]) -> bool:
+    """Whether code that refers to a dotted name may change something by it."""
+    reading = _READING_METHODS.issuperset(chain[1:])
+    if chain[0] in names.binds and not reading:
+        return True  # a method of what the statement itself binds, such as the items of a loop
+    if chain[1:] and _computes_names(namespace.get(chain[0])):
+        return True
+    value = resolve(chain, namespace)
+    kind = type(value)
+    if value is None or kind in ATOMS:
+        return False
+    if hides(value):
+        return True
+    if isinstance(value, types.FunctionType) and is_user_function(value):
+        if id(value) in seen:
+            return False
         seen.add(id(value))
-        if hides(value):
-            return True
-        if isinstance(value, types.FunctionType) and is_user_function(value):
-            inner = names_of(value.__code__)
-            if inner.later_binds or may_mutate(inner, value.__globals__, seen):
-                return True
-        elif isinstance(value, type) and not is_library(value.__module__):
-            return True  # its own code runs where it is called, and where a class is derived from it
-        elif isinstance(value, types.ModuleType | type) or getattr(builtins, chain[-1], None) is value:
-            if chain[-1] in ("next", "setattr", "delattr", "exec", "eval"):
-                return True
-        elif home_of(value).partition(".")[0] in ("numpy", "math", "operator"):
-            if chain[-1] in _NUMPY_MUTATORS:
-                return True
-        elif len(chain) > 1 and home_of(type(value)).startswith("jaxlib"):
-            if chain[-1] == "delete":  # nothing else changes an array
-                return True
-        elif len(chain) > 1 or callable(value):
-            return True
-    return bool(names.attributes & {"out"})
+        inner = names_of(value.__code__)
+        return bool(inner.later_binds) or may_mutate(inner, value.__globals__, seen)
+    if isinstance(value, type) and not is_library(value.__module__):
+        return True  # its own code runs where it is called, and where a class is derived from it
+    if isinstance(value, types.ModuleType | type) or getattr(builtins, chain[-1], None) is value:
+        return chain[-1] in ("next", "setattr", "delattr", "exec", "eval")
+    if home_of(value).partition(".")[0] in ("numpy", "math", "operator"):
+        return chain[-1] in _NUMPY_MUTATORS or chain in names.dropped
+    if home_of(kind).startswith("jaxlib"):
+        return chain[-1] == "delete"  # nothing else changes an array
+    if kind in _CONTAINERS:
+        return not reading or _holds_objects(value, _DEEPEST)
+    return len(chain) > 1 or callable(value) or not is_library(home_of(kind))
+
+
+_CONTAINERS = (np.ndarray, list, tuple, dict, set, frozenset)
+_DEEPEST, _MOST = 3, 100
+
+
+def _holds_objects(value: Any, deep: int) -> bool:
+    """Whether a container may hold an object of a class of the user, whose operators may do anything."""
+    kind = type(value)
+    if kind is np.ndarray:
+        return value.dtype == object
+    if kind not in _CONTAINERS:
+        return not is_library(home_of(kind))
+    if not deep or len(value) > _MOST:
+        kinds = {type(item) for item in (value.values() if kind is dict else value)}
+        return not kinds <= ATOMS | {np.ndarray} and any(not home_of(item).startswith("jaxlib") for item in kinds)
+    return any(_holds_objects(item, deep - 1) for item in (value.values() if kind is dict else value))
 
 
 def effect_of_builtin(function: Any) -> str | None:

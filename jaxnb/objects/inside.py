@@ -121,6 +121,7 @@ class Inside(NamedTuple):
     Attributes:
       places: names in modules.
       states: names in modules of what may be data there, if the functions are few.
+      binds: names in modules that few functions bind anew without reading them.
       remembering: which of few functions have a closure, attributes of their own, or a default that may be changed.
       environment: whether the environment of the process is read there.
       functions: which functions these are; their defaults count.
@@ -133,6 +134,7 @@ class Inside(NamedTuple):
 
     places: tuple[tuple[types.ModuleType, str], ...]
     states: tuple[tuple[types.ModuleType, str], ...]
+    binds: tuple[tuple[types.ModuleType, str], ...]
     remembering: tuple[types.FunctionType, ...]
     environment: bool
     functions: tuple[types.FunctionType, ...]
@@ -281,6 +283,10 @@ def _follow_states(scan: Scan, found: Inside, text: str) -> None:
         held = vars(module)
         if name in held and is_data(held[name]) and scan.first_seen(held, name):
             scan.library_value(module, name, held[name])
+    for module, name in found.binds:
+        if scan.first_seen(vars(module), f"{name} ="):
+            scan.missing_name(module, name)
+            scan.assigned_name(module, name)
     for function in found.remembering:
         if scan.first_seen(function, "closure"):
             scan.library_function(function, (None, "name", f"{_home_name(function)}.{function.__qualname__}"))
@@ -320,6 +326,7 @@ class _Search:
         self._queue, self._seen = list(functions), {id(each) for each in functions}
         self._places: dict[tuple[int, str], tuple[types.ModuleType, str]] = {}
         self._states: dict[tuple[int, str], tuple[types.ModuleType, str]] = {}
+        self._binds: dict[tuple[int, str], tuple[types.ModuleType, str]] = {}
         self._attributes: dict[type, dict[str, None]] = {}
         self._counted: dict[tuple[int, str], tuple[type, str]] = {}
         self._above: dict[type, set[str]] = {}
@@ -344,6 +351,7 @@ class _Search:
         return Inside(
             tuple(self._places.values()),
             tuple(self._states.values()) if few else (),
+            tuple(self._binds.values()) if few else (),
             tuple(remembering) if few else (),
             few and any(_reads_environment(names_of(each.__code__)) for each in functions),
             tuple(functions),
@@ -384,6 +392,8 @@ class _Search:
                 if type(value) is not itertools.count or not is_jax_module(name_of(owner)):  # which numbers its traces
                     self._states[id(owner), name] = owner, name
                 self._kind(type(value))
+        for name in sorted(names.later_binds):
+            self._binds[id(home), name] = home, name
         for *before, name in names.sets:
             kind = vars(home).get(before[0]) if len(before) == 1 else None
             if isinstance(kind, type) and _is_open(home_of(kind)):

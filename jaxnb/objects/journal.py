@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from jaxnb import _jax
-from jaxnb.cells.code import CodeNames, names_of
+from jaxnb.cells.code import CodeNames, Sees, names_of
 from jaxnb.cells.libraries import home_of, is_library, name_of
 from jaxnb.cells.reach import is_user_function, state_of
 from jaxnb.objects.holders import (
@@ -92,15 +92,31 @@ class Journal:
             if isinstance(item, types.FunctionType) and is_user_function(item):
                 names, around = names_of(item.__code__), item.__globals__
                 self._undo.append(_kept(around, ModuleAttributes(names.later_binds | names.deletes)))
-                self.protect_modules(names, around)
+                self._protect_modules(names, around)
 
-    def protect_modules(self, names: CodeNames, around: Mapping[str, Any]) -> None:
-        """Saves what code assigns of modules of libraries.
+    def protect_read(self, names: CodeNames, around: Mapping[str, Any]) -> None:
+        """Saves what code may change by the names that it reads; all names count where it looks them up as text.
 
         Args:
           names: of the code.
           around: where it reads its names.
         """
+        for name in sorted(around if names.sees & Sees.NAMES else names.reads & around.keys()):
+            if name != "__builtins__":
+                self.protect(around[name])
+        self._protect_modules(names, around)
+
+    def _protect_modules(self, names: CodeNames, around: Mapping[str, Any]) -> None:
+        """Saves what code reads of modules of the user's own, and what it assigns of modules of libraries."""
+        own = [around[name] for name in names.reads & around.keys() if _is_own_module(around[name])]
+        for module in own:  # which grows meanwhile
+            held = state_of(module)
+            for name in names.attributes & held.keys():
+                value = held[name]
+                if not _is_own_module(value):
+                    self.protect(value)
+                elif not any(value is other for other in own):
+                    own.append(value)
         for chain in names.sets:
             owner = module_at(around.get(chain[0]), chain[1:-1])
             if owner is not None:
@@ -131,6 +147,10 @@ class Journal:
         """Puts back what was saved, the last change first."""
         for back in reversed(self._undo):
             back()
+
+
+def _is_own_module(value: Any) -> bool:
+    return issubclass(type(value), types.ModuleType) and not is_library(name_of(value))
 
 
 def _put_back(owner: Any, holder: Holder, key: Any, child: Any) -> None:

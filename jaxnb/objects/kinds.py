@@ -60,7 +60,7 @@ HANDLERS: Mapping[type, Callable[[Scan, Any, Path, Slot | None], None]] = {
 
 def other(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     kind = type(value)
-    if isinstance(value, types.GenericAlias | types.UnionType):
+    if issubclass(kind, types.GenericAlias | types.UnionType):
         instances.annotation(scan, value, path)
         return
     if hides(value):

@@ -363,8 +363,8 @@ class _Writer(Scan):
 
     def _check(self, v: str, value: Any, path: Path) -> None:
         kind = type(value)
-        static = self.choices.is_static(path, isinstance(value, float | complex | np.generic))
-        if isinstance(value, types.GenericAlias | types.UnionType):
+        static = self.choices.is_static(path, issubclass(kind, float | complex | np.generic))
+        if issubclass(kind, types.GenericAlias | types.UnionType):
             self._unless(f"type({v}) is {self._constant(kind)} and len({v}.__args__) == {len(value.__args__)}")
             return
         if hides(value):

@@ -26,8 +26,9 @@ _STRAIGHT = frozenset({"Assign", "AnnAssign", "AugAssign", "Expr", "Delete", "As
 _MOST = 500
 """Statements of one piece: what XLA takes for a program grows faster than the program does."""
 
-_MAKERS: frozenset[Any] = frozenset(
-    {
+_MAKERS: Mapping[int, Any] = {
+    id(maker): maker
+    for maker in (
         jax.jit,
         jax.grad,
         jax.value_and_grad,
@@ -41,10 +42,10 @@ _MAKERS: frozenset[Any] = frozenset(
         jax.device_put,
         jax.devices,
         functools.partial,
-    }
-)
-"""Functions that make functions or place arrays, and compute nothing: a statement that only calls these is run by
-Python, so that what it makes has the identity and the placement that the plain cell gives it."""
+    )
+}
+"""Functions, by id, that make functions or place arrays, and compute nothing: a statement that only calls these is run
+by Python, so that what it makes has the identity and the placement that the plain cell gives it."""
 
 
 def runs_on_host(
@@ -69,11 +70,7 @@ def _only_makes(statement: Statement, namespace: Mapping[str, Any]) -> bool:
     for chain in statement.calls:
         if chain is None:
             return False
-        value = resolve(chain, namespace)
-        try:
-            if value not in _MAKERS:
-                return False
-        except TypeError:
+        if id(resolve(chain, namespace)) not in _MAKERS:
             return False
     return True
 

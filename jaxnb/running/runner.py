@@ -287,10 +287,7 @@ class Runner:
     def _protect(self, statement: Statement) -> None:
         """Saves what a statement may change, unless it stands in one for which that was done."""
         if not self._depth and may_mutate(statement.names, self.namespace):
-            for name in sorted(statement.names.reads):
-                if name in self.namespace and name != "__builtins__":
-                    self.journal.protect(self.namespace[name])
-            self.journal.protect_modules(statement.names, self.namespace)
+            self.journal.protect_read(statement.names, self.namespace)
 
     def _python(self, statement: Statement, code: Any, before: Any = None) -> None:
         __tracebackhide__ = True
