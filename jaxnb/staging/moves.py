@@ -12,7 +12,7 @@ from typing import Any
 
 from jaxnb.cells.reach import ATOMS
 from jaxnb.objects.holders import BUFFER, CELL, Holder
-from jaxnb.objects.paths import ARRAY, CONTENT, NUMPY, Path, Same, root_name
+from jaxnb.objects.paths import ALIAS, ARRAY, CONTENT, NUMPY, Path, Same, root_name
 
 __all__ = ["differs_in_key", "evolving", "is_list", "moved", "moved_by_python"]
 
@@ -89,9 +89,16 @@ def moved_by_python(
       What will differ again, and all that differs.
     """
     differs = {path for path, parts in now.items() if path in before and before[path] != parts}
-    differs = {path for path in differs if not _is_input(now[path])}
+    differs = {
+        path for path in differs if not (_is_input(now[path]) or _is_alias(before[path]) or _is_alias(now[path]))
+    }
     grown = {path for path in differs if _is_sized(now[path]) and _held(begun.get(path, now[path])) != _held(now[path])}
     return grown | {path for path in differs if path in differed}, differs
+
+
+def _is_alias(parts: tuple[Any, ...]) -> bool:
+    """Whether a value is one that was met before, which is told by a number that others make another."""
+    return any(type(part) is tuple and part[:1] == (ALIAS,) for part in parts)
 
 
 def _is_input(parts: tuple[Any, ...]) -> bool:

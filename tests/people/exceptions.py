@@ -39,6 +39,9 @@ EXCEPTIONS: dict[str, str] = {
     "fin-finalizers-and-weak-values-of-arrays": "freed",
     "fed-weakref-dies": "freed",
     "odd-del-hook": "freed",
+    "gc-static-self-then-plain": "fresh",  # JAX remembers what `self.a` was: the object is hashed by identity
 }
 
-OPEN: dict[str, str] = {}
+OPEN: dict[str, str] = {
+    "gb-optimistix-root-in-loop-over-strikes": "8: a rule for derivatives that JAX keeps in a jaxpr holds two tracers",
+}
