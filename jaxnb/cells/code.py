@@ -313,8 +313,8 @@ def _read_names(code: CodeType) -> CodeNames:
     if (reads | attributes) & _LOOKS_INTO:
         sees |= Sees.ATTRIBUTES
         attributes.update(_names_as_text(code))
-        if ("sys", "modules") in chains:
-            reads.update(_names_as_text(code))
+    if ("sys", "modules") in chains:
+        reads.update(_names_as_text(code))
     return CodeNames(
         frozenset(reads),
         tuple(sorted(reads)),

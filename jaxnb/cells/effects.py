@@ -149,7 +149,10 @@ _HOLDING = (
 )
 """What holds other things, and does nothing else: a walk follows it."""
 _IMPURE_PREFIXES = (*_DRAWING, "scipy.stats", "copy.copy_")
-_NUMPY_MUTATORS = frozenset({"put", "copyto", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle", "at"})
+_NUMPY_MUTATORS = frozenset(
+    {"put", "copyto", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle", "at"}
+    | {"seterr", "seterrcall", "setbufsize", "set_printoptions"}
+)
 
 
 def resolve(chain: tuple[str, ...], namespace: Mapping[str, Any]) -> Any:
@@ -202,6 +205,9 @@ def own_unseen(names: CodeNames, namespace: Mapping[str, Any]) -> tuple[int, str
     return _Effects(everything=False, deep=False).first(names, namespace)
 
 
+_OF_FRAMES = frozenset({"f_globals", "f_locals", "f_back"})
+
+
 def direct_effect(chain: tuple[str, ...], namespace: Mapping[str, Any]) -> str | None:
     """What calling this dotted name does besides giving a value, in a few words, unless it is a user's function."""
     value = resolve(chain, namespace)
@@ -247,6 +253,8 @@ class _Effects:
                 return line, reason
         if "__subclasses__" in names.attributes and not self._everything:
             return next(iter(names.chains.values()), 1), "it asks a class for those that derive from it"
+        if names.attributes & _OF_FRAMES or (("sys", "modules") in names.chains and "__main__" in names.reads):
+            return next(iter(names.chains.values()), 1), "it finds names by way of frames or modules"
         return None
 
     def of(self, value: Any, chain: tuple[str, ...], namespace: Mapping[str, Any], dropped: bool = False) -> str | None:

@@ -15,7 +15,7 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb.cells.code import CodeNames, Sees, names_of
 from jaxnb.cells.libraries import home_of, is_library, name_of
-from jaxnb.cells.reach import is_user_function, state_of
+from jaxnb.cells.reach import ATOMS, is_user_function, state_of
 from jaxnb.objects.holders import (
     ABSENT,
     BUFFER,
@@ -38,6 +38,7 @@ from jaxnb.objects.holders import (
 )
 from jaxnb.objects.met import met_from
 from jaxnb.objects.modules import module_at
+from jaxnb.objects.process import process_back
 from jaxnb.objects.pytrees import leaves_of
 
 __all__ = ["Journal", "restore_changed", "restore_names", "restore_shell"]
@@ -54,6 +55,7 @@ class Journal:
         self._seen: dict[int, Any] = {}
         self._recorded: set[tuple[int, Any]] = set()
         self._undo: list[Callable[[], None]] = []
+        self._has_process = False
 
     def record(self, owner: Any, holder: Holder, change: Change | None = None) -> None:
         """Saves what one holder holds before a piece changes it in place: what will change, where that is known."""
@@ -95,13 +97,19 @@ class Journal:
                 self._protect_modules(names, around)
 
     def protect_read(self, names: CodeNames, around: Mapping[str, Any]) -> None:
-        """Saves what code may change by the names that it reads; all names count where it looks them up as text.
+        """Saves what code may change by the names that it reads, and in the process.
+
+        All names count where it looks them up as text.
 
         Args:
           names: of the code.
           around: where it reads its names.
         """
-        for name in sorted(around if names.sees & Sees.NAMES else names.reads & around.keys()):
+        reads = sorted(around if names.sees & Sees.NAMES else names.reads & around.keys())
+        if not self._has_process and not all(type(around[name]) in _PLAIN for name in reads):
+            self._has_process = True
+            self._undo.append(process_back())
+        for name in reads:
             if name != "__builtins__":
                 self.protect(around[name])
         self._protect_modules(names, around)
@@ -147,6 +155,10 @@ class Journal:
         """Puts back what was saved, the last change first."""
         for back in reversed(self._undo):
             back()
+
+
+_PLAIN = ATOMS | {_jax.Array, np.ndarray, list, tuple, dict, set}
+"""Kinds of values by which nobody comes to the state of the process."""
 
 
 def _is_own_module(value: Any) -> bool:

@@ -158,12 +158,24 @@ def make_plan(
     names = tuple(statement.names for statement in statements)
     reads = frozenset[str]().union(*(item.reads for item in names))
     bound = frozenset[str]().union(*(item.binds for item in names))
+    reads |= _deleted_first(statements)
     hidden: frozenset[str] = frozenset()
     if not any(item.sees & Sees.NAMES for item in names):
         deleted = frozenset[str]().union(*(item.deletes for item in names))
         hidden = bound - forced - deleted
         hidden -= _read_first(hidden, statements)
     return Plan(start, stop, tuple(sorted(reads | also)), hidden, names)
+
+
+def _deleted_first(statements: tuple[Statement, ...]) -> frozenset[str]:
+    """The names that are deleted where no statement before that surely binds them: whether they are there matters."""
+    bound: set[str] = set()
+    found: set[str] = set()
+    for statement in statements:
+        found |= statement.names.deletes - bound - statement.names.binds
+        if statement.kind in _STRAIGHT or statement.defines:
+            bound |= statement.names.binds
+    return frozenset(found)
 
 
 def _read_first(wanted: frozenset[str], statements: tuple[Statement, ...]) -> set[str]:

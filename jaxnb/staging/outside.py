@@ -22,6 +22,7 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb.cells.reach import ATOMS
+from jaxnb.objects.process import set_filters
 from jaxnb.undo import Undo
 
 __all__ = ["Outside", "Said", "write_to"]
@@ -62,6 +63,7 @@ class Outside:
         self._promises = 0
         self._registering = False
         self._own: object = None
+        self._filters: list[Any] = []
         self._thread = threading.get_ident()
         self._undo = Undo()
 
@@ -86,8 +88,16 @@ class Outside:
     def begin(self) -> None:
         """A statement begins."""
         self.unsure = False
+        self._filters = list(warnings.filters)
         if self._own is None:
             self._own = _jax.current_trace()
+
+    def filters_warnings(self) -> bool:
+        """Whether the statement has changed which warnings are given; that is taken back then."""
+        if warnings.filters == self._filters:
+            return False
+        set_filters(self._filters)
+        return True
 
     def drew(self) -> bool:
         """Whether anybody has drawn from the random states of Python and NumPy since this was asked last."""

@@ -154,11 +154,19 @@ class StandIns:
         return plain
 
     def on_missing(self, tracer: Any, name: str, frame: FrameType) -> Any:
-        """Called when code of the user reads an attribute that a tracer lacks. The sharding may be known."""
+        """Called when code of the user reads an attribute that a tracer lacks. The sharding may be known.
+
+        Raises:
+          AttributeError: with the words of the plain cell's value, which has no such attribute either.
+        """
         if (sharding := self._sharding(tracer, name)) is not None:
             return sharding
         if self._has(tracer, name) is not False:
             self.need(tracer, f"its attribute {name} is wanted, which only a concrete value has")
+        kind = self.class_of(tracer)
+        if kind is not None and kind is not type(tracer):
+            called = f"{kind.__module__}.{kind.__qualname__}" if kind is _jax.Array else kind.__name__
+            raise AttributeError(f"{called!r} object has no attribute {name!r}", name=name) from None
 
     def check(self, watch: TraceWatch) -> None:
         """After the statements: was a question swallowed that the plain cell would have answered?

@@ -590,6 +590,8 @@ class Trace:
                 raise ValueNeeded(tracer, "its text is wanted")
             if self.outside.unsure:
                 self._saw(statement, "it prints or displays something")
+            if self.outside.filters_warnings():
+                raise by_python(statement, "it changes which warnings are given")
             if self.outside.drew():
                 self._saw(statement, "it draws from a random state")
             while self.noticing.looked:
