@@ -198,7 +198,7 @@ class NumpyValue:
         return np.array(self._host.content(self, "a function wants it as an array"), *args[:1])
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if any(item is not None for item in kwargs.get("out") or ()):
+        if method == "at" or any(item is not None for item in kwargs.get("out") or ()):  # `at` minds no flag
             return self._host.need(self, "a result is written in place")
         return self._host.call(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
 

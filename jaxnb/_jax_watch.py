@@ -9,6 +9,7 @@ import functools
 import operator
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType
@@ -21,6 +22,7 @@ import numpy as np
 from jax._src import api as _api
 from jax._src import core as _core  # jax.core.Tracer is deprecated
 from jax._src import custom_derivatives as _custom_derivatives
+from jax._src.interpreters.partial_eval import DynamicJaxprTrace as _DynamicTrace
 from jax._src.lax.control_flow import loops as _loops
 
 from jaxnb._jax import TRACING_ERRORS, in_jax
@@ -78,12 +80,14 @@ class TraceWatch:
       errors: for each tracing error that was made, whether or not somebody caught it, the line of the cell.
       answers: who is told of the questions.
       thread: the one that traces; what others do is none of its business.
+      constants: the large arrays that traces took for constants, and their tracers, by where they lie.
     """
 
     def __init__(self, filename: str, answers: Answers) -> None:
         self.filename, self.answers = filename, answers
         self.errors: list[int | None] = []
         self.thread = threading.get_ident()
+        self.constants: dict[tuple[Any, ...], tuple[np.ndarray, weakref.ref[Any]]] = {}
 
 
 _watch: list[TraceWatch] = []
@@ -134,6 +138,7 @@ def _install_hooks() -> None:
     for name in (*_TEXTS, "__hash__"):
         _hooks.patch(_core.Tracer, name, _text_hook(name))
     _hooks.patch(_core.Tracer, "__getattr__", _attribute_hook(_core.Tracer.__getattr__))
+    _hooks.patch(_DynamicTrace, "_new_const", _constant_hook(_DynamicTrace._new_const))
     for kind in TRACING_ERRORS:
         if "__init__" in kind.__dict__:
             _hooks.patch(kind, "__init__", _error_hook(kind.__init__))
@@ -386,6 +391,32 @@ def _attribute_hook(original: Callable[..., Any]) -> Callable[..., Any]:
                 if answer is not None:
                     return answer
             raise
+
+    return hook
+
+
+_LARGE = 4096
+"""Bytes of an array from which on it is looked up among the constants that there are."""
+
+
+def _constant_hook(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A NumPy array that a trace takes for a constant is copied: the plain cell has computed with it by the time that
+    something is written to it."""
+
+    def hook(self: Any, aval: Any, c: Any, *args: Any) -> Any:
+        watch = _watching()
+        if watch is None or not isinstance(c, np.ndarray):
+            return original(self, aval, c, *args)
+        if c.nbytes < _LARGE:
+            return original(self, aval, c.copy(), *args)
+        place = (id(self), c.ctypes.data, c.shape, c.strides, c.dtype, aval)
+        known, reference = watch.constants.get(place, (None, None))
+        tracer = reference() if reference is not None else None
+        if tracer is None or known is None or known.tobytes() != c.tobytes():
+            known = c.copy()
+            tracer = original(self, aval, known, *args)
+            watch.constants[place] = known, weakref.ref(tracer)
+        return tracer
 
     return hook
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -11,6 +12,7 @@ import jax.numpy as jnp
 import pytest
 
 import jaxnb
+from jaxnb.objects.process import process_back
 from jaxnb.running import session as session_module
 
 STATEMENTS = {
@@ -63,12 +65,22 @@ STATEMENTS = {
     "operator-of-objects": ("sorted([counts, counts])", "Counts.n"),
     "operator-of-an-object": ("number = float(counts)", "Counts.n"),
     "operator-in-a-container": ("text = '{}'.format(table['a']['b'])", "Counts.n"),
+    "environment": ("os.environ['JAXNB_UNDONE'] = '1'", "os.environ.get('JAXNB_UNDONE')"),
+    "working-folder": ("os.chdir('/')", "os.getcwd()"),
+    "where-modules-are": ("sys.path.append('undone'); sys.argv.append('undone')", "'undone' in sys.path + sys.argv"),
+    "how-numpy-computes": ("old = np.seterr(all='ignore')", "np.geterr()"),
+    "how-numpy-prints": ("np.set_printoptions(precision=2)", "np.get_printoptions()['precision']"),
+    "decimal-numbers": ("decimal.getcontext().prec = 7", "decimal.getcontext().prec"),
+    "warnings": ("warnings.filterwarnings('ignore', message='undone')", "len(warnings.filters)"),
+    "level-of-a-logger": ("logging.getLogger('undone').setLevel(10)", "logging.getLogger('undone').level"),
+    "how-deep": ("sys.setrecursionlimit(sys.getrecursionlimit() + 1)", "sys.getrecursionlimit()"),
     "exec": ("exec('made.append(1)')", "made"),
     "globals": ("globals()['made'].append(1)", "made"),
     "set-on-member": ("Kind.A.calls += 1; Kind.A.w = x * 2", "vars(Kind.A)"),
 }
 
 SETUP = """
+import decimal, logging, os, sys, warnings
 import jax, jax.numpy as jnp, numpy as np, pandas as pd
 x = jnp.arange(3.0)
 df = pd.DataFrame({'a': [1.0, 2.0], 'b': [3, 4]})
@@ -121,7 +133,8 @@ class Kind(enum.Enum):
 
 
 @pytest.fixture
-def namespace() -> dict[str, Any]:
+def namespace() -> Iterator[dict[str, Any]]:
+    back = process_back()  # what the good cells change
     lib, own = types.ModuleType("somelib_undone"), types.ModuleType("own_undone")
     lib.__file__ = "/usr/lib/python3/site-packages/somelib_undone.py"
     exec("SCALE = 2.0", vars(lib))
@@ -131,7 +144,8 @@ def namespace() -> dict[str, Any]:
     names: dict[str, Any] = {"__name__": "__main__", "lib": lib, "own": own}
     pytest.importorskip("pandas")
     exec(SETUP, names)
-    return names
+    yield names
+    back()
 
 
 @pytest.mark.parametrize("end", ["raise RuntimeError('stop')", "y = x * undefined", "y = jnp.zeros(3) @ jnp.zeros(4)"])
