@@ -127,6 +127,7 @@ def _forget(watch: TraceWatch) -> None:
         _hooks.close()
 
 
+_NEW_CONSTANT = "_new_const"
 _CONVERT = "_closure_convert_for_avals"  # its cache keeps every function for ever, and with it what that holds
 
 
@@ -138,7 +139,7 @@ def _install_hooks() -> None:
     for name in (*_TEXTS, "__hash__"):
         _hooks.patch(_core.Tracer, name, _text_hook(name))
     _hooks.patch(_core.Tracer, "__getattr__", _attribute_hook(_core.Tracer.__getattr__))
-    _hooks.patch(_DynamicTrace, "_new_const", _constant_hook(_DynamicTrace._new_const))
+    _hooks.patch(_DynamicTrace, _NEW_CONSTANT, _constant_hook(getattr(_DynamicTrace, _NEW_CONSTANT)))
     for kind in TRACING_ERRORS:
         if "__init__" in kind.__dict__:
             _hooks.patch(kind, "__init__", _error_hook(kind.__init__))

@@ -226,3 +226,46 @@ def test_what_the_cell_has_donated_is_not_lost_with_it(cell: str) -> None:
     for name in ("params", "step"):
         assert jax.tree.all(jax.tree.map(lambda a, b: bool(jnp.allclose(a, b)), plain[name], staged[name])), name
     assert jnp.allclose(plain["model"].kernel[...], staged["model"].kernel[...])
+
+
+NNX = """
+from flax import nnx
+import jax, jax.numpy as jnp, optax
+x, cap = jnp.ones(8), 10
+model = nnx.Linear(8, 2, rngs=nnx.Rngs(0))
+opt = nnx.Optimizer(model, optax.adam(0.1), wrt=nnx.Param)
+norm, drop = nnx.BatchNorm(8, rngs=nnx.Rngs(0)), nnx.Dropout(0.5, rngs=nnx.Rngs(3))
+def double(m):
+    m.kernel[...] = m.kernel[...] * 2
+    assert cap > 5
+    return m(x)
+def epoch(n):
+    for i in range(n):
+        loss, grads = nnx.value_and_grad(lambda m: (m(x) ** 2).sum())(model)
+        opt.update(model, grads)
+        assert i != cap
+    return loss
+def forward(v):
+    y = drop(norm(v[None]))
+    assert cap > 5
+    return y
+"""
+
+
+@pytest.mark.parametrize("cell", ["y = double(model)", "y = epoch(3)", "y = forward(x)"])
+def test_modules_that_a_failing_function_has_changed_are_as_before(cell: str) -> None:
+    nnx = pytest.importorskip("flax.nnx")
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(NNX, names)
+    jaxnb.stage(cell, names)
+
+    def state() -> Any:
+        held = (names["model"], names["opt"], names["norm"], names["drop"])
+        return [jax.random.key_data(v) if jax.dtypes.issubdtype(v.dtype, jax.dtypes.prng_key) else v
+                for v in jax.tree.leaves(nnx.state(held))]  # fmt: skip
+
+    before = [value.tolist() for value in state()]
+    names["cap"] = 1
+    with pytest.raises(AssertionError):
+        jaxnb.stage(cell, names)
+    assert [value.tolist() for value in state()] == before

@@ -61,6 +61,7 @@ _LOOKS_INTO = frozenset(
         *("copy", "deepcopy", "replace", "asdict", "astuple", "fields", "getmembers", "attrgetter", "dump", "dumps"),
     }
 )
+_IMPORTS = frozenset({"import_module", "__import__"})  # functions that find a module by its name
 _LOOKS_AROUND = frozenset({"globals", "locals", "eval", "exec", "get_ipython"})
 
 
@@ -124,6 +125,11 @@ class CodeNames:
     methods: frozenset[str]
     growth: Growth
     dropped: frozenset[tuple[str, ...]] = frozenset()
+
+    @property
+    def finds_modules(self) -> bool:
+        """Whether it may find modules by their names; what could be such names is among those that it reads."""
+        return ("sys", "modules") in self.chains or not _IMPORTS.isdisjoint(self.reads | self.attributes)
 
 
 _names: dict[int, tuple[weakref.ref[CodeType], CodeNames]] = {}
@@ -313,7 +319,7 @@ def _read_names(code: CodeType) -> CodeNames:
     if (reads | attributes) & _LOOKS_INTO:
         sees |= Sees.ATTRIBUTES
         attributes.update(_names_as_text(code))
-    if ("sys", "modules") in chains:
+    if ("sys", "modules") in chains or (reads | attributes) & _IMPORTS:
         reads.update(_names_as_text(code))
     return CodeNames(
         frozenset(reads),

@@ -205,7 +205,7 @@ def own_unseen(names: CodeNames, namespace: Mapping[str, Any]) -> tuple[int, str
     return _Effects(everything=False, deep=False).first(names, namespace)
 
 
-_OF_FRAMES = frozenset({"f_globals", "f_locals", "f_back"})
+_OF_FRAMES = frozenset({"f_globals", "f_locals", "f_back", "__globals__"})
 
 
 def direct_effect(chain: tuple[str, ...], namespace: Mapping[str, Any]) -> str | None:
@@ -254,7 +254,7 @@ class _Effects:
         if "__subclasses__" in names.attributes and not self._everything:
             return next(iter(names.chains.values()), 1), "it asks a class for those that derive from it"
         if names.attributes & _OF_FRAMES or (("sys", "modules") in names.chains and "__main__" in names.reads):
-            return next(iter(names.chains.values()), 1), "it finds names by way of frames or modules"
+            return next(iter(names.chains.values()), 1), "it finds names by way of frames, functions or modules"
         return None
 
     def of(self, value: Any, chain: tuple[str, ...], namespace: Mapping[str, Any], dropped: bool = False) -> str | None:

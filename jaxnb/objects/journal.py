@@ -201,9 +201,9 @@ def _ways_back(item: Any) -> Iterator[Callable[[], None]]:
         if manager is not None:
             yield functools.partial(_restore_frame, state, manager, manager.copy(deep=True))
         yield _kept(state, DICT)
+    if slot_descriptors(kind):
+        yield _kept(item, SLOTS)
     if not is_library(kind.__module__):
-        if slot_descriptors(kind):
-            yield _kept(item, SLOTS)
         yield functools.partial(restore_shell, item, kind, state)
 
 

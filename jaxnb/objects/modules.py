@@ -111,7 +111,9 @@ def _follow_any(scan: Scan, module: types.ModuleType, all_names: Collection[Code
 
 
 def follow_imported(scan: Scan, names: CodeNames) -> None:
-    """Visits what a function reads of the modules that it imports itself."""
+    """Visits what a function reads of the modules that it imports itself, or finds by their names."""
+    for name in sorted(names.reads & sys.modules.keys() - {"__main__"}) if names.finds_modules else ():
+        scan.own_module(name, names)
     for chain in names.chains:
         if chain[0].startswith("import "):
             first, *more = chain[0].removeprefix("import ").split(".")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from jaxnb.cells.blocks import Opened
+from jaxnb.errors import RunByPython
 from jaxnb.objects.graph import Reached, Scan
 from jaxnb.objects.paths import CONTENT, FLOAT, INT, NUMPY, Choices, Path
 from jaxnb.program import Finding
@@ -222,7 +223,10 @@ def find_piece(
     for piece in pieces:
         if scan is None or piece.plan is not plan:
             plan = piece.plan
-            scan = plan.scan(namespace, record.choices)
+            try:
+                scan = plan.scan(namespace, record.choices)
+            except RunByPython:  # what is there now cannot be part of a program: a trace will say which statement it is
+                return None
             key = (device, *scan.parts)
         if piece.key == key and piece.context == context and not piece.reasons:
             ready = piece.ready(scan.reached(), namespace)

@@ -640,7 +640,10 @@ class Runner:
         """
         if previous is None or previous.reasons or previous.context != self.context or previous.plan.stop != stop:
             return None
-        scan = previous.plan.scan(self.namespace, record.choices)
+        try:
+            scan = previous.plan.scan(self.namespace, record.choices)
+        except RunByPython:  # a trace will say which statement that is for
+            return None
         paths = scalars_that_changed(previous, (self.device, *scan.parts))
         if not paths or paths & (record.never_dynamic | record.choices.fixed):
             return None

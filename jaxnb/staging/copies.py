@@ -24,16 +24,20 @@ import jax
 import numpy as np
 
 from jaxnb import _jax
+from jaxnb.cells.code import Sees
 from jaxnb.cells.libraries import is_library
 from jaxnb.cells.reach import state_of
 from jaxnb.errors import RunByPython
 from jaxnb.objects.graph import Scan
 from jaxnb.objects.holders import BUFFERS, CELL, DICT, OBJECTS, SLOTS, holder_of, slot_descriptors
+from jaxnb.objects.paths import Choices
 from jaxnb.objects.static import CACHED_FUNCTION, OF_WRAPPERS, function_of
+from jaxnb.objects.watchers import other_threads, others_look
+from jaxnb.staging.piece import Plan
 from jaxnb.staging.template import CONTAINER_NEWS, has_plain_layout, jit_arguments
 from jaxnb.undo import Undo
 
-__all__ = ["Copies", "cannot_copy", "dispatching", "functions_of", "use"]
+__all__ = ["Copies", "cannot_copy", "copies_for_others", "dispatching", "functions_of", "use"]
 
 
 class Copies:
@@ -268,6 +272,18 @@ class Copies:
 
 
 _SHARED = frozenset({type(None), bool, int, float, complex, str, bytes, _jax.Array, np.dtype, types.CodeType})
+
+
+def copies_for_others(plan: Plan, namespace: dict[str, Any], choices: Choices) -> Copies | None:
+    """Copies of what the statements reach, where another thread of the user may look at that."""
+    if not other_threads():
+        return None
+    scan = plan.scan(namespace, choices)
+    if not others_look({id(item) for item in (namespace, *scan.namespaces, *scan.nodes)}):
+        return None
+    if scan.sees & Sees.NAMES:
+        raise cannot_copy("all names at once")
+    return Copies(scan)
 
 
 def cannot_copy(what: str) -> RunByPython:

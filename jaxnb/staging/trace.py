@@ -34,11 +34,10 @@ from jaxnb.objects.journal import restore_changed, restore_names, restore_shell
 from jaxnb.objects.paths import Choices, Path, render_path, root_name
 from jaxnb.objects.slots import Slot, Slots
 from jaxnb.objects.static import ASKS_CACHE, CACHED_FUNCTION, kept_by
-from jaxnb.objects.watchers import other_threads, others_look
 from jaxnb.staging.before import Before
 from jaxnb.staging.called_back import CalledBack, NotCalled, read_called_back
 from jaxnb.staging.choosing import choose_by_plain_class
-from jaxnb.staging.copies import Copies, cannot_copy, dispatching, functions_of, use
+from jaxnb.staging.copies import Copies, cannot_copy, copies_for_others, dispatching, functions_of, use
 from jaxnb.staging.diagnosis import Attempt
 from jaxnb.staging.donation import Donation, plan_donation
 from jaxnb.staging.gradient import Asked, Tree, read_loss, read_tree
@@ -46,7 +45,7 @@ from jaxnb.staging.moves import differs_in_key, moved
 from jaxnb.staging.noticing import Importing, Noticing
 from jaxnb.staging.outside import Outside
 from jaxnb.staging.piece import Plan
-from jaxnb.staging.reachable import reached_from, reaches_tracer
+from jaxnb.staging.reachable import reached_from, reaches_tracer, stands_for_a_value
 from jaxnb.staging.reasons import line_changing, where_held
 from jaxnb.staging.recorder import Recorder
 from jaxnb.staging.stand_ins import StandIns, ValueNeeded
@@ -84,7 +83,7 @@ class Trace:
         donate: tuple[str, ...] = (),
         asked: Asked | None = None,
     ) -> None:
-        self.copies = _copies_for_others(plan, namespace, choices)
+        self.copies = copies_for_others(plan, namespace, choices)
         original = namespace
         if self.copies is not None:
             namespace = self.copies.namespace
@@ -628,6 +627,8 @@ class Trace:
         known = (self.scan.stores, self.scan.read, self.plan.roots, self.plan.hidden, StandIns.NAMES)
         if self.scan.sees & Sees.NAMES or name.startswith("__") or any(name in names for names in known):
             return True
+        if stands_for_a_value(self.namespace.get(name)):
+            return True  # it was bound by its text
         return any(item.kind == "ImportFrom" and not item.names.binds for item in self.statements)
 
     @property
@@ -749,18 +750,6 @@ class Trace:
             self.template.reasons.append((line if path is not None else last, f"{held} holds {error}"))
             self.template.kept.extend(reached_from(item))
             return lambda b: item
-
-
-def _copies_for_others(plan: Plan, namespace: dict[str, Any], choices: Choices) -> Copies | None:
-    """Copies of what the statements reach, where another thread of the user may look at that."""
-    if not other_threads():
-        return None
-    scan = plan.scan(namespace, choices)
-    if not others_look({id(item) for item in (namespace, *scan.namespaces, *scan.nodes)}):
-        return None
-    if scan.sees & Sees.NAMES:
-        raise cannot_copy("all names at once")
-    return Copies(scan)
 
 
 def by_python(statement: Statement, short: str) -> RunByPython:
