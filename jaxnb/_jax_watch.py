@@ -26,6 +26,7 @@ from jax._src.interpreters.partial_eval import DynamicJaxprTrace as _DynamicTrac
 from jax._src.lax.control_flow import loops as _loops
 
 from jaxnb._jax import TRACING_ERRORS, in_jax
+from jaxnb._jax import Array as _ArrayImpl
 from jaxnb._jax_hosted import NumpyValue, tracer_of
 from jaxnb._jax_identity import array_of
 from jaxnb._jax_scalars import asks, keep_number, number_class, refuse_attribute
@@ -379,11 +380,18 @@ def _is_generated_text(frame: FrameType) -> bool:
     return frame.f_code.co_filename == "<string>" and _name_of(frame.f_back) in _RECURSION_GUARDS
 
 
+_OF_AVALS = frozenset(name for name in dir(_core.ShapedArray) if name[:1] != "_" and not hasattr(_ArrayImpl, name))
+"""What a tracer has because its abstract value does, and an array has not."""
+
+
 def _attribute_hook(original: Callable[..., Any]) -> Callable[..., Any]:
     def hook(self: Any, name: str) -> Any:
         refuse_attribute(self, name, _caller())
         try:
-            return original(self, name)
+            found = original(self, name)
+            if name in _OF_AVALS and _watching() is not None and user_caller(_caller()) is not None:
+                raise AttributeError(name)
+            return found
         except AttributeError:
             watch = _watching() if not name.startswith("_") else None
             frame = user_caller(_caller()) if watch is not None else None

@@ -129,7 +129,9 @@ class CodeNames:
     @property
     def finds_modules(self) -> bool:
         """Whether it may find modules by their names; what could be such names is among those that it reads."""
-        return ("sys", "modules") in self.chains or not _IMPORTS.isdisjoint(self.reads | self.attributes)
+        return any(chain[:2] == ("sys", "modules") for chain in self.chains) or not _IMPORTS.isdisjoint(
+            self.reads | self.attributes
+        )
 
 
 _names: dict[int, tuple[weakref.ref[CodeType], CodeNames]] = {}
@@ -319,7 +321,7 @@ def _read_names(code: CodeType) -> CodeNames:
     if (reads | attributes) & _LOOKS_INTO:
         sees |= Sees.ATTRIBUTES
         attributes.update(_names_as_text(code))
-    if ("sys", "modules") in chains or (reads | attributes) & _IMPORTS:
+    if any(chain[:2] == ("sys", "modules") for chain in chains) or (reads | attributes) & _IMPORTS:
         reads.update(_names_as_text(code))
     return CodeNames(
         frozenset(reads),

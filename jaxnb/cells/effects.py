@@ -253,7 +253,7 @@ class _Effects:
                 return line, reason
         if "__subclasses__" in names.attributes and not self._everything:
             return next(iter(names.chains.values()), 1), "it asks a class for those that derive from it"
-        if names.attributes & _OF_FRAMES or (("sys", "modules") in names.chains and "__main__" in names.reads):
+        if names.attributes & _OF_FRAMES or (names.finds_modules and "__main__" in names.reads):
             return next(iter(names.chains.values()), 1), "it finds names by way of frames, functions or modules"
         return None
 

@@ -178,7 +178,7 @@ def _ways_back(item: Any) -> Iterator[Callable[[], None]]:
     if isinstance(item, np.ndarray) and item.dtype == object and item.flags.writeable:
         yield _kept(item, OBJECTS)
     elif isinstance(item, np.ndarray):
-        yield functools.partial(_restore_array, item, item.copy())
+        yield functools.partial(_restore_array, item, item.copy(), item.flags.writeable)
     elif isinstance(item, BUFFERS):
         yield _kept(item, BUFFER)
     elif (holder := holder_of(item)) is not None:
@@ -244,11 +244,14 @@ def _restore_reference(reference: Any, value: Any) -> None:
         reference[...] = value
 
 
-def _restore_array(array: np.ndarray[Any, Any], copy: np.ndarray[Any, Any]) -> None:
+def _restore_array(array: np.ndarray[Any, Any], copy: np.ndarray[Any, Any], writeable: bool) -> None:
     same = array.dtype == copy.dtype and array.shape == copy.shape and array.tobytes() == copy.tobytes()
-    if array.flags.writeable and not same:
-        with contextlib.suppress(ValueError):  # its shape was changed in place
+    with contextlib.suppress(ValueError):  # its shape was changed in place, or it shares memory that is read-only now
+        if not same:
+            array.flags.writeable = True
             array[...] = copy
+        if array.flags.writeable != writeable:
+            array.flags.writeable = writeable
 
 
 def restore_names(

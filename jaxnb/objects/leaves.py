@@ -75,7 +75,7 @@ def numpy(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     if type(value) not in (np.ndarray, np.memmap) and isinstance(value, np.ndarray):
         scan.nodes.append(value)
         scan.parts.append(Same(value))
-        scan.effect(path, f"a {type(value).__name__} has operators of its own and stays as it is")
+        scan.living(path, f"a {type(value).__name__} has operators of its own")
         return
     if value.dtype == object:
         containers.objects(scan, value, path, slot)
