@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -22,15 +22,18 @@ def process_back() -> Callable[[], None]:
     Returns:
       what puts these back where they differ.
     """
-    environment, folder = dict(os.environ), _folder()
+    environment, folder = _environment(), _folder()
     lists = [(name, held, list(held)) for name, held in (("path", sys.path), ("argv", sys.argv))]
     filters, depth, errors = list(warnings.filters), sys.getrecursionlimit(), np.geterr()
     printing: dict[str, Any] = {key: item for key, item in np.get_printoptions().items() if key != "override_repr"}
     context, levels = decimal.getcontext().copy(), _levels()
 
     def back() -> None:
-        if os.environ != environment:
-            _set_mapping(os.environ, environment)
+        if (now := _environment()) != environment:
+            for key in now.keys() - environment.keys():
+                del os.environ[os.fsdecode(key)]
+            for key, value in environment.items() - now.items():
+                os.environ[os.fsdecode(key)] = os.fsdecode(value)
         if folder is not None and _folder() != folder:
             os.chdir(folder)
         for name, held, items in lists:
@@ -61,6 +64,12 @@ def set_filters(filters: Iterable[Any]) -> None:
         pass  # whose end tells Python that they have changed
 
 
+def _environment() -> dict[Any, Any]:
+    """The environment, as the process has it where that can be had: to decode it takes longer than all the rest."""
+    encoded = vars(os.environ).get("_data")
+    return dict(encoded) if type(encoded) is dict else dict(os.environ)
+
+
 def _folder() -> str | None:
     try:
         return os.getcwd()
@@ -72,11 +81,3 @@ def _levels() -> dict[logging.Logger, int]:
     """The levels of the loggers that have one, and that of the root."""
     loggers = [item for item in list(logging.root.manager.loggerDict.values()) if isinstance(item, logging.Logger)]
     return {logger: logger.level for logger in (logging.root, *loggers)}
-
-
-def _set_mapping(mapping: MutableMapping[str, str], items: dict[str, str]) -> None:
-    for key in [key for key in mapping if key not in items]:
-        del mapping[key]
-    for key, value in items.items():
-        if mapping.get(key) != value:
-            mapping[key] = value
