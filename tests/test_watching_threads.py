@@ -426,6 +426,17 @@ def test_an_idle_pool_does_not_count() -> None:
         assert not others_look({id(names), id(names["w"])})
 
 
+def test_the_monitor_of_progress_bars_does_not_count() -> None:
+    tqdm = pytest.importorskip("tqdm")
+    for _ in tqdm.tqdm(range(1), disable=True):
+        pass
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec("import jax, jax.numpy as jnp\nx, empty = jnp.arange(3.0), ()\nclass K: pass\nk = K(); k.of = k, empty", names)
+    others = [thread for thread in threading.enumerate() if thread.name != "tqdm_monitor"]
+    if len(others) == 1:
+        assert not others_look({id(item) for item in (names, names["k"], names["empty"], names["k"].of)})
+
+
 def test_a_callback_writes_to_what_the_user_holds() -> None:
     names = made("log = []\ndef note(v): log.append(float(v))\nx = jnp.arange(3.0)")
     with hunting(names):

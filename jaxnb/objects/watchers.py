@@ -14,6 +14,7 @@ import types
 from collections.abc import Collection
 
 from jaxnb.cells.libraries import is_library, is_own
+from jaxnb.cells.reach import ATOMS
 from jaxnb.objects.owners import locals_of
 
 __all__ = ["other_threads", "others_look"]
@@ -87,6 +88,8 @@ def _leads_to_user(frame: types.FrameType, held: Collection[int]) -> bool:
     stack = list(locals_of(frame).values())
     while stack and len(seen) < _MOST:
         item = stack.pop()
+        if type(item) in ATOMS or (type(item) in (tuple, frozenset) and not item):
+            continue  # there is one of each for everybody
         if id(item) in held:
             return True
         if id(item) in seen or isinstance(item, types.ModuleType | types.CodeType | types.FrameType | type):
