@@ -14,6 +14,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+import jax
 from jax._src.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
 
 from jaxnb._jax import Array, in_jax
@@ -71,9 +72,14 @@ def _class_for(kind: type) -> type[Any]:
 
 
 def refuse_attribute(tracer: Any, name: str, frame: FrameType) -> None:
-    """Raises an `AttributeError` if the code of a frame reads an attribute that arrays have and such a number lacks."""
+    """Raises an `AttributeError` if the code of a frame reads an attribute that arrays have and such a number lacks.
+
+    Where that code goes on to ask for the `type`, which is not answered as for the number, the value itself is needed.
+    """
     kind = _KINDS.get(type(tracer))
     if kind is not None and name in _HIDDEN[kind] and asks(frame) and not (name in _FOR_NUMPY and _is_numpy(frame)):
+        if "type" in frame.f_code.co_names and frame.f_globals.get("type", type) is type:
+            raise jax.errors.ConcretizationTypeError(tracer, f"the {name} or the type of a number is asked for")
         raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}", name=name, obj=tracer)
 
 

@@ -343,6 +343,20 @@ def test_a_mode_that_changes_in_each_turn_stays_staged() -> None:
     assert {line for line, _ in runs[-1].on_host} <= {1, 4, 7} and runs[2].reused
 
 
+def test_a_library_that_asks_for_the_type_of_a_rate_is_told() -> None:
+    """`optax.inject_hyperparams` makes an array of what `hasattr` and `type` say is a float."""
+    setup = (
+        "import optax\nlr, params = 0.5, jnp.zeros(3)\ntx = optax.inject_hyperparams(optax.adam)(learning_rate=0.1)\n"
+        "st = tx.init(params)"
+    )
+    check(
+        "rate",
+        setup,
+        "lr = lr * 0.9\nst.hyperparams['learning_rate'] = lr\nup, st = tx.update(params + 1, st)\nparams = params + up\n"
+        "kind = type(st.hyperparams['learning_rate']).__name__",
+    )
+
+
 def test_what_somebody_else_has_changed_is_no_reason_for_python() -> None:
     session, names = Session(), {"__name__": "__main__"}
     exec(SETUP + "track = {}", names)

@@ -39,6 +39,7 @@ EXCEPTIONS: dict[str, str] = {
     "fin-finalizers-and-weak-values-of-arrays": "freed",
     "fed-weakref-dies": "freed",
     "odd-del-hook": "freed",
+    "lnu-black-scholes-greeks-table-and-implied": "rounding",  # the largest of the errors of rounding
     "gc-static-self-then-plain": "fresh",  # JAX remembers what `self.a` was: the object is hashed by identity
 }
 
