@@ -352,8 +352,8 @@ def test_a_library_that_asks_for_the_type_of_a_rate_is_told() -> None:
     check(
         "rate",
         setup,
-        "lr = lr * 0.9\nst.hyperparams['learning_rate'] = lr\nup, st = tx.update(params + 1, st)\nparams = params + up\n"
-        "kind = type(st.hyperparams['learning_rate']).__name__",
+        "lr = lr * 0.9\nst.hyperparams['learning_rate'] = lr\nup, st = tx.update(params + 1, st)\n"
+        "params = params + up\nkind = type(st.hyperparams['learning_rate']).__name__",
     )
 
 
