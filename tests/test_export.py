@@ -36,7 +36,9 @@ from jaxnb.running.session import Session
 SEED = drawn_seed()
 OWN_CACHE = ("cached-table-compared", "cached-table-compared-by-a-function", "cached-table-made-by-the-cell")
 """What compares or counts what a cache keeps, which a file has for itself."""
-HERE = [case for case in CASES if case.theme != "placements" and case.name not in OWN_CACHE]  # wherever values lie
+ELSEWHERE = ("scalars-made-like-others",)
+"""What makes arrays on another device, where a function under `jax.jit` makes all on its own."""
+HERE = [case for case in CASES if case.theme != "placements" and case.name not in OWN_CACHE + ELSEWHERE]
 COMMITTED = ("reference-that-is-made-and-read", "computed-while-tracing")
 """What the cell commits to its device, and `jax.jit` does not."""
 SAMPLED = [case for case in (HERE if DEEP else HERE[SEED % 4 :: 4]) if not case.refused]

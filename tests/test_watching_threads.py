@@ -11,6 +11,7 @@ import contextlib
 import sys
 import threading
 import types
+import weakref
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -37,6 +38,8 @@ class Hunt:
             stack: list[tuple[str, Any]] = [("", self.names)]
             while stack:
                 path, item = stack.pop()
+                if type(item) in weakref.ProxyTypes:
+                    continue  # what it stands for may be gone
                 if isinstance(item, jax.core.Tracer):
                     self.seen.append(path)
                 if id(item) in known or isinstance(item, jax.Array | str | int | float):
