@@ -59,7 +59,8 @@ def process_back() -> Callable[[], None]:
 
 def set_filters(filters: Iterable[Any]) -> None:
     """Makes these the filters of warnings."""
-    warnings.filters[:] = filters  # type: ignore[index]
+    held: Any = warnings.filters  # the list itself, which is typed as something that cannot be changed
+    held[:] = filters
     with warnings.catch_warnings():
         pass  # whose end tells Python that they have changed
 

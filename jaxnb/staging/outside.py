@@ -63,7 +63,7 @@ class Outside:
         self._promises = 0
         self._registering = False
         self._own: object = None
-        self._filters: list[Any] = []
+        self._filters = list(warnings.filters)
         self._thread = threading.get_ident()
         self._undo = Undo()
 
@@ -149,7 +149,8 @@ class Outside:
         self.said.clear()
 
     def take_back(self) -> None:
-        """The trace is given up: nothing was said, and nothing was drawn."""
+        """The trace is given up: nothing was said, nothing was drawn, and the same warnings are given as before."""
+        self.filters_warnings()
         self.said.clear()
         self.promised.clear()
         random.setstate(self._random)
