@@ -21,16 +21,16 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 import jax
 from level_programs import PROGRAMS
 
-from jaxnb._jax_hlo import with_jaxpr
+from jaxnb._jax.hlo import with_jaxpr
+from jaxnb.api import new_session
 from jaxnb.options import StageOptions
-from jaxnb.readers.ids import number_equations, with_ids
-from jaxnb.running.session import Session
+from jaxnb.reading.jaxpr.ids import number_equations, with_ids
 
 
 def measure(setup: str, cell: str) -> dict[str, Any]:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     exec(setup, namespace)
-    session = Session()
+    session = new_session()
     program = session.stage(cell, namespace, StageOptions()).program
     row: dict[str, Any] = {}
     for level in ("stablehlo", "hlo"):

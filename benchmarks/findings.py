@@ -22,10 +22,10 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
 
-from jaxnb.findings import quiet
+from jaxnb.findings.lints import quiet
 from jaxnb.options import StageOptions
-from jaxnb.running import runner
-from jaxnb.running.session import Session
+from jaxnb.staging.session import runner
+from jaxnb.staging.session.session import Session
 
 SETUP = """
 import jax, jax.numpy as jnp, numpy as np, functools

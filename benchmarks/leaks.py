@@ -19,7 +19,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import jax
 import jax.numpy as jnp
 
-from jaxnb.findings.leaks import Leaks
+from jaxnb.findings.leaking.leaks import Leaks
 
 WIDTH, LENGTH, HEADS = 32, 16, 4
 

@@ -27,12 +27,12 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import jax
 import jax.numpy as jnp
 
-from jaxnb.cost import costs_of, with_costs
 from jaxnb.program import Level, Program, Span
 from jaxnb.program.codec import decode, encode
 from jaxnb.program.laws import check_program
-from jaxnb.readers.jaxpr import read_jaxpr
-from jaxnb.readers.source import link_source, read_source
+from jaxnb.reading.cost import costs_of, with_costs
+from jaxnb.reading.jaxpr.jaxpr import read_jaxpr
+from jaxnb.reading.jaxpr.source import link_source, read_source
 
 CELL = "cell"
 # Each line of a block is a line of the cell, as of somebody who wrote a loop over layers or time steps.

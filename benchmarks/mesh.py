@@ -30,8 +30,8 @@ import jaxnb
 import jaxnb.numpy as named
 from jaxnb.errors import JaxnbError
 from jaxnb.named.errors import NamedAxisError
-from jaxnb.placement.hardware import find_hardware
-from jaxnb.planning.workers import end_worker, the_worker
+from jaxnb.program.placement.hardware import find_hardware
+from jaxnb.reading.worker.workers import end_worker, the_worker
 from jaxnb.units import format_bytes
 
 WIDTH, HEADS, TOKENS = 1024, 16, 512

@@ -24,7 +24,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxnb.staging.noticing import Noticing
+from jaxnb.staging.trace.noticing import Noticing
 
 PROCESSES, ROUNDS, TRACES = 5, 60, 40
 CELLS = {

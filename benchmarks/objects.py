@@ -22,8 +22,8 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 from IPython.core.interactiveshell import InteractiveShell
 
 import jaxnb
+from jaxnb.api import new_session
 from jaxnb.options import StageOptions
-from jaxnb.running.session import Session
 
 # 16 layers of a matrix and a bias, Adam's two moments of each, two step counters, x and y: 100 arrays.
 SETUP = """
@@ -105,7 +105,7 @@ def compare(steps: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float
 
 def walks(namespace: dict[str, Any], rounds: int) -> dict[str, float]:
     """Median seconds of looking whether the program serves: by a walk, and by straight code."""
-    session = Session()
+    session = new_session()
     for _ in range(4):
         session.stage(STEP, namespace, StageOptions())
     (record,) = session._records.values()

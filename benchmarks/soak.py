@@ -90,7 +90,7 @@ def in_process(rounds: int, seed: int) -> None:
     from jax.core import Tracer
 
     import jaxnb
-    from jaxnb.api import current_session
+    from jaxnb.staging import current_session
 
     draw, names, told = random.Random(seed), dict[str, Any](), Counter[str]()
     exec(SETUP, names)

@@ -1,4 +1,4 @@
-"""The functions behind the magics, for scripts and tests."""
+"""The functions behind the magics, for scripts and tests, and the sessions they use: here rooms are put together."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from jaxnb import named, planning, staging
 from jaxnb.errors import JaxnbError, NeedsConcrete
+from jaxnb.findings import Findings
 from jaxnb.options import StageOptions
 from jaxnb.program import Program
-from jaxnb.running.run import Run
-from jaxnb.running.session import Session
-from jaxnb.running.tracebacks import tidy, told_of
+from jaxnb.staging import Run, Session, current_session, simulated_mesh, tidy, told_of, use_session
 
-__all__ = ["current_session", "grad_cell", "inspect", "last", "stage", "use_session", "xmap_cell"]
+__all__ = ["grad_cell", "inspect", "last", "new_session", "open_session", "stage", "xmap_cell"]
 
 
-class _Current:
-    """The session that `stage` and `last` use: that of the shell that loaded the extension, or one of their own."""
+def new_session(cache_size: int = 4) -> Session:
+    """A session that looks through what its cells do, and plans cells for machines that are not there.
 
-    session: Session | None = None
-
-
-def use_session(session: Session | None) -> None:
-    """Makes a session the one that `stage` and `last` use; None goes back to one of their own."""
-    _Current.session = session
+    Args:
+      cache_size: how many programs are kept for each piece of a cell.
+    """
+    return Session(cache_size, Findings(), planning)
 
 
-def current_session() -> Session:
-    """The session of the shell that loaded the extension, or else the one that `stage` uses."""
-    if _Current.session is None:
-        _Current.session = Session()
-    return _Current.session
+def open_session() -> Session:
+    """The session of this process, made if there is none."""
+    session = current_session()
+    if session is None:
+        session = new_session()
+        use_session(session)
+    return session
 
 
 def stage(source: str, namespace: dict[str, Any], **options: Any) -> Run:
@@ -58,7 +58,7 @@ def stage(source: str, namespace: dict[str, Any], **options: Any) -> Run:
     """
     __tracebackhide__ = True
     try:
-        return current_session().stage(source, namespace, StageOptions.of(options))
+        return open_session().stage(source, namespace, StageOptions.of(options))
     except Exception as error:
         if told := told_of(error):
             tidy(error)
@@ -149,12 +149,10 @@ def xmap_cell(
       [1.5, 2.5, 3.5]
     """
     __tracebackhide__ = True
-    from jaxnb.shell.named_header import read_spec
-
     turns: Any = resources
     if not isinstance(resources, str):
         turns = {name: _without_loops(given) for name, given in (resources or {}).items()}
-    read = read_spec(spec, sizes or {}, turns, mesh, lowering, hardware)
+    read = named.read_spec(spec, sizes or {}, turns, mesh, lowering, hardware)
     return stage(source, namespace, xmap=read, **options)
 
 
@@ -171,7 +169,8 @@ def last() -> Run:
     Raises:
       JaxnbError: if none ran yet.
     """
-    run = current_session().last
+    session = current_session()
+    run = session.last if session is not None else None
     if run is None:
         raise JaxnbError("no cell has been staged yet.", fix="run a cell that begins with %%jit.")
     return run
@@ -196,9 +195,6 @@ def inspect(function: Callable[..., Any]) -> Callable[..., Program]:
 
     @functools.wraps(function)
     def traced(*args: Any, **kwargs: Any) -> Program:
-        from jaxnb.levels.reading import read_function
-
-        simulated = _Current.session.simulated if _Current.session is not None else None
-        return read_function(function, args, kwargs, simulated)
+        return staging.read_function(function, args, kwargs, simulated_mesh())
 
     return traced

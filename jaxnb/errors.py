@@ -11,40 +11,26 @@ line 3 needs the value of `loss`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from jaxnb.program import Finding
+from typing import Any, NamedTuple
 
 __all__ = [
     "Asking",
     "BadHeader",
     "ChangedJax",
     "JaxnbError",
+    "KeepsTraced",
     "LeakedTracer",
     "LeftBehind",
     "NeedsConcrete",
     "Refused",
     "RunByPython",
-    "attach",
-    "finding_of",
     "unexplained",
 ]
-
-
-def attach(error: BaseException, finding: Finding, source: str) -> None:
-    """Keeps with an exception what was found out about it, and the cell as displayed."""
-    error.__jaxnb_finding__ = (finding, source)  # type: ignore[attr-defined]
 
 
 def unexplained(fault: Exception) -> str:
     """What is said where an explanation fails itself: the error that it was about is what counts."""
     return f"jaxnb could not explain this: {type(fault).__name__}: {fault}"
-
-
-def finding_of(error: BaseException) -> tuple[Finding, str] | None:
-    """What was found out about an exception, and about which cell; None if nothing."""
-    return getattr(error, "__jaxnb_finding__", None)
 
 
 class JaxnbError(Exception):
@@ -77,6 +63,10 @@ class ChangedJax(JaxnbError):
 
 class Refused(JaxnbError):
     """The cell was not staged, and nothing has changed: names and objects are as before."""
+
+
+class KeepsTraced(Refused):
+    """Something keeps a traced value of an inner transformation. Plainly it may be a number that stayed one."""
 
 
 class LeakedTracer(Refused):

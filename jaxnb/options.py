@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jaxnb.errors import JaxnbError
 
 if TYPE_CHECKING:
-    from jaxnb.cells.named_spec import MapSpec
+    from jaxnb.named import MapSpec
 
 __all__ = ["StageOptions"]
 

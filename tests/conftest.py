@@ -50,9 +50,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def _as_it_was_found() -> Iterator[None]:
-    """Puts back what tests change in the process: settings of JAX and NumPy, and threads that are about to end."""
+    """Puts back what tests change in the process: settings of JAX and NumPy, and threads that are about to end.
+
+    A test fails that leaves a thread running: with one beside it, a cell is traced with copies of what it reaches.
+    """
     import jax
     import numpy as np
+
+    from jaxnb.staging.objects.watchers import others_look
 
     config, errors, printing = dict(jax.config.values), np.geterr(), np.get_printoptions()
     threads = {*threading.enumerate()}
@@ -63,14 +68,16 @@ def _as_it_was_found() -> Iterator[None]:
     np.seterr(**errors)
     np.set_printoptions(**{key: value for key, value in printing.items() if key != "override_repr"})
     for thread in threading.enumerate():
-        if thread not in threads and not thread.daemon:
-            thread.join(5)
+        if thread not in threads and (not thread.daemon or others_look(())):
+            thread.join(5 if not thread.daemon else 1)
+    left = [thread.name for thread in threading.enumerate() if thread not in threads]
+    assert not left or not others_look(()), f"the test leaves threads running: {', '.join(left)}"
 
 
 @pytest.fixture
 def traces() -> Iterator[Any]:
     """A `TraceLog` of the traces that begin in a test."""
-    from jaxnb._jax_tracers import TraceLog
+    from jaxnb._jax.tracers import TraceLog
 
     log = TraceLog()
     log.start()

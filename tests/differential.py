@@ -32,7 +32,7 @@ from cells import Case
 from tracers import traces_left
 
 import jaxnb
-from jaxnb._jax_tracers import TraceLog
+from jaxnb._jax.tracers import TraceLog
 
 __all__ = ["Outcome", "check_case", "check_failure", "drawn_seed", "hunt", "run_plain", "snapshot"]
 

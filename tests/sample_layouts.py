@@ -7,11 +7,11 @@ from typing import Any
 
 from sample_programs import Writer
 
-from jaxnb.placement.data import Axis, Device, Mesh, Placement, cut_boxes
-from jaxnb.placement.layout import Layout, Placed
-from jaxnb.placement.ledger import Collective
 from jaxnb.program import Level, Program, Span
-from jaxnb.readers.source import link_source, read_source
+from jaxnb.program.placement.data import Axis, Device, Mesh, Placement, cut_boxes
+from jaxnb.program.placement.layout import Layout, Placed
+from jaxnb.program.placement.ledger import Collective
+from jaxnb.reading.jaxpr.source import link_source, read_source
 
 __all__ = ["MESH", "named", "sharded"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sample_programs import aval
 
 from jaxnb.program import Computation, Fate, Level, Link, Op, Program, Span, Value
-from jaxnb.readers.source import link_source, read_source
+from jaxnb.reading.jaxpr.source import link_source, read_source
 
 __all__ = ["neuron"]
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from jaxnb.program import Aval, Computation, Finding, Fix, Level, Op, Program, Span, Value
-from jaxnb.readers.source import link_source, read_source
+from jaxnb.reading.jaxpr.source import link_source, read_source
 
 SIZES = {"float32": 4, "int32": 4, "bool": 1, "bfloat16": 2}
 

@@ -9,12 +9,10 @@ import jax
 import numpy as np
 from jax._src.lib import xla_client  # pyright: ignore[reportPrivateImportUsage]
 from jax._src.sharding_impls import GSPMDSharding  # what the compiler gives; not public
-from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, SingleDeviceSharding
-from jax.sharding import PartitionSpec as P
+from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec as P, SingleDeviceSharding
 
-from jaxnb.placement.data import Device, Placement
-from jaxnb.placement.data import Mesh as MeshData
-from jaxnb.placement.read import read_mesh, read_placement
+from jaxnb.program.placement.data import Device, Mesh as MeshData, Placement
+from jaxnb.reading.placement.read import read_mesh, read_placement
 
 __all__ = ["MESHES", "NAMED", "mesh_of", "sample_placements"]
 

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import jaxnb
-from jaxnb.objects.alive import is_alive
+from jaxnb.staging.objects.alive import is_alive
 
 
 class Own:

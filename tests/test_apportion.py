@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from jaxnb.levels.apportion import Measured, with_times
 from jaxnb.program import Aval, Computation, Level, Link, Op, Program, Span, Value
 from jaxnb.program.coverage import read_coverage
+from jaxnb.staging.levels.apportion import Measured, with_times
 
 VECTOR = Aval("float32", (10,), itemsize=4)
 

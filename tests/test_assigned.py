@@ -18,14 +18,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import jaxnb.levels.naming
-import jaxnb.names.stores
-from jaxnb.cells.cell import parse_cell
+import jaxnb.staging.levels.naming
+import jaxnb.staging.trace.stores
+from jaxnb.api import new_session
 from jaxnb.errors import JaxnbError
-from jaxnb.levels.naming import abstracted, read_names, read_names_of
-from jaxnb.names.assigned import MOST_TEXTS, NameLog, describe, log_names
 from jaxnb.options import StageOptions
-from jaxnb.running.session import Session
+from jaxnb.staging.cells.cell import parse_cell
+from jaxnb.staging.levels.naming import abstracted, read_names, read_names_of
+from jaxnb.staging.session.session import Session
+from jaxnb.staging.trace.assigned import MOST_TEXTS, NameLog, describe, log_names
 
 X = jax.ShapeDtypeStruct((2, 3), jnp.float32)
 
@@ -473,7 +474,7 @@ def test_a_debugger_is_left_alone():
 
 def staged(text, namespace):
     """Runs a cell; returns what asks for its names."""
-    session = Session()
+    session = new_session()
     session.stage(text, namespace, StageOptions())
     (record,), (cell,) = session._records.values(), session._sources.values()
 
@@ -501,7 +502,7 @@ def test_a_function_that_jax_has_traced_before_is_gone_through():
     helper = parse_cell("@jax.jit\ndef helper(v):\n    w = v.T\n    return w", filename="<a helper's cell>")
     exec(helper.statements[0].code, namespace)
     namespace["helper"](namespace["x"])
-    session = Session()
+    session = new_session()
     session.stage("y = helper(x)", namespace, StageOptions())
     (record,), (cell,) = session._records.values(), session._sources.values()
     found = read_names(cell, record.pieces, record, namespace)
@@ -564,8 +565,3 @@ def test_arguments_are_abstracted():
     assert not any(isinstance(leaf, jax.Array | np.ndarray) for leaf in jax.tree.leaves(abstract))
     told = [jax.make_jaxpr(lambda x: x)(x).in_avals for x in (args, abstract)]
     assert [str(aval) for aval in told[0]] == [str(aval) for aval in told[1]]
-
-
-@pytest.mark.parametrize("module", [jaxnb.names.stores, jaxnb.levels.naming], ids=lambda module: module.__name__)
-def test_examples(module):
-    assert doctest.testmod(module).failed == 0

@@ -13,13 +13,14 @@ import pytest
 from drawing import DEEP
 
 import jaxnb
-from jaxnb import _jax_hlo
+from jaxnb import _jax
+from jaxnb.api import new_session
 from jaxnb.options import StageOptions
 from jaxnb.program import Program
 from jaxnb.program.codec import decode, encode
 from jaxnb.program.laws import check_program
-from jaxnb.readers.jaxpr import read_jaxpr
-from jaxnb.running.session import Session
+from jaxnb.reading.jaxpr.jaxpr import read_jaxpr
+from jaxnb.staging.session.session import Session
 from jaxnb.views.html import render_html
 from jaxnb.views.text import render_program
 
@@ -95,7 +96,7 @@ def test_symbolic_dimensions(level: str) -> None:
 def staged(cell: str, setup: str, **options: object) -> Program:
     namespace = {"__name__": "__main__"}
     exec(setup, namespace)
-    return Session().stage(cell, namespace, StageOptions(**options)).program
+    return new_session().stage(cell, namespace, StageOptions(**options)).program
 
 
 def holds(program: Program) -> None:
@@ -216,8 +217,8 @@ class Without:
 
 def lacking(monkeypatch: pytest.MonkeyPatch, door: str, name: str) -> None:
     """From now on what is handed to a function of the door has no attribute of that name."""
-    function = getattr(_jax_hlo, door)
-    monkeypatch.setattr(_jax_hlo, door, lambda first, *more: function(Without(first, name), *more))
+    function = getattr(_jax, door)
+    monkeypatch.setattr(_jax, door, lambda first, *more: function(Without(first, name), *more))
 
 
 CELL = "y = jnp.tanh(x) @ x.T\nz = y.sum()"
@@ -250,7 +251,7 @@ def test_equations_that_cannot_be_named(monkeypatch: pytest.MonkeyPatch) -> None
     namespace = {"__name__": "__main__"}
     exec(SETUP, namespace)
     with pytest.warns(UserWarning, match=r"jax [\d.]+ has no JaxprEqn\.replace: what is lowered is not linked"):
-        program = Session().stage(CELL, namespace, StageOptions()).program
+        program = new_session().stage(CELL, namespace, StageOptions()).program
         shares = program.coverage()
     assert namespace["z"] == pytest.approx(float((np.tanh(namespace["x"]) @ namespace["x"].T).sum()), rel=1e-5)
     assert shares.eqn_line == 1.0
@@ -269,8 +270,8 @@ def test_traced_programs_that_cannot_be_changed(monkeypatch: pytest.MonkeyPatch)
         def lower(self, **options: object) -> object:
             return self.whole.lower(**options)
 
-    function = _jax_hlo.with_jaxpr
-    monkeypatch.setattr(_jax_hlo, "with_jaxpr", lambda traced, jaxpr: function(Bare(traced), jaxpr))
+    function = _jax.with_jaxpr
+    monkeypatch.setattr(_jax, "with_jaxpr", lambda traced, jaxpr: function(Bare(traced), jaxpr))
     with pytest.warns(UserWarning, match=r"has no Bare\._params: what is lowered is not linked to its equations"):
         program = staged(CELL, SETUP)
         program.coverage()
@@ -281,4 +282,4 @@ def test_traced_programs_that_cannot_be_changed(monkeypatch: pytest.MonkeyPatch)
 def test_inputs_of_which_it_is_not_known_how_they_are_spread() -> None:
     traced = jax.jit(jnp.sin).trace(jnp.ones(3))
     with pytest.warns(UserWarning, match="has no Traced._meta_tys_flat: it is not known how inputs are spread"):
-        assert _jax_hlo.input_shardings(Without(traced, "_meta_tys_flat")) == []
+        assert _jax.input_shardings(Without(traced, "_meta_tys_flat")) == []

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from jax import lax
 
-import jaxnb.readers.buffers
-from jaxnb._jax_hlo import serialized_modules
+import jaxnb.reading.hlo.buffers
+from jaxnb._jax.hlo import serialized_modules
 from jaxnb.program import Level
-from jaxnb.readers.buffers import Assignment, peak_bytes, read_assignment, read_instructions
-from jaxnb.readers.hlo import read_hlo
-from jaxnb.readers.lifetimes import Lifetime, Use, lifetimes, use_of_memory
+from jaxnb.reading.hlo.buffers import Assignment, peak_bytes, read_assignment, read_instructions
+from jaxnb.reading.hlo.lifetimes import Lifetime, Use, lifetimes, use_of_memory
+from jaxnb.reading.hlo.read import read_hlo
 
 N = 64
 MATRIX = 4 * N * N  # bytes
@@ -320,9 +320,3 @@ def test_a_place_for_a_buffer_that_is_not_there_is_refused() -> None:
     # Allocation 0 of 4 bytes, which holds buffer 7.
     with pytest.raises(ValueError, match="buffer 7"):
         read_assignment(bytes([0x1A, 0x08, 0x10, 0x04, 0x4A, 0x04, 0x08, 0x07, 0x18, 0x04]))
-
-
-def test_examples() -> None:
-    found = doctest.testmod(jaxnb.readers.buffers)
-    assert found.attempted
-    assert not found.failed

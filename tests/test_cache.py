@@ -15,15 +15,16 @@ import numpy as np
 import pytest
 
 from jaxnb import _jax
-from jaxnb.cells.cell import parse_cell
-from jaxnb.objects.paths import render_path
+from jaxnb.api import new_session
 from jaxnb.options import StageOptions
-from jaxnb.reuse.cache import CodeRecord, explain_change, find_piece, scalars_that_changed
-from jaxnb.running.plan import make_plan
-from jaxnb.running.run import Run
-from jaxnb.running.session import Session
-from jaxnb.staging.piece import Piece
-from jaxnb.staging.stage import trace_piece
+from jaxnb.staging.cells.cell import parse_cell
+from jaxnb.staging.objects.paths import render_path
+from jaxnb.staging.reuse.cache import CodeRecord, explain_change, find_piece, scalars_that_changed
+from jaxnb.staging.session.plan import make_plan
+from jaxnb.staging.session.run import Run
+from jaxnb.staging.session.session import Session
+from jaxnb.staging.trace.piece import Piece
+from jaxnb.staging.trace.stage import trace_piece
 
 Namespace = dict[str, Any]
 HOME = {"__name__": "__main__", "jax": jax, "jnp": jnp, "np": np, "functools": functools, "NS": SimpleNamespace}
@@ -182,7 +183,7 @@ def test_the_device_and_the_context_are_said() -> None:
     ns, (one, other) = namespace(""), jax.devices("cpu")[:2]
     reasons = explain_change(piece_of("y = x * 2", ns, device=one), piece_of("y = x * 2", ns, device=other))
     assert reasons == [f"device {one} → {other}"]
-    session = Session()
+    session = new_session()
     session.stage("y = x @ x", ns, StageOptions())
     with jax.default_matmul_precision("highest"):
         run = session.stage("y = x @ x", ns, StageOptions())
@@ -303,7 +304,7 @@ def run_loop(session: Session, ns: Namespace, functions: Sequence[Any], cell: st
 
 @pytest.mark.parametrize("count", [2, 5, 12])
 def test_the_turns_of_a_loop_do_not_push_out_one_another(count: int) -> None:
-    session, ns, functions = Session(cache_size=4), namespace(""), [turn(number) for number in range(count)]
+    session, ns, functions = new_session(cache_size=4), namespace(""), [turn(number) for number in range(count)]
     assert not run_loop(session, ns, functions).reused
     for here in (functions, functions, functions[::-1], functions):
         assert run_loop(session, ns, here).reused
@@ -314,7 +315,7 @@ def test_the_turns_of_a_loop_do_not_push_out_one_another(count: int) -> None:
 
 
 def test_the_turns_of_a_loop_inside_a_loop_do_not_push_out_one_another() -> None:
-    session, ns, functions = Session(cache_size=4), namespace(""), [turn(number) for number in range(6)]
+    session, ns, functions = new_session(cache_size=4), namespace(""), [turn(number) for number in range(6)]
     cell = "for n in range(2):\n    for f in fs:\n        v = f(x) + n\n        print(f'{v.sum():.4f}')"
     run_loop(session, ns, functions, cell)
     run_loop(session, ns, functions, cell)
@@ -322,7 +323,7 @@ def test_the_turns_of_a_loop_inside_a_loop_do_not_push_out_one_another() -> None
 
 
 def test_a_loop_keeps_what_two_runs_have_used_and_no_more() -> None:
-    session, ns = Session(cache_size=4), namespace("")
+    session, ns = new_session(cache_size=4), namespace("")
     for run in range(6):
         assert not run_loop(session, ns, [turn(5 * run + number) for number in range(5)]).reused
         assert len(list(session.programs())) == min(5 * (run + 1), 10)
@@ -334,7 +335,7 @@ def test_a_loop_keeps_what_two_runs_have_used_and_no_more() -> None:
 
 
 def test_a_loop_that_never_comes_to_rest_is_bounded_and_what_is_said_of_it_is_true() -> None:
-    session, ns, functions = Session(cache_size=4), namespace(""), [turn(number) for number in range(70)]
+    session, ns, functions = new_session(cache_size=4), namespace(""), [turn(number) for number in range(70)]
     run_loop(session, ns, functions)
     assert len(list(session.programs())) == 64
     run = run_loop(session, ns, functions)
@@ -346,7 +347,7 @@ def test_a_loop_that_never_comes_to_rest_is_bounded_and_what_is_said_of_it_is_tr
 
 
 def test_a_smaller_limit_leaves_a_loop_what_its_last_run_used() -> None:
-    session, ns = Session(cache_size=8), namespace("")
+    session, ns = new_session(cache_size=8), namespace("")
     older, functions = [turn(number) for number in range(3)], [turn(10 + number) for number in range(5)]
     run_loop(session, ns, older)
     for _ in range(2):

@@ -6,11 +6,10 @@ import linecache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from jaxnb.cells.cell import CellSource, parse_cell
 from jaxnb.errors import Refused
+from jaxnb.staging.cells.cell import CellSource, parse_cell
 
 TESTED = settings(max_examples=150, deadline=None, database=None, print_blob=True)
 

@@ -10,8 +10,9 @@ import sys
 import pytest
 from test_report import QUICKSTART, notebook, run
 
-from jaxnb import __version__, cli
-from jaxnb.reports.notebook import Cell
+from jaxnb import __version__
+from jaxnb.shell import cli
+from jaxnb.shell.reports.notebook import Cell
 
 
 def test_the_command_line(capsys):

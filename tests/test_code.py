@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jaxnb.cells.code import CodeNames, Sees, code_digest, names_of
+from jaxnb.staging.cells.code import CodeNames, Sees, code_digest, names_of
 
 
 def names(text: str) -> CodeNames:

@@ -9,8 +9,7 @@ from importlib.resources import files
 import jsonschema
 import pytest
 from golden import CASES, check_golden
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sample_levels import neuron
 from sample_programs import PROGRAMS, loop, mlp
 
@@ -344,7 +343,3 @@ def test_a_saved_program_that_was_tampered_with_is_a_program_or_refused(name, da
         except (IndexError, KeyError, TypeError):
             continue  # an earlier change took it away
     read(program)
-
-
-def test_examples():
-    assert doctest.testmod(codec).failed == 0

@@ -14,7 +14,6 @@ import pytest
 from shells import SETUP, Shell, shell
 
 import jaxnb
-from jaxnb.cells.cell import parse_cell
 from jaxnb.shell.comment import (
     Directive,
     as_cell_magic,
@@ -24,6 +23,7 @@ from jaxnb.shell.comment import (
     read_directive,
     what_cannot_be_repeated,
 )
+from jaxnb.staging.cells.cell import parse_cell
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from shells import Shell, shell
 
 from jaxnb import fake_mesh
@@ -190,7 +189,7 @@ def test_elsewhere_nothing_is_said(text: str) -> None:
 def test_devices_are_listed_only_once_a_backend_runs() -> None:
     code = (
         "import jax; from jaxnb.shell.completion import complete_header as c;"
-        "from jaxnb.running.backend import backend_started as b;"
+        "from jaxnb.staging.session.backend import backend_started as b;"
         "t = '%%jit --device '; print(c(t, 0, len(t), {}).texts, b()); jax.devices(); print(c(t, 0, len(t), {}).texts)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

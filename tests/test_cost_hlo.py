@@ -12,13 +12,14 @@ from jax import lax
 from level_programs import PROGRAMS
 
 import jaxnb
-from jaxnb._jax_hlo import serialized_modules
-from jaxnb.cost_hlo import RULES, with_hlo_costs, with_stablehlo_costs
+from jaxnb._jax.hlo import serialized_modules
+from jaxnb.api import new_session
 from jaxnb.program import Level, Op
-from jaxnb.readers import hlo as hlo_reader
-from jaxnb.readers.hlo import read_hlo
-from jaxnb.running import runner
-from jaxnb.running.session import Session
+from jaxnb.reading.cost.hlo import RULES, with_hlo_costs, with_stablehlo_costs
+from jaxnb.reading.hlo import read as hlo_reader
+from jaxnb.reading.hlo.read import read_hlo
+from jaxnb.staging.session import runner
+from jaxnb.staging.session.session import Session
 
 KEY = jax.random.key(0)
 X = jax.random.normal(KEY, (64, 64))
@@ -111,7 +112,7 @@ def test_so_they_do_of_whole_cells(name: str, monkeypatch: pytest.MonkeyPatch) -
     setup, cell = PROGRAMS[name]
     namespace: dict[str, Any] = {"__name__": "__main__"}
     exec(setup, namespace)
-    Session().stage(cell, namespace, jaxnb.StageOptions())
+    new_session().stage(cell, namespace, jaxnb.StageOptions())
     for program in seen:
         assert sums(priced(program, once=True)) == pytest.approx(xla(program), rel=0.02, abs=1)
     assert seen

@@ -269,8 +269,3 @@ def test_bars():
 def test_folding_has_no_bottom_in_many():
     text = render_program(many(), width=80, limit=None, order="level")
     assert text.count("cos") == text.count("sin") == 350 and "not shown" not in text
-
-
-@pytest.mark.parametrize("module", ["compact", "tally", "ledger", "footprint", "sequence", "grouping"])
-def test_examples(module):
-    assert doctest.testmod(importlib.import_module(f"jaxnb.views.{module}")).failed == 0

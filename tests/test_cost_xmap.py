@@ -16,11 +16,11 @@ import jaxnb
 import jaxnb.lax
 import jaxnb.numpy as nnp
 from jaxnb import SerialLoop, fake_mesh, xmap
-from jaxnb.analysis.liveness import live_bytes
-from jaxnb.analysis.residuals import residuals
-from jaxnb.cost import cost_of, costs_of
-from jaxnb.cost.value import sum_costs
-from jaxnb.readers.jaxpr import read_jaxpr
+from jaxnb.reading.cost import cost_of, costs_of
+from jaxnb.reading.cost.value import sum_costs
+from jaxnb.reading.flow.liveness import live_bytes
+from jaxnb.reading.flow.residuals import residuals
+from jaxnb.reading.jaxpr.jaxpr import read_jaxpr
 
 WITHIN = 0.05
 

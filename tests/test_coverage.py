@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 from level_programs import PROGRAMS
 
-from jaxnb.levels.apportion import with_times
-from jaxnb.levels.timing import Held, hold_inputs, measure
+from jaxnb.api import new_session
 from jaxnb.options import StageOptions
 from jaxnb.program import Computation, Level, Op, Program, Span, Timing
 from jaxnb.program.coverage import Coverage, read_coverage
 from jaxnb.program.laws import check_program
-from jaxnb.running import runner
-from jaxnb.running.session import Session
+from jaxnb.staging.levels.apportion import with_times
+from jaxnb.staging.levels.timing import Held, hold_inputs, measure
+from jaxnb.staging.session import runner
+from jaxnb.staging.session.session import Session
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -30,7 +31,7 @@ def test_nearly_all_time_belongs_to_equations(name: str, monkeypatch: pytest.Mon
     setup, cell = PROGRAMS[name]
     namespace: dict[str, Any] = {"__name__": "__main__"}
     exec(setup, namespace)
-    run = Session().stage(cell, namespace, StageOptions(block=True))
+    run = new_session().stage(cell, namespace, StageOptions(block=True))
     measured = measure(held, 0.02)
     assert all(item.why == "" for item in measured)
     program = with_times(run.program, measured)

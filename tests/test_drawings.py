@@ -13,8 +13,7 @@ import jsonschema
 import numpy as np
 import pytest
 from golden import check_golden
-from jax.sharding import AxisType, NamedSharding
-from jax.sharding import PartitionSpec as P
+from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
 from sample_layouts import MESH, named, sharded
 from sample_levels import neuron
 from sample_programs import PROGRAMS as PLAIN
@@ -23,10 +22,10 @@ from test_strands import PROGRAMS
 
 from jaxnb.api import inspect, stage
 from jaxnb.errors import JaxnbError
-from jaxnb.placement.layout import Layout, Placed
-from jaxnb.placement.read import read_placement
 from jaxnb.program import Computation, Level, Program, Value
 from jaxnb.program.codec import MIME_TYPE, decode, encode
+from jaxnb.program.placement.layout import Layout, Placed
+from jaxnb.reading.placement.read import read_placement
 from jaxnb.shell.inspector_comm import answer
 from jaxnb.shell.show import MOST_SAVED, bundle
 from jaxnb.views.drawings import encode_drawn, read_drawings

@@ -25,13 +25,13 @@ from cells import CASES, Case
 from drawing import DEEP, drawn_seed
 
 import jaxnb
-from jaxnb.cells.cell import parse_cell
 from jaxnb.errors import Refused
-from jaxnb.export import function as export
-from jaxnb.export import text as export_text
-from jaxnb.export.helpers import attached_to
 from jaxnb.options import StageOptions
-from jaxnb.running.session import Session
+from jaxnb.runtime import libraries
+from jaxnb.staging.cells.cell import parse_cell
+from jaxnb.staging.export import function as export, text as export_text
+from jaxnb.staging.export.helpers import attached_to
+from jaxnb.staging.session.session import Session
 
 SEED = drawn_seed()
 OWN_CACHE = ("cached-table-compared", "cached-table-compared-by-a-function", "cached-table-made-by-the-cell")
@@ -185,6 +185,7 @@ def check_function(case: Case, recorded: Recorded, namespace: dict[str, Any]) ->
 @pytest.mark.parametrize("case", SAMPLED, ids=lambda case: f"{case.theme}-{case.name}-seed={SEED}")
 def test_file_gives_what_the_run_gave(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     plainly(monkeypatch, case.name not in COMMITTED)
+    monkeypatch.setattr(libraries, "_known_packages", {})  # other tests may have had modules of the same names
     forget_cells()
     with differential._context(case):
         namespace = differential.new_namespace(case)

@@ -17,8 +17,9 @@ from test_xmap_magic import CELLS, SETUP, SIZES
 
 import jaxnb
 from jaxnb import Refused, SerialLoop, fake_mesh
-from jaxnb.api import use_session
-from jaxnb.running.session import Session
+from jaxnb.api import new_session
+from jaxnb.staging import use_session
+from jaxnb.staging.session.session import Session
 
 __all__ = ["shell"]
 
@@ -30,7 +31,7 @@ def ns() -> Iterator[dict[str, Any]]:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     exec(SETUP + ARRAYS_ONLY, namespace)
     namespace["mesh"] = Mesh(np.array(jax.devices()[:8]).reshape(4, 2), ("x", "y"))
-    use_session(Session())
+    use_session(new_session())
     yield namespace
     use_session(None)
 

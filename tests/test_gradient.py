@@ -8,14 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from shells import Shell, shell
 
 import jaxnb
 from jaxnb import Refused
 from jaxnb.errors import JaxnbError
-from jaxnb.staging.gradient import MOST_HESSIAN
+from jaxnb.staging.trace.gradient import MOST_HESSIAN
 
 __all__ = ["shell"]
 

@@ -14,14 +14,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from jaxnb.cells.code import Sees, names_of
 from jaxnb.errors import Refused
-from jaxnb.objects.graph import Scan
-from jaxnb.objects.paths import Choices, render_path, root_name
-from jaxnb.objects.slots import Slots
+from jaxnb.staging.cells.code import Sees, names_of
+from jaxnb.staging.objects.graph import Scan
+from jaxnb.staging.objects.paths import Choices, render_path, root_name
+from jaxnb.staging.objects.slots import Slots
 
 TESTED = settings(max_examples=200, deadline=None, database=None, print_blob=True)
 X, Y = jnp.ones(3), jnp.zeros((2, 2), jnp.int32)

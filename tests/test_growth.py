@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import pytest
 
 import jaxnb
-from jaxnb.cells.code import names_of
-from jaxnb.cells.growth import ANY, Growth, uses_of
+from jaxnb.staging.cells.code import names_of
+from jaxnb.staging.cells.growth import ANY, Growth, uses_of
 
 
 def use_of(text: str, name: str) -> tuple[tuple[Any, ...], str]:

@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import pytest
 
 import jaxnb
-from jaxnb.cells.code import Sees, names_of
-from jaxnb.objects.paths import Choices
-from jaxnb.reuse.guards import make_guard
-from jaxnb.staging.piece import Plan
+from jaxnb.staging.cells.code import Sees, names_of
+from jaxnb.staging.objects.paths import Choices
+from jaxnb.staging.reuse.guards import make_guard
+from jaxnb.staging.trace.piece import Plan
 
 SETUP = """\
 import jax, jax.numpy as jnp, numpy as np, functools, weakref, enum, types

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from jaxnb.errors import BadHeader
+from jaxnb.named.notation import read_spec
 from jaxnb.shell.header import JAXPR_OPTIONS, JIT_OPTIONS, full_header, parse_grad, parse_header
-from jaxnb.shell.named_header import parse_xmap, read_spec
+from jaxnb.shell.named_header import parse_xmap
 
 TESTED = settings(max_examples=300, deadline=None, database=None, print_blob=True)
 

@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from jaxnb.objects import holders
-from jaxnb.objects.holders import Holder, holder_of, slot_descriptors
-from jaxnb.objects.journal import Journal
+from jaxnb.staging.objects import holders
+from jaxnb.staging.objects.holders import Holder, holder_of, slot_descriptors
+from jaxnb.staging.objects.journal import Journal
 
 TESTED = settings(max_examples=60, deadline=None, database=None, print_blob=True)
 

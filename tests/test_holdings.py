@@ -14,8 +14,8 @@ from shells import Shell, shell
 
 import jaxnb
 from jaxnb.errors import JaxnbError
-from jaxnb.objects.holdings import HeldProgram, names_of_shell
-from jaxnb.running.held import memory
+from jaxnb.staging.objects.holdings import HeldProgram, names_of_shell
+from jaxnb.staging.session.held import memory
 
 __all__ = ["shell"]
 
@@ -71,7 +71,7 @@ def test_without_a_shell_a_namespace_is_needed() -> None:
 
 
 def test_nothing_alive() -> None:
-    assert str(jaxnb.objects.holdings.Holdings(())) == "no array is alive"
+    assert str(jaxnb.staging.objects.holdings.Holdings(())) == "no array is alive"
 
 
 # --- ways to let go ---
@@ -108,7 +108,7 @@ def of_this_size() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("kind", HOLDERS)
 def test_what_is_written_lets_go(shell: Shell, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    monkeypatch.setattr(jaxnb.objects.holdings, "_SHOWN", 10_000)  # other tests may have left larger arrays
+    monkeypatch.setattr(jaxnb.staging.objects.holdings, "_SHOWN", 10_000)  # other tests may have left larger arrays
     source, way = HOLDERS[kind]
     shell.run("def make():\n    return jnp.ones((37, 11)) * 3")
     assert of_this_size() == []

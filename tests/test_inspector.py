@@ -15,17 +15,18 @@ from sample_levels import neuron
 from sample_programs import PROGRAMS
 
 import jaxnb
+from jaxnb.api import new_session
 from jaxnb.errors import JaxnbError
 from jaxnb.options import StageOptions
-from jaxnb.placement.layout import Layout
 from jaxnb.program import Finding, Fix, Level, Program
 from jaxnb.program.codec import MIME_TYPE, decode
-from jaxnb.reports.notebook import is_offer
-from jaxnb.running.run import Run
-from jaxnb.running.session import Session
+from jaxnb.program.placement.layout import Layout
 from jaxnb.shell import inspector_comm, show
 from jaxnb.shell.inspector_comm import TARGET, Inspectors, answer
+from jaxnb.shell.reports.notebook import is_offer
 from jaxnb.shell.show import bundle, fix_of
+from jaxnb.staging.session.run import Run
+from jaxnb.staging.session.session import Session
 from jaxnb.views import interactive
 from jaxnb.views.interactive import has_script, render_interactive, script_hashes, scripts_for
 
@@ -198,7 +199,7 @@ def test_one_program_has_one_id():
 def test_an_output_that_draws_itself_knows_the_run_before():
     namespace = {"jnp": jax.numpy, "x": jax.numpy.ones(4)}
     inspectors = Inspectors(Shell())
-    session = Session()  # in that of the tests before, programs of the same text may have been found
+    session = new_session()  # in that of the tests before, programs of the same text may have been found
     first, again = (session.stage("y = jnp.sin(x)", namespace, StageOptions()) for _ in range(2))
     other = session.stage("y = jnp.cos(x)", namespace, StageOptions())
     assert [inspectors.previous(run, "cell") for run in (first, again)] == [None, None]
@@ -228,7 +229,7 @@ def test_nbconvert_draws_saved_programs_and_leaves_the_notebook_alone():
     pytest.importorskip("nbconvert")
     from nbformat import v4
 
-    from jaxnb.reports.exporter import InspectorExporter
+    from jaxnb.shell.reports.exporter import InspectorExporter
 
     run = jaxnb.stage("y = jnp.sin(x)", {"jnp": jax.numpy, "x": jax.numpy.ones(4)})
     shown = [bundle(run, rich=True) for _ in range(3)]
@@ -290,7 +291,3 @@ def test_the_widget_answers():
     assert sent[0]["number"] == 7 and "error" not in sent[0]
     assert "stablehlo" in [level["name"] for level in sent[0]["program"]["levels"]]
     shown.close()
-
-
-def test_examples():
-    assert doctest.testmod(inspector_comm).failed == 0

@@ -12,11 +12,13 @@ from types import FrameType
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import pytest
 from drawing import DEEP, drawn_seed
+from jax._src import source_info_util
 
 import jaxnb
-from jaxnb.api import current_session
+from jaxnb.staging import current_session
 
 SETUP = """
 import time, jax, jax.numpy as jnp, numpy as np
@@ -72,12 +74,12 @@ def _run(cell: str, namespace: dict[str, Any], at: int = 0) -> int:
             if count == at:
                 raise KeyboardInterrupt
 
-    sys.setprofile(on_call)
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):
+    with contextlib.redirect_stdout(io.StringIO()):
+        sys.setprofile(on_call)
+        try:
             jaxnb.stage(cell, namespace)
-    finally:
-        sys.setprofile(None)
+        finally:
+            sys.setprofile(None)
     return count
 
 
@@ -85,6 +87,11 @@ def _space() -> dict[str, Any]:
     names: dict[str, Any] = {"__name__": "__main__"}
     exec(SETUP, names)
     return names
+
+
+def _line_of_what_is_traced() -> int | None:
+    ops = jaxnb.stage("\ny = x + 1", {"x": jnp.ones(3)}).program.levels[1].ops()
+    return list(ops)[-1].line
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # what it leaves half open
@@ -105,4 +112,11 @@ def test_an_interrupt_leaves_nothing_behind(cell: str) -> None:
             assert list(names) == list(before) and all(names[name] is before[name] for name in before), moment
             assert names["keeper"].count == 0 and not names["log"] and names["keeper"].w.sum() == 3, moment
         assert not _other(kept, _held()), moment
+        assert _line_of_what_is_traced() == 2, moment
     assert isinstance(jax.jit(lambda a: a + 1)(1), jax.Array)
+
+
+def test_a_place_that_an_interrupt_left_in_jax_is_not_that_of_the_next_cell() -> None:
+    (eqn,) = jax.make_jaxpr(jnp.sin)(1.0).eqns
+    source_info_util.user_context(eqn.source_info.traceback).__enter__()  # and its end never comes
+    assert _line_of_what_is_traced() == 2

@@ -3,129 +3,165 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "jaxnb"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-# From the bottom up; a module may import modules of its own layer and of those below. A folder is one layer, but for
-# modules of it that are named here by themselves.
-LAYERS = (
-    {"_version", "collecting", "errors", "undo", "units"},
-    {"program"},
-    {"placement"},
-    {"views"},
-    {"cells"},
-    {"options"},
-    {
-        "_jax",
-        "_jax_caches",
-        "_jax_calls",
-        "_jax_eqns",
-        "_jax_history",
-        "_jax_hlo",
-        "_jax_hosted",
-        "_jax_identity",
-        "_jax_placement",
-        "_jax_scalars",
-        "_jax_tracers",
-        "_jax_watch",
-    },
-    {"named", "numpy", "lax", "nn", "random", "names", "readers.ids"},
-    {"cost"},
-    {"analysis"},
-    {"objects"},
-    {"readers", "cost_hlo"},
-    {"staging"},
-    {"reuse"},
-    {"named_cells"},
-    {"levels", "export"},
-    {"planning"},
-    {"running"},
-    {"findings"},
-    {"api", "sharding"},
-    {"shell"},
-    {"reports"},
-    {"cli"},
-)
-HEIGHT = {name: height for height, layer in enumerate(LAYERS) for name in layer}
+ALIASES = ("numpy", "lax", "nn", "random")  # of modules of `named`
 
-PRIVATE = ("jax._src", "jaxlib._jax", "jaxlib.xla", "jaxlib.mlir")
-DOORS = {
-    "_jax.py",
-    "_jax_caches.py",
-    "_jax_calls.py",
-    "_jax_compile.py",
-    "_jax_eqns.py",
-    "_jax_history.py",
-    "_jax_hlo.py",
-    "_jax_identity.py",
-    "_jax_hosted.py",
-    "_jax_placement.py",
-    "_jax_scalars.py",
-    "_jax_tracers.py",
-    "_jax_watch.py",
-    "_jax_private.py",
+# From the bottom up; a module may import modules of its own room and of those below, however late it does.
+ROOMS = (
+    *("errors", "units", "runtime"),
+    "_jax",
+    "program",
+    "views",
+    *("named", *ALIASES),
+    "options",
+    "reading",
+    *(f"staging.{name}" for name in ("cells", "objects", "trace", "reuse", "mapped", "levels", "export", "session")),
+    "findings",
+    "planning",
+    "api",
+    "shell",
+)
+HEIGHT = {name: height for height, name in enumerate(ROOMS)}
+
+# What still imports from another room inside of a function, where the room itself would do (`from jaxnb import views`,
+# which loads what it is asked for). This list may only shrink.
+LATE = {
+    *("shell.commands", "shell.extension", "shell.inspector_comm", "shell.named_completion"),
+    *("shell.reports.execute", "shell.show", "shell.widgets"),
 }
 
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+PRIVATE = ("jax._src", "jaxlib._jax", "jaxlib.xla", "jaxlib.mlir")
 
-def imports_of(path: Path) -> list[tuple[str, bool]]:
-    """The modules that a file imports, each with whether that happens as the file is loaded."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    found: list[tuple[str, bool]] = []
 
-    def visit(node: ast.AST, eager: bool) -> None:
+def imports_of(path: Path) -> set[str]:
+    """The modules that a file imports, and the names it takes from them, at whatever time."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found.extend((name.name, eager) for name in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            module = node.module or ""
-            found.append((module, eager))
-            found.extend((f"{module}.{name.name}", eager) for name in node.names)
-        late = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or (
-            isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        )
-        for child in ast.iter_child_nodes(node):
-            visit(child, eager and not late)
-
-    visit(tree, True)
+            found.update(name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.update([str(node.module), *(f"{node.module}.{name.name}" for name in node.names)])
     return found
 
 
-def place_of(module: str) -> str | None:
-    """The entry of LAYERS that a module stands in, such as "cells" for "cells.code"; None if it has none."""
-    while module not in HEIGHT and "." in module:
-        module = module.rpartition(".")[0]
-    return module if module in HEIGHT else None
+ROOMS_WITH_DOORS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
+
+
+def name_of(path: Path) -> str:
+    """The dotted name of a module below the package; "" for the package itself."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+NAMES = frozenset(map(name_of, MODULES))
+
+
+def room_of(module: str) -> str | None:
+    """The entry of ROOMS that a module stands in, such as "staging.cells"; None for a room that holds others."""
+    module = "staging.session" if module == "staging" else module  # its door
+    module = "staging.session" if module == "staging" else module  # its door
+    module = "staging.session" if module == "staging" else module  # its door
+    module = "staging.session" if module == "staging" else module  # its door
+    return next((room for room in ROOMS if f"{module}.".startswith(f"{room}.")), None)
+
+
+def upward(path: Path) -> set[str]:
+    """The modules of the package that a file imports from above."""
+    here = room_of(name_of(path))
+    assert here, f"{name_of(path)} stands in no room: see ROOMS"
+    own = {name.removeprefix("jaxnb.") for name in imports_of(path) if name.startswith("jaxnb.")} & NAMES
+    rooms = {module: room_of(module) for module in own}
+    return {module for module, room in rooms.items() if room and HEIGHT[room] > HEIGHT[here]}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_run_downwards(path: Path) -> None:
-    name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
-    if name == "__init__":
+    name = name_of(path)
+    if not name:
         return
-    place = place_of(name)
-    assert place, f"{name} has no place in the architecture: give it one in LAYERS"
-    for module, eager in imports_of(path):
-        below = place_of(module.removeprefix("jaxnb.")) if module.startswith("jaxnb.") and eager else None
-        assert below is None or HEIGHT[below] <= HEIGHT[place], f"{path.name} imports {module} from above"
+    assert not upward(path)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_other_rooms_are_imported_at_the_top(path: Path) -> None:
+    here = name_of(path).partition(".")[0]
+    functions = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, FUNCTIONS)]
+    late = {
+        node.module
+        for function in functions
+        for node in ast.walk(function)
+        if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith("jaxnb.")
+    }
+    others = {module for module in late if not f"{module}.".startswith(f"jaxnb.{here}.")}
+    assert bool(others) == (name_of(path) in LATE), others
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_others_come_in_by_the_door(path: Path) -> None:
+    here = name_of(path).partition(".")[0]
+    others = [name.split(".") for name in imports_of(path) if name.startswith("jaxnb.")]
+    inside = {
+        ".".join(parts) for parts in others if len(parts) > 2 and parts[1] in ROOMS_WITH_DOORS and parts[1] != here
+    }
+    past = {name for name in inside if name.removeprefix("jaxnb.") in NAMES} - {"jaxnb.runtime.doors"}
+    assert past <= {f"jaxnb.named.{name}" for name in ALIASES}, f"{path.name} goes past a door: {past}"
+
+
+@pytest.mark.parametrize("room", ["", *ROOMS_WITH_DOORS])
+def test_a_door_opens_to_what_it_says_and_offers_what_others_take(room: str) -> None:
+    door = importlib.import_module(f"jaxnb.{room}".rstrip("."))
+    stub = ast.parse((PACKAGE / room / "__init__.pyi").read_text(encoding="utf-8"))
+    offered = [alias.name for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names]
+    modules = {name for name in offered if isinstance(getattr(door, name), ModuleType)}
+    assert len(set(offered)) == len(offered) and set(offered) - modules == set(door.__all__)
+    assert set(offered) <= set(dir(door))
+    for name in offered:
+        assert getattr(door, name) is not None
+    inside = {name.split(".")[1] for name in NAMES if name.startswith(f"{room}.")} if room else set[str]()
+    assert not inside & set(offered) - modules, "a module would hide what it defines"
+    if room:
+        taken = {name for path in MODULES if name_of(path).partition(".")[0] != room for name in imports_of(path)}
+        used = {name.removeprefix(f"jaxnb.{room}.") for name in taken if name.startswith(f"jaxnb.{room}.")}
+        assert used - NAMES <= {*offered, *inside, *(name for name in used if "." in name)}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_private_jax_has_one_door(path: Path) -> None:
-    private = [module for module, _ in imports_of(path) if module.startswith(PRIVATE)]
-    assert not private or path.name in DOORS, f"{path.name} imports {private}"
+    private = [module for module in imports_of(path) if module.startswith(PRIVATE)]
+    assert not private or name_of(path).startswith("_jax."), f"{path.name} imports {private}"
 
 
-@pytest.mark.parametrize("name", ["program", "views", "cells", "errors", "shell/header"])
+def test_the_paper_on_the_architecture_leads_to_files_that_are_there() -> None:
+    root = PACKAGE.parent
+    text = (root / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#]+)\)", text)
+    assert len(links) > 40 and [link for link in links if not (root / link).is_file()] == []
+    folders = {f"{path.parent.relative_to(PACKAGE)}/" for path in MODULES if path.parent != PACKAGE}
+    named = set(re.findall(r"`([a-z_/]+/)`", text))
+    assert named <= folders | {"jaxnb/"} and {f"{name}/" for name in ROOMS_WITH_DOORS} - named <= {
+        "reading/",
+        "staging/",
+    }
+
+
+@pytest.mark.parametrize("name", ["program", "views", "staging/cells", "errors", "shell/header"])
 def test_data_and_views_need_no_jax(name: str) -> None:
     paths = [path for path in MODULES if f"{path.relative_to(PACKAGE).with_suffix('')}/".startswith(f"{name}/")]
     assert paths
     for path in paths:
-        outside = {module.partition(".")[0] for module, _ in imports_of(path)}
+        outside = {module.partition(".")[0] for module in imports_of(path)}
         assert not outside & {"jax", "jaxlib", "IPython", "ipywidgets"}, f"{path.name} imports {outside}"
 
 
@@ -147,3 +183,11 @@ def test_no_file_is_a_drawer() -> None:
     lengths = {str(path.relative_to(PACKAGE)): len(path.read_text().splitlines()) for path in MODULES}
     long = {name: count for name, count in lengths.items() if count > 800}
     assert not long, f"files that hold more than one idea: {long}"
+
+
+def test_loading_the_extension_loads_none_of_what_is_asked_of_doors() -> None:
+    seldom = ("views.text", "views.html", "findings.lints.quiet", "findings.sharding.asked", "planning.search")
+    code = "import sys, jaxnb.shell.magics; from jaxnb.api import new_session; new_session()"
+    code += f"; print([n for n in {seldom} if f'jaxnb.{{n}}' in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True)
+    assert all(name in NAMES for name in seldom) and done.stdout.strip() == "[]"

@@ -14,8 +14,8 @@ import pytest
 from tracers import traces_left
 
 import jaxnb
-from jaxnb._jax_tracers import TraceLog
-from jaxnb.objects.owners import paths_to
+from jaxnb._jax.tracers import TraceLog
+from jaxnb.staging.objects.owners import paths_to
 
 BEGIN = """
 import collections, functools, heapq, sys, threading, types, weakref
@@ -186,3 +186,24 @@ def test_who_holds_a_value_is_asked_without_holding_it() -> None:
         assert ask()() is None
     finally:
         gc.enable()
+
+
+def test_rules_of_derivatives_that_hold_tracers_are_let_go(traces: TraceLog) -> None:
+    """A library may keep in a rule what it has seen when it traced a function inside, as optimistix does."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    begin = """
+def twice(f, y):
+    @jax.custom_jvp
+    def solve(y): return y * 2
+    seen = []
+    jax.make_jaxpr(lambda v: seen.append(v) or f(v))(y)
+    solve.defjvp(lambda primals, tangents: (solve(*primals), tangents[0] * len(seen)))
+    return solve(y)
+"""
+    exec(BEGIN + begin, names)
+    cell = "y = jax.lax.fori_loop(0, 3, lambda i, v: twice(jnp.sin, v), x)"
+    run = jaxnb.stage(cell, names)
+    assert not run.on_host
+    assert not traces_left(traces)
+    assert jaxnb.stage(cell, names).reused
+    assert names["y"].tolist() == [0.0, 8.0, 16.0]

@@ -14,9 +14,10 @@ from golden import CASES, check_golden
 from golden_programs import GOLDEN_PROGRAMS
 from level_dump import dump_level
 
+from jaxnb.api import new_session
 from jaxnb.options import StageOptions
 from jaxnb.program import Program
-from jaxnb.running.session import Session
+from jaxnb.staging.session.session import Session
 
 FOLDER = CASES / "levels"
 TESTED = ("0.10", "0.12")
@@ -29,7 +30,7 @@ def staged(request) -> tuple[str, Program]:
     setup, cell = GOLDEN_PROGRAMS[request.param]
     namespace = {"__name__": "__main__"}
     exec(setup, namespace)
-    program = Session().stage(cell, namespace, StageOptions()).program
+    program = new_session().stage(cell, namespace, StageOptions()).program
     program.level("hlo")
     return request.param, program
 

@@ -18,17 +18,18 @@ from jax.experimental.compilation_cache import compilation_cache
 from level_programs import PROGRAMS
 
 import jaxnb
-from jaxnb.levels.ladder import Ladder, traced_stage
+from jaxnb.api import new_session
 from jaxnb.options import StageOptions
 from jaxnb.program import PHASES, Program
 from jaxnb.program.codec import decode, encode
 from jaxnb.program.coverage import Coverage
 from jaxnb.program.laws import check_program
-from jaxnb.readers import hlo as hlo_reader
-from jaxnb.readers import stablehlo as stablehlo_reader
-from jaxnb.readers.hlo_wire import PRIMITIVE_TYPES
-from jaxnb.readers.jaxpr import read_jaxpr
-from jaxnb.running.session import Session
+from jaxnb.reading.hlo import read as hlo_reader
+from jaxnb.reading.hlo.wire import PRIMITIVE_TYPES
+from jaxnb.reading.jaxpr.jaxpr import read_jaxpr
+from jaxnb.reading.stablehlo import read as stablehlo_reader
+from jaxnb.staging.levels.ladder import Ladder, traced_stage
+from jaxnb.staging.session.session import Session
 from jaxnb.views.html import render_html
 
 SCHEMA = json.loads(files("jaxnb.program").joinpath("program.schema.json").read_text("utf-8"))
@@ -38,7 +39,7 @@ SETUP = "import jax, jax.numpy as jnp, numpy as np\nx = jnp.arange(12.0).reshape
 def staged(cell: str, setup: str = SETUP, **options) -> Program:
     namespace = {"__name__": "__main__"}
     exec(setup, namespace)
-    return Session().stage(cell, namespace, StageOptions(**options)).program
+    return new_session().stage(cell, namespace, StageOptions(**options)).program
 
 
 def below(program: Program, line: int, level: str) -> list[str]:
@@ -231,7 +232,7 @@ def test_a_function_of_another_cell_is_not_blamed_on_its_first_caller():
     namespace = {"__name__": "__main__"}
     exec(SETUP, namespace)
     exec(compile("@jax.jit\ndef helper(x):\n    return jnp.sin(x) * 2", "Cell In[1]", "exec"), namespace)
-    session = Session()
+    session = new_session()
     session.stage("y = helper(x)", namespace, StageOptions(), filename="Cell In[2]")
     program = session.stage("z = 1.0 * x\nz = helper(z)", namespace, StageOptions(), filename="Cell In[3]").program
     places = {(op.name, op.span.file, op.span.line) for op in program.ops("stablehlo")}

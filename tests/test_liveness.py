@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from jax import lax
 
-import jaxnb.analysis.liveness
-from jaxnb.analysis.liveness import Liveness, live_bytes
+import jaxnb.reading.flow.liveness
+from jaxnb.reading.flow.liveness import Liveness, live_bytes
 
 KB = 4 * 256  # bytes of 256 numbers of float32
 
@@ -169,9 +169,3 @@ def test_the_compiler_needs_no_more() -> None:
     given_and_made = compiled.argument_size_in_bytes + compiled.output_size_in_bytes
     assert found.peak >= given_and_made
     assert found.peak >= (given_and_made + compiled.temp_size_in_bytes) / 2
-
-
-def test_examples() -> None:
-    found = doctest.testmod(jaxnb.analysis.liveness)
-    assert found.attempted
-    assert not found.failed

@@ -44,7 +44,7 @@ def test_twice_the_lines_are_twice_the_calls(kind: str) -> None:
 
 def test_a_long_cell_becomes_several_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """XLA compiles one program of thousands of statements slower than several that have as many together."""
-    monkeypatch.setattr("jaxnb.running.plan._MOST", 10)
+    monkeypatch.setattr("jaxnb.staging.session.plan._MOST", 10)
     lines = [f"a{number} = a{number - 1} * 1.5 + x" for number in range(1, 32)]
     names: dict[str, Any] = {"jnp": jnp, "x": jnp.arange(3.0), "a0": jnp.ones(3)}
     plain = dict(names)

@@ -11,9 +11,10 @@ import jax.numpy as jnp
 import pytest
 
 import jaxnb
-from jaxnb.api import use_session
-from jaxnb.running.session import Session
-from jaxnb.staging.piece import Piece
+from jaxnb.api import new_session
+from jaxnb.staging import use_session
+from jaxnb.staging.session.session import Session
+from jaxnb.staging.trace.piece import Piece
 
 SETUP = """\
 import jax, jax.numpy as jnp, functools
@@ -32,7 +33,7 @@ def make(constant):
 
 @pytest.fixture(autouse=True)
 def own_session() -> Any:
-    use_session(Session())
+    use_session(new_session())
     yield
     use_session(None)
 
@@ -117,7 +118,7 @@ def test_rebinding_a_constant_stays_flat(cell: str) -> None:
 
 
 def test_dropping_the_cells_of_a_session_frees_their_programs() -> None:
-    session = Session()
+    session = new_session()
     use_session(session)
     ns = space("f = make(jnp.ones(50))")
     jaxnb.stage("y = f(x)", ns)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jaxnb.api import new_session
 from jaxnb.options import StageOptions
-from jaxnb.running.session import Session
+from jaxnb.staging.session.session import Session
 
 CHANGED_BY_ITSELF = {
     "counter": (
@@ -701,7 +702,7 @@ def same(one: Any, other: Any) -> bool:
 @pytest.mark.parametrize("folder", ["installed", "own"], indirect=True)
 @pytest.mark.parametrize("text, shown", CHANGED_BY_ITSELF.values(), ids=CHANGED_BY_ITSELF)
 def test_what_a_module_moves_on_itself_moves_on(folder: Path, text: str, shown: str) -> None:
-    session, plain, staged = Session(), imported(folder, text), imported(folder, text)
+    session, plain, staged = new_session(), imported(folder, text), imported(folder, text)
     for run in range(5):
         exec("y = lib.step(x)", plain)
         session.stage("y = lib.step(x)", staged, StageOptions())
@@ -715,7 +716,7 @@ def test_what_is_changed_in_a_module_is_seen(
     folder: Path, text: str, change: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LIBSC", "2")  # is put back afterwards
-    session, namespace = Session(), imported(folder, text)
+    session, namespace = new_session(), imported(folder, text)
     for run in range(4):
         if run == 2:
             exec(change, namespace)
@@ -728,7 +729,7 @@ def test_what_is_changed_in_a_module_is_seen(
 def test_what_a_large_package_keeps_is_no_tracer_whatever_else_has_leaked(folder: Path) -> None:
     calls = "".join(f"def f{n}(x): return f{n + 1}(x)\n" for n in range(60))
     text = f"last = None\n{calls}def f60(x):\n    global last\n    last = x * 2\n    return x + 1\n"
-    session, plain, staged = Session(), imported(folder, text), imported(folder, text)
+    session, plain, staged = new_session(), imported(folder, text), imported(folder, text)
     exec("kept = []\njax.jit(lambda v: kept.append(v * 2))(x)", plain)
     for _ in range(3):
         exec("y = lib.f0(x)", plain)

@@ -10,9 +10,10 @@ import jax.numpy as jnp
 import pytest
 
 import jaxnb
+from jaxnb.api import new_session
 from jaxnb.errors import JaxnbError
 from jaxnb.options import StageOptions
-from jaxnb.running.session import Session
+from jaxnb.staging.session.session import Session
 
 
 def told(program):
@@ -37,7 +38,7 @@ def test_a_cell_that_changes_what_it_depends_on_can_note_them():
 
 def test_noted_names_stay_with_the_program_when_it_is_reused():
     namespace = {"jnp": jnp, "jax": jax, "x": jnp.ones(3)}
-    session = Session()
+    session = new_session()
     for reused in (False, True):
         run = session.stage("y = jax.jit(jnp.sin)(x)", namespace, StageOptions(names=True))
         assert run.reused is reused and told(run.program) == [("", "y", 1, "float32[3]", 1)]
@@ -55,7 +56,7 @@ def test_a_session_keeps_no_names_of_the_user():
     class Names(dict):
         pass
 
-    session, namespace = Session(), Names(jnp=jnp, x=jnp.ones(3))
+    session, namespace = new_session(), Names(jnp=jnp, x=jnp.ones(3))
     session.stage("y = x * 2", namespace, StageOptions()).program.names()
     session.stage("z = 1", {}, StageOptions())
     reference = weakref.ref(namespace)

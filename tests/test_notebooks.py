@@ -8,8 +8,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from jaxnb.reports.execute import execute_notebook
-from jaxnb.reports.notebook import read_cells, read_notebook
+from jaxnb.shell.reports.execute import execute_notebook
+from jaxnb.shell.reports.notebook import read_cells, read_notebook
 
 NOTEBOOKS = sorted(Path(__file__).parent.parent.joinpath("notebooks").glob("*.ipynb"))
 

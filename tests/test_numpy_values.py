@@ -10,8 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from drawing import drawn_seed
-from hypothesis import example, given, seed, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, seed, settings, strategies as st
 
 import jaxnb
 

@@ -11,7 +11,7 @@ import pytest
 
 import jaxnb
 from jaxnb.errors import Refused
-from jaxnb.staging.stage import MANY
+from jaxnb.staging.trace.stage import MANY
 
 
 def space(**more: Any) -> dict[str, Any]:

@@ -9,9 +9,10 @@ import jax
 import numpy as np
 import pytest
 
+from jaxnb.api import new_session
 from jaxnb.options import StageOptions
-from jaxnb.running.session import Session
-from jaxnb.running.tracebacks import tidy
+from jaxnb.staging.session.session import Session
+from jaxnb.staging.session.tracebacks import tidy
 
 SETUP = """
 import jax, jax.numpy as jnp, numpy as np
@@ -108,7 +109,7 @@ def state(namespace: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_the_call_is_staged_and_the_order_is_kept(statement: str, capsys: pytest.CaptureFixture[str]) -> None:
-    session = Session()
+    session = new_session()
     plain: dict[str, Any] = {"__name__": "__main__"}
     staged: dict[str, Any] = {"__name__": "__main__"}
     exec(SETUP, plain)
@@ -128,7 +129,7 @@ def test_the_call_is_staged_and_the_order_is_kept(statement: str, capsys: pytest
 
 
 def test_what_computes_is_a_program_and_what_needs_the_value_is_not() -> None:
-    session, namespace = Session(), {"__name__": "__main__"}
+    session, namespace = new_session(), {"__name__": "__main__"}
     exec(SETUP, namespace)
     cell = "losses.append(float(m.score(x)))\nz = x + 1"
     *_, report = [session.stage(cell, namespace, StageOptions()) for _ in range(3)]
@@ -136,7 +137,7 @@ def test_what_computes_is_a_program_and_what_needs_the_value_is_not() -> None:
 
 
 def test_what_each_run_changes_for_the_call_is_traced_twice_at_most() -> None:
-    session, namespace = Session(), {"__name__": "__main__"}
+    session, namespace = new_session(), {"__name__": "__main__"}
     exec(SETUP, namespace)
     runs = [session.stage("losses.append(float(loss(p, x)))\nz = x + 1", namespace, StageOptions()) for _ in range(5)]
     assert all(run.reused for run in runs[2:]), [run.line for run in runs]
@@ -144,7 +145,7 @@ def test_what_each_run_changes_for_the_call_is_traced_twice_at_most() -> None:
 
 
 def test_an_error_has_the_line_and_leaves_no_name() -> None:
-    session, namespace = Session(), {"__name__": "__main__"}
+    session, namespace = new_session(), {"__name__": "__main__"}
     exec(SETUP, namespace)
     before = set(namespace)
     for _ in range(2):
@@ -158,7 +159,7 @@ def test_an_error_has_the_line_and_leaves_no_name() -> None:
 )
 def test_a_traceback_has_the_frames_of_the_plain_cell(cell: str) -> None:
     """A statement that is taken apart is one frame, not one for each part."""
-    session, namespace = Session(), {"__name__": "__main__"}
+    session, namespace = new_session(), {"__name__": "__main__"}
     exec(SETUP + "def broken(v):\n    return v @ jnp.ones((3, 3))\n", namespace)
     for _ in range(2):
         with pytest.raises(TypeError) as caught:

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import jaxnb
-from jaxnb.staging.noticing import Noticing, Touched
+from jaxnb.staging.trace.noticing import Noticing, Touched
 
 Namespace = dict[str, Any]
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import jaxnb
-from jaxnb.staging import stage
+from jaxnb.staging.trace import stage
 
 FILES = {
     "__init__": "",

@@ -10,18 +10,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from jax._src.lib import xla_client  # pyright: ignore[reportPrivateImportUsage]
 from jax._src.sharding_impls import GSPMDSharding  # what older programs and serialised ones give; not public
-from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, SingleDeviceSharding
-from jax.sharding import PartitionSpec as P
+from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec as P, SingleDeviceSharding
 from sample_shardings import NAMED, abstract, mesh_of, sample_placements
 
 from jaxnb.errors import JaxnbError
-from jaxnb.placement.data import Axis, Device, Placement, box_text, cut
-from jaxnb.placement.data import Mesh as MeshData
-from jaxnb.placement.read import read_mesh, read_placement, read_tree
+from jaxnb.program.placement.data import Axis, Device, Mesh as MeshData, Placement, box_text, cut
+from jaxnb.reading.placement.read import read_mesh, read_placement, read_tree
 
 FLAT = mesh_of(x=4, y=2)
 
@@ -195,7 +192,8 @@ def test_what_has_no_place() -> None:
 
 def test_devices_of_a_backend_that_was_closed() -> None:
     code = (
-        "import jax; from jax.extend.backend import clear_backends; from jaxnb.placement.read import read_placement\n"
+        "import jax; from jax.extend.backend import clear_backends\n"
+        "from jaxnb.reading.placement.read import read_placement\n"
         "x = jax.numpy.ones(3); clear_backends()\n"
         "try: read_placement(x)\nexcept Exception as error: print(error)"
     )

@@ -10,22 +10,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from jax.sharding import NamedSharding
-from jax.sharding import PartitionSpec as P
+from hypothesis import given, strategies as st
+from jax.sharding import NamedSharding, PartitionSpec as P
 from sample_shardings import mesh_of
 from shells import Shell, shell
 
 from jaxnb.api import inspect, stage, xmap_cell
 from jaxnb.errors import BadHeader
-from jaxnb.placement.data import Axis, Mesh
-from jaxnb.placement.groups import axes_of_groups, axes_of_pairs, laid_out, parse_groups
-from jaxnb.placement.ledger import Ledger, read_ledger
-from jaxnb.placement.read import read_mesh
 from jaxnb.program import Aval, Computation, Level, Op, Program, Value
-from jaxnb.readers.hlo_groups import read_groups
-from jaxnb.sharding import collectives_command
+from jaxnb.program.placement.data import Axis, Mesh
+from jaxnb.program.placement.groups import axes_of_groups, axes_of_pairs, laid_out, parse_groups
+from jaxnb.program.placement.ledger import Ledger, read_ledger
+from jaxnb.reading.hlo.groups import read_groups
+from jaxnb.reading.placement.read import read_mesh
+from jaxnb.shell.placements import collectives_command
 from jaxnb.views.collectives import render_ledger
 from jaxnb.views.compact import short_seconds
 

@@ -12,15 +12,12 @@ import jax
 import numpy as np
 import pytest
 from golden import CASES, check_golden
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from jax.sharding import NamedSharding
-from jax.sharding import PartitionSpec as P
+from hypothesis import given, settings, strategies as st
+from jax.sharding import NamedSharding, PartitionSpec as P
 from sample_shardings import MESHES, abstract, mesh_of, sample_placements
 
-from jaxnb.placement.data import Axis, Device, Placement, Tree
-from jaxnb.placement.data import Mesh as MeshData
-from jaxnb.placement.read import read_mesh, read_placement, read_tree
+from jaxnb.program.placement.data import Axis, Device, Mesh as MeshData, Placement, Tree
+from jaxnb.reading.placement.read import read_mesh, read_placement, read_tree
 from jaxnb.views.grids import ids_text, read_array
 from jaxnb.views.placement_html import render_placed
 from jaxnb.views.placement_svg import draw_mesh, draw_placement

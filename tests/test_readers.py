@@ -14,16 +14,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxnb import _jax_eqns
+from jaxnb._jax import eqns as _jax_eqns
 from jaxnb.program import Level, Program, Span
 from jaxnb.program.codec import decode, encode
 from jaxnb.program.laws import check_program
-from jaxnb.readers import jaxpr as jaxpr_reader
-from jaxnb.readers import params as params_reader
-from jaxnb.readers import source as source_reader
-from jaxnb.readers.jaxpr import read_jaxpr
-from jaxnb.readers.params import LONGEST_TEXT, read_params
-from jaxnb.readers.source import link_source, read_source
+from jaxnb.reading.jaxpr import jaxpr as jaxpr_reader, params as params_reader, source as source_reader
+from jaxnb.reading.jaxpr.jaxpr import read_jaxpr
+from jaxnb.reading.jaxpr.params import LONGEST_TEXT, read_params
+from jaxnb.reading.jaxpr.source import link_source, read_source
 from jaxnb.views.html import render_html
 from jaxnb.views.text import render_program
 
@@ -353,7 +351,7 @@ def test_without_columns():
     import sys
 
     code = (
-        "import jax; from jaxnb.readers.jaxpr import read_jaxpr\n"
+        "import jax; from jaxnb.reading.jaxpr.jaxpr import read_jaxpr\n"
         "text = 'import jax.numpy as jnp\\ndef f(x):\\n    return jnp.sin(x)'\n"
         "space = {}; exec(compile(text, 'c', 'exec'), space)\n"
         "level = read_jaxpr(jax.make_jaxpr(space['f'])(1.0), cell_file='c')\n"
@@ -384,8 +382,3 @@ def test_statements_that_cannot_be():
 def test_reading_is_deterministic():
     for name in ("scan", "grad", "keys"):
         assert read(*PROGRAMS[name]) == read(*PROGRAMS[name])
-
-
-@pytest.mark.parametrize("module", [jaxpr_reader, params_reader, source_reader], ids=lambda m: m.__name__)
-def test_examples(module):
-    assert doctest.testmod(module).failed == 0

@@ -15,10 +15,11 @@ import pytest
 from tracers import traces_left
 
 import jaxnb
-from jaxnb._jax_tracers import TraceLog
-from jaxnb.levels.naming import read_names
+from jaxnb._jax.tracers import TraceLog
+from jaxnb.api import new_session
 from jaxnb.options import StageOptions
-from jaxnb.running.session import Session
+from jaxnb.staging.levels.naming import read_names
+from jaxnb.staging.session.session import Session
 
 BEGIN = """
 import functools
@@ -189,7 +190,7 @@ def closed(w): return lambda y: y * w
 
 def test_what_is_traced_again_for_its_names_leaves_nothing_behind(traces: TraceLog) -> None:
     names = made(ARRAY)
-    session = Session()
+    session = new_session()
     session.stage("z = scale.times(x)", names, StageOptions())
     (record,), (cell,) = session._records.values(), session._sources.values()
     assert read_names(cell, record.pieces, record, names)

@@ -20,8 +20,8 @@ import pytest
 from nbformat import v4
 from sample_programs import mlp
 
-from jaxnb import cli
 from jaxnb.program.codec import MIME_TYPE, encode
+from jaxnb.shell import cli
 
 ROOT = Path(__file__).parent.parent
 QUICKSTART = ROOT / "notebooks" / "01_quickstart.ipynb"
@@ -54,7 +54,7 @@ def environment(folder):
 MAIN = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from jaxnb.cli import main
+from jaxnb.shell.cli import main
 sys.exit(main())
 """
 
@@ -279,7 +279,7 @@ def test_a_cell_that_takes_too_long(tmp_path, capsys):
 
 
 def test_a_cell_that_cannot_be_interrupted(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("jaxnb.reports.execute._GRACE", 1)
+    monkeypatch.setattr("jaxnb.shell.reports.execute._GRACE", 1)
     stubborn = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\ntime.sleep(60)"
     source = notebook(tmp_path / "slow.ipynb", stubborn, "print('reached')")
     code, _, err = run(capsys, "report", source, "-o", tmp_path / "page.html", "--timeout", "1", "--keep-going")
@@ -323,7 +323,7 @@ def test_interrupted_before_the_first_cell(tmp_path, capsys, monkeypatch):
     async def execute(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("jaxnb.reports.report.execute_notebook", execute)
+    monkeypatch.setattr("jaxnb.shell.reports.report.execute_notebook", execute)
     source, page = notebook(tmp_path / "x.ipynb", "1"), tmp_path / "page.html"
     page.write_text("what was there")
     code, _, err = run(capsys, "report", source, "-o", page)

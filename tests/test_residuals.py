@@ -10,9 +10,9 @@ import pytest
 from jax import lax
 from jax.ad_checkpoint import checkpoint_name, print_saved_residuals
 
-import jaxnb.analysis.residuals
-from jaxnb.analysis.residuals import Residual, recomputed_equations, residuals
-from jaxnb.readers.jaxpr import read_jaxpr
+import jaxnb.reading.flow.residuals
+from jaxnb.reading.flow.residuals import Residual, recomputed_equations, residuals
+from jaxnb.reading.jaxpr.jaxpr import read_jaxpr
 
 POLICIES = jax.checkpoint_policies
 KB = 4 * 256  # bytes of 256 numbers of float32
@@ -286,9 +286,3 @@ def test_without_a_derivative_there_are_none() -> None:
     assert recomputed_equations(jaxpr) == []
     forward = jax.make_jaxpr(lambda x: jax.jvp(jnp.sin, (x,), (x,)))(a(256))
     assert residuals(forward) == []
-
-
-def test_examples() -> None:
-    found = doctest.testmod(jaxnb.analysis.residuals)
-    assert found.attempted
-    assert not found.failed

@@ -18,8 +18,9 @@ import numpy as np
 import pytest
 
 import jaxnb
+from jaxnb.api import new_session
 from jaxnb.options import StageOptions
-from jaxnb.running.session import Session
+from jaxnb.staging.session.session import Session
 from jaxnb.views.text import render_program
 
 Namespace = dict[str, Any]
@@ -32,7 +33,7 @@ def ns() -> Namespace:
 
 @pytest.fixture
 def session() -> Session:
-    return Session()
+    return new_session()
 
 
 def stage(session: Session, ns: Namespace, cell: str, **options: Any) -> jaxnb.Run:
@@ -85,7 +86,7 @@ def test_rule_2_bits_that_are_lost_are_a_finding(session: Session, ns: Namespace
     run = stage(session, ns, "y = x * exact + lossy")
     assert [(f.kind, "lossy" in f.message) for f in run.findings] == [("x64", True)]
     with pytest.raises(jaxnb.Refused, match="--strict"):
-        stage(Session(), ns, "z = x * lossy", strict=True)
+        stage(new_session(), ns, "z = x * lossy", strict=True)
     assert "z" not in ns
 
 
@@ -546,7 +547,7 @@ def test_rule_9_a_run_time_only_if_something_waited(session: Session, ns: Namesp
 
 
 def test_rule_10_programs_are_keyed_by_code_and_at_most_four_are_kept(ns: Namespace) -> None:
-    session = Session(cache_size=4)
+    session = new_session(cache_size=4)
     for size in range(1, 7):
         ns["x"] = jnp.ones(size)
         assert not stage(session, ns, "y = x * 2").reused
@@ -558,7 +559,7 @@ def test_rule_10_programs_are_keyed_by_code_and_at_most_four_are_kept(ns: Namesp
 
 
 def test_rule_10_editing_a_cell_evicts_the_old_code(ns: Namespace) -> None:
-    session = Session()
+    session = new_session()
     options = StageOptions()
     session.stage("y = x * 2", ns, options, cell_id="a")
     run = session.stage("y = x * 3", ns, options, cell_id="a")

@@ -9,13 +9,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import AxisType, NamedSharding
-from jax.sharding import PartitionSpec as P
+from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
 from shells import Shell, shell
 
 import jaxnb
 from jaxnb.errors import BadHeader, JaxnbError
-from jaxnb.sharding import Shown, mesh_command, sharding_command, use_mesh
+from jaxnb.reading.placement.shown import Shown, use_mesh
+from jaxnb.shell.placements import mesh_command, sharding_command
 
 
 @pytest.fixture(autouse=True)

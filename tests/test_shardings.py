@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from typing import Any
 
 import jax
@@ -19,6 +20,13 @@ mesh = Mesh(np.array(jax.devices()), ("d",))
 rows, whole = NamedSharding(mesh, P("d")), NamedSharding(mesh, P())
 x, k = jax.device_put(jnp.arange(16.0).reshape(8, 2), rows), jnp.ones(3)
 w = jax.device_put(jnp.ones((2, 2)), whole)
+"""
+
+
+MADE = """
+scale = k.sum()
+f = jax.jit(lambda a: a * scale, in_shardings=(whole,), out_shardings=rows)
+g = jax.jit(lambda a: {"p": a * scale, "q": a + scale}, out_shardings={"p": rows, "q": None})
 """
 
 
@@ -55,6 +63,33 @@ def test_results_live_where_the_plain_cell_leaves_them(cell: str, pieces: int) -
         assert places(staged) == places(plain)
         for name in places(plain):
             np.testing.assert_allclose(staged[name], plain[name], rtol=1e-5)
+
+
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_jitted_function_that_a_cell_makes_keeps_how_its_values_lie(beside: bool, apart: bool) -> None:
+    """Where it closes over what the cell computes, and where another thread runs, so that copies of it are traced."""
+    plain: dict[str, Any] = {"__name__": "__main__"}
+    staged: dict[str, Any] = {"__name__": "__main__"}
+    use = 'a = jnp.ones((8, 1))\ny = f(a)\nr = g(a)\np, q = r["p"], r["q"]'
+    for namespace in (plain, staged):
+        exec(SETUP, namespace)
+    done = threading.Event()
+    thread = threading.Thread(target=lambda: done.wait())
+    if beside:
+        thread.start()
+    try:
+        for _ in range(3):
+            for cell in (MADE, use) if apart else (MADE + use,):
+                exec(cell, plain)
+                jaxnb.stage(cell, staged)
+            assert places(staged) == places(plain)
+            exec(use, staged)
+            assert places(staged) == places(plain)
+    finally:
+        done.set()
+        if beside:
+            thread.join()
 
 
 def test_a_mesh_of_the_notebook_stays_as_it_is() -> None:

@@ -82,10 +82,6 @@ def test_sliders_show_the_numbers_and_move_the_cell(names):
     box.close_all()
 
 
-def test_examples():
-    assert doctest.testmod(module).failed == 0
-
-
 def test_the_option_puts_a_cell_under_sliders(shell):
     shell.run("lr = 0.5")
     box = shell.ip.run_cell("%%jit --interact lr=0.0..1.0\nloss = jnp.sum(x * lr)").result

@@ -11,8 +11,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import jaxnb
 import jaxnb.program.status
@@ -21,8 +20,8 @@ from jaxnb.errors import JaxnbError
 from jaxnb.program import Finding, Program
 from jaxnb.program.codec import decode, encode
 from jaxnb.program.status import SIGNS, TONES, Part, Status, decode_status, encode_status
-from jaxnb.running.run import Retrace, Run, Timings
 from jaxnb.shell.show import bundle, terminal_of
+from jaxnb.staging.session.run import Retrace, Run, Timings
 from jaxnb.views.line import line_element
 
 VALIDATOR = jsonschema.Draft202012Validator(
@@ -165,7 +164,3 @@ def test_colours_are_those_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> N
     assert terminal_of(Shell()) == {"width": 59, "colours": False}
     coloured = bundle(Run(pieces=1), rich=False, width=59, colours=True)["text/plain"]
     assert coloured.startswith("\x1b[32m● staged\x1b[0m · ")
-
-
-def test_examples() -> None:
-    assert doctest.testmod(jaxnb.program.status).failed == doctest.testmod(jaxnb.views.line).failed == 0

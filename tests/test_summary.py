@@ -8,11 +8,11 @@ import pytest
 from nbformat import v4
 from sample_programs import mlp
 
-import jaxnb.reports.summary
+import jaxnb.shell.reports.summary
 from jaxnb.program import Finding, Program
 from jaxnb.program.codec import MIME_TYPE, encode
-from jaxnb.reports.summary import Summary, read_line, read_status, read_summary
-from jaxnb.running.run import Retrace, Run, Timings
+from jaxnb.shell.reports.summary import Summary, read_line, read_status, read_summary
+from jaxnb.staging.session.run import Retrace, Run, Timings
 
 LINE = "staged · 5 inputs → 3 names · 23 eqns · trace 9 ms, compile 61 ms, run 0.8 ms"
 
@@ -126,7 +126,3 @@ def test_memory_where_the_line_knows_it():
 def test_a_forged_line_is_only_text(line):
     summary = read_line(line)
     assert len(summary.outcome) <= 160 and all(len(text) <= 160 for text in summary.findings)
-
-
-def test_examples():
-    assert doctest.testmod(jaxnb.reports.summary).failed == 0

@@ -14,11 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxnb.api import new_session
 from jaxnb.errors import Refused
 from jaxnb.options import StageOptions
-from jaxnb.running.run import Run
-from jaxnb.running.session import Session
-from jaxnb.staging.before import Before
+from jaxnb.staging.session.run import Run
+from jaxnb.staging.session.session import Session
+from jaxnb.staging.trace.before import Before
 
 Namespace = dict[str, Any]
 
@@ -54,7 +55,7 @@ class Runs:
     """One session; every run after the first must be a reused one."""
 
     def __init__(self, ns: Namespace) -> None:
-        self.ns, self.session, self.count = ns, Session(), 0
+        self.ns, self.session, self.count = ns, new_session(), 0
 
     def __call__(self, cell: str) -> Run:
         run = self.session.stage(cell, self.ns, StageOptions())
@@ -207,7 +208,7 @@ CHANGES = {
 @pytest.mark.parametrize("kind", CHANGES)
 def test_a_change_in_place_is_one_of_the_very_object(kind: str, ns: Namespace) -> None:
     setup, cell, read = CHANGES[kind]
-    session = Session()
+    session = new_session()
     reused = False
     for scale in (1.0, 3.0, -2.0):  # the same start each time, so that the same program serves
         ns["x"] = jnp.array([0.5, -1.0]) * scale
@@ -220,7 +221,7 @@ def test_a_change_in_place_is_one_of_the_very_object(kind: str, ns: Namespace) -
 
 
 def test_a_new_object_inside_an_old_one_is_shared_with_its_name(ns: Namespace) -> None:
-    session = Session()
+    session = new_session()
     for _ in range(2):
         ns["history"] = []
         run = session.stage("entry = {'y': x * 2}\nhistory.append(entry)", ns, StageOptions())
@@ -229,7 +230,7 @@ def test_a_new_object_inside_an_old_one_is_shared_with_its_name(ns: Namespace) -
 
 
 def test_deleted_names_are_deleted_each_time(ns: Namespace) -> None:
-    session = Session()
+    session = new_session()
     for _ in range(2):
         ns["k"] = jnp.ones(2)
         run = session.stage("y = x + k\ndel k", ns, StageOptions())
@@ -243,13 +244,13 @@ def test_deleted_names_are_deleted_each_time(ns: Namespace) -> None:
 def test_an_iterator_over_traced_values_is_refused_and_changes_nothing(ns: Namespace) -> None:
     before = dict(ns)
     with pytest.raises(Refused, match="Try:"):
-        Session().stage("y = x * 2\ng = (v for v in [y])", ns, StageOptions(whole=True))
+        new_session().stage("y = x * 2\ng = (v for v in [y])", ns, StageOptions(whole=True))
     assert {name: ns[name] for name in before} == before and "y" not in ns
 
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_what_cannot_be_copied_is_made_anew_by_python_or_not_reused(ns: Namespace, whole: bool) -> None:
-    session = Session()
+    session = new_session()
     cell = "y, lock = x * 2, __import__('threading').Lock()\nz = y + 1"
     for index in range(2):
         run = session.stage(cell, ns, StageOptions(whole=whole))
@@ -300,7 +301,7 @@ def test_what_an_object_holds_that_cannot_be_copied_is_the_object_that_others_ho
     ns["library"] = library
     for _ in range(2):
         cell = "t = library.Thing()\nboth = [t, x * 2]\no = library.Owner(t)\nw = library.Owner([t, o])"
-        run = Session().stage(cell, ns, StageOptions())
+        run = new_session().stage(cell, ns, StageOptions())
         assert "cannot be copied" in run.line
         assert ns["o"].part is ns["t"] is ns["both"][0] is ns["w"].part[0]
         assert ns["w"].part[1] is ns["o"]
@@ -385,7 +386,7 @@ def test_a_method_that_was_there_is_the_one_of_this_run(get: str, ns: Namespace)
 def test_what_a_method_reads_counts_where_only_one_of_its_holders_runs_it(ns: Namespace) -> None:
     exec("class Model:\n    def apply(self, v): return v * scale\nscale, f = 2, Model().apply", ns)
     exec("called = functools.lru_cache(f)", ns)
-    session, cell = Session(), "g = f\ny = x * called(3)"
+    session, cell = new_session(), "g = f\ny = x * called(3)"
     for _ in range(2):
         session.stage(cell, ns, StageOptions())
         assert close(ns["y"], ns["x"] * 6)

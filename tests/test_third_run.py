@@ -9,8 +9,9 @@ import jax
 import numpy as np
 import pytest
 
+from jaxnb.api import new_session
 from jaxnb.options import StageOptions
-from jaxnb.running.session import Session
+from jaxnb.staging.session.session import Session
 
 SETUP = "import jax, jax.numpy as jnp, numpy as np\nx = jnp.array([0.5, -1.0, 2.0])\n"
 
@@ -238,7 +239,7 @@ m, loss = step(m, x)""",
 def check(name: str, setup: str, cell: str) -> list[Any]:
     """Runs a cell four times, plainly and staged, and compares the names; gives the runs."""
     plain, staged = {"__name__": "__main__"}, {"__name__": "__main__"}
-    session, runs = Session(), []
+    session, runs = new_session(), []
     for namespace in (plain, staged):
         exec(SETUP + setup, namespace)
     for _ in range(4):
@@ -290,6 +291,11 @@ def test_a_third_run_is_reused(name: str) -> None:
     runs = check(name, *CELLS[name])
     assert all(run.reused for run in runs[2:]), [run.line for run in runs]
     assert all(finding.kind != "not-reusable" for run in runs for finding in run.findings)
+
+
+@pytest.mark.parametrize("name", ["a counter", "a counter of a module", "an object that counts in a list"])
+def test_what_only_counts_stays_staged(name: str) -> None:
+    assert not check(name, *CELLS[name])[-1].on_host
 
 
 def test_what_draws_from_the_state_of_an_object_is_for_python() -> None:
@@ -358,7 +364,7 @@ def test_a_library_that_asks_for_the_type_of_a_rate_is_told() -> None:
 
 
 def test_what_somebody_else_has_changed_is_no_reason_for_python() -> None:
-    session, names = Session(), {"__name__": "__main__"}
+    session, names = new_session(), {"__name__": "__main__"}
     exec(SETUP + "track = {}", names)
     cell = "for k in ('a', 'b'):\n    track[k] = x * 2\nstate = x + 1"
     for change in ("", "", "del track['b']", "track.clear()", "track['c'] = x"):
@@ -400,7 +406,7 @@ def test_only_what_needs_a_number_that_python_moves_on_is_for_python() -> None:
 
 
 def test_what_the_user_changes_stays_staged() -> None:
-    session, names = Session(), dict[str, Any]()
+    session, names = new_session(), dict[str, Any]()
     exec(SETUP + "cfg = {'mode': 'a'}", names)
     for mode in "abcd":
         names["cfg"]["mode"] = mode * ("abcd".index(mode) + 1)
@@ -444,7 +450,7 @@ def check_changes(name: str, setup: str, cell: str, changes: Sequence[str], last
     What is left open is closed by `last`.
     """
     plain, staged = {"__name__": "__main__"}, {"__name__": "__main__"}
-    session, runs = Session(), []
+    session, runs = new_session(), []
     for namespace in (plain, staged):
         exec(SETUP + setup, namespace)
     for change in ("", "", *changes):
@@ -501,7 +507,7 @@ def test_a_key_is_moved_as_in_the_plain_cell(name: str) -> None:
     setup, cell, change, look = ORDERS[name]
     orders: list[list[Any]] = []
     for stages in (False, True):
-        names, session, seen = {"__name__": "__main__"}, Session(), list[Any]()
+        names, session, seen = {"__name__": "__main__"}, new_session(), list[Any]()
         exec(SETUP + setup, names)
         for before in ("", "", change, ""):
             exec(before, names)
@@ -526,7 +532,7 @@ def stepped(x):
     return x
 """
     exec(SETUP + setup, names)
-    session = Session()
+    session = new_session()
     for run in range(8):
         names["f"] = names[("smooth", "stepped")[run % 2]]
         report = session.stage("z = x * 3\ny = f(z)\nw = y + 1", names, StageOptions())

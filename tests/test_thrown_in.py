@@ -19,8 +19,9 @@ from drawing import DEEP, drawn_seed
 from thrown_in import FLOATS, HAS_PLOTS, KINDS, Thrown, context_of, throw_in, with_helpers
 
 import jaxnb
+from jaxnb.api import new_session
 from jaxnb.options import StageOptions
-from jaxnb.running.session import Session
+from jaxnb.staging.session.session import Session
 
 SAMPLE = 60
 SEED = drawn_seed()
@@ -52,7 +53,7 @@ def is_refused(case: Case) -> bool:
         namespace = new_namespace(case)
         try:
             with contextlib.redirect_stdout(io.StringIO()):
-                Session().stage(case.cell, namespace, StageOptions.of(dict(case.options)))
+                new_session().stage(case.cell, namespace, StageOptions.of(dict(case.options)))
         except jaxnb.Refused:
             return True
     return False
@@ -70,7 +71,7 @@ def test_pieces_are_reused(case: Case) -> None:
     with context_of(case):
         namespace = new_namespace(thrown.case)
         for turn in range(6):
-            outcome = run_staged(thrown.case.cell, namespace, dict(case.options))
+            outcome = run_staged(thrown.case.cell, namespace, dict(thrown.case.options))
             assert outcome.error is None, f"{outcome.error!r} in\n{thrown.case.cell}"
             exec(case.again, namespace)
             if turn > 1 and outcome.run.reused:

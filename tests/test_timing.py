@@ -13,13 +13,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxnb.levels.apportion import Measured, with_times
-from jaxnb.levels.timing import Held, hold_inputs, measure
+from jaxnb.api import new_session
 from jaxnb.options import StageOptions
 from jaxnb.program import Program, Timing
 from jaxnb.program.laws import check_program
-from jaxnb.running import runner
-from jaxnb.running.session import Session
+from jaxnb.staging.levels.apportion import Measured, with_times
+from jaxnb.staging.levels.timing import Held, hold_inputs, measure
+from jaxnb.staging.session import runner
+from jaxnb.staging.session.session import Session
 
 SETUP = """
 import jax, jax.numpy as jnp, numpy as np
@@ -45,7 +46,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> dict[int, Held]:
 def staged(cell: str, setup: str = SETUP, **options: Any) -> tuple[Program, dict[str, Any]]:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     exec(setup, namespace)
-    run = Session().stage(cell, namespace, StageOptions(block=True, **options))
+    run = new_session().stage(cell, namespace, StageOptions(block=True, **options))
     return run.program, namespace
 
 

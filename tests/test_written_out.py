@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import jaxnb
+from jaxnb.api import new_session
 from jaxnb.options import StageOptions
-from jaxnb.running.session import Session
-from jaxnb.staging import written_out
+from jaxnb.staging.session.session import Session
+from jaxnb.staging.trace import written_out
 
 SETUP = """
 import jax, jax.numpy as jnp
@@ -102,5 +103,5 @@ def test_layers_are_compiled(cell: str) -> None:
 def test_unroll_writes_out_every_loop() -> None:
     names = names_with()
     cell = "y = train_in_one_line(w, 12)"
-    run = Session().stage(cell, names, StageOptions(unroll=True))
+    run = new_session().stage(cell, names, StageOptions(unroll=True))
     assert run.pieces == 1 and not run.host_lines, run.line

@@ -9,16 +9,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from shells import Shell, shell
 
 import jaxnb
 from jaxnb import BadHeader, NamedShape, Refused, SerialLoop, fake_mesh
-from jaxnb.api import use_session
+from jaxnb.api import new_session
 from jaxnb.errors import JaxnbError
-from jaxnb.running.session import Session
+from jaxnb.staging import use_session
+from jaxnb.staging.session.session import Session
 
 __all__ = ["shell"]
 
@@ -41,7 +41,7 @@ def ns() -> Iterator[dict[str, Any]]:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     exec(SETUP, namespace)
     namespace["mesh"] = Mesh(np.array(jax.devices()[:8]).reshape(4, 2), ("x", "y"))
-    use_session(Session())
+    use_session(new_session())
     yield namespace
     use_session(None)
 
@@ -281,7 +281,7 @@ def test_a_failure_leaves_everything_as_it_was(ns: dict[str, Any], cell: str) ->
 
 
 def test_a_failing_dispatch_leaves_everything_as_it_was(ns: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    from jaxnb.running import runner
+    from jaxnb.staging.session import runner
 
     def fail(*_: Any) -> Any:
         raise RuntimeError("out of memory")

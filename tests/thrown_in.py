@@ -258,9 +258,11 @@ def throw_in(case: Case, seed: int, leave_out: frozenset[str] = frozenset()) -> 
 
 
 def with_helpers(case: Case) -> Case:
-    """The case with what thrown statements call, and without expectations of what is reused."""
+    """The case with what thrown statements call, without expectations of what is reused, and not as one program:
+    `--whole` refuses what many of them need."""
     setups = (*case.setups[1:], HELPERS + (PLOTS if HAS_PLOTS else ""))
-    return dataclasses.replace(case, setup=setups, reused=None, reused2=None, refused="")
+    options = {name: value for name, value in case.options.items() if name != "whole"}
+    return dataclasses.replace(case, setup=setups, reused=None, reused2=None, refused="", options=options)
 
 
 def context_of(case: Case) -> contextlib.AbstractContextManager[Any]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import jax
 
-from jaxnb._jax_tracers import TraceLog
-from jaxnb.findings.trial import THREAD
+from jaxnb._jax.tracers import TraceLog
+from jaxnb.findings.values.trial import THREAD
 
 __all__ = ["traces_left", "tracers_alive"]
 

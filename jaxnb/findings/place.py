@@ -10,9 +10,9 @@ from types import CodeType, FrameType
 from typing import Any
 
 from jaxnb import _jax
-from jaxnb.cells.libraries import is_library, is_own
-from jaxnb.cells.reach import state_of
 from jaxnb.program import Span
+from jaxnb.runtime import is_library, is_own
+from jaxnb.staging import state_of
 
 __all__ = ["Asked", "find_place", "parse_shown"]
 

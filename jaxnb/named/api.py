@@ -12,8 +12,8 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
+from jaxnb._jax import bound_axes
 from jaxnb.named import checks, probe
-from jaxnb.named._jax_private import bound_axes
 from jaxnb.named.binding import bind_map
 from jaxnb.named.errors import AxisSizeError, ResourceError
 from jaxnb.named.primitive import mapped, xmap_p

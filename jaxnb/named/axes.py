@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from jaxnb.named._jax_private import bound_axes
+from jaxnb._jax import bound_axes
 from jaxnb.named.errors import AxisSpecError, nearest
 from jaxnb.named.own import take_own
 

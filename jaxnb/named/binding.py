@@ -14,7 +14,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 import jaxnb.named.lowering  # gives the primitive its meaning  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from jaxnb.named import checks, probe
 from jaxnb.named.body import Body, trace
-from jaxnb.named.flow import Names, flow, plain, sub_jaxprs
+from jaxnb.named.flow import Names, axis_flow, plain, sub_jaxprs
 from jaxnb.named.primitive import Axes, mapped, mesh_of_devices, mesh_within, unmapped_shape, xmap_p
 from jaxnb.named.resources import Plan
 from jaxnb.named.rewrite import Rewrite, bind, evaluate
@@ -62,7 +62,7 @@ def bind_map(
     names = [mapped(axes) for axes in in_axes]
     if plan.lowering == "manual" and isinstance(mesh, jax.sharding.Mesh) and _runs_by_device(plan, traced_body):
         traced_body = _unconstrained(traced_body, names, sizes)
-    varying = flow(traced_body.closed, names)
+    varying = axis_flow(traced_body.closed, names)
     checks.check_body(traced_body.closed, names, plan, sizes)
     checks.check_escapes(traced_body.closed, names, varying, out_specs, out_places, [""] * len(constants) + [*places])
     checks.check_output_resources(out_specs, out_places, varying, plan)

@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from jaxnb.named._jax_private import hoist_constants, unchecked_collectives
+from jaxnb._jax import hoist_constants, unchecked_collectives
 from jaxnb.named.flow import Names, axis_names, plain, sub_jaxprs
 
 __all__ = ["Body", "collective_names", "primitives", "trace", "without_mesh"]

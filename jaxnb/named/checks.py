@@ -12,7 +12,7 @@ from jax.sharding import NamedSharding
 
 from jaxnb.named.body import collective_names
 from jaxnb.named.errors import AxisSpecError, NamedAxisError, ResourceError, listed, nearest
-from jaxnb.named.flow import Names, axis_names, flow, plain, sub_jaxprs
+from jaxnb.named.flow import Names, axis_flow, axis_names, plain, sub_jaxprs
 from jaxnb.named.resources import Plan
 from jaxnb.named.specs import LeafSpec, check_rank
 
@@ -116,7 +116,7 @@ def check_body(closed: Any, ins: Sequence[Names], plan: Plan, sizes: Mapping[Any
             for axis, holders in shared.items():
                 _check_meeting(names, axis, holders, f"the result of `{eqn.primitive.name}` at {line_of(eqn)}")
 
-    flow(closed, ins, visit)
+    axis_flow(closed, ins, visit)
 
 
 def _plans_inside(closed: Any) -> list[Plan]:
@@ -187,7 +187,7 @@ def _came_in(closed: Any, ins: Sequence[Names], atom: Any, name: Any, in_places:
         if id(eqn) in top:
             made.update((var, (eqn, sets)) for var in eqn.outvars)
 
-    flow(closed, ins, visit)
+    axis_flow(closed, ins, visit)
     arguments = dict(zip(jaxpr.invars, in_places, strict=True))
     latest = None
     while atom in made:

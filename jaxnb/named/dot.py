@@ -15,7 +15,7 @@ from jax import lax
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from jaxnb.named._jax_private import is_anonymous
+from jaxnb._jax import is_anonymous
 from jaxnb.named.errors import AxisSizeError
 
 __all__ = ["named_dot"]

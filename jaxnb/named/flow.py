@@ -14,14 +14,14 @@ from typing import Any
 
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
-from jaxnb.named._jax_private import scan_counts
+from jaxnb._jax import scan_counts
 
 __all__ = [
     "CALLS",
     "COLLECTIVES",
     "Names",
+    "axis_flow",
     "axis_names",
-    "flow",
     "mentioned",
     "plain",
     "scan_inputs",
@@ -113,7 +113,7 @@ def scan_inputs(eqn: Any, ins: Sequence[Names], visit: Visit | None = None) -> l
     constants, carries = scan_counts(eqn.params)
     ins = list(ins)
     while True:
-        outs = flow(eqn.params["jaxpr"], ins, visit)
+        outs = axis_flow(eqn.params["jaxpr"], ins, visit)
         settled = [
             *ins[:constants],
             *map(_join, ins[constants:], outs[:carries]),
@@ -133,8 +133,8 @@ def while_carry(eqn: Any, ins: Sequence[Names], visit: Visit | None = None) -> l
     cond_constants, body_constants = list(ins[:n_cond]), list(ins[n_cond : n_cond + n_body])
     carry = list(ins[n_cond + n_body :])
     while True:
-        outs = flow(eqn.params["body_jaxpr"], [*body_constants, *carry], visit)
-        turns = flow(eqn.params["cond_jaxpr"], [*cond_constants, *carry], visit)[0]
+        outs = axis_flow(eqn.params["body_jaxpr"], [*body_constants, *carry], visit)
+        turns = axis_flow(eqn.params["cond_jaxpr"], [*cond_constants, *carry], visit)[0]
         settled = [old | new | turns for old, new in zip(carry, outs, strict=True)]
         if settled == carry:
             return carry
@@ -159,19 +159,19 @@ def transfer(eqn: Any, ins: Sequence[Names], visit: Visit | None = None) -> list
     if kind in COLLECTIVES:
         return [_join(*ins, frozenset(axis_names(eqn)))] * len(eqn.outvars)
     if kind in CALLS:
-        return flow(params[CALLS[kind]], ins, visit)
+        return axis_flow(params[CALLS[kind]], ins, visit)
     if kind == "scan":
-        return flow(params["jaxpr"], scan_inputs(eqn, ins, visit))
+        return axis_flow(params["jaxpr"], scan_inputs(eqn, ins, visit))
     if kind == "while":
         return while_carry(eqn, ins, visit)
     if kind == "cond":
-        branches = [flow(branch, ins[1:], visit) for branch in params["branches"]]
+        branches = [axis_flow(branch, ins[1:], visit) for branch in params["branches"]]
         return [_join(ins[0], *outs) for outs in zip(*branches, strict=True)]
     inside = _join(*(mentioned(sub) for sub in sub_jaxprs(eqn)))
     return [_join(*ins, inside)] * len(eqn.outvars)
 
 
-def flow(
+def axis_flow(
     jaxpr: Any,
     ins: Sequence[Names],
     visit: Visit | None = None,

@@ -19,11 +19,11 @@ from jax import lax
 from jax.interpreters import mlir
 from jax.sharding import NamedSharding, PartitionSpec
 
+from jaxnb._jax import unchecked_collectives
 from jaxnb.named import collectives
-from jaxnb.named._jax_private import unchecked_collectives
 from jaxnb.named.body import Body, collective_names
 from jaxnb.named.collectives import Axis
-from jaxnb.named.flow import NONE, Names, flow, plain
+from jaxnb.named.flow import NONE, Names, axis_flow, plain
 from jaxnb.named.fuse import early_sums
 from jaxnb.named.primitive import Axes, mapped, mapped_shape, mesh_within, xmap_p
 from jaxnb.named.resources import FakeMesh, Plan
@@ -169,7 +169,7 @@ def _apart(
 
     for names in ins:
         meet(names)
-    flow(body.closed, ins, visit)
+    axis_flow(body.closed, ins, visit)
     return {name: () if name in met else axes for name, axes in out.items()}
 
 
@@ -221,7 +221,7 @@ def _whole(x: Any, axes: Axes, job: _Map) -> Any:
 def _cut(job: _Map, scope: Scope, ins: Sequence[Names]) -> Callable[..., list[Any]]:
     """The map as a function of device tiles: cuts named dimensions, maps the labels away, joins again."""
     in_sets = [names | mapped(axes) for names, axes in zip(ins, job.in_axes, strict=True)]
-    varying = flow(job.body.closed, in_sets)
+    varying = axis_flow(job.body.closed, in_sets)
     early, begun = early_sums(job.body.closed, job.sums, frozenset(job.sizes))
     local = [Local(name) for name in job.sizes if job.left(name) > 1]
     simulated = list(dict.fromkeys(label for name in job.sizes for label, _ in job.parts(name) if _is_mesh(label)))

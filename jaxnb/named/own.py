@@ -14,7 +14,7 @@ from jax import lax
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching
 
-from jaxnb.named._jax_private import bound_axes, is_anonymous
+from jaxnb._jax import bound_axes, is_anonymous
 
 __all__ = ["take_own"]
 

@@ -26,11 +26,11 @@ from jax.extend.core import ClosedJaxpr, Literal, Primitive, jaxpr_as_fun
 from jax.interpreters import ad, batching, partial_eval
 from jax.sharding import ManualAxisType, NamedSharding, PartitionSpec
 
-from jaxnb.named._jax_private import is_anonymous, split_known, without_dead
+from jaxnb._jax import is_anonymous, split_known, without_dead
 from jaxnb.named.body import Body, primitives, trace, without_mesh
 from jaxnb.named.collectives import share as divided
 from jaxnb.named.exact import Exact, Settle
-from jaxnb.named.flow import Names, Visit, flow, mentioned, plain, register, sub_jaxprs
+from jaxnb.named.flow import Names, Visit, axis_flow, mentioned, plain, register, sub_jaxprs
 from jaxnb.named.resources import Plan
 from jaxnb.named.rewrite import evaluate
 
@@ -80,7 +80,7 @@ def _abstract(*avals: Any, body: Body, in_axes: Any, out_axes: Any, sizes: Any, 
     outer = [_manual_names(aval) for aval in avals]
     if any(outer):  # inside a `jax.shard_map` that checks what its values vary over
         ins = [names | mapped(axes) for names, axes in zip(outer, in_axes, strict=True)]
-        for type_, shape, names in zip(types, shapes, flow(body.closed, ins), strict=True):
+        for type_, shape, names in zip(types, shapes, axis_flow(body.closed, ins), strict=True):
             type_["manual_axis_type"] = ManualAxisType(varying=names & frozenset[Any]().union(*outer))
             type_["sharding"] = NamedSharding(context, PartitionSpec(*[None] * len(shape)))
     if not context.empty and not context.are_all_axes_auto and not context.manual_axes:
@@ -124,7 +124,7 @@ def _flow(eqn: Any, ins: list[Names], visit: Visit | None) -> list[Names]:
     params = eqn.params
     inner = [names | mapped(axes) for names, axes in zip(ins, params["in_axes"], strict=True)]
     own = frozenset(name for name, _ in params["sizes"])
-    return [names - own for names in flow(params["body"].closed, inner, visit)]
+    return [names - own for names in axis_flow(params["body"].closed, inner, visit)]
 
 
 # --- vectorisation: one more name ---
@@ -141,7 +141,7 @@ def _batch(
     if not used:
         name = Anonymous()
     in_axes = tuple(_insert(axes, dim, name) for axes, dim in zip(in_axes, dims, strict=True))
-    varying = flow(body.closed, [mapped(axes) for axes in in_axes])
+    varying = axis_flow(body.closed, [mapped(axes) for axes in in_axes])
     out_dims = [0 if name in names else None for names in varying]
     out_axes = tuple(_insert(axes, dim, name) for axes, dim in zip(out_axes, out_dims, strict=True))
     sizes = (*sizes, (name, axis.size))
@@ -206,7 +206,7 @@ def _jvp(
     ins = [*constants, *primals]
     ins_axes = [()] * n_const + list(in_axes)
     known_in, known_out = plain(known).invars, plain(known).outvars
-    names = flow(known, [mapped(axes) for axes in ins_axes])
+    names = axis_flow(known, [mapped(axes) for axes in ins_axes])
     res_vars, res_names = known_out[n_out:], names[n_out:]
     assert len(res_vars) == n_res
     forwarded = {var: i for i, var in enumerate(known_in)}

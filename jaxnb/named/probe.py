@@ -21,10 +21,10 @@ from jax.core import Tracer
 from jax.extend.core import Literal, Primitive
 from jax.interpreters import ad, batching, mlir
 
-from jaxnb.named._jax_private import mesh_of_specs
+from jaxnb._jax import mesh_of_specs
 from jaxnb.named.body import Body, trace
 from jaxnb.named.errors import NamedAxisError
-from jaxnb.named.flow import Names, Visit, flow, plain, register
+from jaxnb.named.flow import Names, Visit, axis_flow, plain, register
 from jaxnb.named.shape import NamedShape
 
 __all__ = ["enclosing_mesh", "named_shape", "trace_with_probes"]
@@ -133,7 +133,7 @@ def trace_with_probes(
             if question is None:
                 assert body is not None
                 with _tracing(tracing):
-                    flow(body.closed, [*[frozenset[Any]()] * len(constants), *ins])
+                    axis_flow(body.closed, [*[frozenset[Any]()] * len(constants), *ins])
                 better = [tracing.found.get(i, old) for i, old in enumerate(answers)]
                 if better == answers:
                     return body, constants
@@ -142,7 +142,7 @@ def trace_with_probes(
                 answers = [*answers, frozenset(sizes)]
             else:
                 with _tracing(tracing):
-                    answers = [*answers, flow(body.closed, [*[frozenset[Any]()] * len(constants), *ins])[0]]
+                    answers = [*answers, axis_flow(body.closed, [*[frozenset[Any]()] * len(constants), *ins])[0]]
     finally:
         _sizes.reset(in_scope)
     raise NamedAxisError(

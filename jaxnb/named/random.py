@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from jaxnb.named._jax_private import bound_axes
+from jaxnb._jax import bound_axes
 from jaxnb.named.axes import check_bound
 from jaxnb.named.errors import AxisSizeError
 from jaxnb.named.shape import NamedShape

@@ -12,7 +12,7 @@ from typing import Any
 import jax
 from jax.sharding import PartitionSpec
 
-from jaxnb.named._jax_private import concrete_mesh
+from jaxnb._jax import concrete_mesh
 from jaxnb.named.errors import ResourceError, listed, nearest
 
 __all__ = [

@@ -16,9 +16,9 @@ from jax import lax
 from jax.extend import source_info_util
 from jax.extend.core import Literal
 
-from jaxnb.named._jax_private import hoist_constants, scan_counts
+from jaxnb._jax import hoist_constants, scan_counts
 from jaxnb.named.errors import NamedAxisError
-from jaxnb.named.flow import CALLS, NONE, Names, flow, plain, scan_inputs, sub_jaxprs, transfer, while_carry
+from jaxnb.named.flow import CALLS, NONE, Names, axis_flow, plain, scan_inputs, sub_jaxprs, transfer, while_carry
 
 __all__ = ["Rewrite", "bind", "evaluate", "run_cond"]
 
@@ -157,7 +157,7 @@ def _while(eqn: Any, args: list[Any], ins: list[Names], rewrite: Rewrite) -> lis
     carry = while_carry(eqn, ins)
     sets_cond, sets_body = [*ins[:n_cond], *carry], [*ins[n_cond : n_cond + n_body], *carry]
     for_cond, for_body = args[:n_cond], args[n_cond : n_cond + n_body]
-    if flow(params["cond_jaxpr"], sets_cond)[0] and (
+    if axis_flow(params["cond_jaxpr"], sets_cond)[0] and (
         rewrite.concerns(params["body_jaxpr"]) or rewrite.concerns(params["cond_jaxpr"])
     ):
         raise NamedAxisError(

@@ -8,7 +8,7 @@ from typing import Any
 
 from jax.extend.core import DropVar, Literal
 
-from jaxnb.named.flow import Names, flow, plain, scan_inputs, sub_jaxprs, while_carry
+from jaxnb.named.flow import Names, axis_flow, plain, scan_inputs, sub_jaxprs, while_carry
 from jaxnb.named.shape import NamedShape
 
 __all__ = ["render_body", "render_type"]
@@ -64,7 +64,7 @@ def _render(closed: Any, ins: list[Names], sizes: Mapping[Any, int], lines: list
         if id(eqn) in top:
             made[id(eqn)] = sets, outs
 
-    flow(closed, ins, visit)
+    axis_flow(closed, ins, visit)
 
     def typed(var: Any, names: Names) -> str:
         if isinstance(var, DropVar):

@@ -10,8 +10,8 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
+from jaxnb._jax import bound_axes
 from jaxnb.named import collectives
-from jaxnb.named._jax_private import bound_axes
 from jaxnb.named.collectives import Axis
 from jaxnb.named.dot import named_dot
 from jaxnb.named.errors import NamedAxisError

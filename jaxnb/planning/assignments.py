@@ -11,10 +11,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Argument", "Resources", "find_assignments", "held", "resources_text"]
+from jaxnb.program import Resources
 
-Resources = Mapping[str, tuple[str, ...]]
-"""For each name that lies on any mesh axes, which ones."""
+__all__ = ["Argument", "find_assignments", "held"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +93,3 @@ def held(resources: Resources, axes: Mapping[str, int], arguments: Iterable[Argu
         parts = math.prod(axes[axis] for name in set(item.names) for axis in resources.get(name, ()))
         total += -(-item.nbytes // parts)
     return total
-
-
-def resources_text(resources: Resources) -> str:
-    """As `--resources` takes it: `batch=x, hidden=(x, y)`; "nothing is split" for none.
-
-    >>> resources_text({"batch": ("x",), "hidden": ("x", "y")})
-    'batch=x, hidden=(x, y)'
-    """
-    told = [f"{name}={some[0] if len(some) == 1 else '(' + ', '.join(some) + ')'}" for name, some in resources.items()]
-    return ", ".join(told) or "nothing is split"

@@ -10,18 +10,15 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxnb.cells.named_spec import MapSpec
 from jaxnb.errors import Refused
-from jaxnb.named_cells.run import mesh_of
-from jaxnb.named_cells.values import leaf_spec, leaves_of, sizes_of, value_of
+from jaxnb.named import MapSpec
 from jaxnb.options import StageOptions
-from jaxnb.placement.axes import read_axes
-from jaxnb.placement.hardware import find_hardware
-from jaxnb.placement.plan import Plan
-from jaxnb.planning.assignments import Argument, Resources
-from jaxnb.planning.search import Search, run_search
-from jaxnb.planning.simulate import check_options
-from jaxnb.staging.elsewhere import SimulatedMesh
+from jaxnb.planning.assignments import Argument
+from jaxnb.planning.search import run_search
+from jaxnb.planning.simulation import check_options
+from jaxnb.program import Plan, Resources, Search, find_hardware, read_axes
+from jaxnb.reading import SimulatedMesh
+from jaxnb.staging import leaf_spec, mapped_leaves, mesh_of, sizes_of, value_of
 
 __all__ = ["search_cell"]
 
@@ -55,7 +52,7 @@ def search_cell(
       JaxnbError: if no way is possible.
     """
     mesh, concrete = _mesh_of(spec, namespace, simulated)
-    every, _ = leaves_of(spec, [value_of(spec, root, namespace) for root in spec.roots], shapes=True)
+    every, _ = mapped_leaves(spec, [value_of(spec, root, namespace) for root in spec.roots], shapes=True)
     if any(isinstance(leaf.value, jax.ShapeDtypeStruct) for leaf in every):
         concrete = None
     if concrete is None:

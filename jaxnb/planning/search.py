@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -13,137 +12,28 @@ import numpy as np
 from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
 
 from jaxnb.errors import JaxnbError
-from jaxnb.levels.ladder import lower_traced
-from jaxnb.levels.reading import read_traced
-from jaxnb.named import xmap
-from jaxnb.named.errors import NamedAxisError
-from jaxnb.named.specs import LeafSpec, read_prefix
-from jaxnb.placement.axes import check_axes, read_axes
-from jaxnb.placement.hardware import Hardware, find_hardware
-from jaxnb.placement.plan import Footprint, Plan
-from jaxnb.placement.read import read_mesh
-from jaxnb.planning.assignments import Argument, Resources, find_assignments, held, resources_text
-from jaxnb.planning.simulate import compile_elsewhere
-from jaxnb.planning.workers import WorkerGone
-from jaxnb.staging.elsewhere import SimulatedMesh
+from jaxnb.named import LeafSpec, NamedAxisError, read_prefix, xmap
+from jaxnb.planning.assignments import Argument, find_assignments, held
+from jaxnb.planning.simulation import compile_elsewhere
+from jaxnb.program import (
+    Candidate,
+    Footprint,
+    Hardware,
+    Plan,
+    Resources,
+    Search,
+    check_axes,
+    find_hardware,
+    read_axes,
+    resources_text,
+)
+from jaxnb.reading import SimulatedMesh, WorkerGone, read_mesh
+from jaxnb.staging import lower_traced, read_traced
 
-__all__ = ["Candidate", "Search", "run_search", "search_resources"]
+__all__ = ["run_search", "search_resources"]
 
 MOST_TRIED = 128
 """Ways that are partitioned unless more are asked for."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One way to lay the names on the mesh.
-
-    Attributes:
-      resources: for each name that lies on mesh axes, which ones.
-      plan: what the program is then.
-      seconds: that it is estimated to take if nothing overlaps.
-    """
-
-    resources: Resources
-    plan: Plan = field(repr=False)
-    seconds: float
-
-    @property
-    def memory(self) -> int:
-        """Bytes that a device needs."""
-        return self.plan.footprint.total
-
-    @property
-    def order(self) -> tuple[Any, ...]:
-        """By which candidates are ranked: what fits, the time to three digits, the memory, what is sent, the text."""
-        rounded = float(f"{self.seconds:.2e}")
-        return (not self.plan.fits, rounded, self.memory, self.plan.ledger.total, resources_text(self.resources))
-
-    def __str__(self) -> str:
-        return resources_text(self.resources)
-
-
-@dataclass(frozen=True)
-class Search:
-    """What a search found. It shows itself as a table, the best first; in a notebook with a picture of the front.
-
-    Attributes:
-      candidates: those that were partitioned, the best first.
-      hardware: for which they were ranked.
-      refused: those that the program itself does not allow, and those that broke the compiler, each with the reason.
-      broken: how many of them broke the compiler, as where memory runs out on this machine.
-      too_large: how many were left out because their inputs and results alone do not fit on a device.
-      skipped: how many were not tried, because there were too many.
-      make_mapped: maps the function with given resources; None for a cell.
-    """
-
-    candidates: tuple[Candidate, ...]
-    hardware: Hardware
-    refused: tuple[tuple[Resources, str], ...] = ()
-    too_large: int = 0
-    skipped: int = 0
-    broken: int = 0
-    make_mapped: Callable[[Resources], Any] | None = field(default=None, repr=False, compare=False)
-
-    @property
-    def best(self) -> Candidate:
-        """The one to take.
-
-        Raises:
-          JaxnbError: if there is none.
-        """
-        if not self.candidates:
-            raise JaxnbError("no way to lay the names on the mesh is possible.", why=self._why())
-        return self.candidates[0]
-
-    @property
-    def resources(self) -> dict[str, Any]:
-        """Those of the best, as `xmap` takes them."""
-        return dict(self.best.resources)
-
-    @property
-    def mapped(self) -> Any:
-        """The function, mapped with the best resources."""
-        if self.make_mapped is None:
-            raise JaxnbError("a cell is no function.", fix="its results are bound, where the mesh is there.")
-        return self.make_mapped(self.best.resources)
-
-    @cached_property
-    def pareto(self) -> tuple[Candidate, ...]:
-        """Those that no other one beats in both time and memory, the fastest first."""
-        found: list[Candidate] = []
-        for candidate in sorted(self.candidates, key=lambda item: (item.seconds, item.memory)):
-            if not found or candidate.memory < found[-1].memory:
-                found.append(candidate)
-        return tuple(found)
-
-    def _why(self) -> str:
-        parts = [f"{self.too_large} need more memory than a device has"] if self.too_large else []
-        parts += [f"{resources_text(resources)}: {why}" for resources, why in self.refused[:3]]
-        return "; ".join(parts) or "there are no names, or no mesh axes."
-
-    @property
-    def svg(self) -> str:
-        """The ways by time and memory as an SVG file; "" where none is possible."""
-        from jaxnb.views.plans_html import draw_search
-
-        return str(draw_search(self))
-
-    @property
-    def html(self) -> str:
-        """That picture and the table as HTML."""
-        from jaxnb.views.plans_html import render_search_html
-
-        return str(render_search_html(self))
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/plain": str(self), "text/html": self.html}
-
-    def __str__(self) -> str:
-        from jaxnb.views.plans import render_search
-
-        return render_search(self)
-
-    __repr__ = __str__
 
 
 def run_search(

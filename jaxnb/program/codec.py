@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from jaxnb.collecting import collection_put_off
 from jaxnb.errors import JaxnbError
 from jaxnb.program.codec_facts import (
     decode_memory,
@@ -60,6 +59,7 @@ from jaxnb.program.tables import (
     texts_of,
     typed,
 )
+from jaxnb.runtime import collection_put_off
 
 __all__ = ["FORMAT", "MIME_TYPE", "decode", "encode"]
 
@@ -110,7 +110,7 @@ def _encode(program: Program) -> dict[str, Any]:
     if (names := program.made_names) is not None:
         facts["names"] = encode_names(names, strings, spans)
     if layout := program.made_layout:
-        from jaxnb.placement.codec import encode_layout  # it knows what is above a program
+        from jaxnb.program.placement.codec import encode_layout  # it knows what is above a program
 
         facts["layout"] = encode_layout(layout, strings)
     if vmapped := program.made_vmapped:
@@ -313,7 +313,7 @@ def _decode(data: Mapping[str, Any]) -> Program:
     names = decode_names(data["names"], strings, spans) if "names" in data else None
     layout, vmapped = None, None
     if "layout" in data:
-        from jaxnb.placement.codec import decode_layout
+        from jaxnb.program.placement.codec import decode_layout
 
         layout = decode_layout(data["layout"], strings)
     if "vmapped" in data:

@@ -6,14 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from jaxnb.program.program import Program
-from jaxnb.program.structure import Level
+from jaxnb.program.structure import Level, Place
 
 __all__ = ["Coverage", "read_coverage"]
 
 # Instructions that do nothing: they name a part of a tuple, or put one together.
 _NAMES_ONLY = frozenset({"get-tuple-element", "tuple"})
-
-Place = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,11 @@ import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from jaxnb.program.display import render
 from jaxnb.program.program import Program
-from jaxnb.program.structure import Aval, Computation, Level, Op
+from jaxnb.program.structure import Aval, Computation, Level, Op, Place
 
 __all__ = ["Amount", "Change", "Diff", "compare"]
-
-Place = tuple[int, int]
 
 _LONG = 400
 """Ops in a gap from which on what occurs very often no longer serves to align it, which would take too long."""
@@ -67,11 +66,12 @@ class Diff:
 
     >>> from jaxnb.program.structure import Value
     >>> def program(*names):
-    ...     ops = tuple(Op(name, (0,), (0,)) for name in names)
-    ...     return Program("", (Level("jaxpr", (Value("a", Aval("float32")),), (Computation("main", ops=ops),)),))
+    ...     ops = tuple(Op(name, (place,), (place + 1,)) for place, name in enumerate(names))
+    ...     values = tuple(Value(letter, Aval("float32")) for letter in "abcd")
+    ...     return Program("", (Level("jaxpr", values, (Computation("main", (0,), (len(ops),), ops),)),))
     >>> found = compare(program("sin", "exp"), program("sin", "neg", "exp"))
     >>> [change.kind for change in found.changes], found.amounts["equations"]
-    (['same', 'added', 'same'], Amount(old=2, new=3))
+    (['same', 'added', 'changed'], Amount(old=2, new=3))
     """
 
     level: str
@@ -92,14 +92,10 @@ class Diff:
     @property
     def sums(self) -> str:
         """The figures that changed, in one line; "" where none did."""
-        from jaxnb.views.differences import render_sums
-
-        return render_sums(self)
+        return render(self, "sums")
 
     def __str__(self) -> str:
-        from jaxnb.views.differences import render_diff
-
-        return render_diff(self)
+        return render(self, "text")
 
 
 def compare(old: Program, new: Program, level: str = "jaxpr") -> Diff:

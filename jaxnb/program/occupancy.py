@@ -17,9 +17,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["KINDS", "SOURCES", "Held", "Memory", "Noted", "Place", "Saved"]
+from jaxnb.program.display import render
 
-Place = tuple[int, int]
+__all__ = ["KINDS", "SOURCES", "Held", "Memory", "Noted", "Saved"]
+
+from jaxnb.program.structure import Place
+
 """A computation of a level, and an op of it."""
 
 KINDS = ("input", "constant", "output", "temporary")
@@ -156,9 +159,7 @@ class Memory:
         return dict(sorted(found.items(), key=lambda item: (-item[1], item[0] is None, item[0] or 0)))
 
     def __str__(self) -> str:
-        from jaxnb.views.footprint import render_memory
-
-        return render_memory(self)
+        return render(self, "text")
 
     def saved_bytes(self) -> int:
         """What the backward pass costs in memory: residuals that are not arguments."""

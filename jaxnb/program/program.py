@@ -31,17 +31,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 from jaxnb.errors import ChangedJax
 
 if TYPE_CHECKING:
-    from jaxnb.placement.data import Mesh
-    from jaxnb.placement.hardware import Hardware
-    from jaxnb.placement.layout import Layout
-    from jaxnb.placement.ledger import Ledger
+    from graphviz import Digraph
+
     from jaxnb.program.coverage import Coverage
     from jaxnb.program.diff import Diff
     from jaxnb.program.linking import LinkIndex
     from jaxnb.program.occupancy import Memory
-    from jaxnb.views.axes_diagram import AxesDiagram
-    from jaxnb.views.diagram import Diagram
+    from jaxnb.program.placement.data import Mesh
+    from jaxnb.program.placement.hardware import Hardware
+    from jaxnb.program.placement.layout import Layout
+    from jaxnb.program.placement.ledger import Ledger
 
+from jaxnb.program.display import Picture, render
 from jaxnb.program.structure import Assigned, Fate, Finding, Level, Link, PlacedOp, Timing
 
 __all__ = ["Maker", "Program"]
@@ -190,7 +191,7 @@ class Program:
         if self._layout is None and self._maker is not None:
             object.__setattr__(self, "_layout", self._maker.layout())
         if self._layout is None:
-            from jaxnb.placement.layout import Layout
+            from jaxnb.program.placement.layout import Layout
 
             return Layout()
         return self._layout
@@ -210,7 +211,7 @@ class Program:
         """
         from dataclasses import replace
 
-        from jaxnb.placement.ledger import Ledger, read_ledger
+        from jaxnb.program.placement.ledger import Ledger, read_ledger
 
         meshes = self._maker.meshes() if self._maker is not None else self.layout().meshes
         saved = self.layout().collectives if "hlo" not in self.level_names else None
@@ -220,7 +221,7 @@ class Program:
             ledger = Ledger(saved, meshes[0] if meshes else None, self.source)
         if on is None:
             return ledger
-        from jaxnb.placement.estimate import estimate_program
+        from jaxnb.program.placement.estimate import estimate_program
 
         return replace(ledger, estimate=estimate_program(self, on, ledger.mesh, ledger=ledger))
 
@@ -238,7 +239,7 @@ class Program:
             object.__setattr__(self, "_vmapped", self._maker.vmapped() if spoken else ())
         return self._vmapped or ()
 
-    def axes_diagram(self) -> AxesDiagram:
+    def axes_diagram(self) -> Picture:
         """The named axes of each `xmap`, `shard_map` and `vmap(axis_name=...)` as strands: which values have which,
         where collectives end them, and where products contract them. It shows itself as pictures, and as text.
 
@@ -247,17 +248,7 @@ class Program:
         Raises:
           KeyError: if the program has no level "jaxpr".
         """
-        from jaxnb.errors import JaxnbError
-        from jaxnb.views.axes_diagram import AxesDiagram
-        from jaxnb.views.strands import read_strands, strands_of
-
-        maps, notes = read_strands(self.level("jaxpr")), ()
-        try:
-            maps += tuple(strands_of(level, kind="vmap") for _, level in self.vmapped())
-        except JaxnbError as error:
-            if "axis_name" in self.source:
-                notes = (f"what is under vmap is not shown: {error.what}",)
-        return AxesDiagram(maps, notes)
+        return render(self, "axes")
 
     def linked(self, level: str, op: tuple[int, int], to: str) -> dict[tuple[int, int], bool]:
         """What an op is at another level, above or below, by following links from level to level.
@@ -315,7 +306,7 @@ class Program:
         """As `vmapped`, if somebody asked for them already; None otherwise. This is what is saved."""
         return self._vmapped
 
-    def graph(self, level: str = "jaxpr", *, computation: int | str | None = None, limit: int | None = 300) -> Diagram:
+    def graph(self, level: str = "jaxpr", *, computation: int | str | None = None, limit: int | None = 300) -> Digraph:
         """A level as a `graphviz.Digraph`, drawn in a notebook without a system package; see `views.graph`.
 
         Args:
@@ -326,9 +317,7 @@ class Program:
         Raises:
           KeyError: if there is no such level or computation.
         """
-        from jaxnb.views.graph import render_graph
-
-        return render_graph(self, level, computation=computation, limit=limit)
+        return render(self, "graph", level, computation=computation, limit=limit)
 
     def diff(self, other: Program, level: str = "jaxpr") -> Diff:
         """What changed from another program to this one, see `Diff`; printed, it says what was added and removed.
@@ -383,9 +372,7 @@ class Program:
         Raises:
           KeyError: as `level`.
         """
-        from jaxnb.views.text import render_program
-
-        return render_program(self, level=level, **options)
+        return render(self, "text", level=level, **options)
 
     def costs(self, level: str | None = None, *, width: int | None = None, limit: int | None = 20) -> str:
         """The lines of the cell by what they cost, the hottest first, as text; see `views.ledger.render_costs`.
@@ -393,9 +380,7 @@ class Program:
         Raises:
           KeyError: as `level`.
         """
-        from jaxnb.views.ledger import render_costs
-
-        return render_costs(self, level=level, width=width, limit=limit)
+        return render(self, "costs", level=level, width=width, limit=limit)
 
     def __str__(self) -> str:
         return self.text()

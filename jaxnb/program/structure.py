@@ -25,6 +25,7 @@ __all__ = [
     "Level",
     "Link",
     "Op",
+    "Place",
     "PlacedOp",
     "Span",
     "Timing",
@@ -109,6 +110,10 @@ class Value:
     literal: bool = False
     sharding: str = ""
     axes: tuple[tuple[str, int | None], ...] = ()
+
+
+Place = tuple[int, int]
+"""Where an op stands in a level: its computation, and its position there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from jaxnb import findings, staging
 from jaxnb.errors import BadHeader, JaxnbError
-from jaxnb.findings.leaks import leaks
-from jaxnb.findings.retraces import retraces
-from jaxnb.objects.holdings import names_of_shell
-from jaxnb.running.backend import backend_started
+from jaxnb.findings import leaks, retraces
 from jaxnb.shell.health import doctor
+from jaxnb.staging import backend_started, names_of_shell
 from jaxnb.units import format_bytes
-from jaxnb.views.aligned import align
+from jaxnb.views import align
 
 __all__ = ["COMMANDS", "Command", "DeviceList", "DeviceRow", "auto", "devices", "help_text", "run_command"]
 
@@ -135,9 +134,7 @@ def help_text() -> str:
 
 
 def _promote(shell: Any, rest: str) -> str:
-    from jaxnb.findings.promote import promote
-
-    return str(promote(*rest.replace(",", " ").split()))
+    return str(findings.promote(*rest.replace(",", " ").split()))
 
 
 def run_command(line: str, shell: Any) -> Any:
@@ -195,24 +192,22 @@ def _retraces(shell: Any, _: str) -> str:
 
 
 def _memory(shell: Any, word: str) -> str:
-    from jaxnb.running.held import clear_programs, memory
-
     magics = getattr(shell, "_jaxnb_magics", None)
     if word:
-        return magics.clear_programs() if magics is not None else clear_programs()
-    return str(memory(names_of_shell(shell), magics.session if magics is not None else None))
+        return magics.clear_programs() if magics is not None else staging.clear_programs()
+    return str(staging.memory(names_of_shell(shell), magics.session if magics is not None else None))
 
 
 def _mesh(shell: Any, text: str) -> Any:
-    from jaxnb.api import current_session
+    from jaxnb.api import open_session
     from jaxnb.shell.meshes import set_mesh
 
     magics = getattr(shell, "_jaxnb_magics", None)
-    return set_mesh(magics.session if magics is not None else current_session(), text)
+    return set_mesh(magics.session if magics is not None else open_session(), text)
 
 
 def _sharding(shell: Any, text: str) -> Any:
-    from jaxnb.sharding import sharding_command
+    from jaxnb.shell.placements import sharding_command
     from jaxnb.shell.progress import Progress
 
     magics = getattr(shell, "_jaxnb_magics", None)
@@ -225,14 +220,14 @@ def _sharding(shell: Any, text: str) -> Any:
 
 
 def _collectives(shell: Any, text: str) -> Any:
-    from jaxnb.sharding import collectives_command
+    from jaxnb.shell.placements import collectives_command
 
     magics = getattr(shell, "_jaxnb_magics", None)
     return collectives_command(text, magics.session.last if magics is not None else None)
 
 
 def _axes(shell: Any, _: str) -> Any:
-    from jaxnb.sharding import axes_command
+    from jaxnb.shell.placements import axes_command
 
     magics = getattr(shell, "_jaxnb_magics", None)
     return axes_command(magics.session.last if magics is not None else None)

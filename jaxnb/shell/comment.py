@@ -16,13 +16,19 @@ from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any
 
-from jaxnb.cells.cell import CellSource, Statement, parse_cell
-from jaxnb.cells.code import names_of
-from jaxnb.cells.effects import first_effect, resolve
-from jaxnb.cells.libraries import is_jax_module, is_library
-from jaxnb.cells.reach import is_user_function, refers_to_jax
 from jaxnb.errors import Refused
-from jaxnb.running.plan import runs_on_host
+from jaxnb.runtime import is_jax_module, is_library
+from jaxnb.staging import (
+    CellSource,
+    Statement,
+    first_effect,
+    is_user_function,
+    names_of,
+    parse_cell,
+    refers_to_jax,
+    resolve,
+    runs_on_host,
+)
 
 __all__ = [
     "DIRECTIVES",

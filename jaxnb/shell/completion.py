@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any
 
-from jaxnb.cells.code import CodeNames, names_of
 from jaxnb.program import LEVELS
-from jaxnb.running.backend import backend_started
 from jaxnb.shell.commands import COMMANDS
 from jaxnb.shell.comment import DIRECTIVES
 from jaxnb.shell.header import GRAD_OPTIONS, JAXPR_OPTIONS, JIT_OPTIONS, XMAP_OPTIONS
 from jaxnb.shell.health import platforms_installed
+from jaxnb.staging import CodeNames, backend_started, names_of
 
 __all__ = ["Offer", "complete_header", "header_matcher"]
 

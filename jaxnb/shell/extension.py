@@ -9,7 +9,7 @@ import sys
 from collections.abc import Generator
 from typing import Any
 
-from jaxnb._version import __version__
+from jaxnb import __version__, staging
 
 __all__ = ["load_ipython_extension", "unload_ipython_extension"]
 
@@ -23,13 +23,10 @@ def load_ipython_extension(shell: Any) -> None:
         import jax
         import jaxlib
 
-        from jaxnb.api import use_session
-        from jaxnb.running.backend import prepare_backend
-        from jaxnb.running.session import Session
+        from jaxnb.api import new_session
         from jaxnb.shell.magics import JaxNB, JaxnbMagics
-
-    prepare_backend()
-    session, values = shell.__dict__.pop(_PARKED, None) or (Session(), {})
+    staging.prepare_backend()
+    session, values = shell.__dict__.pop(_PARKED, None) or (new_session(), {})
     settings = JaxNB(parent=shell, **values)
     magics = JaxnbMagics(shell, session, settings)
     shell.register_magics(magics)
@@ -38,7 +35,7 @@ def load_ipython_extension(shell: Any) -> None:
     shell.events.register("post_run_cell", magics.after_cell)
     magics.enter()
     setattr(shell, _ATTRIBUTE, magics)
-    use_session(session)
+    staging.use_session(session)
     versions = f"jax {jax.__version__} · jaxlib {jaxlib.version.__version__} · Python {platform.python_version()}"
     print(f"jaxnb {__version__} · {versions}")
 
@@ -57,8 +54,6 @@ def _no_collection() -> Generator[None]:
 
 def unload_ipython_extension(shell: Any) -> None:
     """`%unload_ext jaxnb`: removes the magics, the events, the settings and everything that was staged."""
-    from jaxnb.api import use_session
-
     magics = shell.__dict__.pop(_ATTRIBUTE, None)
     if magics is None:
         return
@@ -76,7 +71,7 @@ def unload_ipython_extension(shell: Any) -> None:
     for own in (magics, magics.settings):  # IPython itself adds every object with magics
         if own in shell.configurables:
             shell.configurables.remove(own)
-    use_session(None)
+    staging.use_session(None)
 
 
 def _is_reloading() -> bool:

@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from jaxnb import named
 from jaxnb.errors import BadHeader
 
 __all__ = [
@@ -204,9 +205,7 @@ def _value(header: str, position: int, kind: str) -> tuple[Any, int]:
             return axes.group(), axes.end()
         kind = "name"
     if kind in ("sizes", "resources"):
-        from jaxnb.cells.named_spec import read_pairs  # only a cell with named axes needs it
-
-        return read_pairs(header, position, kind)
+        return named.read_pairs(header, position, kind)
     if kind == "number":
         number = _WORD.match(header, position)
         text = number.group() if number is not None else ""

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from jaxnb._version import __version__
-from jaxnb.running.backend import backend_started, cpu_devices_wanted
+from jaxnb import __version__
+from jaxnb.staging import backend_started, cpu_devices_wanted
 
 __all__ = ["Facts", "Problem", "Report", "doctor", "find_problems", "platforms_installed"]
 

@@ -16,9 +16,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from jaxnb import views
 from jaxnb.errors import JaxnbError
 from jaxnb.program import LEVELS, Program
-from jaxnb.running.run import Run
+from jaxnb.staging import Run
 
 __all__ = ["TARGET", "Inspectors", "answer", "wants_script"]
 
@@ -77,7 +78,7 @@ class Inspectors:
         self._asked.move_to_end(found)
         while len(self._asked) > self._most:
             self._asked.popitem(last=False)
-        from jaxnb.program.codec import MIME_TYPE  # the output that it goes with has read it, too
+        from jaxnb.program import MIME_TYPE  # the output that it goes with has read it, too
 
         return {MIME_TYPE: {"program": found, "levels": list(LEVELS[1:])}}
 
@@ -131,8 +132,6 @@ def answer(question: Mapping[str, Any], program: Program, namespace: Mapping[str
     >>> answer({"want": "level", "level": "hlo"}, Program("x"), {})["error"]
     "there is no level 'hlo' in this program; made so far: none"
     """
-    from jaxnb.views.drawings import encode_drawn
-
     try:
         if question.get("want") == "level":
             name = str(question.get("level"))
@@ -142,7 +141,7 @@ def answer(question: Mapping[str, Any], program: Program, namespace: Mapping[str
             if "axis_name" in program.source:
                 with suppress(JaxnbError):  # a cell that cannot be traced again has no diagram of its maps
                     program.vmapped()
-            return {"program": encode_drawn(program)}
+            return {"program": views.encode_drawn(program)}
         if question.get("want") == "value":
             return _look(str(question.get("name")), namespace)
         return {"error": f"jaxnb does not know the question {question.get('want')!r}."}

@@ -16,17 +16,11 @@ from IPython.display import display
 from traitlets import Bool, Enum, Integer, List
 from traitlets.config import Configurable
 
-from jaxnb.errors import BadHeader, JaxnbError, LeftBehind, finding_of, unexplained
-from jaxnb.findings.answers import Answers
-from jaxnb.findings.retraces import note_of
-from jaxnb.findings.watching import Watches
-from jaxnb.objects.pytrees import leaves_of
+from jaxnb import staging, views
+from jaxnb.errors import BadHeader, JaxnbError, LeftBehind, unexplained
+from jaxnb.findings import Answers, Watches, note_of
 from jaxnb.options import StageOptions
-from jaxnb.program import LEVELS, QUIET, Finding, Program
-from jaxnb.program.status import Part, Status
-from jaxnb.running.run import Run
-from jaxnb.running.session import Session
-from jaxnb.running.tracebacks import as_shown_by_ipython, label_of, render, show_only_user_frames, tidy, told_of
+from jaxnb.program import LEVELS, QUIET, Finding, Part, Program, Status, finding_of
 from jaxnb.shell.commands import run_command
 from jaxnb.shell.comment import DIRECTIVES, AutoStage, as_cell_magic, read_directive
 from jaxnb.shell.completion import header_matcher
@@ -34,6 +28,17 @@ from jaxnb.shell.header import JAXPR_OPTIONS, JIT_OPTIONS, full_header, parse_gr
 from jaxnb.shell.inspector_comm import Inspectors, wants_script
 from jaxnb.shell.progress import Progress
 from jaxnb.shell.show import bundle, fix_of, shown_below, terminal_of
+from jaxnb.staging import (
+    Run,
+    Session,
+    as_shown_by_ipython,
+    label_of,
+    leaves_of,
+    render,
+    show_only_user_frames,
+    tidy,
+    told_of,
+)
 
 __all__ = ["JaxNB", "JaxnbMagics"]
 
@@ -144,7 +149,7 @@ class JaxnbMagics(Magics):
         self._watches.stop()
         self._answers.leave()
         self._inspectors.leave()
-        if (workers := sys.modules.get("jaxnb.planning.workers")) is not None:
+        if (workers := sys.modules.get("jaxnb.reading.worker.workers")) is not None:
             workers.end_worker()
         for found, own in (
             (self.shell.input_transformers_cleanup, as_cell_magic),
@@ -168,10 +173,8 @@ class JaxnbMagics(Magics):
 
     def clear_programs(self) -> str:
         """Lets go of the programs of all cells, and of those that outputs may ask about."""
-        from jaxnb.running.held import clear_programs  # only who asks for it needs it
-
         self._inspectors.forget()
-        return clear_programs(self.session)
+        return staging.clear_programs(self.session)
 
     def _switch_findings(self, _: Any = None) -> None:
         if self.settings.findings == "off":
@@ -201,9 +204,7 @@ class JaxnbMagics(Magics):
         self._remarks.clear()
         note = f"{len(leaked)} leak{'s' if len(leaked) > 1 else ''}"
         if leaked and (self._strict or self.settings.findings == "error"):
-            from jaxnb.views.text import render_findings
-
-            self._fail(result, LeftBehind(f"{note}\n{render_findings(leaked)}"))
+            self._fail(result, LeftBehind(f"{note}\n{views.render_findings(leaked)}"))
         elif leaked:
             told = Run(note=note, note_kind="finding", findings=tuple(leaked))
             told.make_program = lambda: Program("", findings=told.findings)
@@ -268,9 +269,7 @@ class JaxnbMagics(Magics):
             print(unexplained(fault), file=sys.stderr)
             return
         if found is not None and found.message not in getattr(error, "__notes__", ()):
-            from jaxnb.views.text import render_findings
-
-            told = found.message if found.kind == "deleted" else render_findings([found], source=self._raw)
+            told = found.message if found.kind == "deleted" else views.render_findings([found], source=self._raw)
             print(told, file=sys.stderr)
 
     # --- magics ---

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from jaxnb import reading
 from jaxnb.errors import BadHeader
-from jaxnb.placement.axes import read_axes
-from jaxnb.placement.hardware import find_hardware
-from jaxnb.placement.read import read_mesh
-from jaxnb.running.backend import want_devices
-from jaxnb.running.session import Session
-from jaxnb.sharding import Shown, make_mesh, mesh_command, use_mesh
+from jaxnb.program import find_hardware, read_axes
+from jaxnb.reading import Shown, SimulatedMesh, make_mesh, read_mesh, use_mesh
 from jaxnb.shell.header import MESH_OPTIONS, parse_header
-from jaxnb.staging.elsewhere import SimulatedMesh
+from jaxnb.shell.placements import mesh_command
+from jaxnb.staging import Session, want_devices
 
 __all__ = ["set_mesh"]
 
@@ -51,9 +49,7 @@ def set_mesh(session: Session, text: str) -> Any:
     if "simulate" in options:
         hardware = find_hardware(options["hardware"]).name if "hardware" in options else ""
         simulated = SimulatedMesh(tuple(read_axes(axes).items()), "explicit" in options, hardware)
-        from jaxnb.planning.workers import check_count  # only who simulates needs it
-
-        check_count(simulated.size)
+        reading.check_count(simulated.size)
         if not _nothing_set():
             use_mesh(None)
         session.simulated = simulated
@@ -101,6 +97,4 @@ def _all() -> list[Any]:
 
 
 def _end_worker() -> None:
-    from jaxnb.planning.workers import end_worker  # only who simulates has one
-
-    end_worker()
+    reading.end_worker()

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from jaxnb import program
+
 __all__ = ["complete_map"]
 
 _NAMES = "sizes|resources|mesh|hardware|lowering"
@@ -75,9 +77,7 @@ def _value(option: str, value: str, header: str, namespace: Mapping[str, Any]) -
             return None
         there = ["manual", "spmd"] if option == "lowering" else _meshes(namespace)
         if option == "hardware":
-            from jaxnb.placement.hardware import HARDWARE
-
-            there = list(HARDWARE)
+            there = list(program.HARDWARE)
         return value, [item for item in there if item.startswith(value)]
     fragment = re.split(r"[,=(\s]", value)[-1]
     before = value[: len(value) - len(fragment)].rstrip()
@@ -108,7 +108,7 @@ def _mesh_axes(header: str, namespace: Mapping[str, Any]) -> list[str]:
     named = re.search(r"--mesh[\s=]+(\w+)", header)
     mesh = namespace.get(named[1]) if named is not None else None
     if mesh is None and "jax" in sys.modules:
-        from jaxnb.named.resources import current_mesh
+        from jaxnb.named import current_mesh
 
         mesh = current_mesh()
     return [str(name) for name in mesh.axis_names] if mesh is not None and _is_mesh(mesh) else []

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
-from jaxnb.cells.named_spec import MapSpec, Pair, did_you_mean, read_map
 from jaxnb.errors import BadHeader
+from jaxnb.named import LOWERINGS, MapSpec, Pair, check_names, did_you_mean, read_map
 from jaxnb.shell.header import XMAP_OPTIONS, parse_header
 
-__all__ = ["parse_xmap", "read_spec"]
-
-LOWERINGS = ("manual", "spmd")
+__all__ = ["parse_xmap"]
 
 
 def parse_xmap(header: str, magic: str = "%%xmap") -> dict[str, Any]:
@@ -53,45 +51,8 @@ def parse_xmap(header: str, magic: str = "%%xmap") -> dict[str, Any]:
     places = _check_pairs(pairs, shown, shift)
     sizes, resources = (tuple((pair.name, pair.value) for pair in pairs[option]) for option in ("sizes", "resources"))
     spec = MapSpec(inputs, outputs, sizes, resources, mesh, lowering, auto, hardware, shown, places)
-    _check_names(spec)
+    check_names(spec)
     return {"xmap": spec, **options}
-
-
-def read_spec(
-    text: str,
-    sizes: Mapping[str, int],
-    resources: Mapping[str, Any] | Literal["auto"],
-    mesh: Any = None,
-    lowering: str = "manual",
-    hardware: str = "",
-) -> MapSpec:
-    """The same from Python values, for functions: only `inputs -> outputs` is text.
-
-    Args:
-      text: `x[batch, inputs] -> y[batch]`.
-      sizes: sizes of names.
-      resources: what each name is spread over: a resource or a tuple of them; a loop is its number of turns;
-        "auto" has the best ones searched for.
-      mesh: the name of a mesh, its axes, a mesh, or None.
-      lowering: "manual" or "spmd".
-
-    Raises:
-      BadHeader: pointing at the word of `text` that is wrong.
-    """
-    shown = text.strip()
-    inputs, outputs, position = read_map(shown, shown, 0)
-    if shown[position:].strip():
-        word = shown[position:].split()[0]
-        column = shown.index(word, position)
-        raise BadHeader(f"{word!r} is not expected here.", header=shown, column=column, width=len(word))
-    if lowering not in LOWERINGS:
-        raise BadHeader(f"there is no lowering {lowering!r}.", header=shown, column=0, fix=did_you_mean("", LOWERINGS))
-    auto = isinstance(resources, str)
-    given = {} if isinstance(resources, str) else resources
-    spread = tuple((name, tuple(one) if isinstance(one, tuple | list) else (one,)) for name, one in given.items())
-    spec = MapSpec(inputs, outputs, tuple(sizes.items()), spread, mesh, lowering, auto, hardware, shown)
-    _check_names(spec)
-    return spec
 
 
 def _check_pairs(pairs: Mapping[str, Sequence[Pair]], shown: str, shift: int) -> dict[tuple[str, str], tuple[int, int]]:
@@ -105,20 +66,3 @@ def _check_pairs(pairs: Mapping[str, Sequence[Pair]], shown: str, shift: int) ->
                 raise BadHeader(what, header=shown, column=place[0], width=place[1], fix="leave one of them out.")
             places[option, pair.name] = place
     return places
-
-
-def _check_names(spec: MapSpec) -> None:
-    """Every name that is used is one of an input, or has its size given."""
-    known = spec.named
-    for term in spec.outputs:
-        for name, column in zip(term.names, term.columns, strict=True):
-            if name is not None and name not in known:
-                what = f"no input has the name {name}, and --sizes does not give its size."
-                fix = did_you_mean(name, known)
-                raise BadHeader(what, header=spec.header, column=column, width=len(name), fix=fix)
-    for name, _ in spec.resources:
-        if name not in known:
-            column, width = spec.places.get(("resources", name), (0, 1))
-            width = min(width, len(name)) if ("resources", name) in spec.places else width
-            what = f"{name} has a resource, but no input has that name, and --sizes does not give its size."
-            raise BadHeader(what, header=spec.header, column=column, width=width, fix=did_you_mean(name, known))

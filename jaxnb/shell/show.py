@@ -9,9 +9,9 @@ from functools import lru_cache
 from json import dumps
 from typing import Any
 
-from jaxnb.program import QUIET, Finding, Program
-from jaxnb.program.status import Status
-from jaxnb.running.run import Run
+from jaxnb import views
+from jaxnb.program import QUIET, Finding, Program, Status
+from jaxnb.staging import Run
 
 __all__ = ["below", "bundle", "fix_of", "shown_below", "terminal_of"]
 
@@ -51,9 +51,7 @@ def bundle(
     said = run.status
     text = said.text(width, colours=colours)
     if run.traced_only:
-        from jaxnb.views.text import render_program
-
-        shown = render_program(
+        shown = views.render_program(
             run.program,
             level=run.shown_level,
             order=run.shown_order,
@@ -68,9 +66,7 @@ def bundle(
     asked = [finding for finding in run.findings if finding.kind == "nans"]
     written_out = [finding for finding in run.findings if finding.kind in QUIET and not finding.folded]
     if leaked or asked or written_out or (avoidable and not run.note):
-        from jaxnb.views.text import render_findings
-
-        text = f"{text}\n{render_findings([*leaked, *asked, *written_out] or avoidable)}"
+        text = f"{text}\n{views.render_findings([*leaked, *asked, *written_out] or avoidable)}"
     data: dict[str, Any] = {"text/plain": text}
     if not rich:
         return data
@@ -87,10 +83,9 @@ def bundle(
 @lru_cache(maxsize=64)
 def _drawn_line(status: Status) -> tuple[str, dict[str, Any]]:
     """The line as HTML and as JSON: a cell that runs again and again says the same."""
-    from jaxnb.program.status import encode_status
-    from jaxnb.views.line import line_element
+    from jaxnb.program import encode_status
 
-    return str(line_element(status)), encode_status(status)
+    return str(views.line_element(status)), encode_status(status)
 
 
 def terminal_of(shell: Any) -> dict[str, Any]:
@@ -109,9 +104,7 @@ def below(run: Run) -> list[Any]:
     """
     told: list[Any] = []
     if run.timing is not None and run.timing.total is not None:
-        from jaxnb.views.ledger import render_costs
-
-        told.append(render_costs(run.program, width=100, limit=_MOST_LINES))
+        told.append(views.render_costs(run.program, width=100, limit=_MOST_LINES))
     return told + [shown for shown in (run.diff, run.search, run.plan) if shown is not None]
 
 
@@ -140,11 +133,9 @@ def fix_of(finding: Finding) -> Run | None:
 
 def _interactive(run: Run, previous: Program | None) -> str | None:
     """The HTML with the script, of as many levels as fit; None if not even the first does."""
-    from jaxnb.views.interactive import render_interactive
-
     top = run.shown_level or "jaxpr"
     for levels, before in ((None, previous), (("source", top), previous), (("source", top), None)):
-        drawn = render_interactive(
+        drawn = views.render_interactive(
             run.program,
             line=run.status,
             findings=run.findings,
@@ -167,14 +158,12 @@ def _drawn(run: Run, taken: int) -> tuple[str, tuple[str, Any] | None]:
     kept = run.kept
     if kept is not None and "drawn" in kept:
         return kept["drawn"]
-    from jaxnb.program.codec import MIME_TYPE, encode
-    from jaxnb.views.drawings import encode_drawn
-    from jaxnb.views.html import render_html
+    from jaxnb.program import MIME_TYPE, encode
 
     program = run.program
 
     def view(limit: int) -> str:
-        return render_html(program, line=_LINE, findings=run.findings, limit=limit, level=run.shown_level)
+        return views.render_html(program, line=_LINE, findings=run.findings, limit=limit, level=run.shown_level)
 
     room = MOST_SAVED - taken - _SPARE
     html, encoded = view(_LIMITS[-1]), None
@@ -189,7 +178,7 @@ def _drawn(run: Run, taken: int) -> tuple[str, tuple[str, Any] | None]:
     else:
         encoded, left, levels = None, room, ()
     # Where values live takes a while to be read, so this is done only where there is room for it.
-    for save in (encode_drawn, encode) if levels == top else ():
+    for save in (views.encode_drawn, encode) if levels == top else ():
         more = save(program, levels=top)
         rest = room - len(dumps(more).encode())
         if least <= rest:

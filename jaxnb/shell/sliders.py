@@ -13,7 +13,7 @@ from typing import Any
 
 from jaxnb.api import stage
 from jaxnb.errors import JaxnbError
-from jaxnb.running.run import Run
+from jaxnb.staging import Run
 
 __all__ = ["Moved", "read_ranges", "sliders"]
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
+from jaxnb import views
 from jaxnb.errors import JaxnbError
-from jaxnb.running.run import Run
 from jaxnb.shell.inspector_comm import answer
+from jaxnb.staging import Run
 
 __all__ = ["widget"]
 
@@ -37,9 +38,7 @@ def widget(run: Run, *, previous: Run | None = None, namespace: dict[str, Any] |
         raise JaxnbError(
             "the widget needs anywidget, which is not installed.", fix="run: pip install anywidget."
         ) from error
-    from jaxnb.program.codec import encode
-    from jaxnb.program.status import encode_status
-    from jaxnb.views.drawings import encode_drawn
+    from jaxnb.program import encode, encode_status
 
     assets = files("jaxnb").joinpath("assets")
     script, diagrams = assets.joinpath("widget.js"), assets.joinpath("diagrams.js")
@@ -62,7 +61,7 @@ def widget(run: Run, *, previous: Run | None = None, namespace: dict[str, Any] |
         previous = traitlets.Dict(None, allow_none=True).tag(sync=True)
 
     shown = Inspector(
-        program={**encode_drawn(program), "status": encode_status(run.status)},
+        program={**views.encode_drawn(program), "status": encode_status(run.status)},
         line=run.line,
         levels=[name for name in program.level_names if name != "source"],
         previous=None if previous is None else encode(previous.program),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxnb.placement.asked import Asked, Shardings
+from jaxnb.program import Asked, Shardings
 from jaxnb.units import format_bytes
 from jaxnb.views.aligned import align
 from jaxnb.views.text import render_findings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxnb.placement.asked import Shardings
+from jaxnb.program import Shardings
 from jaxnb.views.asked import ASKED_HEADS, asked_row, asked_title
 from jaxnb.views.escape import Html, element
 from jaxnb.views.style import style_element

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from jaxnb.errors import JaxnbError
+from jaxnb.program import Program
 from jaxnb.views.escape import element
-from jaxnb.views.strands import Strands
+from jaxnb.views.strands import Strands, read_strands, strands_of
 from jaxnb.views.strands_svg import draw_strands
 from jaxnb.views.strands_text import render_strands
 
-__all__ = ["AxesDiagram"]
+__all__ = ["AxesDiagram", "axes_of"]
 
 _NONE = "no named axes: nothing is mapped over names"
 
@@ -56,3 +57,14 @@ class AxesDiagram:
         return "\n\n".join([*(map(render_strands, self.maps) if self.maps else [_NONE]), *self.notes])
 
     __repr__ = __str__
+
+
+def axes_of(program: Program) -> AxesDiagram:
+    """The named axes of a program; see `Program.axes_diagram`."""
+    maps, notes = read_strands(program.level("jaxpr")), ()
+    try:
+        maps += tuple(strands_of(level, kind="vmap") for _, level in program.vmapped())
+    except JaxnbError as error:
+        if "axis_name" in program.source:
+            notes = (f"what is under vmap is not shown: {error.what}",)
+    return AxesDiagram(maps, notes)

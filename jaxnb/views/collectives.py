@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jaxnb.placement.ledger import Collective, Ledger
+from jaxnb.program import Collective, Ledger
 from jaxnb.units import format_bytes
 from jaxnb.views.aligned import align
 from jaxnb.views.compact import short_seconds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxnb.placement.ledger import Collective, Ledger
+from jaxnb.program import Collective, Ledger
 from jaxnb.units import format_bytes
 from jaxnb.views.collectives import HEADS, axes_text, ledger_facts, ledger_rows, ledger_title, roofline_text
 from jaxnb.views.escape import Html, element

@@ -5,8 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from jaxnb.program import Op, Program
-from jaxnb.program.diff import Change, Diff
+from jaxnb.program import Change, Diff, Op, Program
 from jaxnb.units import format_bytes, format_change, format_flops, format_seconds
 from jaxnb.views.columns import chunks, text_width
 from jaxnb.views.rows import short_type

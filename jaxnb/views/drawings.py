@@ -11,11 +11,7 @@ import math
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from jaxnb.placement.data import Device, Mesh, Placement, box_text
-from jaxnb.placement.layout import ROLES, Layout
-from jaxnb.placement.ledger import Collective, Ledger
-from jaxnb.program import Program
-from jaxnb.program.codec import encode
+from jaxnb.program import ROLES, Collective, Device, Layout, Ledger, Mesh, Placement, Program, box_text, encode
 from jaxnb.units import format_bytes
 from jaxnb.views.collectives import axes_text, ledger_facts, ledger_row, ledger_title
 from jaxnb.views.grids import Grids, ids_text, in_rows, read_array, read_mesh_grids

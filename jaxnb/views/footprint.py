@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from jaxnb.program.occupancy import Held, Memory, Noted, Saved
+from jaxnb.program import Held, Memory, Noted, Saved
 from jaxnb.views.columns import clipped, padded, printable, text_width, wrapped
 from jaxnb.views.compact import bar, profile, short_bytes, short_share
 from jaxnb.views.rows import listed

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from jaxnb.placement.data import Box, Mesh, Placement
+from jaxnb.program import Box, Mesh, Placement
 
 __all__ = [
     "GAP",

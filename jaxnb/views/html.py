@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from jaxnb.program import Finding, Program
-from jaxnb.program.status import Status
+from jaxnb.program import Finding, Program, Status
 from jaxnb.views.columns import column_widths, row_pieces
 from jaxnb.views.escape import Html, element, joined
 from jaxnb.views.grouping import MOST_ROWS, level_below, read_groups

@@ -15,9 +15,7 @@ from functools import cache
 from importlib.resources import files
 
 from jaxnb.errors import JaxnbError
-from jaxnb.program import Finding, Program
-from jaxnb.program.codec import encode
-from jaxnb.program.status import Status, encode_status
+from jaxnb.program import Finding, Program, Status, encode, encode_status
 from jaxnb.views.escape import Html
 from jaxnb.views.html import render_html
 from jaxnb.views.packing import pack

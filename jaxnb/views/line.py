@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jaxnb.program.status import Part, Status
+from jaxnb.program import Part, Status
 from jaxnb.views.escape import Html, element, joined
 
 __all__ = ["line_element"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxnb.placement.data import Mesh, Placement, Tree
+from jaxnb.program import Mesh, Placement, Tree
 from jaxnb.views.escape import Html, element
 from jaxnb.views.placement_svg import draw_glyph, draw_mesh, draw_placement
 from jaxnb.views.placement_words import leaf_cells, tree_facts, tree_title

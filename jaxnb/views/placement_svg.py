@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from jaxnb.placement.data import Device, Group, Mesh, Placement, box_text
+from jaxnb.program import Device, Group, Mesh, Placement, box_text
 from jaxnb.units import format_bytes
 from jaxnb.views.escape import Html, element
 from jaxnb.views.grids import GAP, NOTHING, Grid, Grids, ids_text, in_rows, read_array, read_mesh_grids
@@ -49,7 +49,7 @@ class _Drawn:
 def draw_mesh(mesh: Mesh) -> Html:
     """A mesh as an `svg` element: its devices with their ids, the last axis across.
 
-    >>> from jaxnb.placement.data import Axis, Device
+    >>> from jaxnb.program.placement.data import Axis, Device
     >>> draw_mesh(Mesh((Axis("x", 2),), (Device(0), Device(1))))[:30]
     '<svg xmlns="http://www.w3.org/'
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from jaxnb.placement.data import Mesh, Placement, Tree
+from jaxnb.program import Mesh, Placement, Tree
 from jaxnb.views.aligned import align
 from jaxnb.views.grids import GAP, NOTHING, Grid, Grids, ids_text, read_array, read_mesh_grids
 from jaxnb.views.placement_words import (
@@ -29,7 +29,7 @@ _MOST_LEAVES = 60
 def render_mesh(mesh: Mesh, *, width: int = _WIDTH) -> str:
     """A mesh as text: the ids of its devices in a grid, the last axis across.
 
-    >>> from jaxnb.placement.data import Axis, Device
+    >>> from jaxnb.program.placement.data import Axis, Device
     >>> print(render_mesh(Mesh((Axis("x", 2),), (Device(0), Device(1)))))
     mesh x=2 · 2 devices, cpu · auto axis
     <BLANKLINE>

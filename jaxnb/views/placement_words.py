@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from jaxnb.placement.data import Device, Leaf, Mesh, Placement, Tree
+from jaxnb.program import Device, Leaf, Mesh, Placement, Tree
 from jaxnb.units import format_bytes
 
 __all__ = [

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jaxnb.placement.estimate import Estimate
-from jaxnb.placement.plan import Footprint, Plan
+from jaxnb.program import Estimate, Footprint, Plan
 from jaxnb.units import format_bytes, format_flops
 from jaxnb.views.aligned import align
 from jaxnb.views.collectives import render_ledger
 from jaxnb.views.compact import short_seconds
 
 if TYPE_CHECKING:
-    from jaxnb.planning.search import Candidate, Search
+    from jaxnb.program import Candidate, Search
 
 __all__ = [
     "MOST_SHOWN",

@@ -10,7 +10,7 @@ from jaxnb.views.plans import MOST_SHOWN, SEARCH_HEADS, search_row, search_rows,
 from jaxnb.views.style import style_element
 
 if TYPE_CHECKING:
-    from jaxnb.planning.search import Search
+    from jaxnb.program import Search
 
 __all__ = ["draw_search", "render_search_html"]
 

@@ -9,16 +9,7 @@ from dataclasses import replace
 from typing import Literal
 
 from jaxnb.program import Finding, Program
-from jaxnb.views.columns import (
-    chunks,
-    clipped,
-    column_widths,
-    padded,
-    printable,
-    row_pieces,
-    text_width,
-    wrapped,
-)
+from jaxnb.views.columns import chunks, clipped, column_widths, padded, printable, row_pieces, text_width, wrapped
 from jaxnb.views.folding import Fold
 from jaxnb.views.grouping import MOST_ROWS, level_below, read_groups
 from jaxnb.views.painting import PaintedLine, edit_lines, fed_by, paint

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from jaxnb.placement.data import Placement
+from jaxnb.program import Placement
 
 __all__ = ["Tint", "axis_colours", "axis_hues", "hue_colour", "oklch", "piece_hues", "tints"]
 
@@ -52,7 +52,7 @@ def axis_colours(names: Iterable[str]) -> dict[str, str]:
     """A colour for each axis, as `#rrggbb`, in their order: the same name is to be given the same place everywhere.
 
     >>> axis_colours(["x", "y"])
-    {'x': '#5098e1', 'y': '#9fab52'}
+    {'x': '#5b9aea', 'y': '#9c9f29'}
     """
     return {name: hue_colour(hue) for name, hue in axis_hues(names).items()}
 

@@ -10,9 +10,9 @@ from pages import HOSTILE, SHADOW, marked
 from sample_layouts import MESH, named, sharded
 from sample_levels import neuron
 
-from jaxnb.placement.layout import Layout, Placed
 from jaxnb.program import Aval, Computation, Level, Program, Value
 from jaxnb.program.codec import decode, encode
+from jaxnb.program.placement.layout import Layout, Placed
 from jaxnb.views import drawings
 from jaxnb.views.interactive import render_interactive, scripts_for
 from jaxnb.views.page import TRUSTED_HTML, PageCell, render_page

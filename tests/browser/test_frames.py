@@ -123,7 +123,7 @@ def test_an_exported_notebook_has_the_script_once(new_page, tmp_path):
         for at, text in enumerate(cells)
     ]
     (tmp_path / "export.ipynb").write_text(json.dumps(nb))
-    exporter = "jaxnb.reports.exporter.InspectorExporter"
+    exporter = "jaxnb.shell.reports.exporter.InspectorExporter"
     command = [sys.executable, "-m", "nbconvert", "--to", exporter, "--execute", "export.ipynb", "--template", "basic"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     text = (tmp_path / "export.html").read_text(encoding="utf-8")

@@ -10,11 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxnb.cells.cell import parse_cell
-from jaxnb.findings.traced import Traced
+from jaxnb.findings.lints.traced import Traced
 from jaxnb.options import StageOptions
-from jaxnb.reuse.cache import CodeRecord
-from jaxnb.running.runner import Runner
+from jaxnb.staging.cells.cell import parse_cell
+from jaxnb.staging.reuse.cache import CodeRecord
+from jaxnb.staging.session.runner import Runner
 
 __all__ = ["names", "run_pieces", "traced_pieces"]
 

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from jaxnb.findings import Findings
 from jaxnb.options import StageOptions
 from jaxnb.program import QUIET, Finding
-from jaxnb.running.run import Run
-from jaxnb.running.runner import Runner
-from jaxnb.running.session import Session
+from jaxnb.staging.session.run import Run
+from jaxnb.staging.session.runner import Runner
+from jaxnb.staging.session.session import Session
 
 __all__ = ["Case", "QuietSession", "quiet_findings"]
 
@@ -48,7 +49,7 @@ class QuietSession(Session):
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(observer=Findings())
         self.found: list[Finding] = []
         self.file_label = lambda file: f"Cell In[{file[6:-1]}]" if file.startswith("<cell ") else file
 

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from findings.concretizing import CASES, Needed
-from jaxnb.errors import finding_of
-from jaxnb.findings import trial
-from jaxnb.findings.fixes import apply_edit
+from jaxnb.api import new_session
+from jaxnb.findings.values import trial
+from jaxnb.findings.values.fixes import apply_edit
 from jaxnb.options import StageOptions
-from jaxnb.program import Finding
-from jaxnb.running.run import Run
-from jaxnb.running.session import Session
+from jaxnb.program import Finding, finding_of
 from jaxnb.shell.header import JIT_OPTIONS, parse_header
+from jaxnb.staging.session.run import Run
+from jaxnb.staging.session.session import Session
 
 Namespace = dict[str, Any]
 
@@ -49,7 +49,7 @@ def stage(cell: str, namespace: Namespace, whole: bool) -> Run:
     """Stages a cell, which may have a header."""
     header, _, body = cell.partition("\n") if cell.startswith("%%jit") else ("", "", cell)
     options = parse_header(header.removeprefix("%%jit"), JIT_OPTIONS) | ({"whole": True} if whole else {})
-    return Session().stage(body, namespace, StageOptions.of(options), shown=cell, offset=bool(header))
+    return new_session().stage(body, namespace, StageOptions.of(options), shown=cell, offset=bool(header))
 
 
 def fail(cell: str, namespace: Namespace, whole: bool = False) -> tuple[Finding, BaseException]:

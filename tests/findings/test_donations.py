@@ -14,13 +14,14 @@ import jaxnb
 from findings.donating import CELLS, SETUP, Vain
 from findings.quiet_runs import names, traced_pieces
 from findings.quietly import QuietSession
-from jaxnb._jax_hlo import serialized_modules
-from jaxnb.findings.aliasing import read_aliases, read_aliasing
-from jaxnb.findings.donations import Form, find_donations, refusal
-from jaxnb.findings.puts import Puts, watch_put
+from jaxnb._jax.hlo import serialized_modules
+from jaxnb.api import new_session
+from jaxnb.findings.lints.aliasing import read_aliases, read_aliasing
+from jaxnb.findings.lints.donations import Form, find_donations, refusal
+from jaxnb.findings.lints.puts import Puts, watch_put
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding
-from jaxnb.running.session import Session
+from jaxnb.staging.session.session import Session
 
 
 def found(cell: str, donate: tuple[str, ...], setup: str = "") -> list[Finding]:
@@ -162,7 +163,7 @@ def test_an_array_of_numpy_is_shared_if_writing_to_it_shows(may_alias: bool | No
 def test_a_cell_says_that_an_array_of_numpy_is_shared_all_the_same() -> None:
     cell = "n = 1\ny = jax.device_put(x, here, may_alias=False)"
     namespace: dict[str, Any] = {"jax": jax, "x": numbers(0), "here": jax.devices()[0]}
-    run = Session().stage(cell, namespace, StageOptions())
+    run = new_session().stage(cell, namespace, StageOptions())
     namespace["x"][0] = 5
     told = [finding for finding in run.findings if finding.kind == "donation"]
     assert len(told) == (int(namespace["y"][0]) == 5)
@@ -213,7 +214,7 @@ def test_a_cell_says_which_wish_was_not_granted(kind: str) -> None:
     words, place, said, fix = WISHES[kind]
     here, other = jax.devices()[:2]
     namespace: dict[str, Any] = {"jax": jax, "x": jnp.arange(500_000.0), "here": here, "other": other}
-    run = Session().stage(f"n = 1\ny = jax.device_put(x, {place}, {words})", namespace, StageOptions())
+    run = new_session().stage(f"n = 1\ny = jax.device_put(x, {place}, {words})", namespace, StageOptions())
     found = [finding for finding in run.findings if finding.kind == "donation"]
     if said is None:
         assert found == []
@@ -240,5 +241,5 @@ def test_what_is_let_go_of_all_the_same_is_not_told(cell: str) -> None:
         pytest.skip("wants two devices")
     namespace: dict[str, Any] = {"jax": jax, "x": jnp.arange(500_000.0), "small": jnp.ones(3)}
     namespace.update(other=jax.devices()[1], put=lambda x, device, donate: x)
-    run = Session().stage(cell, namespace, StageOptions())
+    run = new_session().stage(cell, namespace, StageOptions())
     assert [finding for finding in run.findings if finding.kind == "donation"] == []

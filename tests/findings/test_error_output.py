@@ -10,7 +10,7 @@ import pytest
 from shells import Shell, shell
 
 import jaxnb
-from jaxnb.findings import concretization, trial
+from jaxnb.findings.values import concretization, trial
 
 __all__ = ["shell"]
 

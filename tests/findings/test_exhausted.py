@@ -12,9 +12,10 @@ from shells import Shell, shell
 
 import jaxnb
 from findings.exhausting import CELLS, SETUP, Large
-from jaxnb.errors import finding_of
+from jaxnb.api import new_session
 from jaxnb.options import StageOptions
-from jaxnb.running.session import Session
+from jaxnb.program import finding_of
+from jaxnb.staging.session.session import Session
 
 __all__ = ["shell"]
 
@@ -41,7 +42,7 @@ def fail(source: str, namespace: dict[str, Any], **options: Any) -> tuple[Any, A
     """Runs a cell that does not get its memory; the finding and the error."""
     before = dict(namespace)
     with pytest.raises(jax.errors.JaxRuntimeError) as caught:
-        Session().stage(source, namespace, StageOptions.of(options))
+        new_session().stage(source, namespace, StageOptions.of(options))
     for name in ("__builtins__", "__name__"):
         namespace.pop(name)
     assert namespace.keys() == before.keys() and all(namespace[name] is before[name] for name in before)
@@ -77,7 +78,7 @@ def test_what_is_proposed_lowers_it(name: str) -> None:
     needed: list[Any] = []
     for cell, donate in ((case.cell, ()), (case.fixed or case.cell, case.donate)):
         options = StageOptions.of({**case.options, "donate": donate})
-        needed += Session().stage(cell, names_of(case), options).program.memory()
+        needed += new_session().stage(cell, names_of(case), options).program.memory()
     before, after = needed
     if case.kept:
         assert after.saved_bytes() < before.saved_bytes()
@@ -101,7 +102,7 @@ def test_the_donation_that_is_proposed_lowers_the_peak() -> None:
     peaks: list[int] = []
     for options in ({}, {"donate": ("w",)}):
         namespace = {"jnp": jnp, "w": jnp.ones((500, 1000))}
-        run = Session().stage("w = w * 2 + 1", namespace, StageOptions.of(options))
+        run = new_session().stage("w = w * 2 + 1", namespace, StageOptions.of(options))
         peaks.append(run.program.memory()[0].peak)
     assert peaks[0] - peaks[1] == 2_000_000
 
@@ -121,9 +122,9 @@ def test_an_input_that_dies_without_being_replaced(monkeypatch: pytest.MonkeyPat
 
 def test_large_residuals_ask_for_a_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     namespace = {"jax": jax, "jnp": jnp, "w": jnp.ones((50, 50)), "x": jnp.ones((2000, 50))}
-    plain = Session().stage(TRAINING, dict(namespace), StageOptions()).program.memory()[0]
+    plain = new_session().stage(TRAINING, dict(namespace), StageOptions()).program.memory()[0]
     lean = (
-        Session()
+        new_session()
         .stage(TRAINING.replace("def loss", "@jax.checkpoint\ndef loss"), dict(namespace), StageOptions())
         .program.memory()[0]
     )
@@ -183,7 +184,7 @@ def test_derivatives_and_named_axes(monkeypatch: pytest.MonkeyPatch, kind: str) 
 def test_a_device_that_really_has_no_memory() -> None:
     source = "big = jnp.sin(jnp.broadcast_to(x[0], (10**7, 10**7)))"
     with pytest.raises(jax.errors.JaxRuntimeError, match="RESOURCE_EXHAUSTED") as caught:
-        Session().stage(source, {"jnp": jnp, "x": jnp.ones(3)}, StageOptions(block=True))
+        new_session().stage(source, {"jnp": jnp, "x": jnp.ones(3)}, StageOptions(block=True))
     told = finding_of(caught.value)
     assert told is not None and "400 TB  made by line 1" in told[0].message
 
@@ -254,7 +255,7 @@ def test_what_fails_later_names_the_cell_that_it_comes_of(shell: Shell, monkeypa
 
 
 def test_what_fails_later_in_a_staged_cell(monkeypatch: pytest.MonkeyPatch) -> None:
-    session, namespace = Session(), {"jnp": jnp, "w": jnp.ones((500, 1000))}
+    session, namespace = new_session(), {"jnp": jnp, "w": jnp.ones((500, 1000))}
     session.file_label = lambda file: f"Cell {file}"
     session.stage("h = jnp.sin(w) * 2", namespace, StageOptions(), filename="<one>")
     failing = Failing(monkeypatch)

@@ -11,8 +11,8 @@ import pytest
 from findings.quiet_runs import names, run_pieces, traced_pieces
 from findings.quietly import QuietSession
 from findings.stopping import CELLS, QUIET, SETUP, Stopped
-from jaxnb.findings import gradients
-from jaxnb.findings.gradients import find_gradients
+from jaxnb.findings.lints import gradients
+from jaxnb.findings.lints.gradients import find_gradients
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding
 

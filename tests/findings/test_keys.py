@@ -70,7 +70,7 @@ def test_a_reused_run_says_what_its_program_does() -> None:
 def test_keys_are_held_weakly() -> None:
     session, namespace = session_with(SETUP)
     stage(session, namespace, "k1, k2 = random.split(key)\na = random.normal(k1)", "1")
-    memory = session._quiet  # pyright: ignore[reportPrivateUsage]
+    memory = session.observer._quiet  # pyright: ignore
     assert memory is not None
     log = memory.keys
     held = len(log)

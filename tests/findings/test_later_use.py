@@ -6,7 +6,7 @@ import jax
 import pytest
 from shells import Shell, shell
 
-from jaxnb.findings import watching
+from jaxnb.findings.leaking import watching
 
 __all__ = ["shell"]
 

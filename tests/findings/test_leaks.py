@@ -23,10 +23,10 @@ from shells import Shell, shell
 import jaxnb
 from findings.clean import CLEAN
 from findings.leaking import LEAKS, SETUP
-from jaxnb.findings.leaks import Leaks, explain_tracer, is_dead
-from jaxnb.objects import owners
-from jaxnb.objects.paths import render_path
+from jaxnb.findings.leaking.leaks import Leaks, explain_tracer, is_dead
 from jaxnb.program import Finding
+from jaxnb.staging.objects import owners
+from jaxnb.staging.objects.paths import render_path
 
 __all__ = ["shell"]
 

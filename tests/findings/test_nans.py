@@ -10,10 +10,10 @@ import pytest
 
 from findings.nanning import CELLS, QUIET, Nan
 from findings.quiet_runs import names, run_pieces
-from jaxnb.findings import nans
-from jaxnb.findings.fixes import apply_edit
-from jaxnb.findings.nans import find_nans, read_nans
-from jaxnb.findings.traced import Traced
+from jaxnb.findings.lints import nans
+from jaxnb.findings.lints.nans import find_nans, read_nans
+from jaxnb.findings.lints.traced import Traced
+from jaxnb.findings.values.fixes import apply_edit
 from jaxnb.program import Finding
 
 

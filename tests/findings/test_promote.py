@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 from jaxnb.errors import JaxnbError
-from jaxnb.findings.promote import promote
+from jaxnb.findings.values.promote import promote
 
 NAMES = ["bool", "int8", "int32", "uint8", "uint32", "bfloat16", "float16", "float32", "complex64"]
 WEAK = {"weak-int": 2, "weak-float": 2.5, "weak-complex": 2j}

@@ -14,8 +14,8 @@ from shells import Shell, shell
 
 import jaxnb
 from findings.quietly import QuietSession
-from jaxnb.findings import quiet
-from jaxnb.findings.quiet import Traced
+from jaxnb.findings.lints import quiet
+from jaxnb.findings.lints.quiet import Traced
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding
 from jaxnb.program.codec import decode, encode

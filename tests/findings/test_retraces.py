@@ -15,14 +15,15 @@ from shells import Shell, shell
 
 from findings.retraced_calls import FUNCTIONS, QUIET
 from findings.retracing import CELLS, SETUP, Fixed, Retraced
-from jaxnb.findings import calls as calls_module
-from jaxnb.findings import trial
-from jaxnb.findings.calls import Calls
-from jaxnb.findings.retraces import note_of, report_of, retraces
+from jaxnb.api import new_session
+from jaxnb.findings.retracing import calls as calls_module
+from jaxnb.findings.retracing.calls import Calls
+from jaxnb.findings.retracing.retraces import note_of, report_of, retraces
+from jaxnb.findings.values import trial
 from jaxnb.options import StageOptions
-from jaxnb.reuse.history import Change, History
-from jaxnb.running.session import Session
 from jaxnb.shell.show import bundle
+from jaxnb.staging.reuse.history import Change, History
+from jaxnb.staging.session.session import Session
 
 __all__ = ["shell"]
 
@@ -55,7 +56,7 @@ def namespace_of(setup: str) -> dict[str, Any]:
 def staged(program: Retraced, fixed: Fixed | None = None) -> tuple[list[Any], Session, dict[str, Any]]:
     """The runs of a staged program, with the steps in between."""
     options = program.options | (fixed.options if fixed is not None else {})
-    session = Session(cache_size=options.pop("cache_size", 4))
+    session = new_session(cache_size=options.pop("cache_size", 4))
     session.file_label = label
     setup, cell, steps = program.setup, program.cell, program.steps
     if fixed is not None:
@@ -106,7 +107,7 @@ def test_the_fix_of_a_staged_cell_works(name: str) -> None:
 
 
 def test_a_mesh_is_told_by_its_axes() -> None:
-    session, namespace = Session(), namespace_of("")
+    session, namespace = new_session(), namespace_of("")
     session.stage("y = x * 2", namespace, StageOptions())
     with jax.set_mesh(namespace["mesh"]):
         run = session.stage("y = x * 2", namespace, StageOptions())
@@ -244,7 +245,7 @@ def test_findings_off_and_unload_end_the_watch() -> None:
 def test_errors_show_no_frame_of_the_watch(shell: Shell) -> None:
     for cell in ("jax.jit(lambda a: a + undefined)(x)", "jax.jit(lambda a: a)('text')", "jax.jit(jnp.dot)(x, x[:2])"):
         text = shell.run(cell, ok=False)
-        assert "Error" in text and "_jax_calls" not in text and "calls.py" not in text
+        assert "Error" in text and "calls.py" not in text
 
 
 # --- what is kept --------------------------------------------------------------------------------------------------
@@ -283,7 +284,7 @@ def test_nothing_of_the_user_is_kept_alive() -> None:
         calls.stop()
     assert history.traces == 2
 
-    session, array = Session(), jnp.ones(5)
+    session, array = new_session(), jnp.ones(5)
     names = {"__name__": "__main__", "x": array}
     for size in (5, 4, 3):
         names["x"] = array[:size]
@@ -339,7 +340,7 @@ def test_another_jax_is_told_of_and_left_alone(monkeypatch: pytest.MonkeyPatch) 
 
 def test_what_is_traced_is_the_same_under_the_watch() -> None:
     def equations() -> list[int]:
-        session, names = Session(), {"__name__": "__main__", "jnp": jnp, "x": jnp.ones(3), "s": {"t": 0}}
+        session, names = new_session(), {"__name__": "__main__", "jnp": jnp, "x": jnp.ones(3), "s": {"t": 0}}
         cell = "s['t'] += 1\ny = x * 0.9 ** s['t'] + jnp.where(x > 1, x, 0)"
         return [session.stage(cell, names, StageOptions()).equations for _ in range(3)]
 
@@ -354,7 +355,7 @@ def test_what_is_traced_is_the_same_under_the_watch() -> None:
         after = equations(), places(lambda a: jnp.where(a > 1, a**2, jnp.clip(a, 0, 1)))
     finally:
         calls.stop()
-    assert after[0] == before[0] and not any("_jax_calls" in place for place in after[1])
+    assert after[0] == before[0] and not any("calls.py" in place for place in after[1])
 
 
 def test_two_watches_do_not_disturb_each_other() -> None:
@@ -404,7 +405,7 @@ def test_an_option_is_tried_before_it_is_shown(monkeypatch: pytest.MonkeyPatch) 
 
     def last_fix(cell: str) -> Any:
         namespace = {"__name__": "__main__", "jnp": jnp, "x": jnp.ones(3)}
-        session = Session()
+        session = new_session()
         for n in range(1, 5):
             namespace["n"] = n
             run = session.stage(cell, namespace, StageOptions(static=("n",)))

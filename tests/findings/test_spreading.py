@@ -9,20 +9,19 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from findings.quiet_runs import names, traced_pieces
 from findings.spreading import CELLS, CLEAN, MORE, SETUP, Odd
 from jaxnb.api import stage
-from jaxnb.findings import respread
-from jaxnb.findings.fixes import apply_edit
-from jaxnb.findings.quiet import DETECTORS
-from jaxnb.findings.respread import tried_findings
-from jaxnb.findings.spreading import sharding_findings
-from jaxnb.placement.read import read_mesh, read_placement
+from jaxnb.findings.lints.quiet import DETECTORS
+from jaxnb.findings.sharding import respread
+from jaxnb.findings.sharding.respread import tried_findings
+from jaxnb.findings.sharding.spreading import sharding_findings
+from jaxnb.findings.values.fixes import apply_edit
 from jaxnb.program import QUIET, Finding
-from jaxnb.readers.cuts import read_cut
+from jaxnb.reading.jaxpr.cuts import read_cut
+from jaxnb.reading.placement.read import read_mesh, read_placement
 
 
 def found(cell: str, setup: str = "") -> list[Finding]:
@@ -70,7 +69,7 @@ def test_a_fix_was_tried(name: str) -> None:
 
 
 def _sent(traced: Any) -> int:
-    from jaxnb.analysis.figures import read_figures
+    from jaxnb.reading.flow.figures import read_figures
 
     return read_figures(traced.piece.jaxpr, traced.piece.compiled).sent or 0
 

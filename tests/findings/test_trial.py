@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxnb.findings import trial
+from jaxnb.findings.values import trial
 
 Namespace = dict[str, Any]
 

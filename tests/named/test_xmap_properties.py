@@ -14,8 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from drawing import DEEP
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from jax import lax
 from quickly import quick
 from xmap_programs import WIDTH, generate, schedules

@@ -10,8 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import AxisType, NamedSharding
-from jax.sharding import PartitionSpec as P
+from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
 
 import jaxnb
 import jaxnb.named.lax
@@ -156,7 +155,3 @@ def test_a_constraint_inside_of_a_map_changes_no_value(spec, resources, lowering
         np.testing.assert_allclose(mapped(given), 3 * given.sum(1) + given.sum(), rtol=1e-6)
         np.testing.assert_allclose(jax.grad(lambda a: mapped(a).sum())(given), jnp.full((8, 8), 11.0), rtol=1e-6)
         assert jax.typeof(given).shape == (8, 8) and jax.sharding.get_mesh() == mesh
-
-
-def test_examples():
-    assert doctest.testmod(jaxnb.named.lax).failed == 0

@@ -1,4 +1,4 @@
-"""Runs the corpus: `python -m tests.people [--theme THEME] [--only NAME ...] [--open] [--devices N] [--plain]`.
+"""Runs the corpus: `python -m tests.people [--theme THEME] [--only NAME ...] [--devices N] [--beside] [--plain]`.
 
 Prints a line for each difference, and a summary. Each theme runs in a process of its own, because how many devices
 there are is settled when JAX starts.
@@ -10,6 +10,7 @@ import argparse
 import os
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from collections import Counter
@@ -25,6 +26,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], help="only these cells, here in this process")
     parser.add_argument("--open", action="store_true", help="only cells of OPEN, here in this process")
     parser.add_argument("--devices", type=int, default=8, help="virtual devices")
+    parser.add_argument("--beside", action="store_true", help="with a thread of the user's running all the time")
     parser.add_argument("--plain", action="store_true", help="plain against plain: what differs is the corpus's own")
     parser.add_argument("--slow", action="store_true", help="say how long each cell took")
     parser.add_argument("--verbose", action="store_true", help="show the text of cells that differ, and each line")
@@ -45,7 +47,7 @@ def _run_themes(options: argparse.Namespace) -> None:
     total: Counter[str] = Counter()
     for theme in options.theme or names:
         command = [sys.executable, "-m", "tests.people", "--here", "--theme", theme, "--devices", str(options.devices)]
-        command += [f"--{flag}" for flag in ("plain", "slow", "verbose") if getattr(options, flag)]
+        command += [f"--{flag}" for flag in ("beside", "plain", "slow", "verbose") if getattr(options, flag)]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=TESTS.parent)
         *lines, last = done.stdout.splitlines() or [""]
         print("\n".join(lines), flush=True)
@@ -55,8 +57,15 @@ def _run_themes(options: argparse.Namespace) -> None:
     print("all · " + " · ".join(f"{key} {value}" for key, value in total.items()))
 
 
+def _idle() -> None:
+    while True:
+        time.sleep(0.01)
+
+
 def _run(options: argparse.Namespace) -> None:
     warnings.simplefilter("ignore")
+    if options.beside:
+        threading.Thread(target=_idle, daemon=True).start()
     import importlib
 
     from people import PEOPLE

@@ -24,8 +24,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax._src import config as jax_config
-from jax._src import mesh as jax_mesh
+from jax._src import config as jax_config, mesh as jax_mesh
 
 __all__ = ["Side"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from jaxnb.planning.workers import end_worker
+from jaxnb.reading.worker.workers import end_worker
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -13,7 +13,7 @@ import pytest
 
 from jaxnb.api import stage
 from jaxnb.errors import JaxnbError
-from jaxnb.running.backend import want_devices
+from jaxnb.staging.session.backend import want_devices
 
 SESSION = """
 from IPython.core.interactiveshell import InteractiveShell

@@ -12,22 +12,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from jax.sharding import NamedSharding
-from jax.sharding import PartitionSpec as P
+from hypothesis import given, strategies as st
+from jax.sharding import NamedSharding, PartitionSpec as P
 from sample_shardings import mesh_of
 
 import jaxnb
 from jaxnb.api import stage
 from jaxnb.errors import JaxnbError
-from jaxnb.placement import estimate, hardware
-from jaxnb.placement.data import Axis, Mesh
-from jaxnb.placement.estimate import estimate_program, nodes_apart
-from jaxnb.placement.hardware import HARDWARE, Hardware, add_hardware, find_hardware
-from jaxnb.placement.ledger import read_ledger
-from jaxnb.placement.read import read_mesh
 from jaxnb.program import Program
+from jaxnb.program.placement import estimate, hardware
+from jaxnb.program.placement.data import Axis, Mesh
+from jaxnb.program.placement.estimate import estimate_program, nodes_apart
+from jaxnb.program.placement.hardware import HARDWARE, Hardware, add_hardware, find_hardware
+from jaxnb.program.placement.ledger import read_ledger
+from jaxnb.reading.placement.read import read_mesh
 
 FLAT = mesh_of(x=4, y=2)
 # One flop, one byte and one sent byte of it each take a second of another size, so that sums show what was counted.
@@ -216,8 +214,3 @@ def test_nodes_apart_as_a_plain_count_of_every_group(sizes: list[int], chosen: s
 def test_a_group_along_no_axes_is_not_guessed() -> None:
     mesh = Mesh((Axis("x", 4), Axis("y", 4)))
     assert nodes_apart(None, mesh, 8) is None and nodes_apart(None, mesh, 16) == 0 == nodes_apart(None, None, 1)
-
-
-@pytest.mark.parametrize("module", [estimate, hardware])
-def test_examples(module: Any) -> None:
-    assert doctest.testmod(module).failed == 0

@@ -9,14 +9,13 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from IPython.utils.capture import capture_output
 from shells import Shell, shell
 
 import jaxnb.numpy as named
 from jaxnb.planning.search import search_resources
-from jaxnb.planning.workers import end_worker
+from jaxnb.reading.worker.workers import end_worker
 from jaxnb.views import front_svg
 from jaxnb.views.front_svg import Point, draw_front
 
@@ -104,12 +103,6 @@ def test_a_search_shows_its_front() -> None:
     assert found.svg in found.html and "best: b=x" in found.html and len(found.html) < 15_000
     names = re.findall(r'class="c m"[^>]*>([^<]*)<', found.svg)
     assert sorted(names) == sorted(map(str, found.pareto)) and "<script" not in found.html
-
-
-def test_examples() -> None:
-    import doctest
-
-    assert doctest.testmod(front_svg).failed == 0
 
 
 @pytest.mark.parametrize("low", [0.0, 1e-9])

@@ -11,20 +11,20 @@ import numpy as np
 import pytest
 from jax import lax
 from jax.experimental import io_callback
-from jax.sharding import NamedSharding
-from jax.sharding import PartitionSpec as P
+from jax.sharding import NamedSharding, PartitionSpec as P
 from sample_shardings import mesh_of
 from shells import Shell, shell
 
 import jaxnb
-from jaxnb import _jax_hlo
+from jaxnb._jax import hlo as _jax_hlo
+from jaxnb.api import new_session
 from jaxnb.errors import JaxnbError
 from jaxnb.options import StageOptions
-from jaxnb.placement.axes import read_axes
-from jaxnb.placement.read import read_placement
-from jaxnb.planning.workers import end_worker, has_worker, the_worker
-from jaxnb.running.session import Session
-from jaxnb.staging.elsewhere import SimulatedMesh, simulated_mesh_of
+from jaxnb.program.placement.axes import read_axes
+from jaxnb.reading.placement.read import read_placement
+from jaxnb.reading.placement.simulated import SimulatedMesh, simulated_mesh_of
+from jaxnb.reading.worker.workers import end_worker, has_worker, the_worker
+from jaxnb.staging.session.session import Session
 from jaxnb.units import format_bytes
 
 __all__ = ["shell"]
@@ -42,7 +42,7 @@ def on(spec: Any, *shape: int, mesh: str = "x=4, y=2") -> Any:
 
 
 def planned(cell: str, mesh: str = "x=4, y=2", **names: Any) -> Any:
-    session = Session()
+    session = new_session()
     session.simulated = SimulatedMesh(tuple(read_axes(mesh).items()))
     given = {"jax": jax, "jnp": jnp, "lax": lax, "P": P, "np": np, "wsc": wsc, "io_callback": io_callback, **names}
     return session.stage(cell, given, StageOptions())
@@ -121,7 +121,7 @@ def test_what_is_odd_is_counted_under_a_plan_and_fixes_are_tried() -> None:
 
 def test_layers_that_are_alike_are_one_finding_and_one_fix() -> None:
     """Of a gradient, too: what a change saves is counted with the backward pass, as in the plan."""
-    session = Session()
+    session = new_session()
     session.simulated = SimulatedMesh((("x", 8),))
     given: dict[str, Any] = {"jax": jax, "jnp": jnp, "x": on(P("x"), 512, 512, mesh="x=8")}
     given["ws"] = [on(P("x"), 512, 512, mesh="x=8") for _ in range(4)]
@@ -163,7 +163,7 @@ def test_of_a_run_xla_is_asked_in_a_process_of_its_own(capfd: pytest.CaptureFixt
     end_worker()
     given = {"jax": jax, "P": P, "wsc": wsc, "NamedSharding": NamedSharding, "mesh": FLAT}
     given["x"] = jax.device_put(np.ones((512, 1024), np.float32), NamedSharding(FLAT, P("x")))
-    run = Session().stage("y = wsc(x * 2, NamedSharding(mesh, P(None, 'y')))", given, StageOptions())
+    run = new_session().stage("y = wsc(x * 2, NamedSharding(mesh, P(None, 'y')))", given, StageOptions())
     capfd.readouterr()
     (finding,) = run.shardings().findings
     assert "XLA warns of it" in finding.message and finding.fix is not None and finding.fix.verified

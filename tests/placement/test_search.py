@@ -15,10 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from jax.sharding import NamedSharding
-from jax.sharding import PartitionSpec as P
+from hypothesis import given, strategies as st
+from jax.sharding import NamedSharding, PartitionSpec as P
 from sample_shardings import mesh_of
 from shells import Shell, shell  # noqa: F401 - a fixture
 
@@ -26,12 +24,12 @@ import jaxnb
 import jaxnb.numpy as named
 from jaxnb.errors import BadHeader, JaxnbError, Refused
 from jaxnb.named.errors import NamedAxisError
-from jaxnb.placement.hardware import Hardware, find_hardware
-from jaxnb.planning import assignments, search
-from jaxnb.planning import cells as planned_cells
+from jaxnb.planning import assignments, cells as planned_cells, search
 from jaxnb.planning.assignments import Argument, find_assignments, held
-from jaxnb.planning.search import Search, search_resources
-from jaxnb.planning.workers import Worker, end_worker, has_worker
+from jaxnb.planning.search import search_resources
+from jaxnb.program import Search
+from jaxnb.program.placement.hardware import Hardware, find_hardware
+from jaxnb.reading.worker.workers import Worker, end_worker, has_worker
 
 
 def array(*shape: int, dtype: Any = np.float32) -> Any:
@@ -130,8 +128,8 @@ def test_the_best_is_the_best_of_all(name: str) -> None:
         try:
             mapped = jaxnb.xmap(fun, in_axes, out_axes, axis_resources=way, mesh=mesh)
             program = jaxnb.inspect(mapped)(*given)
-            from jaxnb.placement.estimate import estimate_program
-            from jaxnb.placement.read import read_mesh
+            from jaxnb.program.placement.estimate import estimate_program
+            from jaxnb.reading.placement.read import read_mesh
 
             seconds[tuple(sorted(way.items()))] = estimate_program(program, slow, read_mesh(mesh)).total
         except NamedAxisError:
@@ -308,7 +306,7 @@ def test_an_interrupt_ends_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
 
     given = names()
     before = dict(given)
-    monkeypatch.setattr("jaxnb.planning.workers.receive", interrupted)
+    monkeypatch.setattr("jaxnb.reading.worker.workers.receive", interrupted)
     end_worker()
     with pytest.raises(KeyboardInterrupt):
         jaxnb.xmap_cell(CELL, given, HEADER, resources="auto", mesh="x=4, y=2")
@@ -401,8 +399,3 @@ def test_a_name_for_the_best_where_the_mesh_is_there() -> None:
     run = jaxnb.xmap_cell(CELL, given, HEADER, resources="auto", mesh="x=4, y=2", name="f")
     assert "as f(x, w)" in run.line
     np.testing.assert_allclose(given["f"](given["x"], given["w"]), given["y"], rtol=1e-6)
-
-
-@pytest.mark.parametrize("module", [assignments, search])
-def test_examples(module: Any) -> None:
-    assert doctest.testmod(module).failed == 0

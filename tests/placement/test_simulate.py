@@ -17,25 +17,25 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import NamedSharding
-from jax.sharding import PartitionSpec as P
+from jax.sharding import NamedSharding, PartitionSpec as P
 from sample_shardings import mesh_of
 from shells import Shell, shell  # noqa: F401 - a fixture
 
 import jaxnb
+from jaxnb.api import new_session
 from jaxnb.errors import BadHeader, JaxnbError, NeedsConcrete, Refused
 from jaxnb.options import StageOptions
-from jaxnb.placement import axes
-from jaxnb.placement.ledger import read_ledger
-from jaxnb.placement.plan import Footprint
-from jaxnb.placement.read import read_mesh
-from jaxnb.planning import simulate as simulate_module
-from jaxnb.planning import wire, workers
-from jaxnb.planning.workers import WorkerGone, end_worker, the_worker
+from jaxnb.planning import simulation as simulate_module
 from jaxnb.program.codec import decode, encode
-from jaxnb.running.session import Session
-from jaxnb.staging import elsewhere
-from jaxnb.staging.elsewhere import SimulatedMesh
+from jaxnb.program.placement import axes
+from jaxnb.program.placement.ledger import read_ledger
+from jaxnb.program.placement.plan import Footprint
+from jaxnb.reading.placement import simulated as simulated_module
+from jaxnb.reading.placement.read import read_mesh
+from jaxnb.reading.placement.simulated import SimulatedMesh
+from jaxnb.reading.worker import wire, workers
+from jaxnb.reading.worker.workers import WorkerGone, end_worker, the_worker
+from jaxnb.staging.session.session import Session
 
 FLAT = mesh_of(x=4, y=2)
 TWO = SimulatedMesh((("x", 2),))
@@ -138,7 +138,7 @@ def test_donated_inputs_take_no_memory_twice() -> None:
 
 
 def planned(cell: str, names: dict[str, Any], mesh: str = "x=4, y=2", **options: Any) -> Any:
-    session = Session()
+    session = new_session()
     session.simulated = SimulatedMesh(tuple(axes.read_axes(mesh).items()))
     before = {k: v for k, v in names.items() if not k.startswith("__")}
     run = session.stage(cell, names, StageOptions.of(options))
@@ -220,7 +220,7 @@ def test_host_statements_above_the_program_are_taken_back() -> None:
 
 
 def test_explicit_axes_are_planned() -> None:
-    session = Session()
+    session = new_session()
     session.simulated = SimulatedMesh((("x", 4), ("y", 2)), explicit=True)
     x = jax.ShapeDtypeStruct((64, 16), np.float32, sharding=NamedSharding(session.simulated.mesh, P("x", "y")))
     run = session.stage("y = jnp.tanh(x)\ns = str(jax.typeof(y))", cell_names(x=x), StageOptions())
@@ -426,7 +426,7 @@ def test_a_word_that_is_wrong_is_pointed_at(line: str, word: str) -> None:
     from jaxnb.shell.meshes import set_mesh
 
     with pytest.raises(BadHeader) as raised:
-        set_mesh(Session(), line)
+        set_mesh(new_session(), line)
     assert raised.value.header[raised.value.column :].startswith(word)
 
 
@@ -446,8 +446,3 @@ def test_a_message_is_whole_or_none() -> None:
     for end in range(len(whole)):
         with pytest.raises(wire.Closed):
             wire.receive(io.BytesIO(whole[:end]))
-
-
-@pytest.mark.parametrize("module", [wire, axes, elsewhere, simulate_module])
-def test_examples(module: Any) -> None:
-    assert doctest.testmod(module).failed == 0

@@ -1,0 +1,1 @@
+"""Tracers that stay, and arrays that are held."""

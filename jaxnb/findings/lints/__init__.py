@@ -1,0 +1,1 @@
+"""What is quietly wrong or slow: each lint looks at a traced program, or at what ran."""

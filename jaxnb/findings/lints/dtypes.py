@@ -1,0 +1,288 @@
+"""What dtypes do without being asked (`"dtype"`): 64 bits that become 32, numbers that do not fit and wrap around, and
+arrays that are widened because they meet a wider one."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import Literal
+
+from jaxnb.findings.lints.census import WIDENED
+from jaxnb.findings.lints.traced import Part, Traced
+from jaxnb.findings.lints.written import Written
+from jaxnb.program import Finding, Fix, Span
+
+__all__ = ["asks_for_wide", "dtype_findings"]
+
+_PROMOTING = frozenset(
+    """
+add subtract multiply divide true_divide power maximum minimum where concatenate stack hstack vstack matmul dot einsum
+vdot inner outer tensordot hypot arctan2 logaddexp append set mul
+""".split()
+)
+"""Functions that promote what they are given; others may compute with more bits for reasons of their own."""
+
+_ASKING = frozenset(["finfo", "iinfo", "issubdtype", "promote_types", "result_type", "can_cast", "dtype", "isinstance"])
+_WIDE = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
+
+
+def dtype_findings(traced: Traced) -> Iterator[Finding]:
+    """What is cut, wraps around, or is widened in a piece.
+
+    Args:
+      traced: the piece.
+    """
+    written = Written()
+    for part in traced.parts:
+        for eqn in part.census.converted:
+            yield from _converted(traced, written, eqn, part)
+        for eqn in part.census.mixed:
+            yield from _mixed_product(traced, written, eqn, part)
+        for eqn, atom in part.census.narrow:
+            yield from _wrapped_literal(traced, written, eqn, atom, part)
+    if asks_for_wide(traced.cell.text):
+        yield from _cut(traced)
+
+
+def asks_for_wide(text: str) -> bool:
+    """Whether a text may ask for 64 bits that JAX is not set to give."""
+    if "64" not in text and "128" not in text:
+        return False
+    return any(word in text for word in _WIDE) and not jax.config.jax_enable_x64  # type: ignore[attr-defined]
+
+
+def _finding(traced: Traced, eqn: Any, part: Part, message: str, fix: str, holder: str = "") -> Finding:
+    span = traced.span(eqn, part)
+    own = span if span is not None and not span.file else None
+    origin = f"line {span.line} of {span.file}" if span is not None and span.file else ""
+    return Finding("dtype", message, own.line if own else None, own, holder=holder, origin=origin, fix=Fix(fix))
+
+
+# --- promotion ---
+
+
+def _converted(traced: Traced, written: Written, eqn: Any, part: Part) -> Iterator[Finding]:
+    source, result = eqn.invars[0].aval, eqn.outvars[0].aval
+    if source.weak_type:
+        yield from _wrapped_argument(traced, written, eqn, part)
+        return
+    node = written.at(eqn, part)
+    if node is None or not _promotes(node):
+        return
+    sides = _sides(node)
+    place = next((item.invars.index(eqn.outvars[0]) for item in part.jaxpr.eqns if eqn.outvars[0] in item.invars), 0)
+    narrow, wide = (sides[place], sides[1 - place]) if sides and place < 2 else ("", "")
+    yield _promotion(traced, eqn, part, (source.dtype, result.dtype), node, narrow, wide)
+
+
+def _mixed_product(traced: Traced, written: Written, eqn: Any, part: Part) -> Iterator[Finding]:
+    avals = [atom.aval for atom in eqn.invars]
+    for narrow, wide in ((0, 1), (1, 0)):
+        if (avals[narrow].dtype, avals[wide].dtype) in WIDENED and not any(aval.weak_type for aval in avals):
+            node = written.at(eqn, part)
+            if node is not None and _promotes(node):
+                sides = _sides(node) or ("", "")
+                dtypes = avals[narrow].dtype, avals[wide].dtype
+                yield _promotion(traced, eqn, part, dtypes, node, sides[narrow], sides[wide])
+
+
+def _promotion(
+    traced: Traced, eqn: Any, part: Part, dtypes: tuple[Any, Any], node: ast.AST, narrow: str, wide: str
+) -> Finding:
+    source, result = (dtype.name for dtype in dtypes)
+    what = ast.unparse(node)
+    what = f"`{what}`: " if len(what) <= 40 else ""
+    other = "int32" if source == "uint32" else result
+    message = f"{what}{source} meets {other} and becomes {result}."
+    if narrow and wide:
+        fix = f"write `{narrow}.astype(jnp.{result})` if that is meant; otherwise `{wide}.astype(jnp.{source})`."
+    else:
+        fix = f"cast one of them: to {result} if that is meant, otherwise to {source}."
+    return _finding(traced, eqn, part, message, fix, narrow)
+
+
+def _promotes(node: ast.AST) -> bool:
+    """Whether an expression is an operator, or calls a function, that promotes its operands."""
+    if isinstance(node, ast.BinOp | ast.Compare | ast.AugAssign):
+        return True
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _PROMOTING
+
+
+def _sides(node: ast.AST) -> tuple[str, str] | None:
+    """The two operands as they are written, in brackets where a method is to be called on them."""
+    if isinstance(node, ast.BinOp):
+        pair: tuple[ast.expr, ast.expr] = node.left, node.right
+    elif isinstance(node, ast.AugAssign):
+        pair = node.target, node.value
+    elif isinstance(node, ast.Compare) and len(node.comparators) == 1:
+        pair = node.left, node.comparators[0]
+    elif isinstance(node, ast.Call) and len(node.args) == 2 and not any(isinstance(a, ast.Starred) for a in node.args):
+        pair = node.args[0], node.args[1]
+    else:
+        return None
+    if any(isinstance(side, ast.List | ast.Tuple | ast.Constant) for side in pair):
+        return None
+    one, other = (ast.unparse(side) for side in pair)
+    simple = ast.Name | ast.Attribute | ast.Subscript | ast.Call
+    one, other = (
+        text if isinstance(side, simple) else f"({text})" for side, text in zip(pair, (one, other), strict=True)
+    )
+    return (one, other) if len(one) + len(other) <= 50 else None
+
+
+# --- numbers that do not fit ---
+
+
+def _wrapped_literal(traced: Traced, written: Written, eqn: Any, atom: Any, part: Part) -> Iterator[Finding]:
+    """A Python number whose type gave way to that of an array, and that came out as another one."""
+    dtype, value = atom.aval.dtype, atom.val
+    if np.ndim(value) or atom.aval.weak_type:
+        return
+    if jnp.issubdtype(dtype, jnp.floating) and not math.isinf(float(value)):
+        return
+    node = written.at(eqn, part)
+    if node is None or (isinstance(node, ast.Call) and _name_of(node) == "astype"):
+        return
+    for number in _numbers(node, traced):
+        if _becomes(number, dtype) == float(value) and not _fits(number, dtype, eqn):
+            yield _overflow(traced, eqn, part, number, value, dtype)
+            return
+
+
+def _wrapped_argument(traced: Traced, written: Written, eqn: Any, part: Part) -> Iterator[Finding]:
+    """The same of a number that was passed to a function that is compiled."""
+    number = _passed(traced, eqn.invars[0], part)
+    dtype = eqn.outvars[0].aval.dtype
+    if isinstance(number, int | float) and not isinstance(number, bool) and not _fits(number, dtype, eqn):
+        node = written.at(eqn, part)
+        if node is not None and not (isinstance(node, ast.Call) and _name_of(node) == "astype"):
+            yield _overflow(traced, eqn, part, number, _becomes(number, dtype), dtype)
+
+
+def _passed(traced: Traced, atom: Any, part: Part) -> Any:
+    """The Python number that a variable is, where a function or the whole piece was called with one."""
+    owners = list(part.owners)
+    jaxpr = part.jaxpr
+    while type(atom) is not Literal:
+        place = next((number for number, var in enumerate(jaxpr.invars) if var is atom), None)
+        if place is None:
+            return None
+        if not owners:
+            at = place - (len(jaxpr.invars) - len(traced.arguments))
+            value = traced.arguments[at] if 0 <= at < len(traced.arguments) else None
+            return value if type(value) in (int, float) else None
+        owner = owners.pop()
+        if len(owner.invars) != len(jaxpr.invars) or owner.primitive.name == "scan":
+            return None
+        atom = owner.invars[place]
+        outer = owners[-1].params.get("jaxpr") if owners else traced.piece.jaxpr
+        if outer is None:
+            return atom.val.item() if type(atom) is Literal and hasattr(atom.val, "item") else None
+        jaxpr = getattr(outer, "jaxpr", outer)
+    value = atom.val
+    return value.item() if hasattr(value, "item") else value
+
+
+def _overflow(traced: Traced, eqn: Any, part: Part, number: Any, value: Any, dtype: Any) -> Finding:
+    became = float(value) if jnp.issubdtype(dtype, jnp.floating) else int(value)
+    message = (
+        f"{number:,} does not fit into {dtype.name} and becomes {became:,}: a Python number takes an array's dtype."
+    )
+    fix = f"give the array a wider dtype first, such as `.astype(jnp.{_wider(dtype)})`, or write a number that fits."
+    return _finding(traced, eqn, part, message, fix)
+
+
+def _wider(dtype: Any) -> str:
+    return "float32" if jnp.issubdtype(dtype, jnp.floating) else "int32"
+
+
+def _fits(number: Any, dtype: Any, eqn: Any) -> bool:
+    if jnp.issubdtype(dtype, jnp.floating):
+        return not math.isfinite(number) or abs(number) <= float(jnp.finfo(dtype).max)
+    info = jnp.iinfo(dtype)
+    if number < 0 and int(info.min) == 0 and eqn.primitive.name in ("add", "sub"):
+        return True  # modulo 2^n that is the difference that was meant
+    return float(number).is_integer() and int(info.min) <= number <= int(info.max)
+
+
+def _becomes(number: Any, dtype: Any) -> float | None:
+    """What a number is after it was cast."""
+    if jnp.issubdtype(dtype, jnp.floating):
+        return math.copysign(math.inf, number) if abs(number) > float(jnp.finfo(dtype).max) else float(number)
+    if not float(number).is_integer():
+        return None
+    info = jnp.iinfo(dtype)
+    return float((int(number) - int(info.min)) % (1 << info.bits) + int(info.min))
+
+
+def _numbers(node: ast.AST, traced: Traced) -> Iterator[int | float]:
+    """The numbers in an expression, and those that its names are."""
+    for item in ast.walk(node):
+        if isinstance(item, ast.Constant) and type(item.value) in (int, float):
+            yield item.value  # type: ignore[misc]
+            yield -item.value  # type: ignore[operator]
+        elif isinstance(item, ast.Name):
+            value = traced.namespace.get(item.id)
+            if type(value) in (int, float):
+                yield value  # type: ignore[misc]
+
+
+# --- 64 bits ---
+
+
+def _cut(traced: Traced) -> Iterator[Finding]:
+    """Where 64 bits are asked for while JAX is set to 32."""
+    for statement in traced.statements:
+        for node in ast.walk(statement.node):
+            if not isinstance(node, ast.Call) or _name_of(node) in _ASKING:
+                continue
+            wanted = _wide_of(node, traced)
+            if wanted is None:
+                continue
+            what, name = wanted
+            span = Span(node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0)
+            message = f"`{what}` asks for {name}, and gets {_WIDE[name]}: 64 bits are off."
+            switch = "jax.config.update('jax_enable_x64', True)"
+            fix = f"write {_WIDE[name]}, or turn them on before any array is made: {switch}."
+            yield Finding("dtype", message, node.lineno, span, holder=what, fix=Fix(fix))
+
+
+def _wide_of(call: ast.Call, traced: Traced) -> tuple[str, str] | None:
+    """What in a call asks JAX for 64 bits, as it is written, and the dtype."""
+    of_jax = _module(call.func, traced).startswith("jax")
+    if of_jax and _name_of(call) in _WIDE:
+        return ast.unparse(call.func), _name_of(call)
+    receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
+    arrays = receiver is not None and any(
+        isinstance(item, ast.Name) and isinstance(traced.namespace.get(item.id), jax.Array)
+        for item in ast.walk(receiver)
+    )
+    for item in (*call.args, *(keyword.value for keyword in call.keywords if keyword.arg == "dtype")):
+        name = item.attr if isinstance(item, ast.Attribute) else item.value if isinstance(item, ast.Constant) else None
+        if not isinstance(name, str) or name not in _WIDE:
+            continue
+        named = isinstance(item, ast.Attribute) and _module(item, traced).startswith("jax")
+        cast = _name_of(call) in ("astype", "view") and arrays
+        if named or of_jax or cast:
+            return ast.unparse(item), name
+    return None
+
+
+def _name_of(call: ast.Call) -> str:
+    func = call.func
+    return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+
+
+def _module(node: ast.expr, traced: Traced) -> str:
+    """The module that an attribute such as `jnp.float64` is of; "" if it is of none."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    value = traced.namespace.get(node.id) if isinstance(node, ast.Name) else None
+    name: Any = getattr(value, "__name__", "") if type(value).__name__ == "module" else ""
+    return name if isinstance(name, str) else ""

@@ -1,0 +1,309 @@
+"""Quiet findings: what silently costs time, memory or correctness, found once for each program that is traced.
+
+A detector is a function of one traced piece; those that there are stand in `DETECTORS`. What they find is kept with the
+piece, so that a run that reuses it looks for nothing. They are never the reason why a cell fails.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from jaxnb.findings.lints.census import Census
+from jaxnb.findings.lints.constants import baked_constants
+from jaxnb.findings.lints.donations import find_donations
+from jaxnb.findings.lints.dtypes import asks_for_wide, dtype_findings
+from jaxnb.findings.lints.effects import may_act, side_effects
+from jaxnb.findings.lints.gradients import find_gradients, may_stop, may_waste
+from jaxnb.findings.lints.key_log import KeyLog, KeyUses, uses_of_arrays
+from jaxnb.findings.lints.keys import may_clash, reused_keys
+from jaxnb.findings.lints.puts import find_puts
+from jaxnb.findings.lints.traced import Keys, Traced, given_and_made
+from jaxnb.findings.lints.transfers import find_transfers
+from jaxnb.findings.sharding.spreading import is_spread, sharding_findings
+from jaxnb.program import Finding
+from jaxnb.runtime import collection_put_off
+from jaxnb.staging import CellSource, Piece, Statement
+
+if TYPE_CHECKING:
+    from jaxnb.staging import Runner
+
+__all__ = ["DETECTORS", "Quiet", "Traced", "find_quiet", "glance", "read_quiet"]
+
+Detector = Callable[[Traced], Iterable[Finding]]
+
+DETECTORS: Mapping[str, Detector] = {
+    "key": reused_keys,
+    "constant": baked_constants,
+    "dtype": dtype_findings,
+    "donation": find_donations,
+    "gradient": find_gradients,
+    "sharding": sharding_findings,
+}
+"""What is looked for in each piece, in this order, by the kind of the findings."""
+
+_MOST_CELLS = 256
+
+
+class Quiet:
+    """What a session remembers for their sake.
+
+    Attributes:
+      keys: which keys its cells have used.
+      effects: what was found in the text of each cell, side effects and transfers, and the functions it was found with.
+    """
+
+    def __init__(self) -> None:
+        self.keys = KeyLog()
+        self.effects: OrderedDict[bytes, tuple[tuple[int, ...], tuple[Finding, ...]]] = OrderedDict()
+
+
+@dataclass(slots=True)
+class Seen:
+    """What was seen of a piece when it was traced: enough to know what to look for when it has run.
+
+    Attributes:
+      keys: which PRNG keys are used where; None if none is used.
+      uses: what is used of each array that it is given or makes.
+      acts: whether functions that it has traced may do something besides computing.
+      derives: whether it holds derivatives.
+      kinds: of the detectors that may find something, as far as the jaxpr tells.
+      shown: none yet, see `Looked`.
+    """
+
+    keys: Keys | None = None
+    uses: tuple[KeyUses, ...] = ()
+    acts: bool = False
+    derives: bool = False
+    kinds: frozenset[str] = frozenset()
+    shown: None = None
+
+
+@dataclass(slots=True)
+class Looked:
+    """What was found in a piece.
+
+    Attributes:
+      found: the findings.
+      uses: what it uses of keys, which is compared at each run with what other cells have used.
+      said: all that there is to say of a run of this piece alone.
+      shown: the kinds that were written out when `said` was made; None where each run has to be looked at anew.
+      lines: what Python ran of the cell then, which only defined something; `said` holds for no other lines.
+    """
+
+    found: tuple[Finding, ...]
+    uses: tuple[KeyUses, ...]
+    shown: Container[str] | None = None
+    lines: frozenset[int] = frozenset()
+    said: tuple[Finding, ...] = ()
+
+
+_EVERY = frozenset(DETECTORS)
+
+
+def glance(cell: CellSource, piece: Piece, namespace: Mapping[str, Any], label: Callable[[str], str] = str) -> None:
+    """Takes a look at a piece that was just traced, and keeps what was seen with it.
+
+    This is all that most pieces cost. It is done before they are compiled: afterwards the jaxpr is no longer in the
+    processor's caches, and the same look takes five times as long.
+
+    Args:
+      cell: that the piece belongs to.
+      piece: not looked at before.
+      namespace: the names that it reads.
+      label: what the user knows a file by.
+    """
+    piece.quiet = seen = Seen()
+    traced = Traced(cell, piece, namespace=namespace, label=label)
+    with _Warning("key"):
+        census = traced.census
+        if census.draws:
+            seen.keys = keys = traced.keys
+            seen.uses = uses_of_arrays(keys, len(piece.paths))
+        seen.derives = bool(census.marks) or "allow_int" in cell.text
+        seen.kinds = _kinds(traced, census)
+    with _Warning("side_effect"):
+        seen.acts = may_act([*traced.statements, *_called(cell, traced.statements)], namespace)
+
+
+def _kinds(traced: Traced, census: Census) -> frozenset[str]:
+    """The kinds of findings that there may be in a piece; quick, and never wrong about those it leaves out."""
+    piece, found = traced.piece, set[str]()
+    if census.telling:
+        found.update(("constant", "dtype"))
+    elif asks_for_wide(traced.cell.text):
+        found.add("dtype")
+    if census.draws and may_clash(traced.keys.flow):
+        found.add("key")
+    if census.giving or piece.donation.leaves:
+        found.add("donation")
+    if census.marks and may_stop(traced):
+        found.add("gradient")
+    return frozenset(found)
+
+
+def find_quiet(traced: Traced, kinds: Container[str] = _EVERY) -> tuple[Finding, ...]:
+    """What the detectors find in a piece, at most one finding for each line and kind.
+
+    Args:
+      traced: the piece. A detector that fails warns, and finds nothing.
+      kinds: of the detectors that are asked.
+    """
+    found: list[Finding] = []
+    with collection_put_off():
+        for kind, detector in DETECTORS.items():
+            if kind in kinds:
+                with _Warning(kind):
+                    found.extend(detector(traced))
+    return _one_each(found)
+
+
+def read_quiet(
+    runner: Runner, memory: Quiet, cell: Hashable, shown: Container[str] = frozenset()
+) -> tuple[Finding, ...]:
+    """What there is to say about a run; only what was not seen before is looked at.
+
+    Args:
+      runner: of the run, which has ended well.
+      memory: of the session.
+      cell: the identity of the cell, which stays when it is edited.
+      shown: the kinds that are written out; findings of others are marked as folded.
+    """
+    pieces = runner.pieces
+    found: list[Finding] = []
+    run, acts = object(), False
+    for piece in pieces:
+        looked = piece.quiet
+        if type(looked) is not Looked:
+            if looked is None:
+                glance(runner.ran[id(piece)].cell, piece, runner.namespace, runner.label)
+            seen: Seen = piece.quiet
+            acts = acts or seen.acts
+            looked = piece.quiet = Looked(_look(runner, piece, seen), seen.uses)
+        found += looked.found
+        if looked.uses:
+            with _Warning("key"):
+                given = given_and_made(runner, piece)
+                found += memory.keys.check(looked.uses, *given, cell, run, runner.cell, runner.label)
+    host_lines = runner.host_lines
+    by_python = [item for item in runner.cell.statements if item.span.line in host_lines] if host_lines else []
+    found += _of_the_text(runner, memory, acts, by_python)
+    said = _one_each(_folded(found, shown)) if found else ()
+    if len(pieces) == 1 and all(map(_only_defines, by_python)):
+        looked = pieces[0].quiet
+        if not looked.uses:
+            looked.shown, looked.lines, looked.said = shown, frozenset(host_lines), said
+    return said
+
+
+def _look(runner: Runner, piece: Piece, seen: Seen) -> tuple[Finding, ...]:
+    """What is found in a piece that has run for the first time."""
+    kinds = seen.kinds
+    if is_spread(piece):
+        kinds |= {"sharding"}
+    if seen.derives and "gradient" not in kinds and may_waste(piece, runner.ran[id(piece)].cell, runner.namespace):
+        kinds |= {"gradient"}
+    return find_quiet(Traced.of(runner, piece, seen.keys), kinds) if kinds else ()
+
+
+def _of_the_text(runner: Runner, memory: Quiet, acts: bool, by_python: Sequence[Statement]) -> tuple[Finding, ...]:
+    """What is found in the text of a cell, which is looked at when it was traced, or calls other functions."""
+    digest = runner.cell.digest
+    functions = _functions(by_python, runner.namespace)
+    known = memory.effects.get(digest)
+    if known is None or runner.traced or known[0] != functions:
+        known = memory.effects[digest] = functions, tuple(_in_the_text(runner, by_python, acts))
+        if len(memory.effects) > _MOST_CELLS:
+            memory.effects.popitem(last=False)
+    return known[1]
+
+
+def _called(cell: CellSource, statements: Sequence[Statement]) -> list[Statement]:
+    """The definitions of a cell, run by Python, that traced statements reach by name."""
+    makers = _makers_of(cell.statements)
+    found: dict[int, Statement] = {}
+    todo = [name for item in statements for name in item.names.order]
+    seen: set[str] = set()
+    while todo:
+        if (name := todo.pop()) not in seen:
+            seen.add(name)
+            for maker in makers.get(name, ()):
+                found[id(maker)] = maker
+                todo += maker.names.order
+    return [item for item in found.values() if _only_defines(item)]
+
+
+_latest: list[Any] = [None, {}]  # of which cell, since it is asked for each piece: who binds each of its names
+
+
+def _makers_of(statements: tuple[Statement, ...]) -> Mapping[str, Sequence[Statement]]:
+    if _latest[0] is not statements:
+        makers: dict[str, list[Statement]] = {}
+        for item in statements:
+            for name in item.names.binds:
+                makers.setdefault(name, []).append(item)
+        _latest[:] = [statements, makers]
+    return _latest[1]
+
+
+def _only_defines(statement: Statement) -> bool:
+    return statement.defines or statement.kind in ("FunctionDef", "AsyncFunctionDef", "ClassDef")
+
+
+def _functions(statements: Sequence[Statement], namespace: Mapping[str, Any]) -> tuple[int, ...]:
+    """The functions that statements read: what Python runs is looked at again if one of them is another now."""
+    if not statements:
+        return ()
+    values = (namespace.get(name) for item in statements if not _only_defines(item) for name in item.names.order)
+    return tuple([id(value) for value in values if callable(value)])
+
+
+def _in_the_text(runner: Runner, by_python: Sequence[Statement], acts: bool) -> Iterator[Finding]:
+    """What the text of a cell shows: what its functions do besides computing, what its loops copy, and what
+    `jax.device_put` was asked for in vain."""
+    calls = not all(map(_only_defines, by_python))
+    if runner.options.xmap is None:
+        with _Warning("side_effect"):
+            if acts or (calls and may_act(by_python, runner.namespace)):
+                yield from side_effects(runner.cell, runner.namespace, runner.label)
+    if calls:
+        with _Warning("transfer"):
+            yield from find_transfers(runner)
+        with _Warning("donation"):
+            yield from find_puts(runner)
+
+
+class _Warning:
+    """A detector that fails says so, and nothing else fails for it: the cell has run."""
+
+    __slots__ = ("_kind",)
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        what = f"jaxnb could not look for `{self._kind}` findings: {type(error).__name__}: {error}"
+        warnings.warn(what, RuntimeWarning, stacklevel=2)
+        return True
+
+
+def _folded(found: Iterable[Finding], shown: Container[str]) -> Iterator[Finding]:
+    return (finding if finding.kind in shown else replace(finding, folded=True) for finding in found)
+
+
+def _one_each(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The first finding of each line and kind, in the order of the lines; those without a line come last, and are told
+    apart by their text."""
+    first: dict[Hashable, Finding] = {}
+    for finding in found:
+        place = finding.line if finding.line is not None else finding.message
+        first.setdefault((finding.kind, place), finding)
+    return tuple(sorted(first.values(), key=lambda finding: (finding.line is None, finding.line or 0)))

@@ -1,0 +1,1 @@
+"""Buffers that were given away or did not fit."""

@@ -1,0 +1,1 @@
+"""Shardings that cost more than others would, each tried."""

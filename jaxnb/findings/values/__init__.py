@@ -1,0 +1,1 @@
+"""Values that a trace needs, and fixes that were tried."""

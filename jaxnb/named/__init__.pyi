@@ -1,0 +1,62 @@
+from . import lax as lax, nn as nn, numpy as numpy, random as random
+from .api import (
+    Mapped as Mapped,
+    xmap as xmap,
+)
+from .binding import (
+    bind_map as bind_map,
+)
+from .checks import (
+    check_placement as check_placement,
+)
+from .errors import (
+    AxisSizeError as AxisSizeError,
+    AxisSpecError as AxisSpecError,
+    NamedAxisError as NamedAxisError,
+    ResourceError as ResourceError,
+)
+from .flow import (
+    CALLS as CALLS,
+    COLLECTIVES as COLLECTIVES,
+    axis_flow as axis_flow,
+    axis_names as axis_names,
+    plain as plain,
+    sub_jaxprs as sub_jaxprs,
+)
+from .lowering import (
+    program_of as program_of,
+)
+from .notation import (
+    LOWERINGS as LOWERINGS,
+    MapSpec as MapSpec,
+    Pair as Pair,
+    Term as Term,
+    check_names as check_names,
+    did_you_mean as did_you_mean,
+    read_map as read_map,
+    read_pairs as read_pairs,
+    read_spec as read_spec,
+)
+from .primitive import (
+    Anonymous as Anonymous,
+)
+from .probe import (
+    named_shape as named_shape,
+)
+from .resources import (
+    FakeMesh as FakeMesh,
+    Plan as Plan,
+    SerialLoop as SerialLoop,
+    current_mesh as current_mesh,
+    fake_mesh as fake_mesh,
+    loops_in_scope as loops_in_scope,
+    make_plan as make_plan,
+    serial_loop as serial_loop,
+)
+from .shape import (
+    NamedShape as NamedShape,
+)
+from .specs import (
+    LeafSpec as LeafSpec,
+    read_prefix as read_prefix,
+)

@@ -1,0 +1,16 @@
+from .cells import (
+    search_cell as search_cell,
+)
+from .planner import (
+    search_run as search_run,
+    simulate_run as simulate_run,
+)
+from .search import (
+    search_resources as search_resources,
+)
+from .shapes import abstract as abstract
+from .simulation import (
+    check_options as check_options,
+    plan_piece as plan_piece,
+    simulate as simulate,
+)

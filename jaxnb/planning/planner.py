@@ -1,0 +1,144 @@
+"""Cells that are planned instead of run: for a simulated mesh, and for every way to lay named axes on one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from jaxnb.options import StageOptions
+from jaxnb.planning.cells import search_cell
+from jaxnb.planning.simulation import check_options, plan_piece
+from jaxnb.program import Finding, Plan, Resources, Search
+from jaxnb.reading import SimulatedMesh
+from jaxnb.staging import (
+    CellSource,
+    Piece,
+    Progress,
+    Run,
+    Session,
+    Timings,
+    count_equations,
+    describe_map,
+    read_names,
+    read_program,
+)
+
+__all__ = ["search_run", "simulate_run"]
+
+
+def simulate_run(
+    session: Session, cell: CellSource, namespace: dict[str, Any], options: StageOptions, progress: Progress
+) -> Run:
+    """Plans a cell for the mesh that a session simulates: it is traced and partitioned; nothing runs or is bound.
+
+    Args:
+      session: whose mesh it is.
+      cell: which one.
+      namespace: the globals that it would run in.
+      options: of it.
+      progress: called with what is going on.
+
+    Raises:
+      Refused: if an option wants it to run, or it cannot be traced as a whole.
+      JaxnbError: if it cannot be partitioned.
+    """
+    __tracebackhide__ = True
+    mesh = session.simulated
+    assert mesh is not None
+    if not cell.statements:
+        return Run(note="nothing to plan: the cell holds no statement", note_kind="defined")
+    check_options(options)
+    progress("tracing")
+    with mesh.ambient():
+        whole = session.trace_whole(cell, namespace, options, mesh)
+        if whole is None:
+            return Run(note="nothing to plan: nothing in the cell computes with JAX")
+        cell, piece, record, states = whole
+        piece.cell = cell
+        findings = tuple(Finding(kind, text, line) for kind, line, text in piece.notes)
+        assigned = partial(read_names, cell, (piece,), record, namespace, session.file_label)
+        plan = plan_piece(
+            piece,
+            mesh,
+            lambda: read_program(cell, states, (piece,), findings, session.file_label, assigned),
+            cell.shown,
+            progress,
+        )
+        if session.looks:
+            progress("looking at how it is spread")
+            findings += session.observer.on_planned(cell, piece, namespace, session.file_label, session.shown)
+    run = Run(
+        note=f"planned for {mesh}",
+        note_kind="planned",
+        plan=plan,
+        findings=findings,
+        make_shardings=partial(session.observer.shardings, cell, (piece,), namespace, session.file_label),
+        equations=len(piece.jaxpr.eqns),
+        inputs=len(piece.paths),
+        pieces=1,
+        memory=plan.footprint.total,
+        timings=Timings(trace=piece.seconds, lower=piece.lower_seconds, compile=piece.compile_seconds),
+        make_program=lambda: plan.program,
+    )
+    run.derivative = str(piece.derivative) if piece.derivative is not None else ""
+    if options.xmap is not None:
+        run.derivative, run.equations = describe_map(piece.jaxpr), count_equations(piece.jaxpr)
+    return run
+
+
+def search_run(
+    session: Session, cell: CellSource, namespace: dict[str, Any], options: StageOptions, progress: Progress
+) -> Run | tuple[Search, Any]:
+    """Tries all ways to lay the names of a mapped cell on its mesh.
+
+    Args:
+      session: that it belongs to.
+      cell: which one.
+      namespace: the globals that it reads.
+      options: of it, with the map.
+      progress: called with what is going on.
+
+    Returns:
+      What was found, with the mesh, if its devices are there; otherwise a run that has the best plan.
+
+    Raises:
+      Refused: if there is no mesh, or an input does not fit its term.
+      JaxnbError: if no way is possible.
+    """
+    __tracebackhide__ = True
+    spec = options.xmap
+    assert spec is not None
+
+    made: dict[Any, tuple[CellSource, Piece]] = {}
+
+    def evaluate(resources: Resources, mesh: SimulatedMesh) -> Plan:
+        tried = replace(spec, auto=False, hardware="", resources=tuple(resources.items()), mesh=mesh.mesh)
+        with mesh.ambient():
+            whole = session.trace_whole(cell, namespace, replace(options, xmap=tried), mesh)
+            assert whole is not None  # a map is a program always
+            mapped, piece, _, states = whole
+            piece.cell = mapped
+            made[tuple(resources.items())] = mapped, piece
+            return plan_piece(
+                piece,
+                mesh,
+                lambda: read_program(mapped, states, (piece,), (), session.file_label),
+                mapped.shown,
+            )
+
+    found, mesh, concrete = search_cell(spec, namespace, session.simulated, options, evaluate, progress)
+    if concrete is not None:
+        return found, concrete
+    best = found.best
+    mapped, piece = made[tuple(best.resources.items())]
+    return Run(
+        note=f"planned for {mesh}: {best}",
+        note_kind="planned",
+        plan=best.plan,
+        search=found,
+        make_shardings=partial(session.observer.shardings, mapped, (piece,), namespace, session.file_label),
+        pieces=1,
+        memory=best.memory,
+        make_program=lambda: best.plan.program,
+    )

@@ -1,0 +1,160 @@
+"""One program planned for a mesh that is not there: traced here, partitioned in a worker, never run."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from typing import Any
+
+import jax
+
+from jaxnb.errors import JaxnbError, Refused
+from jaxnb.options import StageOptions
+from jaxnb.program import Footprint, Hardware, Mesh, Plan, Program, check_axes, find_hardware, read_axes
+from jaxnb.reading import Planned, SimulatedMesh, read_mesh, the_worker
+from jaxnb.staging import Piece, lower_traced, read_traced
+
+__all__ = ["check_options", "compile_elsewhere", "mesh_data", "plan_piece", "simulate"]
+
+
+def compile_elsewhere(
+    lower: Callable[[], Any], mesh: SimulatedMesh, progress: Callable[[str], None] = lambda _: None
+) -> tuple[Planned, float]:
+    """Lowers a program and has it compiled for a mesh that is not there.
+
+    Args:
+      lower: gives JAX's lowered stage, for the platform "cpu".
+      mesh: that it is partitioned for.
+      progress: called with what is going on.
+
+    Returns:
+      What stands for JAX's compiled stage, and the seconds that lowering took.
+
+    Raises:
+      JaxnbError: if it cannot be lowered for another machine, or partitioned.
+    """
+    start = perf_counter()
+    progress("lowering")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a donated buffer fits no result is for a run to say
+        try:
+            lowered = lower()
+        except (NotImplementedError, ValueError) as error:
+            raise _not_lowered(str(error).strip().split("\n")[0]) from error
+    seconds = perf_counter() - start
+    return the_worker(mesh.size, progress).compile(lowered, mesh, progress), seconds
+
+
+def _not_lowered(why: str) -> JaxnbError:
+    what = "the program cannot be lowered for a machine that is not there."
+    if "ordered effects" in why:
+        why = "JAX keeps no order of prints and callbacks on several devices; this one asks for it."
+        return JaxnbError(what, why=why, fix="leave ordered=True out; io_callback can be ordered all the same.")
+    if "interpret mode" in why:
+        fix = "let its interpreter stand for a kernel: pallas_call(..., interpret=True)."
+        return JaxnbError(what, why="programs are lowered for the CPU, which runs no kernels.", fix=fix)
+    fix = "name devices and concrete meshes nowhere in it: P('x') alone stands for the simulated mesh."
+    return JaxnbError(what, why=why, fix=fix)
+
+
+def check_options(options: StageOptions) -> None:
+    """Refuses options of a cell that want it to run.
+
+    Raises:
+      Refused: naming the option.
+    """
+    for option in ("device", "time", "nans", "diff", "name", "value_and"):
+        if getattr(options, option):
+            shown = option.replace("_", "-")
+            raise Refused(
+                f"--{shown} does not go with a simulated mesh.",
+                why="the cell is planned for devices that are not there, and nothing is run or bound.",
+                fix="leave it out, or take devices that are there: %jaxnb mesh off ends a simulation.",
+            )
+
+
+def plan_piece(
+    piece: Piece,
+    mesh: SimulatedMesh,
+    make_program: Callable[[], Program],
+    source: str,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Plan:
+    """Compiles a traced piece for a mesh that is not there, and keeps with it what stands for its executable.
+
+    Args:
+      piece: that was traced for the mesh.
+      mesh: which one.
+      make_program: reads what the piece became.
+      source: the text of the cell.
+      progress: called with what is going on.
+
+    Raises:
+      JaxnbError: as `compile_elsewhere`.
+    """
+    compiled, piece.lower_seconds = compile_elsewhere(piece.lower, mesh, progress)
+    piece.compiled, piece.compile_seconds = compiled, compiled.seconds
+    kind = find_hardware(mesh.hardware) if mesh.hardware else None
+    return Plan(mesh_data(mesh), Footprint.of(compiled), make_program, kind, source, compiled.seconds)
+
+
+def simulate(
+    function: Callable[..., Any],
+    mesh: str | Mapping[str, int] | SimulatedMesh,
+    *,
+    hardware: str | Hardware | None = None,
+    explicit: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Callable[..., Plan]:
+    """A function like `function` that gives its plan for a mesh of any size: nothing is allocated, and nothing runs.
+
+    Args:
+      function: of arrays, jitted or not. In it, `PartitionSpec`s alone stand for shardings on the mesh.
+      mesh: `"x=16, y=16"` or `{"x": 16, "y": 16}`.
+      hardware: what the devices are, by name or as an entry of the table; None estimates no time.
+      explicit: whether the types of values say how they lie along the axes.
+      progress: called with what is going on.
+
+    Returns:
+      What takes the arguments, arrays or shapes (see `jaxnb.abstract`), and gives a `Plan`.
+
+    Raises:
+      JaxnbError: if the mesh, the hardware, or a sharding of an argument does not fit.
+
+    >>> import jax.numpy as jnp
+    >>> from jax.sharding import AbstractMesh, PartitionSpec as P
+    >>> from jaxnb.reading.placement.simulated import spread_over
+    >>> x = spread_over(jax.ShapeDtypeStruct((4096, 4096), jnp.float32), P("x"), AbstractMesh((16,), ("x",)))
+    >>> plan = simulate(jnp.sum, "x=16")(x)
+    >>> plan.footprint.inputs, [(item.kind, item.axes) for item in plan.ledger.items]
+    (4194304, [('all-reduce', ('x',))])
+    """
+    if not isinstance(mesh, SimulatedMesh):
+        sizes = read_axes(mesh) if isinstance(mesh, str) else check_axes(mesh)
+        mesh = SimulatedMesh(tuple(sizes.items()), explicit)
+    there = mesh
+    jitted: Any = function if hasattr(function, "trace") else jax.jit(function)
+    kind = None if hardware is None else find_hardware(hardware)
+
+    def planned(*args: Any, **kwargs: Any) -> Plan:
+        placed, tree = jax.tree_util.tree_flatten_with_path((args, kwargs))
+        names = [jax.tree_util.keystr(path) for path, _ in placed]
+        given, named = jax.tree.unflatten(tree, there.place([leaf for _, leaf in placed], names))
+        with there.ambient():
+            traced = jitted.trace(*given, **named)
+            compiled, _ = compile_elsewhere(lambda: lower_traced(traced, there), there, progress)
+        return Plan(
+            mesh_data(there),
+            Footprint.of(compiled),
+            lambda: read_traced(function, traced, given, named, simulated=there, compiled=compiled),
+            kind,
+            seconds=compiled.seconds,
+        )
+
+    return planned
+
+
+def mesh_data(mesh: SimulatedMesh) -> Mesh:
+    """The mesh as plain data."""
+    return read_mesh(mesh.mesh)

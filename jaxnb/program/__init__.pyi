@@ -1,0 +1,102 @@
+from .codec import (
+    MIME_TYPE as MIME_TYPE,
+    decode as decode,
+    encode as encode,
+)
+from .diff import (
+    Change as Change,
+    Diff as Diff,
+)
+from .display import Picture as Picture, filled_by as filled_by, lowers as lowers, render as render
+from .explained import attach as attach, finding_of as finding_of
+from .occupancy import (
+    Held as Held,
+    Memory as Memory,
+    Noted as Noted,
+    Saved as Saved,
+)
+from .placement.asked import (
+    Asked as Asked,
+    Shardings as Shardings,
+)
+from .placement.axes import (
+    axes_text as axes_text,
+    check_axes as check_axes,
+    read_axes as read_axes,
+)
+from .placement.candidates import (
+    Candidate as Candidate,
+    Resources as Resources,
+    Search as Search,
+    resources_text as resources_text,
+)
+from .placement.data import (
+    Axis as Axis,
+    Box as Box,
+    Device as Device,
+    Group as Group,
+    Leaf as Leaf,
+    Mesh as Mesh,
+    Placement as Placement,
+    Tree as Tree,
+    box_text as box_text,
+    cut_boxes as cut_boxes,
+)
+from .placement.estimate import (
+    Estimate as Estimate,
+)
+from .placement.groups import (
+    laid_out as laid_out,
+    parse_groups as parse_groups,
+)
+from .placement.hardware import (
+    HARDWARE as HARDWARE,
+    Hardware as Hardware,
+    add_hardware as add_hardware,
+    find_hardware as find_hardware,
+)
+from .placement.layout import (
+    ROLES as ROLES,
+    Layout as Layout,
+    Placed as Placed,
+)
+from .placement.ledger import (
+    Collective as Collective,
+    Ledger as Ledger,
+    count_traffic as count_traffic,
+    read_ledger as read_ledger,
+)
+from .placement.plan import (
+    Footprint as Footprint,
+    Plan as Plan,
+)
+from .program import (
+    Maker as Maker,
+    Program as Program,
+)
+from .status import (
+    Part as Part,
+    Status as Status,
+    decode_status as decode_status,
+    encode_status as encode_status,
+)
+from .structure import (
+    FACTS as FACTS,
+    LEVELS as LEVELS,
+    PHASES as PHASES,
+    QUIET as QUIET,
+    Assigned as Assigned,
+    Aval as Aval,
+    Computation as Computation,
+    Fate as Fate,
+    Finding as Finding,
+    Fix as Fix,
+    Level as Level,
+    Link as Link,
+    Op as Op,
+    Place as Place,
+    PlacedOp as PlacedOp,
+    Span as Span,
+    Timing as Timing,
+    Value as Value,
+)

@@ -1,0 +1,116 @@
+"""A plan: what a program would be on a machine that is not there, from its partitioned and compiled form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from jaxnb.program import Program
+from jaxnb.program.display import render
+from jaxnb.program.placement.data import Mesh
+from jaxnb.program.placement.estimate import Estimate, estimate_program
+from jaxnb.program.placement.hardware import Hardware, find_hardware
+from jaxnb.program.placement.ledger import Ledger, read_ledger
+
+__all__ = ["Footprint", "Plan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """The memory that one device needs, in bytes.
+
+    Attributes:
+      inputs: of the program.
+      results: of it, with those that take the place of inputs.
+      shared: what inputs and results have in common, because inputs were donated.
+      temporaries: at the most.
+    """
+
+    inputs: int
+    results: int
+    shared: int
+    temporaries: int
+
+    @property
+    def total(self) -> int:
+        """All that must fit at once."""
+        return self.inputs + self.results - self.shared + self.temporaries
+
+    @classmethod
+    def of(cls, compiled: Any) -> Footprint:
+        """That of a `jax.stages.Compiled`, or of what stands for one."""
+        told: Any = compiled.memory_analysis()
+        return cls(
+            int(told.argument_size_in_bytes),
+            int(told.output_size_in_bytes),
+            int(told.alias_size_in_bytes),
+            int(told.temp_size_in_bytes),
+        )
+
+    @classmethod
+    def together(cls, parts: list[Footprint]) -> Footprint:
+        """Of programs that run one after the other: that of the one that needs the most."""
+        return max(parts, key=lambda part: part.total, default=cls(0, 0, 0, 0))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A program on a mesh, as it would be on each device. It shows itself as text and as HTML.
+
+    Attributes:
+      mesh: it was partitioned for.
+      footprint: the memory that a device needs.
+      make_program: gives the program, with its level "hlo" as it was partitioned.
+      hardware: what the devices are; None for any.
+      source: the text of the cell, for the lines in the ledger.
+      seconds: that compiling took.
+    """
+
+    mesh: Mesh
+    footprint: Footprint
+    make_program: Callable[[], Program] = field(repr=False, compare=False)
+    hardware: Hardware | None = None
+    source: str = ""
+    seconds: float = 0.0
+
+    @cached_property
+    def program(self) -> Program:
+        """What the program became. It is data that the codec writes, as that of every cell."""
+        return self.make_program()
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """Its collectives."""
+        return read_ledger(self.program, self.mesh)
+
+    def estimate(self, hardware: str | Hardware | None = None) -> Estimate:
+        """How long it would take.
+
+        Args:
+          hardware: what the devices are, by name or as an entry of the table; by default that of the plan.
+
+        Raises:
+          JaxnbError: if there is no such hardware, or none was named.
+        """
+        named = hardware or self.hardware or ""
+        return estimate_program(self.program, find_hardware(named), self.mesh, ledger=self.ledger)
+
+    def on(self, hardware: str | Hardware) -> Plan:
+        """The same plan on devices of another kind; nothing is compiled again.
+
+        Raises:
+          JaxnbError: if there is no such hardware.
+        """
+        return Plan(self.mesh, self.footprint, lambda: self.program, find_hardware(hardware), self.source, self.seconds)
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether a device has memory enough; None where no hardware was named."""
+        return None if self.hardware is None else self.footprint.total <= self.hardware.memory
+
+    def __str__(self) -> str:
+        return render(self, "text")
+
+    __repr__ = __str__

@@ -1,0 +1,139 @@
+"""Which equations of a jaxpr are needed for its results, inside of loops, branches and calls too.
+
+JAX leaves out the others before it compiles. An equation with an effect, such as a print, is always needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from jax.extend import core as jax_core
+
+from jaxnb._jax import body_jaxprs
+
+__all__ = ["CALLS", "Mask", "Needed", "NeededEqn", "NeededJaxpr", "has_effects", "scan_parts"]
+
+Mask = tuple[bool, ...]
+
+# The results of the bodies are those of the equation, and their arguments are its last ones.
+_SAME_RESULTS = """
+call closed_call composite cond core_call custom_jvp_call custom_vjp_call custom_vmap_call checkpoint eval_jaxpr jit
+pjit remat remat2 shard_map
+"""
+CALLS = frozenset(_SAME_RESULTS.split())
+_ONE = (True,)
+
+
+class NeededEqn(NamedTuple):
+    """What an equation needs for those of its results that are needed.
+
+    Attributes:
+      outputs: which results those are.
+      inputs: which operands are needed for them.
+      bodies: which results of its bodies, by the path in the parameters; all of a body that is not named here.
+    """
+
+    outputs: Mask
+    inputs: Mask
+    bodies: Mapping[tuple[str, ...], Mask]
+
+
+class NeededJaxpr(NamedTuple):
+    """What a jaxpr needs for those of its results that are needed.
+
+    Attributes:
+      equations: for each equation what it needs; None if it is not needed at all.
+      inputs: which arguments are needed.
+    """
+
+    equations: Sequence[NeededEqn | None]
+    inputs: Mask
+
+
+class Needed:
+    """Finds what is needed, and remembers it for jaxprs that equations share."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, Mask], NeededJaxpr] = {}
+
+    def of(self, jaxpr: jax_core.Jaxpr, outputs: Mask | None = None) -> NeededJaxpr:
+        """What a jaxpr needs for `outputs`, by default for all of its results."""
+        wanted = outputs if outputs is not None else (True,) * len(jaxpr.outvars)
+        key = (id(jaxpr), wanted)
+        if key not in self._known:
+            self._known[key] = self._find(jaxpr, wanted)
+        return self._known[key]
+
+    def _find(self, jaxpr: jax_core.Jaxpr, outputs: Mask) -> NeededJaxpr:
+        literal = jax_core.Literal
+        live = {v for v, wanted in zip(jaxpr.outvars, outputs, strict=True) if wanted and type(v) is not literal}
+        found: list[NeededEqn | None] = []
+        for eqn in reversed(jaxpr.eqns):
+            results = eqn.outvars
+            mask = _ONE if len(results) == 1 and results[0] in live else tuple(v in live for v in results)
+            if True not in mask and not has_effects(eqn):
+                found.append(None)
+                continue
+            needs = self._equation(eqn, mask)
+            found.append(needs)
+            live.update(
+                v for v, wanted in zip(eqn.invars, needs.inputs, strict=True) if wanted and type(v) is not literal
+            )
+        found.reverse()
+        return NeededJaxpr(found, tuple(v in live for v in jaxpr.invars))
+
+    def _equation(self, eqn: Any, outputs: Mask) -> NeededEqn:
+        name = eqn.primitive.name
+        if name == "scan":
+            return self._scan(eqn, outputs)
+        if name in CALLS:
+            return self._call(eqn, outputs)
+        if name == "xmap":
+            body = dict(body_jaxprs(eqn.params))["body",]
+            return NeededEqn(outputs, self.of(body, outputs).inputs, {("body",): outputs})
+        return NeededEqn(outputs, (True,) * len(eqn.invars), {})
+
+    def _call(self, eqn: Any, outputs: Mask) -> NeededEqn:
+        """A call or a branch: operands that no body needs are not needed."""
+        bodies = dict(body_jaxprs(eqn.params))
+        everything = NeededEqn(outputs, (True,) * len(eqn.invars), {})
+        if not bodies or any(len(body.outvars) != len(outputs) for body in bodies.values()):
+            return everything
+        count = max(len(body.invars) for body in bodies.values())
+        first = len(eqn.invars) - count
+        if first < 0:
+            return everything
+        masks = [self.of(body, outputs).inputs for body in bodies.values()]
+        inputs = (*(True for _ in range(first)), *map(any, zip(*masks, strict=True)))
+        return NeededEqn(outputs, inputs, dict.fromkeys(bodies, outputs))
+
+    def _scan(self, eqn: Any, outputs: Mask) -> NeededEqn:
+        """A loop: what a step needs of the carry, the step before must give."""
+        params = eqn.params
+        consts, carry = scan_parts(params)
+        ((path, body),) = body_jaxprs(params)
+        wanted = outputs
+        while True:
+            inputs = self.of(body, wanted).inputs
+            more = tuple(a or b for a, b in zip(wanted[:carry], inputs[consts : consts + carry], strict=True))
+            if more == wanted[:carry]:
+                break
+            wanted = more + wanted[carry:]
+        inputs = inputs[:consts] + wanted[:carry] + inputs[consts + carry :]
+        return NeededEqn(outputs, inputs, {path: wanted})
+
+
+def scan_parts(params: Mapping[str, Any]) -> tuple[int, int]:
+    """How many operands of a scan are constants, and how many are carried; the others are scanned."""
+    if "num_consts" in params:
+        return params["num_consts"], params["num_carry"]
+    # jax 0.12 has a tree of them instead.
+    constants, carry, _ = params["ft_in"].unpack()
+    return len(constants), len(carry)
+
+
+def has_effects(eqn: Any) -> bool:
+    """Whether an equation does something besides computing its results."""
+    # The effect that stands for the use of a named axis is none; its class is not exported.
+    return any(type(effect).__name__ != "NamedAxisEffect" for effect in eqn.effects)

@@ -1,0 +1,1 @@
+"""Optimized modules of XLA, and what they say of buffers and memory."""

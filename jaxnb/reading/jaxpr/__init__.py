@@ -1,0 +1,1 @@
+"""Jaxprs, read into levels, with the lines and names that they come from."""

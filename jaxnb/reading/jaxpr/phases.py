@@ -1,0 +1,164 @@
+"""What an equation is to a derivative, and what it stands in: read from the name that JAX keeps with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxnb import _jax
+from jaxnb._jax import eqn_scope, open_jaxpr
+
+__all__ = ["Setting", "read_settings"]
+
+_LOOPS = frozenset({"scan", "while", "cond", "shard_map"})
+# Names that JAX itself puts there; every other one is of a jax.named_scope.
+_REMATERIALISED = "rematted_computation"
+_OWN = frozenset({_REMATERIALISED, "checkpoint", "remat"})
+
+# Linear in every operand, or in each of two; and linear in the first.
+_LINEAR = frozenset(
+    [
+        "add",
+        "add_any",
+        "sub",
+        "neg",
+        "convert_element_type",
+        "broadcast_in_dim",
+        "reshape",
+        "squeeze",
+        "transpose",
+        "reduce_sum",
+        "copy",
+        "copy_p",
+        "pad",
+        "concatenate",
+        "slice",
+        "rev",
+        "expand_dims",
+        "real",
+        "imag",
+        "cumsum",
+        "reduce_window_sum",
+        "psum",
+        "pvary",
+        "mul",
+        "dot_general",
+        "conv_general_dilated",
+    ]
+)
+_LINEAR_IN_FIRST = frozenset({"div", "gather", "dynamic_slice", "dynamic_update_slice", "scatter-add"})
+_CALLS = frozenset({"jit", "pjit", "closed_call", "core_call"})
+
+
+class Setting:
+    """What the equations of a jaxpr have from the one that owns it.
+
+    Attributes:
+      phase: one of `program.PHASES`.
+      scopes: from the outside in.
+    """
+
+    __slots__ = ("phase", "scopes")
+
+    def __init__(self, phase: str = "primal", scopes: tuple[str, ...] = ()) -> None:
+        self.phase = phase
+        self.scopes = scopes
+
+    def inside(self, primitive: str) -> Setting:
+        """The setting of the bodies of an equation with this one."""
+        return Setting(self.phase, (*self.scopes, primitive)) if primitive in _LOOPS else self
+
+
+def read_settings(jaxpr: Any, owner: Setting) -> list[Setting]:
+    """The setting of each equation of an open jaxpr.
+
+    What JAX differentiated backwards is told by "transpose" in its name, what it computes again by the name of
+    its checkpoint. In what is differentiated forwards, the function and its derivative have one name; there, the
+    equations that are linear in inputs that nothing else but such equations use are the derivative.
+    """
+    known: dict[int, tuple[Setting, bool]] = {}  # by identity: neighbours share the object that holds their name
+    settings: list[Setting] = []
+    forward: list[bool] = []
+    for eqn in jaxpr.eqns:
+        scope = id(eqn_scope(eqn))
+        if scope not in known:
+            parts = tuple(_jax.name_parts(eqn))
+            setting = _setting(parts, owner)
+            known[scope] = setting, (True, "jvp") in parts and setting.phase == "primal"
+        setting, is_forward = known[scope]
+        settings.append(setting)
+        forward.append(is_forward)
+    if any(forward) and not any(setting.phase == "transposed" for setting in settings):
+        for index in _tangents(jaxpr, forward):
+            settings[index] = Setting("tangent", settings[index].scopes)
+    return settings
+
+
+def _setting(parts: tuple[tuple[bool, str], ...], owner: Setting) -> Setting:
+    if not parts:
+        return owner
+    transforms = {name for is_transform, name in parts if is_transform}
+    if (False, _REMATERIALISED) in parts:
+        phase = "rematerialised"
+    else:
+        phase = "transposed" if "transpose" in transforms else owner.phase
+    scopes = tuple(
+        name for is_transform, name in parts if (name == "vmap" if is_transform else name and name not in _OWN)
+    )
+    return Setting(phase, (*owner.scopes, *scopes))
+
+
+def _tangents(jaxpr: Any, forward: list[bool]) -> list[int]:
+    """The equations of a derivative among those that are differentiated forwards."""
+    depends: dict[Any, int] = {}  # on which values from outside, as bits
+    bad = 0  # the values from outside that something is not linear in
+    results: dict[int, list[int]] = {}
+    count = 0
+    for index, eqn in enumerate(jaxpr.eqns):
+        if not forward[index]:
+            continue
+        for atom in eqn.invars:
+            if not hasattr(atom, "val") and atom not in depends:
+                depends[atom] = 1 << count
+                count += 1
+        results[index], spoiled = _flow(eqn, [0 if hasattr(atom, "val") else depends[atom] for atom in eqn.invars])
+        depends.update(zip(eqn.outvars, results[index], strict=True))
+        bad |= spoiled
+    return [index for index, masks in results.items() if masks and all(mask & ~bad for mask in masks)]
+
+
+def _flow(eqn: Any, masks: list[int]) -> tuple[list[int], int]:
+    """On what the results of an equation depend, and on what of that not linearly.
+
+    Args:
+      masks: on what its operands depend.
+    """
+    name = eqn.primitive.name
+    body = eqn.params.get("jaxpr", eqn.params.get("call_jaxpr")) if name in _CALLS else None
+    if body is not None:
+        return _flow_through(open_jaxpr(body), masks)
+    everything = bad = 0
+    for position, mask in enumerate(masks):
+        everything |= mask
+        if not _is_linear(name, position):
+            bad |= mask
+    return [everything] * len(eqn.outvars), bad
+
+
+def _flow_through(jaxpr: Any, masks: list[int]) -> tuple[list[int], int]:
+    depends: dict[Any, int] = dict(zip(jaxpr.invars, masks, strict=True))
+    bad = 0
+    for eqn in jaxpr.eqns:
+        found, spoiled = _flow(eqn, [_mask(atom, depends) for atom in eqn.invars])
+        depends.update(zip(eqn.outvars, found, strict=True))
+        bad |= spoiled
+    return [_mask(atom, depends) for atom in jaxpr.outvars], bad
+
+
+def _mask(atom: Any, depends: dict[Any, int]) -> int:
+    return 0 if hasattr(atom, "val") else depends.get(atom, 0)
+
+
+def _is_linear(primitive: str, position: int) -> bool:
+    if primitive == "select_n":
+        return position > 0
+    return primitive in _LINEAR or (primitive in _LINEAR_IN_FIRST and position == 0)

@@ -1,0 +1,1 @@
+"""StableHLO modules, read into levels."""

@@ -1,0 +1,74 @@
+"""The process that compiles for machines that are not there: `python -m jaxnb.reading.worker.worker`.
+
+It is started with as many virtual devices as it is to have, reads requests from its standard input, and answers on its
+standard output until that is closed. What XLA prints goes to the standard error.
+
+    {"do": "compile", "axes": {"x": 16, "y": 16}, "inputs": [...], "results": [...]} and the module
+    -> {"seconds": ..., "stats": {...}, "inputs": [...], "results": [...], "modules": 1}
+       with the optimised modules and the assignment of buffers
+    -> {"error": "XlaRuntimeError", "message": ...}
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import queue
+import sys
+import threading
+import time
+from typing import Any, BinaryIO
+
+from jaxnb import _jax
+from jaxnb.reading.worker.wire import Closed, receive, send
+
+__all__ = ["main"]
+
+_Request = tuple[dict[str, Any], list[bytes]]
+
+
+def main() -> None:
+    """Answers requests until nobody asks any more."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever else prints, the answers stay whole
+    requests: queue.Queue[_Request] = queue.Queue()
+    # A thread of its own reads, so that the process ends with its parent, also while it compiles.
+    threading.Thread(target=_read, args=(sys.stdin.buffer, requests), daemon=True).start()
+    import jax
+
+    send(out, {"devices": len(jax.devices()), "jax": jax.__version__})
+    while True:
+        told, blocks = requests.get()
+        try:
+            answer, found = _compile(told, blocks[0])
+        except Exception as error:  # it is the other end that knows whom to tell
+            answer, found = {"error": type(error).__name__, "message": str(error)}, []
+        try:
+            send(out, answer, *found)
+        except Closed:
+            return
+
+
+def _read(pipe: BinaryIO, requests: queue.Queue[_Request]) -> None:
+    while True:
+        try:
+            requests.put(receive(pipe))
+        except Closed:
+            os._exit(0)
+
+
+def _compile(told: dict[str, Any], module: bytes) -> tuple[dict[str, Any], list[bytes]]:
+    start = time.perf_counter()
+    executable = _jax.compile_module(module, math.prod(told["axes"].values()), told["inputs"], told["results"])
+    seconds = time.perf_counter() - start
+    modules = [item.as_serialized_hlo_module_proto() for item in executable.hlo_modules()]
+    memory = executable.get_compiled_memory_stats()
+    stats = {name: getattr(memory, name) for name in dir(memory) if name.endswith("_in_bytes")}
+    buffers = getattr(memory, "serialized_buffer_assignment_proto", b"") or b""
+    inputs, results = _jax.told_specs(executable, told["axes"])
+    answer = {"seconds": seconds, "stats": stats, "inputs": inputs, "results": results, "modules": len(modules)}
+    return answer, [*modules, buffers]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,286 @@
+"""The worker as this process sees it: started when first needed, used again, ended with the session.
+
+One worker serves all meshes that it has devices for; a larger mesh starts another one in its place. An interrupt ends
+it, because nothing else stops a compiler; the next request starts a new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import IO, Any, NoReturn
+
+import jax
+from jax.sharding import NamedSharding, PartitionSpec
+
+from jaxnb import _jax
+from jaxnb.errors import JaxnbError
+from jaxnb.reading.placement.simulated import SimulatedMesh
+from jaxnb.reading.worker.wire import Closed, receive, send
+
+__all__ = ["MOST_DEVICES", "Planned", "Worker", "WorkerGone", "check_count", "end_worker", "has_worker", "the_worker"]
+
+MOST_DEVICES = 4096
+"""Virtual devices of one process. Each takes some memory of this machine, and 4,096 some 0.4 GB together."""
+
+_ROOM = 8  # a first mesh of two devices would otherwise mean a new process for the next one of four
+_COUNT = "--xla_force_host_platform_device_count"
+
+
+class WorkerGone(JaxnbError):
+    """The process that compiles ended before it answered."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A program that was compiled for devices that are not there. It stands where jaxnb has a `jax.stages.Compiled`.
+
+    Attributes:
+      modules: each as an `HloModuleProto`.
+      stats: what `memory_analysis()` says, in bytes of one device.
+      buffers: the assignment of buffers, as an `xla::BufferAssignmentProto`.
+      seconds: that compiling took.
+      input_shardings: one for each argument; None for one that it does not take, or that no spec describes.
+      output_shardings: likewise of the results.
+      warnings: what XLA wrote while it compiled, by lines.
+    """
+
+    modules: tuple[bytes, ...]
+    stats: dict[str, int]
+    buffers: bytes
+    seconds: float
+    input_shardings: tuple[NamedSharding | None, ...] = ()
+    output_shardings: tuple[NamedSharding | None, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def memory_analysis(self) -> Any:
+        """As `jax.stages.Compiled.memory_analysis`."""
+        return SimpleNamespace(**self.stats, serialized_buffer_assignment_proto=self.buffers)
+
+    def runtime_executable(self) -> Any:
+        """What tells the optimised modules; it cannot run."""
+        return self
+
+    def hlo_modules(self) -> list[Any]:
+        """The modules, as an executable has them."""
+        return [SimpleNamespace(as_serialized_hlo_module_proto=lambda data=data: data) for data in self.modules]
+
+
+class Worker:
+    """A process with virtual devices.
+
+    Args:
+      devices: how many.
+      progress: called with what is going on.
+
+    Raises:
+      WorkerGone: if it does not start.
+    """
+
+    def __init__(self, devices: int, progress: Callable[[str], None] = lambda _: None) -> None:
+        progress(f"starting a process with {devices} virtual devices")
+        self.devices = devices
+        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "jaxnb.reading.worker.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            env=_environment(devices),
+            start_new_session=True,  # an interrupt is for this process, which ends the worker
+        )
+        self._end = weakref.finalize(self, _end, self._process, self._log)
+        try:
+            told, _ = self._receive()
+        except BaseException:
+            self.end()
+            raise
+        self.devices = told["devices"]
+
+    @property
+    def pid(self) -> int:
+        """The id of the process."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can be asked."""
+        return self._end.alive and self._process.poll() is None
+
+    def compile(self, lowered: Any, mesh: SimulatedMesh, progress: Callable[[str], None] = lambda _: None) -> Planned:
+        """Compiles a `jax.stages.Lowered` for a mesh. An interrupt, or any other error here, ends the worker.
+
+        Args:
+          lowered: what was lowered for the platform "cpu".
+          mesh: that it is partitioned for.
+          progress: called with what is going on.
+
+        Raises:
+          JaxnbError: if the program cannot be partitioned or compiled; the worker lives on.
+          WorkerGone: if the process died, as it does where memory runs out.
+        """
+        inputs, results = _jax.spreads_freely(lowered)
+        module = _jax.module_of(lowered)
+        progress(f"partitioning for {mesh.size:,} devices")
+        before = self._written()
+        try:
+            send(
+                self._pipe(self._process.stdin),
+                {"do": "compile", "axes": dict(mesh.axes), "inputs": inputs, "results": results},
+                module,
+            )
+            told, blocks = self._receive()
+        except Closed:
+            self._fail()
+        except BaseException:
+            self.end()
+            raise
+        if "error" in told:
+            message = str(told["message"])
+            raise JaxnbError(
+                f"the program cannot be compiled for {mesh.size} devices.",
+                why=f"{told['error']}: {message[:2000]}",
+                fix="it is compiled for the CPU of this machine: put something of the same shapes for what that lacks.",
+            )
+        count = told["modules"]
+        placed = _jax.place_inputs(lowered, _shardings(mesh, told["inputs"]))
+        given_back = _shardings(mesh, told["results"])
+        first = len(given_back) - len(jax.tree.leaves(lowered.out_info))
+        return Planned(
+            tuple(blocks[:count]),
+            told["stats"],
+            blocks[count],
+            told["seconds"],
+            tuple(placed),
+            tuple(given_back[max(first, 0) :]),  # tokens of ordered effects stand before the results
+            tuple(self._said(before).splitlines()),
+        )
+
+    def end(self) -> None:
+        """Ends the process."""
+        self._end()
+
+    def _written(self) -> int:
+        """How many bytes the process has written on its standard error."""
+        return os.fstat(self._log.fileno()).st_size
+
+    def _said(self, start: int) -> str:
+        """What it has written since then. The process shares the place in the file, which ends where it was."""
+        self._log.seek(start)
+        return self._log.read().decode(errors="replace")
+
+    def _receive(self) -> tuple[dict[str, Any], list[bytes]]:
+        try:
+            return receive(self._pipe(self._process.stdout))
+        except Closed:
+            self._fail()
+
+    def _pipe(self, pipe: IO[bytes] | None) -> IO[bytes]:
+        assert pipe is not None
+        return pipe
+
+    def _fail(self) -> NoReturn:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(5)
+        code = self._process.returncode
+        said = ""
+        with contextlib.suppress(OSError, ValueError):
+            said = self._said(0).strip()[-400:]
+        self.end()
+        how = f"by signal {-code}" if code is not None and code < 0 else f"with status {code}"
+        more = "" if not said else f" Its last words: {said}"
+        raise WorkerGone(
+            f"the process that compiles for {self.devices} devices ended {how}.",
+            why=f"memory may have run out.{more}" if code == -9 else f"nothing else is known of it.{more}",
+            fix="run the cell again: a new process is started. Nothing of this session is lost.",
+        )
+
+
+class _Kept:
+    """The worker of this process."""
+
+    worker: Worker | None = None
+
+
+def check_count(devices: int) -> None:
+    """Refuses a mesh that is too large to be simulated.
+
+    Raises:
+      JaxnbError: saying how large one may be.
+    """
+    if devices > MOST_DEVICES:
+        raise JaxnbError(
+            f"a mesh of {devices:,} devices is not simulated.",
+            why=f"a process has at most {MOST_DEVICES:,} virtual devices here.",
+            fix="plan for a part of the machine: most programs need the same of each device on a mesh half as long.",
+        )
+
+
+def the_worker(devices: int, progress: Callable[[str], None] = lambda _: None) -> Worker:
+    """The worker of this process, with at least so many devices; started now if there is none.
+
+    Raises:
+      JaxnbError: if no process has so many.
+      WorkerGone: if it does not start.
+    """
+    check_count(devices)
+    worker = _Kept.worker
+    if worker is not None and (not worker.alive or worker.devices < devices):
+        end_worker()
+        worker = None
+    if worker is None:
+        worker = _Kept.worker = Worker(max(devices, _ROOM), progress)
+    return worker
+
+
+def has_worker() -> bool:
+    """Whether this process has a worker that can be asked."""
+    return _Kept.worker is not None and _Kept.worker.alive
+
+
+def end_worker() -> bool:
+    """Ends the worker of this process; whether there was one."""
+    worker, _Kept.worker = _Kept.worker, None
+    if worker is not None:
+        worker.end()
+    return worker is not None
+
+
+def _environment(devices: int) -> dict[str, str]:
+    """That of this process, with virtual devices and more threads than devices that run: see the name NPROC."""
+    flags = [flag for flag in os.environ.get("XLA_FLAGS", "").split() if not flag.startswith(_COUNT)]
+    return {
+        **{name: value for name, value in os.environ.items() if name != "JAX_NUM_CPU_DEVICES"},
+        "JAX_PLATFORMS": "cpu",
+        "XLA_FLAGS": " ".join([*flags, f"{_COUNT}={devices}"]),
+        "NPROC": "32",
+        "TF_CPP_MIN_LOG_LEVEL": "1",  # warnings, too, which say what XLA knows no good way for
+    }
+
+
+def _shardings(mesh: SimulatedMesh, specs: Sequence[_jax.Spec | None]) -> list[NamedSharding | None]:
+    return [None if spec is None else NamedSharding(mesh.mesh, PartitionSpec(*map(_entry, spec))) for spec in specs]
+
+
+def _entry(names: list[str]) -> Any:
+    return tuple(names) if len(names) > 1 else names[0] if names else None
+
+
+def _end(process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(0.05)
+    if process.poll() is None:
+        process.kill()
+        process.wait()
+    log.close()

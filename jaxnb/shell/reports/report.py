@@ -1,0 +1,236 @@
+"""A notebook, executed from top to bottom, as one HTML page that opens anywhere, with a table of its cells.
+
+What a notebook holds and what its kernel sends is not trusted: of a staged cell the program is read from its
+data and rendered here, and no HTML of a notebook gets into the page. The notebook on disk is only read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import platform
+import textwrap
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, cast
+
+from jaxnb import __version__
+from jaxnb.errors import JaxnbError
+from jaxnb.program import MIME_TYPE, decode
+from jaxnb.shell.reports.execute import CellFailed, Progress, execute_notebook
+from jaxnb.shell.reports.notebook import (
+    Cell,
+    check_kernel,
+    code_cells,
+    has_run,
+    is_offer,
+    is_staged,
+    read_cells,
+    read_facts,
+    read_notebook,
+    read_title,
+    status_of,
+)
+from jaxnb.shell.reports.summary import read_summary
+from jaxnb.views import ERROR_TEXT, TRUSTED_HTML, PageCell, has_script, render_html, render_interactive, render_page
+
+__all__ = ["Report", "report"]
+
+_SHOWN = ("image/svg+xml", "image/png", "image/jpeg", "image/gif", "text/plain")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was made.
+
+    Attributes:
+      page: the file.
+      cells: the code cells.
+      ran: how many of them were run.
+      facts: names and values of what the cells tagged `fact` said, in their order.
+      seconds: how long everything took.
+      failure: what ended it before the last cell, if something did.
+      interrupted: whether Ctrl-C ended it.
+    """
+
+    page: Path
+    cells: tuple[Cell, ...]
+    ran: int
+    facts: tuple[tuple[str, str], ...]
+    seconds: float
+    failure: CellFailed | None = None
+    interrupted: bool = False
+
+    @property
+    def failed(self) -> tuple[Cell, ...]:
+        """The cells that raised without being tagged `raises-exception`."""
+        return tuple(cell for cell in self.cells if cell.error)
+
+
+def report(
+    notebook: str | os.PathLike[str],
+    page: str | os.PathLike[str],
+    *,
+    progress: Progress,
+    execute: bool = True,
+    keep_going: bool = False,
+    timeout: int | None = None,
+) -> Report:
+    """Runs a notebook in its own folder and writes it as a page.
+
+    The page appears when it is complete; until then what was there before stays. Where a cell fails, or Ctrl-C ends
+    it, the page holds what was done until then.
+
+    Args:
+      notebook: the file, in nbformat 4 or what nbformat can turn into it.
+      page: the file to write.
+      progress: is told what goes on.
+      execute: whether to run the cells; otherwise the page shows the outputs that the notebook holds.
+      keep_going: go on behind a cell that fails.
+      timeout: seconds that one cell may take, None for any time.
+
+    Raises:
+      CellFailed: if the kernel does not start.
+      JaxnbError: if the notebook cannot be read or run, or the page cannot be written.
+      KeyboardInterrupt: if Ctrl-C comes before the first cell.
+    """
+    start = time.perf_counter()
+    source, target = Path(notebook), Path(page)
+    nb = read_notebook(source)
+    if execute:
+        check_kernel(nb, source)
+    _check_target(target, source)
+    facts: list[tuple[str, str]] = []
+    stopped: CellFailed | KeyboardInterrupt | None = None
+    if execute:
+        facts = _versions()
+        try:
+            run = execute_notebook(nb, source, progress=progress, keep_going=keep_going, timeout=timeout)
+            if device := asyncio.run(run):
+                facts.append(("Device", device))
+        except (CellFailed, KeyboardInterrupt) as error:
+            if not _count_run(nb):
+                raise
+            stopped = error
+            facts.append(("Stopped", error.what if isinstance(error, CellFailed) else "by Ctrl-C"))
+    told = tuple(read_facts(nb))
+    shown = [_page_cell(cell) for cell in nb.cells]
+    _write(target, render_page(read_title(nb, source), shown, [*told, *facts]))
+    return Report(
+        target,
+        tuple(read_cells(nb)),
+        _count_run(nb),
+        told,
+        time.perf_counter() - start,
+        stopped if isinstance(stopped, CellFailed) else None,
+        isinstance(stopped, KeyboardInterrupt),
+    )
+
+
+def _count_run(nb: Any) -> int:
+    return sum(has_run(nb.cells[index]) for _, index in code_cells(nb))
+
+
+# --- files ---
+
+
+def _check_target(target: Path, notebook: Path) -> None:
+    """Before any cell runs: can the page be written at all?"""
+    what, folder = f"cannot write {target}.", target.parent
+    try:
+        if not folder.is_dir():
+            raise JaxnbError(what, why=f"there is no folder {folder}.", fix="create it.")
+        if target.is_dir():
+            raise JaxnbError(what, why="it is a folder.", fix="name a file with -o.")
+        if target.exists() and not target.is_file():
+            raise JaxnbError(what, why="it is a device or the like, not a file.", fix="name a file with -o.")
+        if target.exists() and target.samefile(notebook):
+            raise JaxnbError(what, why="it is the notebook.", fix="name another file with -o.")
+        _part(target).touch()
+        _part(target).unlink()
+    except OSError as error:
+        raise JaxnbError(what, why=f"{error.strerror}.", fix="name another file with -o.") from error
+
+
+def _part(target: Path) -> Path:
+    """A file beside the target, for a page that is not complete yet."""
+    return target.with_name(f".{target.name}.{os.getpid()}.part")
+
+
+def _write(target: Path, page: str) -> None:
+    """Writes beside the target and moves it there, so that nobody ever reads half a page."""
+    part = _part(target)
+    try:
+        # A lone surrogate, which a notebook's JSON can hold, has no form in UTF-8.
+        part.write_bytes(page.encode("utf-8", errors="replace"))
+        part.replace(target)
+    except OSError as error:
+        raise JaxnbError(f"cannot write {target}.", why=f"{error.strerror}.") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+# --- from cells to the page ---
+
+
+def _page_cell(node: Any) -> PageCell:
+    if node.cell_type == "markdown":
+        return PageCell("markdown", node.source)
+    if node.cell_type == "raw":  # meant for other converters; shown as text
+        return PageCell("markdown", textwrap.indent(node.source, "    "))
+    outputs = [pair for output in node.outputs for pair in _page_outputs(output)]
+    summary = read_summary(node)
+    return PageCell(
+        "code",
+        node.source,
+        outputs,
+        summary.outcome,
+        (summary.staging, summary.run, summary.memory),
+        summary.findings,
+        summary.failed,
+    )
+
+
+def _page_outputs(output: Any) -> Sequence[tuple[str, str]]:
+    """An output as the page takes it; where it has several forms, the best that can be trusted."""
+    if output.output_type == "stream":
+        return [("text/plain", output.text)]
+    if output.output_type == "error":
+        return [(ERROR_TEXT, "\n".join(output.traceback) or f"{output.ename}: {output.evalue}")]
+    if is_offer(output):
+        return []
+    data: Mapping[str, Any] = output.data
+    if is_staged(output):
+        try:
+            return [(TRUSTED_HTML, _rendered(data))]
+        except JaxnbError:  # not saved, damaged, or of another version: its picture or text says what it was
+            pass
+    for mime in _SHOWN:
+        if mime in data:
+            return [(mime, data[mime])]
+    # Never under its own MIME type, which could be the one that is trusted.
+    texts = [("text/plain", value) for value in data.values() if isinstance(value, str)]
+    return texts[:1]
+
+
+def _rendered(data: Mapping[str, Any]) -> str:
+    program = data.get(MIME_TYPE)
+    if not isinstance(program, dict):
+        raise JaxnbError("there is no program.")
+    read, line = decode(cast(dict[str, Any], program)), status_of(data)
+    # Of a note there is nothing to inspect; without the built script the page is static.
+    if read.levels and has_script():
+        return render_interactive(read, line=line, script=False)
+    return render_html(read, line=line)
+
+
+def _versions() -> list[tuple[str, str]]:
+    facts = [("jaxnb", __version__)]
+    for name in ("jax", "jaxlib"):
+        with contextlib.suppress(PackageNotFoundError):
+            facts.append((name, version(name)))
+    return [*facts, ("Python", platform.python_version())]

@@ -1,0 +1,189 @@
+"""A compound statement taken apart, for cells whose loops and branches need values.
+
+`for`, `while`, `if`, `with`, `try` and `match` are then run by Python, and the stretches of statements inside them are
+*blocks*: small cells of their own, staged once and reused in each turn. What stays in Python is the header and whatever
+leaves the statement, such as `break`. A loop that is too long to be written out is taken apart as well.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+from jaxnb.staging.cells.cell import CellSource, Statement, read_statement
+from jaxnb.staging.cells.parts import is_part, with_parts
+
+__all__ = ["COMPOUND", "ROLLED", "RUNNER", "TURN", "TURNED", "Opened", "call_of", "counting_code", "open_statement"]
+
+COMPOUND = frozenset({"For", "While", "If", "With", "Try", "TryStar", "Match"})
+RUNNER = "jaxnb block"
+"""The name by which the code of an opened statement calls for a block; no user can write it."""
+
+TURN = "jaxnb turn"
+"""The name by which a loop that is traced says that it turns once more."""
+
+TURNED = "jaxnb turned"
+"""The name by which a loop that was taken apart says the same."""
+
+ROLLED = "its body is staged once and run in turns"
+"""Why a loop was taken apart that is too long to be written out."""
+
+_BODIES = ("body", "orelse", "finalbody")
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A statement of which parts are blocks: the inner stretches of a compound one, calls of a simple one.
+
+    Attributes:
+      code: the statement, calling `RUNNER` with the number of a block where the block stood, and `TURNED` with its
+        first and last line at each turn of a loop.
+      blocks: the blocks, each as a cell.
+      turning: names that the loops among what was taken apart bind anew in each turn, or count up.
+      before: what is run before the code, which then only takes what that has left; None for a compound statement.
+      left: names that parts are kept under until the statement is over.
+    """
+
+    code: CodeType
+    blocks: tuple[CellSource, ...]
+    turning: frozenset[str] = frozenset()
+    before: CodeType | None = None
+    left: tuple[str, ...] = ()
+
+
+def open_statement(cell: CellSource, statement: Statement, turning: frozenset[str] = frozenset()) -> Opened:
+    """Takes a compound statement of a cell apart.
+
+    Args:
+      cell: that it stands in.
+      statement: which one.
+      turning: names that the loops around it bind anew in each turn, or count up.
+    """
+    blocks: list[CellSource] = []
+    opener = _Opener(cell, blocks, turning)
+    node = opener.open(statement.node)
+    code = compile(ast.Module([node], []), cell.filename, "exec", cell.flags, dont_inherit=True)
+    parts = [name for block in blocks for name in sorted(block.binds) if is_part(name)]
+    return Opened(code, tuple(blocks), frozenset(opener.turning), left=tuple(parts))
+
+
+class _Opener:
+    def __init__(self, cell: CellSource, blocks: list[CellSource], turning: frozenset[str]) -> None:
+        self.cell, self.blocks = cell, blocks
+        self.turning = set(turning)
+
+    def open(self, node: ast.stmt) -> Any:
+        """A copy of a compound statement with blocks in the place of its stretches."""
+        changed: dict[str, Any] = {}
+        if isinstance(node, ast.For | ast.While):
+            self.turning |= _bound_in_turns(node)
+        for field, value in ast.iter_fields(node):
+            if field in _BODIES and isinstance(value, list):
+                changed[field] = self._stretches(value)
+            elif field in ("handlers", "cases"):
+                changed[field] = [self._with_body(part) for part in value]
+            else:
+                changed[field] = value
+        if isinstance(node, ast.For | ast.While):
+            changed["body"] = [call_of(TURNED, node.body[0], node.lineno, node.end_lineno), *changed["body"]]
+        return ast.copy_location(type(node)(**changed), node)
+
+    def _with_body(self, part: Any) -> Any:
+        changed = dict(ast.iter_fields(part))
+        changed["body"] = self._stretches(part.body)
+        return ast.copy_location(type(part)(**changed), part) if hasattr(part, "lineno") else type(part)(**changed)
+
+    def _stretches(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        result: list[ast.stmt] = []
+        stretch: list[ast.stmt] = []
+        for node in body:
+            if not _leaves(node):
+                stretch.append(node)
+                continue
+            self._close(stretch, result)
+            stretch = []
+            result.append(self.open(node) if type(node).__name__ in COMPOUND else node)
+        self._close(stretch, result)
+        return result
+
+    def _close(self, stretch: list[ast.stmt], result: list[ast.stmt]) -> None:
+        """Makes a block of the statements so far, unless there are none or they do nothing."""
+        if all(isinstance(node, ast.Pass) for node in stretch):
+            result.extend(stretch)
+            return
+        number = len(self.blocks)
+        parts = [part for node in stretch for part in with_parts(node, self.turning)]
+        read = [read_statement(node, False, self.cell.filename, self.cell.flags) for node in parts]
+        self.blocks.append(self.cell.block(tuple(read), number))
+        result.append(call_of(RUNNER, stretch[0], number))
+
+
+def _bound_in_turns(node: ast.For | ast.While) -> set[str]:
+    """Names that a loop surely changes: those that its header binds, and those that its body counts up."""
+    counted = [item.target for item in ast.walk(node) if isinstance(item, ast.AugAssign)]
+    bound = [*ast.walk(node.target), *counted] if isinstance(node, ast.For) else counted
+    return {item.id for item in bound if isinstance(item, ast.Name)}
+
+
+def counting_code(cell: CellSource, statement: Statement) -> CodeType | None:
+    """The code of a compound statement, calling `TURN` with the number of a loop at each turn of it.
+
+    A loop has a larger number than the one that it stands in. None if there is no loop in the statement.
+    """
+    counter = _Counter()
+    node = counter.visit(statement.node)
+    if not counter.loops:
+        return None
+    return compile(ast.Module([node], []), cell.filename, "exec", cell.flags, dont_inherit=True)
+
+
+class _Counter(ast.NodeTransformer):
+    """Copies the loops of a statement, and what holds them, with a call at the top of each."""
+
+    def __init__(self) -> None:
+        self.loops = 0
+
+    def visit(self, node: ast.AST) -> Any:
+        if type(node).__name__ not in COMPOUND:
+            return node
+        changed, number = dict(ast.iter_fields(node)), self.loops
+        self.loops += isinstance(node, ast.For | ast.While)
+        for field in _BODIES:
+            if changed.get(field):
+                changed[field] = [self.visit(child) for child in changed[field]]
+        for field in ("handlers", "cases"):
+            if field in changed:
+                changed[field] = [self._part(part) for part in changed[field]]
+        if isinstance(node, ast.For | ast.While):
+            changed["body"] = [call_of(TURN, node.body[0], number), *changed["body"]]
+        return ast.copy_location(type(node)(**changed), node)
+
+    def _part(self, part: Any) -> Any:
+        changed = {**dict(ast.iter_fields(part)), "body": [self.visit(child) for child in part.body]}
+        return ast.copy_location(type(part)(**changed), part) if hasattr(part, "lineno") else type(part)(**changed)
+
+
+def call_of(name: str, like: ast.stmt, *arguments: int | None) -> ast.stmt:
+    """A statement that calls a name with numbers, where another one stands."""
+    node = ast.Expr(ast.Call(ast.Name(name, ast.Load()), [ast.Constant(item) for item in arguments], []))
+    for item in ast.walk(node):
+        ast.copy_location(item, like)
+    return node
+
+
+def _leaves(node: ast.stmt) -> bool:
+    """Whether a statement can leave the loop that it stands in."""
+    if isinstance(node, ast.Break | ast.Continue):
+        return True
+    if isinstance(node, ast.For | ast.While):
+        return any(_leaves(child) for child in node.orelse)
+    return any(_leaves(child) for child in _inner(node))
+
+
+def _inner(node: ast.stmt) -> list[ast.stmt]:
+    if type(node).__name__ not in COMPOUND:
+        return []
+    parts: list[Any] = [node, *getattr(node, "handlers", []), *getattr(node, "cases", [])]
+    return [child for part in parts for field in _BODIES for child in getattr(part, field, []) or []]

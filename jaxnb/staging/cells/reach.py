@@ -1,0 +1,195 @@
+"""What a statement reaches, and whether that has to do with JAX.
+
+Where it reads no JAX value and refers to JAX nowhere, Python runs it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import threading
+import types
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from jaxnb.runtime import is_jax_module, is_library, is_library_class
+from jaxnb.staging.cells.code import CodeNames, names_of
+
+__all__ = ["ATOMS", "function_parts", "hides", "is_user_function", "items_of", "refers_to_jax", "state_of", "unwrapped"]
+
+ATOMS = frozenset(
+    {
+        type(None),
+        bool,
+        int,
+        float,
+        complex,
+        str,
+        bytes,
+        type(...),
+        slice,
+        range,
+        type(NotImplemented),
+        np.dtype,
+    }
+)
+"""Types whose values hold nothing else that matters and never change."""
+
+
+def state_of(value: Any) -> Any:
+    """The `__dict__` of an object, or None. No `__getattr__` of its class is run.
+
+    A partial has one only once somebody has asked for it, and a partial of it is then made otherwise. A
+    `threading.local` has one for each thread: it is that of this one.
+    """
+    if issubclass(type(value), functools.partial):
+        return functools.partial.__reduce__(value)[2][3]  # type: ignore[index]
+    try:
+        if issubclass(type(value), threading.local):
+            return threading.local.__getattribute__(value, "__dict__")
+        return object.__getattribute__(value, "__dict__")
+    except Exception:  # a class may have a `__dict__` of its own that raises anything
+        return None
+
+
+def hides(value: Any) -> bool:
+    """Whether an object does not say what it is: proxies and mocks name another class than theirs, or raise."""
+    try:
+        return value.__class__ is not type(value)
+    except Exception:  # whatever the object raises
+        return True
+
+
+def is_user_function(value: object) -> bool:
+    """Whether `value` is a Python function of the notebook or of the user's own modules."""
+    return isinstance(value, types.FunctionType) and not is_library(value.__globals__.get("__name__", "__main__"))
+
+
+def refers_to_jax(names: CodeNames, namespace: Mapping[str, Any], plain: Mapping[int, object]) -> bool:
+    """Whether code reads a JAX value, or reaches anything of JAX or of a package built on it.
+
+    Args:
+      names: what the code refers to.
+      namespace: where its global names are looked up.
+      plain: what stands for NumPy values and Python scalars while tracing, by the id of the tracer.
+    """
+    try:
+        return _Search(plain).names(names, namespace)
+    except RecursionError:
+        return True  # nested so deeply that it cannot be told; the walk of the cell will say so
+
+
+class _Search:
+    def __init__(self, plain: Mapping[int, object]) -> None:
+        self.plain = plain
+        self.seen: set[int] = set()
+
+    def names(self, names: CodeNames, namespace: Mapping[str, Any]) -> bool:
+        for name in names.reads:
+            if name in namespace:
+                if self.value(namespace[name], names):
+                    return True
+            elif (module := getattr(builtins, name, None)) is not None and self.value(module, names):
+                return True
+        return False
+
+    def value(self, value: Any, names: CodeNames | None = None) -> bool:
+        kind = type(value)
+        if kind in ATOMS:
+            return False
+        if id(value) in self.plain:
+            return False
+        if kind is np.ndarray:
+            return value.dtype == object and any(self.value(item) for item in value.flat)
+        if id(value) in self.seen:
+            return False
+        self.seen.add(id(value))
+        if hides(value):
+            return False
+        if isinstance(value, types.ModuleType):
+            return self.module(value, names)
+        if isinstance(value, types.FunctionType):
+            return self.function(value)
+        if is_jax_module(kind.__module__):
+            return True
+        if isinstance(value, type):
+            return self.klass(value)
+        if isinstance(value, types.BuiltinFunctionType | types.MethodType):
+            return is_jax_module(value.__module__) or self.value(value.__self__)
+        return any(self.value(item) for item in _held(value)) or self.klass(kind)
+
+    def module(self, module: types.ModuleType, names: CodeNames | None) -> bool:
+        name = getattr(module, "__name__", None)
+        if is_library(name):
+            return is_jax_module(name)
+        used = vars(module).keys() & names.attributes if names is not None else vars(module).keys()
+        return any(self.value(vars(module)[name], names) for name in used)
+
+    def function(self, function: types.FunctionType) -> bool:
+        if is_jax_module(function.__module__):
+            return True
+        if any(self.value(item) for item in function_parts(function)):
+            return True
+        if is_library(function.__globals__.get("__name__", "__main__")):
+            return False
+        return self.names(names_of(function.__code__), function.__globals__)
+
+    def klass(self, kind: type) -> bool:
+        if is_library_class(kind):
+            return is_jax_module(kind.__module__)
+        return any(self.value(unwrapped(item)) for base in kind.__mro__[:-1] for item in list(vars(base).values()))
+
+
+def function_parts(function: types.FunctionType) -> Iterator[Any]:
+    """What a function holds: closure, defaults, keyword defaults, `__wrapped__`."""
+    for cell in function.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:
+            continue  # a cell that is not bound yet
+    yield from function.__defaults__ or ()
+    yield from (function.__kwdefaults__ or {}).values()
+
+
+def unwrapped(item: Any) -> Any:
+    if isinstance(item, staticmethod | classmethod):
+        return item.__func__
+    if isinstance(item, property):
+        return item.fget
+    return item
+
+
+def items_of(value: Any) -> list[Any]:
+    """The items of a list, tuple, set or deque. No `__iter__` of a class that derives from these is run."""
+    kind: Any = next(base for base in (list, tuple, set, frozenset, deque) if isinstance(value, base))
+    return list(kind.__iter__(value))
+
+
+def _held(value: Any) -> Iterator[Any]:
+    """What a container or object holds directly."""
+    if isinstance(value, dict):
+        yield from list(dict.values(value))
+        yield from list(dict.keys(value))
+    elif isinstance(value, list | tuple | set | frozenset | deque):
+        yield from items_of(value)
+    elif isinstance(value, functools.partial):
+        yield from (value.func, *value.args, *value.keywords.values())
+    state = state_of(value)
+    if isinstance(state, dict):
+        yield from list(state.values())
+    for name in _slot_names(type(value)):
+        if hasattr(value, name):
+            yield getattr(value, name)
+
+
+def _slot_names(kind: type) -> tuple[str, ...]:
+    if is_library_class(kind):
+        return ()
+    slots = (vars(base).get("__slots__", ()) for base in kind.__mro__)
+    return tuple(name for group in slots for name in ([group] if isinstance(group, str) else group))
+
+
+# --- effects -------------------------------------------------------------------------------------------------------

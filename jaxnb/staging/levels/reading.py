@@ -1,0 +1,193 @@
+"""The levels of a program, read from what staging made.
+
+Source and jaxpr are read at once. StableHLO and HLO are made when somebody asks for them: lowering is done anew, with
+the same numbers in the names, and what is read of HLO is the executable that ran. See `ladder`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect as python_inspect
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any
+
+import jax
+
+from jaxnb._jax import input_shardings
+from jaxnb.program import Assigned, Finding, Level, Op, Program, Span
+from jaxnb.reading import (
+    SimulatedMesh,
+    Statement,
+    costs_of,
+    link_source,
+    read_jaxpr,
+    read_source,
+    simulated_mesh_of,
+    with_costs,
+)
+from jaxnb.staging.cells.cell import CellSource
+from jaxnb.staging.cells.relaid import relaid
+from jaxnb.staging.levels.ladder import Ladder, join_levels, piece_stage, traced_stage
+from jaxnb.staging.levels.naming import abstracted, read_names_of
+from jaxnb.staging.objects.paths import render_path
+from jaxnb.staging.trace.piece import Piece
+
+__all__ = ["read_function", "read_program", "read_traced"]
+
+
+def read_program(
+    cell: CellSource,
+    statements: Sequence[Statement],
+    pieces: tuple[Piece, ...],
+    findings: tuple[Finding, ...],
+    file_label: Callable[[str], str] = str,
+    names: Callable[[], tuple[Assigned, ...]] = tuple,
+) -> Program:
+    """The source and jaxpr levels of a staged cell, one entry computation a piece; further ones when asked for.
+
+    Args:
+      cell: that was staged.
+      statements: where each stands, and whether it was "staged" or run on the "host", see `read_source`.
+      pieces: that ran.
+      findings: of the run.
+      file_label: turns the file name of another cell into what the user knows it by, such as "Cell In[3]".
+      names: tells what every name was after each assignment; asked when somebody looks.
+    """
+    source = read_source(cell.shown, statements)
+    if not pieces:
+        return Program(cell.shown, (source,), (), findings)
+    jaxprs = [_read_piece(cell, piece, file_label) for piece in pieces]
+    jaxpr, _ = join_levels(jaxprs)
+    stages = [piece_stage(piece, level) for piece, level in zip(pieces, jaxprs, strict=True)]
+    ladder = Ladder(stages, names, (cell.filename, cell.shown, file_label))
+    return Program(cell.shown, (source, jaxpr), link_source(source, jaxpr), findings, _maker=ladder)
+
+
+def _read_piece(cell: CellSource, piece: Piece, file_label: Callable[[str], str]) -> Level:
+    names = tuple(render_path(path) for path in piece.paths)
+    count = len(piece.jaxpr.jaxpr.invars)
+    padded = ("",) * (count - len(names)) + names if count >= len(names) else ()
+    traced = piece.cell or cell
+    level = read_jaxpr(
+        piece.jaxpr,
+        cell_file=traced.filename,
+        invar_names=padded,
+        outvar_names=_result_names(piece),
+        source=traced.shown,
+        file_label=file_label,
+    )
+    return with_costs(_spread(relaid(level, traced, cell), piece.traced), costs_of(piece.jaxpr))
+
+
+def _result_names(piece: Piece) -> tuple[str, ...]:
+    """What the user calls the results, "" for what is part of something else; none at all if nothing has a name."""
+    names = [""] * len(piece.jaxpr.jaxpr.outvars)
+    for name, place in piece.results:
+        names[place] = names[place] or name
+    return tuple(names) if any(names) else ()
+
+
+def _spread(level: Level, traced: Any) -> Level:
+    """The same level, whose inputs say how they are spread over devices, if any is."""
+    shardings, inputs = input_shardings(traced), level.computations[0].inputs
+    if not any(shardings) or len(shardings) != len(inputs):
+        return level
+    values = list(level.values)
+    for index, sharding in zip(inputs, shardings, strict=True):
+        values[index] = replace(values[index], sharding=sharding or values[index].sharding)
+    return replace(level, values=tuple(values))
+
+
+def read_function(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    simulated: SimulatedMesh | None = None,
+) -> Program:
+    """The source and jaxpr of a function at these arguments; it is traced, not run. Further levels when asked for.
+
+    Args:
+      function: anything that `jax.jit` takes.
+      args: arrays or shapes.
+      kwargs: likewise.
+      simulated: the mesh that is not there for which it is traced; by default that of the shapes, if they have one.
+    """
+    if simulated is None:
+        simulated = simulated_mesh_of(jax.tree.leaves((args, kwargs)))
+    if simulated is None:
+        return read_traced(function, jax.jit(function).trace(*args, **kwargs), args, kwargs)
+    placed, tree = jax.tree_util.tree_flatten_with_path((args, kwargs))
+    names = [jax.tree_util.keystr(path) for path, _ in placed]
+    given, named = jax.tree.unflatten(tree, simulated.place([leaf for _, leaf in placed], names))
+    with simulated.ambient():
+        traced = jax.jit(function).trace(*given, **named)
+    return read_traced(function, traced, given, named, simulated=simulated)
+
+
+def read_traced(
+    function: Callable[..., Any],
+    traced: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    simulated: SimulatedMesh | None = None,
+    compiled: Any = None,
+) -> Program:
+    """The same of a function that was traced already.
+
+    Args:
+      function: that was traced.
+      traced: JAX's own traced stage.
+      args: that it was traced with.
+      kwargs: likewise.
+      simulated: the mesh that is not there for which it was traced; None for the devices that there are.
+      compiled: the executable, if there is one.
+    """
+    try:
+        written = _written(function)
+        lines, first = python_inspect.getsourcelines(written)
+        file = python_inspect.getsourcefile(written) or ""
+    except (OSError, TypeError):
+        lines, first, file = [], 1, ""
+    source = "".join(lines)
+    level = with_costs(_spread(read_jaxpr(traced.jaxpr, cell_file="", source=""), traced), costs_of(traced.jaxpr))
+    if file:
+        level = _at_home(level, file, first, len(lines))
+    spans = [(Span(1, 0, len(lines), len(lines[-1])), "staged")] if lines else []
+    top = read_source(source, spans)
+    arguments, there = abstracted((args, kwargs)), range(first, first + len(lines))
+
+    def names() -> tuple[Assigned, ...]:
+        with simulated.ambient() if simulated is not None else nullcontext():
+            return read_names_of(function, arguments[0], arguments[1], file, there)
+
+    ladder = Ladder(
+        [traced_stage(traced, level, simulated=simulated, compiled=compiled)],
+        names,
+    )
+    return Program(source, (top, level), link_source(top, level), _maker=ladder)
+
+
+def _written(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that somebody wrote, below what was put around it: `jax.grad`, `jax.jit`, `functools.partial`."""
+    while True:
+        function = python_inspect.unwrap(function)
+        if not isinstance(function, functools.partial):
+            return function
+        function = function.func
+
+
+def _at_home(level: Level, file: str, first: int, count: int) -> Level:
+    """The same level with spans in `file` counted from the first line of the function."""
+
+    def home(op: Op) -> Op:
+        span = op.span
+        if span is None or span.file != file or not first <= span.line < first + count:
+            return op
+        back = first - 1
+        return replace(op, span=replace(span, file="", line=span.line - back, end_line=span.end_line - back))
+
+    computations = tuple(replace(c, ops=tuple(home(op) for op in c.ops)) for c in level.computations)
+    return replace(level, computations=computations)

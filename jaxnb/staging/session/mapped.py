@@ -1,0 +1,51 @@
+"""A run of a cell with named axes: what binds it as a function, and what writes it as a file."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jaxnb.named import loops_in_scope
+from jaxnb.staging.cells.cell import CellSource
+from jaxnb.staging.export import remember
+from jaxnb.staging.export.mapped import as_mapped_function, to_mapped_source
+from jaxnb.staging.mapped.cell import surroundings_of
+from jaxnb.staging.mapped.run import mesh_of
+from jaxnb.staging.session.runner import Runner
+
+__all__ = ["bind_map_function", "map_source_of"]
+
+
+def bind_map_function(runner: Runner, written: CellSource, name: str, entry: Mapping[str, Any]) -> str:
+    """Binds the cell as a function, and says how it is called. A run that changes nothing keeps the function.
+
+    Args:
+      runner: of the run.
+      written: the cell as it is written.
+      name: of the function.
+      entry: the names when the run began.
+    """
+    spec = runner.options.xmap
+    assert spec is not None
+    own = tuple(ran.piece for ran in runner.ran.values() if ran.cell is runner.cell)
+    around, known = surroundings_of(written, spec, entry), runner.namespace.get(name)
+    made = as_mapped_function(written, runner.cell, spec, around, own, entry, name, known)
+    runner.namespace[name] = made
+    return f"{name}{inspect.signature(made)}"
+
+
+def map_source_of(runner: Runner, written: CellSource, entry: Mapping[str, Any]) -> Callable[[Any, str], str]:
+    """What writes a run as a file, from the names as they are then."""
+    spec, namespace = runner.options.xmap, runner.namespace
+    assert spec is not None
+    own = tuple(ran.piece for ran in runner.ran.values() if ran.cell is runner.cell)
+    around, loops, mesh = surroundings_of(written, spec, entry), dict(loops_in_scope()), mesh_of(spec, entry)
+
+    def write(value: Any, name: str) -> str:
+        del value
+        before = {**remember(written, namespace), **{one: namespace[one] for one in spec.roots if one in namespace}}
+        after = {one: namespace[one] for one in spec.bound if one in namespace}
+        return to_mapped_source(written, spec, around, own, before, results=after, loops=loops, mesh=mesh, name=name)
+
+    return write

@@ -1,0 +1,161 @@
+"""What a run came to, read from the runner that ran it; what only those need who look is read when they do."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from jaxnb.errors import Refused
+from jaxnb.program import Assigned, Finding, Program, Timing
+from jaxnb.reading import NO_FIGURES, Figures, read_figures, total
+from jaxnb.staging.cells.cell import CellSource
+from jaxnb.staging.session.runner import Runner
+from jaxnb.staging.trace.piece import Piece
+
+__all__ = [
+    "bind_function",
+    "bound_names",
+    "check_name",
+    "figures_of",
+    "forget_others",
+    "host_note",
+    "kept_views",
+    "levels",
+    "measure_pieces",
+    "name_log",
+    "read_names",
+    "source_of",
+]
+
+
+def kept_views(pieces: tuple[Piece, ...], findings: tuple[Finding, ...]) -> dict[str, Any] | None:
+    """Where views may keep what they made of these programs and findings."""
+    if not pieces:
+        return None
+    shown = (tuple(id(piece) for piece in pieces[1:]), findings)
+    kept = pieces[0].kept
+    if kept.get("shown") != shown:
+        kept.clear()
+        kept.update(shown=shown, others=pieces[1:])
+    return kept
+
+
+def figures_of(pieces: Sequence[Piece]) -> Figures:
+    """What the programs of a run ask for; each is asked once, after it was compiled."""
+    for piece in pieces:
+        if piece.figures is None:
+            try:
+                piece.figures = read_figures(piece.jaxpr, piece.compiled)
+            except Exception as error:  # the cell has run; a figure that cannot be had is none
+                piece.figures = NO_FIGURES
+                warnings.warn(f"the line says nothing of flops and memory: {error!r}", stacklevel=2)
+    return total(piece.figures or NO_FIGURES for piece in pieces)
+
+
+def host_note(cell: CellSource) -> tuple[str, str]:
+    """What the line says of a cell of which nothing was compiled, and the kind of that."""
+    kinds = {statement.kind for statement in cell.statements}
+    if kinds <= {"FunctionDef", "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom"}:
+        return "nothing compiled: the cell only defines", "defined"
+    return "nothing compiled: Python ran every statement", "nothing"
+
+
+def bound_names(before: dict[str, Any], after: dict[str, Any], binds: frozenset[str]) -> dict[str, Any]:
+    """The names that the cell bound, with their values: those that it says it binds, and those that it changed."""
+    skipped = ("__builtins__", "__name__")
+    return {
+        name: value
+        for name, value in after.items()
+        if name not in skipped and (name in binds or name not in before or before[name] is not value)
+    }
+
+
+def forget_others(runner: Runner, entry: dict[str, Any], keep: tuple[str, ...]) -> None:
+    """Puts back every name that is not to be kept."""
+    namespace = runner.namespace
+    for name in runner.cell.binds - set(keep):
+        if name in entry:
+            namespace[name] = entry[name]
+        else:
+            namespace.pop(name, None)
+
+
+def check_name(cell: CellSource, name: str | None) -> None:
+    """Refuses a name for the cell as a function that the cell itself uses.
+
+    Raises:
+      Refused: saying so.
+    """
+    if name is not None and name in cell.reads | cell.binds:
+        raise Refused(
+            f"--name {name}: the cell itself uses `{name}`.",
+            why="the name is bound to the whole cell as a function.",
+            fix="take another name.",
+        )
+
+
+def bind_function(runner: Runner, written: CellSource, name: str, entry: dict[str, Any]) -> str:
+    """Binds the cell as a function, and says how it is called. A run that changes nothing keeps the function."""
+    from jaxnb.staging.export import as_function, same_function
+
+    own = tuple(ran.piece for ran in runner.ran.values() if ran.cell is runner.cell)
+    if runner.options.xmap is not None:
+        from jaxnb.staging.session.mapped import bind_map_function
+
+        return bind_map_function(runner, written, name, entry)
+    function = as_function(runner.cell, own, entry, name)
+    if not same_function(runner.namespace.get(name), function):
+        runner.namespace[name] = function
+    return f"{name}{inspect.signature(function)}"
+
+
+def source_of(runner: Runner) -> Callable[[Any, str], str]:
+    """What writes a run as a file, from the names as they are then. It holds no value of the run."""
+    cell, namespace, value_and = runner.cell, runner.namespace, runner.options.value_and
+    own = tuple(ran.piece for ran in runner.ran.values() if ran.cell is cell)
+
+    def write(value: Any, name: str) -> str:
+        from jaxnb.staging.export import remember, to_source
+
+        asked = next((piece.derivative for piece in own if piece.derivative is not None), None)
+        before = remember(cell, namespace, asked.inputs if asked is not None else frozenset())
+        known = (*before, *sorted(cell.binds), *(asked.binds if asked is not None else ()))
+        after = {name: namespace[name] for name in known if name in namespace}
+        if value_and:  # what is shown is not the value of the last line
+            value = None
+        return to_source(cell, own, before, results=after, value=value, name=name, asked=asked)
+
+    return write
+
+
+def measure_pieces(runner: Runner, pieces: Sequence[Piece]) -> tuple[Timing, Callable[[Program], Program]]:
+    """What `--time` measures of the pieces that ran, and what puts it on their program."""
+    from jaxnb.staging.levels.apportion import summarize, with_times
+    from jaxnb.staging.levels.timing import measure
+
+    measured = measure([runner.held.pop(id(piece)) for piece in pieces])
+    return summarize(measured), lambda program: with_times(program, measured)
+
+
+def name_log(cell: CellSource, file_label: Callable[[str], str]) -> Callable[[], Any]:
+    """What makes the record that `--names` asks for."""
+    from jaxnb.staging.trace.assigned import NameLog
+
+    return partial(NameLog, cell.filename, file_label)
+
+
+def read_names(*args: Any) -> tuple[Assigned, ...]:
+    """What every name was, which is asked for only when somebody looks."""
+    from jaxnb.staging.levels.naming import read_names
+
+    return read_names(*args)
+
+
+def levels() -> Any:
+    """Reading the levels, which is asked for only when somebody looks."""
+    from jaxnb.staging.levels import reading as levels
+
+    return levels

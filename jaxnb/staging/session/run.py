@@ -1,0 +1,300 @@
+"""What one run of a cell came to: values, timings, why it was traced again, and the one line that says so."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from jaxnb import views
+from jaxnb.errors import JaxnbError
+from jaxnb.program import Finding, Program, Status, Timing
+from jaxnb.staging.session.status import read_status
+
+if TYPE_CHECKING:
+    from graphviz import Digraph
+
+    from jaxnb.program import Diff, Hardware, Ledger, Plan, Search, Shardings
+
+__all__ = ["LastRun", "Retrace", "Run", "Timings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """Seconds spent. `run` is None unless something waited for the result (SEMANTICS, rule 9).
+
+    Attributes:
+      trace: making the jaxpr, with the traces that were given up on the way.
+      lower: jaxpr to StableHLO.
+      compile: StableHLO to an executable.
+      run: from dispatch until the results were there.
+      host: statements that Python ran.
+    """
+
+    trace: float = 0.0
+    lower: float = 0.0
+    compile: float = 0.0
+    run: float | None = None
+    host: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Retrace:
+    """Why a cell that had a program was traced again.
+
+    Attributes:
+      reasons: one sentence each.
+      findings: the same with line, path, cost, and what to do where that is known.
+    """
+
+    reasons: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(slots=True, weakref_slot=True)
+class Run:
+    """One run of a staged cell.
+
+    Attributes:
+      value: of the trailing expression; None if there is none or a `;` suppresses it.
+      outputs: the names that were bound, with their values.
+      reused: whether nothing had to be traced.
+      retrace: None on a first or a reused run, otherwise the reasons.
+      findings: what there is to say.
+      timings: in seconds.
+      host_lines: lines of statements that Python ran.
+      on_host: those of them that have to do with JAX but need values, each with the reason.
+      transferred: bytes that had to be moved to the device that was asked for.
+      donated: bytes of the buffers that were given up to the results.
+      inputs: how many inputs the compiled pieces took.
+      equations: how many equations the pieces hold.
+      named: the function that `--name` bound, with its parameters.
+      derivative: which one the program computed, too.
+      pieces: how many compiled pieces there were.
+      dispatch_seconds: from the start of the first dispatch until the last had returned.
+      shown_level: of the program, if it is not the one below the source.
+      shown_order: "source" for the lines of the cell, "level" for the level's own order.
+      shown_columns: of costs, in the text; see `views.text.render_program`.
+      traced_only: whether the cell was only to be looked at: then its text is shown, not just the line.
+      kept: what views may keep with the programs, because it stays the same while the cell is reused.
+      note: what replaces "staged" on the line, where nothing was staged.
+      note_kind: what kind of part of the line that is, see `jaxnb.program.status.SIGNS`.
+      loops: the turns of each loop whose body was staged once and run in turns.
+      shown_status: the line, where it is not that of this run alone.
+      timing: what `--time` measured, in seconds; None without it.
+      flops: of all pieces, see `Op.flops`; None where nobody knows all of them.
+      memory: bytes that the compiled pieces need at their peak, inputs and results included; None where it is not told.
+      exchanges: how many collectives the programs hold: instructions by which devices send something to others.
+      sent: bytes that a device sends by them; None where that is not known.
+      search: the ways to lay the names of the cell on the mesh that `--resources auto` has tried.
+      plan: what the cell would be on a mesh that is not there, where one is simulated; nothing ran then.
+      make_shardings: says how values are spread; None if nothing was compiled.
+      make_diff: compares the program with that of the run of this cell before; None without `--diff`, or on the first.
+    """
+
+    value: Any = None
+    outputs: dict[str, Any] = field(default_factory=dict[str, Any])
+    reused: bool = False
+    retrace: Retrace | None = None
+    findings: tuple[Finding, ...] = ()
+    timings: Timings = field(default_factory=Timings)
+    host_lines: tuple[int, ...] = ()
+    on_host: tuple[tuple[int, str], ...] = ()
+    transferred: int = 0
+    donated: int = 0
+    inputs: int = 0
+    equations: int = 0
+    pieces: int = 0
+    named: str = ""
+    timing: Timing | None = None
+    flops: int | None = None
+    memory: int | None = None
+    exchanges: int = 0
+    sent: int | None = 0
+    derivative: str = ""
+    note: str = ""
+    note_kind: str = "nothing"
+    loops: tuple[int, ...] = ()
+    shown_status: Status | None = None
+    dispatch_seconds: float = 0.0
+    kept: dict[str, Any] | None = None
+    traced_only: bool = False
+    shown_level: str | None = None
+    shown_order: Literal["source", "level"] = "source"
+    shown_columns: tuple[str, ...] | Literal["auto"] = ()
+    plan: Plan | None = None
+    search: Search | None = None
+    make_program: Callable[[], Program] | None = None
+    make_nameless: Callable[[], Program] | None = None  # the same, and holds none of the user's names
+    make_source: Callable[[Any, str], str] | None = None
+    make_shardings: Callable[[Callable[[str], None]], Shardings] | None = None
+    make_diff: Callable[[Program], Diff] | None = None
+    _diff: Diff | None = None
+    _program: Program | None = None
+
+    @property
+    def program(self) -> Program:
+        """What the cell became. Read when first asked for; nothing is compiled for it."""
+        if self._program is None:
+            self._program = self.make_program() if self.make_program is not None else Program("")
+        return self._program
+
+    @property
+    def diff(self) -> Diff | None:
+        """What changed against the run of this cell before; None without `--diff`, or on its first run.
+
+        A run before is one of the same cell of the notebook, also if it was edited since. Outside of a notebook it is
+        the last run of a cell that binds the same names.
+        """
+        if self._diff is None and self.make_diff is not None:
+            self._diff = self.make_diff(self.program)
+        return self._diff
+
+    def collectives(self, on: str | Hardware | None = None) -> Ledger:
+        """What the devices send one another, with the line, the reason and the bytes; see `Program.collectives`.
+
+        Args:
+          on: hardware, such as "h100": how long each would take there, and the computation beside them.
+        """
+        return self.program.collectives(on)
+
+    def shardings(self, progress: Callable[[str], None] = lambda _: None) -> Shardings:
+        """How each value is spread over devices: as was asked for, as its type says, and as the compiler has it; with
+        what is odd about that, and fixes that were tried. It shows itself as a table.
+
+        Trying compiles variants of the cell, for ten seconds at most, and runs nothing.
+
+        Args:
+          progress: called with what is going on.
+
+        Raises:
+          JaxnbError: if nothing was compiled, or the run's names are not at hand any more.
+        """
+        if self.make_shardings is None:
+            raise JaxnbError("of this run nothing is known.", why="nothing was compiled, or its names are gone.")
+        return self.make_shardings(progress)
+
+    def graph(self, level: str = "jaxpr", *, limit: int | None = 300) -> Digraph:
+        """What the cell became as a `graphviz.Digraph`, see `Program.graph`.
+
+        Args:
+          level: which one; it is made if it was not yet.
+          limit: how many ops at most, or None for all.
+        """
+        return self.program.graph(level, limit=limit)
+
+    def to_source(self, name: str = "cell") -> str:
+        """The cell as the text of a Python file: imports, helpers, and a `@jax.jit` function of what the cell reads.
+
+        Names of the notebook count as they are now.
+
+        Args:
+          name: of the function.
+
+        Raises:
+          Refused: if a pure function cannot do what the cell does, with the reason.
+          JaxnbError: if nothing was staged, or the run's names are not at hand any more.
+        """
+        if self.make_source is None:
+            raise JaxnbError("this run cannot be written as a file.", why="nothing was staged, or its names are gone.")
+        return self.make_source(self.value, name)
+
+    @property
+    def status(self) -> Status:
+        """The line under the cell as data: what happened, what it cost, what needs the user."""
+        return self.shown_status or read_status(self)
+
+    @property
+    def line(self) -> str:
+        """The one quiet line under the cell, as text."""
+        return str(self.status)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.outputs)
+        return f"<jaxnb.Run {self.line}{': ' + names if names else ''}>"
+
+    def _display_(self) -> Any:
+        """How marimo shows a run: as the inspector, in a frame, which is where it lets scripts run."""
+        import marimo
+
+        if not views.has_script():
+            return marimo.Html(str(views.render_html(self.program, line=self.status, findings=self.findings)))
+        return marimo.iframe(str(views.render_interactive(self.program, line=self.status, findings=self.findings)))
+
+    def to_html(self, path: str) -> None:
+        """Writes the line and the program as one HTML file that needs no kernel and no network.
+
+        It holds the inspector where that was built, and otherwise the static view.
+        """
+        draw = views.render_interactive if views.has_script() else views.render_html
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(draw(self.program, line=self.status, findings=self.findings))
+
+
+class LastRun:
+    """A run, without keeping alive what it bound: values that nothing else holds any more are not in it."""
+
+    def __init__(self, run: Run, keeps_names: bool = False) -> None:
+        self._whole = weakref.ref(run)
+        make_program = run.make_program if keeps_names else run.make_nameless or run.make_program
+        make_source = run.make_source if keeps_names else None
+        make_shardings = run.make_shardings if keeps_names else None
+        self._rest = replace(
+            run,
+            value=None,
+            outputs={},
+            make_program=make_program,
+            make_source=make_source,
+            make_shardings=make_shardings,
+        )
+        self._value = _weakly(run.value)
+        self._outputs = {name: _weakly(value) for name, value in run.outputs.items()}
+
+    def run(self) -> Run:
+        """The run, with the values that are still there."""
+        whole = self._whole()
+        if whole is not None:
+            return whole
+        rest = replace(self._rest)
+        found = {name: value() for name, value in self._outputs.items()}
+        rest.outputs = {name: value for name, value in found.items() if value is not _GONE}
+        value = self._value()
+        rest.value = None if value is _GONE else value
+        return rest
+
+
+_GONE = object()
+_ATOMS = (type(None), bool, int, float, complex, str, bytes)
+
+
+def _weakly(value: Any, inside: frozenset[int] = frozenset()) -> Callable[[], Any]:
+    """What gives a value back as long as somebody else holds it; containers are made anew around what they held."""
+    kind = type(value)
+    if kind in _ATOMS:
+        return lambda: value
+    if kind in (list, tuple, dict):
+        if id(value) in inside:
+            return lambda: _GONE
+        items = value.values() if kind is dict else value
+        parts = [_weakly(item, inside | {id(value)}) for item in items]
+        keys = list(value) if kind is dict else None
+
+        def make(items: list[Any]) -> Any:
+            return kind(items) if keys is None else dict(zip(keys, items, strict=True))
+
+        return lambda: _gathered(make, [part() for part in parts])
+    try:
+        held = weakref.ref(value)
+    except TypeError:
+        return lambda: _GONE
+
+    def get() -> Any:
+        found = held()
+        return _GONE if found is None else found
+
+    return get
+
+
+def _gathered(make: Callable[[list[Any]], Any], items: list[Any]) -> Any:
+    return _GONE if any(item is _GONE for item in items) else make(items)

@@ -1,0 +1,627 @@
+"""What one shell has staged: the programs of its cells, and what each run came to."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import jax
+
+from jaxnb import _jax
+from jaxnb.errors import Asking, JaxnbError, Refused
+from jaxnb.options import StageOptions
+from jaxnb.program import FACTS, Assigned, Finding, Program, Span
+from jaxnb.reading import SimulatedMesh
+from jaxnb.staging.cells.cell import CellSource, parse_cell
+from jaxnb.staging.reuse.advice import retrace_findings
+from jaxnb.staging.reuse.cache import CodeRecord
+from jaxnb.staging.reuse.history import Change, History
+from jaxnb.staging.session.backend import want_devices
+from jaxnb.staging.session.choices import apply_options
+from jaxnb.staging.session.dispatch import is_out_of_memory
+from jaxnb.staging.session.fates import read_fates, read_needed, read_on_host
+from jaxnb.staging.session.observer import Observer, Planner
+from jaxnb.staging.session.outcome import (
+    bind_function,
+    bound_names,
+    check_name,
+    figures_of,
+    forget_others,
+    host_note,
+    kept_views,
+    levels,
+    measure_pieces,
+    name_log,
+    read_names,
+    source_of,
+)
+from jaxnb.staging.session.plan import make_plan
+from jaxnb.staging.session.run import LastRun, Retrace, Run, Timings
+from jaxnb.staging.session.runner import Progress, Runner
+from jaxnb.staging.trace.devices import find_device, on_device
+from jaxnb.staging.trace.donation import Lost
+from jaxnb.staging.trace.gradient import value_and_derivative
+from jaxnb.staging.trace.piece import Piece
+from jaxnb.staging.trace.reasons import reason_text
+from jaxnb.staging.trace.stage import MissingName, trace_piece
+
+__all__ = ["Session"]
+
+_MOST_BEFORE = 32
+"""Cells whose last program is kept, so that the next one can be compared with it."""
+
+
+class Session:
+    """The programs of the cells that one shell has staged.
+
+    Args:
+      cache_size: how many programs are kept for each piece of a cell; in a loop, all of the last run.
+      observer: who finds out what there is to say about its runs; by default nobody does.
+      planner: who plans cells for machines that are not there.
+
+    Attributes:
+      observer: the same.
+      file_label: what the user knows a file by, such as "Cell In[3]" for the source of another cell.
+      lost: what was donated, and where.
+      history: what was traced, and why.
+      home: the names of the shell that the session belongs to, which outlive it.
+      looks: whether runs are looked through for quiet findings.
+      shown: the kinds of these that are written out under the line; the others are counted there.
+      simulated: the mesh that is not there for which cells are planned, instead of being run.
+    """
+
+    def __init__(self, cache_size: int = 4, observer: Observer | None = None, planner: Planner | None = None) -> None:
+        self.cache_size = cache_size
+        self.observer = observer if observer is not None else Observer()
+        self._planner = planner
+        self._last: LastRun | None = None
+        self.file_label: Callable[[str], str] = str
+        self._records: OrderedDict[tuple[Any, ...], CodeRecord] = OrderedDict()
+        self._sources: OrderedDict[tuple[str, str, int], CellSource] = OrderedDict()
+        self._maps: OrderedDict[tuple[Any, ...], CellSource] = OrderedDict()
+        self._cells: dict[str, tuple[Any, ...]] = {}
+        self.filenames: OrderedDict[str, str] = OrderedDict()
+        self.lost = Lost(self._label)
+        self.history = History()
+        self._before: OrderedDict[Any, Callable[[], Program]] = OrderedDict()
+        self.home: dict[str, Any] | None = None
+        self.looks = True
+        self.shown: frozenset[str] = frozenset()
+        self.simulated: SimulatedMesh | None = None
+
+    def remember_filename(self, shown: str, filename: str) -> None:
+        """Keeps the name under which a text was compiled, so that it need not be compiled again."""
+        self.filenames[shown] = filename
+        if len(self.filenames) > 512:
+            self.filenames.popitem(last=False)
+
+    def stage(
+        self,
+        source: str,
+        namespace: dict[str, Any],
+        options: StageOptions,
+        *,
+        filename: str | None = None,
+        shown: str | None = None,
+        offset: int = 0,
+        cell_id: str | None = None,
+        progress: Progress = lambda _: None,
+        before_host: Callable[[], None] = lambda: None,
+    ) -> Run:
+        """Stages a cell: traces it or finds its program, runs it, binds what the plain cell would bind.
+
+        Args:
+          source: the text of the cell, without the magic line.
+          namespace: the globals it runs in.
+          options: see `StageOptions`.
+          filename: the name for tracebacks; made up if None.
+          shown: the cell as displayed, with the magic line.
+          offset: how many displayed lines come before `source`.
+          cell_id: the identity of the cell, where the front end has one.
+          progress: called with what is going on.
+          before_host: called before Python runs a statement, which may print.
+
+        Raises:
+          Refused: if the cell cannot be staged; nothing has changed then.
+          Exception: what the cell raises; names and objects are as before.
+        """
+        __tracebackhide__ = True
+        _jax.forget_lost_place()
+        if options.devices is not None:
+            want_devices(options.devices)
+        if options.xmap is not None and options.xmap.auto:
+            cell = self._parse(source, filename, shown, offset)
+            check_name(cell, options.name)
+            best = self.planner.search_run(self, cell, namespace, options, progress)
+            if isinstance(best, Run):
+                return self._finish(best)
+            found, mesh = best
+            spread = tuple(found.best.resources.items())
+            options = replace(options, xmap=replace(options.xmap, auto=False, resources=spread, mesh=mesh))
+            run = self.stage(
+                source,
+                namespace,
+                options,
+                filename=filename,
+                shown=shown,
+                offset=offset,
+                cell_id=cell_id,
+                progress=progress,
+                before_host=before_host,
+            )
+            run.search = found
+            return self._finish(run)
+        if self.simulated is not None:
+            cell = self._parse(source, filename, shown, offset)
+            return self._finish(self.planner.simulate_run(self, cell, namespace, options, progress))
+        cell = self._parse(source, filename, shown, offset)
+        namespace.setdefault("__name__", "__main__")
+        namespace.setdefault("__builtins__", __builtins__)
+        if not cell.statements:
+            run = Run(note="nothing compiled: the cell holds no statement", note_kind="defined", reused=True)
+            run.make_program = lambda: levels().read_program(cell, (), (), ())
+            return self._finish(run)
+        check_name(cell, options.name)
+        around: Any = None
+        written = cell
+        if options.xmap is not None:
+            cell, options, around = self._mapped(cell, options, namespace)
+        key = (cell.digest, *options.programs, around)
+        record = self._record(key)
+        changed_code = self._changed_code(key, cell_id)
+        if jax.config.jax_disable_jit:  # type: ignore[attr-defined]
+            return self._finish(self._plainly(cell, namespace))
+        device = find_device(options.device) if options.device is not None else None
+        entry = dict(namespace)
+        self.lost.bound_again(namespace)
+        with on_device(device):
+            runner = Runner(
+                cell,
+                namespace,
+                options,
+                record,
+                device=device,
+                lost=self.lost,
+                label=self._label,
+                explain=self._needed,
+                cache_size=self.cache_size,
+                progress=progress,
+                before_host=before_host,
+                names=name_log(cell, self.file_label) if options.names else None,
+                look=self._traced,
+            )
+        try:
+            with on_device(device):
+                runner.run()
+                self._check_options(runner)
+                named = bind_function(runner, written, options.name, entry) if options.name is not None else ""
+                seconds = self._wait(runner)
+        except BaseException as error:
+            explanation = self.observer.on_error(error, cell, self.file_label)
+            if not runner.undo(entry):
+                error.add_note("The cell had donated arrays by then: names and objects stay as it left them.")
+            explanation.tell(namespace)
+            runner.unbind_lost(error)
+            if is_out_of_memory(error) and not self.explain_later(error, namespace) and runner.at is not None:
+                self.observer.on_exhausted(error, cell, runner.at, namespace, self.file_label)
+            if (reason := self.lost.explain(error)) is not None:
+                error.add_note(reason)
+            raise
+        try:
+            return self._tell(runner, written, entry, key, cell_id, changed_code, named, seconds)
+        except KeyboardInterrupt:  # the cell has done all that it does: what is left is to say so
+            note = "interrupted after everything was bound"
+            outputs = bound_names(entry, namespace, cell.binds)
+            run = Run(value=None if cell.silent else runner.value, outputs=outputs, reused=not runner.traced, note=note)
+            return self._finish(run)
+
+    def _tell(
+        self,
+        runner: Runner,
+        written: CellSource,
+        entry: dict[str, Any],
+        key: tuple[Any, ...],
+        cell_id: str | None,
+        changed_code: str,
+        named: str,
+        seconds: float | None,
+    ) -> Run:
+        """What there is to say of a cell that has run."""
+        cell, options, record, namespace = runner.cell, runner.options, runner.record, runner.namespace
+        if options.keep is not None:
+            forget_others(runner, entry, options.keep)
+            runner.unbind_lost()
+        if cell_id is not None:
+            self._evict(key, cell_id)
+        record.runs += 1
+        if changed_code and runner.traced and not runner.changes:
+            runner.changes.append(Change("edited", "", changed_code))
+        run = self._describe(runner, entry, seconds, cell_id)
+        self._compare(run, cell_id or (id(namespace), cell.binds or cell.digest), options.diff)
+        if runner.asked is not None:
+            run.derivative = str(runner.asked)
+            if options.value_and and not cell.silent:
+                run.value = value_and_derivative(runner.asked, namespace)
+        if options.xmap is not None:
+            self._describe_map(run, runner, written, entry)
+        if options.name is not None:
+            run.named, run.outputs[options.name] = named, namespace[options.name]
+        return self._finish(run)
+
+    @property
+    def planner(self) -> Planner:
+        """Who plans cells.
+
+        Raises:
+          JaxnbError: if nobody does.
+        """
+        if self._planner is None:
+            raise JaxnbError("nobody plans the cells of this session.")
+        return self._planner
+
+    @property
+    def last(self) -> Run | None:
+        """The last run, with those of its values that are still held by anybody."""
+        return self._last.run() if self._last is not None else None
+
+    def programs(self) -> Iterator[Piece]:
+        """The programs that are kept for cells, each once."""
+        seen: set[int] = set()
+        records = list(self._records.values())
+        while records:
+            record = records.pop(0)
+            records += record.blocks.values()
+            for piece in record.pieces:
+                if id(piece) not in seen:
+                    seen.add(id(piece))
+                    yield piece
+
+    def keep_programs(self, count: int) -> None:
+        """From now on keeps this many programs for each piece of a cell; of more, the oldest are let go of."""
+        self.cache_size = count
+        records = [(record, record.runs) for record in self._records.values()]
+        while records:
+            record, runs = records.pop()
+            records += [(inner, runs) for inner in record.blocks.values()]
+            record.trim(count, runs)
+
+    def clear(self) -> None:
+        """Lets go of all programs: cells are traced and compiled anew. The last run and the comparisons go, too."""
+        self._records.clear()
+        self._before.clear()
+        self._last = None
+
+    def _label(self, filename: str) -> str:
+        return self.file_label(filename)
+
+    def trace_only(
+        self,
+        source: str,
+        namespace: dict[str, Any],
+        options: StageOptions,
+        *,
+        filename: str | None = None,
+        shown: str | None = None,
+        offset: int = 0,
+    ) -> Run:
+        """Traces a cell as a whole and puts everything back: nothing is compiled, dispatched or bound.
+
+        Statements before the first one that computes with JAX are run by Python, since their values are needed.
+
+        Raises:
+          Refused: if it cannot be staged.
+        """
+        __tracebackhide__ = True
+        cell = self._parse(source, filename, shown, offset)
+        if not cell.statements:
+            return Run(note="nothing to trace: the cell holds no statement", note_kind="defined")
+        mesh = self.simulated
+        with mesh.ambient() if mesh is not None else nullcontext():
+            whole = self.trace_whole(cell, namespace, options, mesh)
+        if whole is None:
+            note, kind = host_note(cell)
+            return Run(note=note, note_kind=kind)
+        cell, traced, record, states = whole
+        run = Run(
+            note="traced only: nothing was compiled, run or bound",
+            note_kind="traced",
+            equations=len(traced.jaxpr.eqns),
+            inputs=len(traced.paths),
+            pieces=1,
+            timings=Timings(trace=traced.seconds),
+            traced_only=True,
+            make_program=lambda: levels().read_program(
+                cell,
+                states,
+                (traced,),
+                (),
+                self.file_label,
+                partial(read_names, cell, (traced,), record, namespace, self.file_label),
+            ),
+        )
+        return self._finish(run)
+
+    def trace_whole(
+        self, cell: CellSource, namespace: dict[str, Any], options: StageOptions, mesh: SimulatedMesh | None = None
+    ) -> tuple[CellSource, Piece, CodeRecord, list[tuple[Span, str]]] | None:
+        """Traces a cell as one piece, and puts everything back; None if nothing in it computes with JAX.
+
+        Args:
+          cell: which one.
+          namespace: the globals it would run in.
+          options: of it.
+          mesh: one that is not there, for which it is traced.
+
+        Returns:
+          The cell, as it was traced; the piece; the record of its code; and what became of each statement.
+        """
+        __tracebackhide__ = True
+        namespace.setdefault("__name__", "__main__")
+        if options.xmap is not None:
+            cell, options, _ = self._mapped(cell, options, namespace)
+        runner = Runner(cell, namespace, options, CodeRecord())
+        runner.record.choices.abstract = mesh is not None
+        entry, explanation = dict(namespace), None
+        try:
+            index = 0
+            while index < len(cell.statements) and runner.is_for_host(cell.statements[index], makes=mesh is None):
+                runner.run_on_host(cell.statements[index])
+                index += 1
+            if index == len(cell.statements):
+                return None
+            apply_options(cell, namespace, options, runner.record.choices)
+            asked, donate = (runner.asked, options.donate) if mesh is not None else (None, ())
+            piece: Piece | None = None
+            while piece is None:
+                taken = asked.inputs if asked is not None else frozenset[str]()
+                plan = make_plan(cell, index, len(cell.statements), frozenset(runner.record.forced), taken)
+                try:
+                    piece = trace_piece(
+                        cell,
+                        plan,
+                        namespace,
+                        runner.record.choices,
+                        runner.context,
+                        mesh,
+                        whole=True,
+                        donate=donate,
+                        asked=asked,
+                    )
+                except MissingName as missing:
+                    runner.record.forced.add(missing.name)
+        except Exception as error:
+            explanation = self.observer.on_error(error, cell, self.file_label)
+            raise
+        finally:
+            runner.undo(entry)
+            if explanation is not None:
+                explanation.tell(namespace)
+        piece.walked = None  # it will not run
+        runner.record.pieces.append(piece)
+        states = [(item.span, "host" if n < index else "staged") for n, item in enumerate(cell.statements)]
+        return cell, piece, runner.record, states
+
+    def _needed(self, asking: Asking, cell: CellSource) -> Finding | None:
+        return self.observer.on_needed(asking, cell, self.file_label)
+
+    def explain_later(self, error: BaseException, namespace: Mapping[str, Any]) -> bool:
+        """Attaches to an error of a device, which came up when somebody waited, what it says of the earlier cell whose
+        program did not get its memory; False if there is no such cell.
+
+        Args:
+          error: any.
+          namespace: the names, one of which is bound to what that cell should have made.
+        """
+        if not is_out_of_memory(error):
+            return False
+        return self.observer.on_exhausted_earlier(error, self.programs(), namespace, self.file_label)
+
+    # --- before and after ---
+
+    def _parse(self, source: str, filename: str | None, shown: str | None, offset: int) -> CellSource:
+        digest = hashlib.blake2b(source.encode(), digest_size=6).hexdigest()
+        name = filename or f"<jaxnb cell {digest}>"
+        key = (source, name, offset)
+        cell = self._sources.get(key)
+        if cell is None:
+            cell = self._sources[key] = parse_cell(source, filename=name, shown=shown, offset=offset)
+            if len(self._sources) > 512:
+                self._sources.popitem(last=False)
+        return cell
+
+    def _mapped(
+        self, cell: CellSource, options: StageOptions, namespace: dict[str, Any]
+    ) -> tuple[CellSource, StageOptions, Any]:
+        """A cell whose body is mapped over names: as one statement, and what besides it its program depends on."""
+        from jaxnb.staging.mapped.cell import map_cell, outside_of, surroundings_of  # other cells do without named axes
+
+        spec = options.xmap
+        assert spec is not None
+        outside = outside_of(cell, options, namespace)
+        around = surroundings_of(cell, spec, namespace)
+        key = (cell.text, cell.filename, cell.shown, spec, spec.header, around)
+        mapped = self._maps.get(key)
+        if mapped is None:
+            mapped = self._maps[key] = map_cell(cell, spec, around)
+            if len(self._maps) > 256:
+                self._maps.popitem(last=False)
+        return mapped, replace(options, whole=True), outside
+
+    def _describe_map(self, run: Run, runner: Runner, written: CellSource, entry: Mapping[str, Any]) -> None:
+        """Says on the line of a run over which names it went, and how it is written as a file."""
+        from jaxnb.staging.mapped.line import count_equations, describe_map
+        from jaxnb.staging.session.mapped import map_source_of
+
+        for piece in runner.pieces:
+            run.derivative, run.equations = describe_map(piece.jaxpr), count_equations(piece.jaxpr)
+        run.make_source = map_source_of(runner, written, entry)
+
+    def _record(self, key: tuple[Any, ...]) -> CodeRecord:
+        record = self._records.get(key)
+        if record is None:
+            record = self._records[key] = CodeRecord()
+            if len(self._records) > 256:
+                self._records.popitem(last=False)
+        self._records.move_to_end(key)
+        return record
+
+    def _changed_code(self, key: tuple[Any, ...], cell_id: str | None) -> str:
+        """What is new about a cell that had other code, or ran among other resources; "" if nothing is."""
+        old = self._cells.get(cell_id) if cell_id is not None else None
+        if old is None or old == key:
+            return ""
+        return "the mesh or a loop changed" if old[:-1] == key[:-1] else "the code of the cell changed"
+
+    def _evict(self, key: tuple[Any, ...], cell_id: str) -> None:
+        """After a cell was edited and has run: its old code's programs go, unless another cell has the same code."""
+        old = self._cells.get(cell_id)
+        self._cells[cell_id] = key
+        if old is not None and old != key and old not in self._cells.values():
+            self._records.pop(old, None)
+
+    def _plainly(self, cell: CellSource, namespace: dict[str, Any]) -> Run:
+        run = Run(note="ran plainly: JAX_DISABLE_JIT is set")
+        before = dict(namespace)
+        for statement in cell.statements:
+            if statement.trailing:
+                run.value = eval(statement.code, namespace)
+            else:
+                exec(statement.code, namespace)
+        run.outputs = bound_names(before, namespace, cell.binds)
+        run.value = None if cell.silent else run.value
+        return run
+
+    def _check_options(self, runner: Runner) -> None:
+        if runner.options.strict:
+            for piece in runner.traced:
+                for kind, line, text in piece.notes:
+                    if kind == "x64":
+                        fix = "make it an array of 32 bits yourself, or set jax_enable_x64."
+                        raise Refused(f"{text}.", why="it loses bits, and --strict refuses that.", fix=fix, line=line)
+        if runner.options.keep is not None:
+            for name in runner.options.keep:
+                if name not in runner.cell.binds:
+                    bound = ", ".join(sorted(runner.cell.binds)) or "none"
+                    raise Refused(f"--keep {name}: the cell does not bind `{name}`.", why=f"it binds {bound}.")
+
+    def _wait(self, runner: Runner) -> float | None:
+        if not (runner.options.block or runner.options.time or runner.options.nans):
+            return None
+        start = perf_counter()
+        runner.progress("running")
+        jax.block_until_ready([ran.outputs for ran in runner.ran.values()])
+        return runner.dispatch_seconds + perf_counter() - start
+
+    def _describe(self, runner: Runner, entry: dict[str, Any], seconds: float | None, cell_id: str | None) -> Run:
+        cell, traced = runner.cell, runner.traced
+        findings = list(runner.findings)
+        for piece in runner.pieces:
+            findings += [Finding(kind, text, line, folded=kind in FACTS) for kind, line, text in piece.notes]
+        for piece in runner.pieces:
+            findings.extend(
+                Finding("not-reusable", f"not reusable: {reason_text(line, text)}", line)
+                for line, text in piece.reasons
+            )
+        if runner.options.nans:
+            findings += self.observer.on_nans(runner, entry)
+        figures = figures_of(runner.pieces)
+        if self.looks:
+            findings += self.observer.on_ran(runner, cell_id or cell.digest, self.shown)
+        note, note_kind = ("", "") if runner.pieces else host_note(cell)
+        if runner.runs_plainly and not runner.pieces:
+            note = f"nothing compiled: {_jax.value_checks()} is set, and Python ran every statement"
+        timings = Timings(
+            trace=runner.trace_seconds if traced else 0.0,
+            lower=sum(piece.lower_seconds for piece in traced),
+            compile=sum(piece.compile_seconds for piece in traced),
+            run=seconds,
+            host=runner.host_seconds,
+        )
+        retrace = self._remember_trace(runner, cell_id, timings) if traced else None
+        told = retrace.findings if retrace is not None else ()
+        everything = (*findings, *told, *read_needed(cell, runner.record))
+        if len(told) > 1 or any(finding.fix is not None for finding in told):
+            findings.extend(told)  # a single reason stands on the line
+        pieces, staged, record, namespace = runner.pieces, runner.staged(), runner.record, runner.namespace
+        timing, with_times = measure_pieces(runner, pieces) if runner.options.time else (None, None)
+
+        def make(names: Callable[[], tuple[Assigned, ...]] = tuple) -> Program:
+            fates = read_fates(cell, record, staged)
+            program = levels().read_program(cell, fates, pieces, everything, self.file_label, names)
+            return program if with_times is None else with_times(program)
+
+        return Run(
+            value=None if cell.silent else runner.value,
+            outputs=bound_names(entry, runner.namespace, cell.binds),
+            reused=not traced,
+            retrace=retrace,
+            findings=tuple(findings),
+            timings=timings,
+            host_lines=tuple(sorted(runner.host_lines)),
+            on_host=tuple(read_on_host(cell, record)),
+            loops=runner.loops,
+            transferred=runner.transferred,
+            donated=runner.donated,
+            inputs=sum(len(ran.reached.leaves) for ran in runner.ran.values()),
+            equations=sum(len(piece.jaxpr.eqns) for piece in pieces),
+            pieces=len(pieces),
+            flops=figures.flops,
+            memory=figures.peak,
+            exchanges=figures.collectives,
+            sent=figures.sent,
+            note=note,
+            note_kind=note_kind,
+            dispatch_seconds=runner.dispatch_seconds,
+            kept=None
+            if timing is not None
+            else kept_views(pieces, everything),  # what was measured is another each time
+            timing=timing,
+            make_program=lambda: make(partial(read_names, cell, pieces, record, namespace, self.file_label)),
+            make_nameless=make,
+            make_source=source_of(runner) if pieces else None,
+            make_shardings=partial(self.observer.shardings, cell, pieces, namespace, self.file_label)
+            if pieces
+            else None,
+        )
+
+    def _traced(self, cell: CellSource, piece: Piece, namespace: dict[str, Any]) -> None:
+        if self.looks:
+            self.observer.on_traced(cell, piece, namespace, self.file_label)
+
+    def _remember_trace(self, runner: Runner, cell_id: str | None, timings: Timings) -> Retrace | None:
+        """Takes down in the history that a cell was traced; why, if it was not the first time."""
+        cell, changes = runner.cell, runner.changes
+        title = cell.text.strip().partition("\n")[0]
+        group = self.history.group(cell_id or cell.digest.hex(), title, cell.filename)
+        seconds = timings.trace + timings.lower + timings.compile
+        told = self.history.add(group, changes, seconds)
+        if not changes:
+            return None
+        findings = retrace_findings(told, seconds)
+        if any(finding.fix is not None and finding.fix.options for finding in findings):
+            findings = self.observer.on_retraced(findings, cell.shown, runner.namespace)
+        return Retrace(tuple(change.text for change in changes), findings)
+
+    def _compare(self, run: Run, cell: Any, asked: bool) -> None:
+        """Has a run say what changed since the one of the same cell before, if that was asked; and keeps it."""
+        before = self._before.pop(cell, None)
+        if asked and before is not None:
+            run.make_diff = lambda program: program.diff(before())
+        if run.make_nameless is not None and run.pieces:
+            self._before[cell] = run.make_nameless
+            if len(self._before) > _MOST_BEFORE:
+                self._before.popitem(last=False)
+
+    def _finish(self, run: Run) -> Run:
+        self.remember(run)
+        return run
+
+    def remember(self, run: Run) -> None:
+        """Makes a run the last one, as it is now."""
+        self._last = LastRun(run, self.home is not None)

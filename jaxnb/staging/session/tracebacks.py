@@ -1,0 +1,119 @@
+"""Tracebacks that show the cell's own lines: the frames of JAX and of jaxnb are folded."""
+
+from __future__ import annotations
+
+import re
+from types import TracebackType
+from typing import Any
+
+from jaxnb import _jax, views
+from jaxnb.errors import JaxnbError, NeedsConcrete
+from jaxnb.program import finding_of
+from jaxnb.runtime import is_own
+
+__all__ = ["as_shown_by_ipython", "label_of", "let_go", "render", "show_only_user_frames", "tidy", "told_of"]
+
+
+def tidy(error: BaseException) -> None:
+    """Cuts the frames of JAX, jaxnb and IPython out of an exception's traceback, and out of those it came from."""
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        current.__traceback__ = _user_frames(current.__traceback__)
+        if type(current.__cause__).__name__ == "JaxStackTraceBeforeTransformation":
+            current.__cause__ = None
+        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+
+
+_IN_IPYTHON = re.compile(r"[/\\](IPython|ipykernel)[/\\]")
+
+
+def _user_frames(traceback: TracebackType | None) -> TracebackType | None:
+    entries: list[TracebackType] = []
+    while traceback is not None:
+        path = traceback.tb_frame.f_code.co_filename
+        if not is_own(path) and not _jax.in_jax(path) and not _IN_IPYTHON.search(path):
+            if entries and _is_block_of(entries[-1], traceback):
+                entries.pop()  # a statement that was taken apart is one frame in the plain cell
+            entries.append(traceback)
+        traceback = traceback.tb_next
+    result: TracebackType | None = None
+    for entry in reversed(entries):
+        result = TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return result
+
+
+def _is_block_of(outer: TracebackType, inner: TracebackType) -> bool:
+    """Whether two frames are of statements of one cell, of which the one stands in the other."""
+    codes = outer.tb_frame.f_code, inner.tb_frame.f_code
+    return codes[0].co_filename == codes[1].co_filename and all(code.co_name == "<module>" for code in codes)
+
+
+def show_only_user_frames(error: BaseException, shell: Any) -> None:
+    """Makes IPython show, and `%debug` enter, the frames of an exception as they are now, not those of the magic.
+
+    What was found out about the exception stands in the place of its own words.
+    """
+    frames = error.__traceback__
+    error._render_traceback_ = lambda: render(error, shell, frames)  # type: ignore[attr-defined]
+
+
+def render(error: BaseException, shell: Any, frames: TracebackType | None = None) -> list[str]:
+    """The lines in which IPython shows an exception; what was found out about it stands in the place of its own words.
+
+    Args:
+      error: to be shown.
+      shell: the IPython shell.
+      frames: the frames to show; by default all of its own.
+    """
+    told = told_of(error)
+    if isinstance(error, JaxnbError):
+        return [f"{type(error).__name__}: {told[0]}", *told[1:]] if told else [f"{type(error).__name__}: {error}"]
+    kind, shown = type(error), error
+    if told:
+        kind = type(kind.__name__, (Exception,), {"__module__": kind.__module__})
+        shown = kind("\n".join(told))
+        for note in getattr(error, "__notes__", ()):
+            if note != told[0]:
+                shown.add_note(note)
+    offset = None if frames is None else 0
+    return shell.InteractiveTB.structured_traceback(kind, shown, frames or error.__traceback__, tb_offset=offset)
+
+
+def told_of(error: BaseException) -> list[str]:
+    """What was found out about an exception, as lines; none if nothing was."""
+    found = finding_of(error)
+    if found is None:
+        return []
+    finding, source = found
+    lines = [finding.message, *views.detail_lines(finding, 100, source)]
+    page = _jax.page_of(error.__cause__ or error)
+    return [*lines, f"  more: {page}"] if page else lines
+
+
+def label_of(filename: str, shell: Any) -> str:
+    """What IPython's tracebacks call the cell that was compiled under this name, such as "Cell In[5]"."""
+    named = shell.compile.format_code_name(filename)
+    return f"{named[0]} {named[1]}" if named is not None else filename
+
+
+def as_shown_by_ipython(error: SyntaxError, shell: Any) -> Exception:
+    """A syntax error of the cell, shown as IPython shows those of a plain cell: the line and the caret, no frames.
+
+    IPython adds the frames of the magic to whatever is a `SyntaxError` by class, so this one is so by name only.
+    """
+    lines = shell.SyntaxTB.structured_traceback(SyntaxError, error, [])
+    kind = type("SyntaxError", (Exception,), {"_render_traceback_": lambda self: lines})
+    return kind(error.msg)
+
+
+def let_go(error: BaseException | None) -> None:
+    """Frees what the frames of an error that was dealt with hold."""
+    while error is not None:
+        error.__traceback__ = None
+        if isinstance(error, NeedsConcrete) and error.asked is not None:
+            asked, error.asked = error.asked, None
+            asked.names.clear()
+            let_go(asked.error)
+        error = error.__cause__ or error.__context__

@@ -1,0 +1,229 @@
+"""A piece of a cell: what was to be traced, and what tracing made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+
+from jaxnb import _jax
+from jaxnb.program import Assigned
+from jaxnb.reading import PLATFORM, Figures, SimulatedMesh, with_ids
+from jaxnb.staging.cells.cell import CellSource
+from jaxnb.staging.cells.code import CodeNames
+from jaxnb.staging.cells.growth import NO_GROWTH, Growth
+from jaxnb.staging.objects.graph import Reached, Scan
+from jaxnb.staging.objects.paths import Choices
+from jaxnb.staging.objects.slots import Slots
+from jaxnb.staging.trace.called_back import CalledBack
+from jaxnb.staging.trace.donation import NO_DONATION, Donation
+from jaxnb.staging.trace.gradient import Asked
+from jaxnb.staging.trace.placing import Arranged, Placing
+from jaxnb.staging.trace.prelude import Cut, OutOfReach, Prelude
+from jaxnb.staging.trace.template import Template
+
+__all__ = ["Piece", "Plan", "donated_places", "taken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be traced: statements `start` to `stop`, the names they read, and those they bind before reading.
+
+    `sees` says what they, or functions that they reach, could tell apart besides values, as bits of `Sees`,
+    and `growth` which lists they only append to. `ran` holds the fingerprints of the code that ran in the trace, where
+    that is known: see `jaxnb.staging.trace.ran`.
+    """
+
+    start: int
+    stop: int
+    roots: tuple[str, ...]
+    hidden: frozenset[str]
+    names: tuple[CodeNames, ...]
+    sees: int = 0
+    growth: Growth = NO_GROWTH
+    ran: frozenset[bytes] | None = None
+
+    def scan(
+        self,
+        namespace: dict[str, Any],
+        choices: Choices,
+        slots: Slots | None = None,
+        instead: Mapping[int, Any] | None = None,
+    ) -> Scan:
+        """Walks what the statements reach; `instead` has what stands for functions that classes hold, by id."""
+        looks = self.sees, self.growth
+        return Scan(namespace, self.roots, self.names, choices, self.hidden, slots, *looks, instead, self.ran)
+
+
+@dataclass(slots=True)
+class Piece:
+    """A traced piece.
+
+    Attributes:
+      plan: what was traced.
+      key: the parts that must be equal for the piece to serve another run.
+      context: JAX's ambient context while it was traced.
+      paths: of the inputs.
+      where: the index of a part of the key where each value begins, and the value's path.
+      traced: JAX's own traced stage; its arguments are the leaves, or what the prelude says.
+      prelude: what Python and NumPy compute before the program runs, or None.
+      placing: what is put where before and after the program runs, or None.
+      gives: positions of the leaves that functions of the cell donate; they are deleted when it runs.
+      derivative: what it computes besides, or None.
+      called_back: what the program calls of Python, or None.
+      donation: what the program may write its results over.
+      rebuilt: whether `traced` is not what was traced first, but a function that evaluates `jaxpr`.
+      guard: the walk that shows whether the piece serves a run, as straight code, once it has been reused.
+      scanned: how often that was shown by a scan instead.
+      unlike: why it did not serve the last run for which it was asked, where the key does not tell.
+      template: what to bind.
+      jaxpr: closed.
+      reasons: why the piece must not be used again, as (line, text).
+      notes: things to tell the user, as (kind, line, text).
+      cell: the whole cell that was traced; the piece may serve others with the same code.
+      results: names that the program's results are bound to as they are, each with the number of the result.
+      moves: the paths at which it leaves something else than its key says.
+      figures: what the one line says of it, see `jaxnb.reading.flow.figures`; None until it was asked for.
+      seconds: how long tracing took.
+      assigned: what every name was after each assignment; None if that was not taken down.
+      simulated: the mesh that is not there for which it was traced; None for the devices that there are.
+      quiet: what was seen in it when it was traced, and then the quiet findings; see `jaxnb.findings.lints.quiet`.
+      used: the number of the cell's run that used it last.
+      walked: what was reached when it was traced, until it runs for the first time: another walk could meet the objects
+        of a set in another order, because they were taken out of it and put back.
+    """
+
+    plan: Plan
+    key: tuple[Any, ...]
+    context: tuple[Any, ...]
+    paths: list[Any]
+    where: list[tuple[int, Any]]
+    traced: Any
+    template: Template
+    jaxpr: Any
+    n_outputs: int
+    seconds: float
+    reasons: list[tuple[int | None, str]] = field(default_factory=list[tuple[int | None, str]])
+    notes: list[tuple[str, int | None, str]] = field(default_factory=list[tuple[str, int | None, str]])
+    prelude: Prelude | None = None
+    placing: Placing | None = None
+    gives: tuple[int, ...] = ()
+    derivative: Asked | None = None
+    called_back: CalledBack | None = None
+    donation: Donation = NO_DONATION
+    rebuilt: bool = False
+    compiled: Any = None
+    guard: Callable[[dict[str, Any]], Any] | None = None
+    scanned: int = 0
+    unlike: str = ""
+    lower_seconds: float = 0.0
+    compile_seconds: float = 0.0
+    cell: CellSource | None = None
+    results: tuple[tuple[str, int], ...] = ()
+    moves: frozenset[Any] = frozenset()
+    figures: Figures | None = None
+    assigned: tuple[Assigned, ...] | None = None
+    simulated: SimulatedMesh | None = None
+    kept: dict[str, Any] = field(default_factory=dict[str, Any])
+    quiet: Any = None
+    used: int = 0
+    walked: Reached | None = None
+
+    def numbered(self) -> Any:
+        """JAX's traced stage of a copy of the program, with the number of each equation in its name, see `ids`."""
+        # JAX holds what a jaxpr is lowered to for as long as that lives, and pieces live long.
+        jaxpr = self.traced.jaxpr
+        copied = _jax.with_eqns(jaxpr, jaxpr.eqns) if self.rebuilt else with_ids(self.jaxpr)
+        return _jax.with_jaxpr(self.traced, copied)
+
+    @property
+    def result_types(self) -> list[tuple[Any, ...]]:
+        """The dtype, shape and weakness of each result of its program."""
+        return [(aval.dtype, aval.shape, getattr(aval, "weak_type", False)) for aval in self.jaxpr.out_avals]
+
+    def lower(self) -> Any:
+        """The program as StableHLO, with the number of each equation in its name, see `ids`; nothing is compiled."""
+        changed = self.numbered()
+        return changed.lower() if self.simulated is None else _jax.lower_elsewhere(changed, (PLATFORM,))
+
+    def let_rules_go(self) -> None:
+        """Keeps the program alone, without the rules for derivatives of functions in it and what these hold."""
+        whole = self.traced.jaxpr is self.jaxpr
+        self.jaxpr = _jax.without_rules(self.jaxpr)
+        jaxpr = self.jaxpr if whole else _jax.without_rules(self.traced.jaxpr)
+        self.traced = _jax.with_jaxpr(self.traced, jaxpr)
+
+    def ready(self, reached: Reached, namespace: dict[str, Any]) -> Reached | None:
+        """The same with what Python and NumPy compute; None if the program was not traced for such values."""
+        if self.called_back is not None and not self.called_back.serves(reached.nodes, reached.leaves, namespace):
+            self.unlike = "a callback would be another object"
+            return None
+        if not self.template.in_order(reached.nodes):
+            self.unlike = "the keys of what it changes are in another order"
+            return None
+        if self.prelude is None:
+            return reached
+        try:
+            return reached._replace(scalars=self.prelude.values(reached.leaves))
+        except OutOfReach as error:
+            self.unlike = str(error)
+            return None
+
+    def rebuild(
+        self,
+        cut: Cut | None,
+        donation: Donation,
+        leaves: Sequence[Any],
+        values: Sequence[Any],
+        arranged: Arranged | None = None,
+    ) -> None:
+        """Takes out what Python computes, lets the program have the donated buffers, and lays its results.
+
+        Args:
+          cut: the prelude and the rest, or None.
+          donation: what the piece gives up.
+          leaves: of the run that was traced.
+          values: that Python computed in it.
+          arranged: the rest with what is put where before and after it, or None.
+        """
+        if cut is None and not donation.leaves and arranged is None:
+            return
+        arguments, places = taken(cut, leaves, values)
+        if cut is not None:
+            self.prelude, self.jaxpr = cut.prelude, cut.closed
+            texts, paths = cut.prelude.texts, self.paths
+            self.paths = [paths[at] if kind == "leaf" else (None, "name", texts[at]) for kind, at in places]
+            self.n_outputs = len(self.jaxpr.jaxpr.outvars)
+            kept = [(name, cut.prelude.outputs[place]) for name, place in self.results]
+            self.results = tuple((name, place) for name, (kind, place) in kept if kind == "device")
+        self.donation = donation
+        donated = donated_places(places, donation)
+        shardings: dict[str, Any] = {}
+        if arranged is not None:
+            self.placing, self.jaxpr = arranged.placing, arranged.closed
+            self.n_outputs = len(self.jaxpr.jaxpr.outvars)
+            first, kept = [at for at, _ in self.placing.first], self.placing.kept
+            donated = tuple(n for n, at in enumerate(kept) if at in donated)
+            arguments = [*(arguments[at] for at in kept), *arranged.shapes]
+            self.paths = [self.paths[at] for at in (*kept, *first)]
+            made = [(name, self.placing.place_of(place)) for name, place in self.results]
+            self.results = tuple((name, place) for name, place in made if place is not None)
+            if any(sharding is not None for sharding in arranged.out_shardings):
+                shardings["out_shardings"] = list(arranged.out_shardings)
+        function = _jax.as_function(with_ids(self.jaxpr))
+        self.traced = jax.jit(function, donate_argnums=donated, **shardings).trace(*arguments)
+        self.rebuilt = True
+
+
+def taken(cut: Cut | None, leaves: Sequence[Any], values: Sequence[Any]) -> tuple[list[Any], list[tuple[str, int]]]:
+    """What is left to the program of the leaves, and of which leaf, or value of the prelude, each argument is."""
+    if cut is None:
+        return list(leaves), [("leaf", index) for index in range(len(leaves))]
+    return cut.prelude.arguments(leaves, values), list(cut.prelude.inputs)
+
+
+def donated_places(places: Sequence[tuple[str, int]], donation: Donation) -> tuple[int, ...]:
+    """Which arguments are given up; `places` is what `taken` says of them."""
+    return tuple(n for n, (kind, at) in enumerate(places) if kind == "leaf" and at in donation.leaves)

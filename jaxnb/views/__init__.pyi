@@ -1,0 +1,88 @@
+from .aligned import (
+    align as align,
+)
+from .asked import (
+    render_asked as render_asked,
+)
+from .asked_html import (
+    render_asked_html as render_asked_html,
+)
+from .axes_diagram import (
+    AxesDiagram as AxesDiagram,
+    axes_of as axes_of,
+)
+from .collectives import (
+    render_ledger as render_ledger,
+)
+from .collectives_html import (
+    render_ledger_html as render_ledger_html,
+)
+from .diagram import (
+    Diagram as Diagram,
+)
+from .differences import (
+    render_diff as render_diff,
+    render_sums as render_sums,
+)
+from .drawings import (
+    encode_drawn as encode_drawn,
+)
+from .escape import (
+    element as element,
+)
+from .footprint import (
+    render_memory as render_memory,
+)
+from .graph import (
+    render_graph as render_graph,
+)
+from .html import (
+    render_html as render_html,
+)
+from .interactive import (
+    has_script as has_script,
+    render_interactive as render_interactive,
+    scripts_for as scripts_for,
+)
+from .ledger import (
+    render_costs as render_costs,
+)
+from .line import (
+    line_element as line_element,
+)
+from .page import (
+    ERROR_TEXT as ERROR_TEXT,
+    TRUSTED_HTML as TRUSTED_HTML,
+    PageCell as PageCell,
+    render_page as render_page,
+)
+from .placement_html import (
+    render_placed as render_placed,
+)
+from .placement_svg import (
+    draw_mesh as draw_mesh,
+    draw_placement as draw_placement,
+)
+from .placement_text import (
+    render_mesh as render_mesh,
+    render_placement as render_placement,
+    render_tree as render_tree,
+)
+from .plans import (
+    render_plan as render_plan,
+    render_search as render_search,
+)
+from .plans_html import (
+    draw_search as draw_search,
+    render_search_html as render_search_html,
+)
+from .strands import (
+    read_strands as read_strands,
+    strands_of as strands_of,
+)
+from .text import (
+    detail_lines as detail_lines,
+    printable as printable,
+    render_findings as render_findings,
+    render_program as render_program,
+)

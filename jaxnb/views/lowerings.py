@@ -1,0 +1,38 @@
+"""Which view draws what of the data: filled into `program.display` as this is loaded."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from jaxnb import views
+from jaxnb.program import Diff, Ledger, Memory, Plan, Program, Search, Shardings, lowers
+
+__all__: list[str] = []
+
+_DRAWN: dict[tuple[type, str], str] = {
+    (Diff, "sums"): "render_sums",
+    (Diff, "text"): "render_diff",
+    (Ledger, "html"): "render_ledger_html",
+    (Ledger, "text"): "render_ledger",
+    (Memory, "text"): "render_memory",
+    (Plan, "text"): "render_plan",
+    (Program, "axes"): "axes_of",
+    (Program, "costs"): "render_costs",
+    (Program, "graph"): "render_graph",
+    (Program, "text"): "render_program",
+    (Search, "html"): "render_search_html",
+    (Search, "svg"): "draw_search",
+    (Search, "text"): "render_search",
+    (Shardings, "html"): "render_asked_html",
+    (Shardings, "text"): "render_asked",
+}
+"""By what the door of this room calls it, which loads the module when it is first needed."""
+
+
+def _draw(name: str, *args: Any, **options: Any) -> Any:
+    return getattr(views, name)(*args, **options)
+
+
+for (kind, form), name in _DRAWN.items():
+    lowers(kind, form, partial(_draw, name))
