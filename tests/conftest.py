@@ -50,18 +50,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def _as_it_was_found() -> Iterator[None]:
-    """Puts back what tests change in the process: settings of JAX and NumPy, and threads that are about to end.
+    """Puts back what tests change in the process: settings of JAX and NumPy, threads that are about to end, programs.
 
-    A test fails that leaves a thread running: with one beside it, a cell is traced with copies of what it reaches.
+    What a test has staged in the session of the process is let go of: another's cell would find the program. A test
+    fails that leaves a thread running: with one beside it, a cell is traced with copies of what it reaches.
     """
     import jax
     import numpy as np
 
+    from jaxnb import staging
     from jaxnb.staging.objects.watchers import others_look
 
     config, errors, printing = dict(jax.config.values), np.geterr(), np.get_printoptions()
     threads = {*threading.enumerate()}
     yield
+    if (session := staging.current_session()) is not None:
+        session.clear()
     for key, value in config.items():
         if jax.config.values[key] != value:
             jax.config.update(key, value)
