@@ -112,6 +112,7 @@ class CodeNames:
       methods: attributes that are read off something else than a dotted name.
       growth: which lists it only appends to.
       dropped: dotted names that are called without taking what they give.
+      rebinds: free variables that it or what is nested in it binds or deletes.
     """
 
     reads: frozenset[str]
@@ -130,6 +131,7 @@ class CodeNames:
     methods: frozenset[str]
     growth: Growth
     dropped: frozenset[tuple[str, ...]] = frozenset()
+    rebinds: frozenset[str] = frozenset()
 
     @property
     def finds_modules(self) -> bool:
@@ -221,6 +223,7 @@ def _read_names(code: CodeType) -> CodeNames:
     first: set[str] = set()
     methods: set[str] = set()
     dropped: set[tuple[str, ...]] = set()
+    rebinds: set[str] = set()
 
     def visit(block: CodeType, top: bool) -> None:
         nonlocal sees
@@ -295,6 +298,8 @@ def _read_names(code: CodeType) -> CodeNames:
                     (later if function else deletes).add(name)
                     if function:
                         reads.add(name)  # it has to be there
+                elif op in ("STORE_DEREF", "DELETE_DEREF"):
+                    rebinds.add(name)
                 elif op in _MUTATIONS or (op == "BINARY_OP" and "=" in str(instruction.argrepr)):
                     flags["mutates"] = True
                 elif op in ("CHECK_EXC_MATCH", "CHECK_EG_MATCH"):
@@ -353,4 +358,5 @@ def _read_names(code: CodeType) -> CodeNames:
         frozenset(methods),
         Growth(**{use: frozenset(places) for use, places in uses.items()}),
         frozenset(dropped),
+        frozenset(rebinds),
     )

@@ -26,7 +26,7 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb.errors import RunByPython
 from jaxnb.runtime import Undo, function_of, is_library
-from jaxnb.staging.cells.code import Sees
+from jaxnb.staging.cells.code import Sees, names_of
 from jaxnb.staging.cells.reach import state_of
 from jaxnb.staging.objects.graph import Scan
 from jaxnb.staging.objects.holders import BUFFERS, CELL, DICT, OBJECTS, SLOTS, holder_of, slot_descriptors
@@ -66,6 +66,7 @@ class Copies:
         self.originals: dict[int, Any] = {}
         self.instead: dict[int, Any] = {}
         self._globals: dict[int, dict[str, Any]] = {}
+        self._rebound = {id(cell) for node in scan.nodes for cell in _cells_rebound(node)}
         self._modules: dict[int, types.ModuleType] = {}
         self.namespace: dict[str, Any] = {}
         self._globals[id(scan.namespace)] = self._made[id(scan.namespace)] = self.namespace
@@ -138,6 +139,8 @@ class Copies:
         if kind is types.BuiltinFunctionType:
             return self._note(value, getattr(self.of(value.__self__), value.__name__))
         if isinstance(value, types.CellType):
+            if self._leads_nowhere(value, set()):
+                return self._note(value, value)
             cell = self._note(value, types.CellType())
             CELL.restore(cell, [(key, self.of(child)) for key, child in CELL.save(value)])
             return cell
@@ -204,6 +207,8 @@ class Copies:
 
     def _function(self, value: types.FunctionType) -> Any:
         home = self._globals.get(id(value.__globals__), value.__globals__)
+        if self._leads_nowhere(value, set()):
+            return self._note(value, value)
         cells = tuple(self.of(cell) for cell in value.__closure__ or ())
         if id(value) in self._made:  # one of the cells holds the function itself
             return self._made[id(value)]
@@ -215,6 +220,20 @@ class Copies:
         made.__kwdefaults__ = self.of(value.__kwdefaults__)
         self._attributes(made, value)
         return made
+
+    def _leads_nowhere(self, value: Any, seen: set[int]) -> bool:
+        """Whether there can be no copy of anything that this holds, and no traced value in it."""
+        if id(value) in seen or type(value) in _CONSTANT or isinstance(value, type):
+            return True
+        if isinstance(value, types.ModuleType):
+            return id(vars(value)) not in self._modules
+        seen.add(id(value))
+        if isinstance(value, types.CellType):
+            return id(value) not in self._rebound and all(self._leads_nowhere(v, seen) for _, v in CELL.save(value))
+        if not isinstance(value, types.FunctionType) or id(value.__globals__) in self._globals:
+            return False
+        given = (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values(), *value.__dict__.values())
+        return all(self._leads_nowhere(item, seen) for item in (*(value.__closure__ or ()), *given))
 
     def _attributes(self, made: Any, value: Any, own: frozenset[str] = frozenset()) -> None:
         """Copies what is in the `__dict__`, but for what the copy has of its `own`."""
@@ -279,6 +298,7 @@ class Copies:
         return self._note(value, value if same else types.MethodType(function, owner))
 
 
+_CONSTANT = frozenset({type(None), bool, str, bytes, np.dtype, types.CodeType})
 _SHARED = frozenset(
     {type(None), bool, int, float, complex, str, bytes, _jax.Array, _jax.KeyArray, np.dtype, types.CodeType}
 )
@@ -317,6 +337,15 @@ def functions_of(item: Any) -> Iterable[Any]:
 def _parts_of(kind: type) -> list[Any]:
     """What is called when the attributes of a class are used."""
     return [part for item in list(vars(kind).values()) for part in functions_of(item)]
+
+
+def _cells_rebound(value: Any) -> list[types.CellType]:
+    """The variables around a function that it binds anew when it runs."""
+    if not isinstance(value, types.FunctionType) or not value.__closure__:
+        return []
+    rebinds = names_of(value.__code__).rebinds
+    names = value.__code__.co_freevars
+    return [cell for name, cell in zip(names, value.__closure__, strict=True) if name in rebinds]
 
 
 _here: contextvars.ContextVar[dict[int, Any] | None] = contextvars.ContextVar("copies of functions", default=None)
