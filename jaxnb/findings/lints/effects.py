@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxnb._jax import is_reference
 from jaxnb.findings.lints.written import Written
 from jaxnb.program import Finding, Fix, Span
 from jaxnb.staging import CellSource, CodeNames, Statement, is_user_function, names_of
@@ -295,7 +296,8 @@ def _effect(node: ast.AST, local: set[str], names: Mapping[str, Any]) -> tuple[s
     if isinstance(node, ast.AugAssign):
         target = node.target
         root = _root(target)
-        if root is not None and root not in local and _untraced(node.value, local):
+        refers = isinstance(target, ast.Subscript) and is_reference(_resolved(target.value, names))  # the program writes
+        if root is not None and root not in local and not refers and _untraced(node.value, local):
             return "counts", "count outside of the function, or return the count as a result."
         return None
     if not isinstance(node, ast.Call):
