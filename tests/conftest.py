@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from drawing import DEEP, drawn_seed, sample_of
+from durations import *  # hooks
 from hypothesis import settings
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -26,6 +27,7 @@ drawn_seed()  # before other processes are started, which are to have the same
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--cases", type=int, default=0, help="so many of one test, and a tenth of those beyond; 0: all")
     parser.addoption("--one-in", type=int, default=1, help="of all that is left one in so many")
+    parser.addoption("--record", action="store_true", help="write down in durations.txt what each test takes")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
