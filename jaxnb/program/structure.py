@@ -32,7 +32,7 @@ __all__ = [
     "Value",
 ]
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 1
 
 LEVELS = ("source", "jaxpr", "stablehlo", "hlo")
 """The names of the levels, from the cell's text down."""
