@@ -18,9 +18,9 @@ from traitlets.config import Configurable
 
 from jaxnb import staging, views
 from jaxnb.errors import BadHeader, JaxnbError, LeftBehind, unexplained
-from jaxnb.findings import Answers, Watches, note_of
+from jaxnb.findings import LINT_KINDS, Answers, Watches, note_of
 from jaxnb.options import StageOptions
-from jaxnb.program import LEVELS, QUIET, Finding, Part, Program, Status, finding_of
+from jaxnb.program import LEVELS, Finding, Part, Program, Status, finding_of
 from jaxnb.shell.commands import run_command
 from jaxnb.shell.comment import DIRECTIVES, AutoStage, as_cell_magic, read_directive
 from jaxnb.shell.completion import header_matcher
@@ -76,9 +76,9 @@ class JaxNB(Configurable):
         "makes them fail.",
     ).tag(config=True)
     shown_findings: Any = List(
-        Enum(["all", *sorted(QUIET)]),
+        Enum(["all", *sorted(LINT_KINDS)]),
         help="Kinds of quiet findings that are written out under the line, where the others are only counted: "
-        f"{', '.join(sorted(QUIET))}, or all.",
+        f"{', '.join(sorted(LINT_KINDS))}, or all.",
     ).tag(config=True)
     display: Any = Enum(["line", "none"], "line", help="What is shown under a staged cell.").tag(config=True)
     html: Any = Enum(
@@ -551,7 +551,7 @@ class JaxnbMagics(Magics):
         self.session.cache_size = self.settings.cache_size
         self.session.looks = self.settings.findings != "off"
         shown = self.settings.shown_findings
-        self.session.shown = QUIET if "all" in shown else frozenset(shown)
+        self.session.shown = LINT_KINDS if "all" in shown else frozenset(shown)
         self._strict |= options.strict
         progress = Progress(self.shell)
         try:
