@@ -190,6 +190,15 @@ class Trace:
         place = self.replaced.get(id(value))
         return self.scan.nodes[place] if place is not None else value
 
+    def _is_there(self, tracer: Any, sharding: Any) -> bool:
+        """Whether what a tracer stands for is committed to a sharding; of what is computed nobody knows."""
+        index = next((index for index, one in enumerate(self.tracers) if one is tracer), None)
+        if index is None:
+            self.noticing.stop("where a value lies decides which object device_put gives")
+            return False
+        leaf = self.scan.leaves[index]
+        return bool(leaf.committed and leaf.sharding == sharding)
+
     @functools.cached_property
     def _may_know_ids(self) -> bool:
         """Whether the statements reach numbers that could be ids of objects."""
@@ -358,6 +367,7 @@ class Trace:
             _jax.current_trace(),
             hands_on=self.asked is None and bool(plan.sees & Sees.IDENTITY),
             no_arrays=[tracer for tracer, leaf in zip(tracers, self.scan.leaves, strict=True) if not _is_array(leaf)],
+            is_there=self._is_there,
         )
         self.over.append(weakref.ref(_jax.current_trace()))
         if self.splits and self.budget is not None:
