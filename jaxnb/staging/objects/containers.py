@@ -53,6 +53,9 @@ def is_grown(scan: Scan, path: Path) -> bool:
         subscripts = (path[2], *subscripts)
         path = path[0]
     holder, kind, name = path
+    if kind == "attributes" and subscripts:  # of a function
+        kind, (name, *subscripts) = "attr", subscripts
+        subscripts = tuple(subscripts)
     if kind == "attr" and holder in scan.trees:
         return False
     bases = [("name", name), ("attr", name)] if kind == "global" else [(kind, name)]

@@ -752,7 +752,7 @@ class Runner:
             piece, needing = None, {statement_of(cell, error)}
         if piece is not None:
             piece.cell = self.cell
-            if beyond := paths & static_ints(piece):  # its value is needed, or it is in reach of no array's dtype
+            if beyond := paths & (static_ints(piece) | choices.static):  # needed, of no array's dtype, or of a pytree's
                 unsaid = beyond - choices.needed
                 needing = {choices.needed_at.get(path) for path in beyond - unsaid}
                 needing |= self._reading(cell, previous, unsaid).keys() if unsaid else set()
