@@ -54,8 +54,7 @@ def is_grown(scan: Scan, path: Path) -> bool:
         path = path[0]
     holder, kind, name = path
     if kind == "attributes" and subscripts:  # of a function
-        kind, (name, *subscripts) = "attr", subscripts
-        subscripts = tuple(subscripts)
+        kind, name, subscripts = "attr", subscripts[0], subscripts[1:]
     if kind == "attr" and holder in scan.trees:
         return False
     bases = [("name", name), ("attr", name)] if kind == "global" else [(kind, name)]

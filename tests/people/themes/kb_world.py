@@ -2804,7 +2804,7 @@ shutil.rmtree(root / "s0_lr0.1")
 ---
 clean = True; runs = runs[:1]
 ---
-clean = False; runs.append(dict(seed=5)); 
+clean = False; runs.append(dict(seed=5));
 
 ### kbw-text-encoding-one-hot-ngrams-and-bytes
 text = "héllo wörld, hello jax"
