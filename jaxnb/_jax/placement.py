@@ -155,7 +155,7 @@ class Put(NamedTuple):
     known: bool
     reuses: bool
     source: jax.sharding.Sharding | None
-    device: jax.Device | None
+    device: Any
 
     @property
     def goes(self) -> Any:
