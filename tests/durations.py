@@ -6,19 +6,31 @@ a second. They are seconds of the processor, which do not hang on what else the 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections import defaultdict
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-__all__ = ["pytest_runtest_logreport", "pytest_runtest_logstart", "pytest_runtest_makereport", "pytest_sessionfinish"]
+__all__ = [
+    "pytest_runtest_logreport",
+    "pytest_runtest_logstart",
+    "pytest_runtest_makereport",
+    "pytest_sessionfinish",
+    "quick",
+]
 
 FILE = Path(__file__).with_suffix(".txt")
 LONG = 1.0
-"""Seconds from which on a case is written down by its own name."""
+"""Seconds from which on a case is slow, and written down by its own name."""
+LONGEST = 8.0
+"""Seconds of a case that is never quick."""
+
+_SEED = re.compile(r"seed=\d+")
 
 _spent: dict[str, float] = {}
 _began: dict[str, float] = {}
@@ -51,14 +63,40 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     for name, seconds in _spent.items():
         tests[name.partition("[")[0]].append(seconds)
     lines = [(name, len(spent), sum(spent) / len(spent)) for name, spent in tests.items()]
-    lines += [(n, 1, s) for n, s in _spent.items() if s > LONG and n not in tests and not re.search(r"seed=\d", n)]
+    lines += [(n, 1, s) for n, s in _spent.items() if s > LONG and n not in tests and not _SEED.search(n)]
     FILE.write_text("".join(f"{seconds:.2f} {count} {name}\n" for name, count, seconds in sorted(lines)))
 
 
-def expected() -> Any:
-    """How many seconds an item is expected to take, by its name; 0 for what has not been written down."""
-    known: dict[str, float] = {}
-    for line in FILE.read_text().splitlines() if FILE.exists() else ():
-        seconds, _, name = line.split(" ", 2)
-        known[name] = float(seconds)
-    return lambda name: known.get(name, known.get(name.partition("[")[0], 0.0))
+def quick(items: Sequence[pytest.Item], budget: float) -> list[pytest.Item]:
+    """Those of the items that a person runs before each commit, always the same while the tests are.
+
+    One case of each test, the slow ones included, and then more cases of those that take less than a second, by turns,
+    until they are expected to take this many seconds of the processor.
+    """
+    seconds = {item.nodeid: _expected(item.nodeid) for item in items}
+    tests: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in sorted(items, key=lambda item: hashlib.sha1(_SEED.sub("", item.nodeid).encode()).digest()):
+        tests[item.nodeid.partition("[")[0]].append(item)
+    turns: list[tuple[int, float, pytest.Item]] = []
+    for cases in tests.values():
+        cases.sort(key=lambda item: seconds[item.nodeid] > LONG)
+        turns += [(turn, seconds[item.nodeid], item) for turn, item in enumerate(cases)]
+    turns = [one for one in turns if one[1] <= (LONGEST if one[0] == 0 else LONG)]
+    kept: set[int] = set()
+    for _, cost, item in sorted(turns, key=lambda one: one[:2]):
+        if (budget := budget - cost) < 0:
+            break
+        kept.add(id(item))
+    return [item for item in items if id(item) in kept]
+
+
+@cache
+def _known() -> dict[str, float]:
+    lines = (line.split(" ", 2) for line in FILE.read_text("utf-8").splitlines()) if FILE.exists() else ()
+    return {name: float(seconds) for seconds, _, name in lines}
+
+
+def _expected(name: str) -> float:
+    """How many seconds a case is expected to take; what was never written down is taken for short."""
+    known = _known()
+    return known.get(name, known.get(name.partition("[")[0], 0.2))

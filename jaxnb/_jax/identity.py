@@ -13,7 +13,7 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
-from collections.abc import Callable, Collection, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -51,6 +51,8 @@ class _EagerIdentity(_JaxprTrace):
 
     def process_primitive(self, primitive: Any, tracers: Any, params: Any, /) -> Any:
         made = super().process_primitive(primitive, tracers, params)
+        if primitive.name == "pure_callback":
+            _on_callback[self](made)
         if primitive.multiple_results:
             return [self._apart(item, tracers) for item in made]
         return self._apart(made, tracers)
@@ -100,6 +102,9 @@ _no_arrays: weakref.WeakKeyDictionary[Any, frozenset[int]] = weakref.WeakKeyDict
 """For a trace that hands on, the inputs that stand for no Array: of these an operation makes one."""
 
 
+_on_callback: weakref.WeakKeyDictionary[Any, Callable[[Sequence[Any]], None]] = weakref.WeakKeyDictionary()
+"""For a trace, what is told of the results of each `pure_callback`."""
+
 _is_there: weakref.WeakKeyDictionary[Any, Callable[[Any, Any], bool]] = weakref.WeakKeyDictionary()
 """For a trace that hands on, whether the Array of a tracer is committed to a sharding."""
 
@@ -132,7 +137,13 @@ for _hook in (
     _hide(_hook, _partial_eval.__file__, _hook.__name__)
 
 
-def answer_as_eager(trace: Any, hands_on: bool, no_arrays: Iterable[Any], is_there: Callable[[Any, Any], bool]) -> None:
+def answer_as_eager(
+    trace: Any,
+    hands_on: bool,
+    no_arrays: Iterable[Any],
+    is_there: Callable[[Any, Any], bool],
+    on_callback: Callable[[Sequence[Any]], None],
+) -> None:
     """From now on operations under this trace give new tracers where they would give new Arrays.
 
     Args:
@@ -141,10 +152,12 @@ def answer_as_eager(trace: Any, hands_on: bool, no_arrays: Iterable[Any], is_the
         know of them; one that is taken inside of it does.
       no_arrays: inputs that stand for something else than an Array.
       is_there: whether the Array of a tracer is committed to a sharding.
+      on_callback: told of the results of each `pure_callback`, which eagerly is called whether they are used or not.
     """
     if type(trace) is not _JaxprTrace:
         return
     trace.__class__ = _WithHandedOn if hands_on else _EagerIdentity
+    _on_callback[trace] = on_callback
     if hands_on:
         _no_arrays[trace] = frozenset(map(id, no_arrays))
         _is_there[trace] = is_there
