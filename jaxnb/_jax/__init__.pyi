@@ -9,6 +9,7 @@ from .base import (
     KeyArray as KeyArray,
     TraceState as TraceState,
     array_class as array_class,
+    as_equation as as_equation,
     as_function as as_function,
     base_tracers as base_tracers,
     called_back as called_back,
@@ -168,6 +169,7 @@ from .placement import (
     whole_like as whole_like,
 )
 from .scalars import (
+    answer_truth as answer_truth,
     number_class as number_class,
     stand_for_number as stand_for_number,
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import types
 import warnings
 import weakref
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
@@ -504,6 +505,12 @@ def flatten_one_level(value: Any) -> tuple[list[Any], Any] | None:
 def in_jax(path: str) -> bool:
     """Whether a file belongs to JAX."""
     return path.startswith(_JAX_FOLDERS)
+
+
+def as_equation(eqn: Any) -> Any:
+    """An equation of a trace that is not over, as far as it is that of the jaxpr to be."""
+    parts = {name: getattr(eqn, name) for name in ("primitive", "params", "source_info", "outvars")}
+    return types.SimpleNamespace(**parts, invars=[item.val for item in eqn.in_tracers])
 
 
 def made_by_operator(eqn: Any) -> bool:

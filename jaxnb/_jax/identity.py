@@ -52,7 +52,7 @@ class _EagerIdentity(_JaxprTrace):
     def process_primitive(self, primitive: Any, tracers: Any, params: Any, /) -> Any:
         made = super().process_primitive(primitive, tracers, params)
         if primitive.name == "pure_callback":
-            _on_callback[self](made)
+            _on_callback[self](made if isinstance(made, list) else [made])
         if primitive.multiple_results:
             return [self._apart(item, tracers) for item in made]
         return self._apart(made, tracers)

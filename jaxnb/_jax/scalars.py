@@ -10,17 +10,30 @@ A door to private JAX, as `_jax.py`: the class of its tracers is not public. Che
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 import jax
+from jax._src import core as _core  # the file in which its tracers are asked whether they are true
 from jax._src.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
 
 from jaxnb._jax.base import Array, in_jax
 from jaxnb.runtime import is_own
 
-__all__ = ["asks", "class_of_numbers", "keep_number", "number_class", "refuse_attribute", "stand_for_number"]
+__all__ = [
+    "answer_truth",
+    "asks",
+    "class_of_numbers",
+    "keep_number",
+    "number_class",
+    "refuse_attribute",
+    "stand_for_number",
+]
+
+_truths: weakref.WeakKeyDictionary[Any, Callable[[Any, FrameType], bool | None]] = weakref.WeakKeyDictionary()
+"""For a trace, what is asked whether a number is true; nothing that holds tracers may stand here."""
 
 _EXAMPLES: dict[type, Any] = {float: 1.0, int: 1, complex: 1j, bool: True}
 _FOR_NUMPY = frozenset({"shape", "ndim", "size"})
@@ -60,12 +73,20 @@ def _class_for(kind: type) -> type[Any]:
                 refuse_attribute(self, name, _caller())
             return _JaxprTracer.__getattribute__(self, name)
 
+        def __bool__(self) -> bool:
+            truth = _truths.get(self._trace)
+            answer = truth(self, _caller()) if truth is not None else None
+            return _JaxprTracer.__bool__(self) if answer is None else answer
+
         def __copy__(self) -> Any:
             return self
 
         def __deepcopy__(self, memo: Any) -> Any:
             return self
 
+    # it is passed over in tracebacks as the one that it stands before
+    code = Number.__bool__.__code__
+    Number.__bool__.__code__ = code.replace(co_filename=_core.__file__)
     Number.__name__, Number.__qualname__ = _JaxprTracer.__name__, _JaxprTracer.__qualname__
     Number.__module__ = _JaxprTracer.__module__
     return Number
@@ -100,6 +121,11 @@ def stand_for_number(tracer: Any, kind: type) -> None:
     """Makes a tracer stand for a number of this class."""
     if type(tracer) is _JaxprTracer and kind in _CLASSES:
         _SET_CLASS(tracer, _CLASSES[kind])
+
+
+def answer_truth(trace: Any, truth: Callable[[Any, FrameType], bool | None]) -> None:
+    """From now on asks this whether a number under a trace is true, with the frame that asks; None needs its value."""
+    _truths[trace] = truth
 
 
 def number_class(value: Any) -> type | None:

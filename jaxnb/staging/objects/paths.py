@@ -105,6 +105,7 @@ class Choices:
         self.no_growth = False
         self.abstract = False
         self.lays = False
+        self.branches = True
 
     def copy(self) -> Choices:
         """The same decisions, to be changed on their own."""
@@ -112,7 +113,7 @@ class Choices:
         copy.static, copy.needed, copy.dynamic = set(self.static), set(self.needed), set(self.dynamic)
         copy.unsaid, copy.fixed = set(self.unsaid), set(self.fixed)
         copy.on_host, copy.no_growth, copy.needed_at = self.on_host, self.no_growth, dict(self.needed_at)
-        copy.abstract, copy.lays = self.abstract, self.lays
+        copy.abstract, copy.lays, copy.branches = self.abstract, self.lays, self.branches
         return copy
 
     def changing(self, paths: Iterable[Path]) -> Choices:

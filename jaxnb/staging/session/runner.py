@@ -486,6 +486,8 @@ class Runner:
             self._not_again(cell, record, previous, previous.reasons)
             if start in record.on_host:
                 return None
+        if len([item for item in record.starting_at(start) if item.asks]) >= _ANSWERS:
+            record.choices.branches = False
         self.progress("tracing")
         stop = find_stop(cell, start, self.namespace, record.breaks, not self.options.whole)
         if self.record.runs == 0 and record is self.record:
@@ -757,7 +759,7 @@ class Runner:
                 needing = {choices.needed_at.get(path) for path in beyond - unsaid}
                 needing |= self._reading(cell, previous, unsaid).keys() if unsaid else set()
                 piece, paths = None, beyond
-            elif paths & choices.needed or piece.result_types != previous.result_types:
+            elif paths & choices.needed or not (piece.asks or piece.result_types == previous.result_types):
                 piece, needing = None, {choices.needed_at.get(path) for path in paths}
         if piece is not None:
             record.choices = choices
@@ -782,6 +784,10 @@ class Runner:
             what = "a number of the loop is needed" if self._depth else "a number that each run changes is needed"
             self._give_to_python(cell, record, index, what, None)
         record.choices = record.choices.changing(paths & record.choices.needed)  # the others can do without
+
+
+_ANSWERS = 3
+"""Programs of one piece for different answers to what functions ask of numbers, before Python runs what asks."""
 
 
 def _statements(cell: CellSource, piece: Piece) -> tuple[Statement, ...]:

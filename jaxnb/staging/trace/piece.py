@@ -155,6 +155,11 @@ class Piece:
         jaxpr = self.jaxpr if whole else _jax.without_rules(self.traced.jaxpr)
         self.traced = _jax.with_jaxpr(self.traced, jaxpr)
 
+    @property
+    def asks(self) -> bool:
+        """Whether it is for some answers to what functions ask of numbers."""
+        return self.prelude is not None and bool(self.prelude.checks)
+
     def ready(self, reached: Reached, namespace: dict[str, Any]) -> Reached | None:
         """The same with what Python and NumPy compute; None if the program was not traced for such values."""
         if self.called_back is not None and not self.called_back.serves(reached.nodes, reached.leaves, namespace):

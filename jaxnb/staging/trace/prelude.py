@@ -17,7 +17,7 @@ from jaxnb import _jax
 from jaxnb._jax import hosted_name
 from jaxnb.staging.trace.recorder import HostCode, Recorder, Unlike
 
-__all__ = ["Cut", "OutOfReach", "Prelude", "find_prelude", "is_python_like"]
+__all__ = ["Cut", "OutOfReach", "Prelude", "find_prelude", "is_python_like", "number_of"]
 
 _INT_LIMITS = (-(2**31), 2**31 - 1)
 _FLOAT_LIMIT = 3.4028234e38
@@ -62,6 +62,9 @@ class Prelude:
       inputs: of the program: ("leaf", position) or ("value", position).
       outputs: of the piece: ("device", position) or ("value", position).
       texts: the values as a user would write them.
+
+    Attributes:
+      checks: positions of values that functions have asked for their truth, with the answer: the program is for that.
     """
 
     def __init__(
@@ -75,6 +78,7 @@ class Prelude:
     ) -> None:
         self._scalars, self._host, self._steps = scalars, host, steps
         self.inputs, self.outputs, self.texts = inputs, outputs, texts
+        self.checks: Sequence[tuple[int, bool]] = ()
         self._passed = [place for kind, place in inputs if kind == "value"]
 
     def values(self, leaves: Sequence[Any]) -> list[Any]:
@@ -98,6 +102,10 @@ class Prelude:
             if type(value) is not step.kind:
                 raise OutOfReach
             found.append(value)
+        for place, answer in self.checks:
+            if bool(found[place]) is not answer:
+                said = self.texts[place]
+                raise OutOfReach(f"{said} is no longer {answer}" if " " in said else f"bool({said}) is not {answer}")
         for place in self._passed:
             value = found[place]
             if type(value) is int and not _INT_LIMITS[0] <= value <= _INT_LIMITS[1]:
@@ -187,6 +195,40 @@ def find_prelude(
             given.append(var)
     left = _jax.with_parts(closed, [*front, *(leaves[index] for index in others), *passed], rest, given)
     return Cut(Prelude(scalars, host, steps, inputs, outputs, said), left, frozenset(places))
+
+
+def number_of(tracer: Any, known: dict[Any, Any]) -> Any:
+    """What Python computes where a tracer stands; None if it does not.
+
+    Args:
+      tracer: of the trace that is current.
+      known: values by their variables; what is found is added.
+    """
+    waiting = [tracer]
+    while waiting:
+        item = waiting[-1]
+        if not hasattr(item.val, "val") and item.val in known:
+            waiting.pop()
+            continue
+        eqn = item.parent
+        if eqn is None:
+            return None
+        operands = [one for one in eqn.in_tracers if not hasattr(one.val, "val")]
+        if unknown := [one for one in operands if one.val not in known]:
+            waiting += unknown
+            continue
+        places = {one.val: place for place, one in enumerate(operands)}
+        step = _step_of(_jax.as_equation(eqn), places, [""] * len(operands))
+        if step is None:
+            return None
+        values = [known[operands[part].val] if kind == "value" else part for kind, part in step.operands]
+        try:
+            known[item.val] = step.function(*values)
+        except (ArithmeticError, ValueError):
+            return None
+        if type(known[item.val]) is not step.kind:
+            return None
+    return known[tracer.val]
 
 
 def is_python_like(aval: Any) -> bool:

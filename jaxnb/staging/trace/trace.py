@@ -45,6 +45,7 @@ from jaxnb.staging.objects.paths import Choices, Path, render_path, root_name
 from jaxnb.staging.objects.slots import Slot, Slots
 from jaxnb.staging.objects.static import ASKS_CACHE, CACHED_FUNCTION, kept_by
 from jaxnb.staging.trace.before import Before
+from jaxnb.staging.trace.branches import Branches
 from jaxnb.staging.trace.called_back import CalledBack, NotCalled, read_called_back
 from jaxnb.staging.trace.caught import may_catch, note_caught
 from jaxnb.staging.trace.choosing import choose_by_plain_class
@@ -150,6 +151,8 @@ class Trace:
         self.asked_where: int | None = None
         self.guards: list[Any] = []
         self.called: list[Any] = []
+        self.branches: Branches | None = None
+        self.checks: list[tuple[int, bool]] = []
         self.notes = Notes()
         self.sets = ""
         self.names_then: dict[str, Any] = {}
@@ -190,6 +193,10 @@ class Trace:
             self.noticing.stop("it asks for the id of an object")
         place = self.replaced.get(id(value))
         return self.scan.nodes[place] if place is not None else value
+
+    def _numbers(self) -> Iterable[tuple[Any, float | int]]:
+        leaves = zip(self.tracers, self.scan.leaves, self.scan.paths, strict=True)
+        return ((t, leaf) for t, leaf, at in leaves if type(leaf) in (float, int) and at not in self.choices.fixed)
 
     def _keep_called(self, results: Sequence[Any]) -> None:
         self.called.extend(results)
@@ -415,6 +422,9 @@ class Trace:
             for shell in self.slots.shells:
                 back.add(restore_shell, *shell)
             back.add(stand_ins.close)
+            if self.choices.on_host and self.choices.branches and self.asked is None:
+                self.branches = Branches(_jax.current_trace(), self._numbers())
+                back.add(self.branches.close)
             back.add(there.end_generators)  # before anything is put back: what they do at their end is part of that
             if self.copies is not None:
                 use(self.copies.instead, back)
@@ -670,6 +680,7 @@ class Trace:
         if self.asked is not None:
             lines = [item.span.line for item in self.statements if self.asked.loss in item.names.binds]
             self.loss_place = capture.result(read_loss(self.asked, self.namespace, lines[-1]))
+        self.checks = self.branches.checks(capture.result) if self.branches is not None else []
         for tracer in self.called:
             capture.result(tracer)  # XLA would call no function whose results nobody takes
         if capture.holds_ids(stand_ins.ids):

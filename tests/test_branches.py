@@ -1,0 +1,134 @@
+"""What a function decides by a number that moves on: the program is for the answer, and Python gives it at each run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from jaxnb.api import new_session
+from jaxnb.options import StageOptions
+
+SETUP = """
+import jax, jax.numpy as jnp, numpy as np, math
+class T:
+    def __init__(self):
+        self.w, self.n, self.rate, self.log = jnp.array([0.5, -1.0, 2.0]), 0, 1.0, []
+t = T()
+"""
+
+CASES = {
+    "every third": "def step(t):\n    t.w = jnp.sin(t.w)\n    t.n += 1\n    if t.n % 3 == 0:\n        t.w = t.w * 2",
+    "warm-up": "def step(t):\n    t.w = t.w - 0.1 * min(1.0, t.n / 4) * jnp.sin(t.w)\n    t.n += 1",
+    "a threshold of a float": (
+        "def step(t):\n    t.rate *= 0.7\n    t.w = t.w * (t.rate if t.rate > 0.3 else 0.3)\n    assert t.rate > 0"
+    ),
+    "and, or, not": (
+        "def step(t):\n    t.n += 1\n    if t.n > 2 and not (t.n > 5 or t.rate > 3.0):\n        t.w = t.w + 1\n"
+        "    t.w = t.w * 1.5"
+    ),
+    "the truth of an int": "def step(t):\n    t.w = t.w + (1 if t.n else 2)\n    t.n = (t.n + 1) % 4",
+    "asked within grad": (
+        "def loss(w, t):\n    return (w**2).sum() if t.n < 3 else jnp.abs(w).sum()\n"
+        "def step(t):\n    t.w = t.w - 0.1 * jax.grad(loss)(t.w, t)\n    t.n += 1"
+    ),
+    "in a loop of a function": (
+        "def step(t):\n    for k in range(3):\n        t.n += 1\n        t.w = t.w * (0.5 if t.n > 7 else 0.9)"
+    ),
+    "in a comprehension": (
+        "def step(t):\n    t.w = sum(t.w * k for k in (1, 2) if t.n >= k)  + jnp.cos(t.w)\n    t.n += 1"
+    ),
+    "and a list that grows": (
+        "def step(t):\n    t.w = t.w * 0.9\n    t.n += 1\n    if t.n % 2 == 0:\n        t.log.append(t.w.sum())"
+    ),
+    "a number that is bound": "def step(t):\n    t.n += 1\n    t.best = t.n if t.n > 3 else 0\n    t.w = t.w * 2",
+    "an early return": (
+        "def step(t):\n    t.n += 1\n    if t.n < 4:\n        return\n    t.w = jnp.tanh(t.w)\n    t.rate *= 2.0"
+    ),
+}
+
+
+def compare(plain: Any, staged: Any) -> None:
+    assert set(vars(plain)) == set(vars(staged))
+    for key, one in vars(plain).items():
+        other = vars(staged)[key]
+        assert type(one) is type(other), key
+        if isinstance(one, list):
+            np.testing.assert_allclose(np.array(one), np.array(other), rtol=1e-5)
+        elif isinstance(one, jax.Array):
+            np.testing.assert_allclose(one, other, rtol=1e-5)
+        else:
+            assert one == other, key
+
+
+def both(more: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    plain: dict[str, Any] = {"__name__": "__main__"}
+    staged: dict[str, Any] = {"__name__": "__main__"}
+    for namespace in (plain, staged):
+        exec(SETUP + more, namespace)
+    return plain, staged
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_step_is_staged_whatever_it_decides(name: str) -> None:
+    plain, staged = both(CASES[name])
+    session, runs = new_session(), []
+    for _ in range(10):
+        exec("step(t)", plain)
+        runs.append(session.stage("step(t)", staged, StageOptions()))
+        compare(plain["t"], staged["t"])
+    assert not any(run.on_host for run in runs), [run.line for run in runs]
+    assert sum(not run.reused for run in runs) <= 5 and runs[-1].reused
+
+
+def test_what_was_answered_is_said() -> None:
+    _, staged = both(CASES["every third"])
+    session = new_session()
+    runs = [session.stage("step(t)", staged, StageOptions()) for _ in range(3)]
+    assert "((t.n + 1) % 3) == 0 is no longer False" in runs[-1].line
+
+
+def test_an_error_that_a_number_decides_is_raised_when_it_is_its_turn() -> None:
+    plain, staged = both(
+        "def step(t):\n    t.n += 1\n    t.w = t.w * 2\n    if t.n > 3:\n        raise ValueError(f'too often: {t.n}')"
+    )
+    session = new_session()
+    for run in range(6):
+        errors: list[str] = []
+        for call in (lambda: exec("step(t)", plain), lambda: session.stage("step(t)", staged, StageOptions())):
+            try:
+                call()
+            except ValueError as error:
+                errors.append(str(error))
+        assert errors == (["too often: 4"] * 2 if run == 3 else errors) and (run < 3) == (not errors)
+        if run < 3:
+            compare(plain["t"], staged["t"])
+        else:
+            assert staged["t"].n == 3  # what failed is undone
+            break
+
+
+def test_of_too_many_answers_python_runs_the_statement() -> None:
+    plain, staged = both(
+        "def step(t):\n    t.n += 1\n    bits = [t.n // k % 2 == 1 for k in (1, 2, 4, 8, 16)]\n"
+        "    for k, bit in enumerate(bits):\n        if bit:\n            t.w = t.w + k"
+    )
+    session = new_session()
+    for _ in range(12):
+        exec("step(t)", plain)
+        run = session.stage("step(t)", staged, StageOptions())
+        compare(plain["t"], staged["t"])
+    assert run.on_host and run.reused is not False
+
+
+def test_a_statement_of_the_cell_itself_is_taken_apart() -> None:
+    """So that there is one program for both answers."""
+    _, staged = both("")
+    session = new_session()
+    runs = [
+        session.stage("t.w = jnp.sin(t.w)\nt.n += 1\nif t.n % 2 == 0: t.w = t.w * 2", staged, StageOptions())
+        for _ in range(6)
+    ]
+    assert [line for line, _ in runs[-1].on_host] == [3] and all(run.reused for run in runs[4:])
