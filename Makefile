@@ -7,15 +7,16 @@ NEW := .venv-newest
 OLDEST_IPYTHON := 8.24.0
 WORKERS ?= 2
 # Of tests with a long table of cases an ordinary run takes some, drawn anew each time, and on the newest jax half of all:
-# see tests/conftest.py. `make test SAMPLE= SAMPLE_NEWEST=` takes everything.
+# see tests/conftest.py. `make test-all SAMPLE= SAMPLE_NEWEST=` takes everything.
 SAMPLE ?= --cases 4
 SAMPLE_NEWEST ?= --cases 4 --one-in 2
+QUICK ?= 400
 PYTEST := -m pytest -q -n $(WORKERS) --ignore tests/browser
 
 export JAX_PLATFORMS ?= cpu
 export JAX_COMPILATION_CACHE_DIR =
 
-.PHONY: demo lab test test-here test-newest test-oldest-ipython test-deep test-extension test-browser extension browser check format bench clean
+.PHONY: demo lab test test-all test-quick test-here test-newest test-oldest-ipython test-deep test-extension test-browser extension browser check format bench clean
 
 demo: $(VENV)/.lab
 	$(BIN)/jaxnb report notebooks/01_quickstart.ipynb -o demo.html
@@ -23,7 +24,15 @@ demo: $(VENV)/.lab
 lab: $(VENV)/.lab
 	$(BIN)/jaxnb lab
 
-test: test-extension test-here test-browser test-oldest-ipython test-newest
+# What a person runs before a commit, within five minutes on two cores: one case of each test and more of the quick ones,
+# always the same. tests/durations.txt says what each takes; `python -m pytest -n 2 --record` writes it.
+test: test-extension test-quick
+
+test-quick: $(VENV)/.dev extension
+	$(BIN)/python $(PYTEST) --quick $(QUICK)
+
+# What CI runs.
+test-all: test-extension test-here test-browser test-oldest-ipython test-newest
 
 test-here: $(VENV)/.dev extension
 	$(BIN)/python $(PYTEST) $(SAMPLE)

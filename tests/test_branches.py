@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 from typing import Any
 
 import jax
@@ -132,3 +133,34 @@ def test_a_statement_of_the_cell_itself_is_taken_apart() -> None:
         for _ in range(6)
     ]
     assert [line for line, _ in runs[-1].on_host] == [3] and all(run.reused for run in runs[4:])
+
+
+@pytest.mark.parametrize(
+    "say",
+    [
+        "print('step', t.n, t.rate)",
+        "print(f'{t.n:03d} {t.rate:.3f} {t.w.sum():.2f}')",
+        "log.info('step %d of %s, rate %.2f', t.n, 10, t.rate)",
+        "log.info(f'step {t.n}')",
+        "if t.n % 2 == 0: print(f'{t.n} {t.n / 3:.4f}')",
+    ],
+)
+def test_numbers_that_move_on_are_said_as_they_are_then(say: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (
+        f"{SETUP}import logging, sys\nlog = logging.getLogger('steps')\nlog.setLevel(20)\n"
+        "class Out(logging.Handler):\n    def emit(self, record): print(record.getMessage())\nlog.handlers = [Out()]\n"
+        f"def step(t):\n    t.w = t.w * 0.9\n    t.n += 1\n    t.rate *= 0.7\n    {say}\n"
+    )
+    linecache.cache["<steps>"] = (len(text), None, text.splitlines(True), "<steps>")
+    plain: dict[str, Any] = {"__name__": "__main__"}
+    staged: dict[str, Any] = {"__name__": "__main__"}
+    for namespace in (plain, staged):
+        exec(compile(text, "<steps>", "exec"), namespace)
+    session = new_session()
+    for _ in range(6):
+        exec("step(t)", plain)
+        said = capsys.readouterr().out
+        run = session.stage("step(t)", staged, StageOptions())
+        assert capsys.readouterr().out == said
+        compare(plain["t"], staged["t"])
+    assert not run.on_host and run.reused

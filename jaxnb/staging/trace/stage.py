@@ -500,15 +500,15 @@ def _cut(trace: Trace, traced: Any) -> Cut | None:
     every = range(len(paths)) if trace.choices.on_host else ()
     scalars = [index for index in every if _is_python(trace, index) and paths[index] not in fixed]
     if not scalars and not recorder.computes:
-        if trace.checks:
+        if trace.checks or trace.said_numbers:
             raise OutOfReach
         return None
     numpy = [index for index, leaf in enumerate(trace.scan.leaves) if isinstance(leaf, np.ndarray | np.generic)]
     cut = find_prelude(traced.jaxpr, scalars, [render_path(path) for path in paths], recorder, numpy, _arrays(trace))
-    asked = [(cut.prelude.outputs[place], answer) for place, answer in trace.checks]
-    if any(kind != "value" for (kind, _), _ in asked):
+    outputs = cut.prelude.outputs
+    if any(outputs[place][0] != "value" for place in (*trace.said_numbers, *(place for place, _ in trace.checks))):
         raise OutOfReach
-    cut.prelude.checks = [(place, answer) for (_, place), answer in asked]
+    cut.prelude.checks = [(outputs[place][1], answer) for place, answer in trace.checks]
     return cut._replace(values=cut.prelude.values(trace.scan.leaves))
 
 

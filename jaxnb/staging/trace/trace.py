@@ -153,6 +153,7 @@ class Trace:
         self.called: list[Any] = []
         self.branches: Branches | None = None
         self.checks: list[tuple[int, bool]] = []
+        self.said_numbers: list[int] = []
         self.notes = Notes()
         self.sets = ""
         self.names_then: dict[str, Any] = {}
@@ -681,6 +682,7 @@ class Trace:
             lines = [item.span.line for item in self.statements if self.asked.loss in item.names.binds]
             self.loss_place = capture.result(read_loss(self.asked, self.namespace, lines[-1]))
         self.checks = self.branches.checks(capture.result) if self.branches is not None else []
+        self.said_numbers = [capture.result(tracer) for tracer in stand_ins.said_numbers]
         for tracer in self.called:
             capture.result(tracer)  # XLA would call no function whose results nobody takes
         if capture.holds_ids(stand_ins.ids):
