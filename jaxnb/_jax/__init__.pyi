@@ -1,3 +1,8 @@
+from .backend import (
+    COLLECTIVES_SHARE_THREADS as COLLECTIVES_SHARE_THREADS,
+    FORMULAS_OF_0_10 as FORMULAS_OF_0_10,
+    backend_started as backend_started,
+)
 from .base import (
     JAX_PACKAGES as JAX_PACKAGES,
     PYTREES as PYTREES,
@@ -67,6 +72,11 @@ from .compile import (
     place_inputs as place_inputs,
     spreads_freely as spreads_freely,
     told_specs as told_specs,
+)
+from .contract import (
+    Broken as Broken,
+    broken as broken,
+    fails_to_load as fails_to_load,
 )
 from .eqns import (
     Bodies as Bodies,

@@ -19,16 +19,17 @@ import jax
 from jax import errors as jax_errors
 from jax._src import (
     config as _config,  # the ambient context that keys JAX's own caches is not public
-    core as _core,  # jax.core.Tracer is deprecated; the trace of a tracer is not public
+    core as _core,  # jax.core.Tracer is another while code is watched; the trace of a tracer is not public
     source_info_util as _source_info,  # `jax.extend` has the same function, and loads much more
 )
 from jax._src.api_util import InternalFloatingPointError as _BadValue  # what a compiled program raises for nans
 from jax._src.array import ArrayImpl as _ArrayImpl  # the concrete class behind jax.Array
-from jax._src.interpreters.partial_eval import DynamicJaxprTrace as _JaxprTrace, DynamicJaxprTracer as _JaxprTracer
+from jax._src.interpreters.partial_eval import DynamicJaxprTrace as _JaxprTrace
 from jax._src.named_sharding import UnspecifiedValue as _Unspecified  # what jit notes where nothing was told
 from jax._src.random.prng import PRNGKeyArray as _PRNGKeyArray  # the concrete class of arrays of keys
 from jax._src.tree_util import _registry  # pyright: ignore[reportPrivateUsage]
 from jax.experimental.layout import Format
+from jax.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
 
 from jaxnb.runtime import OWN_FOLDER
 
@@ -115,7 +116,7 @@ def raise_bad_value(error: BaseException, closed_jaxpr: Any, arguments: Sequence
     """
     if not isinstance(error, _BadValue):
         return
-    _core.eval_jaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts, *arguments)  # its function would not look for nans
+    jax.core.eval_jaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts, *arguments)  # its function would not look for nans
     where = "the compiled program of this cell; its operations one by one give none"
     raise FloatingPointError(f"invalid value ({error.ty}) encountered in {where}") from None
 

@@ -24,10 +24,8 @@ from jax._src import (
     pjit as _pjit,  # no public hook tells which jitted functions are called with what
 )
 from jax._src.interpreters import partial_eval as _partial_eval
-from jax._src.interpreters.partial_eval import (
-    DynamicJaxprTrace as _JaxprTrace,  # a trace and its tracers are
-    DynamicJaxprTracer as _JaxprTracer,  # not public
-)
+from jax._src.interpreters.partial_eval import DynamicJaxprTrace as _JaxprTrace  # its tracers are public, it is not
+from jax.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
 
 from jaxnb.runtime import Undo
 
@@ -245,14 +243,14 @@ def handed_on(tracer: Any) -> Any:
     return tracer
 
 
-def _source(name: str, params: Any, place: int) -> int | None:
+def _source(primitive_name: str, params: Any, place: int) -> int | None:
     """The operand that eager execution gives as a result of an operation; None if it makes a new one."""
-    if name in _HAND_ON:
+    if primitive_name in _HAND_ON:
         return place
-    if name == "device_put":
+    if primitive_name == "device_put":
         reused = getattr(params["copy_semantics"][place], "name", "") == "REUSE_INPUT"
         return place if params["devices"][place] is None and reused else None
-    if name in _BODIES:
+    if primitive_name in _BODIES:
         body = next((params[part] for part in _RUN_THEIR_BODY if part in params), None)
         return _through(getattr(body, "jaxpr", body), place) if body is not None else None
     return None

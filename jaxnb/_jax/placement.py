@@ -23,14 +23,13 @@ from jax._src import (
 from jax._src.array import ArrayImpl as _ArrayImpl  # no public function makes an array that is not committed
 from jax._src.interpreters import (
     batching as _batching,  # which primitives work element by element is not public
-    partial_eval as _partial_eval,  # which operands JAX leaves out, and how a primitive is staged
+    partial_eval as _partial_eval,  # how a primitive is staged
 )
-from jax._src.lax import (
-    lax as _lax,  # jnp.zeros and the like, which forget their sharding while tracing
-    slicing as _slicing,  # the primitives of slices
-)
+from jax._src.lax import lax as _lax  # jnp.zeros and the like, which forget their sharding while tracing
 from jax._src.numpy import indexing as _indexing  # asks whether an array lies on several devices
-from jax._src.state.types import AbstractRef as _AbstractRef  # the type of a mutable array
+from jax.interpreters.batching import fancy_primitive_batchers
+from jax.interpreters.partial_eval import dce_jaxpr
+from jax.ref import AbstractRef as _AbstractRef
 
 from jaxnb._jax.base import REFUSING, as_function, is_tracer, trace_of, with_parts
 from jaxnb._jax.identity import array_of
@@ -347,7 +346,7 @@ def _puts(eqn: Any) -> bool:
 
 def is_elementwise(eqn: Any) -> bool:
     """Whether JAX says of a primitive that it works on each element by itself."""
-    rule = _batching.fancy_primitive_batchers.get(eqn.primitive)
+    rule = fancy_primitive_batchers.get(eqn.primitive)
     return isinstance(rule, partial) and rule.func in (_batching.vectorized_batcher, _batching.broadcast_batcher)
 
 
@@ -376,7 +375,7 @@ def _used(closed: Any, eqn: Any, variables: Sequence[Any]) -> Sequence[Any]:
     """The operands that results of an equation, or its effects, need; none of them left out where JAX cannot tell."""
     alone = with_parts(closed, variables, [eqn], eqn.outvars)
     try:
-        _, used = _partial_eval.dce_jaxpr(alone.jaxpr, [True] * len(eqn.outvars), instantiate=False)
+        _, used = dce_jaxpr(alone.jaxpr, [True] * len(eqn.outvars), instantiate=False)
     except Exception:  # a rule of somebody else's primitive
         return variables
     return [var for var, is_used in zip(variables, used, strict=True) if is_used]
@@ -419,12 +418,12 @@ def _by_arguments(eqn: Any) -> tuple[list[Any], Callable[..., list[Any]] | None]
     Returns:
       its operands, and what computes it of them; None for what is computed as it stands.
     """
-    if eqn.primitive is _slicing.slice_p and eqn.params["strides"] is None:
+    if eqn.primitive is jax.lax.slice_p and eqn.params["strides"] is None:
         starts, ends = eqn.params["start_indices"], eqn.params["limit_indices"]
         begins = [_core.Literal(start, jax.typeof(start)) for start in map(np.int32, starts)]
         sizes = tuple(int(end) - int(start) for start, end in zip(starts, ends, strict=True))
-        return [*eqn.invars, *begins], lambda x, *at: [_slicing.dynamic_slice_p.bind(x, *at, slice_sizes=sizes)]
-    if eqn.primitive in (_slicing.dynamic_slice_p, _slicing.dynamic_update_slice_p):
+        return [*eqn.invars, *begins], lambda x, *at: [jax.lax.dynamic_slice_p.bind(x, *at, slice_sizes=sizes)]
+    if eqn.primitive in (jax.lax.dynamic_slice_p, jax.lax.dynamic_update_slice_p):
         return list(eqn.invars), lambda *at: [eqn.primitive.bind(*at, **eqn.params)]
     return [], None
 

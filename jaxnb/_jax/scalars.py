@@ -4,7 +4,8 @@
 library may ask whether it has a `shape`. JAX itself is told the truth. What operators make of such tracers and of
 numbers are numbers, too.
 
-A door to private JAX, as `_jax.py`: the class of its tracers is not public. Checked on jax 0.10.2 and 0.12.0.
+The class of such tracers has a public name, and what is done here to its objects has none. Checked on jax 0.10.2 and
+0.12.0.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from types import FrameType
 from typing import Any
 
 import jax
-from jax._src.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
+from jax.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
 
 from jaxnb._jax.base import Array, in_jax
 from jaxnb.runtime import is_own
