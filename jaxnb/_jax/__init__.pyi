@@ -4,6 +4,7 @@ from .backend import (
     backend_started as backend_started,
 )
 from .base import (
+    INLINE_EARLY as INLINE_EARLY,
     JAX_PACKAGES as JAX_PACKAGES,
     PYTREES as PYTREES,
     SHOWN_ERRORS as SHOWN_ERRORS,
@@ -92,6 +93,7 @@ from .eqns import (
     is_jaxpr as is_jaxpr,
     open_jaxpr as open_jaxpr,
     place_of as place_of,
+    scan_counts as scan_counts,
     shape_and_dtype as shape_and_dtype,
     traceback_frames as traceback_frames,
 )
@@ -138,7 +140,6 @@ from .named import (
     hoist_constants as hoist_constants,
     is_anonymous as is_anonymous,
     mesh_of_specs as mesh_of_specs,
-    scan_counts as scan_counts,
     split_known as split_known,
     unchecked_collectives as unchecked_collectives,
     without_dead as without_dead,

@@ -28,8 +28,10 @@ from jax._src.interpreters.partial_eval import DynamicJaxprTrace as _JaxprTrace
 from jax._src.named_sharding import UnspecifiedValue as _Unspecified  # what jit notes where nothing was told
 from jax._src.random.prng import PRNGKeyArray as _PRNGKeyArray  # the concrete class of arrays of keys
 from jax._src.tree_util import _registry  # pyright: ignore[reportPrivateUsage]
+from jax.core import eval_jaxpr
 from jax.experimental.layout import Format
 from jax.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
+from jax.ref import AbstractRef
 
 from jaxnb.runtime import OWN_FOLDER
 
@@ -116,7 +118,7 @@ def raise_bad_value(error: BaseException, closed_jaxpr: Any, arguments: Sequence
     """
     if not isinstance(error, _BadValue):
         return
-    jax.core.eval_jaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts, *arguments)  # its function would not look for nans
+    eval_jaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts, *arguments)  # its function would not look for nans
     where = "the compiled program of this cell; its operations one by one give none"
     raise FloatingPointError(f"invalid value ({error.ty}) encountered in {where}") from None
 
@@ -193,9 +195,7 @@ def unfiltered_tracebacks() -> Generator[None]:
 
 def is_reference(value: object) -> bool:
     """Whether this is a mutable array reference, as `jax.new_ref` makes it."""
-    return (
-        str(type(value).__module__).startswith("jax.") and type(getattr(value, "aval", None)).__name__ == "AbstractRef"
-    )
+    return str(type(value).__module__).startswith("jax.") and isinstance(getattr(value, "aval", None), AbstractRef)
 
 
 def is_tracer(value: object) -> bool:
@@ -378,6 +378,8 @@ JIT_ARGUMENTS = (
     "inline",
 )
 """The options of `jax.jit` that a jitted function keeps as they were given."""
+INLINE_EARLY: Any = getattr(getattr(jax, "Inline", None), "JAX_EARLY", True)
+"""The value of the option `inline` by which JAX writes a function out where it is called; `True` before jax 0.12."""
 
 
 def jit_options(function: Any) -> tuple[tuple[str, Any], ...] | None:

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-__all__ = ["CONTRACT", "EQUATIONS", "Broken", "Equation", "Name", "broken", "fails_to_load"]
+__all__ = ["CONTRACT", "EQUATIONS", "Broken", "Equation", "Name", "broken", "fails_to_load", "look_up"]
 
 
 class Name(NamedTuple):
@@ -26,8 +26,9 @@ class Name(NamedTuple):
       purpose: what for; it ends "jaxnb needs it to ...".
       missing: what would do in its place; it ends "JAX has no public ...".
       call: how many positional arguments it is called with, and which keywords.
-      count: how many parameters it must have, because a function of ours stands in for it; 0 where none does.
+      arity: how many parameters it must have, because a function of ours stands in for it; 0 where none does.
       instead: where other versions have it.
+      since: the first version that has it.
     """
 
     path: str
@@ -35,8 +36,9 @@ class Name(NamedTuple):
     purpose: str
     missing: str
     call: tuple[int | str, ...] = ()
-    count: int = 0
+    arity: int = 0
     instead: tuple[str, ...] = ()
+    since: tuple[int, int] = (0, 10)
 
 
 class Equation(NamedTuple):
@@ -68,6 +70,11 @@ class Broken(NamedTuple):
     name: Name
     what: str
 
+    @property
+    def module(self) -> str:
+        """The module of this room that relies on it, such as "base"."""
+        return self.name.used_by.partition(".")[0]
+
 
 def broken(names: Iterable[Name] | None = None) -> list[Broken]:
     """The names that the JAX which is installed has no longer, or has with other parameters.
@@ -77,8 +84,9 @@ def broken(names: Iterable[Name] | None = None) -> list[Broken]:
     """
     found: list[Broken] = []
     lost: set[str] = set()
+    version = importlib.import_module("jax").__version_info__[:2]
     for name in CONTRACT if names is None else names:
-        what, at = _fault(name)
+        what, at = _fault(name) if version >= name.since else ("", "")
         if what and at not in lost:  # what lies in something that is gone is gone with it
             lost.add(at)
             found.append(Broken(name, what))
@@ -100,7 +108,7 @@ def _fault(name: Name) -> tuple[str, str]:
         return ("", "") if _is_file(name.path) else (f"there is no file {name.path}", name.path)
     at = ""
     for path in (name.path, *name.instead):
-        value, missing = _look_up(path)
+        value, missing = look_up(path)
         if not missing:
             return _misfit(name, path, value), path
         at = at or missing
@@ -112,8 +120,11 @@ def _is_file(path: str) -> bool:
     return package is not None and os.path.isfile(os.path.join(os.path.dirname(str(package.origin)), "..", path))
 
 
-def _look_up(path: str) -> tuple[Any, str]:
-    """What a dotted path leads to, and the first part of it that is missing, "" if all are there."""
+def look_up(path: str) -> tuple[Any, str]:
+    """What a dotted path leads to, and the first part of it that is missing, "" if all are there.
+
+    What only the objects of a class have leads to None.
+    """
     parts = path.split(".")
     value = importlib.import_module(parts[0])
     for place, part in enumerate(parts[1:], 2):
@@ -143,12 +154,12 @@ def _of_objects(kind: type) -> Iterator[str]:
 
 def _misfit(name: Name, path: str, value: Any) -> str:
     try:
-        signature = inspect.signature(value) if name.call or name.count else None
+        signature = inspect.signature(value) if name.call or name.arity else None
     except (TypeError, ValueError):  # what is compiled does not tell
         return ""
     if signature is None:
         return ""
-    if name.count and len(signature.parameters) != name.count:
+    if name.arity and len(signature.parameters) != name.arity:
         return f"{path} has other parameters: {signature}"
     if name.call:
         count, *keywords = name.call
@@ -186,6 +197,7 @@ _COMPILER = "compiler for devices that are not there"
 _SWITCH = "switch for it"
 _LOCATION = "class of locations"
 _OF_BODY = "name in a jaxpr of what it was traced from"
+_OF_SCAN = "account of the parameters of a scan"
 _LIKE_MANY = "index arrays as those on several devices are"
 _AGAIN = "make a jitted function again from its options"
 _JIT_ARGUMENTS = "donate_argnames donate_argnums inline keep_unused static_argnames static_argnums"
@@ -204,16 +216,12 @@ CONTRACT: tuple[Name, ...] = (
         Name("State.value", "placement._setting", "see that code is about to change a setting", _HOOK),
         Name("StateContextManager", "placement._install", "see that code is about to change a setting", _HOOK),
         Name(
-            "StateContextManager.__enter__", "placement._enter_hook", "see that code changes a setting", _HOOK, count=1
+            "StateContextManager.__enter__", "placement._enter_hook", "see that code changes a setting", _HOOK, arity=1
         ),
         Name("StateContextManager.new_val", "placement._enter_hook", "see what a setting is set to", _HOOK),
         Name("StateContextManager.state", "placement._enter_hook", "see which setting is set", _HOOK),
         Name("UserConfig._obj", "base.thread_state", "put the context of a cell back", _STATE),
         Name("_check_vma", "named.unchecked_collectives", "trace collectives in their plain form", _SWITCH, (1,)),
-        Name("debug_infs", "placement._setting", "see that code has JAX look for nans", _HOOK),
-        Name("debug_key_reuse", "placement._setting", "see that code has JAX look at keys", _HOOK),
-        Name("debug_nans", "placement._setting", "see that code has JAX look for nans", _HOOK),
-        Name("default_device", "placement._setting", "see that code sets a default device", _HOOK),
         Name(
             "device_context",
             "named.mesh_of_specs",
@@ -235,13 +243,9 @@ CONTRACT: tuple[Name, ...] = (
             _SWITCH,
             instead=("jax._src.mesh.device_context.swap_local",),
         ),
-        Name("enable_x64", "placement._setting", "see that code sets how wide numbers are", _HOOK),
         Name("trace_context", "base.trace_context", "know when a program serves no more", "key of JAX's caches"),
         Name("trace_context_names", "base.context_names", "say why a cell was traced again", "key of JAX's caches"),
         Name("traceback_filtering", "base.unfiltered_tracebacks", "read all frames of an error", "switch of a thread"),
-        Name("transfer_guard_device_to_device", "placement._GUARDS", "see that code has transfers watched", _HOOK),
-        Name("transfer_guard_device_to_host", "placement._GUARDS", "see that code has transfers watched", _HOOK),
-        Name("transfer_guard_host_to_device", "placement._GUARDS", "see that code has transfers watched", _HOOK),
     ),
     *_in(
         "jax._src.core",
@@ -274,16 +278,16 @@ CONTRACT: tuple[Name, ...] = (
         Name(
             "ShapedArray.update", "placement.uncommitted", "make an array that is bound to no device", "way to make one"
         ),
-        Name("Trace.__init__", "tracers.TraceLog", "tell which traces began", _HOOK, count=1),
+        Name("Trace.__init__", "tracers.TraceLog", "tell which traces began", _HOOK, arity=1),
         Name("Trace._weakref", "tracers.TraceLog", "tell which traces are alive", _INSIDES),
         Name("Trace.invalidate", "caches.let_go", "let go of what a failed trace holds", "way to end a trace", (1,)),
         Name("Trace.is_valid", "tracers.is_invalid", "tell that a trace has ended", _INSIDES, (1,)),
         Name("Trace.process_primitive", "identity._EagerIdentity", "give new tracers for new arrays", _HOOK),
         Name("Tracer", "base.is_tracer", "tell a tracer from an array", "name of it that nobody replaces"),
-        Name("Tracer.__getattr__", "watch._attribute_hook", "notice what a tracer lacks", _HOOK, count=2),
+        Name("Tracer.__getattr__", "watch._attribute_hook", "notice what a tracer lacks", _HOOK, arity=2),
         Name("Tracer.__hash__", "watch._text_hook", "notice that a cell uses a value as a key", _HOOK),
-        Name("Tracer.__iter__", "watch._walk_hook", "notice that a cell walks over a value", _HOOK, count=1),
-        Name("Tracer.__repr__", "watch._text_hook", "notice that a cell prints a value", _HOOK, count=1),
+        Name("Tracer.__iter__", "watch._walk_hook", "notice that a cell walks over a value", _HOOK, arity=1),
+        Name("Tracer.__repr__", "watch._text_hook", "notice that a cell prints a value", _HOOK, arity=1),
         Name("Tracer._line_info", "tracers.made_at", "say which line made a tracer", _MAKER),
         Name("Tracer._trace", "base.trace_of", "tell whose a tracer is", _INSIDES),
         Name("extend_axis_env_nd", "named.hoist_constants", "bind the names of axes", "way to bind them", (1,)),
@@ -295,7 +299,7 @@ CONTRACT: tuple[Name, ...] = (
             _INSIDES,
             (0, "convention"),
         ),
-        Name("is_concrete", "watch._concrete_hook", "notice that a type depends on an exponent", _HOOK, count=1),
+        Name("is_concrete", "watch._concrete_hook", "notice that a type depends on an exponent", _HOOK, arity=1),
         Name("jaxpr_as_fun", "base.as_function", "compute a jaxpr", "evaluator of jaxprs", (1,)),
         Name("jaxprs_in_params", "base.inner_jaxprs", "look into loops", _LIGHT, (1,)),
         Name("no_axis_name", "named.is_anonymous", "tell a vmap that names no axis", _ASK),
@@ -314,7 +318,7 @@ CONTRACT: tuple[Name, ...] = (
     *_in(
         "jax._src.interpreters.partial_eval",
         Name("DynamicJaxprTrace", "base.surrounding_trace", "know the trace of a cell", _INSIDES),
-        Name("DynamicJaxprTrace._new_const", "watch._constant_hook", "copy what becomes a constant", _HOOK, count=4),
+        Name("DynamicJaxprTrace._new_const", "watch._constant_hook", "copy what becomes a constant", _HOOK, arity=4),
         Name("DynamicJaxprTrace.emit_eqn", "hosted._lift", "add an equation to an outer trace", _ADD, (7,)),
         Name("DynamicJaxprTrace.frame", "base.equations_so_far", "see the equations of a trace so far", _INSIDES),
         Name("DynamicJaxprTrace.parent_trace", "tracers.enclosing_traces", "know what surrounds a trace", _INSIDES),
@@ -366,8 +370,8 @@ CONTRACT: tuple[Name, ...] = (
         *_each("PjitInfo", "fun_signature fun_sourceinfo", "base.jit_options", "compare jitted functions", _OPTIONS),
         Name("PjitInfo.use_resource_env", "base.jit_arguments", "tell what pjit made", _OPTIONS),
         Name("PjitParams.out_tree", "identity.note_jit_calls", "know the static parts of results", _HOOK),
-        Name("_infer_params", "calls.CallLog", "tell why a function was traced again", _HOOK, (4,), count=4),
-        Name("_run_python_pjit", "calls.CallLog", "tell why a function was compiled again", _HOOK, (5,), count=5),
+        Name("_infer_params", "calls.CallLog", "tell why a function was traced again", _HOOK, (4,), arity=4),
+        Name("_run_python_pjit", "calls.CallLog", "tell why a function was compiled again", _HOOK, (5,), arity=5),
         Name("jit_p", "placement._inlining_hook", "note where inlined results lie", _HOOK),
     ),
     *_in(
@@ -404,7 +408,6 @@ CONTRACT: tuple[Name, ...] = (
             "keep a cache from holding a cell for ever",
             _FORGET,
         ),
-        Name("_flatten_bwd", "tracers.traced_function", "tell a rule of jax.custom_vjp", _MAKER),
         Name("_flatten_fwd", "tracers.traced_function", "tell a rule of jax.custom_vjp", _MAKER),
         Name("_flatten_jvp", "tracers.traced_function", "tell a rule of jax.custom_jvp", _MAKER),
     ),
@@ -415,7 +418,7 @@ CONTRACT: tuple[Name, ...] = (
             "placement._barrier_hook",
             "see that code waits for callbacks",
             _HOOK,
-            count=1,
+            arity=1,
         ),
         Name(
             "prim_requires_devices_during_lowering",
@@ -427,7 +430,7 @@ CONTRACT: tuple[Name, ...] = (
     ),
     *_in(
         "jax._src.lax",
-        Name("control_flow.loops._maybe_put", "watch._put_hook", "keep what a scan hands on", _HOOK, count=1),
+        Name("control_flow.loops._maybe_put", "watch._put_hook", "keep what a scan hands on", _HOOK, arity=1),
         Name(
             "lax._convert_element_type",
             "placement._full_hook",
@@ -436,9 +439,9 @@ CONTRACT: tuple[Name, ...] = (
             (2, "weak_type"),
         ),
         Name(
-            "lax.full", "placement._full_hook", "note on which device an array is made", _HOOK, (3, "sharding"), count=4
+            "lax.full", "placement._full_hook", "note on which device an array is made", _HOOK, (3, "sharding"), arity=4
         ),
-        Name("lax.full_like", "placement._full_like_hook", "note what an array is made like", _HOOK, (5,), count=5),
+        Name("lax.full_like", "placement._full_like_hook", "note what an array is made like", _HOOK, (5,), arity=5),
     ),
     *_in(
         "jax._src.mesh",
@@ -452,7 +455,7 @@ CONTRACT: tuple[Name, ...] = (
     ),
     *_in(
         "jax._src",
-        Name("api._device_get", "watch._get_hook", "notice that a tracer is to be a NumPy array", _HOOK, count=1),
+        Name("api._device_get", "watch._get_hook", "notice that a tracer is to be a NumPy array", _HOOK, arity=1),
         Name("api_util.InternalFloatingPointError", "base.raise_bad_value", "say which operation gave a nan", _CLASS),
         Name(
             "api_util.InternalFloatingPointError.ty", "base.raise_bad_value", "say which operation gave a nan", _CLASS
@@ -479,7 +482,7 @@ CONTRACT: tuple[Name, ...] = (
         Name("named_sharding.UnspecifiedValue", "base.jit_arguments", _AGAIN, _OPTIONS),
         Name("numpy.array_methods._IndexUpdateRef", "base.made_by_operator", "tell operators from functions", _MAKER),
         Name("numpy.indexing.NDIndexer", "placement._sharded_hook", _LIKE_MANY, _HOOK),
-        Name("numpy.indexing.NDIndexer.is_sharded", "placement._sharded_hook", _LIKE_MANY, _HOOK, count=1),
+        Name("numpy.indexing.NDIndexer.is_sharded", "placement._sharded_hook", _LIKE_MANY, _HOOK, arity=1),
         Name("random.prng.PRNGKeyArray", "base.array_class", "know the class of keys", _CLASS),
         Name("shard_map.ShardMapTrace", "tracers.transformation_of", "say what a tracer belongs to", _INSIDES),
         Name("shard_map.ShardMapTracer", "tracers.TraceLog", "say which line made a tracer", _MAKER),
@@ -573,7 +576,12 @@ CONTRACT: tuple[Name, ...] = (
         Name("cache_keys", "caches.apart", "forget what was seen of a cell", _FORGET),
         Name("evict_weakref", "caches.apart", "forget what was seen of a cell", _FORGET),
     ),
+    Name(
+        "jax._src.flattree.FTTuple.unpack", "eqns.scan_counts", "read the operands of a scan", _OF_SCAN, since=(0, 12)
+    ),
     Name("jax.core.Tracer", "watch._TracerClass", "notice that a library asks for tracers", _HOOK),
+    Name("jax.numpy.sin._jit_info", "base.jit_options", _AGAIN, _OPTIONS),
+    Name("jax.sharding.Sharding._is_concrete", "placement._full_hook", "know that a sharding has devices", _ASK),
     Name("jax/_src/ad_checkpoint.py", "watch._CATCHERS", "tell errors that JAX itself expects", _HOOK),
     Name("jax/_src/lax/control_flow/loops.py", "watch._CATCHERS", "tell errors that JAX itself expects", _HOOK),
     Name("jax/_src/numpy/array_methods.py", "base.made_by_operator", "tell operators from functions", _MAKER),
@@ -598,7 +606,7 @@ EQUATIONS: tuple[Equation, ...] = (
     Equation("random_wrap", (), "identity.handed_on"),
     Equation("remat2", ("jaxpr",), "identity.handed_on"),
     Equation("reshard", ("dst_sharding",), "placement.named_shardings"),
-    Equation("scan", ("num_consts", "num_carry"), "named.scan_counts", instead=("ft_in",)),
+    Equation("scan", ("num_consts", "num_carry"), "eqns.scan_counts", instead=("ft_in",)),
     Equation("shard_map", ("mesh", "newly_manual_axes", "out_specs"), "placement.mapped_shardings"),
     Equation("sharding_constraint", ("sharding", "layout", "unconstrained_dims"), "placement.constraint_of"),
     Equation("slice", ("start_indices", "limit_indices", "strides"), "placement.ask_shardings"),

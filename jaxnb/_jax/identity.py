@@ -179,11 +179,11 @@ def note_jit_calls() -> Generator[list[JitCall]]:
 
 def _has_metadata(tree: Any) -> bool:
     """Whether the nodes of a pytree hold objects besides their children."""
-    held = (item for item in gc.get_referents(tree) if item is not _REGISTRY and not isinstance(item, type))
+    held = (item for item in gc.get_referents(tree) if not isinstance(item, _REGISTRY | type))
     return any(map(gc.is_tracked, held))
 
 
-_REGISTRY = jax.tree_util.default_registry
+_REGISTRY = type(jax.tree_util.default_registry)  # of which JAX has several
 _HAND_ON = frozenset({"stop_gradient", "name"})
 """Operations whose result is their operand; what they mean is for derivatives."""
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 from jax._src import (
-    config as _config,  # the state behind jax.default_device, which tells nobody that it was set
+    config as _config,  # what enters jax.default_device and the like, which tell nobody that they were set
     core as _core,  # the jaxprs inside an equation; `jaxprs_in_params` of jax.extend is no other
     dispatch as _dispatch,  # what jax.effects_barrier waits for
     pjit as _pjit,  # the primitive of jitted functions, to see what is written out of them
@@ -31,7 +31,7 @@ from jax.interpreters.batching import fancy_primitive_batchers
 from jax.interpreters.partial_eval import dce_jaxpr
 from jax.ref import AbstractRef as _AbstractRef
 
-from jaxnb._jax.base import REFUSING, as_function, is_tracer, trace_of, with_parts
+from jaxnb._jax.base import INLINE_EARLY, REFUSING, as_function, is_tracer, trace_of, with_parts
 from jaxnb._jax.identity import array_of
 from jaxnb.runtime import Undo
 
@@ -593,7 +593,7 @@ def _inlining_hook(original: Any) -> Any:
     def rule(trace: Any, source_info: Any, *args: Any, **params: Any) -> Any:
         results = original(trace, source_info, *args, **params)
         notes = _noting(results[0]) if results and _watching and _watching[-1].commits else None
-        if notes is None or not params["inline"]:
+        if notes is None or params["inline"] is not INLINE_EARLY:
             return results
         jaxpr = getattr(params["jaxpr"], "jaxpr", params["jaxpr"])
         own = {var: frozenset([place]) for place, var in enumerate(jaxpr.invars)}
@@ -613,24 +613,24 @@ def _inlining_hook(original: Any) -> Any:
 
 
 _GUARDS = (
-    _config.transfer_guard_host_to_device,
-    _config.transfer_guard_device_to_device,
-    _config.transfer_guard_device_to_host,
+    jax.transfer_guard_host_to_device,
+    jax.transfer_guard_device_to_device,
+    jax.transfer_guard_device_to_host,
 )
 
 
 def _setting(state: Any, value: Any) -> str:
-    if state is _config.default_device and value != state.value:
+    if state is jax.default_device and value != state.value:
         return "it sets the default device"
-    if state is _config.enable_x64:  # the NumPy values that the cell reads have become JAX's by now
+    if state is jax.enable_x64:  # the NumPy values that the cell reads have become JAX's by now
         return "it sets how wide numbers are" if bool(value) != bool(state.value) else ""
     if state in _GUARDS:
         return "it has JAX watch over transfers" if value in REFUSING and value != state.value else ""
     if not value or state.value:
         return ""
-    if state is _config.debug_nans or state is _config.debug_infs:
+    if state is jax.debug_nans or state is jax.debug_infs:
         return "it has JAX look for nans"
-    return "it has JAX look at the use of keys" if state is _config.debug_key_reuse else ""
+    return "it has JAX look at the use of keys" if state is jax.debug_key_reuse else ""
 
 
 def _barrier_hook(original: Any) -> Any:

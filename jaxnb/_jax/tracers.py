@@ -139,8 +139,11 @@ _TRANSFORMATIONS = {
 }
 
 
-_RULES = {"_flatten_fwd": "custom_vjp fwd", "_flatten_bwd": "custom_vjp bwd", "_flatten_jvp": "custom_jvp jvp"}
-"""What a rule of the user was called for, by the function of `jax._src.custom_derivatives` that called it."""
+_RULES = {"_flatten_fwd": "custom_vjp fwd", "_flatten_jvp": "custom_jvp jvp"}
+"""What a rule of the user was called for, by the function of `jax._src.custom_derivatives` that called it.
+
+Operations of a `bwd` have the place in the code of the call that it is the derivative of.
+"""
 
 
 def traced_function(tracer: Any) -> tuple[str, str]:

@@ -27,9 +27,10 @@ _PLACES = {"getattr": 1, "hasattr": 1, "setattr": 1, "delattr": 1, "patch": 1}
 def is_module(name: str) -> bool:
     """Whether this is the dotted name of a module."""
     try:
-        return isinstance(importlib.import_module(name), ModuleType)
+        importlib.import_module(name)
     except ImportError:
         return False
+    return True
 
 
 @functools.cache
@@ -41,11 +42,11 @@ def _public() -> frozenset[str]:
     classes = [kind for module in (builtins, types, io, re) for kind in vars(module).values() if isinstance(kind, type)]
     classes += [weakref.ref, np.ndarray, np.dtype, jax.Array, jax.Device, jax.ShapeDtypeStruct, ModuleType, Undo]
     classes += [jax.stages.Traced, jax.stages.Lowered, jax.stages.Compiled, jax.sharding.PartitionSpec]
-    classes += [jax.sharding.NamedSharding, jax.sharding.Mesh, jax.sharding.AbstractMesh]
+    classes += [jax.sharding.NamedSharding, jax.sharding.Mesh, jax.sharding.AbstractMesh, functools.partial]
     found = {name for kind in classes for name in dir(kind)} | set(dir(jax.config))
-    named_tuple = {"_fields", "_make", "_replace"}
+    named_tuple, mesh = {"_fields", "_make", "_replace"}, {"axis_names", "axis_types"}
     jaxpr = {"jaxpr", "consts", "constvars", "invars", "outvars", "eqns", "primitive", "params", "aval", "bind"}
-    return frozenset({name for name in found if not name.startswith("_") or name.endswith("__")} | named_tuple | jaxpr)
+    return frozenset({name for name in found if not name.startswith("_")} | named_tuple | mesh | jaxpr)
 
 
 class Reader(ast.NodeVisitor):
@@ -136,6 +137,7 @@ class Reader(ast.NodeVisitor):
             self._note(name for name in [*root.split("."), *chain] if name.startswith("_"))
 
     def _note(self, names: Iterable[str]) -> None:
+        names = [name for name in names if not name.endswith("_")]
         self.attributes.update(name for name in names if name not in self._own and name not in _public())
 
     def visit_Call(self, node: ast.Call) -> None:
@@ -146,7 +148,10 @@ class Reader(ast.NodeVisitor):
                 self._read_from(node.args[place - 1], name)
         if called == "get" and node.args and _is_of_equation(node.func):
             self.parameters.update(_texts(node.args[0], self._texts))
-        self.generic_visit(node)
+        if called in ("removeprefix", "removesuffix"):
+            self.visit(node.func)
+        else:
+            self.generic_visit(node)
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         if _is_of_equation(node.value):
@@ -158,8 +163,8 @@ class Reader(ast.NodeVisitor):
         for other in node.comparators:
             if _is_of_equation(other):
                 self.parameters.update(_texts(node.left, self._texts))
-            elif left.endswith("primitive.name") or left == "name":
-                self.primitives.update(name for name in _texts(other, self._texts) if not name.endswith("__"))
+            elif left.endswith("primitive.name") or left == "primitive_name":
+                self.primitives.update(_texts(other, self._texts))
             elif left.endswith("__name__"):
                 self._note(_texts(other, self._texts))
         self.generic_visit(node)
