@@ -13,6 +13,8 @@ from jax.sharding import PartitionSpec as P
 from jaxlib.mlir import ir
 
 from jaxnb._jax import base, compile, eqns, hlo, watch
+from jaxnb.reading.hlo.buffers import read_instructions
+from jaxnb.reading.hlo.facts import read_facts
 
 
 def product(x: Any, unused: Any, y: Any) -> Any:
@@ -125,6 +127,24 @@ def test_a_compiled_program_has_its_modules_as_messages() -> None:
     (message,) = hlo.serialized_modules(compiled)
     (name,) = hlo.module_names(compiled)
     assert name == "jit_product" and name.encode() in message and b"mine/sin" in message
+
+
+@covers("HloModule.as_serialized_hlo_module_proto")
+def test_the_fields_of_a_module_are_where_they_are_read() -> None:
+    def turns(x: Any) -> Any:
+        return jax.lax.fori_loop(0, 3, lambda _, y: jnp.sin(y) @ y, x)
+
+    (message,) = hlo.serialized_modules(jax.jit(turns).lower(jnp.ones((4, 4))).compile())
+    facts, flow = read_facts(message), read_instructions(message)
+    loops = [item for body in facts.computations.values() for item in body.instructions.values() if item.trips]
+    assert [(loop.opcode, loop.trips, len(loop.called)) for loop in loops] == [("while", 3, 2)]
+    entry = facts.computations[facts.entry]
+    parameters = [item for item in entry.instructions.values() if item.opcode == "parameter"]
+    assert [item.shape.sizes for item in parameters] == [(4, 4)] and entry.root in entry.instructions
+    assert flow.entry == facts.entry and flow.computations.keys() == facts.computations.keys()
+    assert {item.name for item in flow.computations[flow.entry].instructions} == {
+        item.name for item in entry.instructions.values()
+    }
 
 
 @covers("ir.Module.operation", "Operation.write_bytecode", "Device.client", "Client.compile_and_load")

@@ -375,7 +375,7 @@ def test_what_stands_in_while_a_cell_is_traced_is_asked() -> None:
             jax.device_get(x)
             jnp.power(2, n)
             assert len([*x]) == 64 and repr(x)
-            constants = [x + large, x + large]
+            constants: list[Any] = [x + large, x + large]
             jax.lax.scan(lambda c, y: (c, y), np.ones(3), x)
             with pytest.raises(jax.errors.ConcretizationTypeError):
                 float(x[0])
