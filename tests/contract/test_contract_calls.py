@@ -86,6 +86,7 @@ def test_calls_are_logged_with_what_they_cost() -> None:
         log.stop()
     assert not log.failure and [(call.traced, call.args[0].shape) for call in seen] == [(True, (3,)), (True, (4,))]
     assert all(call.seconds > 0 and call.options["static_argnums"] == (1,) for call in seen)
+    assert not any("inline" in call.options for call in seen)
 
 
 @covers("PjitParams.out_tree")
