@@ -296,9 +296,7 @@ def _effect(node: ast.AST, local: set[str], names: Mapping[str, Any]) -> tuple[s
     if isinstance(node, ast.AugAssign):
         target = node.target
         root = _root(target)
-        refers = isinstance(target, ast.Subscript) and is_reference(
-            _resolved(target.value, names)
-        )  # the program writes
+        refers = isinstance(target, ast.Subscript) and is_reference(_resolved(target.value, names))  # the program writes
         if root is not None and root not in local and not refers and _untraced(node.value, local):
             return "counts", "count outside of the function, or return the count as a result."
         return None
