@@ -38,7 +38,7 @@ export function typesOf(schema) {
   const version = schema.properties.version.const;
   return [
     '// Written by schema.mjs from jaxnb/program/program.schema.json. Change that, not this.\n',
-    `/** The newest version of the format that is understood. */\nexport const VERSION = ${version};\n`,
+    `/** The version of the format that is understood. */\nexport const VERSION = ${version};\n`,
     ...parts,
     `export type Data = ${typeOf(schema)};\n`
   ].join('\n');

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from jaxnb.errors import JaxnbError
@@ -10,70 +11,107 @@ from jaxnb.errors import JaxnbError
 if TYPE_CHECKING:
     from jaxnb.named import MapSpec
 
-__all__ = ["StageOptions"]
+__all__ = ["Option", "StageOptions", "stage_options"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of the magics. What reads it, documents it, completes it and lists it is made from this row.
+
+    Attributes:
+      kind: what follows it: nothing ("flag"), a "word", a "number", a "name", "names" and paths, ...
+      text: what it does, for the help of the magics.
+      magics: those that have it, as words.
+      example: what may follow it.
+      compiled: whether programs depend on it.
+    """
+
+    kind: str
+    text: str
+    magics: str
+    example: str = ""
+    compiled: bool = False
+
+
+def _row(default: Any, kind: str, text: str, magics: str, example: str = "", *, compiled: bool = False) -> Any:
+    return field(default=default, metadata={"option": Option(kind, text, magics, example, compiled)})
+
+
+_CELLS = "jit grad xmap"
+_ALL = "jit grad xmap jaxpr"
 
 
 @dataclass(frozen=True, slots=True)
 class StageOptions:
-    """How a cell is staged.
+    """How a cell is staged: each field is an option of the magics, see `Option`, and an argument of `jaxnb.stage`.
 
-    Attributes:
-      static: names or paths (`cfg.n`, `params['w']`) whose value is part of the program; changing one traces again.
-      dynamic: names or paths of ints or floats that are always inputs; a jax scalar is bound where they flow.
-      donate: names or paths of arrays whose buffers the results may use. The cell replaces what they hold, or the names
-        are unbound.
-      loss: a name that the cell binds to a number, whose gradient is wanted.
-      wrt: the names that the gradient is taken by; it is bound as `d_` and the name.
-      value_and: the run's value is the loss and its derivatives, as `jax.value_and_grad` returns them.
-      has_aux: `loss` is bound to a tuple, whose first item is the number.
-      jvp: a direction for each name in `wrt`: the directional derivative is bound as `d_` and the name of the loss.
-      hessian: bind the second derivatives, too, as `dd_` and the name.
-      xmap: how the cell is mapped over named axes, a `MapSpec`; see `jaxnb.xmap_cell`.
-      keep: only these names are bound; None binds all, as the plain cell would.
-      name: a name to which the cell is bound as a pure function of its inputs.
-      device: where to run: `cpu:1`, `gpu`, `cuda:0`, `tpu`.
-      devices: how many virtual CPU devices there are to be, if JAX has not started yet.
-      whole: refuse rather than run the cell in more than one compiled piece.
-      unroll: write out every loop that is traced, however often it turns.
-      roll: write out no loop: the body of each is staged once and run in turns.
-      block: wait for the results, so that an error of the device belongs to this cell.
-      time: wait for the results and measure.
-      nans: wait for the results, and say where the first nan or inf in them came from.
-      diff: say what changed against the run of this cell before.
-      names: take down what every name was after each assignment, for `Run.program.names()`.
-      strict: refuse where a NumPy value loses bits as an input of the program.
+    `loss`, `wrt` and `xmap` are what stands before the options of `%%grad` and `%%xmap`: a name that the cell binds to
+    a number, the names by which it is differentiated, and how the cell is mapped over named axes.
     """
 
-    static: tuple[str, ...] = ()
-    dynamic: tuple[str, ...] = ()
-    donate: tuple[str, ...] = ()
+    static: tuple[str, ...] = _row(
+        (), "names", "values that are part of the program: changing one traces again", _ALL, "a, cfg.n", compiled=True
+    )
+    dynamic: tuple[str, ...] = _row((), "names", "ints or floats that are always inputs", _ALL, "n", compiled=True)
+    donate: tuple[str, ...] = _row(
+        (),
+        "names",
+        "arrays whose memory the results may use: they are replaced by the cell, or unbound",
+        _CELLS,
+        "params",
+        compiled=True,
+    )
     loss: str | None = None
     wrt: tuple[str, ...] = ()
-    value_and: bool = False
-    has_aux: bool = False
-    jvp: tuple[str, ...] = ()
-    hessian: bool = False
+    value_and: bool = _row(False, "flag", "display (loss, gradients), as jax.value_and_grad returns them", "grad")
+    has_aux: bool = _row(False, "flag", "the name holds a pair, whose first item is the loss", "grad")
+    jvp: tuple[str, ...] = _row(
+        (),
+        "names",
+        "a direction for each name: bind the derivative along them as d_loss, which may have any shape",
+        "grad",
+        "v1, v2",
+    )
+    hessian: bool = _row(
+        False, "flag", "bind the second derivatives, too, as dd_w1, dd_w2: arranged as by jax.hessian", "grad"
+    )
     xmap: MapSpec | None = None
-    keep: tuple[str, ...] | None = None
-    name: str | None = None
-    device: str | None = None
-    devices: int | None = None
-    whole: bool = False
-    unroll: bool = False
-    roll: bool = False
-    block: bool = False
-    time: bool = False
-    nans: bool = False
-    diff: bool = False
-    names: bool = False
-    strict: bool = False
+    keep: tuple[str, ...] | None = _row(None, "names", "bind only these names", _CELLS, "loss", compiled=True)
+    name: str | None = _row(None, "name", "bind the cell as a pure function of its inputs, too", _CELLS, "f")
+    device: str | None = _row(None, "word", "where to run: cpu:1, gpu, cuda:0, tpu", _CELLS, "cpu:1")
+    devices: int | None = _row(
+        None, "number", "how many virtual CPU devices there are to be, if JAX has not started yet", _CELLS, "8"
+    )
+    whole: bool = _row(
+        False, "flag", "refuse to run the cell in more than one compiled piece", "jit grad", compiled=True
+    )
+    unroll: bool = _row(False, "flag", "write out every loop, however often it turns", "jit grad", compiled=True)
+    roll: bool = _row(
+        False, "flag", "write out none: the body of each is staged once and run in turns", "jit grad", compiled=True
+    )
+    block: bool = _row(
+        False, "flag", "wait for the results, so that an error of the device belongs to this cell", _CELLS
+    )
+    time: bool = _row(False, "flag", "wait and measure", _CELLS)
+    nans: bool = _row(
+        False, "flag", "wait, and say which line, operand and iteration gave the first nan or inf", _CELLS
+    )
+    diff: bool = _row(
+        False, "flag", "say what changed against the run of this cell before: equations, flops, bytes, memory", _CELLS
+    )
+    names: bool = _row(
+        False,
+        "flag",
+        "note what every name was after each assignment, for jaxnb.last().program.names()",
+        _CELLS,
+        compiled=True,
+    )
+    strict: bool = _row(False, "flag", "refuse where a NumPy value loses bits by becoming a jax.Array", _CELLS)
 
     @property
     def programs(self) -> tuple[Any, ...]:
-        """The options that a program depends on."""
-        derivative = (self.loss, self.wrt, self.has_aux, self.jvp, self.hessian)
-        loops = (self.whole, self.unroll, self.roll)
-        return (self.static, self.dynamic, self.donate, self.keep, loops, self.names, derivative, self.xmap)
+        """The options that a program depends on, what stands before them included."""
+        return _of_programs(self)
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> StageOptions:
@@ -82,7 +120,7 @@ class StageOptions:
         Raises:
           JaxnbError: naming an option that does not exist.
         """
-        known = {field.name for field in fields(cls)}
+        known = {item.name for item in fields(cls)}
         for name in options:
             if name not in known:
                 raise JaxnbError(f"there is no option {name!r}.", fix=f"one of {', '.join(sorted(known))}.")
@@ -111,3 +149,13 @@ class StageOptions:
         if made.jvp and made.hessian:
             raise JaxnbError("a Hessian goes with a gradient, not with jvp.", fix="leave one of them out.")
         return made
+
+
+def stage_options() -> dict[str, Option]:
+    """The options that are fields of `StageOptions`, by their names in a header."""
+    rows = {item.name.replace("_", "-"): item.metadata.get("option") for item in fields(StageOptions)}
+    return {name: row for name, row in rows.items() if row is not None}
+
+
+_DERIVATIVE = ("loss", "wrt", "has_aux", "jvp", "hessian")
+_of_programs = attrgetter("xmap", *_DERIVATIVE, *(name for name, row in stage_options().items() if row.compiled))

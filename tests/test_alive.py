@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import gc
 import io
 import logging
 import queue
 import random
 import socket
+import sys
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +114,7 @@ def test_calls_on_them_are_pythons_each_time(setup: str, cell: str) -> None:
 def test_an_object_with_a_lock_is_computed_with() -> None:
     setup = """
 import threading
+import warnings
 class Sums:
     def __init__(self): self.lock, self.total, self.rate = threading.Lock(), jnp.zeros(3), 0.1
     def add(self, x):
@@ -165,3 +169,17 @@ def test_checkpoints_are_finished(name: str, tmp_path: Path) -> None:
         np.testing.assert_allclose(restored["w"], 8 * np.arange(4.0))
         names.clear()
     assert found[0] == found[1] and len(found[0]) in (2, 3)
+
+
+def test_what_a_trace_has_begun_ends_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A coroutine that was never awaited, and a loop that was stopped in its constructor."""
+    said: list[str] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: said.append(str(unraisable.exc_value)))
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    exec("import asyncio, jax.numpy as jnp\nx = jnp.ones(2)\nasync def f(v):\n    return v * 2", namespace)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(2):
+            jaxnb.stage("y = asyncio.run(f(x))\nloop = asyncio.new_event_loop()\nloop.close()", namespace)
+            gc.collect()
+    assert not said and namespace["y"].tolist() == [2.0, 2.0]

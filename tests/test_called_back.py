@@ -131,3 +131,30 @@ def test_what_a_callback_changed_is_undone(form: str, good_runs: int) -> None:
     with pytest.raises(ZeroDivisionError):
         jaxnb.stage(f"{CELLS[form]}\n1 / 0", names)
     assert _state(names) == before
+
+
+@pytest.mark.parametrize(
+    ("cell", "calls"),
+    [
+        ("for i in range(3): y = f(x + i)", 3),
+        ("f(x)\ny = x * 2", 1),
+        ("y = jax.vmap(lambda v: (f(x), v * 2)[1])(x)", 1),
+        ("y = jax.jit(lambda v: (f(v), v * 2)[1])(x)", 0),
+    ],
+)
+def test_a_function_whose_results_nobody_takes_is_called(cell: str, calls: int) -> None:
+    """Eagerly `pure_callback` calls at once; XLA leaves out what is not used, in functions under `jax.jit` alone."""
+    setup = (
+        "import jax, jax.numpy as jnp, numpy as np\nx, called = jnp.ones(2), []\n"
+        "def host(v):\n    called.append(1)\n    return np.asarray(v)\n"
+        "def f(v):\n    return jax.pure_callback(host, jax.ShapeDtypeStruct((2,), jnp.float32), v)"
+    )
+    plain: dict[str, Any] = {"__name__": "__main__"}
+    staged: dict[str, Any] = {"__name__": "__main__"}
+    for namespace in (plain, staged):
+        exec(setup, namespace)
+    for run in range(1, 4):
+        exec(cell, plain)
+        jaxnb.stage(cell, staged)
+        jax.effects_barrier()
+        assert len(plain["called"]) == len(staged["called"]) == calls * run

@@ -184,14 +184,6 @@ def test_it_is_small():
     assert len(json.dumps(encode(mlp()), separators=(",", ":"))) < 3500
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
-@pytest.mark.parametrize("name", ["mlp", "loop"])
-def test_what_an_older_version_saved_is_read(name, version):
-    data = json.loads((CASES / f"{name}.program.v{version}.json").read_text("utf-8"))
-    assert data["version"] == version
-    assert decode(data) == PROGRAMS[name]()
-
-
 def test_some_levels_can_be_left_out():
     program = loop()
     assert decode(encode(program, levels=("source",))) == Program(
@@ -205,7 +197,7 @@ def test_a_newer_version_is_refused():
         decode({**encode(mlp()), "version": FORMAT_VERSION + 1})
     assert str(raised.value) == (
         f"this program was saved in version {FORMAT_VERSION + 1} of the format.\n"
-        f"  Why: this jaxnb reads versions 1 to {FORMAT_VERSION}.\n"
+        f"  Why: this jaxnb reads version {FORMAT_VERSION}.\n"
         "  Try: upgrade jaxnb, or run the cell again."
     )
 

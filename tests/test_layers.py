@@ -156,6 +156,22 @@ def test_the_paper_on_the_architecture_leads_to_files_that_are_there() -> None:
     }
 
 
+@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "docs/semantics.md"])
+def test_papers_lead_to_what_is_there(name: str) -> None:
+    paper = PACKAGE.parent / name
+    links = re.findall(r"\]\(([^)#:]+)\)", paper.read_text(encoding="utf-8"))
+    assert links and [link for link in links if not (paper.parent / link).exists()] == []
+
+
+def test_the_rules_to_which_the_code_refers_are_written_down() -> None:
+    text = (PACKAGE.parent / "docs/semantics.md").read_text(encoding="utf-8")
+    rules = [int(number) for number in re.findall(r"^## (\d+)\.", text, re.MULTILINE)]
+    assert rules == [*range(1, 15)]
+    files = [*MODULES, *PACKAGE.parent.joinpath("tests").rglob("*.py")]
+    named = {int(n) for path in files for n in re.findall(r"SEMANTICS,\s+rule (\d+)", path.read_text("utf-8"))}
+    assert named <= {*rules} and len(named) > 6
+
+
 @pytest.mark.parametrize("name", ["program", "views", "staging/cells", "errors", "shell/header"])
 def test_data_and_views_need_no_jax(name: str) -> None:
     paths = [path for path in MODULES if f"{path.relative_to(PACKAGE).with_suffix('')}/".startswith(f"{name}/")]

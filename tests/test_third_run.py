@@ -391,6 +391,39 @@ def test_only_what_reads_the_list_of_an_object_is_for_python(name: str, line: in
     assert [number for number, _ in runs[-1].on_host] == [line]
 
 
+_RUN = "class R: pass\nrun = R(); run.w, run.step, run.log = x, 0, []"
+_F = "def f(v):\n    f.seen.append(v.shape)\n    return jnp.sin(v)\nf.seen = []"
+_BRANCH = "g = jnp.sin(run.w)\nrun.w = run.w - 0.1 * g\nrun.step += 1\nif run.step % 2 == 0: run.log.append(run.step)"
+_WARM_UP = "g = jnp.sin(run.w)\nrun.step += 1\nlr = 0.1 * min(1.0, run.step / 100)\nrun.w = run.w - lr * g"
+_LOOP = "for _ in range(3):\n    run.w = run.w * 0.9\n    run.step += 1\n    if run.step >= 500: print('x')"
+
+
+@pytest.mark.parametrize(
+    ("setup", "cell", "line"),
+    [
+        (_RUN, _BRANCH, 4),
+        (_RUN, _WARM_UP, 3),
+        (_RUN, _LOOP, 4),
+        ("st = {'w': x, 'step': 0}", "st['w'] = st['w'] * 2\nst['step'] += 1\nif st['step'] % 100 == 0: print('x')", 3),
+        (_F, "y = f(x)\nd = f.seen[-1]", 2),
+    ],
+)
+def test_what_stands_beside_a_counter_is_staged(setup: str, cell: str, line: int) -> None:
+    """An object that counts may hold arrays, too: only the statement that needs the number is for Python."""
+    runs = check(setup, setup, cell)
+    assert all(run.reused for run in runs[3:]) and [at for at, _ in runs[-1].on_host] == [line]
+
+
+def test_a_number_in_the_structure_of_a_pytree_is_for_python() -> None:
+    setup = (
+        "from dataclasses import dataclass, replace\n@dataclass(frozen=True)\n"
+        "class S:\n    h: jax.Array\n    t: float\n"
+        "jax.tree_util.register_dataclass(S, data_fields=['h'], meta_fields=['t'])\ns = S(x, 0.0)"
+    )
+    runs = check("s", setup, "s = replace(s, h=s.h * 2, t=s.t + 0.1)")
+    assert all(run.reused for run in runs[2:]) and "a number that each run changes" in runs[-1].on_host[0][1]
+
+
 def test_what_staging_cannot_follow_is_for_python_from_the_third_run_on() -> None:
     setup = "import sqlite3\ndb = sqlite3.connect(':memory:')\nwith db:\n    db.execute('create table p (v real)')\n"
     cell = "y = x * sum(v for (v,) in db.execute('select v from p'))\nz = x + 1\nx = x * 0.9"

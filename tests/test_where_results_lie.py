@@ -145,3 +145,31 @@ big, half, more = jnp.asarray(2) > step, step * 0.5, 2.0 * (jnp.asarray(0.1) * s
         assert turn < 2 or run.reused
         for name in ("lr", "n", "big", "half", "more", "step"):
             assert type(staged[name]) is type(plain[name]) and np.allclose(staged[name], plain[name])
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "c = put(one, there)",
+        "c = jax.tree.map(lambda v: jax.device_put(v, there), {'a': one})['a']",
+        "c, e = put(one, there), put(one, there)\nk = c is e",
+        "c = put(one, there)\nk = c is one",
+        "c = put(one, lies)\nk = c is one",
+        "c = put(one * 2, there)",
+        "d = one * 2\nc = put(d, lies)\nk = c is d",
+        "d = u * 2\nc = put(d, lies)\nk = c is d",
+        "k = put(u, u.sharding) is u",
+    ],
+)
+def test_which_object_a_put_gives(cell: str) -> None:
+    """To a device JAX makes an Array also of what lies there; to a sharding it hands on what is committed to it."""
+    plain, staged = sides(
+        "there, lies = jax.devices()[3], one.sharding\ndef put(v, to):\n    return jax.device_put(v, to)"
+    )
+    for _ in range(3):
+        exec(cell, plain)
+        jaxnb.stage(cell, staged)
+        assert names(staged) == names(plain)
+        values = [[ns.get(key) for key in ("one", "u", "c", "d", "e")] for ns in (plain, staged)]
+        same = [[a is b for a in found for b in found] for found in values]
+        assert same[0] == same[1] and plain.get("k") == staged.get("k")

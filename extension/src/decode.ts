@@ -12,8 +12,8 @@ export function decode(data: unknown): Data {
   if (!found || typeof found !== 'object' || found.format !== 'jaxnb.program') {
     throw new NotShown('This is not a saved jaxnb program. Run the cell again.');
   }
-  if (!Number.isInteger(found.version) || found.version < 1 || found.version > VERSION) {
-    throw new NotShown(`Saved in version ${String(found.version)} of the format; this viewer reads 1 to ${VERSION}. ` +
+  if (found.version !== VERSION) {
+    throw new NotShown(`Saved in version ${String(found.version)} of the format; this viewer reads ${VERSION}. ` +
       'Upgrade jaxnb, or run the cell again.');
   }
   try {

@@ -19,7 +19,7 @@ export function program(name: string): Program {
 export function long(count: number): any {
   const index = Array.from({ length: count }, (_, at) => at);
   return {
-    format: 'jaxnb.program', version: 3, source: 'x = f(x)\ny = g(x)',
+    format: 'jaxnb.program', version: 1, source: 'x = f(x)\ny = g(x)',
     strings: ['main', 'sin', 'cos', 'x', '', 'float32', ...index.map(at => `v${at}`)],
     avals: { dtype: [5], shape: [[8, 'n']], weak_type: [], itemsize: [4] },
     spans: { line: [1, 2], column: [0, 0], end_line: [1, 2], end_column: [8, 8], file: [4, 4] },

@@ -173,6 +173,7 @@ from .placement import (
     reads_reference as reads_reference,
     replicated as replicated,
     shape_of as shape_of,
+    sharding_of as sharding_of,
     typed_sharding as typed_sharding,
     uncommitted as uncommitted,
     whole_like as whole_like,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
-from collections.abc import Callable, Collection, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -49,6 +49,8 @@ class _EagerIdentity(_JaxprTrace):
 
     def process_primitive(self, primitive: Any, tracers: Any, params: Any, /) -> Any:
         made = super().process_primitive(primitive, tracers, params)
+        if primitive.name == "pure_callback":
+            _on_callback[self](made)
         if primitive.multiple_results:
             return [self._apart(item, tracers) for item in made]
         return self._apart(made, tracers)
@@ -84,7 +86,11 @@ class _WithHandedOn(_EagerIdentity):
         if isinstance(made, list | tuple):
             return [self.hand_on(item) for item in made]
         source = handed_on(made)
-        return made if id(source) in _no_arrays.get(self, ()) else source
+        if id(source) in _no_arrays.get(self, ()):
+            return made
+        while (put := _put_of(source)) is not None and _is_there[self](*put):
+            source = handed_on(put[0])
+        return source
 
 
 _on_host: weakref.WeakKeyDictionary[Any, Collection[int]] = weakref.WeakKeyDictionary()
@@ -92,6 +98,25 @@ _on_host: weakref.WeakKeyDictionary[Any, Collection[int]] = weakref.WeakKeyDicti
 
 _no_arrays: weakref.WeakKeyDictionary[Any, frozenset[int]] = weakref.WeakKeyDictionary()
 """For a trace that hands on, the inputs that stand for no Array: of these an operation makes one."""
+
+
+_on_callback: weakref.WeakKeyDictionary[Any, Callable[[Sequence[Any]], None]] = weakref.WeakKeyDictionary()
+"""For a trace, what is told of the results of each `pure_callback`."""
+
+_is_there: weakref.WeakKeyDictionary[Any, Callable[[Any, Any], bool]] = weakref.WeakKeyDictionary()
+"""For a trace that hands on, whether the Array of a tracer is committed to a sharding."""
+
+
+def _put_of(tracer: Any) -> tuple[Any, Any] | None:
+    """What a `device_put` with this result was given, and a sharding: what is committed to that is handed on."""
+    eqn = tracer.parent if isinstance(tracer, _JaxprTracer) else None
+    if eqn is None or eqn.primitive.name != "device_put":
+        return None
+    place = next((n for n, var in enumerate(eqn.outvars) if var is tracer.val), None)
+    if place is None or eqn.params["copy_semantics"][place].name != "REUSE_INPUT":
+        return None
+    target = eqn.params["devices"][place]
+    return (eqn.in_tracers[place], target) if isinstance(target, jax.sharding.Sharding) else None
 
 
 def _hide(function: Any, file: str, name: str) -> None:
@@ -110,7 +135,13 @@ for _hook in (
     _hide(_hook, _partial_eval.__file__, _hook.__name__)
 
 
-def answer_as_eager(trace: Any, hands_on: bool, no_arrays: Iterable[Any]) -> None:
+def answer_as_eager(
+    trace: Any,
+    hands_on: bool,
+    no_arrays: Iterable[Any],
+    is_there: Callable[[Any, Any], bool],
+    on_callback: Callable[[Sequence[Any]], None],
+) -> None:
     """From now on operations under this trace give new tracers where they would give new Arrays.
 
     Args:
@@ -118,12 +149,16 @@ def answer_as_eager(trace: Any, hands_on: bool, no_arrays: Iterable[Any]) -> Non
       hands_on: whether they give their operand, too, where they would eagerly. Then a derivative of the jaxpr does not
         know of them; one that is taken inside of it does.
       no_arrays: inputs that stand for something else than an Array.
+      is_there: whether the Array of a tracer is committed to a sharding.
+      on_callback: told of the results of each `pure_callback`, which eagerly is called whether they are used or not.
     """
     if type(trace) is not _JaxprTrace:
         return
     trace.__class__ = _WithHandedOn if hands_on else _EagerIdentity
+    _on_callback[trace] = on_callback
     if hands_on:
         _no_arrays[trace] = frozenset(map(id, no_arrays))
+        _is_there[trace] = is_there
 
 
 def note_on_host(trace: Any, lifts: Collection[int]) -> None:

@@ -60,6 +60,7 @@ __all__ = [
     "puts_of",
     "replicated",
     "shape_of",
+    "sharding_of",
     "typed_sharding",
     "uncommitted",
     "whole_like",
@@ -144,6 +145,7 @@ class Put(NamedTuple):
       known: whether `target` says where the result lies.
       reuses: whether a value that lies there is handed back as it is.
       source: where the value was put, of which this is the cotangent; None for one that is not.
+      device: of the target, where JAX was given that and no sharding; it makes an Array also of one that lies there.
     """
 
     operand: Any
@@ -152,6 +154,12 @@ class Put(NamedTuple):
     known: bool
     reuses: bool
     source: jax.sharding.Sharding | None
+    device: Any
+
+    @property
+    def goes(self) -> Any:
+        """The target as JAX was given it."""
+        return self.target if self.device is None else self.device
 
 
 def puts_of(eqn: Any) -> list[Put] | None:
@@ -163,15 +171,17 @@ def puts_of(eqn: Any) -> list[Put] | None:
     parts = zip(eqn.invars, eqn.outvars, *(eqn.params[name] for name in names), strict=True)
     for operand, result, device, before, copies in parts:
         known = device is None or isinstance(device, jax.Device | jax.sharding.Sharding)
-        target = _as_sharding(device)
-        source = _as_sharding(before) if device is None and copies.name == "ALWAYS_COPY" else None
+        target = sharding_of(device)
+        source = sharding_of(before) if device is None and copies.name == "ALWAYS_COPY" else None
         donates = copies.name == "DONATE_INPUT"
-        reuses = copies.name == "REUSE_INPUT"
-        found.append(Put(operand, result, target if known else None, known and not donates, reuses, source))
+        one = device if isinstance(device, jax.Device) else None
+        reuses = copies.name == "REUSE_INPUT" and one is None
+        found.append(Put(operand, result, target if known else None, known and not donates, reuses, source, one))
     return found
 
 
-def _as_sharding(device: Any) -> Any:
+def sharding_of(device: Any) -> Any:
+    """The sharding of what `jax.device_put` may be given; that itself, if it is no device."""
     return jax.sharding.SingleDeviceSharding(device) if isinstance(device, jax.Device) else device
 
 

@@ -4,7 +4,7 @@ values      who asked for a concrete value (concretization), what to write inste
             before it is shown as a fix (trial, tried); `answers` where a later cell fails for one of these findings
 leaking     tracers that outlived their trace, looked for after each cell (watching), and who holds them (roots)
 retracing   functions under jax.jit in plain cells (calls, signatures), and why they were traced again
-lints       what is quietly wrong or slow: each file one kind, which `quiet` looks for in each piece by a census of it;
+lints       what is quietly wrong or slow: a module of `rules` for each kind, by a census of each piece (quiet);
             nans and infs (`--nans`) by computing the piece again (replay)
 sharding    shardings that cost more than others would, each tried (respread)
 memory      arrays whose buffer was given away (deleted), and who held the peak when memory ran out (exhausted)

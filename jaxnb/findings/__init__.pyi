@@ -5,6 +5,7 @@ from .leaking.leaks import (
 from .leaking.watching import (
     Watches as Watches,
 )
+from .lints.lint import LINT_KINDS as LINT_KINDS
 from .lints.nans import (
     read_nans as read_nans,
 )

@@ -84,7 +84,6 @@ from .structure import (
     FACTS as FACTS,
     LEVELS as LEVELS,
     PHASES as PHASES,
-    QUIET as QUIET,
     Assigned as Assigned,
     Aval as Aval,
     Computation as Computation,

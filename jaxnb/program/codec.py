@@ -3,17 +3,16 @@
 `program.schema.json` is the contract that the front end reads too. Texts, avals and spans that occur often
 are stored once, in tables, and meant by their index; -1 means none.
 
-    {"format": "jaxnb.program", "version": 4, "source": "...",
+    {"format": "jaxnb.program", "version": 1, "source": "...",
      "strings": [...], "avals": {"dtype": [...], ...}, "spans": {"line": [...], ...},
      "levels": [{"name": "jaxpr", "entries": 1, "values": {...}, "computations": {...}, "ops": {...}}],
      "links": {...}, "fates": {...}, "findings": [{...}], "timing": {...}, "memory": [{...}], "names": {...},
      "layout": {...}, "vmapped": [{...}]}
 
 The ops of a level stand in one run of columns, computation after computation; `computations.ops` says how
-many each computation has. Version 1 has neither fates, nor how values are spread, nor phases and scopes of ops;
-version 2 has no costs, times, named axes, memory and names; version 3 says nothing of where values live, nor of
-functions under `vmap`. All of these are left out, too, where they would say nothing. For a viewer, which draws no
-diagram by itself, `views.drawings` adds "drawings"; they follow from the rest, and are not read back.
+many each computation has. What says nothing is left out: fates, costs, times, named axes, memory, names, layouts. For
+a viewer, which draws no diagram by itself, `views.drawings` adds "drawings"; they follow from the rest, and are not
+read back.
 """
 
 from __future__ import annotations
@@ -249,7 +248,7 @@ def decode(data: object) -> Program:
     """The program that `encode` made the data from: `decode(encode(p)) == p`.
 
     Raises:
-      JaxnbError: if the data is not a program, is damaged, or was written by a newer jaxnb.
+      JaxnbError: if the data is not a program, is damaged, or was written by another version of the format.
     """
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise JaxnbError(
@@ -258,10 +257,10 @@ def decode(data: object) -> Program:
             fix="run the cell again.",
         )
     version = data.get("version")
-    if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
+    if type(version) is not int or version != FORMAT_VERSION:
         raise JaxnbError(
             f"this program was saved in version {version!r} of the format.",
-            why=f"this jaxnb reads versions 1 to {FORMAT_VERSION}.",
+            why=f"this jaxnb reads version {FORMAT_VERSION}.",
             fix="upgrade jaxnb, or run the cell again.",
         )
     try:

@@ -15,7 +15,6 @@ __all__ = [
     "FACTS",
     "LEVELS",
     "PHASES",
-    "QUIET",
     "Assigned",
     "Aval",
     "Computation",
@@ -32,7 +31,7 @@ __all__ = [
     "Value",
 ]
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 1
 
 LEVELS = ("source", "jaxpr", "stablehlo", "hlo")
 """The names of the levels, from the cell's text down."""
@@ -44,9 +43,6 @@ FATES = ("folded", "fused", "removed")
 
 FACTS = frozenset(("dynamic", "static"))
 """Kinds of findings that need nobody: they are shown when what is under a cell is unfolded, and counted nowhere."""
-
-QUIET = frozenset(("constant", "donation", "dtype", "gradient", "key", "sharding", "side_effect", "transfer"))
-"""Kinds of findings that are only counted under a cell, unless the user has them written out."""
 
 
 @dataclass(frozen=True, slots=True)

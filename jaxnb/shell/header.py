@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
-from typing import Any
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from jaxnb import named
 from jaxnb.errors import BadHeader
+from jaxnb.options import Option, stage_options
 
 __all__ = [
     "GRAD_OPTIONS",
@@ -23,68 +25,131 @@ __all__ = [
     "JIT_OPTIONS",
     "MESH_OPTIONS",
     "XMAP_OPTIONS",
+    "documented",
     "full_header",
+    "options_of",
     "parse_grad",
     "parse_header",
 ]
 
-JIT_OPTIONS: Mapping[str, str] = {
-    "static": "names",
-    "dynamic": "names",
-    "donate": "names",
-    "keep": "names",
-    "name": "name",
-    "device": "word",
-    "devices": "number",
-    "whole": "flag",
-    "unroll": "flag",
-    "roll": "flag",
-    "block": "flag",
-    "time": "flag",
-    "nans": "flag",
-    "diff": "flag",
-    "names": "flag",
-    "strict": "flag",
-    "interact": "word",
-    "o": "name",
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+_RESULT = Option("name", "bind the Run under this name", "jit grad xmap", "run")
+
+_BEFORE: Mapping[str, Mapping[str, Option]] = {
+    "xmap": {
+        "sizes": Option("sizes", "sizes of names that no input has", "xmap", "batch=8"),
+        "resources": Option(
+            "resources",
+            "what a name is spread over: axes of the mesh, or loop(4) for four turns. They never change a result. auto "
+            "tries all axes, shows them by time and memory, and runs the best",
+            "xmap",
+            "batch=x, hidden=(y, z)",
+        ),
+        "mesh": Option(
+            "mesh",
+            "the name of a mesh, or its axes, x=4, y=2; by default the one that jax.set_mesh has set. For auto it need "
+            "not be there: then the cell is planned, and binds nothing",
+            "xmap",
+            "m",
+        ),
+        "hardware": Option("word", "what the devices are, for auto: h100, tpu-v5e, ...", "xmap", "h100"),
+        "lowering": Option(
+            "word", "manual writes collectives out, spmd leaves them to XLA's partitioner", "xmap", "spmd"
+        ),
+    },
+    "mesh": {
+        "explicit": Option("flag", "axes of which the types of arrays tell the sharding", "mesh"),
+        "simulate": Option("flag", "a mesh that is not there, for which cells are planned", "mesh"),
+        "hardware": Option("word", "what its devices are: h100, tpu-v5e, ...", "mesh", "h100"),
+        "devices": Option("number", "how many virtual CPU devices there are to be", "mesh", "8"),
+    },
 }
+"""Options of the shell's own that stand before those of `StageOptions`, by magic; "mesh" is `%jaxnb mesh`."""
+
+_BEHIND: Mapping[str, Mapping[str, Option]] = {
+    "jit": {
+        "interact": Option(
+            "word",
+            "put the cell under sliders; nothing is traced as they move, and nothing bound but by their button",
+            "jit",
+            "lr=0.001..0.1",
+        ),
+        "o": _RESULT,
+    },
+    "grad": {"o": _RESULT},
+    "xmap": {"o": _RESULT},
+    "jaxpr": {
+        "level": Option(
+            "word",
+            "what to show: jaxpr (the default); stablehlo, for which it is lowered; hlo, for which it is compiled",
+            "jaxpr",
+            "stablehlo",
+        ),
+        "order": Option(
+            "word",
+            "beside the lines of the cell (source, the default), or in its own order (level)",
+            "jaxpr",
+            "level",
+        ),
+        "columns": Option(
+            "names",
+            "what it costs: flops, bytes, memory, or auto, which shows what there is room for",
+            "jaxpr",
+            "flops, bytes",
+        ),
+        "o": Option("name", "bind the Program under this name", "jaxpr", "program"),
+    },
+}
+
+
+def options_of(magic: str) -> dict[str, Option]:
+    """All options of a magic by name, in the order in which they are listed: first what it alone has."""
+    shared = {name: row for name, row in stage_options().items() if magic in row.magics.split()}
+    alone = {name: row for name, row in shared.items() if row.magics == magic}
+    return {**alone, **_BEFORE.get(magic, {}), **shared, **_BEHIND.get(magic, {})}
+
+
+def documented(magic: str) -> Callable[[_Method], _Method]:
+    """Writes the options of a magic into its docstring, for `{usage}` and `{options}`."""
+
+    def write(method: _Method) -> _Method:
+        rows = options_of(magic)
+        own = {name: row for name, row in rows.items() if magic in ("jit", "jaxpr") or row.magics == magic}
+        text = str(method.__doc__)
+        before = text.partition("{usage}")[0].rpartition("\n")[2]
+        words = [f"[{_listed([name])}{' ' if row.example else ''}{row.example}]" for name, row in own.items()]
+        usage = _filled(" ".join(word.replace(" ", "\0") for word in words), before, 18)
+        options = "\n".join(_filled(row.text, f"{'':8}{_listed([name]):<12}", 20) for name, row in own.items())
+        method.__doc__ = text.format(usage=usage[len(before) :].replace("\0", " "), options=options.lstrip())
+        return method
+
+    return write
+
+
+def _filled(text: str, before: str, indent: int) -> str:
+    """Text behind what stands before it, in lines as wide as those of a docstring."""
+    filler = textwrap.TextWrapper(120, before, " " * indent, break_on_hyphens=False, break_long_words=False)
+    return filler.fill(text)
+
+
+def _kinds(magic: str) -> dict[str, str]:
+    return {name: row.kind for name, row in options_of(magic).items()}
+
+
+JIT_OPTIONS = _kinds("jit")
 """The options of `%%jit`, each with what follows it: nothing, a word, a number, a name, or names and paths."""
 
-GRAD_OPTIONS: Mapping[str, str] = {
-    "value-and": "flag",
-    "has-aux": "flag",
-    "jvp": "names",
-    "hessian": "flag",
-    **{option: kind for option, kind in JIT_OPTIONS.items() if option != "interact"},
-}
+GRAD_OPTIONS = _kinds("grad")
 """The options of `%%grad`, behind `loss wrt w1, w2`."""
 
-XMAP_OPTIONS: Mapping[str, str] = {
-    "sizes": "sizes",
-    "resources": "resources",
-    "mesh": "mesh",
-    "hardware": "word",
-    "lowering": "word",
-    **{option: kind for option, kind in JIT_OPTIONS.items() if option not in ("interact", "whole", "unroll", "roll")},
-}
+XMAP_OPTIONS = _kinds("xmap")
 """The options of `%%xmap`, behind `inputs -> outputs`. Its cell is one program always."""
 
-MESH_OPTIONS: Mapping[str, str] = {
-    "explicit": "flag",
-    "simulate": "flag",
-    "hardware": "word",
-    "devices": "number",
-}
+MESH_OPTIONS = _kinds("mesh")
 """The options of `%jaxnb mesh`, behind `x=4, y=2`."""
 
-JAXPR_OPTIONS: Mapping[str, str] = {
-    "static": "names",
-    "dynamic": "names",
-    "level": "word",
-    "order": "word",
-    "columns": "names",
-    "o": "name",
-}
+JAXPR_OPTIONS = _kinds("jaxpr")
 
 _WORD = re.compile(r"\S+")
 _AUTO = re.compile(r"auto(?=\s|$)")
@@ -226,10 +291,10 @@ def _value(header: str, position: int, kind: str) -> tuple[Any, int]:
     return tuple(names), position
 
 
-def _listed(options: Mapping[str, str]) -> str:
+def _listed(options: Iterable[str]) -> str:
     return ", ".join(f"--{name}" if len(name) > 1 else f"-{name}" for name in options)
 
 
 def _meant(text: str, options: Mapping[str, str]) -> str:
     close = difflib.get_close_matches(text.lstrip("-"), options, n=1)
-    return f"did you mean {_listed({close[0]: ''})}?" if close else ""
+    return f"did you mean {_listed(close)}?" if close else ""

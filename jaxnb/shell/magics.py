@@ -18,13 +18,20 @@ from traitlets.config import Configurable
 
 from jaxnb import staging, views
 from jaxnb.errors import BadHeader, JaxnbError, LeftBehind, unexplained
-from jaxnb.findings import Answers, Watches, note_of
+from jaxnb.findings import LINT_KINDS, Answers, Watches, note_of
 from jaxnb.options import StageOptions
-from jaxnb.program import LEVELS, QUIET, Finding, Part, Program, Status, finding_of
+from jaxnb.program import LEVELS, Finding, Part, Program, Status, finding_of
 from jaxnb.shell.commands import run_command
 from jaxnb.shell.comment import DIRECTIVES, AutoStage, as_cell_magic, read_directive
 from jaxnb.shell.completion import header_matcher
-from jaxnb.shell.header import JAXPR_OPTIONS, JIT_OPTIONS, full_header, parse_grad, parse_header
+from jaxnb.shell.header import (
+    JAXPR_OPTIONS,
+    JIT_OPTIONS,
+    documented,
+    full_header,
+    parse_grad,
+    parse_header,
+)
 from jaxnb.shell.inspector_comm import Inspectors, wants_script
 from jaxnb.shell.progress import Progress
 from jaxnb.shell.show import bundle, fix_of, shown_below, terminal_of
@@ -69,9 +76,9 @@ class JaxNB(Configurable):
         "makes them fail.",
     ).tag(config=True)
     shown_findings: Any = List(
-        Enum(["all", *sorted(QUIET)]),
+        Enum(["all", *sorted(LINT_KINDS)]),
         help="Kinds of quiet findings that are written out under the line, where the others are only counted: "
-        f"{', '.join(sorted(QUIET))}, or all.",
+        f"{', '.join(sorted(LINT_KINDS))}, or all.",
     ).tag(config=True)
     display: Any = Enum(["line", "none"], "line", help="What is shown under a staged cell.").tag(config=True)
     html: Any = Enum(
@@ -276,29 +283,13 @@ class JaxnbMagics(Magics):
 
     @no_var_expand
     @cell_magic
+    @documented("jit")
     def jit(self, line: str, cell: str) -> Any:
         """Stages the cell: traces it, compiles it with XLA, runs it, and binds what the plain cell would bind.
 
-            %%jit [--static a, cfg.n] [--dynamic n] [--donate params] [--keep loss] [--name f]
-                  [--device cpu:1] [--whole] [--unroll] [--roll] [--block] [--time] [--nans] [--diff] [--names]
-                  [--strict] [--interact lr=0.001..0.1] [-o run]
+            %%jit {usage}
 
-        --static    values that are part of the program: changing one traces again
-        --dynamic   ints or floats that are always inputs
-        --donate    arrays whose memory the results may use: they are replaced by the cell, or unbound
-        --keep      bind only these names
-        --name      bind the cell as a pure function of its inputs, too
-        --device    where to run: cpu:1, gpu, cuda:0, tpu
-        --whole     refuse to run the cell in more than one compiled piece
-        --unroll    write out every loop, however often it turns
-        --roll      write out none: the body of each is staged once and run in turns
-        --block     wait for the results;  --time  wait and measure
-        --nans      wait, and say which line, operand and iteration gave the first nan or inf
-        --diff      say what changed against the run of this cell before: equations, flops, bytes, memory
-        --names     note what every name was after each assignment, for jaxnb.last().program.names()
-        --strict    refuse where a NumPy value loses bits by becoming a jax.Array
-        --interact  put the cell under sliders; nothing is traced as they move, and nothing bound but by their button
-        -o          bind the Run under this name
+        {options}
 
         Lines that begin with #: at the top of the cell continue the header. A cell whose first line is
         `# jaxnb: jit` with the same options is staged likewise, and stays plain Python. jaxnb.last() is the Run.
@@ -322,17 +313,15 @@ class JaxnbMagics(Magics):
 
     @no_var_expand
     @cell_magic
+    @documented("grad")
     def grad(self, line: str, cell: str) -> Any:
         """Stages the cell as %%jit does, and binds the gradients of a name that it binds: d_w1, d_w2.
 
-            %%grad loss wrt w1, w2 [--value-and] [--has-aux] [--jvp v1, v2] [--hessian] [options of %%jit]
+            %%grad loss wrt w1, w2 {usage} [options of %%jit]
 
         loss        a name that the cell binds to a real number
         wrt         what to differentiate by: the values that these names have when the cell begins, arrays or pytrees
-        --value-and display (loss, gradients), as jax.value_and_grad returns them
-        --has-aux   the name holds a pair, whose first item is the loss
-        --jvp       a direction for each name: bind the derivative along them as d_loss, which may have any shape
-        --hessian   bind the second derivatives, too, as dd_w1, dd_w2: arranged as by jax.hessian
+        {options}
 
         Python must have no part in computing the loss; prints stand above or below. `# jaxnb: grad loss wrt w1` as the
         first line does the same.
@@ -352,27 +341,21 @@ class JaxnbMagics(Magics):
 
     @no_var_expand
     @cell_magic
+    @documented("xmap")
     def xmap(self, line: str, cell: str) -> Any:
         """Runs the cell with named axes: written for one position along each name, mapped over all, and staged.
 
-            %%xmap inputs -> outputs [--sizes batch=8] [--resources batch=x, hidden=(y, z)] [--mesh m]
-                   [--lowering spmd] [options of %%jit]
+            %%xmap inputs -> outputs {usage} [options of %%jit]
 
         inputs      x[batch, i]: names for the dimensions of x, which the cell does not see; _ is a dimension without
                     one, ... all further ones. params.w[i, out] is one array of a pytree, params.*[...] all of them.
                     What is not listed is read as it is, the same at all positions
         outputs     y[batch, out]: what is bound, with its dimensions in this order; all other names are local
-        --sizes     sizes of names that no input has
-        --resources what a name is spread over: axes of the mesh, or loop(4) for four turns. They never change a result.
-                    auto tries all axes, shows them by time and memory, and runs the best
-        --mesh      the name of a mesh, or its axes, x=4, y=2; by default the one that jax.set_mesh has set. For auto it
-                    need not be there: then the cell is planned, and binds nothing
-        --hardware  what the devices are, for auto: h100, tpu-v5e, ...
-        --lowering  manual writes collectives out, spmd leaves them to XLA's partitioner
+        {options}
 
         In the cell, collectives such as jax.lax.psum(x, 'batch') work over names, and jax.numpy, however the notebook
-        calls it, is jaxnb.numpy: jnp.sum(x, axis='batch'), jnp.einsum('{i},{i,j}->{j}', x, w). `# jaxnb: xmap` with the
-        same header as the first line does the same.
+        calls it, is jaxnb.numpy: jnp.sum(x, axis='batch'), jnp.einsum('{{i}},{{i,j}}->{{j}}', x, w). `# jaxnb: xmap`
+        with the same header as the first line does the same.
 
         Examples:
 
@@ -387,17 +370,14 @@ class JaxnbMagics(Magics):
 
     @no_var_expand
     @line_cell_magic
+    @documented("jaxpr")
     def jaxpr(self, line: str, cell: str | None = None) -> Any:
         """Traces an expression or a cell and shows its jaxpr. Nothing is compiled, run on a device, or bound.
 
             %jaxpr expression
-            %%jaxpr [--level stablehlo] [--order level] [--columns flops, bytes] [--static n] [--dynamic n] [-o program]
+            %%jaxpr {usage}
 
-        --level     what to show: jaxpr (the default); stablehlo, for which it is lowered; hlo, for which it is compiled
-        --order     beside the lines of the cell (source, the default), or in its own order (level)
-        --columns   what it costs: flops, bytes, memory, or auto, which shows what there is room for
-        --static    values that are part of the program;  --dynamic  ints or floats that are inputs
-        -o          bind the Program under this name
+        {options}
 
         Above a cell whose first line is `# jaxnb: jit`, the --static and --dynamic of that line count.
 
@@ -571,7 +551,7 @@ class JaxnbMagics(Magics):
         self.session.cache_size = self.settings.cache_size
         self.session.looks = self.settings.findings != "off"
         shown = self.settings.shown_findings
-        self.session.shown = QUIET if "all" in shown else frozenset(shown)
+        self.session.shown = LINT_KINDS if "all" in shown else frozenset(shown)
         self._strict |= options.strict
         progress = Progress(self.shell)
         try:

@@ -10,7 +10,8 @@ from json import dumps
 from typing import Any
 
 from jaxnb import views
-from jaxnb.program import QUIET, Finding, Program, Status
+from jaxnb.findings import LINT_KINDS
+from jaxnb.program import Finding, Program, Status
 from jaxnb.staging import Run
 
 __all__ = ["below", "bundle", "fix_of", "shown_below", "terminal_of"]
@@ -64,7 +65,7 @@ def bundle(
     leaked = [finding for finding in run.findings if finding.kind == "leak"]
     avoidable = [finding for finding in run.findings if finding.kind == "retrace" and finding.fix is not None]
     asked = [finding for finding in run.findings if finding.kind == "nans"]
-    written_out = [finding for finding in run.findings if finding.kind in QUIET and not finding.folded]
+    written_out = [finding for finding in run.findings if finding.kind in LINT_KINDS and not finding.folded]
     if leaked or asked or written_out or (avoidable and not run.note):
         text = f"{text}\n{views.render_findings([*leaked, *asked, *written_out] or avoidable)}"
     data: dict[str, Any] = {"text/plain": text}

@@ -29,7 +29,7 @@ class Case:
       name: the test's id, unique over the corpus.
       setup: plain Python run first (after `PRELUDE`), as one cell or as several.
       cell: the source that is run plainly in one namespace and staged in another.
-      rule: the rule of SEMANTICS.md that it mainly shows.
+      rule: the rule of docs/semantics.md that it mainly shows.
       again: plain Python run before the second run, where the cell takes away what it needs.
       change: plain Python run after the second run and before a third; a tuple gives further runs.
       reused: what `Run.reused` must be after each change; None is not checked. One value stands for all.

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jaxnb.findings import Findings
+from jaxnb.findings import LINT_KINDS, Findings
 from jaxnb.options import StageOptions
-from jaxnb.program import QUIET, Finding
+from jaxnb.program import Finding
 from jaxnb.staging.session.run import Run
 from jaxnb.staging.session.runner import Runner
 from jaxnb.staging.session.session import Session
@@ -55,7 +55,7 @@ class QuietSession(Session):
 
     def _describe(self, runner: Runner, entry: dict[str, Any], seconds: float | None, cell_id: str | None) -> Run:
         run = super()._describe(runner, entry, seconds, cell_id)
-        self.found = [finding for finding in run.findings if finding.kind in QUIET]
+        self.found = [finding for finding in run.findings if finding.kind in LINT_KINDS]
         return run
 
 

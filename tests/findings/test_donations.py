@@ -17,8 +17,8 @@ from findings.quietly import QuietSession
 from jaxnb._jax.hlo import serialized_modules
 from jaxnb.api import new_session
 from jaxnb.findings.lints.aliasing import read_aliases, read_aliasing
-from jaxnb.findings.lints.donations import Form, find_donations, refusal
 from jaxnb.findings.lints.puts import Puts, watch_put
+from jaxnb.findings.lints.rules.donation import Form, find_donations, refusal
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding
 from jaxnb.staging.session.session import Session

@@ -11,8 +11,8 @@ import pytest
 from findings.quiet_runs import names, run_pieces, traced_pieces
 from findings.quietly import QuietSession
 from findings.stopping import CELLS, QUIET, SETUP, Stopped
-from jaxnb.findings.lints import gradients
-from jaxnb.findings.lints.gradients import find_gradients
+from jaxnb.findings.lints.rules import gradient
+from jaxnb.findings.lints.rules.gradient import find_gradients
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding
 
@@ -20,7 +20,7 @@ from jaxnb.program import Finding
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the tests need no large arrays."""
-    monkeypatch.setattr(gradients, "LARGE", 10_000)
+    monkeypatch.setattr(gradient, "LARGE", 10_000)
 
 
 def found(cell: str, **options: Any) -> list[Finding]:
@@ -69,7 +69,7 @@ def test_lines_count_from_the_magic_line() -> None:
     namespace = names(SETUP)
     with run_pieces("y = jnp.round(x)\nl = y.sum()", namespace, "%%grad l wrt x", loss="l", wrt=("x",)) as runner:
         (piece,) = runner.pieces
-        (finding,) = find_gradients(gradients.Traced.of(runner, piece))
+        (finding,) = find_gradients(gradient.Traced.of(runner, piece))
     assert finding.line == 2 and finding.span is not None and finding.span.line == 2
 
 
@@ -82,7 +82,7 @@ def test_small_residuals_are_none_of_our_business(monkeypatch: pytest.MonkeyPatc
 def test_the_checkpoint_that_is_proposed_keeps_less() -> None:
     def kept(function: Any) -> int:
         jaxpr = jax.make_jaxpr(jax.grad(function))(jnp.ones((64, 64)))
-        return sum(item.nbytes for item in gradients.residuals(jaxpr) if item.made is not None)
+        return sum(item.nbytes for item in gradient.residuals(jaxpr) if item.made is not None)
 
     def function(a: Any) -> Any:
         return jnp.exp(a).sum()

@@ -15,6 +15,7 @@ from shells import Shell, shell
 import jaxnb
 from findings.quietly import QuietSession
 from jaxnb.findings.lints import quiet
+from jaxnb.findings.lints.lint import Lint, lints
 from jaxnb.findings.lints.quiet import Traced
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding
@@ -70,7 +71,7 @@ def test_a_reused_run_looks_for_nothing(
         looked.append(traced)
         return iter(())
 
-    monkeypatch.setattr(quiet, "DETECTORS", {"key": detector})
+    monkeypatch.setattr(quiet, "lints", lambda: {"key": Lint(detector)})
     (staging, namespace) = session
     for _ in range(3):
         staging.stage(CELL, namespace, StageOptions(), filename="<cell 1>", cell_id="1")
@@ -86,7 +87,8 @@ def test_a_detector_that_fails_warns_and_breaks_nothing(
     def broken(traced: Traced) -> Iterator[Finding]:
         raise ValueError("broken")
 
-    monkeypatch.setattr(quiet, "DETECTORS", {"dtype": broken, **{"key": quiet.DETECTORS["key"]}})
+    mine = {"dtype": replace(lints()["dtype"], in_piece=broken), "key": lints()["key"]}
+    monkeypatch.setattr(quiet, "lints", lambda: mine)
     staging, namespace = session
     with pytest.warns(RuntimeWarning, match="could not look for `dtype` findings: ValueError: broken"):
         staging.stage(

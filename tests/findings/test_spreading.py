@@ -14,12 +14,12 @@ from hypothesis import given, strategies as st
 from findings.quiet_runs import names, traced_pieces
 from findings.spreading import CELLS, CLEAN, MORE, SETUP, Odd
 from jaxnb.api import stage
-from jaxnb.findings.lints.quiet import DETECTORS
+from jaxnb.findings.lints.lint import lints
 from jaxnb.findings.sharding import respread
 from jaxnb.findings.sharding.respread import tried_findings
 from jaxnb.findings.sharding.spreading import sharding_findings
 from jaxnb.findings.values.fixes import apply_edit
-from jaxnb.program import QUIET, Finding
+from jaxnb.program import Finding
 from jaxnb.reading.jaxpr.cuts import read_cut
 from jaxnb.reading.placement.read import read_mesh, read_placement
 
@@ -115,7 +115,7 @@ def test_without_a_name_for_the_mesh_nothing_is_written() -> None:
 
 
 def test_they_are_looked_for_after_each_run() -> None:
-    assert DETECTORS["sharding"] is sharding_findings and "sharding" in QUIET
+    assert lints()["sharding"].in_piece is sharding_findings
     run = stage("y = jnp.cumsum(both, 0)", names(SETUP))
     assert [(finding.kind, finding.folded) for finding in run.findings] == [("sharding", True)]
     assert " · ! 1 finding: " in run.line and run.line.endswith(", line 1")

@@ -1,1 +1,1 @@
-"""What is quietly wrong or slow: each lint looks at a traced program, or at what ran."""
+"""What is quietly wrong or slow: the lints are `rules`, which look at a traced program or at the text of a cell."""

@@ -14,7 +14,7 @@ import jax
 
 from jaxnb._jax import eqn_traceback
 from jaxnb.findings.lints.key_flow import Token
-from jaxnb.findings.lints.keys import argument_text, called, key_finding
+from jaxnb.findings.lints.rules.key import argument_text, called, key_finding
 from jaxnb.findings.lints.traced import Keys
 from jaxnb.program import Finding, Span
 from jaxnb.reading import Spans

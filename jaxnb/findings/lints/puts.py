@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 import jax
 import numpy as np
 
-from jaxnb.findings.lints.constants import LARGE
+from jaxnb.findings.lints.rules.constant import LARGE
 from jaxnb.program import Finding, Fix
 from jaxnb.staging import Statement, resolve
 from jaxnb.units import format_bytes

@@ -1,7 +1,7 @@
 """Quiet findings: what silently costs time, memory or correctness, found once for each program that is traced.
 
-A detector is a function of one traced piece; those that there are stand in `DETECTORS`. What they find is kept with the
-piece, so that a run that reuses it looks for nothing. They are never the reason why a cell fails.
+A lint looks at one traced piece, or at the text of a cell; there is one for each module of `lints/rules`. What they
+find is kept with the piece, so that a run that reuses it looks for nothing. They are never the reason why a cell fails.
 """
 
 from __future__ import annotations
@@ -12,18 +12,9 @@ from collections.abc import Callable, Container, Hashable, Iterable, Iterator, M
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from jaxnb.findings.lints.census import Census
-from jaxnb.findings.lints.constants import baked_constants
-from jaxnb.findings.lints.donations import find_donations
-from jaxnb.findings.lints.dtypes import asks_for_wide, dtype_findings
-from jaxnb.findings.lints.effects import may_act, side_effects
-from jaxnb.findings.lints.gradients import find_gradients, may_stop, may_waste
 from jaxnb.findings.lints.key_log import KeyLog, KeyUses, uses_of_arrays
-from jaxnb.findings.lints.keys import may_clash, reused_keys
-from jaxnb.findings.lints.puts import find_puts
+from jaxnb.findings.lints.lint import Text, When, lints, only_defines
 from jaxnb.findings.lints.traced import Keys, Traced, given_and_made
-from jaxnb.findings.lints.transfers import find_transfers
-from jaxnb.findings.sharding.spreading import is_spread, sharding_findings
 from jaxnb.program import Finding
 from jaxnb.runtime import collection_put_off
 from jaxnb.staging import CellSource, Piece, Statement
@@ -31,19 +22,7 @@ from jaxnb.staging import CellSource, Piece, Statement
 if TYPE_CHECKING:
     from jaxnb.staging import Runner
 
-__all__ = ["DETECTORS", "Quiet", "Traced", "find_quiet", "glance", "read_quiet"]
-
-Detector = Callable[[Traced], Iterable[Finding]]
-
-DETECTORS: Mapping[str, Detector] = {
-    "key": reused_keys,
-    "constant": baked_constants,
-    "dtype": dtype_findings,
-    "donation": find_donations,
-    "gradient": find_gradients,
-    "sharding": sharding_findings,
-}
-"""What is looked for in each piece, in this order, by the kind of the findings."""
+__all__ = ["Quiet", "Traced", "find_quiet", "glance", "read_quiet"]
 
 _MOST_CELLS = 256
 
@@ -68,17 +47,15 @@ class Seen:
     Attributes:
       keys: which PRNG keys are used where; None if none is used.
       uses: what is used of each array that it is given or makes.
-      acts: whether functions that it has traced may do something besides computing.
-      derives: whether it holds derivatives.
-      kinds: of the detectors that may find something, as far as the jaxpr tells.
+      kinds: of the lints that may find something in it.
+      later: of those that are asked once more when it has run.
       shown: none yet, see `Looked`.
     """
 
     keys: Keys | None = None
     uses: tuple[KeyUses, ...] = ()
-    acts: bool = False
-    derives: bool = False
     kinds: frozenset[str] = frozenset()
+    later: frozenset[str] = frozenset()
     shown: None = None
 
 
@@ -101,9 +78,6 @@ class Looked:
     said: tuple[Finding, ...] = ()
 
 
-_EVERY = frozenset(DETECTORS)
-
-
 def glance(cell: CellSource, piece: Piece, namespace: Mapping[str, Any], label: Callable[[str], str] = str) -> None:
     """Takes a look at a piece that was just traced, and keeps what was seen with it.
 
@@ -119,45 +93,29 @@ def glance(cell: CellSource, piece: Piece, namespace: Mapping[str, Any], label: 
     piece.quiet = seen = Seen()
     traced = Traced(cell, piece, namespace=namespace, label=label)
     with _Warning("key"):
-        census = traced.census
-        if census.draws:
+        if traced.census.draws:
             seen.keys = keys = traced.keys
             seen.uses = uses_of_arrays(keys, len(piece.paths))
-        seen.derives = bool(census.marks) or "allow_int" in cell.text
-        seen.kinds = _kinds(traced, census)
-    with _Warning("side_effect"):
-        seen.acts = may_act([*traced.statements, *_called(cell, traced.statements)], namespace)
+    asked: dict[When, set[str]] = {when: set() for when in When}
+    for kind, lint in lints().items():
+        with _Warning(kind):
+            asked[lint.when(traced)].add(kind)
+    seen.kinds, seen.later = frozenset(asked[When.TRACED]), frozenset(asked[When.RAN])
 
 
-def _kinds(traced: Traced, census: Census) -> frozenset[str]:
-    """The kinds of findings that there may be in a piece; quick, and never wrong about those it leaves out."""
-    piece, found = traced.piece, set[str]()
-    if census.telling:
-        found.update(("constant", "dtype"))
-    elif asks_for_wide(traced.cell.text):
-        found.add("dtype")
-    if census.draws and may_clash(traced.keys.flow):
-        found.add("key")
-    if census.giving or piece.donation.leaves:
-        found.add("donation")
-    if census.marks and may_stop(traced):
-        found.add("gradient")
-    return frozenset(found)
-
-
-def find_quiet(traced: Traced, kinds: Container[str] = _EVERY) -> tuple[Finding, ...]:
-    """What the detectors find in a piece, at most one finding for each line and kind.
+def find_quiet(traced: Traced, kinds: Container[str]) -> tuple[Finding, ...]:
+    """What lints find in a piece, at most one finding for each line and kind.
 
     Args:
-      traced: the piece. A detector that fails warns, and finds nothing.
-      kinds: of the detectors that are asked.
+      traced: the piece. A lint that fails warns, and finds nothing.
+      kinds: of the lints that are asked.
     """
     found: list[Finding] = []
     with collection_put_off():
-        for kind, detector in DETECTORS.items():
-            if kind in kinds:
+        for kind, lint in lints().items():
+            if kind in kinds and lint.in_piece is not None:
                 with _Warning(kind):
-                    found.extend(detector(traced))
+                    found.extend(lint.in_piece(traced))
     return _one_each(found)
 
 
@@ -174,14 +132,14 @@ def read_quiet(
     """
     pieces = runner.pieces
     found: list[Finding] = []
-    run, acts = object(), False
+    run, hinted = object(), set[str]()
     for piece in pieces:
         looked = piece.quiet
         if type(looked) is not Looked:
             if looked is None:
                 glance(runner.ran[id(piece)].cell, piece, runner.namespace, runner.label)
             seen: Seen = piece.quiet
-            acts = acts or seen.acts
+            hinted |= seen.kinds
             looked = piece.quiet = Looked(_look(runner, piece, seen), seen.uses)
         found += looked.found
         if looked.uses:
@@ -190,9 +148,9 @@ def read_quiet(
                 found += memory.keys.check(looked.uses, *given, cell, run, runner.cell, runner.label)
     host_lines = runner.host_lines
     by_python = [item for item in runner.cell.statements if item.span.line in host_lines] if host_lines else []
-    found += _of_the_text(runner, memory, acts, by_python)
+    found += _of_the_text(runner, memory, hinted, by_python)
     said = _one_each(_folded(found, shown)) if found else ()
-    if len(pieces) == 1 and all(map(_only_defines, by_python)):
+    if len(pieces) == 1 and all(map(only_defines, by_python)):
         looked = pieces[0].quiet
         if not looked.uses:
             looked.shown, looked.lines, looked.said = shown, frozenset(host_lines), said
@@ -201,83 +159,48 @@ def read_quiet(
 
 def _look(runner: Runner, piece: Piece, seen: Seen) -> tuple[Finding, ...]:
     """What is found in a piece that has run for the first time."""
-    kinds = seen.kinds
-    if is_spread(piece):
-        kinds |= {"sharding"}
-    if seen.derives and "gradient" not in kinds and may_waste(piece, runner.ran[id(piece)].cell, runner.namespace):
-        kinds |= {"gradient"}
-    return find_quiet(Traced.of(runner, piece, seen.keys), kinds) if kinds else ()
+    traced = Traced.of(runner, piece, seen.keys)
+    kinds = set(seen.kinds)
+    for kind in seen.later:
+        with _Warning(kind):
+            if lints()[kind].later(traced):
+                kinds.add(kind)
+    return find_quiet(traced, kinds) if kinds else ()
 
 
-def _of_the_text(runner: Runner, memory: Quiet, acts: bool, by_python: Sequence[Statement]) -> tuple[Finding, ...]:
+def _of_the_text(
+    runner: Runner, memory: Quiet, hinted: set[str], by_python: Sequence[Statement]
+) -> tuple[Finding, ...]:
     """What is found in the text of a cell, which is looked at when it was traced, or calls other functions."""
     digest = runner.cell.digest
     functions = _functions(by_python, runner.namespace)
     known = memory.effects.get(digest)
     if known is None or runner.traced or known[0] != functions:
-        known = memory.effects[digest] = functions, tuple(_in_the_text(runner, by_python, acts))
+        known = memory.effects[digest] = functions, tuple(_in_the_text(runner, by_python, hinted))
         if len(memory.effects) > _MOST_CELLS:
             memory.effects.popitem(last=False)
     return known[1]
-
-
-def _called(cell: CellSource, statements: Sequence[Statement]) -> list[Statement]:
-    """The definitions of a cell, run by Python, that traced statements reach by name."""
-    makers = _makers_of(cell.statements)
-    found: dict[int, Statement] = {}
-    todo = [name for item in statements for name in item.names.order]
-    seen: set[str] = set()
-    while todo:
-        if (name := todo.pop()) not in seen:
-            seen.add(name)
-            for maker in makers.get(name, ()):
-                found[id(maker)] = maker
-                todo += maker.names.order
-    return [item for item in found.values() if _only_defines(item)]
-
-
-_latest: list[Any] = [None, {}]  # of which cell, since it is asked for each piece: who binds each of its names
-
-
-def _makers_of(statements: tuple[Statement, ...]) -> Mapping[str, Sequence[Statement]]:
-    if _latest[0] is not statements:
-        makers: dict[str, list[Statement]] = {}
-        for item in statements:
-            for name in item.names.binds:
-                makers.setdefault(name, []).append(item)
-        _latest[:] = [statements, makers]
-    return _latest[1]
-
-
-def _only_defines(statement: Statement) -> bool:
-    return statement.defines or statement.kind in ("FunctionDef", "AsyncFunctionDef", "ClassDef")
 
 
 def _functions(statements: Sequence[Statement], namespace: Mapping[str, Any]) -> tuple[int, ...]:
     """The functions that statements read: what Python runs is looked at again if one of them is another now."""
     if not statements:
         return ()
-    values = (namespace.get(name) for item in statements if not _only_defines(item) for name in item.names.order)
+    values = (namespace.get(name) for item in statements if not only_defines(item) for name in item.names.order)
     return tuple([id(value) for value in values if callable(value)])
 
 
-def _in_the_text(runner: Runner, by_python: Sequence[Statement], acts: bool) -> Iterator[Finding]:
-    """What the text of a cell shows: what its functions do besides computing, what its loops copy, and what
-    `jax.device_put` was asked for in vain."""
-    calls = not all(map(_only_defines, by_python))
-    if runner.options.xmap is None:
-        with _Warning("side_effect"):
-            if acts or (calls and may_act(by_python, runner.namespace)):
-                yield from side_effects(runner.cell, runner.namespace, runner.label)
-    if calls:
-        with _Warning("transfer"):
-            yield from find_transfers(runner)
-        with _Warning("donation"):
-            yield from find_puts(runner)
+def _in_the_text(runner: Runner, by_python: Sequence[Statement], hinted: set[str]) -> Iterator[Finding]:
+    """What the text of a cell shows, such as what its functions do besides computing, or what its loops copy."""
+    calls = not all(map(only_defines, by_python))
+    for kind, lint in lints().items():
+        if lint.in_text is not None:
+            with _Warning(kind):
+                yield from lint.in_text(Text(runner, by_python, calls, kind in hinted))
 
 
 class _Warning:
-    """A detector that fails says so, and nothing else fails for it: the cell has run."""
+    """A lint that fails says so, and nothing else fails for it: the cell has run."""
 
     __slots__ = ("_kind",)
 

@@ -62,5 +62,7 @@ _REASONS = {
     """,
 }
 
-KNOWN_UNKNOWNS: dict[str, str] = {name: reason for reason, names in _REASONS.items() for name in names.split()}
+KNOWN_UNKNOWNS: dict[str, str] = {
+    name: reason for reason, names in _REASONS.items() for name in names.split() if name not in RULES
+}
 """Primitives that `Cost.unknown` names, each with the reason, which completes a sentence that begins with the name."""

@@ -15,6 +15,7 @@ from typing import Any
 
 __all__ = ["CHANGES", "REGISTERS_ABSTRACT", "STATE", "UNSEEN", "reads_unseen"]
 
+_RUNS = "runs an event loop"
 _REGISTERS, _LISTENS = "registers a class with JAX", "tells what listens to JAX"
 _PRINTED, _COMPUTED, _FORGETS = "sets how arrays are printed", "sets how NumPy computes", "empties JAX's caches"
 STATE = "asks for a state of the process"
@@ -86,6 +87,9 @@ _ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         ("token_bytes", "token_hex", "token_urlsafe", "randbelow", "randbits", "choice"), "draws random bytes"
     ),
     "threading": dict.fromkeys(("Thread", "Timer"), "starts a thread"),
+    # both would be noticed, when they have made a part of a loop, whose end Python then complains of
+    "asyncio.runners": dict.fromkeys(("run", "Runner"), _RUNS),
+    "asyncio.events": {"new_event_loop": _RUNS},
     "weakref": {"finalize": "waits for the end of an object"},
 }
 _NOT_TOLD = frozenset({"secrets", "weakref"})

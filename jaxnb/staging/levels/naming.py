@@ -1,7 +1,7 @@
 """What the names of a staged cell were, found when somebody asks: its pieces are traced once more, and nothing runs.
 
 A piece is traced again only if it would be reused now: then everything that it depends on is what it was, so that the
-trace shows what the first one would have shown, and it has no effects that are not put back, see SEMANTICS.md, rule 6.
+trace shows what the first one would have shown, and it has no effects that are not put back, see SEMANTICS, rule 6.
 Text that it prints is held back.
 """
 

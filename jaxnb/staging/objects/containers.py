@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections import OrderedDict, defaultdict, deque
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from jaxnb.staging.cells.code import Sees
 from jaxnb.staging.cells.reach import ATOMS, items_of, state_of
 from jaxnb.staging.objects import functions
-from jaxnb.staging.objects.holders import GROWN_LIST, OBJECTS, holder_of, objects_of
+from jaxnb.staging.objects.holders import GROWN_LIST, OBJECTS, has_state, holder_of, objects_of
 from jaxnb.staging.objects.paths import GROWN, OBJECT, Path
 from jaxnb.staging.objects.slots import Slot
 
@@ -33,12 +34,14 @@ def list_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
         return
     items = items_of(value)
     scan.parts.append((kind if kind is list else functions.kind_of(scan, kind, path), len(items)))
+    if isinstance(value, deque):
+        scan.parts.append(value.maxlen)
     holder = holder_of(value)
     assert holder is not None
     scan.hold(value, holder)
     for index, child in enumerate(items):
         scan.visit(child, (path, "item", index), Slot(holder, value, index))
-    if kind is not list and kind is not deque and isinstance(state_of(value), dict):
+    if kind is not list and kind is not deque and has_state(value):
         scan.state(value, path)
 
 
@@ -50,6 +53,8 @@ def is_grown(scan: Scan, path: Path) -> bool:
         subscripts = (path[2], *subscripts)
         path = path[0]
     holder, kind, name = path
+    if kind == "attributes" and subscripts:  # of a function
+        kind, name, subscripts = "attr", subscripts[0], subscripts[1:]
     if kind == "attr" and holder in scan.trees:
         return False
     bases = [("name", name), ("attr", name)] if kind == "global" else [(kind, name)]
@@ -78,10 +83,11 @@ def dict_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     assert holder is not None
     scan.hold(value, holder)
     for key in keys:
-        if type(key) is str and key == "__builtins__":
+        child = dict.__getitem__(value, key)
+        if child is builtins.__dict__ and key == "__builtins__":
             continue  # which `exec` puts into the namespaces that it is given
-        scan.visit(dict.__getitem__(value, key), (path, "item", key), Slot(holder, value, key))
-    if kind is not dict and isinstance(state_of(value), dict):
+        scan.visit(child, (path, "item", key), Slot(holder, value, key))
+    if kind is not dict and has_state(value):
         scan.state(value, path)
 
 
@@ -98,7 +104,7 @@ def set_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
             scan.parts.append((type(child), repr(child)))
         else:
             scan.visit(child, (path, "member", None), None)
-    if not plain and isinstance(state_of(value), dict):
+    if not plain and has_state(value):
         scan.state(value, path)
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "Holder",
     "ModuleAttributes",
     "State",
+    "has_state",
     "holder_of",
     "objects_of",
     "same_state",
@@ -145,11 +146,11 @@ class _Deque(Holder):
         return list(enumerate(deque.__iter__(holder)))
 
     def put(self, holder: deque[Any], key: int, child: Any) -> None:
-        holder[key] = child
+        deque.__setitem__(holder, key, child)
 
     def restore(self, holder: deque[Any], state: State) -> None:
-        holder.clear()
-        holder.extend(child for _, child in state)
+        deque.clear(holder)
+        deque.extend(holder, (child for _, child in state))
 
 
 class _Dict(Holder):
@@ -207,9 +208,9 @@ class _OrderedDict(_Dict):
         return list(OrderedDict.items(holder))
 
     def restore(self, holder: Any, state: State) -> None:
-        holder.clear()
+        OrderedDict.clear(holder)
         for key, child in state:
-            holder[key] = child
+            OrderedDict.__setitem__(holder, key, child)
 
 
 class _Set(Holder):
@@ -254,14 +255,17 @@ class _Buffer(Holder):
     """A bytearray, an `array.array` or a NumPy array that is static: its state is its bytes."""
 
     def save(self, holder: Any) -> State:
-        return [(holder.tobytes() if hasattr(holder, "tobytes") else bytes(holder), None)]
+        return [(holder.tobytes() if isinstance(holder, np.ndarray) else memoryview(holder).tobytes(), None)]
 
     def restore(self, holder: Any, state: State) -> None:
         content = state[0][0]
         if isinstance(holder, np.ndarray):
             holder[...] = np.frombuffer(content, holder.dtype).reshape(holder.shape)
+        elif isinstance(holder, bytearray):
+            bytearray.__setitem__(holder, slice(None), content)
         else:
-            holder[:] = content if isinstance(holder, bytearray) else type(holder)(holder.typecode, content)
+            array.array.__delitem__(holder, slice(None))
+            array.array.frombytes(holder, content)
 
 
 class _Objects(_List):
@@ -460,6 +464,11 @@ def _read_slots(kind: type) -> tuple[tuple[str, Any], ...]:
             if isinstance(item, types.MemberDescriptorType) and "__slots__" in vars(base):
                 found[name] = item
     return tuple(found.items())
+
+
+def has_state(value: Any) -> bool:
+    """Whether an object has attributes of its own, in a `__dict__` or in slots."""
+    return isinstance(state_of(value), dict) or bool(slot_descriptors(type(value)))
 
 
 LIST, GROWN_LIST, DICT, ORDERED, SET, DEQUE = _List(), _Grown(), _Dict(), _OrderedDict(), _Set(), _Deque()

@@ -22,7 +22,7 @@ from jaxnb.errors import RunByPython
 from jaxnb.runtime import is_library_class
 from jaxnb.staging.cells.reach import hides, state_of
 from jaxnb.staging.objects import containers, functions, instances, leaves
-from jaxnb.staging.objects.holders import BUFFERS
+from jaxnb.staging.objects.holders import BUFFERS, slot_descriptors
 from jaxnb.staging.objects.paths import Path, render_path
 from jaxnb.staging.objects.slots import Slot
 from jaxnb.staging.objects.static import CACHED_FUNCTION, FILE_METHODS, is_value
@@ -107,7 +107,7 @@ def other(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
         if isinstance(value, pathlib.Path):
             for name in FILE_METHODS & scan.attributes:
                 scan.effect((path, "attr", name), "the file system may change between runs")
-        if state_of(value) and isinstance(value, float | int | complex | str | bytes):
+        if isinstance(value, float | int | complex | str | bytes) and (state_of(value) or slot_descriptors(kind)):
             scan.state(value, path)
     else:
         scan.getters |= isinstance(value, operator.attrgetter | operator.methodcaller)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxnb.errors import LeakedTracer
 from jaxnb.staging.cells.code import Sees
 from jaxnb.staging.objects import containers
-from jaxnb.staging.objects.holders import BUFFER
+from jaxnb.staging.objects.holders import BUFFER, has_state
 from jaxnb.staging.objects.paths import ARRAY, COMPLEX, CONTENT, FLOAT, INT, NUMPY, Path, Same, render_path
 from jaxnb.staging.objects.slots import Slot
 from jaxnb.staging.objects.static import content_of, supported
@@ -129,8 +129,10 @@ def int_(scan: Scan, value: int, path: Path, slot: Slot | None) -> None:
 
 def buffer(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     if not scan.node(value, slot):
-        scan.parts.append((CONTENT, type(value), bytes(value)))
+        scan.parts.append((CONTENT, type(value), memoryview(value).tobytes()))
         scan.hold(value, BUFFER)
+        if has_state(value):
+            scan.state(value, path)
 
 
 def tracer(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:

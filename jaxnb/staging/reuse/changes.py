@@ -225,14 +225,18 @@ def statements_reading(
       is_list: whether it is a list; these are followed as they grow, and nothing else is.
     """
     name = root_name(path) or ""
-    holder = next((outer for outer in (path, *holders_of(path)) if outer[1] != "item"), path)
+    outer = (path, *holders_of(path))
+    holder = next((one for one in outer if one[1] != "item"), path)
+    if holder[1] == "attributes":  # of a function
+        holder = next((one[0], "attr", one[2]) for one in outer if one[0] is holder)
     base, value = (holder[1], holder[2]), namespace.get(name)
     itself = [n for n, item in enumerate(statements) if name in item.names.reads]
     more: list[int] = []
     if holder[1] == "name" and isinstance(value, list | dict):
         more = [n for n in itself if statements[n].names.growth.touches([base])]
     elif holder[1] == "attr" and is_list:
-        reading = {n: _with_methods(statements[n].names, type(value)) for n in itself}
+        own = [names_of(value.__code__)] if isinstance(value, FunctionType) else []
+        reading = {n: _with_methods(statements[n].names, type(value)) + own for n in itself}
         more = [n for n, used in reading.items() if any(names.growth.touches([base]) for names in used)]
     called = (n for n, item in enumerate(statements) if _reads(item.names, name, namespace, set()))
     return more or itself or list(called)

@@ -752,8 +752,11 @@ class Runner:
             piece, needing = None, {statement_of(cell, error)}
         if piece is not None:
             piece.cell = self.cell
-            if beyond := paths & static_ints(piece):  # it is in reach of no array's dtype
-                piece, paths, needing = None, beyond, self._reading(cell, previous, beyond)
+            if beyond := paths & (static_ints(piece) | choices.static):  # needed, of no array's dtype, or of a pytree's
+                unsaid = beyond - choices.needed
+                needing = {choices.needed_at.get(path) for path in beyond - unsaid}
+                needing |= self._reading(cell, previous, unsaid).keys() if unsaid else set()
+                piece, paths = None, beyond
             elif paths & choices.needed or piece.result_types != previous.result_types:
                 piece, needing = None, {choices.needed_at.get(path) for path in paths}
         if piece is not None:

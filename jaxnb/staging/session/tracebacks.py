@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import sys
+import warnings
 from types import TracebackType
 from typing import Any
 
 from jaxnb import _jax, views
 from jaxnb.errors import JaxnbError, NeedsConcrete
 from jaxnb.program import finding_of
-from jaxnb.runtime import is_own
+from jaxnb.runtime import Undo, is_own
 
 __all__ = ["as_shown_by_ipython", "label_of", "let_go", "render", "show_only_user_frames", "tidy", "told_of"]
 
@@ -109,11 +111,18 @@ def as_shown_by_ipython(error: SyntaxError, shell: Any) -> Exception:
 
 
 def let_go(error: BaseException | None) -> None:
-    """Frees what the frames of an error that was dealt with hold."""
-    while error is not None:
-        error.__traceback__ = None
-        if isinstance(error, NeedsConcrete) and error.asked is not None:
-            asked, error.asked = error.asked, None
-            asked.names.clear()
-            let_go(asked.error)
-        error = error.__cause__ or error.__context__
+    """Frees what the frames of an error that was dealt with hold.
+
+    What a trace has made and nobody has used ends here: of coroutines, and of what was stopped in its constructor,
+    Python would complain.
+    """
+    with Undo() as undo:
+        undo.patch(sys, "unraisablehook", lambda unraisable: None)
+        undo.patch(warnings, "_warn_unawaited_coroutine", lambda coroutine: None)
+        while error is not None:
+            error.__traceback__ = None
+            if isinstance(error, NeedsConcrete) and error.asked is not None:
+                asked, error.asked = error.asked, None
+                asked.names.clear()
+                let_go(asked.error)
+            error = error.__cause__ or error.__context__

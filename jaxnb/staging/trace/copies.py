@@ -257,13 +257,17 @@ class Copies:
         if kind.__new__ not in CONTAINER_NEWS:
             raise cannot_copy(f"a {kind.__name__}, which makes itself in a way of its own")
         new: Any = kind.__new__
-        made: Any = deque[Any](maxlen=value.maxlen) if kind is deque else new(kind)
+        made: Any = new(kind)
         self._note(value, made)
+        if isinstance(value, deque):
+            deque.__init__(made, (), value.maxlen)
         if isinstance(value, defaultdict):
-            made.default_factory = self.of(value.default_factory)
+            defaultdict.__init__(made, self.of(value.default_factory))
         holder.restore(made, [(self.of(key), self.of(child)) for key, child in holder.save(value)])
         if isinstance(state_of(value), dict):
             self._attributes(made, value)
+        for name, child in SLOTS.save(value):
+            SLOTS.put(made, name, self.of(child))
         return made
 
     def _array(self, value: Any, kind: type) -> Any:

@@ -23,7 +23,7 @@ from jaxnb.options import StageOptions
 from jaxnb.staging.cells.cell import CellSource, Statement
 from jaxnb.staging.cells.code import names_of
 from jaxnb.staging.cells.effects import may_mutate
-from jaxnb.staging.trace.template import Build
+from jaxnb.staging.trace.builds import Build
 
 __all__ = [
     "Asked",

@@ -181,7 +181,8 @@ class _Arranging:
             return None
         invars = [*self.front, *(self.leaves[index] for index in kept), *self.first]
         left = _jax.with_parts(self.closed, invars, [self._rooted(eqns[index]) for index in middle], outvars)
-        shapes = tuple(_jax.shape_of(var.aval, targets[-1]) for var, (_, targets) in self.first.items())
+        lies = [(var, _jax.sharding_of(targets[-1])) for var, (_, targets) in self.first.items()]
+        shapes = tuple(_jax.shape_of(var.aval, sharding) for var, sharding in lies)
         return Arranged(placing, left, shapes, shardings)
 
     def _without_first(self) -> list[int]:
@@ -196,7 +197,7 @@ class _Arranging:
                 if put.result not in self.places.alias and put.target is not None:
                     before = self.first.get(self.places.root(put.operand))
                     at, targets = before if before is not None else (self.held[self.places.root(put.operand)], ())
-                    self.first[put.result] = (at, (*targets, put.target))
+                    self.first[put.result] = (at, (*targets, put.goes))
         return middle
 
     def _rooted(self, eqn: Any) -> Any:
@@ -219,7 +220,7 @@ class _Arranging:
             puts = self.places.puts.get(index)
             if puts is not None and not any(put.result in read for put in puts):
                 for put in puts:
-                    self.last[put.result] = (put.operand, put.target)
+                    self.last[put.result] = (put.operand, put.goes)
                 continue
             left.append(index)
             read.update(var for var in eqns[index].invars if is_variable(var))
@@ -248,7 +249,7 @@ class _Arranging:
 
     def _with_last(self, middle: list[int]) -> list[int]:
         """Leaves to the program the puts of results that stay on its devices; the positions of all equations then."""
-        targets = {target for _, target in self.last.values() if target is not None}
+        targets = {_jax.sharding_of(target) for _, target in self.last.values() if target is not None}
         groups = {_jax.devices_of(target) for target in targets}
         if self.devices is None and len(groups) == 1 and all(map(_jax.in_default_memory, targets)):
             (only,) = groups

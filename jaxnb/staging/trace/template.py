@@ -44,6 +44,17 @@ from jaxnb.staging.objects.journal import Journal
 from jaxnb.staging.objects.static import OF_WRAPPERS, PLACEMENTS
 from jaxnb.staging.trace.arrays import copy_of, view_of
 from jaxnb.staging.trace.before import Before
+from jaxnb.staging.trace.builds import (
+    Build,
+    Building,
+    constant,
+    input_of,
+    memoized,
+    node_of,
+    set_state,
+    tuple_of,
+)
+from jaxnb.staging.trace.exceptions import blank_exception, fields_of
 from jaxnb.staging.trace.reachable import (
     has_plain_layout,
     holds_tracer,
@@ -80,8 +91,6 @@ CONTAINER_NEWS = (
 SMALLEST_ID = 2**32
 """Numbers below are no addresses of objects."""
 
-Build = Callable[["Building"], Any]
-
 
 class Unreplayable(Exception):
     """A result that cannot be made anew on a reused run; the message says what it is.
@@ -101,16 +110,6 @@ class Leaked(Exception):
     def __init__(self, tracer: Any) -> None:
         super().__init__("a tracer of an inner transformation")
         self.tracer = tracer
-
-
-class Building:
-    """One application of a template: the inputs and outputs of a run, and what was built so far."""
-
-    __slots__ = ("made", "namespace", "outputs", "reached")
-
-    def __init__(self, reached: Reached, outputs: Sequence[Any], namespace: dict[str, Any]) -> None:
-        self.reached, self.outputs, self.namespace = reached, outputs, namespace
-        self.made: dict[int, Any] = {}
 
 
 class Template:
@@ -282,7 +281,7 @@ class Capture:
         kind = type(value)
         if kind in ATOMS:
             self.note_keys((value,))
-            return _constant(value)
+            return constant(value)
         known = self._builds.get(id(value))
         if known is None:
             if id(value) in self._open:
@@ -294,10 +293,10 @@ class Capture:
     def _new(self, value: Any, kind: type) -> Build:
         key = id(value)
         if key in self._stand_ins:
-            return _constant(self._stand_ins[key])
+            return constant(self._stand_ins[key])
         if key in self._inputs:
             self.passed_on.add(self._inputs[key])
-            return _input(self._inputs[key])
+            return input_of(self._inputs[key])
         if kind is NumpyValue:
             return self._output(tracer_of(value))
         if _jax.is_tracer(value):
@@ -305,14 +304,14 @@ class Capture:
                 raise Leaked(value)
             return self._traced(value)
         if key in self._replaced:
-            return _node(self._replaced[key])
+            return node_of(self._replaced[key])
         if key in self._nodes:
-            return _node(self._nodes[key])
+            return node_of(self._nodes[key])
         if kind is dict and (owner := self._annotated().get(key)) is not None:
             return lambda b: getattr(b.reached.nodes[owner], _NOTES)
         if hides(value):
             if self._was_there(value):
-                return _constant(value)
+                return constant(value)
             raise Unreplayable(f"a {kind.__name__}, which does not say what it is")
         if issubclass(kind, contextvars.Token | contextvars.Context) and not self._before.holds(value):
             raise Unreplayable(f"a {kind.__name__} of context variables", of_trace=True)
@@ -321,13 +320,13 @@ class Capture:
         if isinstance(value, type) and self._is_made_here(value):
             raise Unreplayable("a class that was made while staging")
         if isinstance(value, np.generic | types.ModuleType | type):
-            return _constant(value)
+            return constant(value)
         if isinstance(value, jax.Array):  # one that is made was not traced, as under `jax.ensure_compile_time_eval`
-            return _constant(value) if self._before.holds(value) else _memoized(key, lambda b: value.copy())
+            return constant(value) if self._before.holds(value) else memoized(key, lambda b: value.copy())
         if is_jaxpr(value) and not self._before.holds(value):
             drop_consts(value, self._is_of_another_trace)
         if self._was_there(value) or self._is_remembered(value):
-            return _constant(value)
+            return constant(value)
         if issubclass(kind, enum.Enum):
             make = self._kind(kind)
             return lambda b: value if make(b) is kind else make(b)(value.value)
@@ -341,7 +340,7 @@ class Capture:
             state = state_of(value)
             attributes = [(name, self.build(child)) for name, child in state.items()] if state else []
             self._open.discard(key)
-            return _memoized(key, _tuple_builder(self._kind(kind), children, attributes))
+            return memoized(key, tuple_of(self._kind(kind), children, attributes))
         holder = holder_of(value)
         if holder is not None and kind.__new__ in CONTAINER_NEWS:
             return self._container(value, kind, holder)
@@ -352,16 +351,16 @@ class Capture:
         if _jax.jit_options(value) is not None:
             return self._jitted(value)
         if isinstance(value, types.BuiltinFunctionType) and isinstance(value.__self__, types.ModuleType | None):
-            return _constant(value)
+            return constant(value)
         flat = _jax.flatten_one_level(value)
         stateful = isinstance(state_of(value), dict) or slot_descriptors(kind) or issubclass(kind, functools.partial)
         if flat is not None and not stateful:
             children, treedef = [self.build(child) for child in flat[0]], flat[1]
-            return _memoized(key, lambda b: jax.tree_util.tree_unflatten(treedef, [child(b) for child in children]))
+            return memoized(key, lambda b: jax.tree_util.tree_unflatten(treedef, [child(b) for child in children]))
         if key in self._existing:
-            return _constant(value)
+            return constant(value)
         if isinstance(value, PLACEMENTS):
-            return _constant(value)
+            return constant(value)
         internal = kind.__module__.partition(".")[0] in _jax.JAX_PACKAGES
         if internal and kind.__module__.startswith(_INTERMEDIATE_CODE) and not holds_tracer(value):
             return self._intermediate(value)
@@ -375,7 +374,7 @@ class Capture:
     def _intermediate(self, value: Any) -> Build:
         """What JAX has made, such as a jaxpr with rules for derivatives, stays the same."""
         self.intermediate.append(value)
-        return _constant(value)
+        return constant(value)
 
     def _array(self, value: np.ndarray) -> Build:
         """An array that was computed while tracing; a view is one of an array that is made in the same way."""
@@ -383,9 +382,9 @@ class Capture:
         if type(base) is np.ndarray and type(value) is np.ndarray and base.flags.forc and not value.dtype.hasobject:
             form = (value.shape, value.dtype, value.strides, value.ctypes.data - base.ctypes.data)
             around = self.build(base)
-            return _memoized(id(value), lambda b: view_of(around(b), form, writeable))
+            return memoized(id(value), lambda b: view_of(around(b), form, writeable))
         copy = value.copy(order="K")
-        return _memoized(id(value), lambda b: copy_of(copy, writeable))
+        return memoized(id(value), lambda b: copy_of(copy, writeable))
 
     def _was_there(self, value: Any) -> bool:
         """Whether the plain cell would find this very object, not make it: it was there, and has taken in no tracer."""
@@ -441,7 +440,7 @@ class Capture:
 
     def _kind(self, kind: type) -> Build:
         """A class, which a reused run finds where this run found it."""
-        return self.build(kind) if id(kind) in self._nodes else _constant(kind)
+        return self.build(kind) if id(kind) in self._nodes else constant(kind)
 
     def _traced(self, tracer: Any) -> Build:
         """What the program computes, or the input or other result that eager execution hands on instead."""
@@ -459,7 +458,7 @@ class Capture:
         if not isinstance(self._scan.leaves[index], jax.Array):
             return self._output(tracer)
         self.passed_on.add(index)
-        return _input(index)
+        return input_of(index)
 
     def _output(self, tracer: Any) -> Build:
         place = self._places.get(id(tracer))
@@ -497,32 +496,36 @@ class Capture:
 
     def _container(self, value: Any, kind: type, holder: Holder) -> Build:
         state: list[tuple[Any, Build]] = []
-        extra: tuple[Any, ...] = ()
-        if kind.__name__ == "defaultdict":
-            factory = self.build(value.default_factory)
-            extra = (factory,)
-        if isinstance(value, deque):
-            extra = (_constant(()), _constant(value.maxlen))
-        make, plain = self._kind(kind), kind.__module__ in ("builtins", "collections")
-        attributes: list[tuple[Any, Build]] = []
+        make: Build = self._kind(kind)
         new: Any = kind.__new__
+        init: Any = None  # sets what no item and no attribute is
+        attributes: list[tuple[Any, Build]] = []
+        slots: list[tuple[Any, Build]] = []
+        given: list[Build] = []
+        if isinstance(value, defaultdict):
+            init, given = defaultdict.__init__, [self.build(value.default_factory)]
+        elif isinstance(value, deque):
+            init, given = deque.__init__, [constant(()), constant(value.maxlen)]
 
         def build(b: Building) -> Any:
             made = b.made.get(key)
             if made is None:
-                made = make(b)(*(item(b) for item in extra)) if plain else new(make(b))
-                b.made[key] = made
+                made = b.made[key] = new(make(b))
+                if init is not None:
+                    init(made, *(item(b) for item in given))
                 holder.restore(made, [(k, child(b)) for k, child in state])
                 for name, child in attributes:
                     made.__dict__[name] = child(b)
+                for name, child in slots:
+                    SLOTS.put(made, name, child(b))
             return made
 
         key = id(value)
         self._builds[key] = build
         state.extend((k, self.build(child)) for k, child in holder.save(value))
         self.note_keys(k for k, _ in state)
-        if not plain:
-            attributes.extend((k, self.build(child)) for k, child in getattr(value, "__dict__", {}).items())
+        attributes.extend((k, self.build(child)) for k, child in (state_of(value) or {}).items())
+        slots.extend((k, self.build(child)) for k, child in SLOTS.save(value))
         return build
 
     def _objects(self, value: Any) -> Build:
@@ -561,9 +564,9 @@ class Capture:
     def _function(self, value: types.FunctionType) -> Build:
         home = sys.modules.get(value.__module__) if is_library(value.__module__) else None
         if home is not None and getattr(home, value.__name__, None) is value:
-            return _constant(value)
+            return constant(value)
         if id(value) in self._existing:
-            return _constant(value)
+            return constant(value)
         key, code, name = id(value), value.__code__, value.__name__
         # a program may serve another namespace than the one it was traced in
         elsewhere = value.__globals__ if value.__globals__ is not self._scan.namespace else None
@@ -602,9 +605,9 @@ class Capture:
         if id(notes) in self._annotated():
             return self.build(notes)
         if type(notes) is not dict or self._was_there(notes):
-            return _constant(notes)
+            return constant(notes)
         self._keep.append(notes)
-        return _memoized(id(notes), lambda b: dict(notes))
+        return memoized(id(notes), lambda b: dict(notes))
 
     def _annotated(self) -> dict[int, int]:
         """The annotations of functions in reach, by id, with the position of the function; who wraps it shares them."""
@@ -620,7 +623,7 @@ class Capture:
         """A jitted function is made anew, with what is set on it; one of a library's function stays the same."""
         inner = value.__wrapped__
         if isinstance(inner, types.FunctionType) and is_library(inner.__module__) and not inner.__closure__:
-            return _constant(value)
+            return constant(value)
         wrapped = self.build(inner)
         arguments = _jax.jit_arguments(value)
         if arguments is None:
@@ -647,22 +650,24 @@ class Capture:
             return self._weak(value)
         if kind is types.MappingProxyType:
             shown = self.build(gc.get_referents(value)[0])
-            return _memoized(id(value), lambda b: types.MappingProxyType(shown(b)))
+            return memoized(id(value), lambda b: types.MappingProxyType(shown(b)))
         if isinstance(value, types.MethodType):
             owner = self.build(value.__self__)
             if _jax.is_tracer(value.__self__) and (name := _name_of_method(value)) is not None:
-                return _memoized(id(value), lambda b: getattr(owner(b), name))
+                return memoized(id(value), lambda b: getattr(owner(b), name))
             function = self.build(value.__func__)
-            return _memoized(id(value), lambda b: types.MethodType(function(b), owner(b)))
+            return memoized(id(value), lambda b: types.MethodType(function(b), owner(b)))
         if kind in (staticmethod, classmethod):
             function = self.build(value.__func__)
-            return _memoized(id(value), lambda b: kind(function(b)))
+            return memoized(id(value), lambda b: kind(function(b)))
         if kind is property:
             parts = [self.build(part) for part in (value.fget, value.fset, value.fdel, value.__doc__)]
-            return _memoized(id(value), lambda b: property(*(part(b) for part in parts)))
+            return memoized(id(value), lambda b: property(*(part(b) for part in parts)))
         if kind is types.UnionType:
             members = self.build(value.__args__)
-            return _memoized(id(value), lambda b: functools.reduce(operator.or_, members(b)))
+            return memoized(id(value), lambda b: functools.reduce(operator.or_, members(b)))
+        if isinstance(value, BaseException):
+            return self._exception(value, kind)
         key = id(value)
         state = state_of(value)
         if kind not in copyreg.dispatch_table and has_plain_layout(kind):
@@ -672,7 +677,7 @@ class Capture:
         except TypeError as error:
             raise Unreplayable(f"a {kind.__name__}, which cannot be copied") from error
         if isinstance(reduced, str):
-            return _constant(value)
+            return constant(value)
         self._before.look_again()  # the parts were made just now
         if reduced[0] is iter and type(iter(*reduced[1])) is not kind:
             raise Unreplayable(f"a {kind.__name__}, which cannot be copied")  # it would become one of a list
@@ -686,7 +691,7 @@ class Capture:
                 make, arguments, state, items, pairs = (part(b) for part in parts)
                 made = b.made[key] = make(*arguments)
                 if state is not None:
-                    _set_state(made, state)
+                    set_state(made, state)
                 if items:
                     made.extend(items)
                 for k, v in pairs or ():
@@ -699,7 +704,7 @@ class Capture:
         """A weak reference to what this run builds for its target."""
         target, callback = value(), value.__callback__
         if target is None:
-            return _constant(value)
+            return constant(value)
         held, calls = self.build(target), self.build(callback)
         kind: Any = weakref.KeyedRef if type(value) is weakref.KeyedRef else weakref.ref
         more = [self.build(value.key)] if kind is weakref.KeyedRef else []
@@ -708,7 +713,27 @@ class Capture:
             there, call = held(b), calls(b)
             return value if there is target and call is callback else kind(there, call, *(item(b) for item in more))
 
-        return _memoized(id(value), build)
+        return memoized(id(value), build)
+
+    def _exception(self, value: BaseException, kind: type) -> Build:
+        key, fields, attributes = id(value), list[tuple[Any, Build]](), list[tuple[str, Build]]()
+        make, held = self._kind(kind), self.build(getattr(value, "exceptions", ()))
+
+        def build(b: Building) -> Any:
+            made = b.made.get(key)
+            if made is None:
+                made = b.made[key] = blank_exception(make(b), value, held(b))
+                for field, item in fields:
+                    field.__set__(made, item(b))
+                made.__dict__.update((name, item(b)) for name, item in attributes)
+            return made
+
+        self._builds[key] = build
+        fields.extend((field, self.build(item)) for field, item in fields_of(value))
+        slots = dict(slot_descriptors(kind))
+        fields.extend((slots[name], self.build(item)) for name, item in SLOTS.save(value))
+        attributes.extend((name, self.build(item)) for name, item in value.__dict__.items())
+        return build
 
     def _plain_object(self, value: Any, kind: Any, state: dict[str, Any] | None) -> Build:
         key = id(value)
@@ -743,45 +768,3 @@ def _name_of_method(method: types.MethodType) -> str | None:
     """The attribute of an object whose class a method comes from, as far as the classes tell."""
     named = [vars(kind).items() for kind in type(method.__self__).__mro__]
     return next((name for items in named for name, item in items if item is method.__func__), None)
-
-
-def _set_state(made: Any, state: Any) -> None:
-    if hasattr(made, "__setstate__"):
-        made.__setstate__(state)
-        return
-    attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
-    if attributes:
-        made.__dict__.update(attributes)
-    for name, item in (slots or {}).items():
-        object.__setattr__(made, name, item)
-
-
-def _constant(value: Any) -> Build:
-    return lambda b: value
-
-
-def _input(index: int) -> Build:
-    return lambda b: b.reached.leaves[index]
-
-
-def _node(index: int) -> Build:
-    return lambda b: b.reached.nodes[index]
-
-
-def _memoized(key: int, build: Build) -> Build:
-    def once(b: Building) -> Any:
-        if key not in b.made:
-            b.made[key] = build(b)
-        return b.made[key]
-
-    return once
-
-
-def _tuple_builder(kind: Build, children: list[Build], attributes: list[tuple[str, Build]]) -> Build:
-    def build(b: Building) -> Any:
-        made: Any = tuple.__new__(kind(b), [child(b) for child in children])
-        for name, child in attributes:
-            made.__dict__[name] = child(b)
-        return made
-
-    return build

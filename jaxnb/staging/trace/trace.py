@@ -149,6 +149,7 @@ class Trace:
         self.here = False
         self.asked_where: int | None = None
         self.guards: list[Any] = []
+        self.called: list[Any] = []
         self.notes = Notes()
         self.sets = ""
         self.names_then: dict[str, Any] = {}
@@ -189,6 +190,18 @@ class Trace:
             self.noticing.stop("it asks for the id of an object")
         place = self.replaced.get(id(value))
         return self.scan.nodes[place] if place is not None else value
+
+    def _keep_called(self, results: Sequence[Any]) -> None:
+        self.called.extend(results)
+
+    def _is_there(self, tracer: Any, sharding: Any) -> bool:
+        """Whether what a tracer stands for is committed to a sharding; of what is computed nobody knows."""
+        index = next((index for index, one in enumerate(self.tracers) if one is tracer), None)
+        if index is None:
+            self.noticing.stop("where a value lies decides which object device_put gives")
+            return False
+        leaf = self.scan.leaves[index]
+        return bool(leaf.committed and leaf.sharding == sharding)
 
     @functools.cached_property
     def _may_know_ids(self) -> bool:
@@ -358,6 +371,8 @@ class Trace:
             _jax.current_trace(),
             hands_on=self.asked is None and bool(plan.sees & Sees.IDENTITY),
             no_arrays=[tracer for tracer, leaf in zip(tracers, self.scan.leaves, strict=True) if not _is_array(leaf)],
+            is_there=self._is_there,
+            on_callback=self._keep_called,
         )
         self.over.append(weakref.ref(_jax.current_trace()))
         if self.splits and self.budget is not None:
@@ -655,6 +670,8 @@ class Trace:
         if self.asked is not None:
             lines = [item.span.line for item in self.statements if self.asked.loss in item.names.binds]
             self.loss_place = capture.result(read_loss(self.asked, self.namespace, lines[-1]))
+        for tracer in self.called:
+            capture.result(tracer)  # XLA would call no function whose results nobody takes
         if capture.holds_ids(stand_ins.ids):
             raise RunByPython(
                 "the cell keeps the id of an object.",

@@ -14,11 +14,12 @@ import numpy as np
 from jax.extend.core import Literal
 
 from jaxnb.findings.lints.census import WIDENED
+from jaxnb.findings.lints.lint import Lint, When
 from jaxnb.findings.lints.traced import Part, Traced
 from jaxnb.findings.lints.written import Written
 from jaxnb.program import Finding, Fix, Span
 
-__all__ = ["asks_for_wide", "dtype_findings"]
+__all__ = ["LINT", "dtype_findings"]
 
 _PROMOTING = frozenset(
     """
@@ -46,11 +47,11 @@ def dtype_findings(traced: Traced) -> Iterator[Finding]:
             yield from _mixed_product(traced, written, eqn, part)
         for eqn, atom in part.census.narrow:
             yield from _wrapped_literal(traced, written, eqn, atom, part)
-    if asks_for_wide(traced.cell.text):
+    if _asks_for_wide(traced.cell.text):
         yield from _cut(traced)
 
 
-def asks_for_wide(text: str) -> bool:
+def _asks_for_wide(text: str) -> bool:
     """Whether a text may ask for 64 bits that JAX is not set to give."""
     if "64" not in text and "128" not in text:
         return False
@@ -286,3 +287,10 @@ def _module(node: ast.expr, traced: Traced) -> str:
     value = traced.namespace.get(node.id) if isinstance(node, ast.Name) else None
     name: Any = getattr(value, "__name__", "") if type(value).__name__ == "module" else ""
     return name if isinstance(name, str) else ""
+
+
+def _when(traced: Traced) -> When:
+    return When.TRACED if traced.census.telling or _asks_for_wide(traced.cell.text) else When.NEVER
+
+
+LINT = Lint(dtype_findings, _when)

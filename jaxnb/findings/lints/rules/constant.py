@@ -14,13 +14,14 @@ from typing import Any
 from jax.extend.core import Literal
 
 from jaxnb._jax import body_jaxprs, shape_and_dtype
+from jaxnb.findings.lints.lint import Lint, When
 from jaxnb.findings.lints.traced import Part, Traced
 from jaxnb.findings.lints.written import Written, own_place
 from jaxnb.program import Aval, Finding, Fix
 from jaxnb.staging import render_path, where_held
 from jaxnb.units import format_bytes
 
-__all__ = ["LARGE", "baked_constants"]
+__all__ = ["LARGE", "LINT", "baked_constants"]
 
 LARGE = 1_000_000
 """Bytes that a constant may have without being told."""
@@ -119,3 +120,6 @@ def _makes_constant(call: ast.Call, namespace: Mapping[str, Any]) -> bool:
     name = getattr(module, "__name__", "")
     own = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     return name == "numpy" or (name == "jax.numpy" and own in ("array", "asarray"))
+
+
+LINT = Lint(baked_constants, lambda traced: When.TRACED if traced.census.telling else When.NEVER)

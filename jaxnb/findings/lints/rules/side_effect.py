@@ -18,11 +18,13 @@ from typing import Any
 import numpy as np
 
 from jaxnb._jax import is_reference
+from jaxnb.findings.lints.lint import Lint, Text, When, only_defines
+from jaxnb.findings.lints.traced import Traced
 from jaxnb.findings.lints.written import Written
 from jaxnb.program import Finding, Fix, Span
 from jaxnb.staging import CellSource, CodeNames, Statement, is_user_function, names_of
 
-__all__ = ["may_act", "side_effects"]
+__all__ = ["LINT", "may_act", "side_effects"]
 
 _ONCE_A_CALL = frozenset(["jit", "pmap"])
 _ONCE_FOR_ALL = frozenset("vmap scan fori_loop while_loop cond switch map associative_scan".split())
@@ -296,7 +298,8 @@ def _effect(node: ast.AST, local: set[str], names: Mapping[str, Any]) -> tuple[s
     if isinstance(node, ast.AugAssign):
         target = node.target
         root = _root(target)
-        refers = isinstance(target, ast.Subscript) and is_reference(_resolved(target.value, names))  # the program writes
+        # what is written to an array reference the program writes, each time
+        refers = isinstance(target, ast.Subscript) and is_reference(_resolved(target.value, names))
         if root is not None and root not in local and not refers and _untraced(node.value, local):
             return "counts", "count outside of the function, or return the count as a result."
         return None
@@ -375,3 +378,47 @@ def _resolved(node: ast.AST, names: Mapping[str, Any]) -> Any:
     if isinstance(value, plain) or type(value).__module__ == "logging":
         return getattr(value, node.attr, None)
     return None
+
+
+def _called(cell: CellSource, statements: Sequence[Statement]) -> list[Statement]:
+    """The definitions of a cell, run by Python, that traced statements reach by name."""
+    makers = _makers_of(cell.statements)
+    found: dict[int, Statement] = {}
+    todo = [name for item in statements for name in item.names.order]
+    seen: set[str] = set()
+    while todo:
+        if (name := todo.pop()) not in seen:
+            seen.add(name)
+            for maker in makers.get(name, ()):
+                found[id(maker)] = maker
+                todo += maker.names.order
+    return [item for item in found.values() if only_defines(item)]
+
+
+_latest: list[Any] = [None, {}]  # of which cell, since it is asked for each piece: who binds each of its names
+
+
+def _makers_of(statements: tuple[Statement, ...]) -> Mapping[str, Sequence[Statement]]:
+    if _latest[0] is not statements:
+        makers: dict[str, list[Statement]] = {}
+        for item in statements:
+            for name in item.names.binds:
+                makers.setdefault(name, []).append(item)
+        _latest[:] = [statements, makers]
+    return _latest[1]
+
+
+def _when(traced: Traced) -> When:
+    statements = [*traced.statements, *_called(traced.cell, traced.statements)]
+    return When.TRACED if may_act(statements, traced.namespace) else When.NEVER
+
+
+def _in_text(text: Text) -> Iterator[Finding]:
+    runner = text.runner
+    if runner.options.xmap is not None:
+        return
+    if text.hinted or (text.calls and may_act(text.by_python, runner.namespace)):
+        yield from side_effects(runner.cell, runner.namespace, runner.label)
+
+
+LINT = Lint(when=_when, in_text=_in_text)

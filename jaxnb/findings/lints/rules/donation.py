@@ -17,12 +17,14 @@ from jax.extend import core as jax_core
 from jaxnb._jax import dtype_name
 from jaxnb.findings.lints.aliasing import Aliasing, read_aliasing
 from jaxnb.findings.lints.eqns import closed_bodies
+from jaxnb.findings.lints.lint import Lint, When
+from jaxnb.findings.lints.puts import find_puts
 from jaxnb.findings.lints.traced import Traced
 from jaxnb.program import Finding, Fix
 from jaxnb.staging import leaves_of, line_reading, render_path, root_name
 from jaxnb.units import format_bytes
 
-__all__ = ["Form", "find_donations", "refusal"]
+__all__ = ["LINT", "Form", "find_donations", "refusal"]
 
 
 class Form(NamedTuple):
@@ -293,3 +295,10 @@ def _donated(traced: Traced) -> Iterable[int]:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
+
+
+def _when(traced: Traced) -> When:
+    return When.TRACED if traced.census.giving or traced.piece.donation.leaves else When.NEVER
+
+
+LINT = Lint(find_donations, _when, in_text=lambda text: find_puts(text.runner) if text.calls else ())

@@ -16,6 +16,7 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb._jax import open_jaxpr
+from jaxnb.findings.lints.lint import Lint
 from jaxnb.program import Aval, Finding, Fix, Span
 from jaxnb.staging import Piece, Statement, render_path, root_name
 from jaxnb.units import format_bytes
@@ -23,7 +24,7 @@ from jaxnb.units import format_bytes
 if TYPE_CHECKING:
     from jaxnb.staging import Runner
 
-__all__ = ["SMALL", "find_transfers"]
+__all__ = ["LINT", "SMALL", "find_transfers"]
 
 SMALL = 1_000
 """Bytes of a NumPy array that may be copied to the device in each turn without being told."""
@@ -196,3 +197,6 @@ def _module(node: ast.expr, namespace: Mapping[str, Any]) -> str:
 
 def _span(node: ast.expr) -> Span:
     return Span(node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0)
+
+
+LINT = Lint(in_text=lambda text: find_transfers(text.runner) if text.calls else ())

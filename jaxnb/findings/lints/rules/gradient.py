@@ -17,15 +17,16 @@ from jax.extend import core as jax_core
 from jaxnb import _jax
 from jaxnb._jax import eqn_frames, eqn_scope, name_parts, open_jaxpr, shape_and_dtype
 from jaxnb.findings.lints.census import is_zero, jaxprs_of
+from jaxnb.findings.lints.lint import Lint, When
 from jaxnb.findings.lints.stops import Flow, follow, stop_text
 from jaxnb.findings.lints.traced import Traced
 from jaxnb.program import Finding, Fix, Span
 from jaxnb.reading import computations, is_recomputed, nbytes, peak_bytes, residuals
 from jaxnb.runtime import is_own
-from jaxnb.staging import CellSource, Piece, Statement, leaves_of, render_path, root_name
+from jaxnb.staging import Piece, Statement, leaves_of, render_path, root_name
 from jaxnb.units import format_bytes
 
-__all__ = ["LARGE", "find_gradients", "may_stop", "may_waste"]
+__all__ = ["LARGE", "LINT", "find_gradients"]
 
 LARGE = 256 * 2**20
 """Bytes that a line may keep for the backward pass before that is told."""
@@ -57,7 +58,7 @@ def _peak(piece: Piece) -> int | None:
     return None if piece.compiled is None else peak_bytes(piece.compiled)
 
 
-def may_stop(traced: Traced) -> bool:
+def _may_stop(traced: Traced) -> bool:
     """Whether `find_gradients` could find a gradient that is zero, or a rule that runs twice; quick, and never wrong
     when it says no."""
     if "rematted_computation" in traced.census.marks:
@@ -69,13 +70,12 @@ def may_stop(traced: Traced) -> bool:
     return any(_zeros_of(eqn) is not None for eqn in filled)
 
 
-def may_waste(piece: Piece, cell: CellSource, namespace: Mapping[str, Any]) -> bool:
+def _may_waste(traced: Traced) -> bool:
     """The same of what large values are kept for a backward pass, and of derivatives by integers, after a run."""
-    peak = _peak(piece)
+    peak = _peak(traced.piece)
     if peak is None or peak >= LARGE:
         return True
-    statements = cell.statements[piece.plan.start : piece.plan.stop]
-    return next(_bound_float0(statements, namespace), None) is not None
+    return next(_bound_float0(traced.statements, traced.namespace), None) is not None
 
 
 def _integers(traced: Traced) -> Iterator[Finding]:
@@ -325,3 +325,12 @@ def _is_of_rule(eqn: Any) -> bool:
 def _form(aval: Any) -> str:
     shape, dtype, _ = shape_and_dtype(aval)
     return f"{dtype}[{','.join(map(str, shape))}]"
+
+
+def _when(traced: Traced) -> When:
+    if traced.census.marks and _may_stop(traced):
+        return When.TRACED
+    return When.RAN if traced.census.marks or "allow_int" in traced.cell.text else When.NEVER
+
+
+LINT = Lint(find_gradients, _when, _may_waste)

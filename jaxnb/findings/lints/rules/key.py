@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping
 
 from jaxnb._jax import eqn_places
 from jaxnb.findings.lints.key_flow import Flow, Token, Use
+from jaxnb.findings.lints.lint import Lint, When
 from jaxnb.findings.lints.traced import Traced
 from jaxnb.program import Finding, Fix, Span
 from jaxnb.staging import CellSource
 
-__all__ = ["argument_text", "called", "key_finding", "may_clash", "reused_keys"]
+__all__ = ["LINT", "argument_text", "called", "key_finding", "reused_keys"]
 
 _FIX = "split it first, `{key}, subkey = jax.random.split({key})`, and use each key once."
 _FIX_LOOP = "give each turn a key: scan over `jax.random.split(key, n)`, or draw from `jax.random.fold_in(key, i)`."
@@ -46,7 +47,7 @@ def reused_keys(traced: Traced) -> Iterator[Finding]:
                 break
 
 
-def may_clash(flow: Flow) -> bool:
+def _may_clash(flow: Flow) -> bool:
     """Whether `reused_keys` could find anything; quick, and never wrong when it says no."""
     if flow.turns:
         return True
@@ -168,3 +169,9 @@ def argument_text(cell: CellSource, span: Span | None) -> str:
     named = [item.value for item in call.keywords if item.arg in ("key", "rng", "seed")]
     key = next(iter([*named, *call.args]), None)
     return ast.unparse(key) if isinstance(key, (ast.Name, ast.Attribute, ast.Subscript)) else ""
+
+
+LINT = Lint(
+    reused_keys,
+    lambda traced: When.TRACED if traced.census.draws and _may_clash(traced.keys.flow) else When.NEVER,
+)
