@@ -48,7 +48,7 @@ class _EagerIdentity(_JaxprTrace):
     __slots__ = ()
 
     def process_primitive(self, primitive: Any, tracers: Any, params: Any, /) -> Any:
-        made = super().process_primitive(primitive, tracers, params)
+        made: Any = super().process_primitive(primitive, tracers, params)
         if primitive.name == "pure_callback":
             _on_callback[self](made)
         if primitive.multiple_results:
