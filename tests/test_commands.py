@@ -11,6 +11,8 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from shells import Shell, shell
 
+from jaxnb._jax import Broken, contract
+from jaxnb._jax.contract import Name
 from jaxnb.errors import BadHeader, JaxnbError
 from jaxnb.shell.commands import COMMANDS, DeviceList, DeviceRow, auto, devices, help_text, run_command
 from jaxnb.shell.health import Facts, backend_started, doctor, find_problems, platforms_installed
@@ -146,6 +148,8 @@ def with_versions(**versions: str | None) -> Facts:
     return replace(GOOD, versions={**GOOD.versions, **versions})
 
 
+GONE = Name("jax._src.gone", "base.is_tracer", "tell a tracer from an array", "way to ask")
+
 PROBLEMS: dict[str, tuple[Facts, str | None]] = {
     "none": (GOOD, None),
     "newest": (with_versions(jax="0.12.0.1", jaxlib="0.12.0.1", IPython="9.18.1"), None),
@@ -166,6 +170,10 @@ PROBLEMS: dict[str, tuple[Facts, str | None]] = {
     "gpu without plugin": (replace(GOOD, gpu_seen=True), "NVIDIA GPU"),
     "gpu with plugin": (replace(GOOD, gpu_seen=True, plugins={"jax-cuda12-plugin": "0.10.2"}), None),
     "plugin of another version": (replace(GOOD, plugins={"jax-cuda12-plugin": "0.9.0"}), "jax-cuda12-plugin 0.9.0"),
+    "a private name is gone": (
+        replace(GOOD, broken=[Broken(GONE, "there is no jax._src.gone")]),
+        "in jax 0.10.2 there is no jax._src.gone.",
+    ),
     "jit disabled": (replace(GOOD, jit_disabled=True), "JAX_DISABLE_JIT"),
 }
 
@@ -176,6 +184,42 @@ def test_known_bad_combinations(kind: str) -> None:
     found = find_problems(facts)
     assert [said in problem.what for problem in found] == ([True] if said else []), found
     assert all("Why: " in str(problem) and "Try: " in str(problem) for problem in found)
+
+
+def test_a_private_name_that_is_gone_is_told_with_what_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert dict(doctor().rows)["insides of jax"] == "as jaxnb knows them"
+    monkeypatch.setattr(contract, "CONTRACT", (*contract.CONTRACT, GONE))
+    report = doctor()
+    (problem,) = [problem for problem in report.problems if "gone" in problem.what]
+    assert problem.why == "jaxnb needs it to tell a tracer from an array; JAX has no public way to ask."
+    assert "jax>=0.10,<0.13" in problem.fix and "1 names" not in str(report)
+    facts = replace(GOOD, broken=[Broken(GONE, "there is no jax._src.gone")], unloadable=frozenset({"base"}))
+    assert "jaxnb._jax.base does not load" in find_problems(facts)[0].why
+
+
+@pytest.mark.parametrize(
+    ("lost", "loads"),
+    [
+        ("jax._src.tree_util._registry", False),
+        ("jax._src.interpreters.partial_eval.DynamicJaxprTrace", False),
+        ("jax._src.api._device_get", True),
+    ],
+)
+def test_the_command_says_what_broke_also_where_jaxnb_does_not_load(lost: str, loads: bool) -> None:
+    owner, _, name = lost.rpartition(".")
+    code = (
+        f"import jax, sys, importlib; delattr(importlib.import_module({owner!r}), {name!r});"
+        "from jaxnb.shell.cli import main; sys.exit(main(['doctor']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr == ""
+    assert f"there is no {lost}." in done.stdout and "1 name is missing" in done.stdout
+    assert ("jaxnb._jax.base does not load" in done.stdout) != loads
+
+
+def test_the_command_without_a_problem() -> None:
+    done = subprocess.run([sys.executable, "-m", "jaxnb.shell.cli", "doctor"], capture_output=True, text=True)
+    assert done.stdout.startswith("jaxnb ") and done.returncode == int("problem: " in done.stdout)
 
 
 def test_front_ends_are_told_apart(shell: Shell, monkeypatch: Any) -> None:

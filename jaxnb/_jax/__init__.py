@@ -1,6 +1,6 @@
 """The one door to what is private in JAX, and to what differs between its versions.
 
-Private names are imported here and nowhere else; each says what it is for and which public one is missing.
+Private names are imported here and nowhere else; `contract` says what each is for and which public one is missing.
 """
 
 from jaxnb.runtime import door

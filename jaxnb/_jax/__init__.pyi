@@ -1,4 +1,10 @@
+from .backend import (
+    COLLECTIVES_SHARE_THREADS as COLLECTIVES_SHARE_THREADS,
+    FORMULAS_OF_0_10 as FORMULAS_OF_0_10,
+    backend_started as backend_started,
+)
 from .base import (
+    INLINE_EARLY as INLINE_EARLY,
     JAX_PACKAGES as JAX_PACKAGES,
     PYTREES as PYTREES,
     SHOWN_ERRORS as SHOWN_ERRORS,
@@ -69,6 +75,11 @@ from .compile import (
     spreads_freely as spreads_freely,
     told_specs as told_specs,
 )
+from .contract import (
+    Broken as Broken,
+    broken as broken,
+    fails_to_load as fails_to_load,
+)
 from .eqns import (
     Bodies as Bodies,
     Place as Place,
@@ -83,6 +94,7 @@ from .eqns import (
     is_jaxpr as is_jaxpr,
     open_jaxpr as open_jaxpr,
     place_of as place_of,
+    scan_counts as scan_counts,
     shape_and_dtype as shape_and_dtype,
     traceback_frames as traceback_frames,
 )
@@ -129,7 +141,6 @@ from .named import (
     hoist_constants as hoist_constants,
     is_anonymous as is_anonymous,
     mesh_of_specs as mesh_of_specs,
-    scan_counts as scan_counts,
     split_known as split_known,
     unchecked_collectives as unchecked_collectives,
     without_dead as without_dead,

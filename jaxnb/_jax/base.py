@@ -20,16 +20,19 @@ import jax
 from jax import errors as jax_errors
 from jax._src import (
     config as _config,  # the ambient context that keys JAX's own caches is not public
-    core as _core,  # jax.core.Tracer is deprecated; the trace of a tracer is not public
+    core as _core,  # jax.core.Tracer is another while code is watched; the trace of a tracer is not public
     source_info_util as _source_info,  # `jax.extend` has the same function, and loads much more
 )
 from jax._src.api_util import InternalFloatingPointError as _BadValue  # what a compiled program raises for nans
 from jax._src.array import ArrayImpl as _ArrayImpl  # the concrete class behind jax.Array
-from jax._src.interpreters.partial_eval import DynamicJaxprTrace as _JaxprTrace, DynamicJaxprTracer as _JaxprTracer
+from jax._src.interpreters.partial_eval import DynamicJaxprTrace as _JaxprTrace
 from jax._src.named_sharding import UnspecifiedValue as _Unspecified  # what jit notes where nothing was told
 from jax._src.random.prng import PRNGKeyArray as _PRNGKeyArray  # the concrete class of arrays of keys
 from jax._src.tree_util import _registry  # pyright: ignore[reportPrivateUsage]
+from jax.core import eval_jaxpr
 from jax.experimental.layout import Format
+from jax.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
+from jax.ref import AbstractRef
 
 from jaxnb.runtime import OWN_FOLDER
 
@@ -116,7 +119,7 @@ def raise_bad_value(error: BaseException, closed_jaxpr: Any, arguments: Sequence
     """
     if not isinstance(error, _BadValue):
         return
-    _core.eval_jaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts, *arguments)  # its function would not look for nans
+    eval_jaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts, *arguments)  # its function would not look for nans
     where = "the compiled program of this cell; its operations one by one give none"
     raise FloatingPointError(f"invalid value ({error.ty}) encountered in {where}") from None
 
@@ -193,9 +196,7 @@ def unfiltered_tracebacks() -> Generator[None]:
 
 def is_reference(value: object) -> bool:
     """Whether this is a mutable array reference, as `jax.new_ref` makes it."""
-    return (
-        str(type(value).__module__).startswith("jax.") and type(getattr(value, "aval", None)).__name__ == "AbstractRef"
-    )
+    return str(type(value).__module__).startswith("jax.") and isinstance(getattr(value, "aval", None), AbstractRef)
 
 
 def is_tracer(value: object) -> bool:
@@ -378,6 +379,8 @@ JIT_ARGUMENTS = (
     "inline",
 )
 """The options of `jax.jit` that a jitted function keeps as they were given."""
+INLINE_EARLY: Any = getattr(getattr(jax, "Inline", None), "JAX_EARLY", True)
+"""The value of the option `inline` by which JAX writes a function out where it is called; `True` before jax 0.12."""
 
 
 def jit_options(function: Any) -> tuple[tuple[str, Any], ...] | None:

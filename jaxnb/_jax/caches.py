@@ -22,9 +22,9 @@ from itertools import repeat
 from operator import is_
 from typing import Any
 
-from jax._src import core as _core
 from jax._src.interpreters.partial_eval import DynamicJaxprTrace as _JaxprTrace  # ends as JAX ends those that succeed
 from jax._src.util import _caches  # where JAX registers its caches  # pyright: ignore[reportPrivateUsage]
+from jax.core import Trace
 
 from jaxnb._jax.base import JAX_PACKAGES, is_tracer_type, trace_of, user_context
 from jaxnb.runtime import is_library, objects_of
@@ -154,7 +154,7 @@ def _let_go_inside(traces: Iterable[weakref.ref[Any]]) -> bool:
     found, last = False, [trace for reference in traces if (trace := reference()) is not None]
     while last:
         around = set(map(id, last))
-        held_by = [item for item in gc.get_referrers(*last) if issubclass(type(item), _core.Trace)]
+        held_by = [item for item in gc.get_referrers(*last) if issubclass(type(item), Trace)]
         last = [item for item in held_by if id(getattr(item, "parent_trace", None)) in around]
         for trace in last:
             if isinstance(trace, _JaxprTrace) and trace.frame.constvar_to_val:
@@ -215,7 +215,7 @@ def _with_tracers(traces: Iterable[weakref.ref[Any]]) -> bool:
         held_by = gc.get_referrers(*last)
         if any(is_tracer_type(type(item)) for item in held_by):
             return True
-        last = [item for item in held_by if issubclass(type(item), _core.Trace) and id(item) not in seen]
+        last = [item for item in held_by if issubclass(type(item), Trace) and id(item) not in seen]
         seen.update(map(id, last))
     return False
 

@@ -186,7 +186,7 @@ def _options(info: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in _OPTIONS:
         value = getattr(info, name)
-        if value not in ((), None, False):
+        if value not in ((), None, False) and getattr(value, "name", "") != "AUTO":  # of `inline`, since jax 0.12
             found[name] = value if name.startswith("static") else str(value)
     for name in _SHARDINGS:
         leaves = getattr(info, name)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jax._src import core as _core  # tracers as such: their class is public, what they hold is not
-from jax._src.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
+from jax.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
 
 __all__ = ["Argument", "History", "history_of"]
 

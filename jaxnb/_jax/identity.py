@@ -24,10 +24,8 @@ from jax._src import (
     pjit as _pjit,  # no public hook tells which jitted functions are called with what
 )
 from jax._src.interpreters import partial_eval as _partial_eval
-from jax._src.interpreters.partial_eval import (
-    DynamicJaxprTrace as _JaxprTrace,  # a trace and its tracers are
-    DynamicJaxprTracer as _JaxprTracer,  # not public
-)
+from jax._src.interpreters.partial_eval import DynamicJaxprTrace as _JaxprTrace  # its tracers are public, it is not
+from jax.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
 
 from jaxnb.runtime import Undo
 
@@ -50,7 +48,7 @@ class _EagerIdentity(_JaxprTrace):
     __slots__ = ()
 
     def process_primitive(self, primitive: Any, tracers: Any, params: Any, /) -> Any:
-        made = super().process_primitive(primitive, tracers, params)
+        made: Any = super().process_primitive(primitive, tracers, params)
         if primitive.name == "pure_callback":
             _on_callback[self](made if isinstance(made, list) else [made])
         if primitive.multiple_results:
@@ -216,11 +214,11 @@ def note_jit_calls() -> Generator[list[JitCall]]:
 
 def _has_metadata(tree: Any) -> bool:
     """Whether the nodes of a pytree hold objects besides their children."""
-    held = (item for item in gc.get_referents(tree) if item is not _REGISTRY and not isinstance(item, type))
+    held = (item for item in gc.get_referents(tree) if not isinstance(item, _REGISTRY | type))
     return any(map(gc.is_tracked, held))
 
 
-_REGISTRY = jax.tree_util.default_registry
+_REGISTRY = type(jax.tree_util.default_registry)  # of which JAX has several
 _HAND_ON = frozenset({"stop_gradient", "name"})
 """Operations whose result is their operand; what they mean is for derivatives."""
 
@@ -280,14 +278,14 @@ def handed_on(tracer: Any) -> Any:
     return tracer
 
 
-def _source(name: str, params: Any, place: int) -> int | None:
+def _source(primitive_name: str, params: Any, place: int) -> int | None:
     """The operand that eager execution gives as a result of an operation; None if it makes a new one."""
-    if name in _HAND_ON:
+    if primitive_name in _HAND_ON:
         return place
-    if name == "device_put":
+    if primitive_name == "device_put":
         reused = getattr(params["copy_semantics"][place], "name", "") == "REUSE_INPUT"
         return place if params["devices"][place] is None and reused else None
-    if name in _BODIES:
+    if primitive_name in _BODIES:
         body = next((params[part] for part in _RUN_THEIR_BODY if part in params), None)
         return _through(getattr(body, "jaxpr", body), place) if body is not None else None
     return None

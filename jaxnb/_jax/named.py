@@ -35,7 +35,6 @@ __all__ = [
     "hoist_constants",
     "is_anonymous",
     "mesh_of_specs",
-    "scan_counts",
     "split_known",
     "unchecked_collectives",
     "without_dead",
@@ -119,11 +118,3 @@ def mesh_of_specs(mesh: Any) -> Generator[None]:
         stack.pop()
         thread_resources.env = stack[-1]
         context.set_local(before)
-
-
-def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
-    """(constants, carries) of a `scan` equation; jax 0.12 holds them as trees."""
-    if "num_consts" in params:
-        return params["num_consts"], params["num_carry"]
-    constants, carry, _ = params["ft_in"].unpack()
-    return len(constants), len(carry)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 from jax._src import (
-    config as _config,  # the state behind jax.default_device, which tells nobody that it was set
+    config as _config,  # what enters jax.default_device and the like, which tell nobody that they were set
     core as _core,  # the jaxprs inside an equation; `jaxprs_in_params` of jax.extend is no other
     dispatch as _dispatch,  # what jax.effects_barrier waits for
     pjit as _pjit,  # the primitive of jitted functions, to see what is written out of them
@@ -23,16 +23,15 @@ from jax._src import (
 from jax._src.array import ArrayImpl as _ArrayImpl  # no public function makes an array that is not committed
 from jax._src.interpreters import (
     batching as _batching,  # which primitives work element by element is not public
-    partial_eval as _partial_eval,  # which operands JAX leaves out, and how a primitive is staged
+    partial_eval as _partial_eval,  # how a primitive is staged
 )
-from jax._src.lax import (
-    lax as _lax,  # jnp.zeros and the like, which forget their sharding while tracing
-    slicing as _slicing,  # the primitives of slices
-)
+from jax._src.lax import lax as _lax  # jnp.zeros and the like, which forget their sharding while tracing
 from jax._src.numpy import indexing as _indexing  # asks whether an array lies on several devices
-from jax._src.state.types import AbstractRef as _AbstractRef  # the type of a mutable array
+from jax.interpreters.batching import fancy_primitive_batchers
+from jax.interpreters.partial_eval import dce_jaxpr
+from jax.ref import AbstractRef as _AbstractRef
 
-from jaxnb._jax.base import REFUSING, as_function, is_tracer, trace_of, with_parts
+from jaxnb._jax.base import INLINE_EARLY, REFUSING, as_function, is_tracer, trace_of, with_parts
 from jaxnb._jax.identity import array_of
 from jaxnb.runtime import Undo
 
@@ -357,7 +356,7 @@ def _puts(eqn: Any) -> bool:
 
 def is_elementwise(eqn: Any) -> bool:
     """Whether JAX says of a primitive that it works on each element by itself."""
-    rule = _batching.fancy_primitive_batchers.get(eqn.primitive)
+    rule = fancy_primitive_batchers.get(eqn.primitive)
     return isinstance(rule, partial) and rule.func in (_batching.vectorized_batcher, _batching.broadcast_batcher)
 
 
@@ -386,7 +385,7 @@ def _used(closed: Any, eqn: Any, variables: Sequence[Any]) -> Sequence[Any]:
     """The operands that results of an equation, or its effects, need; none of them left out where JAX cannot tell."""
     alone = with_parts(closed, variables, [eqn], eqn.outvars)
     try:
-        _, used = _partial_eval.dce_jaxpr(alone.jaxpr, [True] * len(eqn.outvars), instantiate=False)
+        _, used = dce_jaxpr(alone.jaxpr, [True] * len(eqn.outvars), instantiate=False)
     except Exception:  # a rule of somebody else's primitive
         return variables
     return [var for var, is_used in zip(variables, used, strict=True) if is_used]
@@ -429,12 +428,12 @@ def _by_arguments(eqn: Any) -> tuple[list[Any], Callable[..., list[Any]] | None]
     Returns:
       its operands, and what computes it of them; None for what is computed as it stands.
     """
-    if eqn.primitive is _slicing.slice_p and eqn.params["strides"] is None:
+    if eqn.primitive is jax.lax.slice_p and eqn.params["strides"] is None:
         starts, ends = eqn.params["start_indices"], eqn.params["limit_indices"]
         begins = [_core.Literal(start, jax.typeof(start)) for start in map(np.int32, starts)]
         sizes = tuple(int(end) - int(start) for start, end in zip(starts, ends, strict=True))
-        return [*eqn.invars, *begins], lambda x, *at: [_slicing.dynamic_slice_p.bind(x, *at, slice_sizes=sizes)]
-    if eqn.primitive in (_slicing.dynamic_slice_p, _slicing.dynamic_update_slice_p):
+        return [*eqn.invars, *begins], lambda x, *at: [jax.lax.dynamic_slice_p.bind(x, *at, slice_sizes=sizes)]
+    if eqn.primitive in (jax.lax.dynamic_slice_p, jax.lax.dynamic_update_slice_p):
         return list(eqn.invars), lambda *at: [eqn.primitive.bind(*at, **eqn.params)]
     return [], None
 
@@ -604,7 +603,7 @@ def _inlining_hook(original: Any) -> Any:
     def rule(trace: Any, source_info: Any, *args: Any, **params: Any) -> Any:
         results = original(trace, source_info, *args, **params)
         notes = _noting(results[0]) if results and _watching and _watching[-1].commits else None
-        if notes is None or not params["inline"]:
+        if notes is None or params["inline"] is not INLINE_EARLY:
             return results
         jaxpr = getattr(params["jaxpr"], "jaxpr", params["jaxpr"])
         own = {var: frozenset([place]) for place, var in enumerate(jaxpr.invars)}
@@ -624,24 +623,24 @@ def _inlining_hook(original: Any) -> Any:
 
 
 _GUARDS = (
-    _config.transfer_guard_host_to_device,
-    _config.transfer_guard_device_to_device,
-    _config.transfer_guard_device_to_host,
+    jax.transfer_guard_host_to_device,
+    jax.transfer_guard_device_to_device,
+    jax.transfer_guard_device_to_host,
 )
 
 
 def _setting(state: Any, value: Any) -> str:
-    if state is _config.default_device and value != state.value:
+    if state is jax.default_device and value != state.value:
         return "it sets the default device"
-    if state is _config.enable_x64:  # the NumPy values that the cell reads have become JAX's by now
+    if state is jax.enable_x64:  # the NumPy values that the cell reads have become JAX's by now
         return "it sets how wide numbers are" if bool(value) != bool(state.value) else ""
     if state in _GUARDS:
         return "it has JAX watch over transfers" if value in REFUSING and value != state.value else ""
     if not value or state.value:
         return ""
-    if state is _config.debug_nans or state is _config.debug_infs:
+    if state is jax.debug_nans or state is jax.debug_infs:
         return "it has JAX look for nans"
-    return "it has JAX look at the use of keys" if state is _config.debug_key_reuse else ""
+    return "it has JAX look at the use of keys" if state is jax.debug_key_reuse else ""
 
 
 def _barrier_hook(original: Any) -> Any:

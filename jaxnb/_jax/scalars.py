@@ -4,7 +4,8 @@
 library may ask whether it has a `shape`. JAX itself is told the truth. What operators make of such tracers and of
 numbers are numbers, too.
 
-A door to private JAX, as `_jax.py`: the class of its tracers is not public. Checked on jax 0.10.2 and 0.12.0.
+The class of such tracers has a public name, and what is done here to its objects has none. Checked on jax 0.10.2 and
+0.12.0.
 """
 
 from __future__ import annotations
@@ -16,8 +17,7 @@ from types import FrameType
 from typing import Any
 
 import jax
-from jax._src import core as _core  # the file in which its tracers are asked whether they are true
-from jax._src.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
+from jax.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
 
 from jaxnb._jax.base import Array, in_jax
 from jaxnb.runtime import is_own
@@ -86,7 +86,7 @@ def _class_for(kind: type) -> type[Any]:
 
     # it is passed over in tracebacks as the one that it stands before
     code = Number.__bool__.__code__
-    Number.__bool__.__code__ = code.replace(co_filename=_core.__file__)
+    Number.__bool__.__code__ = code.replace(co_filename=jax.__file__)
     Number.__name__, Number.__qualname__ = _JaxprTracer.__name__, _JaxprTracer.__qualname__
     Number.__module__ = _JaxprTracer.__module__
     return Number

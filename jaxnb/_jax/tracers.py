@@ -15,9 +15,11 @@ from jax._src import (
     core as _core,  # the trace of a tracer, and those that are going on, are not public
     source_info_util as _source_info,  # `current` is what JAX itself calls for each equation
 )
-from jax._src.interpreters.ad import JVPTracer as _JVPTracer  # the kinds of tracers are not public
-from jax._src.interpreters.partial_eval import DynamicJaxprTrace as _JaxprTrace, DynamicJaxprTracer as _JaxprTracer
-from jax._src.shard_map import ShardMapTracer as _ShardMapTracer
+from jax._src.interpreters.partial_eval import DynamicJaxprTrace as _JaxprTrace
+from jax._src.shard_map import ShardMapTracer as _ShardMapTracer  # the others have public names
+from jax.core import Trace
+from jax.interpreters.ad import JVPTracer as _JVPTracer
+from jax.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
 
 from jaxnb._jax.base import in_jax, trace_of, tracers_below
 from jaxnb.runtime import is_own
@@ -36,7 +38,7 @@ class TraceLog:
         """Takes a reference as each trace begins. There is no public hook for this; it costs about a microsecond."""
         if self._saved:
             return
-        self._saved = [(kind, kind.__init__) for kind in (_core.Trace, _JVPTracer, _ShardMapTracer)]
+        self._saved = [(kind, kind.__init__) for kind in (Trace, _JVPTracer, _ShardMapTracer)]
         begin, differentiate, shard = (original for _, original in self._saved)
         places, current = self._places, _source_info.current
 
@@ -97,7 +99,7 @@ def trace_ctx_stack() -> set[int]:
 def traces_behind(values: Iterable[Any]) -> set[int]:
     """Ids of the traces among some values, and of those that they hand their operations on to."""
     found: set[int] = set()
-    stack = [value for value in values if issubclass(type(value), _core.Trace)]
+    stack = [value for value in values if issubclass(type(value), Trace)]
     while stack:
         trace = stack.pop()
         if trace is not None and id(trace) not in found:
@@ -129,16 +131,19 @@ def made_at(tracer: Any) -> Any:
 
 
 _TRANSFORMATIONS = {
-    "JVP": "jax.jvp",
-    "Linearize": "jax.grad",
-    "Batch": "jax.vmap",
-    "ShardMap": "jax.shard_map",
-    "Remat": "jax.checkpoint",
+    "JVPTrace": "jax.jvp",
+    "LinearizeTrace": "jax.grad",
+    "BatchTrace": "jax.vmap",
+    "ShardMapTrace": "jax.shard_map",
+    "RematTrace": "jax.checkpoint",
 }
 
 
-_RULES = {"_flatten_fwd": "custom_vjp fwd", "_flatten_bwd": "custom_vjp bwd", "_flatten_jvp": "custom_jvp jvp"}
-"""What a rule of the user was called for, by the function of `jax._src.custom_derivatives` that called it."""
+_RULES = {"_flatten_fwd": "custom_vjp fwd", "_flatten_jvp": "custom_jvp jvp"}
+"""What a rule of the user was called for, by the function of `jax._src.custom_derivatives` that called it.
+
+Operations of a `bwd` have the place in the code of the call that it is the derivative of.
+"""
 
 
 def traced_function(tracer: Any) -> tuple[str, str]:
@@ -203,8 +208,7 @@ def enclosing_traces(tracer: Any) -> list[Any]:
 
 def transformation_of(tracer: Any) -> str:
     """Which transformation a tracer belongs to, in words."""
-    name = type(trace_of(tracer)).__name__.removesuffix("Trace")
-    return _TRANSFORMATIONS.get(name, "jax.jit, scan or another that traces its function")
+    return _TRANSFORMATIONS.get(type(trace_of(tracer)).__name__, "jax.jit, scan or another that traces its function")
 
 
 def arguments_of(tracer: Any) -> tuple[tuple[str, ...], bool]:

@@ -21,12 +21,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax._src import (
     api as _api,
-    core as _core,  # jax.core.Tracer is deprecated
+    core as _core,  # jax.core.Tracer is replaced here
     custom_derivatives as _custom_derivatives,
-    stages as _stages,  # the class of what `trace` gives, and `make_jaxpr` and `lower` begin with
 )
-from jax._src.interpreters.partial_eval import DynamicJaxprTrace as _DynamicTrace, DynamicJaxprTracer as _JaxprTracer
+from jax._src.interpreters.partial_eval import DynamicJaxprTrace as _DynamicTrace
 from jax._src.lax.control_flow import loops as _loops
+from jax.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
+from jax.stages import Traced as _Traced  # what `trace` gives, and `make_jaxpr` and `lower` begin with
 
 from jaxnb._jax.base import TRACING_ERRORS, Array as _ArrayImpl, in_jax
 from jaxnb._jax.hosted import NumpyValue, tracer_of
@@ -178,7 +179,7 @@ def _install_hooks() -> None:
     _hooks.patch(type(jax.Array), "__subclasscheck__", _subclass_hook(type(jax.Array).__subclasscheck__))
     _hooks.patch(type(jax.Array), "__instancecheck__", _instance_hook(type(jax.Array).__instancecheck__))
     _hooks.patch(_custom_derivatives, _CONVERT, getattr(_custom_derivatives, _CONVERT).__wrapped__)
-    _hooks.patch(_stages.Traced, "__init__", _traced_hook(_stages.Traced.__init__))
+    _hooks.patch(_Traced, "__init__", _traced_hook(_Traced.__init__))
     _hooks.patch(_core, "is_concrete", _concrete_hook(_core.is_concrete))
     _hooks.patch(_core.Tracer, "__iter__", _walk_hook(_core.Tracer.__iter__))
     for name in ("asarray", "array"):
@@ -496,7 +497,7 @@ def _is_generated_text(frame: FrameType) -> bool:
     return frame.f_code.co_filename == "<string>" and _name_of(frame.f_back) in _RECURSION_GUARDS
 
 
-_OF_AVALS = frozenset(name for name in dir(_core.ShapedArray) if name[:1] != "_" and not hasattr(_ArrayImpl, name))
+_OF_AVALS = frozenset(name for name in dir(jax.core.ShapedArray) if name[:1] != "_" and not hasattr(_ArrayImpl, name))
 """What a tracer has because its abstract value does, and an array has not."""
 
 

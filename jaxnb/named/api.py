@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-from jaxnb._jax import bound_axes
+from jaxnb._jax import INLINE_EARLY, bound_axes
 from jaxnb.named import checks, probe
 from jaxnb.named.binding import bind_map
 from jaxnb.named.errors import AxisSizeError, ResourceError
@@ -22,9 +22,6 @@ from jaxnb.named.resources import FakeMesh, current_mesh, loops_in_scope, make_p
 from jaxnb.named.specs import LeafSpec, check_name, check_rank, declared_names, read_prefix, sizes_of
 
 __all__ = ["Mapped", "xmap"]
-
-# A map in a larger program is one equation of it; before jax 0.12 `True` says so.
-_INLINE: Any = getattr(getattr(jax, "Inline", None), "JAX_EARLY", True)
 
 
 def xmap(
@@ -175,7 +172,7 @@ class Mapped:
             run = functools.wraps(self._fun, updated=())(lambda *args: twin._bind(mesh, *args))
             run.__wrapped__ = twin._fun
             backend: dict[str, Any] = {} if self._backend is None else {"backend": self._backend}
-            compiled = jax.jit(run, donate_argnums=self._donate, inline=_INLINE, **backend)
+            compiled = jax.jit(run, donate_argnums=self._donate, inline=INLINE_EARLY, **backend)
             self._compiled[key] = compiled
         return compiled
 

@@ -1,4 +1,4 @@
-"""The command line: `jaxnb report NOTEBOOK -o FILE`, `jaxnb demo`, `jaxnb lab`.
+"""The command line: `jaxnb report NOTEBOOK -o FILE`, `jaxnb demo`, `jaxnb lab`, `jaxnb doctor`.
 
 What a command found goes to standard output: a line for each staged cell, then the facts. What it is doing
 goes to standard error, as a bar where that is a terminal and as plain lines elsewhere.
@@ -74,6 +74,10 @@ def _parser() -> argparse.ArgumentParser:
     what = "open the tutorials in JupyterLab, which gets all further options"
     command = commands.add_parser("lab", help=what, description=what)
     command.set_defaults(command=_lab)
+
+    what = "say what is installed and set, and what is known to go wrong; exits with 1 if anything is"
+    command = commands.add_parser("doctor", help=what, description=what)
+    command.set_defaults(command=_doctor)
     return parser
 
 
@@ -100,6 +104,14 @@ def _lab(options: argparse.Namespace) -> int:
     environment = {**os.environ, "JUPYTER_PREFER_ENV_PATH": "1"}
     command = [sys.executable, "-m", "jupyterlab", str(_tutorials()), *options.rest]
     return subprocess.run(command, env=environment, check=False).returncode
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from jaxnb.shell.health import doctor  # which loads jax, and no more of jaxnb than a jax that has changed lets load
+
+    found = doctor()
+    print(found)
+    return 1 if found.problems else 0
 
 
 def _tutorials() -> Path:

@@ -8,11 +8,11 @@ import platform
 import re
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from jaxnb import __version__
+from jaxnb import __version__, _jax
 from jaxnb.staging import backend_started, cpu_devices_wanted
 
 __all__ = ["Facts", "Problem", "Report", "doctor", "find_problems", "platforms_installed"]
@@ -25,6 +25,8 @@ _DEBUG_FLAGS = (
     "jax_log_compiles",
     "jax_debug_key_reuse",
 )
+_SUPPORTED = 'pip install "jax>=0.10,<0.13", and start the kernel again.'
+_CHECKED = 'pip install "jax>=0.10,<0.13", best 0.10.2 or 0.12.0, and start the kernel again.'
 _OTHER_FLAGS = ("jax_default_matmul_precision", "jax_transfer_guard", "jax_compilation_cache_dir")
 
 
@@ -51,6 +53,8 @@ class Facts:
       cpu_devices: how many CPU devices the flags and the configuration ask for.
       jit_disabled: whether `jax_disable_jit` is set.
       gpu_seen: whether the machine seems to have an NVIDIA GPU.
+      broken: the private names of JAX that are not as jaxnb knows them.
+      unloadable: the modules that use such names and cannot be imported, by the names of `_jax` for them.
     """
 
     versions: Mapping[str, str | None]
@@ -59,6 +63,8 @@ class Facts:
     cpu_devices: int = 1
     jit_disabled: bool = False
     gpu_seen: bool = False
+    broken: Sequence[_jax.Broken] = ()
+    unloadable: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +105,13 @@ def doctor(shell: Any = None) -> Report:
     config: Any = jax.config
     versions = _versions()
     plugins = _plugins()
+    broken = _jax.broken()
     rows = [("jaxnb", __version__), *((name, found or "not installed") for name, found in versions.items())]
     rows += [
         ("front end", _front_end(shell)),
         ("extension", _extension(shell)),
-        ("backend", _backend()),
+        ("insides of jax", _insides(broken)),
+        ("backend", _backend(broken)),
         ("platforms", ", ".join(platforms_installed())),
         ("JAX_PLATFORMS", config.jax_platforms or "not set"),
         ("NPROC", os.environ.get("NPROC", "not set")),
@@ -120,13 +128,20 @@ def doctor(shell: Any = None) -> Report:
         cpu_devices=cpu_devices_wanted(),
         jit_disabled=bool(config.jax_disable_jit),
         gpu_seen=os.path.exists("/dev/nvidia0") or shutil.which("nvidia-smi") is not None,
+        broken=broken,
+        unloadable=frozenset(filter(_jax.fails_to_load, {item.module for item in broken})),
     )
     return Report(tuple(rows), tuple(find_problems(facts)))
 
 
 def find_problems(facts: Facts) -> list[Problem]:
     """The combinations that are known to go wrong."""
-    return [*_version_problems(facts), *_device_problems(facts), *_flag_problems(facts)]
+    return [
+        *_version_problems(facts),
+        *_contract_problems(facts),
+        *_device_problems(facts),
+        *_flag_problems(facts),
+    ]
 
 
 def _version_problems(facts: Facts) -> list[Problem]:
@@ -137,7 +152,7 @@ def _version_problems(facts: Facts) -> list[Problem]:
             Problem(
                 f"jax {jax} is outside 0.10 to 0.12.",
                 "jaxnb follows a few internals of jax, which were checked on those versions only.",
-                'pip install "jax>=0.10,<0.13", and start the kernel again.',
+                _SUPPORTED,
             )
         )
     if jax is not None and jaxlib is None:
@@ -167,6 +182,16 @@ def _version_problems(facts: Facts) -> list[Problem]:
             wanted = ".".join(str(number) for number in least)
             fix = "use a newer Python." if name == "Python" else f'pip install "{name.lower()}>={wanted}".'
             found.append(Problem(f"{name} {version} is older than {wanted}.", "jaxnb is not tested on it.", fix))
+    return found
+
+
+def _contract_problems(facts: Facts) -> list[Problem]:
+    found: list[Problem] = []
+    for item in sorted(facts.broken, key=lambda item: item.module not in facts.unloadable):
+        why = f"jaxnb needs it to {item.name.purpose}; JAX has no public {item.name.missing}."
+        if item.module in facts.unloadable:
+            why += f" jaxnb._jax.{item.module} does not load, and neither does what uses it."
+        found.append(Problem(f"in jax {facts.versions.get('jax')} {item.what}.", why, _CHECKED))
     return found
 
 
@@ -275,7 +300,15 @@ def _extension(shell: Any) -> str:
     return f"loaded: {', '.join(names)}, the comment `# jaxnb: jit`, TAB in headers; auto is {state}"
 
 
-def _backend() -> str:
+def _insides(broken: Sequence[_jax.Broken]) -> str:
+    if not broken:
+        return "as jaxnb knows them"
+    return f"{len(broken)} name{' is' if len(broken) == 1 else 's are'} missing or changed"
+
+
+def _backend(broken: Sequence[_jax.Broken]) -> str:
+    if any(item.module == "backend" for item in broken):
+        return "not known"
     if not backend_started():
         return "not started"
     import jax

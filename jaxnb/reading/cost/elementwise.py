@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import jax
-
+from jaxnb._jax import FORMULAS_OF_0_10
 from jaxnb.reading.cost.context import Context, Rule
 from jaxnb.reading.cost.sizes import elements, is_complex, itemsize
 from jaxnb.reading.cost.value import Cost
@@ -108,7 +107,7 @@ _COMPLEX = {
 }
 # The absolute value of a complex number is an operation of its own before.
 _modulus = Formula(25, 1, 68, 14, 6)
-if jax.__version_info__ < (0, 11):
+if FORMULAS_OF_0_10:
     _REAL["asin"] = Formula(5, 2, 20, constants=1)
     _REAL["digamma"] = Formula(73, 3, 215, 9, 22, wide=True)
     _modulus = None

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from jax.extend import core as jax_core
 
-from jaxnb._jax import body_jaxprs
+from jaxnb._jax import body_jaxprs, scan_counts as scan_parts
 
 __all__ = ["CALLS", "Mask", "Needed", "NeededEqn", "NeededJaxpr", "has_effects", "scan_parts"]
 
@@ -122,15 +122,6 @@ class Needed:
             wanted = more + wanted[carry:]
         inputs = inputs[:consts] + wanted[:carry] + inputs[consts + carry :]
         return NeededEqn(outputs, inputs, {path: wanted})
-
-
-def scan_parts(params: Mapping[str, Any]) -> tuple[int, int]:
-    """How many operands of a scan are constants, and how many are carried; the others are scanned."""
-    if "num_consts" in params:
-        return params["num_consts"], params["num_carry"]
-    # jax 0.12 has a tree of them instead.
-    constants, carry, _ = params["ft_in"].unpack()
-    return len(constants), len(carry)
 
 
 def has_effects(eqn: Any) -> bool:

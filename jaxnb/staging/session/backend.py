@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import sys
-from typing import Any
 
 import jax
 
+from jaxnb._jax import COLLECTIVES_SHARE_THREADS, backend_started
 from jaxnb.errors import JaxnbError
 
 _COUNT = re.compile(r"--xla_force_host_platform_device_count=(\d+)")
@@ -22,7 +21,7 @@ def prepare_backend() -> None:
     jax 0.10 runs the collectives of its CPU devices on a thread pool as large as the machine has cores; with fewer
     threads than devices they wait for one another, and the process is killed after 40 seconds.
     """
-    if not jax.__version__.startswith("0.10.") or "NPROC" in os.environ:
+    if not COLLECTIVES_SHARE_THREADS or "NPROC" in os.environ:
         return
     devices = cpu_devices_wanted()
     if devices > 1:
@@ -35,13 +34,6 @@ def cpu_devices_wanted() -> int:
     by_flag = int(flags.group(1)) if flags else 1
     by_config: int = jax.config.jax_num_cpu_devices  # type: ignore[attr-defined]
     return max(by_flag, by_config or 1)
-
-
-def backend_started() -> bool:
-    """Whether JAX has started a backend already."""
-    # No public function tells without starting one.
-    bridge: Any = sys.modules.get("jax._src.xla_bridge")
-    return bridge is not None and bool(bridge.backends_are_initialized())
 
 
 def want_devices(count: int) -> None:

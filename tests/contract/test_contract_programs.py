@@ -1,0 +1,182 @@
+"""Lowered and compiled programs: their inputs, their names, their modules, and compiling for other machines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from covering import covers, private
+from jax.sharding import PartitionSpec as P
+from jaxlib.mlir import ir
+
+from jaxnb._jax import base, compile, eqns, hlo, watch
+from jaxnb.reading.hlo.buffers import read_instructions
+from jaxnb.reading.hlo.facts import read_facts
+
+
+def product(x: Any, unused: Any, y: Any) -> Any:
+    with jax.named_scope("mine"):
+        return jnp.sin(x) * y
+
+
+def split() -> jax.sharding.NamedSharding:
+    return jax.sharding.NamedSharding(jax.make_mesh((2,), ("x",)), P("x"))
+
+
+@covers("Traced._params", "Traced._lojax")
+def test_another_jaxpr_can_be_lowered_in_the_place_of_one() -> None:
+    traced: Any = jax.jit(product).trace(1.0, 2.0, 3.0)
+    closed = traced.jaxpr
+    traced.lower()
+    named = [hlo.named_eqn(eqn, f"n{place}", eqn.params) for place, eqn in enumerate(closed.eqns)]
+    changed = hlo.with_jaxpr(traced, hlo.with_eqns(closed, named))
+    assert "/n0" not in traced.lower().as_text(debug_info=True) and "/n0" in changed.lower().as_text(debug_info=True)
+    assert float(changed.lower().compile()(1.0, 2.0, 3.0)) == float(product(1.0, 2.0, 3.0))
+    assert traced.jaxpr is closed and changed.jaxpr is not closed
+
+
+@covers("Traced._meta_tys_flat", "MetaTy.sharding")
+def test_a_traced_function_knows_how_its_inputs_are_spread() -> None:
+    sharding = split()
+    array = jax.device_put(np.ones(4), sharding)
+    traced = jax.jit(product).trace(array, 1.0, np.ones(4))
+    assert hlo.given_shardings(traced)[0] == sharding and hlo.given_shardings(traced)[2] is None
+    assert [bool(text) for text in hlo.input_shardings(traced)] == [True, False, False]
+
+
+@covers("Traced._consts")
+def test_code_that_lowers_a_function_which_has_closed_over_a_tracer_is_told() -> None:
+    told: list[str] = []
+
+    class Asked:
+        def __getattr__(self, name: str) -> Any:
+            return lambda *_: told.append(name)
+
+    asked: Any = Asked()
+
+    def look(x: Any) -> Any:
+        with watch.watch_trace(__file__, asked):
+            namespace = {"jax": jax, "x": x}
+            exec("jax.jit(lambda y: x * y).lower(1.0)", namespace)
+        return x
+
+    jax.make_jaxpr(look)(1.0)
+    traced: Any = jax.jit(lambda y: jnp.ones(3) + y).trace(1.0)
+    assert isinstance(traced._consts, list | tuple) and "on_lowered" in told
+
+
+@covers("Lowered._lowering", "MeshComputation.compile_args", "MeshComputation.const_args")
+def test_a_lowered_program_knows_which_inputs_it_takes() -> None:
+    lowered: Any = jax.jit(product).lower(1.0, 2.0, 3.0)
+    assert hlo.kept_inputs(lowered) == [0, 2] and compile.place_inputs(lowered, ["x", "y"]) == ["x", None, "y"]
+    assert compile.spreads_freely(lowered) == ([True, True], [True])
+    sharding, constant = split(), jnp.arange(4.0)
+    lowered = jax.jit(lambda x: x + constant, in_shardings=sharding).lower(jnp.ones(4))
+    assert lowered._lowering.const_args is not None and lowered._lowering.compile_args["ordered_effects"] == []
+    assert compile.spreads_freely(lowered)[0] == [False]
+
+
+@covers("dispatch.prim_requires_devices_during_lowering")
+def test_callbacks_are_lowered_for_devices_that_are_not_there() -> None:
+    sharding = jax.sharding.NamedSharding(jax.sharding.AbstractMesh((2,), ("x",)), P("x"))
+    kind = jax.ShapeDtypeStruct((4,), jnp.float32)
+
+    def traced() -> Any:
+        return jax.jit(lambda x: jax.pure_callback(lambda y: y, kind, x)).trace(kind.update(sharding=sharding))
+
+    wanting = private("dispatch").prim_requires_devices_during_lowering
+    before = set(wanting)
+    with pytest.raises(ValueError):
+        traced().lower(lowering_platforms=("cpu",))
+    assert "stablehlo.custom_call" in hlo.lower_elsewhere(traced(), ("cpu",)).as_text()
+    assert wanting == before and {"pure_callback", "io_callback"} <= {primitive.name for primitive in wanting}
+
+
+def locations(operation: Any) -> list[Any]:
+    found = [operation.location]
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                found += locations(inner)
+    return found
+
+
+@covers("ir.NameLoc", "NameLoc.name_str", "NameLoc.child_loc", "ir.CallSiteLoc", "ir.FusedLoc")
+@covers("CallSiteLoc.callee", "FusedLoc.locations")
+def test_operations_have_locations_with_the_names_of_equations() -> None:
+    module: Any = jax.jit(product).lower(1.0, 2.0, 3.0).compiler_ir("stablehlo")
+    found = {hlo.location_name(location) for location in locations(module.operation)}
+    assert any(name.endswith("mine/sin") for name in found) and all(not name.endswith(":") for name in found)
+    with module.context:
+        inner = ir.Location.name("jit(f)/sin")
+        around = ir.Location.name("sin:", childLoc=inner)
+        assert hlo.location_name(around) == "jit(f)/sin"
+        call = ir.Location.callsite(inner, [ir.Location.name("caller")])
+        assert isinstance(call, ir.CallSiteLoc) and hlo.location_name(call) == "jit(f)/sin"
+        fused = ir.Location.fused([inner, ir.Location.name("other")])
+        assert isinstance(fused, ir.FusedLoc) and hlo.location_name(fused) == "jit(f)/sin"
+        assert hlo.location_name(ir.Location.unknown()) == ""
+
+
+@covers("LoadedExecutable.hlo_modules", "HloModule.as_serialized_hlo_module_proto", "HloModule.name")
+def test_a_compiled_program_has_its_modules_as_messages() -> None:
+    compiled = jax.jit(product).lower(1.0, 2.0, 3.0).compile()
+    (message,) = hlo.serialized_modules(compiled)
+    (name,) = hlo.module_names(compiled)
+    assert name == "jit_product" and name.encode() in message and b"mine/sin" in message
+
+
+@covers("HloModule.as_serialized_hlo_module_proto")
+def test_the_fields_of_a_module_are_where_they_are_read() -> None:
+    def turns(x: Any) -> Any:
+        return jax.lax.fori_loop(0, 3, lambda _, y: jnp.sin(y) @ y, x)
+
+    (message,) = hlo.serialized_modules(jax.jit(turns).lower(jnp.ones((4, 4))).compile())
+    facts, flow = read_facts(message), read_instructions(message)
+    loops = [item for body in facts.computations.values() for item in body.instructions.values() if item.trips]
+    assert [(loop.opcode, loop.trips, len(loop.called)) for loop in loops] == [("while", 3, 2)]
+    entry = facts.computations[facts.entry]
+    parameters = [item for item in entry.instructions.values() if item.opcode == "parameter"]
+    assert [item.shape.sizes for item in parameters] == [(4, 4)] and entry.root in entry.instructions
+    assert flow.entry == facts.entry and flow.computations.keys() == facts.computations.keys()
+    assert {item.name for item in flow.computations[flow.entry].instructions} == {
+        item.name for item in entry.instructions.values()
+    }
+
+
+@covers("ir.Module.operation", "Operation.write_bytecode", "Device.client", "Client.compile_and_load")
+@covers("_jax.DeviceList", "CompileOptions.executable_build_options", "LoadedExecutable.get_parameter_shardings")
+@covers("ExecutableBuildOptions.allow_spmd_sharding_propagation_to_output", "LoadedExecutable.get_output_shardings")
+@covers("ExecutableBuildOptions.allow_spmd_sharding_propagation_to_parameters", "parse_flatten_op_sharding")
+def test_a_program_is_compiled_for_devices_from_its_bytecode() -> None:
+    mesh = jax.sharding.AbstractMesh((2,), ("x",))
+    sharding = jax.sharding.NamedSharding(mesh, P("x"))
+    shapes = [jax.ShapeDtypeStruct((4,), jnp.float32, sharding=sharding), jax.ShapeDtypeStruct((4,), jnp.float32)]
+    traced = jax.jit(lambda x, y: x * y).trace(*shapes)
+    lowered = hlo.lower_elsewhere(traced, ("cpu",))
+    module, (inputs, results) = compile.module_of(lowered), compile.spreads_freely(lowered)
+    assert module.startswith(b"ML\xefR") and inputs == [False, True]
+    executable = compile.compile_module(module, 2, inputs, results)
+    told = compile.told_specs(executable, {"x": 2})
+    assert told[0][0] == [["x"]] and told[1] == [[["x"]]]
+
+
+@covers("ShapedArray.update", "core.Literal")
+def test_what_a_program_holds_can_be_dropped() -> None:
+    constant = jnp.arange(4.0)
+    closed: Any = jax.make_jaxpr(lambda x: x + constant)(jnp.ones(4))
+    assert base.captured_arrays(closed) and base.captured_arrays(closed)[0] is constant
+    hlo.drop_consts(closed, lambda value: value is constant)
+    assert base.captured_arrays(closed) == [] and eqns.open_jaxpr(closed).eqns
+
+
+@covers("Traced._params")
+def test_what_is_missing_is_warned_of() -> None:
+    with pytest.warns(UserWarning, match="has no object._params"):
+        try:
+            raise AttributeError("_params", name="_params", obj=object())
+        except AttributeError as error:
+            hlo.warn_of_change(error, "nothing is linked")
