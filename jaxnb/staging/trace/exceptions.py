@@ -24,7 +24,7 @@ def _home(kind: type) -> Any:
 def fields_of(error: BaseException) -> list[tuple[Any, Any]]:
     """What Python keeps in an exception, `args` included: each as the descriptor that sets it, and its value."""
     found: dict[str, tuple[Any, Any]] = {}
-    for base in reversed(_home(type(error)).__mro__):
+    for base in _home(type(error)).__mro__[-2::-1]:  # without `object`
         for name, item in vars(base).items():
             if isinstance(item, types.MemberDescriptorType | types.GetSetDescriptorType) and name not in _NOT_CONTENT:
                 try:
