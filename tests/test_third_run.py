@@ -29,6 +29,10 @@ def step(m, x):
     return eqx.apply_updates(m, jax.tree.map(lambda g: -0.1 * g, grad)), loss
 m, loss = step(m, x)""",
     ),
+    "an array that was deleted": (
+        "",
+        "old = jnp.copy(x)\nold.delete()\ntry:\n    z = old + 1\nexcept RuntimeError:\n    z = x * 2\nx = z * 0.45",
+    ),
     "a counter": ("step = 0", "x = x * 0.9\nstep += 1\nrate = 0.1 / step"),
     "a counter of an object": (
         "class M:\n    def __init__(self):\n        self.w, self.calls = x, 0\n    def __call__(self, a):\n"

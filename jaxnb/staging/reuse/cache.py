@@ -154,6 +154,12 @@ class CodeRecord:
         self.is_done = self.is_ending
         return self.is_ending
 
+    def limit_answers(self, start: int) -> None:
+        """Where there are programs enough of a piece for different answers to what functions ask of numbers, the next
+        one is for none: Python runs what asks."""
+        if sum(piece.asks for piece in self.starting_at(start)) >= _ANSWERS_AT_MOST:
+            self.choices.branches = False
+
     def starting_at(self, start: int) -> list[Piece]:
         """The pieces that begin there, the most recently used first."""
         return [piece for piece in reversed(self.pieces) if piece.plan.start == start]
@@ -266,6 +272,7 @@ VERIFY = os.environ.get("JAXNB_VERIFY") == "1"
 
 _SCANS_BEFORE_GUARD = 1
 _GUARDS_AT_MOST = 4
+_ANSWERS_AT_MOST = 3
 _PARTS_AT_MOST = 20_000
 """Beyond this, writing the walk down takes longer than it will ever save."""
 

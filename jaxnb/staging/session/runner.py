@@ -245,6 +245,7 @@ class Runner:
                 self._run_piece(cell, record, piece, reached)
             except Deleted as deleted:
                 self._with_deleted(cell, piece, deleted)
+                record.use(piece, self.cache_size, self.record.runs)  # it need not be traced again to find that out
             index = piece.plan.stop
 
     def _with_deleted(self, cell: CellSource, piece: Piece, deleted: Deleted) -> None:
@@ -486,8 +487,7 @@ class Runner:
             self._not_again(cell, record, previous, previous.reasons)
             if start in record.on_host:
                 return None
-        if len([item for item in record.starting_at(start) if item.asks]) >= _ANSWERS:
-            record.choices.branches = False
+        record.limit_answers(start)
         self.progress("tracing")
         stop = find_stop(cell, start, self.namespace, record.breaks, not self.options.whole)
         if self.record.runs == 0 and record is self.record:
@@ -784,10 +784,6 @@ class Runner:
             what = "a number of the loop is needed" if self._depth else "a number that each run changes is needed"
             self._give_to_python(cell, record, index, what, None)
         record.choices = record.choices.changing(paths & record.choices.needed)  # the others can do without
-
-
-_ANSWERS = 3
-"""Programs of one piece for different answers to what functions ask of numbers, before Python runs what asks."""
 
 
 def _statements(cell: CellSource, piece: Piece) -> tuple[Statement, ...]:
