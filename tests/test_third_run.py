@@ -31,7 +31,8 @@ m, loss = step(m, x)""",
     ),
     "an array that was deleted": (
         "",
-        "old = jnp.copy(x)\nold.delete()\ntry:\n    z = old + 1\nexcept RuntimeError:\n    z = x * 2\nx = z * 0.45\ndel old",
+        "old = jnp.copy(x)\nold.delete()\ntry:\n    z = old + 1\nexcept RuntimeError:\n    z = x * 2\n"
+        "x = z * 0.45\ndel old",
     ),
     "a counter": ("step = 0", "x = x * 0.9\nstep += 1\nrate = 0.1 / step"),
     "a counter of an object": (
