@@ -140,6 +140,7 @@ def test_what_a_callback_changed_is_undone(form: str, good_runs: int) -> None:
         ("f(x)\ny = x * 2", 1),
         ("y = jax.vmap(lambda v: (f(x), v * 2)[1])(x)", 1),
         ("y = jax.jit(lambda v: (f(v), v * 2)[1])(x)", 0),
+        ("g = jax.jit(f)\nfor i in range(3): y = g(x + i)", 3),
     ],
 )
 def test_a_function_whose_results_nobody_takes_is_called(cell: str, calls: int) -> None:

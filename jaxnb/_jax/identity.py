@@ -27,6 +27,7 @@ from jax._src.interpreters import partial_eval as _partial_eval
 from jax._src.interpreters.partial_eval import DynamicJaxprTrace as _JaxprTrace  # its tracers are public, it is not
 from jax.interpreters.partial_eval import DynamicJaxprTracer as _JaxprTracer
 
+from jaxnb._jax.base import inner_jaxprs
 from jaxnb.runtime import Undo
 
 __all__ = [
@@ -49,7 +50,7 @@ class _EagerIdentity(_JaxprTrace):
 
     def process_primitive(self, primitive: Any, tracers: Any, params: Any, /) -> Any:
         made: Any = super().process_primitive(primitive, tracers, params)
-        if primitive.name == "pure_callback":
+        if primitive.name == "pure_callback" or (primitive.name == "jit" and _calls_purely(params["jaxpr"])):
             _on_callback[self](made if isinstance(made, list) else [made])
         if primitive.multiple_results:
             return [self._apart(item, tracers) for item in made]
@@ -102,6 +103,19 @@ _no_arrays: weakref.WeakKeyDictionary[Any, frozenset[int]] = weakref.WeakKeyDict
 
 _on_callback: weakref.WeakKeyDictionary[Any, Callable[[Sequence[Any]], None]] = weakref.WeakKeyDictionary()
 """For a trace, what is told of the results of each `pure_callback`."""
+
+
+def _calls_purely(closed_jaxpr: Any) -> bool:
+    """Whether a jitted function calls back in a way that XLA leaves out where nobody takes its results."""
+    waiting, seen = [closed_jaxpr], set[int]()
+    for jaxpr in waiting:  # which grows meanwhile
+        for eqn in jaxpr.eqns if id(jaxpr) not in seen else ():
+            if eqn.primitive.name == "pure_callback":
+                return True
+            waiting += inner_jaxprs(eqn)
+        seen.add(id(jaxpr))
+    return False
+
 
 _is_there: weakref.WeakKeyDictionary[Any, Callable[[Any, Any], bool]] = weakref.WeakKeyDictionary()
 """For a trace that hands on, whether the Array of a tracer is committed to a sharding."""

@@ -55,6 +55,12 @@ EXCEPTIONS: dict[str, str] = {
     "hc-stop-gradient-of-a-numpy-target": "given",  # plainly it is an array of NumPy within a class of JAX's
     "iam-diffrax-latent-fit-of-oscillator-with-eqx-params-and-checks": "rounding",  # an adaptive step more or less
     "iaw-structured-log-of-orbits-with-views": "rounding",  # the last digits in a structured array
+    "kam-vmap-of-class-methods-and-bound-partials-with-static-self": "fresh",  # JAX remembers what `self.g` was
+    "kam-disable-jit-and-matmul-precision-contexts-nested": "lives",  # a warning that JAX gives when it traces
+    "kbw-frozen-dataclass-hash-and-cache-keyed-by-it": "lives",  # what a function under `functools.cache` keeps
+    "kbw-static-jit-args-and-trace-counters": "fresh",  # counts how often a function is traced
 }
 
-OPEN: dict[str, str] = {}
+OPEN: dict[str, str] = {
+    "kbw-getattr-proxy-of-jnp-that-counts-calls": "5: the annotations of a function of JAX, asked for, are a copy",
+}
