@@ -61,6 +61,4 @@ EXCEPTIONS: dict[str, str] = {
     "kbw-static-jit-args-and-trace-counters": "fresh",  # counts how often a function is traced
 }
 
-OPEN: dict[str, str] = {
-    "kbw-getattr-proxy-of-jnp-that-counts-calls": "5: the annotations of a function of JAX, asked for, are a copy",
-}
+OPEN: dict[str, str] = {}

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jaxnb.runtime import identities_of, identity, is_library, known, objects_of
+from jaxnb.staging.cells.reach import state_of
 from jaxnb.staging.objects.watchers import other_threads
 
 __all__ = ["Before"]
@@ -115,6 +116,8 @@ def _held_by(modules: Iterable[Any]) -> set[int]:
                 found.update(map(identity, list(value)))
             elif issubclass(kind, type):
                 found.add(identity(vars(value).get("__annotations__")))
+            elif isinstance(state := state_of(value), dict):  # of a function under `jax.jit`
+                found.add(identity(state.get("__annotations__")))
     return found
 
 
