@@ -217,6 +217,16 @@ def test_the_command_says_what_broke_also_where_jaxnb_does_not_load(lost: str, l
     assert ("jaxnb._jax.base does not load" in done.stdout) != loads
 
 
+def test_the_extension_says_what_broke() -> None:
+    code = (
+        "import jax, jax._src.interpreters.partial_eval as home; del home.DynamicJaxprTrace\n"
+        "from IPython.core.interactiveshell import InteractiveShell\n"
+        "InteractiveShell.instance().run_cell('%load_ext jaxnb')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "this version of jax is another inside" in done.stdout and "DynamicJaxprTrace" in done.stdout
+
+
 def test_the_command_without_a_problem() -> None:
     done = subprocess.run([sys.executable, "-m", "jaxnb.shell.cli", "doctor"], capture_output=True, text=True)
     assert done.stdout.startswith("jaxnb ") and done.returncode == int("problem: " in done.stdout)

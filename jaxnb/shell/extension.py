@@ -9,7 +9,8 @@ import sys
 from collections.abc import Generator
 from typing import Any
 
-from jaxnb import __version__, staging
+from jaxnb import __version__, _jax, staging
+from jaxnb.errors import JaxnbError
 
 __all__ = ["load_ipython_extension", "unload_ipython_extension"]
 
@@ -23,8 +24,11 @@ def load_ipython_extension(shell: Any) -> None:
         import jax
         import jaxlib
 
-        from jaxnb.api import new_session
-        from jaxnb.shell.magics import JaxNB, JaxnbMagics
+        try:
+            from jaxnb.api import new_session
+            from jaxnb.shell.magics import JaxNB, JaxnbMagics
+        except (ImportError, AttributeError) as error:
+            raise _unknown_jax() or error from error
     staging.prepare_backend()
     session, values = shell.__dict__.pop(_PARKED, None) or (new_session(), {})
     settings = JaxNB(parent=shell, **values)
@@ -38,6 +42,18 @@ def load_ipython_extension(shell: Any) -> None:
     staging.use_session(session)
     versions = f"jax {jax.__version__} · jaxlib {jaxlib.version.__version__} · Python {platform.python_version()}"
     print(f"jaxnb {__version__} · {versions}")
+
+
+def _unknown_jax() -> JaxnbError | None:
+    """What to say where a module does not load because this JAX lacks what it needs; None if it has all of it."""
+    found = [item.what for item in _jax.broken()]
+    if not found:
+        return None
+    return JaxnbError(
+        "this version of jax is another inside than those that jaxnb knows.",
+        why=f"{found[0]}{f', and {len(found) - 1} more' if len(found) > 1 else ''}.",
+        fix="jaxnb doctor, on the command line, lists what is missing, and which versions to install.",
+    )
 
 
 @contextlib.contextmanager
