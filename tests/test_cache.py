@@ -19,7 +19,7 @@ from jaxnb.api import new_session
 from jaxnb.options import StageOptions
 from jaxnb.staging.cells.cell import parse_cell
 from jaxnb.staging.objects.paths import render_path
-from jaxnb.staging.reuse.cache import CodeRecord, explain_change, find_piece, scalars_that_changed
+from jaxnb.staging.reuse.cache import CodeRecord, explain_change, find_piece, with_other_numbers
 from jaxnb.staging.session.plan import make_plan
 from jaxnb.staging.session.run import Run
 from jaxnb.staging.session.session import Session
@@ -216,13 +216,13 @@ def test_a_sharding_is_said() -> None:
         ("n, d = 3, {'m': 4, 'k': 5}", None),
     ],
 )
-def test_scalars_that_changed_alone(change: str, paths: set[str] | None) -> None:
+def test_numbers_that_changed_alone(change: str, paths: set[str] | None) -> None:
     ns = namespace("n, s, d = 2, 'a', {'m': 4}")
     record = CodeRecord()
     old = piece_of("y = x * n * d['m'] * len(s)", ns, record)
     exec(change, ns)
-    found = scalars_that_changed(old, (None, *old.plan.scan(ns, record.choices).parts))
-    assert (None if found is None else {render_path(path) for path in found}) == (paths or None)
+    found = with_other_numbers(record, [old], ns, None)
+    assert (None if found is None else {render_path(path) for path in found[1]}) == (paths or None)
 
 
 # --- finding and keeping -------------------------------------------------------------------------------------------

@@ -579,3 +579,24 @@ def stepped(x):
         if run > 2:
             assert report.reused, f"run {run}: {report.line}"
         assert bool(report.on_host) == (run % 2 == 1)
+
+
+def test_a_number_of_the_cell_that_the_user_has_changed_once_is_traced_for_once() -> None:
+    runs = check_changes(
+        "w", "lam = 6", "mu = lam // 2\nw = jnp.arange(1, mu + 1) * 2.0", ["lam = 8", "", "", "lam = 4"]
+    )
+    assert [run.reused for run in runs] == [False, True, False, True, True, False]
+    assert not any(run.on_host for run in runs)
+
+
+def test_a_number_beside_what_changes_its_type_by_turns_becomes_an_input() -> None:
+    setup = (
+        "class F:\n    def __init__(f): f.w, f.n = jnp.ones(4) / 4, 0\n"
+        "    def resample(f): f.w = jnp.full(4, 0.25); f.n += 1\nf = F()"
+    )
+    cell = (
+        "for t in range(3):\n    f.w = jax.nn.softmax(jnp.log(f.w) + jnp.arange(4.0))\n"
+        "    if 1 / jnp.sum(f.w ** 2) < 2: f.resample()\n    m = f.w @ jnp.arange(4.0)"
+    )
+    runs = check("f", setup, cell)
+    assert all(run.reused for run in runs[2:]), [run.line for run in runs]

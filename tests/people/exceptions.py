@@ -59,6 +59,8 @@ EXCEPTIONS: dict[str, str] = {
     "kam-disable-jit-and-matmul-precision-contexts-nested": "lives",  # a warning that JAX gives when it traces
     "kbw-frozen-dataclass-hash-and-cache-keyed-by-it": "lives",  # what a function under `functools.cache` keeps
     "kbw-static-jit-args-and-trace-counters": "fresh",  # counts how often a function is traced
+    "kdp-numpyro-like-svi-loop-with-progress-and-elbo": "asked",  # `not_jax_tracer`, the order of a dict, as above
+    "kdp-optimistix-levenberg-marquardt-fit-and-report": "lives",  # plainly static parts are those of the first run
 }
 
 OPEN: dict[str, str] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from jaxnb.staging.reuse.left import Left
 from jaxnb.staging.trace.moves import moved_by_python
 from jaxnb.staging.trace.piece import Piece, Plan
 
-__all__ = ["CodeRecord", "explain_change", "find_piece", "scalars_that_changed", "static_ints"]
+__all__ = ["CodeRecord", "explain_change", "find_piece", "static_ints", "with_other_numbers"]
 
 _MADE_AT_MOST = 256
 
@@ -66,6 +66,7 @@ class CodeRecord:
       in_loop: whether the code is a block inside a statement, of which one run may need many programs by turns.
       left: what the last run left of what the cell reads, if it traced anything; None otherwise.
       differed: for each start of a piece, what Python had changed since the run before, and in which run.
+      changed: in which run a number that the cell computes was found to be another than before.
       is_ending: whether Python is to run what no program is there for.
       is_done: whether it has.
     """
@@ -88,6 +89,7 @@ class CodeRecord:
     in_loop: bool = False
     left: Left | None = None
     differed: dict[int, tuple[int, set[Path]]] = field(default_factory=lambda: {})
+    changed: dict[Path, int] = field(default_factory=dict[Path, int])
     is_ending: bool = False
     is_done: bool = False
 
@@ -153,6 +155,12 @@ class CodeRecord:
         """Whether Python runs what no program is there for; it will run it from now on."""
         self.is_done = self.is_ending
         return self.is_ending
+
+    def changed_before(self, numbers: set[Path]) -> bool:
+        """Whether these numbers, which the cell computes, had changed in the last run, too; that is noted."""
+        before = all(self.changed.get(path) == self.runs - 1 for path in numbers)
+        self.changed.update(dict.fromkeys(numbers, self.runs))
+        return before
 
     def limit_answers(self, start: int) -> None:
         """Where there are programs enough of a piece for different answers to what functions ask of numbers, the next
@@ -306,7 +314,23 @@ def _verified(guard: Guard, piece: Piece, choices: Choices) -> Guard:
     return verified
 
 
-def scalars_that_changed(old: Piece, key: tuple[Any, ...]) -> set[Any] | None:
+def with_other_numbers(
+    record: CodeRecord, pieces: Iterable[Piece], namespace: dict[str, Any], device: Any
+) -> tuple[Piece, set[Any]] | None:
+    """The first of these pieces from whose key only static numbers differ now, and their paths; None if none is so."""
+    for piece in pieces:
+        if piece.reasons:
+            continue
+        try:
+            scan = piece.plan.scan(namespace, record.choices)
+        except RunByPython:  # a trace will say which statement that is for
+            return None
+        if paths := _scalars_that_changed(piece, (device, *scan.parts)):
+            return piece, paths
+    return None
+
+
+def _scalars_that_changed(old: Piece, key: tuple[Any, ...]) -> set[Any] | None:
     """Paths of the static numbers, of Python or NumPy, that differ between two keys, if nothing else does.
 
     Others may have become inputs, for another piece of the cell.

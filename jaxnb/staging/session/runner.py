@@ -28,7 +28,7 @@ from jaxnb.staging.objects.instances import MOVES_ON
 from jaxnb.staging.objects.journal import Journal, restore_names
 from jaxnb.staging.objects.paths import Choices, render_path, root_name, root_of
 from jaxnb.staging.objects.slots import Slots
-from jaxnb.staging.reuse.cache import CodeRecord, find_piece, scalars_that_changed, static_ints
+from jaxnb.staging.reuse.cache import CodeRecord, find_piece, static_ints, with_other_numbers
 from jaxnb.staging.reuse.changes import (
     by_path,
     find_changes,
@@ -649,15 +649,12 @@ class Runner:
 
         Arithmetic among them is done by Python at each run.
         """
-        if previous is None or previous.reasons or previous.context != self.context or previous.plan.stop != stop:
+        last = [previous] if previous is not None else []
+        like = [one for one in (*last, *record.starting_at(start)) if one.context == self.context] if last else []
+        found = with_other_numbers(record, [one for one in like if one.plan.stop == stop], self.namespace, self.device)
+        if found is None or found[1] & (record.never_dynamic | record.choices.fixed):
             return None
-        try:
-            scan = previous.plan.scan(self.namespace, record.choices)
-        except RunByPython:  # a trace will say which statement that is for
-            return None
-        paths = scalars_that_changed(previous, (self.device, *scan.parts))
-        if not paths or paths & (record.never_dynamic | record.choices.fixed):
-            return None
+        previous, paths = found
         of_loop = not self._depth or previous.used == self.record.runs  # else it may have changed but this once
         piece = self._with_inputs(cell, record, previous, paths, tries=not of_loop)
         if piece is not None:
@@ -774,6 +771,8 @@ class Runner:
         statements that need them would be traced each time: Python runs them, and the others need not care."""
         bound = {(None, "name", name) for name in self.cell.binds}
         itself = self._since.alone or all(path in piece.moves or path in bound for path in paths)
+        if itself and not (self._since.alone or self._depth) and not record.changed_before(paths - piece.moves):
+            return  # the user may have changed what it is computed from, and traces once more for that
         found = {index for index in indices if index is not None}
         if not found and self._since.alone and not self._depth:
             found |= self._reading(cell, piece, paths).keys()
