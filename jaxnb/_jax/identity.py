@@ -51,7 +51,7 @@ class _EagerIdentity(_JaxprTrace):
     def process_primitive(self, primitive: Any, tracers: Any, params: Any, /) -> Any:
         made: Any = super().process_primitive(primitive, tracers, params)
         if primitive.name == "pure_callback" or (primitive.name == "jit" and _calls_purely(params["jaxpr"])):
-            _on_callback[self](made if isinstance(made, list) else [made])
+            _called(_on_callback, self, made if isinstance(made, list) else [made])
         if primitive.multiple_results:
             return [self._apart(item, tracers) for item in made]
         return self._apart(made, tracers)
@@ -89,7 +89,7 @@ class _WithHandedOn(_EagerIdentity):
         source = handed_on(made)
         if id(source) in _no_arrays.get(self, ()):
             return made
-        while (put := _put_of(source)) is not None and _is_there[self](*put):
+        while (put := _put_of(source)) is not None and _called(_is_there, self, *put):
             source = handed_on(put[0])
         return source
 
@@ -101,7 +101,9 @@ _no_arrays: weakref.WeakKeyDictionary[Any, frozenset[int]] = weakref.WeakKeyDict
 """For a trace that hands on, the inputs that stand for no Array: of these an operation makes one."""
 
 
-_on_callback: weakref.WeakKeyDictionary[Any, Callable[[Sequence[Any]], None]] = weakref.WeakKeyDictionary()
+_Methods = weakref.WeakKeyDictionary[Any, "weakref.WeakMethod[Callable[..., Any]]"]
+
+_on_callback: _Methods = weakref.WeakKeyDictionary()
 """For a trace, what is told of the results of each `pure_callback`."""
 
 
@@ -117,8 +119,14 @@ def _calls_purely(closed_jaxpr: Any) -> bool:
     return False
 
 
-_is_there: weakref.WeakKeyDictionary[Any, Callable[[Any, Any], bool]] = weakref.WeakKeyDictionary()
+_is_there: _Methods = weakref.WeakKeyDictionary()
 """For a trace that hands on, whether the Array of a tracer is committed to a sharding."""
+
+
+def _called(methods: _Methods, trace: Any, *arguments: Any) -> Any:
+    """What a method gives that is kept for a trace; it is kept weakly, because its object holds tracers."""
+    method = methods[trace]()
+    return method(*arguments) if method is not None else None
 
 
 def _put_of(tracer: Any) -> tuple[Any, Any] | None:
@@ -163,16 +171,17 @@ def answer_as_eager(
       hands_on: whether they give their operand, too, where they would eagerly. Then a derivative of the jaxpr does not
         know of them; one that is taken inside of it does.
       no_arrays: inputs that stand for something else than an Array.
-      is_there: whether the Array of a tracer is committed to a sharding.
-      on_callback: told of the results of each `pure_callback`, which eagerly is called whether they are used or not.
+      is_there: whether the Array of a tracer is committed to a sharding; a method, which is held weakly.
+      on_callback: likewise; told of the results of each `pure_callback`, which eagerly is called whether they are used
+        or not.
     """
     if type(trace) is not _JaxprTrace:
         return
     trace.__class__ = _WithHandedOn if hands_on else _EagerIdentity
-    _on_callback[trace] = on_callback
+    _on_callback[trace] = weakref.WeakMethod(on_callback)
     if hands_on:
         _no_arrays[trace] = frozenset(map(id, no_arrays))
-        _is_there[trace] = is_there
+        _is_there[trace] = weakref.WeakMethod(is_there)
 
 
 def note_on_host(trace: Any, lifts: Collection[int]) -> None:

@@ -32,8 +32,9 @@ __all__ = [
     "stand_for_number",
 ]
 
-_truths: weakref.WeakKeyDictionary[Any, Callable[[Any, FrameType], bool | None]] = weakref.WeakKeyDictionary()
-"""For a trace, what is asked whether a number is true; nothing that holds tracers may stand here."""
+_truths: weakref.WeakKeyDictionary[Any, weakref.WeakMethod[Callable[[Any, FrameType], bool | None]]]
+_truths = weakref.WeakKeyDictionary()
+"""For a trace, what is asked whether a number is true; held weakly, because its object holds tracers."""
 
 _EXAMPLES: dict[type, Any] = {float: 1.0, int: 1, complex: 1j, bool: True}
 _FOR_NUMPY = frozenset({"shape", "ndim", "size"})
@@ -74,7 +75,8 @@ def _class_for(kind: type) -> type[Any]:
             return _JaxprTracer.__getattribute__(self, name)
 
         def __bool__(self) -> bool:
-            truth = _truths.get(self._trace)
+            kept = _truths.get(self._trace)
+            truth = kept() if kept is not None else None
             answer = truth(self, _caller()) if truth is not None else None
             return _JaxprTracer.__bool__(self) if answer is None else answer
 
@@ -124,8 +126,9 @@ def stand_for_number(tracer: Any, kind: type) -> None:
 
 
 def answer_truth(trace: Any, truth: Callable[[Any, FrameType], bool | None]) -> None:
-    """From now on asks this whether a number under a trace is true, with the frame that asks; None needs its value."""
-    _truths[trace] = truth
+    """From now on asks this method whether a number under a trace is true, with the frame that asks; None needs its
+    value. It is held weakly."""
+    _truths[trace] = weakref.WeakMethod(truth)
 
 
 def number_class(value: Any) -> type | None:
