@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections import UserList
 from typing import Any
 
 import jax
@@ -303,7 +304,7 @@ def test_operations_come_by_the_methods_of_a_trace(monkeypatch: pytest.MonkeyPat
 def test_a_trace_of_a_cell_gives_new_tracers_where_arrays_would_be_new() -> None:
     def look(x: Any) -> Any:
         array = jax.lax.stop_gradient(x)
-        identity.answer_as_eager(core.trace_ctx.trace, True, [], lambda *_: False, lambda _: None)
+        identity.answer_as_eager(core.trace_ctx.trace, True, [], asked.append, asked.append)
         assert jax.lax.stop_gradient(x) is x and (x + 0) is not x and identity.handed_on(array) is x
         value = constant.copy()
         one, same = jnp.asarray(value), jnp.asarray(value)
@@ -311,6 +312,7 @@ def test_a_trace_of_a_cell_gives_new_tracers_where_arrays_would_be_new() -> None
         return array
 
     constant = np.arange(3.0)
+    asked = UserList[Any]()
     inside(look, jnp.ones(3))
 
 
