@@ -78,7 +78,7 @@ def encode(program: Program, levels: Collection[str] | None = None) -> dict[str,
         that were made.
 
     >>> encode(Program("x = 1"))["version"]
-    4
+    1
     """
     if levels is not None:
         program = _with_levels(program, levels)
