@@ -22,7 +22,8 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
 
-from jaxnb.findings.lints import quiet
+from jaxnb import findings
+from jaxnb.findings import Findings
 from jaxnb.options import StageOptions
 from jaxnb.staging.session import runner
 from jaxnb.staging.session.session import Session
@@ -156,21 +157,29 @@ def measure(
     return pairs[3:], warm[3:]
 
 
-class Looking(Session):
-    """A session that can look for findings once more, as it did after its last run."""
+class Observing(Findings):
+    """Remembers its last look."""
 
     last_look: Callable[[], Any]
 
-    def _quiet_findings(self, runner: runner.Runner, cell_id: str | None) -> Any:
-        look = super()._quiet_findings
-        self.last_look = lambda: look(runner, cell_id)
+    def on_ran(self, *run: Any) -> Any:
+        look = super().on_ran
+        self.last_look = lambda: look(*run)
         return self.last_look()
+
+
+class Looking(Session):
+    """A session that can look for findings once more, as it did after its last run."""
+
+    def __init__(self) -> None:
+        self.observing = Observing()
+        super().__init__(observer=self.observing)
 
     def again(self, times: int = 100) -> float:
         """The seconds that one more look takes."""
         start = time.thread_time()
         for _ in range(times):
-            self.last_look()
+            self.observing.last_look()
         return (time.thread_time() - start) / times
 
 
@@ -187,7 +196,7 @@ def main() -> None:
     linecache.cache["<setup>"] = (len(SETUP), None, [f"{line}\n" for line in SETUP.split("\n")], "<setup>")
     tracing, looking = Clock(), Clock()
     runner.trace_piece = tracing.on(runner.trace_piece)
-    quiet.glance, quiet.read_quiet = looking.on(quiet.glance), looking.on(quiet.read_quiet)
+    findings.glance, findings.read_quiet = looking.on(findings.glance), looking.on(findings.read_quiet)
     for name, cell in CELLS.items():
         edited, warm = measure(cell, namespace, tracing, looking, TURNS, first=False)
         first, _ = measure(cell, namespace, tracing, looking, max(5, TURNS // 4), first=True)
