@@ -51,6 +51,15 @@ CASES = {
 }
 
 
+BOUND = (
+    *("jnp.asarray(t.n)", "jnp.full((2,), t.n)", "jnp.array([t.n, 1])", "i8 * t.n", "jnp.minimum(t.n, 3)"),
+    *("jnp.where(i8 > 0, t.n, i8)", "bf * t.rate", "jnp.float32(t.n)", "jnp.arange(3) + t.n / 2", "jnp.sqrt(t.n)"),
+    *("jnp.linspace(0, t.rate, 3)", "jnp.power(i8, 2) * t.n", "i8**t.n", "jnp.clip(i8, 0, t.n)", "[t.n, t.n > 2]"),
+    *("jax.random.fold_in(jax.random.PRNGKey(0), t.n)", "jax.nn.one_hot(t.n, 4)", "max(t.n, 3) * bf"),
+    "jnp.eye(3) * t.n if t.n > 4 else jnp.eye(3, dtype=jnp.int32) * t.n",
+)
+
+
 def compare(plain: Any, staged: Any) -> None:
     assert set(vars(plain)) == set(vars(staged))
     for key, one in vars(plain).items():
@@ -82,6 +91,37 @@ def test_a_step_is_staged_whatever_it_decides(name: str) -> None:
         compare(plain["t"], staged["t"])
     assert not any(run.on_host for run in runs), [run.line for run in runs]
     assert sum(not run.reused for run in runs) <= 5 and runs[-1].reused
+
+
+@pytest.mark.parametrize("bound", BOUND)
+def test_what_is_made_of_a_number_has_the_type_that_it_has_plainly(bound: str) -> None:
+    """Whatever it is: a program for an answer has no other before it with which its types could be compared."""
+    plain, staged = both(
+        "i8, bf = jnp.arange(3, dtype=jnp.int8), jnp.ones(3, jnp.bfloat16)\n"
+        f"def step(t):\n    t.n += 1\n    t.rate *= 0.9\n    if t.n % 3 == 0: t.w = t.w + 1\n    t.made = {bound}"
+    )
+    session = new_session()
+    for _ in range(7):
+        exec("step(t)", plain)
+        session.stage("step(t)", staged, StageOptions())
+        for one, other in zip(jax.tree.leaves(plain["t"].made), jax.tree.leaves(staged["t"].made), strict=True):
+            assert type(one) is type(other)
+            if isinstance(one, jax.Array):
+                assert (one.dtype, one.weak_type) == (other.dtype, other.weak_type)
+                one, other = np.asarray(one, float), np.asarray(other, float)
+            np.testing.assert_allclose(one, other, rtol=1e-2)
+
+
+def test_other_shapes_and_other_code_have_answers_of_their_own() -> None:
+    """Only programs of one key are counted: a last batch, or a function that was edited, is no answer."""
+    _, staged = both("x = jnp.ones(4)")
+    session = new_session()
+    for factor in (1, 2, 3):
+        exec(f"def step(t, x):\n    t.n += 1\n    if t.n % 2: t.last = x * {factor}", staged)
+        for size in (4, 3) * 4:
+            staged["x"] = staged["x"][:1].repeat(size)
+            run = session.stage("step(t, x)", staged, StageOptions())
+    assert not run.on_host
 
 
 def test_what_was_answered_is_said() -> None:

@@ -92,6 +92,7 @@ class Choices:
       on_host: whether arithmetic among traced Python scalars is done by Python, because some of them change.
       abstract: whether a `jax.ShapeDtypeStruct` stands for an array.
       lays: whether how arrays lie is part of the key, also of those that are committed to no device.
+      branches: whether a function is told if a number that Python computes is true, see `trace.branches`.
     """
 
     def __init__(self) -> None:

@@ -162,11 +162,25 @@ class CodeRecord:
         self.changed.update(dict.fromkeys(numbers, self.runs))
         return before
 
-    def limit_answers(self, start: int) -> None:
-        """Where there are programs enough of a piece for different answers to what functions ask of numbers, the next
-        one is for none: Python runs what asks."""
-        if sum(piece.asks for piece in self.starting_at(start)) >= _ANSWERS_AT_MOST:
-            self.choices.branches = False
+    def answered_enough(self, start: int, namespace: dict[str, Any], device: Any, limit: int) -> Piece | None:
+        """One of the programs that differ in their answers to what functions ask of numbers alone, if there are enough.
+
+        Args:
+          start: of the piece.
+          namespace: where it would run.
+          device: likewise.
+          limit: how many programs are kept.
+        """
+        asking = [piece for piece in self.starting_at(start) if piece.asks]
+        enough = min(limit, _ANSWERS_AT_MOST)
+        if len(asking) < enough:
+            return None
+        try:
+            key = (device, *asking[0].plan.scan(namespace, self.choices).parts)
+        except RunByPython:  # a trace will say which statement that is for
+            return None
+        same = [piece for piece in asking if piece.key == key]
+        return same[0] if len(same) >= enough else None
 
     def starting_at(self, start: int) -> list[Piece]:
         """The pieces that begin there, the most recently used first."""
@@ -318,14 +332,18 @@ def with_other_numbers(
     record: CodeRecord, pieces: Iterable[Piece], namespace: dict[str, Any], device: Any
 ) -> tuple[Piece, set[Any]] | None:
     """The first of these pieces from whose key only static numbers differ now, and their paths; None if none is so."""
+    plan: Plan | None = None
+    key: tuple[Any, ...] = ()
     for piece in pieces:
         if piece.reasons:
             continue
-        try:
-            scan = piece.plan.scan(namespace, record.choices)
-        except RunByPython:  # a trace will say which statement that is for
-            return None
-        if paths := _scalars_that_changed(piece, (device, *scan.parts)):
+        if piece.plan is not plan:
+            plan = piece.plan
+            try:
+                key = (device, *plan.scan(namespace, record.choices).parts)
+            except RunByPython:  # a trace will say which statement that is for
+                return None
+        if paths := _scalars_that_changed(piece, key):
             return piece, paths
     return None
 

@@ -12,7 +12,7 @@ from types import FunctionType
 from typing import Any
 
 from jaxnb import _jax
-from jaxnb.staging.cells.cell import Statement
+from jaxnb.staging.cells.cell import CellSource, Statement
 from jaxnb.staging.cells.code import CodeNames, names_of
 from jaxnb.staging.cells.reach import is_user_function
 from jaxnb.staging.objects.inside import Held
@@ -34,8 +34,10 @@ from jaxnb.staging.objects.paths import (
     is_mark,
     render_path,
     root_name,
+    root_of,
 )
 from jaxnb.staging.reuse.history import Change
+from jaxnb.staging.trace.moves import is_list
 from jaxnb.staging.trace.piece import Piece
 from jaxnb.staging.trace.reasons import line_reading
 
@@ -51,8 +53,8 @@ __all__ = [
     "path_at",
     "place_of",
     "place_text",
-    "statements_reading",
     "told_apart",
+    "who_reads",
 ]
 
 Place = Callable[[Path], str]
@@ -213,8 +215,26 @@ def line_of(path: Path, statements: Sequence[Statement], namespace: Mapping[str,
     return None
 
 
-def statements_reading(
-    path: Path, statements: Sequence[Statement], namespace: Mapping[str, Any], is_list: bool
+def who_reads(cell: CellSource, piece: Piece, paths: set[Any], namespace: Mapping[str, Any]) -> dict[int, str]:
+    """The statements of a piece that read what is at these paths, each with the name from which it does.
+
+    All of them where none is seen to: an object may have a function that does.
+    """
+    start, statements = piece.plan.start, cell.statements[piece.plan.start : piece.plan.stop]
+    parts = parts_by_path(piece)
+    found: dict[int, str] = {}
+    for path in sorted(paths, key=render_path, reverse=True):
+        root = root_of(path)
+        if root[1] == "name":
+            places = _statements_reading(path, statements, namespace, is_list(parts.get(path, ())))
+        else:  # of a module
+            places = [n for n, item in enumerate(statements) if root[2] in item.names.attributes]
+        found.update((start + n, render_path(root)) for n in places or range(len(statements)))
+    return found
+
+
+def _statements_reading(
+    path: Path, statements: Sequence[Statement], namespace: Mapping[str, Any], listed: bool
 ) -> list[int]:
     """Which statements read what is at a path below a name: themselves, not only to append to it, or by a function.
 
@@ -222,7 +242,7 @@ def statements_reading(
       path: of what they read.
       statements: all of them.
       namespace: the globals that they run in.
-      is_list: whether it is a list; these are followed as they grow, and nothing else is.
+      listed: whether it is a list; these are followed as they grow, and nothing else is.
     """
     name = root_name(path) or ""
     outer = (path, *holders_of(path))
@@ -234,7 +254,7 @@ def statements_reading(
     more: list[int] = []
     if holder[1] == "name" and isinstance(value, list | dict):
         more = [n for n in itself if statements[n].names.growth.touches([base])]
-    elif holder[1] == "attr" and is_list:
+    elif holder[1] == "attr" and listed:
         own = [names_of(value.__code__)] if isinstance(value, FunctionType) else []
         reading = {n: _with_methods(statements[n].names, type(value)) + own for n in itself}
         more = [n for n, used in reading.items() if any(names.growth.touches([base]) for names in used)]

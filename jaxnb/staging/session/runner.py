@@ -26,7 +26,7 @@ from jaxnb.staging.cells.effects import code_marks, may_mutate
 from jaxnb.staging.objects.graph import Reached
 from jaxnb.staging.objects.instances import MOVES_ON
 from jaxnb.staging.objects.journal import Journal, restore_names
-from jaxnb.staging.objects.paths import Choices, render_path, root_name, root_of
+from jaxnb.staging.objects.paths import Choices, render_path, root_name
 from jaxnb.staging.objects.slots import Slots
 from jaxnb.staging.reuse.cache import CodeRecord, find_piece, static_ints, with_other_numbers
 from jaxnb.staging.reuse.changes import (
@@ -36,7 +36,7 @@ from jaxnb.staging.reuse.changes import (
     nearest,
     parts_by_path,
     place_of,
-    statements_reading,
+    who_reads,
 )
 from jaxnb.staging.reuse.history import Change
 from jaxnb.staging.reuse.left import Left, SinceLast
@@ -47,7 +47,7 @@ from jaxnb.staging.session.tracebacks import let_go
 from jaxnb.staging.trace.devices import move
 from jaxnb.staging.trace.donation import Lost, check_donation
 from jaxnb.staging.trace.gradient import Asked, asked_for, refuse_detour
-from jaxnb.staging.trace.moves import evolving, is_list
+from jaxnb.staging.trace.moves import evolving
 from jaxnb.staging.trace.operands import open_operands
 from jaxnb.staging.trace.piece import Piece, Plan
 from jaxnb.staging.trace.reasons import line_reading, reason_text, statement_of
@@ -487,7 +487,10 @@ class Runner:
             self._not_again(cell, record, previous, previous.reasons)
             if start in record.on_host:
                 return None
-        record.limit_answers(start)
+        if (asking := record.answered_enough(start, self.namespace, self.device, self.cache_size)) is not None:
+            self._answer_no_more(cell, record, asking)
+            if start in record.on_host:
+                return None
         self.progress("tracing")
         stop = find_stop(cell, start, self.namespace, record.breaks, not self.options.whole)
         if self.record.runs == 0 and record is self.record:
@@ -705,27 +708,10 @@ class Runner:
             piece = freed
             found -= numbers
         if len(record.on_host) == given:
-            for index, name in self._reading(cell, piece, found - record.choices.fixed).items():
+            for index, name in who_reads(cell, piece, found - record.choices.fixed, self.namespace).items():
                 self._give_to_python(cell, record, index, f"it reads what each run changes, `{name}`", None)
                 record.choices.no_growth = False  # the others may only append
         return None if len(record.on_host) > given else piece
-
-    def _reading(self, cell: CellSource, piece: Piece, paths: set[Any]) -> dict[int, str]:
-        """The statements of a piece that read what is at these paths, each with the name from which it does.
-
-        All of them where none is seen to: an object may have a function that does.
-        """
-        start, statements = piece.plan.start, cell.statements[piece.plan.start : piece.plan.stop]
-        parts = parts_by_path(piece)
-        reading: dict[int, str] = {}
-        for path in sorted(paths, key=render_path, reverse=True):
-            root = root_of(path)
-            if root[1] == "name":
-                found = statements_reading(path, statements, self.namespace, is_list(parts.get(path, ())))
-            else:  # of a module
-                found = [n for n, item in enumerate(statements) if root[2] in item.names.attributes]
-            reading.update((start + n, render_path(root)) for n in found or range(len(statements)))
-        return reading
 
     def _left(self) -> Left | None:
         """What is there of what the cell reads; None where that cannot be told."""
@@ -754,7 +740,7 @@ class Runner:
             if beyond := paths & (static_ints(piece) | choices.static):  # needed, of no array's dtype, or of a pytree's
                 unsaid = beyond - choices.needed
                 needing = {choices.needed_at.get(path) for path in beyond - unsaid}
-                needing |= self._reading(cell, previous, unsaid).keys() if unsaid else set()
+                needing |= who_reads(cell, previous, unsaid, self.namespace).keys() if unsaid else set()
                 piece, paths = None, beyond
             elif paths & choices.needed or not (piece.asks or piece.result_types == previous.result_types):
                 piece, needing = None, {choices.needed_at.get(path) for path in paths}
@@ -763,6 +749,12 @@ class Runner:
         elif not tries:
             self._number_needed(cell, record, previous, paths, needing)
         return piece
+
+    def _answer_no_more(self, cell: CellSource, record: CodeRecord, asking: Piece) -> None:
+        """Finds out which statement needs a number where functions are not told whether it is true."""
+        record.choices.branches = False
+        self._with_inputs(cell, record, asking, record.choices.dynamic - record.choices.fixed)
+        record.choices.branches = True
 
     def _number_needed(
         self, cell: CellSource, record: CodeRecord, piece: Piece, paths: set[Any], indices: Collection[int | None]
@@ -775,7 +767,7 @@ class Runner:
             return  # the user may have changed what it is computed from, and traces once more for that
         found = {index for index in indices if index is not None}
         if not found and self._since.alone and not self._depth:
-            found |= self._reading(cell, piece, paths).keys()
+            found |= who_reads(cell, piece, paths, self.namespace).keys()
         if not (self._depth or itself) or self.options.whole or not found:
             record.never_dynamic |= paths
             return

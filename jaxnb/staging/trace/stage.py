@@ -113,10 +113,22 @@ def trace_piece(
     __tracebackhide__ = True
     traces: list[Trace] = []
     depth, put_back = undo_depth(), _jax.thread_state()
+
+    def trace(choices: Choices) -> Piece:
+        __tracebackhide__ = True
+        how = (context, device, whole, donate, asked, splits, names, budget, traces)
+        return _trace(cell, plan, namespace, choices, *how)
+
     try:
-        piece = _trace(
-            cell, plan, namespace, choices, context, device, whole, donate, asked, splits, names, budget, traces
-        )
+        piece = trace(choices)
+        if piece.asks:
+            place = len(traces) - 1
+            like = _is_like_without_numbers(piece, traces, trace, choices)
+            traces.append(traces.pop(place))  # that of the piece comes last
+            if not like:
+                choices.branches = False
+                traces[-1].outside.take_back()
+                piece = trace(choices)
     except BaseException:
         undo_after(depth)  # an interrupt may have come where nothing else would
         put_back()
@@ -320,6 +332,22 @@ def _trace(
             return piece
         choices.make_static(free)
         trace.outside.take_back()
+
+
+def _is_like_without_numbers(
+    piece: Piece, traces: list[Trace], trace: Callable[[Choices], Piece], choices: Choices
+) -> bool:
+    """Whether a piece that answers for numbers, which are its inputs, gives the types that one gives which has them in
+    its key: no other program tells what the plain cell would bind with this answer."""
+    fixed = choices.copy()
+    fixed.branches = False
+    fixed.make_static(choices.dynamic - choices.fixed)
+    try:
+        other = trace(fixed)
+    except Exception:  # whatever it is, the numbers are no inputs then
+        return False
+    traces[-1].outside.take_back()
+    return other.result_types == piece.result_types
 
 
 def _end(traces: list[Trace]) -> list[weakref.ref[Any]]:

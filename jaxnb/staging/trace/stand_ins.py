@@ -76,7 +76,6 @@ class StandIns:
       plain: the values that are no JAX arrays, by the id of what stands for them.
       originals: the built-in functions that were replaced, by the id of the replacement.
       ids: what was answered where an id was asked for.
-      said_numbers: tracers of numbers that are said: Python must compute them.
     """
 
     NAMES = ("isinstance", "type", "hasattr", "getattr", "print", "id")
@@ -107,7 +106,6 @@ class StandIns:
         self._arrays = {id(t): leaf for t, leaf in zip(tracers, leaves, strict=True) if isinstance(leaf, jax.Array)}
         self._spread = [(t, a) for t in tracers if (a := self._arrays.get(id(t))) is not None and _is_over_devices(a)]
         self.ids: set[int] = set()
-        self.said_numbers: list[Any] = []
         self._types = {id(t): _jax.Array for t in tracers}
         self._types.update((id(t), _kind_of(leaf)) for t, leaf in zip(self.held, leaves, strict=True))
         for leaf, tracer in zip(leaves, tracers, strict=True):
@@ -190,7 +188,6 @@ class StandIns:
     def close(self) -> None:
         """The trace is over: no tracer is held any more."""
         self.asked.clear()
-        self.said_numbers.clear()
         self._tracers, self.held, self._arrays, self._trace = (), [], {}, None
         self.recorder.close()
 
@@ -352,7 +349,6 @@ class StandIns:
             else False
         )
         if own and self._on_host and number_class(value) is not None:
-            self.said_numbers.append(value)
             return True
         return own and _is_array(self._type_of(value))
 

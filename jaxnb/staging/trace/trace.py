@@ -682,7 +682,8 @@ class Trace:
             lines = [item.span.line for item in self.statements if self.asked.loss in item.names.binds]
             self.loss_place = capture.result(read_loss(self.asked, self.namespace, lines[-1]))
         self.checks = self.branches.checks(capture.result) if self.branches is not None else []
-        self.said_numbers = [capture.result(tracer) for tracer in stand_ins.said_numbers]
+        said = [value for item in self.outside.said for value in item.values]
+        self.said_numbers = [capture.result(value) for value in said if _jax.number_class(value) is not None]
         for tracer in self.called:
             capture.result(tracer)  # XLA would call no function whose results nobody takes
         if capture.holds_ids(stand_ins.ids):
