@@ -107,16 +107,18 @@ _on_callback: _Methods = weakref.WeakKeyDictionary()
 """For a trace, what is told of the results of each `pure_callback`."""
 
 
-def _calls_purely(closed_jaxpr: Any) -> bool:
+_pure: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
+"""What `_calls_purely` has said of jaxprs, which JAX keeps for the next call of the same function."""
+
+
+def _calls_purely(jaxpr: Any) -> bool:
     """Whether a jitted function calls back in a way that XLA leaves out where nobody takes its results."""
-    waiting, seen = [closed_jaxpr], set[int]()
-    for jaxpr in waiting:  # which grows meanwhile
-        for eqn in jaxpr.eqns if id(jaxpr) not in seen else ():
-            if eqn.primitive.name == "pure_callback":
-                return True
-            waiting += inner_jaxprs(eqn)
-        seen.add(id(jaxpr))
-    return False
+    known = _pure.get(jaxpr)
+    if known is None:
+        known = _pure[jaxpr] = any(
+            eqn.primitive.name == "pure_callback" or any(map(_calls_purely, inner_jaxprs(eqn))) for eqn in jaxpr.eqns
+        )
+    return known
 
 
 _is_there: _Methods = weakref.WeakKeyDictionary()

@@ -87,7 +87,7 @@ _ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         ("token_bytes", "token_hex", "token_urlsafe", "randbelow", "randbits", "choice"), "draws random bytes"
     ),
     "threading": dict.fromkeys(("Thread", "Timer"), "starts a thread"),
-    # both would be noticed, when they have made a part of a loop, whose end Python then complains of
+    # they would be noticed, when they have made a part of a loop, whose end Python then complains of
     "asyncio.runners": dict.fromkeys(("run", "Runner"), _RUNS),
     "asyncio.events": {"new_event_loop": _RUNS},
     "weakref": {"finalize": "waits for the end of an object"},
