@@ -61,7 +61,7 @@ class CodeRecord:
       opened: those of them that are taken apart.
       restless: of those whose calls are blocks, whether these had to be traced again last time.
       blocks: what is kept of the code inside these, by statement and number of the block.
-      made: hashes of the keys of the last programs, those that were dropped among them.
+      made: hashes of the keys of the last programs, dropped ones among them, and how many were made of each.
       runs: how often the cell ran.
       in_loop: whether the code is a block inside a statement, of which one run may need many programs by turns.
       left: what the last run left of what the cell reads, if it traced anything; None otherwise.
@@ -84,7 +84,7 @@ class CodeRecord:
     opened: dict[int, Opened] = field(default_factory=dict[int, Opened])
     restless: dict[int, bool] = field(default_factory=dict[int, bool])
     blocks: dict[tuple[int, int], CodeRecord] = field(default_factory=lambda: {})
-    made: dict[int, None] = field(default_factory=dict[int, None])
+    made: dict[int | None, int] = field(default_factory=lambda: {})
     runs: int = 0
     in_loop: bool = False
     left: Left | None = None
@@ -162,25 +162,24 @@ class CodeRecord:
         self.changed.update(dict.fromkeys(numbers, self.runs))
         return before
 
-    def answered_enough(self, start: int, namespace: dict[str, Any], device: Any, limit: int) -> Piece | None:
-        """One of the programs that differ in their answers to what functions ask of numbers alone, if there are enough.
+    def answered_enough(self, start: int, namespace: dict[str, Any], device: Any) -> Piece | None:
+        """A program that the next run would be served by but for its answers to what functions ask of numbers, if more
+        than enough were made that differ in these alone.
 
         Args:
           start: of the piece.
           namespace: where it would run.
           device: likewise.
-          limit: how many programs are kept.
         """
         asking = [piece for piece in self.starting_at(start) if piece.asks]
-        enough = min(limit, _ANSWERS_AT_MOST)
-        if len(asking) < enough:
+        often = [piece for piece in asking if self.made.get(_mark(piece), 0) >= _ANSWERS_AT_MOST]
+        if not often:
             return None
         try:
-            key = (device, *asking[0].plan.scan(namespace, self.choices).parts)
+            key = (device, *often[0].plan.scan(namespace, self.choices).parts)
         except RunByPython:  # a trace will say which statement that is for
             return None
-        same = [piece for piece in asking if piece.key == key]
-        return same[0] if len(same) >= enough else None
+        return next((piece for piece in often if piece.key == key), None)
 
     def starting_at(self, start: int) -> list[Piece]:
         """The pieces that begin there, the most recently used first."""
@@ -249,15 +248,22 @@ class CodeRecord:
 
     def made_before(self, piece: Piece) -> bool:
         """Whether there was a program of this key, which has been dropped since; from now on there was."""
-        try:
-            mark = hash((piece.plan.start, piece.key, piece.context))
-        except Exception:  # a static value of the user's need not have a hash, and its own may raise anything
+        mark = _mark(piece)
+        if mark is None:
             return False
-        before = mark in self.made
-        self.made[mark] = None
+        before = self.made.get(mark, 0)
+        self.made[mark] = before + 1
         if len(self.made) > _MADE_AT_MOST:
             del self.made[next(iter(self.made))]
-        return before
+        return before > 0
+
+
+def _mark(piece: Piece) -> int | None:
+    """A number for the key of a piece; None where it has no hash."""
+    try:
+        return hash((piece.plan.start, piece.key, piece.context))
+    except Exception:  # a static value of the user's need not have a hash, and its own may raise anything
+        return None
 
 
 def find_piece(
@@ -294,7 +300,9 @@ VERIFY = os.environ.get("JAXNB_VERIFY") == "1"
 
 _SCANS_BEFORE_GUARD = 1
 _GUARDS_AT_MOST = 4
-_ANSWERS_AT_MOST = 3
+_ANSWERS_AT_MOST = 6
+"""While a training warms up its steps decide otherwise one after the other, and then by turns between few ways."""
+
 _PARTS_AT_MOST = 20_000
 """Beyond this, writing the walk down takes longer than it will ever save."""
 

@@ -487,7 +487,7 @@ class Runner:
             self._not_again(cell, record, previous, previous.reasons)
             if start in record.on_host:
                 return None
-        if (asking := record.answered_enough(start, self.namespace, self.device, self.cache_size)) is not None:
+        if (asking := record.answered_enough(start, self.namespace, self.device)) is not None:
             self._answer_no_more(cell, record, asking)
             if start in record.on_host:
                 return None
