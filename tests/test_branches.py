@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -204,3 +205,55 @@ def test_numbers_that_move_on_are_said_as_they_are_then(say: str, capsys: pytest
         assert capsys.readouterr().out == said
         compare(plain["t"], staged["t"])
     assert not run.on_host and run.reused
+
+
+def test_a_trainer_settles_whatever_it_warms_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Three questions, a history, a line every third step and a file: a step of flax and optax as people write it."""
+    pytest.importorskip("flax")
+    text = f"""{SETUP}
+import flax.linen as nn, json, optax
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(1)(nn.relu(nn.Dense(8)(x)))
+class Trainer:
+    def __init__(self):
+        self.x = jnp.linspace(-1.0, 1.0, 32).reshape(8, 4)
+        self.net, self.tx = Net(), optax.adam(1e-2)
+        self.params = self.net.init(jax.random.key(0), self.x)
+        self.state, self.ema, self.n, self.phase, self.hist = self.tx.init(self.params), self.params, 0, "warm", []
+    def step(self):
+        self.n += 1
+        l, g = jax.value_and_grad(lambda p: jnp.mean((self.net.apply(p, self.x) - 1.0) ** 2))(self.params)
+        g = jax.tree.map(lambda a: a * min(1.0, self.n / 4), g)
+        u, self.state = self.tx.update(g, self.state)
+        self.params = optax.apply_updates(self.params, u)
+        if self.n > 4:
+            self.phase = "main"
+            self.ema = jax.tree.map(lambda e, p: 0.9 * e + 0.1 * p, self.ema, self.params)
+        self.hist.append(l)
+        if self.n % 3 == 0:
+            print(f"{{self.n:04d}} {{l:.3f}}")
+        return l
+t = Trainer()
+"""
+    linecache.cache["<trainer>"] = (len(text), None, text.splitlines(True), "<trainer>")
+    plain: dict[str, Any] = {"__name__": "__main__", "log": str(tmp_path / "plain")}
+    staged: dict[str, Any] = {"__name__": "__main__", "log": str(tmp_path / "staged")}
+    for namespace in (plain, staged):
+        exec(compile(text, "<trainer>", "exec"), namespace)
+    cell = "l = t.step()\nwith open(log, 'a') as file:\n    file.write(json.dumps({'n': t.n}) + chr(10))"
+    session, runs = new_session(), []
+    for _ in range(12):
+        exec(cell, plain)
+        said = capsys.readouterr().out
+        runs.append(session.stage(cell, staged, StageOptions()))
+        assert capsys.readouterr().out == said
+        trainers = [vars(namespace["t"]) for namespace in (plain, staged)]
+        leaves = [jax.tree.leaves([one[key] for key in ("params", "ema", "state", "hist")]) for one in trainers]
+        for one, other in zip(*leaves, strict=True):
+            assert (one.dtype, one.weak_type, one.sharding) == (other.dtype, other.weak_type, other.sharding)
+            np.testing.assert_allclose(one, other, rtol=2e-4, atol=1e-5)
+        assert (plain["t"].n, plain["t"].phase) == (staged["t"].n, staged["t"].phase)
+    assert (tmp_path / "plain").read_text() == (tmp_path / "staged").read_text()
+    assert all(run.reused and [line for line, _ in run.on_host] == [3] for run in runs[8:]), [run.line for run in runs]
