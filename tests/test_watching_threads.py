@@ -58,7 +58,6 @@ class Hunt:
                     if isinstance(item, types.FunctionType) and item.__module__ in ("__main__", "helpers_of_the_user"):
                         stack.append((f"{path} globals", item.__globals__))
 
-
     def look_once_more(self) -> None:
         """Waits for a whole round that begins now, however slow the machine is."""
         begun = self.rounds

@@ -66,7 +66,16 @@ class _EagerIdentity(_JaxprTrace):
             return item
         if id(item) in _on_host.get(self, ()):
             return array_of(item)  # NumPy's value is NumPy's; what an operation makes of it is an Array
-        return _JaxprTracer(self, item.aval, item.val, item._line_info, item.parent)
+        made = _JaxprTracer(self, item.aval, item.val, item._line_info, item.parent)
+        if (
+            not hasattr(item.val, "val") and item.val in self.frame.constvar_to_val
+        ):  # which JAX forgets with the first tracer of a constant
+            weakref.finalize(made, _let_go, item).atexit = False
+        return made
+
+
+def _let_go(item: Any) -> None:
+    """Nothing is to be done but to have held it."""
 
 
 class _WithHandedOn(_EagerIdentity):
