@@ -21,7 +21,7 @@ from sample_levels import neuron
 from sample_programs import PROGRAMS, loop, many, split
 
 from jaxnb.program import Program
-from jaxnb.staging.session.run import Run
+from jaxnb.staging.session.run import Later, Run
 from jaxnb.views.diagram import Diagram
 from jaxnb.views.graph import render_graph
 
@@ -150,7 +150,7 @@ def test_it_shows_itself_in_a_notebook(no_dot, capfd):
 
 
 def test_a_run_has_a_graph():
-    run = Run(make_program=loop)
+    run = Run(later=Later(loop))
     assert run.graph().source == loop().graph("jaxpr").source
     assert run.graph("source").source == loop().graph("source").source
 

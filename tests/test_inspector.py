@@ -25,7 +25,7 @@ from jaxnb.shell import inspector_comm, show
 from jaxnb.shell.inspector_comm import TARGET, Inspectors, answer
 from jaxnb.shell.reports.notebook import is_offer
 from jaxnb.shell.show import bundle, fix_of
-from jaxnb.staging.session.run import Run
+from jaxnb.staging.session.run import Later, Run
 from jaxnb.staging.session.session import Session
 from jaxnb.views import interactive
 from jaxnb.views.interactive import has_script, render_interactive, script_hashes, scripts_for
@@ -176,7 +176,7 @@ def test_the_last_programs_are_known_and_no_others():
     shell = Shell()
     inspectors = Inspectors(shell, most=2)
     inspectors.enter()
-    ids = [inspectors.metadata(Run(pieces=1, make_program=neuron))[MIME_TYPE]["program"] for _ in range(3)]
+    ids = [inspectors.metadata(Run(pieces=1, later=Later(neuron)))[MIME_TYPE]["program"] for _ in range(3)]
     question = {"want": "level", "level": "jaxpr"}
     assert "run the cell again" in shell.ask({**question, "program": ids[0]})["error"]
     assert decode(shell.ask({**question, "program": ids[2]})["program"]) == neuron()
@@ -192,7 +192,7 @@ def test_one_program_has_one_id():
     other = jaxnb.stage("z = x + 2.0", namespace)
     assert inspectors.metadata(first) == inspectors.metadata(again) != inspectors.metadata(other)
     assert inspectors.metadata(first)[MIME_TYPE]["levels"] == ["jaxpr", "stablehlo", "hlo"]
-    assert all(run._program is None for run in (first, again, other))
+    assert not any("program" in vars(run.later) for run in (first, again, other))
 
 
 @built
@@ -261,7 +261,7 @@ def test_a_fix_is_offered_below_an_error_only_if_it_was_tried(fix, line):
 
 
 def test_a_note_is_nothing_to_ask_about():
-    assert Inspectors(Shell()).metadata(Run(note="2 leaks", make_program=lambda: Program(""))) == {}
+    assert Inspectors(Shell()).metadata(Run(note="2 leaks", later=Later(lambda: Program("")))) == {}
 
 
 def test_a_terminal_has_nothing_to_listen_to():

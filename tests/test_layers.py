@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import importlib
 import re
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+
+from jaxnb.staging import Piece, Run
 
 PACKAGE = Path(__file__).parent.parent / "jaxnb"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -141,6 +145,21 @@ def test_a_door_opens_to_what_it_says_and_offers_what_others_take(room: str) -> 
 def test_private_jax_has_one_door(path: Path) -> None:
     private = [module for module in imports_of(path) if module.startswith(PRIVATE)]
     assert not private or name_of(path).startswith("_jax."), f"{path.name} imports {private}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_pieces_and_runs_are_written_by_those_who_make_them(path: Path) -> None:
+    """A `Run` is frozen; a `Piece` is made by a trace, and changes by its own methods."""
+    if name_of(path) == "staging.trace.stage":
+        return
+    fields = {"piece": fields_of(Piece), "run": fields_of(Run)}
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
+            assert node.attr not in fields.get(node.value.id, ()), f"line {node.lineno} writes a {node.value.id}"
+
+
+def fields_of(kind: Any) -> set[str]:
+    return {field.name for field in dataclasses.fields(kind)}
 
 
 def test_the_paper_on_the_architecture_leads_to_files_that_are_there() -> None:

@@ -67,10 +67,8 @@ class _EagerIdentity(_JaxprTrace):
         if id(item) in _on_host.get(self, ()):
             return array_of(item)  # NumPy's value is NumPy's; what an operation makes of it is an Array
         made = _JaxprTracer(self, item.aval, item.val, item._line_info, item.parent)
-        if (
-            not hasattr(item.val, "val") and item.val in self.frame.constvar_to_val
-        ):  # which JAX forgets with the first tracer of a constant
-            weakref.finalize(made, _let_go, item).atexit = False
+        if not hasattr(item.val, "val") and item.val in self.frame.constvar_to_val:
+            weakref.finalize(made, _let_go, item).atexit = False  # JAX forgets a constant with its first tracer
         return made
 
 

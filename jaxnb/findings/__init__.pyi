@@ -14,6 +14,7 @@ from .lints.quiet import (
     Quiet as Quiet,
     glance as glance,
     read_quiet as read_quiet,
+    said_before as said_before,
 )
 from .memory.exhausted import (
     explain_exhausted as explain_exhausted,

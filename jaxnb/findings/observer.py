@@ -17,21 +17,25 @@ class Findings(Observer):
     """Finds what there is to find; see `jaxnb.staging.Observer`. It remembers what the cells of one session did."""
 
     def __init__(self) -> None:
-        self._quiet: findings.Quiet | None = None
+        self._known: findings.Quiet | None = None
+
+    @property
+    def _quiet(self) -> findings.Quiet:
+        if self._known is None:
+            self._known = findings.Quiet()
+        return self._known
 
     def on_traced(self, cell: CellSource, piece: Piece, namespace: Mapping[str, Any], label: Label) -> None:
         """Looks at a piece for what quiet findings there may be."""
-        findings.glance(cell, piece, namespace, label)
+        findings.glance(self._quiet, cell, piece, namespace, label)
 
     def on_ran(self, runner: Runner, cell: str | bytes, shown: Container[str]) -> Sequence[Finding]:
         """The quiet findings of a run; of a program that was looked at before, those that were found then."""
         if not runner.traced and len(runner.ran) == 1:
             (ran,) = runner.ran.values()
-            looked = ran.piece.quiet
-            if looked is not None and looked.shown is shown and looked.lines == runner.host_lines:
-                return looked.said
-        if self._quiet is None:
-            self._quiet = findings.Quiet()
+            said = findings.said_before(self._quiet, ran.piece, runner.host_lines, shown)
+            if said is not None:
+                return said
         return findings.read_quiet(runner, self._quiet, cell, shown)
 
     def on_nans(self, runner: Runner, entry: dict[str, Any]) -> Sequence[Finding]:

@@ -10,9 +10,10 @@ from jaxnb.options import StageOptions
 from jaxnb.planning.cells import search_cell
 from jaxnb.planning.simulation import check_options, plan_piece
 from jaxnb.program import Finding, Plan, Resources, Search
-from jaxnb.reading import SimulatedMesh
+from jaxnb.reading import Figures, SimulatedMesh
 from jaxnb.staging import (
     CellSource,
+    Later,
     Piece,
     Progress,
     Run,
@@ -55,7 +56,6 @@ def simulate_run(
         if whole is None:
             return Run(note="nothing to plan: nothing in the cell computes with JAX")
         cell, piece, record, states = whole
-        piece.cell = cell
         findings = tuple(Finding(kind, text, line) for kind, line, text in piece.notes)
         assigned = partial(read_names, cell, (piece,), record, namespace, session.file_label)
         plan = plan_piece(
@@ -68,23 +68,25 @@ def simulate_run(
         if session.looks:
             progress("looking at how it is spread")
             findings += session.observer.on_planned(cell, piece, namespace, session.file_label, session.shown)
-    run = Run(
+    derivative, equations = str(piece.derivative) if piece.derivative is not None else "", len(piece.jaxpr.eqns)
+    if options.xmap is not None:
+        derivative, equations = describe_map(piece.jaxpr), count_equations(piece.jaxpr)
+    return Run(
         note=f"planned for {mesh}",
         note_kind="planned",
         plan=plan,
         findings=findings,
-        make_shardings=partial(session.observer.shardings, cell, (piece,), namespace, session.file_label),
-        equations=len(piece.jaxpr.eqns),
+        equations=equations,
         inputs=len(piece.paths),
         pieces=1,
-        memory=plan.footprint.total,
+        figures=Figures(peak=plan.footprint.total),
+        derivative=derivative,
         timings=Timings(trace=piece.seconds, lower=piece.lower_seconds, compile=piece.compile_seconds),
-        make_program=lambda: plan.program,
+        later=Later(
+            lambda: plan.program,
+            make_shardings=partial(session.observer.shardings, cell, (piece,), namespace, session.file_label),
+        ),
     )
-    run.derivative = str(piece.derivative) if piece.derivative is not None else ""
-    if options.xmap is not None:
-        run.derivative, run.equations = describe_map(piece.jaxpr), count_equations(piece.jaxpr)
-    return run
 
 
 def search_run(
@@ -118,7 +120,6 @@ def search_run(
             whole = session.trace_whole(cell, namespace, replace(options, xmap=tried), mesh)
             assert whole is not None  # a map is a program always
             mapped, piece, _, states = whole
-            piece.cell = mapped
             made[tuple(resources.items())] = mapped, piece
             return plan_piece(
                 piece,
@@ -137,8 +138,10 @@ def search_run(
         note_kind="planned",
         plan=best.plan,
         search=found,
-        make_shardings=partial(session.observer.shardings, mapped, (piece,), namespace, session.file_label),
         pieces=1,
-        memory=best.memory,
-        make_program=lambda: best.plan.program,
+        figures=Figures(peak=best.memory),
+        later=Later(
+            lambda: best.plan.program,
+            make_shardings=partial(session.observer.shardings, mapped, (piece,), namespace, session.file_label),
+        ),
     )

@@ -93,8 +93,8 @@ def plan_piece(
     Raises:
       JaxnbError: as `compile_elsewhere`.
     """
-    compiled, piece.lower_seconds = compile_elsewhere(piece.lower, mesh, progress)
-    piece.compiled, piece.compile_seconds = compiled, compiled.seconds
+    compiled, lower_seconds = compile_elsewhere(piece.lower, mesh, progress)
+    piece.has_compiled(compiled, lower_seconds, compiled.seconds)
     kind = find_hardware(mesh.hardware) if mesh.hardware else None
     return Plan(mesh_data(mesh), Footprint.of(compiled), make_program, kind, source, compiled.seconds)
 

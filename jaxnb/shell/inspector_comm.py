@@ -66,15 +66,14 @@ class Inspectors:
         What makes the run's program is kept for the questions that come back, and none of the values that it bound. No
         program is read for this: a cell that is run again and again is not looked at each time.
         """
-        make = run.make_nameless or run.make_program
-        if make is None or not (run.pieces or run.traced_only):
+        make = run.later.make_nameless or run.later.make_program
+        if make is None or not (run.pieces or run.shown.as_text):
             return {}
-        # The first piece, the others, and what is said of them: as long as it is kept here, nothing else has its id.
-        mark = (id(run.kept), run.kept.get("shown")) if run.kept is not None else None
-        same = (key for key, asked in self._asked.items() if mark is not None and asked.mark == mark)
+        served = run.served
+        same = (key for key, asked in self._asked.items() if served is not None and asked.served is served)
         found = next(same, None) or secrets.token_hex(8)
         if found not in self._asked:
-            self._asked[found] = _Asked(make, mark)
+            self._asked[found] = _Asked(make, served)
         self._asked.move_to_end(found)
         while len(self._asked) > self._most:
             self._asked.popitem(last=False)
@@ -109,10 +108,10 @@ class Inspectors:
 
 @dataclass(slots=True)
 class _Asked:
-    """A program that may be asked about: what makes it, and what marks the runs that share it."""
+    """A program that may be asked about: what makes it, and what the runs that share it were served by."""
 
     make: Callable[[], Program]
-    mark: Any
+    served: object | None
     made: Program | None = None
 
     def program(self) -> Program:

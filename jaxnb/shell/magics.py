@@ -36,6 +36,7 @@ from jaxnb.shell.inspector_comm import Inspectors, wants_script
 from jaxnb.shell.progress import Progress
 from jaxnb.shell.show import bundle, fix_of, shown_below, terminal_of
 from jaxnb.staging import (
+    Later,
     Run,
     Session,
     as_shown_by_ipython,
@@ -111,9 +112,12 @@ class _Shown:
             return self.run
         if self.traced == 0:
             times = f"reused {self.count - 1} more time{'' if self.count == 2 else 's'}"
-            return replace(self.run, shown_status=(self.first or self.run.status).adding(Part("times", times)))
+            return self._saying((self.first or self.run.status).adding(Part("times", times)))
         times = f"run {self.count} times, traced {self.traced} times more"
-        return replace(self.run, shown_status=self.run.status.adding(Part("times", times)))
+        return self._saying(self.run.status.adding(Part("times", times)))
+
+    def _saying(self, status: Status) -> Run:
+        return replace(self.run, shown=replace(self.run.shown, status=status))
 
 
 @magics_class
@@ -213,8 +217,8 @@ class JaxnbMagics(Magics):
         if leaked and (self._strict or self.settings.findings == "error"):
             self._fail(result, LeftBehind(f"{note}\n{views.render_findings(leaked)}"))
         elif leaked:
-            told = Run(note=note, note_kind="finding", findings=tuple(leaked))
-            told.make_program = lambda: Program("", findings=told.findings)
+            later = Later(lambda: Program("", findings=tuple(leaked)))
+            told = Run(note=note, note_kind="finding", findings=tuple(leaked), later=later)
             pending["leaks", ""] = _Shown(told)
         for finding in retraced:
             pending["retraces", finding.message] = _Shown(note_of(finding))
@@ -392,15 +396,14 @@ class JaxnbMagics(Magics):
         __tracebackhide__ = True
         header = {} if cell is None else self._jaxpr_header(line, cell)
         name, level = header.pop("o", None), header.pop("level", None)
-        shown = {"shown_order": header.pop("order", "source"), "shown_columns": header.pop("columns", ())}
+        order, columns = header.pop("order", "source"), header.pop("columns", ())
         if level not in (None, *LEVELS[1:]):
             raise UsageError(f"--level {level}: there is no such level. Try: one of {', '.join(LEVELS[1:])}.")
-        if shown["shown_order"] not in ("source", "level"):
-            raise UsageError(f"--order {shown['shown_order']}: there is no such order. Try: source or level.")
-        for column in shown["shown_columns"]:
+        if order not in ("source", "level"):
+            raise UsageError(f"--order {order}: there is no such order. Try: source or level.")
+        for column in columns:
             if column not in _COLUMNS:
                 raise UsageError(f"--columns {column}: there is no such column. Try: {', '.join(_COLUMNS)}.")
-        shown["shown_columns"] = "auto" if "auto" in shown["shown_columns"] else shown["shown_columns"]
         source = line if cell is None else cell
         if cell is not None:
             _refuse_magic_below(cell, "%%jaxpr")
@@ -420,11 +423,12 @@ class JaxnbMagics(Magics):
             tidy(error)
             show_only_user_frames(error, self.shell)
             raise
-        run = replace(run, **shown)
+        shown, note = replace(run.shown, order=order, columns="auto" if "auto" in columns else columns), run.note
         if level is not None and level in run.program.level_names:
             run.program.level(level)
-            note = run.note.replace("nothing was compiled, run", "nothing was run") if level == "hlo" else run.note
-            run = replace(run, shown_level=level, note=note)
+            shown = replace(shown, level=level)
+            note = note.replace("nothing was compiled, run", "nothing was run") if level == "hlo" else note
+        run = replace(run, shown=shown, note=note)
         if name is not None:
             self.shell.user_ns[name] = run.program
         self._show_later("jaxpr", source, run)
@@ -493,7 +497,7 @@ class JaxnbMagics(Magics):
         __tracebackhide__ = True
         run = self._staged(raw, StageOptions())
         shown = not DisplayHook.semicolon_at_end_of_expression(raw)
-        self._wait_for_display(run, shown)
+        run = self._waited_for(run, shown)
         if run.equations or run.note.startswith("ran plainly"):
             self._show_later("jit", raw, run)
         return run.value if shown else None
@@ -518,7 +522,7 @@ class JaxnbMagics(Magics):
         name = header.pop("o", None)
         run = self._staged(cell, StageOptions.of(header))
         shown = not DisplayHook.semicolon_at_end_of_expression(cell)
-        self._wait_for_display(run, shown)
+        run = self._waited_for(run, shown)
         if name is not None:
             self.shell.user_ns[name] = run
         self._show_later("jit", cell, run)
@@ -612,17 +616,18 @@ class JaxnbMagics(Magics):
         """What IPython's tracebacks call the cell that was compiled under this name."""
         return label_of(filename, self.shell)
 
-    def _wait_for_display(self, run: Run, shown: bool) -> None:
+    def _waited_for(self, run: Run, shown: bool) -> Run:
         """What is displayed is waited for; then the line can say how long it ran."""
         if not shown or run.value is None or run.timings.run is not None or not run.pieces:
-            return
+            return run
         import jax
 
         start = perf_counter()
         if arrays := [leaf for _, leaf in leaves_of(run.value) if isinstance(leaf, jax.Array)]:
             jax.block_until_ready(arrays)
-            run.timings = replace(run.timings, run=run.dispatch_seconds + perf_counter() - start)
+            run = replace(run, timings=replace(run.timings, run=run.dispatch_seconds + perf_counter() - start))
             self.session.remember(run)
+        return run
 
 
 def _refuse_magic_below(cell: str, magic: str) -> None:

@@ -62,7 +62,7 @@ def sharding_command(
     path = text.strip()
     header = f"%jaxnb sharding {path}".rstrip()
     if not path:
-        if run is None or run.make_shardings is None:
+        if run is None or run.later.make_shardings is None:
             raise BadHeader("sharding of what?", header=header, column=len(header), fix="%jaxnb sharding params")
         return run.shardings(progress)
     try:

@@ -8,11 +8,12 @@ import sys
 from functools import lru_cache
 from json import dumps
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from jaxnb import views
 from jaxnb.findings import LINT_KINDS
 from jaxnb.program import Finding, Program, Status
-from jaxnb.staging import Run
+from jaxnb.staging import Later, Run
 
 __all__ = ["below", "bundle", "fix_of", "shown_below", "terminal_of"]
 
@@ -27,6 +28,9 @@ _SPARE = 300
 """Characters by which the line of a later run may be longer than that of the run which a program is drawn for first."""
 _MOST_LINES = 8
 _LIMITS = (200, 120, 60, 30)
+
+_DRAWN: WeakKeyDictionary[Any, tuple[str, tuple[str, Any] | None]] = WeakKeyDictionary()
+"""What was drawn of the programs that served a run together, which do not change."""
 
 
 def bundle(
@@ -51,12 +55,12 @@ def bundle(
     """
     said = run.status
     text = said.text(width, colours=colours)
-    if run.traced_only:
+    if run.shown.as_text:
         shown = views.render_program(
             run.program,
-            level=run.shown_level,
-            order=run.shown_order,
-            columns=run.shown_columns,
+            level=run.shown.level,
+            order=run.shown.order,
+            columns=run.shown.columns,
             names=run.program.made_names is not None,
         )
         text += f"\n\n{shown}"
@@ -127,20 +131,19 @@ def fix_of(finding: Finding) -> Run | None:
     if fix is None or not fix.verified or not (fix.edit or fix.options):
         return None
     told = Finding("fix", "was tried: it works.", fix.edit[0] if fix.edit else finding.line, fix=fix)
-    run = Run(note=f"fix, tried: {fix.text}", note_kind="fix")
-    run.make_program = lambda: Program("", findings=(told,))
-    return run
+    later = Later(lambda: Program("", findings=(told,)))
+    return Run(note=f"fix, tried: {fix.text}", note_kind="fix", later=later)
 
 
 def _interactive(run: Run, previous: Program | None) -> str | None:
     """The HTML with the script, of as many levels as fit; None if not even the first does."""
-    top = run.shown_level or "jaxpr"
+    top = run.shown.level or "jaxpr"
     for levels, before in ((None, previous), (("source", top), previous), (("source", top), None)):
         drawn = views.render_interactive(
             run.program,
             line=run.status,
             findings=run.findings,
-            level=run.shown_level,
+            level=run.shown.level,
             levels=levels,
             previous=before,
         )
@@ -156,21 +159,20 @@ def _drawn(run: Run, taken: int) -> tuple[str, tuple[str, Any] | None]:
       run: whose programs are drawn.
       taken: characters of the output that its line takes.
     """
-    kept = run.kept
-    if kept is not None and "drawn" in kept:
-        return kept["drawn"]
+    if run.served is not None and (known := _DRAWN.get(run.served)) is not None:
+        return known
     from jaxnb.program import MIME_TYPE, encode
 
     program = run.program
 
     def view(limit: int) -> str:
-        return views.render_html(program, line=_LINE, findings=run.findings, limit=limit, level=run.shown_level)
+        return views.render_html(program, line=_LINE, findings=run.findings, limit=limit, level=run.shown.level)
 
     room = MOST_SAVED - taken - _SPARE
     html, encoded = view(_LIMITS[-1]), None
     least = len(html.encode())
     # The inspector asks the kernel for what was not saved; the HTML shows what it can.
-    top = ("source", run.shown_level or "jaxpr")
+    top = ("source", run.shown.level or "jaxpr")
     for levels in (top, ("source",), *([] if program.findings else [()])):
         encoded = encode(program, levels=levels)
         left = room - len(dumps(encoded).encode())
@@ -191,6 +193,6 @@ def _drawn(run: Run, taken: int) -> tuple[str, tuple[str, Any] | None]:
             html = longer
             break
     drawn = (html, None if encoded is None else (MIME_TYPE, encoded))
-    if kept is not None:
-        kept["drawn"] = drawn
+    if run.served is not None:
+        _DRAWN[run.served] = drawn
     return drawn

@@ -109,7 +109,9 @@ from .session.plan import (
     runs_on_host as runs_on_host,
 )
 from .session.run import (
+    Later as Later,
     Run as Run,
+    Shown as Shown,
     Timings as Timings,
 )
 from .session.runner import (

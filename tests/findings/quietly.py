@@ -53,8 +53,8 @@ class QuietSession(Session):
         self.found: list[Finding] = []
         self.file_label = lambda file: f"Cell In[{file[6:-1]}]" if file.startswith("<cell ") else file
 
-    def _describe(self, runner: Runner, entry: dict[str, Any], seconds: float | None, cell_id: str | None) -> Run:
-        run = super()._describe(runner, entry, seconds, cell_id)
+    def _describe(self, runner: Runner, *more: Any) -> Run:
+        run = super()._describe(runner, *more)
         self.found = [finding for finding in run.findings if finding.kind in LINT_KINDS]
         return run
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import warnings
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from shells import Shell, shell
 
 import jaxnb
 from findings.quietly import QuietSession
+from jaxnb.findings import Findings
 from jaxnb.findings.lints import quiet
 from jaxnb.findings.lints.lint import Lint, lints
 from jaxnb.findings.lints.quiet import Traced
@@ -79,6 +81,18 @@ def test_a_reused_run_looks_for_nothing(
     namespace["x"] = namespace["x"][:4]
     staging.stage(CELL, namespace, StageOptions(), filename="<cell 1>", cell_id="1")
     assert len(looked) == 2
+
+
+def test_what_was_found_goes_with_the_program(session: tuple[QuietSession, dict[str, Any]]) -> None:
+    staging, namespace = session
+    memory = quiet.Quiet()
+    assert isinstance(staging.observer, Findings)
+    staging.observer._known = memory
+    staging.stage(CELL, namespace, StageOptions(), filename="<cell 1>", cell_id="1")
+    assert [type(looked) for looked in memory.looks.values()] == [quiet.Looked]
+    staging.stage("b = x + 1", namespace, StageOptions(), filename="<cell 2>", cell_id="1")
+    gc.collect()
+    assert len(memory.looks) == 1
 
 
 def test_a_detector_that_fails_warns_and_breaks_nothing(
@@ -148,7 +162,7 @@ def test_the_html_unfolds_them_with_the_line(shell: Shell) -> None:
     html = bundle(run, rich=True)["text/html"]
     inside, _, outside = html.partition("</details>")
     assert "was used on line 2 already" in inside and "was used" not in outside
-    told = replace(run, findings=tuple(replace(finding, folded=False) for finding in run.findings), kept=None)
+    told = replace(run, findings=tuple(replace(finding, folded=False) for finding in run.findings), served=None)
     assert "was used on line 2 already" in bundle(told, rich=True)["text/html"].partition("</details>")[2]
 
 

@@ -1,7 +1,8 @@
 """Quiet findings: what silently costs time, memory or correctness, found once for each program that is traced.
 
 A lint looks at one traced piece, or at the text of a cell; there is one for each module of `lints/rules`. What they
-find is kept with the piece, so that a run that reuses it looks for nothing. They are never the reason why a cell fails.
+find is kept for as long as the piece is, so that a run that reuses it looks for nothing. They are never the reason why
+a cell fails.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from jaxnb.findings.lints.key_log import KeyLog, KeyUses, uses_of_arrays
 from jaxnb.findings.lints.lint import Text, When, lints, only_defines
@@ -22,7 +24,7 @@ from jaxnb.staging import CellSource, Piece, Statement
 if TYPE_CHECKING:
     from jaxnb.staging import Runner
 
-__all__ = ["Quiet", "Traced", "find_quiet", "glance", "read_quiet"]
+__all__ = ["Quiet", "Traced", "find_quiet", "glance", "read_quiet", "said_before"]
 
 _MOST_CELLS = 256
 
@@ -32,11 +34,13 @@ class Quiet:
 
     Attributes:
       keys: which keys its cells have used.
+      looks: what was seen in each piece when it was traced, and then what was found in it.
       effects: what was found in the text of each cell, side effects and transfers, and the functions it was found with.
     """
 
     def __init__(self) -> None:
         self.keys = KeyLog()
+        self.looks: WeakKeyDictionary[Piece, Seen | Looked] = WeakKeyDictionary()
         self.effects: OrderedDict[bytes, tuple[tuple[int, ...], tuple[Finding, ...]]] = OrderedDict()
 
 
@@ -49,14 +53,12 @@ class Seen:
       uses: what is used of each array that it is given or makes.
       kinds: of the lints that may find something in it.
       later: of those that are asked once more when it has run.
-      shown: none yet, see `Looked`.
     """
 
     keys: Keys | None = None
     uses: tuple[KeyUses, ...] = ()
     kinds: frozenset[str] = frozenset()
     later: frozenset[str] = frozenset()
-    shown: None = None
 
 
 @dataclass(slots=True)
@@ -78,19 +80,22 @@ class Looked:
     said: tuple[Finding, ...] = ()
 
 
-def glance(cell: CellSource, piece: Piece, namespace: Mapping[str, Any], label: Callable[[str], str] = str) -> None:
-    """Takes a look at a piece that was just traced, and keeps what was seen with it.
+def glance(
+    memory: Quiet, cell: CellSource, piece: Piece, namespace: Mapping[str, Any], label: Callable[[str], str] = str
+) -> Seen:
+    """Takes a look at a piece that was just traced, and keeps what was seen.
 
     This is all that most pieces cost. It is done before they are compiled: afterwards the jaxpr is no longer in the
     processor's caches, and the same look takes five times as long.
 
     Args:
+      memory: of the session.
       cell: that the piece belongs to.
       piece: not looked at before.
       namespace: the names that it reads.
       label: what the user knows a file by.
     """
-    piece.quiet = seen = Seen()
+    memory.looks[piece] = seen = Seen()
     traced = Traced(cell, piece, namespace=namespace, label=label)
     with _Warning("key"):
         if traced.census.draws:
@@ -101,6 +106,25 @@ def glance(cell: CellSource, piece: Piece, namespace: Mapping[str, Any], label: 
         with _Warning(kind):
             asked[lint.when(traced)].add(kind)
     seen.kinds, seen.later = frozenset(asked[When.TRACED]), frozenset(asked[When.RAN])
+    return seen
+
+
+def said_before(
+    memory: Quiet, piece: Piece, lines: Container[int], shown: Container[str]
+) -> tuple[Finding, ...] | None:
+    """All that there was to say of a run of this piece alone, of which Python ran the same lines; None if it was not
+    looked at so.
+
+    Args:
+      memory: of the session.
+      piece: that served the run.
+      lines: what Python ran of the cell.
+      shown: the kinds that are written out.
+    """
+    looked = memory.looks.get(piece)
+    if type(looked) is Looked and looked.shown is shown and looked.lines == lines:
+        return looked.said
+    return None
 
 
 def find_quiet(traced: Traced, kinds: Container[str]) -> tuple[Finding, ...]:
@@ -134,13 +158,11 @@ def read_quiet(
     found: list[Finding] = []
     run, hinted = object(), set[str]()
     for piece in pieces:
-        looked = piece.quiet
-        if type(looked) is not Looked:
-            if looked is None:
-                glance(runner.ran[id(piece)].cell, piece, runner.namespace, runner.label)
-            seen: Seen = piece.quiet
+        looked = memory.looks.get(piece)
+        if not isinstance(looked, Looked):
+            seen = looked or glance(memory, runner.ran[id(piece)].cell, piece, runner.namespace, runner.label)
             hinted |= seen.kinds
-            looked = piece.quiet = Looked(_look(runner, piece, seen), seen.uses)
+            looked = memory.looks[piece] = Looked(_look(runner, piece, seen), seen.uses)
         found += looked.found
         if looked.uses:
             with _Warning("key"):
@@ -151,8 +173,8 @@ def read_quiet(
     found += _of_the_text(runner, memory, hinted, by_python)
     said = _one_each(_folded(found, shown)) if found else ()
     if len(pieces) == 1 and all(map(only_defines, by_python)):
-        looked = pieces[0].quiet
-        if not looked.uses:
+        looked = memory.looks[pieces[0]]
+        if isinstance(looked, Looked) and not looked.uses:
             looked.shown, looked.lines, looked.said = shown, frozenset(host_lines), said
     return said
 

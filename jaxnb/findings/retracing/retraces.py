@@ -8,7 +8,7 @@ from typing import Any
 
 from jaxnb import views
 from jaxnb.program import Finding, Fix, Program
-from jaxnb.staging import Group, History, Run, Tally, advise, current_session
+from jaxnb.staging import Group, History, Later, Run, Tally, advise, current_session
 from jaxnb.units import format_seconds
 
 __all__ = ["Reason", "RetraceReport", "RetracedRow", "note_of", "report_of", "retraces"]
@@ -158,9 +158,8 @@ def note_of(finding: Finding) -> Run:
     """A finding about a function of a plain cell, as the one line that is shown under the cell."""
     where = f"line {finding.line}: " if finding.line is not None else ""
     fix = f" · try: {finding.fix.text}" if finding.fix is not None else ""
-    run = Run(note=f"{where}{finding.message}{fix}", note_kind="finding")
-    run.make_program = lambda: Program("", findings=(finding,))
-    return run
+    later = Later(lambda: Program("", findings=(finding,)))
+    return Run(note=f"{where}{finding.message}{fix}", note_kind="finding", later=later)
 
 
 def _row(group: Group, label: Callable[[str], str]) -> RetracedRow:

@@ -225,7 +225,8 @@ class CodeRecord:
           run: the number of the cell's run.
         """
         start = piece.plan.start
-        self.last[start], piece.used = piece, run
+        self.last[start] = piece
+        piece.note_use(run)
         self.pieces[:] = [other for other in self.pieces if other is not piece]
         self.pieces.append(piece)
         self._drop(self.starting_at(start), limit, run)
@@ -309,13 +310,13 @@ _PARTS_AT_MOST = 20_000
 
 def _write_guard(record: CodeRecord, piece: Piece, namespace: dict[str, Any]) -> None:
     """After some reuse, writes the walk down; again where the guard no longer fits, but not for ever."""
-    piece.scanned += 1
-    if len(piece.key) > _PARTS_AT_MOST:
-        return
-    if VERIFY or _SCANS_BEFORE_GUARD < piece.scanned <= _SCANS_BEFORE_GUARD + _GUARDS_AT_MOST:
-        piece.guard = make_guard(piece.plan, namespace, record.choices)
-        if VERIFY and piece.guard is not None:
-            piece.guard = _verified(piece.guard, piece, record.choices.copy())
+    often = _SCANS_BEFORE_GUARD <= piece.scanned < _SCANS_BEFORE_GUARD + _GUARDS_AT_MOST
+
+    def make(piece: Piece) -> Guard | None:
+        guard = make_guard(piece.plan, namespace, record.choices)
+        return _verified(guard, piece, record.choices.copy()) if VERIFY and guard is not None else guard
+
+    piece.note_scan(make if len(piece.key) <= _PARTS_AT_MOST and (VERIFY or often) else None)
 
 
 def _verified(guard: Guard, piece: Piece, choices: Choices) -> Guard:

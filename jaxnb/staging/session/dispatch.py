@@ -39,11 +39,11 @@ def compile_piece(piece: Piece) -> list[str]:
             warnings.simplefilter("always")
             lowered = piece.lower()
         middle = perf_counter()
-        piece.compiled = lowered.compile()
+        compiled = lowered.compile()
     except BaseException:
         put_back()  # an interrupt may have come where JAX would not
         raise
-    piece.lower_seconds, piece.compile_seconds = middle - start, perf_counter() - middle
+    piece.has_compiled(compiled, middle - start, perf_counter() - middle)
     said: list[str] = []
     for warning in caught:
         if match := _UNUSED.match(str(warning.message)):

@@ -125,10 +125,9 @@ def _runs_of(piece: Piece, namespace: Mapping[str, Any]) -> list[str]:
 
     found: list[str] = []
     for name, value in namespace.items():
-        if type(value) is Run and not name.startswith("_"):
-            kept = value.kept  # a run that was timed tells nothing of its pieces
-            if kept is None or kept is piece.kept or any(other is piece for other in kept.get("others", ())):
-                found.append(name)
+        # A run that was timed tells nothing of its pieces.
+        if type(value) is Run and (value.served is None or piece in value.served.pieces) and not name.startswith("_"):
+            found.append(name)
     return found
 
 

@@ -11,10 +11,11 @@ from jaxnb.staging.cells.cell import CellSource
 from jaxnb.staging.export import remember
 from jaxnb.staging.export.mapped import as_mapped_function, to_mapped_source
 from jaxnb.staging.mapped.cell import surroundings_of
+from jaxnb.staging.mapped.line import count_equations, describe_map
 from jaxnb.staging.mapped.run import mesh_of
 from jaxnb.staging.session.runner import Runner
 
-__all__ = ["bind_map_function", "map_source_of"]
+__all__ = ["bind_map_function", "of_a_map"]
 
 
 def bind_map_function(runner: Runner, written: CellSource, name: str, entry: Mapping[str, Any]) -> str:
@@ -35,7 +36,15 @@ def bind_map_function(runner: Runner, written: CellSource, name: str, entry: Map
     return f"{name}{inspect.signature(made)}"
 
 
-def map_source_of(runner: Runner, written: CellSource, entry: Mapping[str, Any]) -> Callable[[Any, str], str]:
+def of_a_map(
+    runner: Runner, written: CellSource, entry: Mapping[str, Any]
+) -> tuple[str, int, Callable[[Any, str], str]]:
+    """Over which names a run went, as the line says it; of how many equations; and what writes it as a file."""
+    last = runner.pieces[-1].jaxpr
+    return describe_map(last), count_equations(last), _source_of(runner, written, entry)
+
+
+def _source_of(runner: Runner, written: CellSource, entry: Mapping[str, Any]) -> Callable[[Any, str], str]:
     """What writes a run as a file, from the names as they are then."""
     spec, namespace = runner.options.xmap, runner.namespace
     assert spec is not None

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from jaxnb.errors import Refused
-from jaxnb.program import Assigned, Finding, Program, Timing
-from jaxnb.reading import NO_FIGURES, Figures, read_figures, total
+from jaxnb.program import Assigned, Program, Timing
 from jaxnb.staging.cells.cell import CellSource
 from jaxnb.staging.session.runner import Runner
 from jaxnb.staging.trace.piece import Piece
@@ -19,40 +17,14 @@ __all__ = [
     "bind_function",
     "bound_names",
     "check_name",
-    "figures_of",
     "forget_others",
     "host_note",
-    "kept_views",
     "levels",
     "measure_pieces",
     "name_log",
     "read_names",
     "source_of",
 ]
-
-
-def kept_views(pieces: tuple[Piece, ...], findings: tuple[Finding, ...]) -> dict[str, Any] | None:
-    """Where views may keep what they made of these programs and findings."""
-    if not pieces:
-        return None
-    shown = (tuple(id(piece) for piece in pieces[1:]), findings)
-    kept = pieces[0].kept
-    if kept.get("shown") != shown:
-        kept.clear()
-        kept.update(shown=shown, others=pieces[1:])
-    return kept
-
-
-def figures_of(pieces: Sequence[Piece]) -> Figures:
-    """What the programs of a run ask for; each is asked once, after it was compiled."""
-    for piece in pieces:
-        if piece.figures is None:
-            try:
-                piece.figures = read_figures(piece.jaxpr, piece.compiled)
-            except Exception as error:  # the cell has run; a figure that cannot be had is none
-                piece.figures = NO_FIGURES
-                warnings.warn(f"the line says nothing of flops and memory: {error!r}", stacklevel=2)
-    return total(piece.figures or NO_FIGURES for piece in pieces)
 
 
 def host_note(cell: CellSource) -> tuple[str, str]:

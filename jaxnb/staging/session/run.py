@@ -5,19 +5,22 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from jaxnb import views
 from jaxnb.errors import JaxnbError
 from jaxnb.program import Finding, Program, Status, Timing
+from jaxnb.reading import NO_FIGURES, Figures
 from jaxnb.staging.session.status import read_status
+from jaxnb.staging.trace.piece import Served
 
 if TYPE_CHECKING:
     from graphviz import Digraph
 
     from jaxnb.program import Diff, Hardware, Ledger, Plan, Search, Shardings
 
-__all__ = ["LastRun", "Retrace", "Run", "Timings"]
+__all__ = ["LastRun", "Later", "Retrace", "Run", "Shown", "Timings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,53 @@ class Retrace:
     findings: tuple[Finding, ...] = ()
 
 
-@dataclass(slots=True, weakref_slot=True)
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How a run is shown.
+
+    Attributes:
+      level: of the program, if it is not the one below the source.
+      order: "source" for the lines of the cell, "level" for the level's own order.
+      columns: of costs, in the text; see `views.text.render_program`.
+      as_text: whether the cell was only to be looked at: then its text is shown, not just the line.
+      status: the line, where it is not that of this run alone.
+    """
+
+    level: str | None = None
+    order: Literal["source", "level"] = "source"
+    columns: tuple[str, ...] | Literal["auto"] = ()
+    as_text: bool = False
+    status: Status | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Later:
+    """What is read of a run only when somebody asks for it; each is None where it cannot be had.
+
+    Attributes:
+      make_program: reads what the cell became.
+      make_nameless: the same, and holds none of the user's names.
+      make_source: writes the cell as a file, given the run's value and a name.
+      make_shardings: says how values are spread, given what is called with what is going on.
+      make_diff: compares the program with that of the run of this cell before.
+    """
+
+    make_program: Callable[[], Program] | None = None
+    make_nameless: Callable[[], Program] | None = None
+    make_source: Callable[[Any, str], str] | None = None
+    make_shardings: Callable[[Callable[[str], None]], Shardings] | None = None
+    make_diff: Callable[[Program], Diff] | None = None
+
+    @cached_property
+    def program(self) -> Program:
+        return self.make_program() if self.make_program is not None else Program("")
+
+    @cached_property
+    def diff(self) -> Diff | None:
+        return self.make_diff(self.program) if self.make_diff is not None else None
+
+
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Run:
     """One run of a staged cell.
 
@@ -65,32 +114,25 @@ class Run:
       timings: in seconds.
       host_lines: lines of statements that Python ran.
       on_host: those of them that have to do with JAX but need values, each with the reason.
+      loops: the turns of each loop whose body was staged once and run in turns.
       transferred: bytes that had to be moved to the device that was asked for.
       donated: bytes of the buffers that were given up to the results.
       inputs: how many inputs the compiled pieces took.
       equations: how many equations the pieces hold.
+      pieces: how many compiled pieces there were.
+      figures: what the pieces ask for together.
       named: the function that `--name` bound, with its parameters.
       derivative: which one the program computed, too.
-      pieces: how many compiled pieces there were.
-      dispatch_seconds: from the start of the first dispatch until the last had returned.
-      shown_level: of the program, if it is not the one below the source.
-      shown_order: "source" for the lines of the cell, "level" for the level's own order.
-      shown_columns: of costs, in the text; see `views.text.render_program`.
-      traced_only: whether the cell was only to be looked at: then its text is shown, not just the line.
-      kept: what views may keep with the programs, because it stays the same while the cell is reused.
+      timing: what `--time` measured, in seconds; None without it.
       note: what replaces "staged" on the line, where nothing was staged.
       note_kind: what kind of part of the line that is, see `jaxnb.program.status.SIGNS`.
-      loops: the turns of each loop whose body was staged once and run in turns.
-      shown_status: the line, where it is not that of this run alone.
-      timing: what `--time` measured, in seconds; None without it.
-      flops: of all pieces, see `Op.flops`; None where nobody knows all of them.
-      memory: bytes that the compiled pieces need at their peak, inputs and results included; None where it is not told.
-      exchanges: how many collectives the programs hold: instructions by which devices send something to others.
-      sent: bytes that a device sends by them; None where that is not known.
-      search: the ways to lay the names of the cell on the mesh that `--resources auto` has tried.
+      dispatch_seconds: from the start of the first dispatch until the last had returned.
+      served: the programs and what was found in them: the same object for as long as both stay; None where they are
+        shown otherwise each time.
+      shown: how it is shown.
       plan: what the cell would be on a mesh that is not there, where one is simulated; nothing ran then.
-      make_shardings: says how values are spread; None if nothing was compiled.
-      make_diff: compares the program with that of the run of this cell before; None without `--diff`, or on the first.
+      search: the ways to lay the names of the cell on the mesh that `--resources auto` has tried.
+      later: what is read when somebody asks for it.
     """
 
     value: Any = None
@@ -98,47 +140,32 @@ class Run:
     reused: bool = False
     retrace: Retrace | None = None
     findings: tuple[Finding, ...] = ()
-    timings: Timings = field(default_factory=Timings)
+    timings: Timings = Timings()
     host_lines: tuple[int, ...] = ()
     on_host: tuple[tuple[int, str], ...] = ()
+    loops: tuple[int, ...] = ()
     transferred: int = 0
     donated: int = 0
     inputs: int = 0
     equations: int = 0
     pieces: int = 0
+    figures: Figures = NO_FIGURES
     named: str = ""
-    timing: Timing | None = None
-    flops: int | None = None
-    memory: int | None = None
-    exchanges: int = 0
-    sent: int | None = 0
     derivative: str = ""
+    timing: Timing | None = None
     note: str = ""
     note_kind: str = "nothing"
-    loops: tuple[int, ...] = ()
-    shown_status: Status | None = None
     dispatch_seconds: float = 0.0
-    kept: dict[str, Any] | None = None
-    traced_only: bool = False
-    shown_level: str | None = None
-    shown_order: Literal["source", "level"] = "source"
-    shown_columns: tuple[str, ...] | Literal["auto"] = ()
+    served: Served | None = None
+    shown: Shown = Shown()
     plan: Plan | None = None
     search: Search | None = None
-    make_program: Callable[[], Program] | None = None
-    make_nameless: Callable[[], Program] | None = None  # the same, and holds none of the user's names
-    make_source: Callable[[Any, str], str] | None = None
-    make_shardings: Callable[[Callable[[str], None]], Shardings] | None = None
-    make_diff: Callable[[Program], Diff] | None = None
-    _diff: Diff | None = None
-    _program: Program | None = None
+    later: Later = Later()
 
     @property
     def program(self) -> Program:
         """What the cell became. Read when first asked for; nothing is compiled for it."""
-        if self._program is None:
-            self._program = self.make_program() if self.make_program is not None else Program("")
-        return self._program
+        return self.later.program
 
     @property
     def diff(self) -> Diff | None:
@@ -147,9 +174,27 @@ class Run:
         A run before is one of the same cell of the notebook, also if it was edited since. Outside of a notebook it is
         the last run of a cell that binds the same names.
         """
-        if self._diff is None and self.make_diff is not None:
-            self._diff = self.make_diff(self.program)
-        return self._diff
+        return self.later.diff
+
+    @property
+    def flops(self) -> int | None:
+        """Of all pieces, see `Op.flops`; None where nobody knows all of them."""
+        return self.figures.flops
+
+    @property
+    def memory(self) -> int | None:
+        """Bytes that the compiled pieces need at their peak, inputs and results included; None where it is not told."""
+        return self.figures.peak
+
+    @property
+    def exchanges(self) -> int:
+        """How many collectives the programs hold: instructions by which devices send something to others."""
+        return self.figures.collectives
+
+    @property
+    def sent(self) -> int | None:
+        """Bytes that a device sends by them; None where that is not known."""
+        return self.figures.sent
 
     def collectives(self, on: str | Hardware | None = None) -> Ledger:
         """What the devices send one another, with the line, the reason and the bytes; see `Program.collectives`.
@@ -171,9 +216,9 @@ class Run:
         Raises:
           JaxnbError: if nothing was compiled, or the run's names are not at hand any more.
         """
-        if self.make_shardings is None:
+        if self.later.make_shardings is None:
             raise JaxnbError("of this run nothing is known.", why="nothing was compiled, or its names are gone.")
-        return self.make_shardings(progress)
+        return self.later.make_shardings(progress)
 
     def graph(self, level: str = "jaxpr", *, limit: int | None = 300) -> Digraph:
         """What the cell became as a `graphviz.Digraph`, see `Program.graph`.
@@ -196,14 +241,14 @@ class Run:
           Refused: if a pure function cannot do what the cell does, with the reason.
           JaxnbError: if nothing was staged, or the run's names are not at hand any more.
         """
-        if self.make_source is None:
+        if self.later.make_source is None:
             raise JaxnbError("this run cannot be written as a file.", why="nothing was staged, or its names are gone.")
-        return self.make_source(self.value, name)
+        return self.later.make_source(self.value, name)
 
     @property
     def status(self) -> Status:
         """The line under the cell as data: what happened, what it cost, what needs the user."""
-        return self.shown_status or read_status(self)
+        return self.shown.status or read_status(self)
 
     @property
     def line(self) -> str:
@@ -237,17 +282,13 @@ class LastRun:
 
     def __init__(self, run: Run, keeps_names: bool = False) -> None:
         self._whole = weakref.ref(run)
-        make_program = run.make_program if keeps_names else run.make_nameless or run.make_program
-        make_source = run.make_source if keeps_names else None
-        make_shardings = run.make_shardings if keeps_names else None
-        self._rest = replace(
-            run,
-            value=None,
-            outputs={},
-            make_program=make_program,
-            make_source=make_source,
-            make_shardings=make_shardings,
-        )
+        later = run.later
+        if keeps_names:
+            rest = replace(later)  # which has read nothing yet
+        else:
+            make_program = later.make_nameless or later.make_program
+            rest = replace(later, make_program=make_program, make_source=None, make_shardings=None)
+        self._rest = replace(run, value=None, outputs={}, later=rest)
         self._value = _weakly(run.value)
         self._outputs = {name: _weakly(value) for name, value in run.outputs.items()}
 
@@ -256,12 +297,11 @@ class LastRun:
         whole = self._whole()
         if whole is not None:
             return whole
-        rest = replace(self._rest)
         found = {name: value() for name, value in self._outputs.items()}
-        rest.outputs = {name: value for name, value in found.items() if value is not _GONE}
+        outputs = {name: value for name, value in found.items() if value is not _GONE}
         value = self._value()
-        rest.value = None if value is _GONE else value
-        return rest
+        later = replace(self._rest.later)  # what is read is kept by who asks
+        return replace(self._rest, value=None if value is _GONE else value, outputs=outputs, later=later)
 
 
 _GONE = object()

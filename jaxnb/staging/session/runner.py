@@ -525,10 +525,10 @@ class Runner:
                 self._not_again(cell, record, piece, piece.reasons if self._depth else draws)
         if self._in_doubt and self.options.donate:
             self._for_once.append((record, piece))
-        assert piece.walked is not None
-        reached = piece.ready(piece.walked, self.namespace)
+        walked = piece.take_walk()
+        assert walked is not None
+        reached = piece.ready(walked, self.namespace)
         assert reached is not None  # these scalars are those of the trace
-        piece.walked = None
         return piece, reached
 
     def _explain(self, cell: CellSource, record: CodeRecord, previous: Piece, piece: Piece, dropped: bool) -> None:
@@ -584,7 +584,6 @@ class Runner:
             if settled is None:
                 return None
             piece = settled
-        piece.cell = self.cell
         self.look(cell, piece, self.namespace)
         if splits:
             try:
@@ -608,6 +607,7 @@ class Runner:
                 choices,
                 self.context,
                 self.device,
+                around=self.cell,
                 donate=donate,
                 asked=asked,
                 splits=not self.options.whole,
@@ -736,7 +736,6 @@ class Runner:
         except Exception as error:  # whatever it is, the trace with static ints says it properly
             piece, needing = None, {statement_of(cell, error)}
         if piece is not None:
-            piece.cell = self.cell
             if beyond := paths & (static_ints(piece) | choices.static):  # needed, of no array's dtype, or of a pytree's
                 unsaid = beyond - choices.needed
                 needing = {choices.needed_at.get(path) for path in beyond - unsaid}

@@ -16,8 +16,8 @@ import jax
 from jaxnb import _jax
 from jaxnb.errors import Asking, JaxnbError, Refused
 from jaxnb.options import StageOptions
-from jaxnb.program import FACTS, Assigned, Finding, Program, Span
-from jaxnb.reading import SimulatedMesh
+from jaxnb.program import FACTS, Assigned, Diff, Finding, Program, Span
+from jaxnb.reading import SimulatedMesh, total
 from jaxnb.staging.cells.cell import CellSource, parse_cell
 from jaxnb.staging.reuse.advice import retrace_findings
 from jaxnb.staging.reuse.cache import CodeRecord
@@ -31,10 +31,8 @@ from jaxnb.staging.session.outcome import (
     bind_function,
     bound_names,
     check_name,
-    figures_of,
     forget_others,
     host_note,
-    kept_views,
     levels,
     measure_pieces,
     name_log,
@@ -42,7 +40,7 @@ from jaxnb.staging.session.outcome import (
     source_of,
 )
 from jaxnb.staging.session.plan import make_plan
-from jaxnb.staging.session.run import LastRun, Retrace, Run, Timings
+from jaxnb.staging.session.run import LastRun, Later, Retrace, Run, Shown, Timings
 from jaxnb.staging.session.runner import Progress, Runner
 from jaxnb.staging.trace.devices import find_device, on_device
 from jaxnb.staging.trace.donation import Lost
@@ -155,8 +153,7 @@ class Session:
                 progress=progress,
                 before_host=before_host,
             )
-            run.search = found
-            return self._finish(run)
+            return self._finish(replace(run, search=found))
         if self.simulated is not None:
             cell = self._parse(source, filename, shown, offset)
             return self._finish(self.planner.simulate_run(self, cell, namespace, options, progress))
@@ -164,9 +161,9 @@ class Session:
         namespace.setdefault("__name__", "__main__")
         namespace.setdefault("__builtins__", __builtins__)
         if not cell.statements:
-            run = Run(note="nothing compiled: the cell holds no statement", note_kind="defined", reused=True)
-            run.make_program = lambda: levels().read_program(cell, (), (), ())
-            return self._finish(run)
+            later = Later(lambda: levels().read_program(cell, (), (), ()))
+            note = "nothing compiled: the cell holds no statement"
+            return self._finish(Run(note=note, note_kind="defined", reused=True, later=later))
         check_name(cell, options.name)
         around: Any = None
         written = cell
@@ -233,7 +230,7 @@ class Session:
         seconds: float | None,
     ) -> Run:
         """What there is to say of a cell that has run."""
-        cell, options, record, namespace = runner.cell, runner.options, runner.record, runner.namespace
+        options, record = runner.options, runner.record
         if options.keep is not None:
             forget_others(runner, entry, options.keep)
             runner.unbind_lost()
@@ -242,17 +239,7 @@ class Session:
         record.runs += 1
         if changed_code and runner.traced and not runner.changes:
             runner.changes.append(Change("edited", "", changed_code))
-        run = self._describe(runner, entry, seconds, cell_id)
-        self._compare(run, cell_id or (id(namespace), cell.binds or cell.digest), options.diff)
-        if runner.asked is not None:
-            run.derivative = str(runner.asked)
-            if options.value_and and not cell.silent:
-                run.value = value_and_derivative(runner.asked, namespace)
-        if options.xmap is not None:
-            self._describe_map(run, runner, written, entry)
-        if options.name is not None:
-            run.named, run.outputs[options.name] = named, namespace[options.name]
-        return self._finish(run)
+        return self._finish(self._describe(runner, written, entry, seconds, cell_id, named))
 
     @property
     def planner(self) -> Planner:
@@ -335,14 +322,16 @@ class Session:
             inputs=len(traced.paths),
             pieces=1,
             timings=Timings(trace=traced.seconds),
-            traced_only=True,
-            make_program=lambda: levels().read_program(
-                cell,
-                states,
-                (traced,),
-                (),
-                self.file_label,
-                partial(read_names, cell, (traced,), record, namespace, self.file_label),
+            shown=Shown(as_text=True),
+            later=Later(
+                lambda: levels().read_program(
+                    cell,
+                    states,
+                    (traced,),
+                    (),
+                    self.file_label,
+                    partial(read_names, cell, (traced,), record, namespace, self.file_label),
+                )
             ),
         )
         return self._finish(run)
@@ -402,7 +391,7 @@ class Session:
             runner.undo(entry)
             if explanation is not None:
                 explanation.tell(namespace)
-        piece.walked = None  # it will not run
+        piece.take_walk()  # it will not run
         runner.record.pieces.append(piece)
         states = [(item.span, "host" if n < index else "staged") for n, item in enumerate(cell.statements)]
         return cell, piece, runner.record, states
@@ -453,15 +442,6 @@ class Session:
                 self._maps.popitem(last=False)
         return mapped, replace(options, whole=True), outside
 
-    def _describe_map(self, run: Run, runner: Runner, written: CellSource, entry: Mapping[str, Any]) -> None:
-        """Says on the line of a run over which names it went, and how it is written as a file."""
-        from jaxnb.staging.mapped.line import count_equations, describe_map
-        from jaxnb.staging.session.mapped import map_source_of
-
-        for piece in runner.pieces:
-            run.derivative, run.equations = describe_map(piece.jaxpr), count_equations(piece.jaxpr)
-        run.make_source = map_source_of(runner, written, entry)
-
     def _record(self, key: tuple[Any, ...]) -> CodeRecord:
         record = self._records.get(key)
         if record is None:
@@ -486,16 +466,14 @@ class Session:
             self._records.pop(old, None)
 
     def _plainly(self, cell: CellSource, namespace: dict[str, Any]) -> Run:
-        run = Run(note="ran plainly: JAX_DISABLE_JIT is set")
-        before = dict(namespace)
+        before, value = dict(namespace), None
         for statement in cell.statements:
             if statement.trailing:
-                run.value = eval(statement.code, namespace)
+                value = eval(statement.code, namespace)
             else:
                 exec(statement.code, namespace)
-        run.outputs = bound_names(before, namespace, cell.binds)
-        run.value = None if cell.silent else run.value
-        return run
+        outputs = bound_names(before, namespace, cell.binds)
+        return Run(None if cell.silent else value, outputs, note="ran plainly: JAX_DISABLE_JIT is set")
 
     def _check_options(self, runner: Runner) -> None:
         if runner.options.strict:
@@ -518,8 +496,16 @@ class Session:
         jax.block_until_ready([ran.outputs for ran in runner.ran.values()])
         return runner.dispatch_seconds + perf_counter() - start
 
-    def _describe(self, runner: Runner, entry: dict[str, Any], seconds: float | None, cell_id: str | None) -> Run:
-        cell, traced = runner.cell, runner.traced
+    def _describe(
+        self,
+        runner: Runner,
+        written: CellSource,
+        entry: dict[str, Any],
+        seconds: float | None,
+        cell_id: str | None,
+        named: str,
+    ) -> Run:
+        cell, traced, options, asked = runner.cell, runner.traced, runner.options, runner.asked
         findings = list(runner.findings)
         for piece in runner.pieces:
             findings += [Finding(kind, text, line, folded=kind in FACTS) for kind, line, text in piece.notes]
@@ -528,9 +514,9 @@ class Session:
                 Finding("not-reusable", f"not reusable: {reason_text(line, text)}", line)
                 for line, text in piece.reasons
             )
-        if runner.options.nans:
+        if options.nans:
             findings += self.observer.on_nans(runner, entry)
-        figures = figures_of(runner.pieces)
+        figures = total(piece.read_figures() for piece in runner.pieces)
         if self.looks:
             findings += self.observer.on_ran(runner, cell_id or cell.digest, self.shown)
         note, note_kind = ("", "") if runner.pieces else host_note(cell)
@@ -549,16 +535,36 @@ class Session:
         if len(told) > 1 or any(finding.fix is not None for finding in told):
             findings.extend(told)  # a single reason stands on the line
         pieces, staged, record, namespace = runner.pieces, runner.staged(), runner.record, runner.namespace
-        timing, with_times = measure_pieces(runner, pieces) if runner.options.time else (None, None)
+        timing, with_times = measure_pieces(runner, pieces) if options.time else (None, None)
+        outputs = bound_names(entry, namespace, cell.binds)
+        if options.name is not None:
+            outputs[options.name] = namespace[options.name]
+        value, silent = runner.value, cell.silent
+        if asked is not None and options.value_and and not silent:
+            value, silent = value_and_derivative(asked, namespace), False
+        derivative, equations = str(asked) if asked is not None else "", sum(len(piece.jaxpr.eqns) for piece in pieces)
+        make_source = source_of(runner) if pieces else None
+        if options.xmap is not None:
+            from jaxnb.staging.session.mapped import of_a_map  # other cells do without named axes
+
+            derivative, equations, make_source = of_a_map(runner, written, entry)
 
         def make(names: Callable[[], tuple[Assigned, ...]] = tuple) -> Program:
             fates = read_fates(cell, record, staged)
             program = levels().read_program(cell, fates, pieces, everything, self.file_label, names)
             return program if with_times is None else with_times(program)
 
+        label, same = self.file_label, cell_id or (id(namespace), cell.binds or cell.digest)
+        later = Later(
+            lambda: make(partial(read_names, cell, pieces, record, namespace, label)),
+            make,
+            make_source,
+            partial(self.observer.shardings, cell, pieces, namespace, label) if pieces else None,
+            self._compare(make if pieces else None, same, options.diff),
+        )
         return Run(
-            value=None if cell.silent else runner.value,
-            outputs=bound_names(entry, runner.namespace, cell.binds),
+            value=None if silent else value,
+            outputs=outputs,
             reused=not traced,
             retrace=retrace,
             findings=tuple(findings),
@@ -569,25 +575,18 @@ class Session:
             transferred=runner.transferred,
             donated=runner.donated,
             inputs=sum(len(ran.reached.leaves) for ran in runner.ran.values()),
-            equations=sum(len(piece.jaxpr.eqns) for piece in pieces),
+            equations=equations,
             pieces=len(pieces),
-            flops=figures.flops,
-            memory=figures.peak,
-            exchanges=figures.collectives,
-            sent=figures.sent,
+            figures=figures,
+            named=named,
+            derivative=derivative,
+            timing=timing,
             note=note,
             note_kind=note_kind,
             dispatch_seconds=runner.dispatch_seconds,
-            kept=None
-            if timing is not None
-            else kept_views(pieces, everything),  # what was measured is another each time
-            timing=timing,
-            make_program=lambda: make(partial(read_names, cell, pieces, record, namespace, self.file_label)),
-            make_nameless=make,
-            make_source=source_of(runner) if pieces else None,
-            make_shardings=partial(self.observer.shardings, cell, pieces, namespace, self.file_label)
-            if pieces
-            else None,
+            # What was measured is another each time.
+            served=pieces[0].serves_with(pieces[1:], everything) if pieces and timing is None else None,
+            later=later,
         )
 
     def _traced(self, cell: CellSource, piece: Piece, namespace: dict[str, Any]) -> None:
@@ -608,15 +607,15 @@ class Session:
             findings = self.observer.on_retraced(findings, cell.shown, runner.namespace)
         return Retrace(tuple(change.text for change in changes), findings)
 
-    def _compare(self, run: Run, cell: Any, asked: bool) -> None:
-        """Has a run say what changed since the one of the same cell before, if that was asked; and keeps it."""
+    def _compare(self, make: Callable[[], Program] | None, cell: Any, asked: bool) -> Callable[[Program], Diff] | None:
+        """What says what changed since the run of the same cell before, if that was asked; and keeps what makes the
+        program of this one."""
         before = self._before.pop(cell, None)
-        if asked and before is not None:
-            run.make_diff = lambda program: program.diff(before())
-        if run.make_nameless is not None and run.pieces:
-            self._before[cell] = run.make_nameless
+        if make is not None:
+            self._before[cell] = make
             if len(self._before) > _MOST_BEFORE:
                 self._before.popitem(last=False)
+        return (lambda program: program.diff(before())) if asked and before is not None else None
 
     def _finish(self, run: Run) -> Run:
         self.remember(run)

@@ -88,7 +88,7 @@ def _cost(run: Run) -> Iterator[Part]:
 
 
 def _of_a_trace(run: Run) -> Iterator[Part]:
-    if run.traced_only:
+    if run.shown.as_text:
         yield Part("time", f"trace {format_seconds(run.timings.trace)}")
         yield Part("eqns", _count(run.equations, "eqn"))
 

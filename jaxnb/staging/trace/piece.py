@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 import jax
 
 from jaxnb import _jax
-from jaxnb.program import Assigned
-from jaxnb.reading import PLATFORM, Figures, SimulatedMesh, with_ids
+from jaxnb.program import Assigned, Finding
+from jaxnb.reading import NO_FIGURES, PLATFORM, Figures, SimulatedMesh, read_figures, with_ids
 from jaxnb.staging.cells.cell import CellSource
 from jaxnb.staging.cells.code import CodeNames
 from jaxnb.staging.cells.growth import NO_GROWTH, Growth
@@ -24,7 +25,7 @@ from jaxnb.staging.trace.placing import Arranged, Placing
 from jaxnb.staging.trace.prelude import Cut, OutOfReach, Prelude
 from jaxnb.staging.trace.template import Template
 
-__all__ = ["Piece", "Plan", "donated_places", "taken"]
+__all__ = ["Piece", "Plan", "Served", "donated_places", "taken"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +58,9 @@ class Plan:
         return Scan(namespace, self.roots, self.names, choices, self.hidden, slots, *looks, instead, self.ran)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Piece:
-    """A traced piece.
+    """A traced piece. Whoever traces makes it; afterwards it changes by its own methods alone.
 
     Attributes:
       plan: what was traced.
@@ -85,11 +86,11 @@ class Piece:
       cell: the whole cell that was traced; the piece may serve others with the same code.
       results: names that the program's results are bound to as they are, each with the number of the result.
       moves: the paths at which it leaves something else than its key says.
-      figures: what the one line says of it, see `jaxnb.reading.flow.figures`; None until it was asked for.
+      figures: what the one line says of it; None until `read_figures`.
       seconds: how long tracing took.
       assigned: what every name was after each assignment; None if that was not taken down.
       simulated: the mesh that is not there for which it was traced; None for the devices that there are.
-      quiet: what was seen in it when it was traced, and then the quiet findings; see `jaxnb.findings.lints.quiet`.
+      served: the last programs that served a run together and began with this one, and what was found in them.
       used: the number of the cell's run that used it last.
       walked: what was reached when it was traced, until it runs for the first time: another walk could meet the objects
         of a set in another order, because they were taken out of it and put back.
@@ -126,8 +127,7 @@ class Piece:
     figures: Figures | None = None
     assigned: tuple[Assigned, ...] | None = None
     simulated: SimulatedMesh | None = None
-    kept: dict[str, Any] = field(default_factory=dict[str, Any])
-    quiet: Any = None
+    served: Served | None = None
     used: int = 0
     walked: Reached | None = None
 
@@ -147,6 +147,42 @@ class Piece:
         """The program as StableHLO, with the number of each equation in its name, see `ids`; nothing is compiled."""
         changed = self.numbered()
         return changed.lower() if self.simulated is None else _jax.lower_elsewhere(changed, (PLATFORM,))
+
+    def has_compiled(self, compiled: Any, lower_seconds: float, compile_seconds: float) -> None:
+        """Keeps what it was compiled to, or what stands for that where its devices are not there."""
+        self.compiled, self.lower_seconds, self.compile_seconds = compiled, lower_seconds, compile_seconds
+
+    def read_figures(self) -> Figures:
+        """What the one line says of it; asked once, after it was compiled."""
+        if self.figures is None:
+            try:
+                self.figures = read_figures(self.jaxpr, self.compiled)
+            except Exception as error:  # the cell has run; a figure that cannot be had is none
+                self.figures = NO_FIGURES
+                warnings.warn(f"the line says nothing of flops and memory: {error!r}", stacklevel=2)
+        return self.figures
+
+    def take_walk(self) -> Reached | None:
+        """What was reached when it was traced; the first time only."""
+        walked, self.walked = self.walked, None
+        return walked
+
+    def note_use(self, run: int) -> None:
+        """It serves this run of the cell."""
+        self.used = run
+
+    def note_scan(self, make: Callable[[Piece], Callable[[dict[str, Any]], Any] | None] | None) -> None:
+        """It was found by a scan that it serves a run; `make`, if it is worth while, writes the walk down."""
+        self.scanned += 1
+        if make is not None:
+            self.guard = make(self)
+
+    def serves_with(self, others: tuple[Piece, ...], findings: tuple[Finding, ...]) -> Served:
+        """Itself, the pieces after it in a run, and what there is to say of them: the same object while these stay."""
+        known = self.served
+        if known is None or known.findings != findings or known.pieces[1:] != others:
+            known = self.served = Served((self, *others), findings)
+        return known
 
     def let_rules_go(self) -> None:
         """Keeps the program alone, without the rules for derivatives of functions in it and what these hold."""
@@ -220,6 +256,14 @@ class Piece:
         function = _jax.as_function(with_ids(self.jaxpr))
         self.traced = jax.jit(function, donate_argnums=donated, **shardings).trace(*arguments)
         self.rebuilt = True
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Served:
+    """The programs that served a run, and what there is to say of them."""
+
+    pieces: tuple[Piece, ...]
+    findings: tuple[Finding, ...]
 
 
 def taken(cut: Cut | None, leaves: Sequence[Any], values: Sequence[Any]) -> tuple[list[Any], list[tuple[str, int]]]:

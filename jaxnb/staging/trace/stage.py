@@ -80,6 +80,7 @@ def trace_piece(
     choices: Choices,
     context: tuple[Any, ...],
     device: Any = None,
+    around: CellSource | None = None,
     whole: bool = False,
     donate: tuple[str, ...] = (),
     asked: Asked | None = None,
@@ -96,6 +97,7 @@ def trace_piece(
       choices: which scalars are static; what turns out to be needed is added.
       context: JAX's ambient context.
       device: where the program will run, or a mesh that is not there, or None.
+      around: the cell as a whole, of which `cell` is a block or has the same code; None if that is itself.
       whole: trace every statement, also those that Python would run.
       donate: names and paths whose buffers the program may write over.
       asked: the derivative that the program is to compute, too.
@@ -147,6 +149,7 @@ def trace_piece(
             line=cell.statements[plan.start].span.line if plan.stop == plan.start + 1 else None,
             short="something keeps its values where staging does not look",
         )
+    piece.cell = around or cell
     return piece
 
 
