@@ -20,8 +20,10 @@ import pytest
 from nbformat import v4
 from sample_programs import mlp
 
+from jaxnb.errors import JaxnbError
 from jaxnb.program.codec import MIME_TYPE, encode
 from jaxnb.shell import cli
+from jaxnb.shell.reports.page import render_page
 
 ROOT = Path(__file__).parent.parent
 QUICKSTART = ROOT / "notebooks" / "01_quickstart.ipynb"
@@ -181,7 +183,7 @@ def test_the_accuracy_is_told_and_shown(quickstart):
 def test_the_page_runs_and_loads_nothing(quickstart):
     _, _, page = quickstart
     assert page.complaints == []
-    assert "default-src &#39;none&#39;" in page.html
+    assert "default-src 'none'" in page.html
 
 
 def test_the_page_shows_programs_and_the_refusal(quickstart):
@@ -435,6 +437,60 @@ def test_other_outputs_are_pictures_or_text(tmp_path, capsys):
     html = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert 'src="data:image/png;base64,iVBORw0KGgo="' in html and "&lt;Figure&gt;" not in html
     assert "<pre>a table</pre>" in html and "<pre>$x$</pre>" in html
+
+
+# --- the page ---
+
+PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def test_page():
+    error = v4.new_output("error", ename="ZeroDivisionError", traceback=["\x1b[31mZeroDivisionError\x1b[0m"])
+    pictures = [PICTURE + "\n", '"><script>']
+    text = "Some *text*, `code`, <b>markup</b>, [a](javascript:alert(1)), ![pic](http://x/y.png)"
+    cells = [
+        v4.new_markdown_cell(f"# Digits\n\n{text}"),
+        v4.new_raw_cell("<i>raw"),
+        v4.new_code_cell("%%jit\nx = f'<{y}>'  # <script>", outputs=[bundle(line="staged <1> · 1 input → 1 name")]),
+        v4.new_code_cell("1 / 0", outputs=[error]),
+        v4.new_code_cell("plot()", outputs=[v4.new_output("display_data", {"image/png": one}) for one in pictures]),
+    ]
+    html = render_page(v4.new_notebook(cells=cells), "Digits", [("jax", "<0.12>"), ("accuracy", "97 %")])
+    page = Page(html)
+    assert page.complaints == []
+    for text in ("<b>markup</b>", "<i>raw", "staged <1>", "<0.12>", "ZeroDivisionError", "pic"):
+        assert text in page.text
+    assert "<em>text</em>" in html and "<em>pic</em>" in html
+    assert "\x1b" not in page.text and "http:" not in html.partition("<script>")[0]
+    assert html.count("<h1>") == 1 and '"><script>' not in html
+    assert f'src="data:image/png;base64,{PICTURE}"' in html
+    assert '<span class="nt">%%jit</span>\n<span class="n">x</span>' in html
+    assert re.findall(r'id="(cell-\d)"', html) == ["cell-1", "cell-2", "cell-3"]
+    assert html.count('href="#cell-1"') == 2
+
+
+def test_page_without_cells():
+    assert "<h1>&lt;empty&gt;</h1>" in render_page(v4.new_notebook(), "<empty>", [])
+    html = render_page(v4.new_notebook(cells=[v4.new_markdown_cell("x")]), "", [])
+    assert "<nav>" not in html and "<dl>" not in html and "<script" not in html
+
+
+def test_page_names_cells_by_what_they_begin_with():
+    cells = [v4.new_code_cell(source) for source in ("\na = 1\nb", "%%time\nb = 2", "")]
+    page = Page(render_page(v4.new_notebook(cells=cells), "t", []))
+    assert [row[1] for row in page.rows()] == ["a = 1", "%%time · b = 2", ""]
+
+
+def test_the_template_is_our_own_whatever_stands_in_the_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tmp_path.joinpath("page.html.j2").write_text("not ours")
+    assert "not ours" not in render_page(v4.new_notebook(), "t", [])
+
+
+def test_a_page_needs_nbconvert(monkeypatch):
+    monkeypatch.setitem(sys.modules, "nbconvert.exporters", None)
+    with pytest.raises(JaxnbError, match=r"a report needs nbconvert\.exporters, which is not installed"):
+        render_page(v4.new_notebook(), "t", [])
 
 
 # --- files ---

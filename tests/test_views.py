@@ -16,7 +16,6 @@ from jaxnb.views.columns import chunks, text_width
 from jaxnb.views.escape import Html, element, escape, joined
 from jaxnb.views.grouping import MOST_ROWS, read_groups
 from jaxnb.views.html import render_html
-from jaxnb.views.page import TRUSTED_HTML, PageCell, render_page
 from jaxnb.views.rows import short_type
 from jaxnb.views.text import printable, render_findings, render_program
 
@@ -226,72 +225,12 @@ def test_attributes_and_styles_that_are_refused():
         element("style", None, "</style><script>")
 
 
-PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-
-CELLS = [
-    PageCell(
-        "markdown",
-        "# Digits\n\nSome *text*, `code`, <b>markup</b>, [a](javascript:alert(1)), ![pic](http://x/y.png)",
-    ),
-    PageCell(
-        "code",
-        "%%jit\nx = f'<{y}>'  # <script>",
-        [("text/plain", "3"), (TRUSTED_HTML, "<em>ours</em>")],
-        "staged <1>",
-    ),
-    PageCell("code", "1 / 0", [("application/vnd.jupyter.error", "\x1b[31mZeroDivisionError\x1b[0m")]),
-    PageCell(
-        "code",
-        "plot()",
-        [("image/png", PICTURE + "\n"), ("image/png", '"><script>'), ("text/html", "<b>not ours</b>")],
-    ),
-]
-
-
-def test_page():
-    page = render_page("Digits", CELLS, [("jax", "<0.12>"), ("accuracy", "97 %")])
-    Checker().feed(page)
-    words = shown(page)
-    for text in (
-        "<b>markup</b>",
-        "<b>not ours</b>",
-        "staged <1>",
-        "<0.12>",
-        "ZeroDivisionError",
-        '"><script>',
-        "pic",
-    ):
-        assert text in words
-    assert "<em>ours</em>" in page and "\x1b" not in page and "http:" not in page.replace("[", "")
-    assert page.count("<h1>") == 1
-    assert f'src="data:image/png;base64,{PICTURE}"' in page
-    assert re.findall(r'id="(cell-\d)"', page) == ["cell-1", "cell-2", "cell-3"]
-    assert page.count('href="#cell-1"') == 2 and page.count('href="#cell-2"') == 1
-
-
-def test_page_without_cells():
-    Checker().feed(render_page("<empty>", []))
-    assert "<nav>" not in render_page("", [PageCell("markdown", "x")])
-
-
-def test_page_lists_all_code_cells_where_none_was_staged():
-    page = render_page("t", [PageCell("code", "a = 1\nb"), PageCell("code", "%%time\nb = 2")])
-    assert "<code>a = 1</code>" in page and "<code>%%time · b = 2</code>" in page
-
-
-def test_page_without_mistune(monkeypatch):
-    import sys
-
-    monkeypatch.setitem(sys.modules, "mistune", None)
-    assert "<pre>*x* &lt;b&gt;</pre>" in render_page("t", [PageCell("markdown", "*x* <b>")])
-
-
 def test_views_import_neither_jax_nor_the_rest():
     import subprocess
     import sys
 
     code = (
-        "import sys, jaxnb.views.text, jaxnb.views.html, jaxnb.views.page, jaxnb.program.codec;"
+        "import sys, jaxnb.views.text, jaxnb.views.html, jaxnb.program.codec;"
         "print([m for m in sys.modules if m.split('.')[0] in ('jax', 'jaxlib', 'numpy', 'IPython')"
         " or m.startswith('jaxnb.') and not m.startswith(('jaxnb.views', 'jaxnb.program', 'jaxnb.runtime',"
         " 'jaxnb.errors', 'jaxnb.units'))])"

@@ -28,7 +28,10 @@ from .drawings import (
     encode_drawn as encode_drawn,
 )
 from .escape import (
+    Html as Html,
     element as element,
+    joined as joined,
+    visible as visible,
 )
 from .footprint import (
     render_memory as render_memory,
@@ -42,6 +45,7 @@ from .html import (
 from .interactive import (
     has_script as has_script,
     render_interactive as render_interactive,
+    script_hashes as script_hashes,
     scripts_for as scripts_for,
 )
 from .ledger import (
@@ -49,12 +53,6 @@ from .ledger import (
 )
 from .line import (
     line_element as line_element,
-)
-from .page import (
-    ERROR_TEXT as ERROR_TEXT,
-    TRUSTED_HTML as TRUSTED_HTML,
-    PageCell as PageCell,
-    render_page as render_page,
 )
 from .placement_html import (
     render_placed as render_placed,
@@ -79,6 +77,9 @@ from .plans_html import (
 from .strands import (
     read_strands as read_strands,
     strands_of as strands_of,
+)
+from .style import (
+    style_element as style_element,
 )
 from .text import (
     detail_lines as detail_lines,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-__all__ = ["Html", "element", "escape", "joined"]
+__all__ = ["Html", "element", "escape", "joined", "visible"]
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _SVG = frozenset({"viewBox"})  # a name that SVG writes with a capital
@@ -26,6 +26,10 @@ class Html(str):
 
     __slots__ = ()
 
+    def __html__(self) -> Html:
+        """Itself, for templates, which escape what has no such method."""
+        return self
+
 
 def escape(text: str) -> Html:
     """Text as markup that shows it, fit for content and for quoted attributes. Markup stays as it is.
@@ -37,7 +41,16 @@ def escape(text: str) -> Html:
     """
     if isinstance(text, Html):
         return text
-    return Html(_CONTROL.sub(lambda found: _shown(found[0]), text).translate(_ENTITIES))
+    return Html(visible(text).translate(_ENTITIES))
+
+
+def visible(text: str) -> str:
+    """Text or markup in which control characters are escapes.
+
+    >>> visible("<\\x1b>")
+    '<\\\\x1b>'
+    """
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def element(tag: str, attributes: Mapping[str, str] | None = None, *children: str) -> Html:
@@ -76,7 +89,3 @@ def element(tag: str, attributes: Mapping[str, str] | None = None, *children: st
 def joined(children: Iterable[str], separator: str = "") -> Html:
     """Text and markup one after the other, as markup."""
     return Html(escape(separator).join(escape(child) for child in children))
-
-
-def _shown(character: str) -> str:
-    return character.encode("unicode_escape").decode()

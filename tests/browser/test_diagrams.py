@@ -6,16 +6,17 @@ import copy
 from typing import Any
 
 import pytest
+from nbformat import v4
 from pages import HOSTILE, SHADOW, marked
 from sample_layouts import MESH, named, sharded
 from sample_levels import neuron
 
 from jaxnb.program import Aval, Computation, Level, Program, Value
-from jaxnb.program.codec import decode, encode
+from jaxnb.program.codec import MIME_TYPE, decode, encode
 from jaxnb.program.placement.layout import Layout, Placed
+from jaxnb.shell.reports.page import render_page
 from jaxnb.views import drawings
 from jaxnb.views.interactive import render_interactive, scripts_for
-from jaxnb.views.page import TRUSTED_HTML, PageCell, render_page
 
 PSUM = "f = psum e"
 STYLE = "<style>body{background:#fff}@media(prefers-color-scheme:dark){body{background:#14171b;color:#eee}}</style>"
@@ -266,9 +267,11 @@ def test_what_was_saved_is_drawn_again(show):
 
 
 def test_a_report_has_the_scripts_once(new_page, tmp_path):
-    views = [render_interactive(one, line="line", script=False) for one in (sharded(), neuron(), sharded())]
-    cells = [PageCell("code", "x = 1", [(TRUSTED_HTML, view)]) for view in views]
-    text = render_page("Title", cells)
+    programs = (sharded(), neuron(), sharded())
+    views = [render_interactive(one, line="line", script=False) for one in programs]
+    data = [{MIME_TYPE: encode(one), "text/plain": "line"} for one in programs]
+    cells = [v4.new_code_cell("x = 1", outputs=[v4.new_output("display_data", one)]) for one in data]
+    text = render_page(v4.new_notebook(cells=cells), "Title", [])
     assert text.count(str(scripts_for(views))) == 1
     path = tmp_path / "report.html"
     path.write_text(text, encoding="utf-8")

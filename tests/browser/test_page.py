@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
+from nbformat import v4
 from pages import HLO_OF_TANH, HOSTILE, LINE, SHADOW, hostile, hot_program, level_button, marked, rows, show_all_levels
 from sample_levels import neuron
 from sample_programs import PROGRAMS
 
 from jaxnb.program import Aval, Computation, Finding, Fix, Level, Op, Program, Span, Value
-from jaxnb.program.codec import decode
+from jaxnb.program.codec import MIME_TYPE, decode, encode
+from jaxnb.shell.reports.page import render_page
 from jaxnb.views.interactive import render_interactive
-from jaxnb.views.page import TRUSTED_HTML, PageCell, render_page
 
 
 def test_it_is_one_line_until_it_is_opened(show):
@@ -380,10 +381,11 @@ def test_two_outputs_in_one_page_stand_alone(new_page, tmp_path):
 
 
 def test_a_report_has_the_inspector_and_lets_nothing_else_run(new_page, tmp_path):
-    outputs = [(TRUSTED_HTML, render_interactive(neuron(), line=LINE, script=False))] * 2
-    cells = [PageCell("markdown", f"# Title\n{HOSTILE}"), PageCell("code", "x = 1", [*outputs, ("text/html", HOSTILE)])]
+    staged = {MIME_TYPE: encode(neuron()), "text/plain": LINE, "text/html": HOSTILE}
+    outputs = [v4.new_output("display_data", data) for data in (staged, staged, {"text/html": HOSTILE})]
+    cells = [v4.new_markdown_cell(f"# Title\n{HOSTILE}"), v4.new_code_cell("x = 1", outputs=outputs)]
     path = tmp_path / "report.html"
-    path.write_text(render_page("Title", cells), encoding="utf-8")
+    path.write_text(render_page(v4.new_notebook(cells=cells), "Title", []), encoding="utf-8")
     page = new_page()
     page.goto(path.as_uri())
     page.locator(".line").nth(1).click()
@@ -393,5 +395,6 @@ def test_a_report_has_the_inspector_and_lets_nothing_else_run(new_page, tmp_path
     assert "script-src 'sha256-" in page.locator("meta[http-equiv]").get_attribute("content")
 
 
-def test_a_report_without_programs_has_no_script(tmp_path):
-    assert "<script" not in render_page("Title", [PageCell("code", "x = 1", [("text/plain", "1")])])
+def test_a_report_without_programs_has_no_script():
+    cell = v4.new_code_cell("x = 1", outputs=[v4.new_output("stream", text="1")])
+    assert "<script" not in render_page(v4.new_notebook(cells=[cell]), "Title", [])

@@ -1,7 +1,6 @@
 """A notebook, executed from top to bottom, as one HTML page that opens anywhere, with a table of its cells.
 
-What a notebook holds and what its kernel sends is not trusted: of a staged cell the program is read from its
-data and rendered here, and no HTML of a notebook gets into the page. The notebook on disk is only read.
+nbclient runs it and nbconvert makes the page. The notebook on disk is only read.
 """
 
 from __future__ import annotations
@@ -10,37 +9,28 @@ import asyncio
 import contextlib
 import os
 import platform
-import textwrap
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from jaxnb import __version__
 from jaxnb.errors import JaxnbError
-from jaxnb.program import MIME_TYPE, decode
 from jaxnb.shell.reports.execute import CellFailed, Progress, execute_notebook
 from jaxnb.shell.reports.notebook import (
     Cell,
     check_kernel,
     code_cells,
     has_run,
-    is_offer,
-    is_staged,
     read_cells,
     read_facts,
     read_notebook,
     read_title,
-    status_of,
 )
-from jaxnb.shell.reports.summary import read_summary
-from jaxnb.views import ERROR_TEXT, TRUSTED_HTML, PageCell, has_script, render_html, render_interactive, render_page
+from jaxnb.shell.reports.page import render_page
 
 __all__ = ["Report", "report"]
-
-_SHOWN = ("image/svg+xml", "image/png", "image/jpeg", "image/gif", "text/plain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +108,7 @@ def report(
             stopped = error
             facts.append(("Stopped", error.what if isinstance(error, CellFailed) else "by Ctrl-C"))
     told = tuple(read_facts(nb))
-    shown = [_page_cell(cell) for cell in nb.cells]
-    _write(target, render_page(read_title(nb, source), shown, [*told, *facts]))
+    _write(target, render_page(nb, read_title(nb, source), [*told, *facts]))
     return Report(
         target,
         tuple(read_cells(nb)),
@@ -172,60 +161,6 @@ def _write(target: Path, page: str) -> None:
         raise JaxnbError(f"cannot write {target}.", why=f"{error.strerror}.") from error
     finally:
         part.unlink(missing_ok=True)
-
-
-# --- from cells to the page ---
-
-
-def _page_cell(node: Any) -> PageCell:
-    if node.cell_type == "markdown":
-        return PageCell("markdown", node.source)
-    if node.cell_type == "raw":  # meant for other converters; shown as text
-        return PageCell("markdown", textwrap.indent(node.source, "    "))
-    outputs = [pair for output in node.outputs for pair in _page_outputs(output)]
-    summary = read_summary(node)
-    return PageCell(
-        "code",
-        node.source,
-        outputs,
-        summary.outcome,
-        (summary.staging, summary.run, summary.memory),
-        summary.findings,
-        summary.failed,
-    )
-
-
-def _page_outputs(output: Any) -> Sequence[tuple[str, str]]:
-    """An output as the page takes it; where it has several forms, the best that can be trusted."""
-    if output.output_type == "stream":
-        return [("text/plain", output.text)]
-    if output.output_type == "error":
-        return [(ERROR_TEXT, "\n".join(output.traceback) or f"{output.ename}: {output.evalue}")]
-    if is_offer(output):
-        return []
-    data: Mapping[str, Any] = output.data
-    if is_staged(output):
-        try:
-            return [(TRUSTED_HTML, _rendered(data))]
-        except JaxnbError:  # not saved, damaged, or of another version: its picture or text says what it was
-            pass
-    for mime in _SHOWN:
-        if mime in data:
-            return [(mime, data[mime])]
-    # Never under its own MIME type, which could be the one that is trusted.
-    texts = [("text/plain", value) for value in data.values() if isinstance(value, str)]
-    return texts[:1]
-
-
-def _rendered(data: Mapping[str, Any]) -> str:
-    program = data.get(MIME_TYPE)
-    if not isinstance(program, dict):
-        raise JaxnbError("there is no program.")
-    read, line = decode(cast(dict[str, Any], program)), status_of(data)
-    # Of a note there is nothing to inspect; without the built script the page is static.
-    if read.levels and has_script():
-        return render_interactive(read, line=line, script=False)
-    return render_html(read, line=line)
 
 
 def _versions() -> list[tuple[str, str]]:
