@@ -176,22 +176,18 @@ def _kernel_manager(folder: str) -> Any:
     """A manager whose one kernel is IPython's in this interpreter, with its sockets in `folder`."""
     try:
         import ipykernel  # noqa: F401  # pyright: ignore[reportUnusedImport]
-        from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+        from jupyter_client.kernelspec import KernelSpecManager
         from jupyter_client.manager import AsyncKernelManager
     except ImportError as error:
         raise needs_lab(error) from error
 
-    class ThisInterpreter(KernelSpecManager):
-        def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
-            # Without frozen modules, or the debugger that ipykernel loads warns about them.
-            command = [sys.executable, "-X", "frozen_modules=off", "-m", "ipykernel_launcher"]
-            return KernelSpec(argv=[*command, "-f", "{connection_file}"], display_name="Python 3", language="python")
-
-    manager = AsyncKernelManager(
+    manager: Any = AsyncKernelManager(
         kernel_name="python3",
-        kernel_spec_manager=ThisInterpreter(),
+        kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),  # where none is installed, it is this interpreter's
         transport="tcp" if os.name == "nt" else "ipc",
     )
+    # Without frozen modules, or the debugger that ipykernel loads warns about them.
+    manager.kernel_spec.argv[1:1] = ["-X", "frozen_modules=off"]
     manager.connection_file = os.path.join(folder, "kernel.json")
     return manager
 

@@ -6,7 +6,6 @@ notebook holds is nbconvert's, under its own options.
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any
 
 from nbconvert.exporters import HTMLExporter
@@ -32,13 +31,12 @@ class InspectorExporter(HTMLExporter):  # type: ignore[misc]
 
 
 def _draw(nb: Any, resources: Any) -> tuple[Any, Any]:
-    """A copy of a notebook in which staged cells bring their programs as HTML, and the last of them the script."""
+    """Lets the staged cells of nbconvert's copy bring their programs as HTML, and the last of them the script."""
     if not has_script():
         return nb, resources
-    drawn = deepcopy(nb)
     views: list[str] = []
     last = None
-    for cell in drawn.cells:
+    for cell in nb.cells:
         for output in cell.get("outputs", ()):
             if output.output_type in ("display_data", "execute_result") and is_staged(output):
                 html = _rendered(output.data)
@@ -47,7 +45,7 @@ def _draw(nb: Any, resources: Any) -> tuple[Any, Any]:
                     views.append(html)
     if last is not None:
         last.data["text/html"] += scripts_for(views)
-    return drawn, resources
+    return nb, resources
 
 
 def _rendered(data: Any) -> str | None:
