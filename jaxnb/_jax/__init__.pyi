@@ -1,6 +1,5 @@
 from .backend import (
     COLLECTIVES_SHARE_THREADS as COLLECTIVES_SHARE_THREADS,
-    FORMULAS_OF_0_10 as FORMULAS_OF_0_10,
     backend_started as backend_started,
 )
 from .base import (

@@ -10,15 +10,10 @@ from typing import Any
 
 import jax
 
-__all__ = ["COLLECTIVES_SHARE_THREADS", "FORMULAS_OF_0_10", "backend_started"]
+__all__ = ["COLLECTIVES_SHARE_THREADS", "backend_started"]
 
-_BEFORE_0_11 = jax.__version_info__ < (0, 11)
-
-COLLECTIVES_SHARE_THREADS = _BEFORE_0_11
+COLLECTIVES_SHARE_THREADS = jax.__version_info__ < (0, 11)
 """Whether the collectives of CPU devices wait for one another on a pool of as many threads as the machine has cores."""
-
-FORMULAS_OF_0_10 = _BEFORE_0_11
-"""Whether XLA computes `asin`, `digamma`, `lgamma` and the absolute value of complex numbers as before 0.11."""
 
 
 def backend_started() -> bool:

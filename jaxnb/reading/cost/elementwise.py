@@ -7,10 +7,10 @@ spreads it over the array first: that is traffic of its own.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from jaxnb._jax import FORMULAS_OF_0_10
 from jaxnb.reading.cost.context import Context, Rule
+from jaxnb.reading.cost.measured import COMPLEX, DOUBLE, REAL, Formula
 from jaxnb.reading.cost.sizes import elements, is_complex, itemsize
 from jaxnb.reading.cost.value import Cost
 
@@ -18,102 +18,13 @@ __all__ = ["RULES"]
 
 # One flop for each element of the result.
 _PLAIN = """
-add add_any and ceil clz complex div eq eq_to floor ge gt imag is_finite le le_to lt lt_to max min mul mulhi ne neg
+abs add add_any and ceil clz complex div eq eq_to floor ge gt imag is_finite le le_to lt lt_to max min mul mulhi ne neg
 not or population_count real reduce_precision rem round shift_left shift_right_arithmetic shift_right_logical sign sub
 xor clamp
 """
 
 # One transcendental for each element of the result.
 _TRANSCENDENTAL = "atan2 cbrt cos erf exp expm1 log log1p rsqrt sin sqrt tan tanh"
-
-
-class Formula(NamedTuple):
-    """What a function becomes that XLA has no operation for, for each element.
-
-    Attributes:
-      flops: of the formula.
-      transcendentals: likewise.
-      words: numbers read and written on the way, in parts of a complex number where it is one.
-      flags: booleans read and written on the way.
-      constants: numbers that are spread over an array first, where no earlier equation has done so.
-      wide: whether numbers of two bytes are turned into float32 and back.
-    """
-
-    flops: int
-    transcendentals: int
-    words: int
-    flags: int = 0
-    constants: int = 0
-    wide: bool = False
-
-
-# For float32; `_DOUBLE` has those that have another formula for float64.
-_REAL = {
-    "acos": Formula(3, 2, 14, constants=1),
-    "acosh": Formula(7, 4, 28, 2, 3),
-    "asin": Formula(3, 2, 14, constants=1),
-    "asinh": Formula(11, 3, 36, 2, 3),
-    "atan": Formula(0, 1, 3, constants=1),
-    "atanh": Formula(6, 2, 19, 2, 3),
-    "bessel_i0e": Formula(83, 1, 249, 2, 30, wide=True),
-    "bessel_i1e": Formula(83, 1, 248, 2, 29, wide=True),
-    "conj": Formula(1, 0, 4, constants=1),
-    "cosh": Formula(3, 2, 13, 0, 1, wide=True),
-    "digamma": Formula(75, 3, 216, 11, 23, wide=True),
-    "erf_inv": Formula(37, 2, 110, 13, 23, wide=True),
-    "erfc": Formula(62, 1, 181, 8, 28, wide=True),
-    "exp2": Formula(1, 1, 5, constants=1),
-    "lgamma": Formula(53, 4, 157, 9, 23, wide=True),
-    "log2": Formula(1, 1, 5, constants=1),
-    "logistic": Formula(3, 1, 10, constants=1),
-    "nextafter": Formula(24, 0, 55, 18, 6),
-    "one_minus_square": Formula(3, 0, 9, constants=1),
-    "polygamma": Formula(260, 19, 781, 41, 52, wide=True),
-    "sinh": Formula(10, 3, 34, 2, 3, wide=True),
-    "square": Formula(1, 0, 3),
-    "zeta": Formula(121, 11, 412, 23, wide=True),
-}
-# Those whose constant is 1, which others may have spread.
-_WITH_ONE = frozenset(("acos", "asin", "atan", "logistic", "one_minus_square"))
-_DOUBLE = {
-    "bessel_i0e": Formula(173, 1, 519, 2, 60),
-    "bessel_i1e": Formula(173, 1, 518, 2, 59),
-    "erf_inv": Formula(100, 2, 298, 48, 66),
-    "erfc": Formula(90, 1, 265, 8, 44),
-    "lgamma": Formula(53, 4, 157, 9, 24),
-}
-_COMPLEX = {
-    "acos": Formula(105, 9, 297, 47, 13),
-    "acosh": Formula(105, 9, 297, 47, 13),
-    "asin": Formula(105, 9, 297, 47, 13),
-    "asinh": Formula(104, 9, 293, 47, 13),
-    "atan": Formula(47, 2, 122, 27, 11),
-    "atanh": Formula(45, 2, 118, 27, 11),
-    "conj": Formula(4, 0, 12),
-    "cos": Formula(15, 4, 55, 2, 2),
-    "cosh": Formula(95, 12, 311, 17, 7),
-    "exp": Formula(15, 4, 52, 5, 3),
-    "exp2": Formula(16, 4, 59, 5, 4),
-    "log": Formula(62, 4, 188, 7, 4),
-    "log1p": Formula(79, 5, 241, 6, 5),
-    "log2": Formula(64, 4, 195, 7, 5),
-    "logistic": Formula(18, 4, 69, 5, 4),
-    "max": Formula(9, 0, 24, 8),
-    "min": Formula(9, 0, 24, 8),
-    "sin": Formula(14, 4, 53, 2, 2),
-    "sinh": Formula(95, 12, 311, 17, 7),
-    "sqrt": Formula(86, 7, 245, 41, 7),
-    "square": Formula(14, 0, 35, 6, 2),
-}
-# The absolute value of a complex number is an operation of its own before.
-_modulus = Formula(25, 1, 68, 14, 6)
-if FORMULAS_OF_0_10:
-    _REAL["asin"] = Formula(5, 2, 20, constants=1)
-    _REAL["digamma"] = Formula(73, 3, 215, 9, 22, wide=True)
-    _modulus = None
-else:
-    # By a table of coefficients that are gathered, instead of a series.
-    _REAL["lgamma"] = Formula(292, 0, 969, 1, wide=True)
 
 
 def _traffic(eqn: Any, context: Context) -> tuple[int, int]:
@@ -131,9 +42,8 @@ def _traffic(eqn: Any, context: Context) -> tuple[int, int]:
 
 
 def _plain(eqn: Any, context: Context) -> Cost:
-    """One flop for each element of the result."""
-    aval = eqn.outvars[0].aval
-    if is_complex(aval) and eqn.primitive.name in _COMPLEX:
+    """One flop for each element of the result; of complex numbers what the formula has."""
+    if is_complex(eqn.invars[0].aval) and eqn.primitive.name in COMPLEX:
         return _formula(eqn, context)
     count, moved = _traffic(eqn, context)
     return Cost(count, moved)
@@ -141,7 +51,7 @@ def _plain(eqn: Any, context: Context) -> Cost:
 
 def _transcendental(eqn: Any, context: Context) -> Cost:
     """One transcendental for each element of the result; of complex numbers what the formula has."""
-    if is_complex(eqn.outvars[0].aval) and eqn.primitive.name in _COMPLEX:
+    if is_complex(eqn.invars[0].aval) and eqn.primitive.name in COMPLEX:
         return _formula(eqn, context)
     count, moved = _traffic(eqn, context)
     return Cost(0, moved, count)
@@ -149,16 +59,13 @@ def _transcendental(eqn: Any, context: Context) -> Cost:
 
 def _formula(eqn: Any, context: Context) -> Cost:
     """What the formula has, for each element."""
-    result, name = eqn.outvars[0].aval, eqn.primitive.name
-    size = itemsize(result)
-    if is_complex(eqn.invars[0].aval):
-        if name not in _COMPLEX:
-            return Cost(unknown=frozenset({name}))
-        return _evaluated(eqn, context, _COMPLEX[name], size // 2)
-    if is_complex(result):
-        size //= 2  # of a real number the conjugate is complex
-    formula = _DOUBLE.get(name, _REAL[name]) if size == 8 else _REAL[name]
-    return _evaluated(eqn, context, formula, size)
+    operand, name = eqn.invars[0].aval, eqn.primitive.name
+    size = itemsize(operand)
+    if not is_complex(operand):
+        return _evaluated(eqn, context, DOUBLE.get(name, REAL[name]) if size == 8 else REAL[name], size)
+    if name not in COMPLEX:
+        return Cost(unknown=frozenset({name}))
+    return _evaluated(eqn, context, COMPLEX[name], size // 2)
 
 
 def _evaluated(eqn: Any, context: Context, formula: Formula, size: int) -> Cost:
@@ -170,20 +77,12 @@ def _evaluated(eqn: Any, context: Context, formula: Formula, size: int) -> Cost:
     flops = (formula.flops + widened) * count
     moved = (formula.words * size + formula.flags + widened * 6) * count
     key = (name, size, result.shape)
-    if name in _WITH_ONE and formula.constants == 1:
+    if formula.one:
         moved += context.spreading(1.0, result, result.shape)
     elif key not in context.spread:
         context.spread.add(key)
         moved += formula.constants * (count + 1) * size
     return Cost(flops, moved, formula.transcendentals * count)
-
-
-def _abs(eqn: Any, context: Context) -> Cost:
-    """One flop an element; of complex numbers a formula with a square root, an operation of its own before jax 0.11."""
-    operand = eqn.invars[0].aval
-    if _modulus is None or not is_complex(operand):
-        return _plain(eqn, context)
-    return _evaluated(eqn, context, _modulus, itemsize(operand) // 2)
 
 
 def _polynomial(eqn: Any, context: Context) -> Cost:
@@ -275,8 +174,7 @@ def _bitcast(eqn: Any, context: Context) -> Cost:
 RULES: dict[str, Rule] = {
     **dict.fromkeys(_PLAIN.split(), _plain),
     **dict.fromkeys(_TRANSCENDENTAL.split(), _transcendental),
-    **dict.fromkeys(_REAL, _formula),
-    "abs": _abs,
+    **dict.fromkeys(REAL, _formula),
     "bitcast_convert_type": _bitcast,
     "convert_element_type": _convert,
     "integer_pow": _integer_pow,

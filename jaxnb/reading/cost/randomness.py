@@ -11,19 +11,22 @@ from typing import Any
 import jax
 
 from jaxnb.reading.cost.context import Context, Rule
+from jaxnb.reading.cost.measured import RANDOM, Each
 from jaxnb.reading.cost.sizes import elements, moved, nbytes
 from jaxnb.reading.cost.value import Cost
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "counters"]
 
-_BODIES, _BODY_FLOPS, _BODY_BYTES = 5, 4 * 5 + 3, 4 * (5 * 12 + 2 * 4) + 3 * 12 + 3 * 4
-_START_FLOPS, _START_BYTES = 2, 2 * 12 + 2 * 4
+_BODIES = 5
+_START = Each(2, 2 * 12 + 2 * 4)  # the key is added to the two words
 
 
 def _hash(pairs: int, context: Context) -> Cost:
     """Threefry of so many pairs of 32-bit words with one key."""
-    bodies = 1 if context.once else _BODIES
-    return Cost(pairs * (_START_FLOPS + bodies * _BODY_FLOPS), pairs * (_START_BYTES + bodies * _BODY_BYTES))
+    hashed = RANDOM["hash"]
+    if context.once:
+        return hashed.of(pairs)
+    return Each(*(start + _BODIES * (both - start) for both, start in zip(hashed, _START, strict=True))).of(pairs)
 
 
 def _threefry(eqn: Any, context: Context) -> Cost:
@@ -40,17 +43,11 @@ def _bits(eqn: Any, context: Context) -> Cost:
     if not jax.config.jax_threefry_partitionable:  # pyright: ignore[reportAttributeAccessIssue]
         words = count * result.dtype.itemsize // 4
         return _hash(-(-words // 2), context) + Cost(0, 4 * nbytes(result))
-    width = result.dtype.itemsize
-    if width == 4:
-        joined = Cost(count, 12 * count)
-    elif width == 8:
-        joined = Cost(4 * count, 72 * count)
-    else:
-        joined = Cost(2 * count, (12 + 4 + width) * count)
-    return _hash(count, context) + _counters(eqn.params["shape"]) + joined
+    joined = RANDOM[f"bits_{8 * result.dtype.itemsize}"]
+    return _hash(count, context) + counters(eqn.params["shape"]) + joined.of(count)
 
 
-def _counters(shape: tuple[int, ...]) -> Cost:
+def counters(shape: tuple[int, ...]) -> Cost:
     """The numbers of the elements of an array, as 64 bits, cut into two words of 32."""
     count, more = math.prod(shape), max(len(shape) - 1, 0)
     flops, total = (3 + 2 * more) * count, (8 + 24 + 24) * count + 8
@@ -68,7 +65,7 @@ def _split(eqn: Any, context: Context) -> Cost:
     if not _is_threefry(keys):
         return Cost(unknown=frozenset({eqn.primitive.name}))
     count = elements(result)
-    return _hash(count, context) + _counters(eqn.params["shape"]) + Cost(0, 32 * count)
+    return _hash(count, context) + counters(eqn.params["shape"]) + RANDOM["split"].of(count)
 
 
 def _fold_in(eqn: Any, context: Context) -> Cost:

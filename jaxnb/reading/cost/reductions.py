@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from jaxnb.reading.cost.context import Context, Rule
+from jaxnb.reading.cost.measured import STEPS
 from jaxnb.reading.cost.sizes import elements, is_complex, itemsize, moved
 from jaxnb.reading.cost.value import Cost
 
@@ -20,8 +21,13 @@ def _reduce(eqn: Any, context: Context) -> Cost:
     if not eqn.params["axes"]:
         return Cost()
     operand, result = eqn.invars[0].aval, eqn.outvars[0].aval
-    each = 9 if is_complex(operand) and eqn.primitive.name in ("reduce_max", "reduce_min") else 1
+    each = _each(operand, eqn.primitive.name in ("reduce_max", "reduce_min"))
     return Cost(each * _steps(operand, result), moved(eqn) + itemsize(operand))
+
+
+def _each(operand: Any, extreme: bool) -> int:
+    """The flops of combining two elements."""
+    return STEPS["max_of_complex"].flops if extreme and is_complex(operand) else 1
 
 
 def _steps(operand: Any, result: Any) -> int:
@@ -30,7 +36,7 @@ def _steps(operand: Any, result: Any) -> int:
 
 
 def _arg_reduce(eqn: Any, context: Context) -> Cost:
-    """A reduction of pairs of a number and its index: 7 flops a step, 9 for floating point, where NaN is the largest.
+    """A reduction of pairs of a number and its index; of floating point NaN is the largest, which takes more.
 
     The indices are an array of their own, as large as the operand.
     """
@@ -38,10 +44,11 @@ def _arg_reduce(eqn: Any, context: Context) -> Cost:
     count, kept = elements(operand), elements(result)
     size, index = itemsize(operand), itemsize(result)
     integral = getattr(operand.dtype, "kind", "") in "iub"
+    step = STEPS["argmax_of_integers" if integral else "argmax"]
     indices = count * index
     if len(operand.shape) > 1:
         indices += 2 * operand.shape[eqn.params["axes"][0]] * index
-    return Cost((7 if integral else 9) * (count - kept), (count + kept + 1) * (size + index) + indices)
+    return Cost(step.flops * (count - kept), (count + kept + 1) * (size + index) + indices)
 
 
 def combinations(eqn: Any, context: Context) -> int:
@@ -64,16 +71,15 @@ def combinations(eqn: Any, context: Context) -> int:
 
 def _cumulative(eqn: Any, context: Context) -> Cost:
     """One flop for each combination of two elements; of complex extremes what comparing them takes."""
-    each = 9 if is_complex(eqn.invars[0].aval) and eqn.primitive.name in ("cummax", "cummin") else 1
+    each = _each(eqn.invars[0].aval, eqn.primitive.name in ("cummax", "cummin"))
     return Cost(each * combinations(eqn, context), moved(eqn) + itemsize(eqn.invars[0].aval))
 
 
 def _cumlogsumexp(eqn: Any, context: Context) -> Cost:
-    """8 flops, an exp and a log1p for each combination of two elements."""
+    """Several flops, an exp and a log1p for each combination of two elements."""
     if is_complex(eqn.invars[0].aval):
         return Cost(unknown=frozenset({"cumlogsumexp"}))
-    steps = combinations(eqn, context)
-    return Cost(8 * steps, moved(eqn) + itemsize(eqn.invars[0].aval), 2 * steps)
+    return Cost(0, moved(eqn) + itemsize(eqn.invars[0].aval)) + STEPS["cumlogsumexp"].of(combinations(eqn, context))
 
 
 def _select_and_scatter_add(eqn: Any, context: Context) -> Cost:
