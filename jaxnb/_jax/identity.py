@@ -68,7 +68,7 @@ class _EagerIdentity(_JaxprTrace):
             return array_of(item)  # NumPy's value is NumPy's; what an operation makes of it is an Array
         made = _JaxprTracer(self, item.aval, item.val, item._line_info, item.parent)
         if not hasattr(item.val, "val") and item.val in self.frame.constvar_to_val:
-            weakref.finalize(made, _let_go, item).atexit = False  # JAX forgets a constant with its first tracer
+            weakref.finalize(made, _let_go, item)  # JAX forgets a constant with its first tracer
         return made
 
 
