@@ -52,14 +52,11 @@ COLLECTIVES: Mapping[str, str] = {
 # primitives that call one jaxpr once, with their inputs as its inputs
 CALLS: Mapping[str, str] = {
     "jit": "jaxpr",
-    "pjit": "jaxpr",
     "closed_call": "call_jaxpr",
-    "core_call": "call_jaxpr",
     "eval_jaxpr": "call_jaxpr",
     "custom_jvp_call": "call_jaxpr",
     "custom_vjp_call": "call_jaxpr",
     "remat2": "jaxpr",
-    "checkpoint": "jaxpr",
 }
 _EXTENSIONS: dict[str, Callable[[Any, list[Names], Visit | None], list[Names]]] = {}
 

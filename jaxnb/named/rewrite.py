@@ -23,7 +23,6 @@ from jaxnb.named.flow import CALLS, NONE, Names, axis_flow, plain, scan_inputs, 
 __all__ = ["Rewrite", "bind", "evaluate", "run_cond"]
 
 _CUSTOM = ("custom_jvp_call", "custom_vjp_call")
-_REMAT = ("remat2", "checkpoint")
 
 
 class Rewrite(ABC):
@@ -114,9 +113,9 @@ def _run(eqn: Any, args: list[Any], ins: list[Names], outs: list[Names], rewrite
         return rewrite.replace(eqn, args, ins, outs)
     if kind in _CUSTOM and rewrite.keeps_custom_rules:
         return bind(eqn, args)
-    if kind in CALLS and kind not in _REMAT:
+    if kind in CALLS and kind != "remat2":
         return evaluate(params[CALLS[kind]], args, ins, rewrite)
-    if kind in _REMAT and rewrite.is_last and not (params["differentiated"] and _keeps_apart(params["prevent_cse"])):
+    if kind == "remat2" and rewrite.is_last and not (params["differentiated"] and _keeps_apart(params["prevent_cse"])):
         with jax.named_scope("checkpoint"):  # as JAX lowers it
             return evaluate(params["jaxpr"], args, ins, rewrite)
     if not any(rewrite.concerns(sub) for sub in sub_jaxprs(eqn)):
@@ -213,5 +212,4 @@ _REBUILD: dict[str, Callable[[Any, list[Any], list[Names], Rewrite], list[Any]]]
     "while": _while,
     "cond": run_cond,
     "remat2": _remat,
-    "checkpoint": _remat,
 }

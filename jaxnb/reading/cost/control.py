@@ -152,16 +152,16 @@ def _object(eqn: Any, context: Context, needs: NeededEqn) -> Runs:
 
 
 CONTROL: dict[str, Rule] = {
-    **dict.fromkeys(("call", "closed_call", "core_call"), _call("call_jaxpr")),
+    **dict.fromkeys(("call", "closed_call"), _call("call_jaxpr")),
     **dict.fromkeys(("custom_jvp_call", "custom_vjp_call"), _call("call_jaxpr", inlined=True)),
-    **dict.fromkeys(("composite", "eval_jaxpr", "jit", "pjit"), _call("jaxpr")),
+    **dict.fromkeys(("composite", "eval_jaxpr", "jit"), _call("jaxpr")),
     **dict.fromkeys(("custom_partitioning", "custom_vmap_call"), _call("call")),
-    **dict.fromkeys(("checkpoint", "remat", "remat2"), _remat),
     **dict.fromkeys(("reduce", "reduce_window"), _reduce_by),
     "call_hi_primitive": _object,
     "cond": _cond,
     "custom_linear_solve": _linear_solve,
     "linear_call": _call("callee"),
+    "remat2": _remat,
     "scan": _scan,
     "select_and_scatter": _select_and_scatter,
     "shard_map": _shard_map,

@@ -18,8 +18,7 @@ Mask = tuple[bool, ...]
 
 # The results of the bodies are those of the equation, and their arguments are its last ones.
 _SAME_RESULTS = """
-call closed_call composite cond core_call custom_jvp_call custom_vjp_call custom_vmap_call checkpoint eval_jaxpr jit
-pjit remat remat2 shard_map
+call closed_call composite cond custom_jvp_call custom_vjp_call custom_vmap_call eval_jaxpr jit remat2 shard_map
 """
 CALLS = frozenset(_SAME_RESULTS.split())
 _ONE = (True,)

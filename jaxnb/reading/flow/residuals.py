@@ -22,7 +22,6 @@ from jaxnb.reading.flow.unneeded import Found, Visited, computations
 
 __all__ = ["Residual", "recomputed_equations", "residuals"]
 
-_CHECKPOINTS = frozenset({"checkpoint", "remat", "remat2"})
 # What hands its operands on: JAX puts `reduce_precision` behind what a policy keeps, `device_put` behind what it moves
 # to the host, and `checkpoint_name` a `name`.
 _HANDS_ON = frozenset({"device_put", "name", "reduce_precision"})
@@ -178,7 +177,7 @@ class _Reading:
     def _policies(self, here: Visited, number: int, position: int) -> Iterator[Callable[..., Any]]:
         """The policies of the checkpoints that an operand of an equation goes into."""
         eqn: Any = here.jaxpr.eqns[number]
-        if eqn.primitive.name in _CHECKPOINTS:
+        if eqn.primitive.name == "remat2":
             if eqn.params["policy"] is not None:
                 yield eqn.params["policy"]
             return
@@ -226,7 +225,7 @@ def _is_backward(eqn: Any) -> bool:
 
 
 def _is_differentiated(eqn: Any) -> bool:
-    return eqn.primitive.name in _CHECKPOINTS and bool(eqn.params["differentiated"])
+    return eqn.primitive.name == "remat2" and bool(eqn.params["differentiated"])
 
 
 def _keeps(policy: Callable[..., Any], eqn: Any) -> bool:

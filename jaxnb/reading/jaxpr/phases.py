@@ -46,7 +46,7 @@ _LINEAR = frozenset(
     ]
 )
 _LINEAR_IN_FIRST = frozenset({"div", "gather", "dynamic_slice", "dynamic_update_slice", "scatter-add"})
-_CALLS = frozenset({"jit", "pjit", "closed_call", "core_call"})
+_CALLS = frozenset({"jit", "closed_call"})
 
 
 class Setting:

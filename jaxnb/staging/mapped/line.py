@@ -8,7 +8,6 @@ from jaxnb.named import axis_names, plain, sub_jaxprs
 
 __all__ = ["count_equations", "describe_map"]
 
-_AGAIN = frozenset({"remat2", "checkpoint"})
 _EXCHANGE_NOTHING = frozenset({"axis_index", "take_own"})
 
 
@@ -53,7 +52,7 @@ def count_equations(jaxpr: Any) -> int:
     count = 0
     for eqn in plain(jaxpr).eqns:
         inside = eqn.params["body"].closed if eqn.primitive.name == "xmap" else None
-        if inside is not None and len(plain(inside).eqns) == 1 and plain(inside).eqns[0].primitive.name in _AGAIN:
+        if inside is not None and len(plain(inside).eqns) == 1 and plain(inside).eqns[0].primitive.name == "remat2":
             inside = plain(inside).eqns[0].params["jaxpr"]  # a loop computes each turn again for its derivative
         count += 1 if inside is None else len(plain(inside).eqns)
     return count
