@@ -55,6 +55,14 @@ from .base import (
     value_checks as value_checks,
     with_parts as with_parts,
 )
+from .bodies import (
+    CALLS as CALLS,
+    LOOPS as LOOPS,
+    Called as Called,
+    called_jaxprs as called_jaxprs,
+    carried as carried,
+    scan_counts as scan_counts,
+)
 from .caches import (
     Left as Left,
     apart as apart,
@@ -94,9 +102,12 @@ from .eqns import (
     is_jaxpr as is_jaxpr,
     open_jaxpr as open_jaxpr,
     place_of as place_of,
-    scan_counts as scan_counts,
     shape_and_dtype as shape_and_dtype,
     traceback_frames as traceback_frames,
+)
+from .flow import (
+    Forward as Forward,
+    Sets as Sets,
 )
 from .history import (
     History as History,

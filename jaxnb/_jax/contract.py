@@ -577,7 +577,7 @@ CONTRACT: tuple[Name, ...] = (
         Name("evict_weakref", "caches.apart", "forget what was seen of a cell", _FORGET),
     ),
     Name(
-        "jax._src.flattree.FTTuple.unpack", "eqns.scan_counts", "read the operands of a scan", _OF_SCAN, since=(0, 12)
+        "jax._src.flattree.FTTuple.unpack", "bodies.scan_counts", "read the operands of a scan", _OF_SCAN, since=(0, 12)
     ),
     Name("jax.core.Tracer", "watch._TracerClass", "notice that a library asks for tracers", _HOOK),
     Name("jax.numpy.sin._jit_info", "base.jit_options", _AGAIN, _OPTIONS),
@@ -589,11 +589,15 @@ CONTRACT: tuple[Name, ...] = (
 )
 
 EQUATIONS: tuple[Equation, ...] = (
+    Equation("composite", ("jaxpr",), "bodies.called_jaxprs", instead=("call_jaxpr",)),
+    Equation("cond", ("branches",), "bodies.called_jaxprs"),
     Equation("copy", (), "identity.array_of"),
     Equation("custom_jvp_call", ("call_jaxpr", "jvp_jaxpr_fun"), "identity.handed_on"),
     Equation("custom_vjp_call", ("call_jaxpr", "fwd_jaxpr_thunk", "bwd"), "identity.handed_on"),
+    Equation("custom_vmap_call", ("call",), "bodies.called_jaxprs"),
     Equation("debug_callback", ("callback",), "base.called_back"),
     Equation("device_put", ("devices", "srcs", "copy_semantics"), "placement.puts_of"),
+    Equation("eval_jaxpr", ("call_jaxpr",), "bodies.called_jaxprs", since=(0, 12)),
     Equation("io_callback", ("callback",), "base.called_back"),
     Equation(
         "jit",
@@ -606,10 +610,11 @@ EQUATIONS: tuple[Equation, ...] = (
     Equation("random_wrap", (), "identity.handed_on"),
     Equation("remat2", ("jaxpr",), "identity.handed_on"),
     Equation("reshard", ("dst_sharding",), "placement.named_shardings"),
-    Equation("scan", ("num_consts", "num_carry"), "eqns.scan_counts", instead=("ft_in",)),
+    Equation("scan", ("num_consts", "num_carry"), "bodies.scan_counts", instead=("ft_in",)),
     Equation("shard_map", ("mesh", "newly_manual_axes", "out_specs"), "placement.mapped_shardings"),
     Equation("sharding_constraint", ("sharding", "layout", "unconstrained_dims"), "placement.constraint_of"),
     Equation("slice", ("start_indices", "limit_indices", "strides"), "placement.ask_shardings"),
     Equation("stop_gradient", (), "identity.handed_on"),
     Equation("unstack", (), "identity.iterates_array", since=(0, 12)),
+    Equation("while", ("cond_nconsts", "cond_jaxpr", "body_nconsts", "body_jaxpr"), "bodies.called_jaxprs"),
 )

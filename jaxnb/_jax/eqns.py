@@ -31,7 +31,6 @@ __all__ = [
     "is_jaxpr",
     "open_jaxpr",
     "place_of",
-    "scan_counts",
     "shape_and_dtype",
     "traceback_frames",
 ]
@@ -177,15 +176,6 @@ def _add_jaxprs(value: Any, path: tuple[str, ...], found: Bodies) -> None:
             _add_jaxprs(item, (*path, str(name)), found)
     elif hasattr(value, "opaque_jaxpr"):  # the body of an `xmap`, which JAX's own walks must not see
         found.append((path, open_jaxpr(value.opaque_jaxpr)))
-
-
-def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
-    """How many operands of a `scan` are constants, and how many are carried; the others are scanned."""
-    if "num_consts" in params:
-        return params["num_consts"], params["num_carry"]
-    # `num_consts` and `num_carry` are documented nowhere, and neither is the tree that jax 0.12 has instead.
-    constants, carry, _ = params["ft_in"].unpack()
-    return len(constants), len(carry)
 
 
 def function_name(jaxpr: jax_core.Jaxpr) -> str:

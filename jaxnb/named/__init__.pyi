@@ -16,7 +16,6 @@ from .errors import (
     ResourceError as ResourceError,
 )
 from .flow import (
-    CALLS as CALLS,
     COLLECTIVES as COLLECTIVES,
     axis_flow as axis_flow,
     axis_names as axis_names,

@@ -18,7 +18,8 @@ from typing import Any
 
 from jax.extend.core import Literal
 
-from jaxnb.named.flow import CALLS, Names, axis_names, plain, sub_jaxprs
+from jaxnb._jax import called_jaxprs
+from jaxnb.named.flow import Names, axis_names, plain, sub_jaxprs
 
 __all__ = ["Early", "early_sums"]
 
@@ -27,6 +28,7 @@ _LINEAR = frozenset({"transpose", "reshape", "neg", "squeeze", "broadcast_in_dim
 # how far back a sum is moved: far enough for layers, and not so far that Python's stack ends
 _FAR = 100
 _SUMS = frozenset({"add_any", "sub", "add"})
+_ENTERED = frozenset({"closed_call", "eval_jaxpr", "jit", "remat2"})
 
 
 @dataclass
@@ -81,8 +83,7 @@ def _plan(
 
     def may_enter(eqn: Any) -> bool:
         # what is planned in a jaxpr holds for all its calls, so it must have one only
-        kind = eqn.primitive.name
-        return kind in CALLS and not kind.startswith("custom_") and calls[id(plain(eqn.params[CALLS[kind]]))] == 1
+        return eqn.primitive.name in _ENTERED and calls[id(plain(called_jaxprs(eqn)[0].jaxpr))] == 1
 
     def movable(atom: Any) -> bool:
         return not isinstance(atom, Literal) and uses[atom] == 1 and atom in made
@@ -123,9 +124,9 @@ def _plan(
             if len(names) == len(eqn.params["axes"]) and scope.issuperset(names) and reaches_dot(eqn.invars[0]):
                 move(eqn.invars[0], names)
                 early.finished.add(id(eqn))
-        if eqn.primitive.name in CALLS:
-            asked = inner.get(id(eqn), {})
-            summed = _plan(eqn.params[CALLS[eqn.primitive.name]], asked, scope, early, calls)
+        asked = inner.get(id(eqn))
+        if asked is not None:
+            summed = _plan(called_jaxprs(eqn)[0].jaxpr, asked, scope, early, calls)
             for k, names in asked.items():
                 if k not in summed:
                     early.after.setdefault(id(eqn), {})[k] = names

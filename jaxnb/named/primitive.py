@@ -30,7 +30,7 @@ from jaxnb._jax import is_anonymous, split_known, without_dead
 from jaxnb.named.body import Body, primitives, trace, without_mesh
 from jaxnb.named.collectives import share as divided
 from jaxnb.named.exact import Exact, Settle
-from jaxnb.named.flow import Names, Visit, axis_flow, mentioned, plain, register, sub_jaxprs
+from jaxnb.named.flow import RULES, NameFlow, Names, axis_flow, mentioned, plain, sub_jaxprs
 from jaxnb.named.resources import Plan
 from jaxnb.named.rewrite import evaluate
 
@@ -120,11 +120,11 @@ def mesh_of_devices(plan: Plan, closed: Any) -> Any:
     return mesh
 
 
-def _flow(eqn: Any, ins: list[Names], visit: Visit | None) -> list[Names]:
+def _flow(flow: NameFlow, eqn: Any, ins: list[Names]) -> list[Names]:
     params = eqn.params
     inner = [names | mapped(axes) for names, axes in zip(ins, params["in_axes"], strict=True)]
     own = frozenset(name for name, _ in params["sizes"])
-    return [names - own for names in axis_flow(params["body"].closed, inner, visit)]
+    return [names - own for names in flow.run(params["body"].closed, inner)]
 
 
 # --- vectorisation: one more name ---
@@ -355,4 +355,4 @@ xmap_p.def_abstract_eval(_abstract)
 ad.primitive_jvps[xmap_p] = _jvp
 ad.primitive_transposes[xmap_p] = _transpose
 batching.fancy_primitive_batchers[xmap_p] = _batch
-register("xmap", _flow)
+RULES["xmap"] = _flow

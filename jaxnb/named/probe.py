@@ -24,7 +24,7 @@ from jax.interpreters import ad, batching, mlir
 from jaxnb._jax import mesh_of_specs
 from jaxnb.named.body import Body, trace
 from jaxnb.named.errors import NamedAxisError
-from jaxnb.named.flow import Names, Visit, axis_flow, plain, register
+from jaxnb.named.flow import RULES, NameFlow, Names, axis_flow, plain
 from jaxnb.named.shape import NamedShape
 
 __all__ = ["enclosing_mesh", "named_shape", "trace_with_probes"]
@@ -64,8 +64,7 @@ def enclosing_mesh() -> _Outermost | None:
     return _outermost.get()
 
 
-def _record(eqn: Any, ins: list[Names], visit: Visit | None) -> list[Names]:
-    del visit
+def _record(flow: NameFlow, eqn: Any, ins: list[Names]) -> list[Names]:
     tracing = _outermost.get()
     if tracing is not None:
         number = eqn.params["number"]
@@ -73,7 +72,7 @@ def _record(eqn: Any, ins: list[Names], visit: Visit | None) -> list[Names]:
     return ins
 
 
-register("named_shape", _record)
+RULES["named_shape"] = _record
 
 
 def named_shape(x: Any) -> NamedShape:

@@ -16,13 +16,14 @@ from jax import lax
 from jax.extend import source_info_util
 from jax.extend.core import Literal
 
-from jaxnb._jax import hoist_constants, scan_counts
+from jaxnb._jax import called_jaxprs, carried, hoist_constants
 from jaxnb.named.errors import NamedAxisError
-from jaxnb.named.flow import CALLS, NONE, Names, axis_flow, plain, scan_inputs, sub_jaxprs, transfer, while_carry
+from jaxnb.named.flow import NAMES, NONE, Names, plain, sub_jaxprs
 
 __all__ = ["Rewrite", "bind", "evaluate", "run_cond"]
 
 _CUSTOM = ("custom_jvp_call", "custom_vjp_call")
+_IN_PLACE = frozenset({"closed_call", "eval_jaxpr", "jit", *_CUSTOM})
 
 
 class Rewrite(ABC):
@@ -86,7 +87,7 @@ def evaluate(jaxpr: Any, values: Sequence[Any], ins: Sequence[Names], rewrite: R
     for eqn in jaxpr.eqns:
         read_in = [read(atom) for atom in eqn.invars]
         args, names_in = [value for value, _ in read_in], [names for _, names in read_in]
-        names_out = transfer(eqn, names_in)
+        names_out = NAMES.equation(eqn, names_in)
         name_stack = source_info_util.current_name_stack() + eqn.source_info.name_stack
         with (
             source_info_util.user_context(eqn.source_info.traceback, name_stack=name_stack),
@@ -113,8 +114,9 @@ def _run(eqn: Any, args: list[Any], ins: list[Names], outs: list[Names], rewrite
         return rewrite.replace(eqn, args, ins, outs)
     if kind in _CUSTOM and rewrite.keeps_custom_rules:
         return bind(eqn, args)
-    if kind in CALLS and kind != "remat2":
-        return evaluate(params[CALLS[kind]], args, ins, rewrite)
+    if kind in _IN_PLACE:
+        (called,) = called_jaxprs(eqn)
+        return evaluate(called.jaxpr, args, ins, rewrite)
     if kind == "remat2" and rewrite.is_last and not (params["differentiated"] and _keeps_apart(params["prevent_cse"])):
         with jax.named_scope("checkpoint"):  # as JAX lowers it
             return evaluate(params["jaxpr"], args, ins, rewrite)
@@ -132,45 +134,42 @@ def _run(eqn: Any, args: list[Any], ins: list[Names], outs: list[Names], rewrite
 
 def _scan(eqn: Any, args: list[Any], ins: list[Names], rewrite: Rewrite) -> list[Any]:
     params = eqn.params
-    constants, carries = scan_counts(params)
-    inner = scan_inputs(eqn, ins)
+    carry = carried(eqn)
+    inner = NAMES.settled(eqn, ins)
 
-    def body(carry: list[Any], xs: list[Any]) -> tuple[list[Any], list[Any]]:
-        out = evaluate(params["jaxpr"], [*args[:constants], *carry, *xs], inner, rewrite)
-        return out[:carries], out[carries:]
+    def body(state: list[Any], xs: list[Any]) -> tuple[list[Any], list[Any]]:
+        out = evaluate(params["jaxpr"], [*args[: carry.start], *state, *xs], inner, rewrite)
+        return out[: len(state)], out[len(state) :]
 
-    carry, ys = lax.scan(
+    state, ys = lax.scan(
         body,
-        args[constants : constants + carries],
-        args[constants + carries :],
+        args[carry],
+        args[carry.stop :],
         length=params["length"],
         reverse=params["reverse"],
         unroll=params["unroll"],
     )
-    return [*carry, *ys]
+    return [*state, *ys]
 
 
 def _while(eqn: Any, args: list[Any], ins: list[Names], rewrite: Rewrite) -> list[Any]:
-    params = eqn.params
-    n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
-    carry = while_carry(eqn, ins)
-    sets_cond, sets_body = [*ins[:n_cond], *carry], [*ins[n_cond : n_cond + n_body], *carry]
-    for_cond, for_body = args[:n_cond], args[n_cond : n_cond + n_body]
-    if axis_flow(params["cond_jaxpr"], sets_cond)[0] and (
-        rewrite.concerns(params["body_jaxpr"]) or rewrite.concerns(params["cond_jaxpr"])
-    ):
+    condition, body = called_jaxprs(eqn)
+    settled, carry = NAMES.settled(eqn, ins), carried(eqn)
+    sets_cond, sets_body = condition.given(settled), body.given(settled)
+
+    def test(values: list[Any]) -> Any:
+        return evaluate(condition.jaxpr, condition.given([*args[: carry.start], *values]), sets_cond, rewrite)[0]
+
+    def turn(values: list[Any]) -> list[Any]:
+        return evaluate(body.jaxpr, body.given([*args[: carry.start], *values]), sets_body, rewrite)
+
+    if NAMES.run(condition.jaxpr, sets_cond)[0] and (rewrite.concerns(body.jaxpr) or rewrite.concerns(condition.jaxpr)):
         raise NamedAxisError(
             "a while loop holds a collective, and its condition differs along a name.",
             why="some positions would leave the loop while others wait for them.",
             fix="make the condition the same everywhere, for example with lax.pmax over the name.",
         )
-    return list(
-        lax.while_loop(
-            lambda values: evaluate(params["cond_jaxpr"], [*for_cond, *values], sets_cond, rewrite)[0],
-            lambda values: evaluate(params["body_jaxpr"], [*for_body, *values], sets_body, rewrite),
-            args[n_cond + n_body :],
-        )
-    )
+    return list(lax.while_loop(test, turn, args[carry]))
 
 
 def run_cond(eqn: Any, args: list[Any], ins: list[Names], rewrite: Rewrite) -> list[Any]:

@@ -12,7 +12,7 @@ from covering import covers, only, private
 from jax.ad_checkpoint import checkpoint_name
 from jax.sharding import AxisType, PartitionSpec as P
 
-from jaxnb._jax import base, eqns, hlo, identity, placement
+from jaxnb._jax import base, bodies, eqns, hlo, identity, placement
 from jaxnb._jax.contract import EQUATIONS
 
 core = private("core")
@@ -152,12 +152,26 @@ def call_io(x: Any) -> Any:
     return io_callback(lambda y: y, jax.typeof(x), x)
 
 
+def composite(x: Any) -> Any:
+    return jax.lax.composite(sine, "test.sine")(x)
+
+
+def mapped_its_own_way() -> Any:
+    function = jax.custom_batching.custom_vmap(sine)
+    function.def_vmap(lambda size, batched, x: (sine(x), batched[0]))
+    return function
+
+
 MADE: dict[str, Any] = {
+    "composite": composite,
+    "cond": lambda x: jax.lax.cond(x[0] > 0, jnp.sin, jnp.cos, x),
     "copy": lambda x: jax.lax.copy_p.bind(x),
     "custom_jvp_call": custom("jvp"),
     "custom_vjp_call": custom("vjp"),
+    "custom_vmap_call": mapped_its_own_way(),
     "debug_callback": lambda x: jax.debug.callback(print, x),
     "device_put": lambda x: jax.device_put(x, jax.devices()[0]),
+    "eval_jaxpr": lambda x: core.call_p.bind(x, call_jaxpr=jax.make_jaxpr(sine)(x)),
     "io_callback": call_io,
     "jit": jax.jit(sine),
     "name": lambda x: checkpoint_name(x, "y"),
@@ -172,13 +186,17 @@ MADE: dict[str, Any] = {
     "slice": lambda x: jax.lax.slice(x, (0,), (1,)),
     "stop_gradient": jax.lax.stop_gradient,
     "unstack": lambda x: [*x],
+    "while": lambda x: jax.lax.while_loop(lambda y: y[0] < x[1], lambda y: y + x, x),
 }
 
 
 @pytest.mark.parametrize("row", EQUATIONS, ids=lambda row: row.primitive)
 @covers("copy", "custom_jvp_call", "custom_vjp_call", "debug_callback", "device_put", "io_callback", "jit", "name")
 @covers("pure_callback", "random_unwrap", "random_wrap", "remat2", "reshard", "scan", "shard_map")
-@covers("sharding_constraint", "slice", "stop_gradient", "unstack")
+@covers(
+    "sharding_constraint", "slice", "stop_gradient", "unstack", "composite", "cond", "custom_vmap_call", "eval_jaxpr"
+)
+@covers("while")
 def test_equations_have_the_parameters_that_are_read(row: Any) -> None:
     if jax.__version_info__[:2] < row.since:
         pytest.skip(f"since jax {row.since}")
@@ -192,7 +210,34 @@ def test_a_scan_says_how_many_operands_are_constants_and_how_many_are_carried() 
     closed: Any = jax.make_jaxpr(lambda x: jax.lax.scan(lambda c, y: ((c[0] + x[1], c[0]), y), (x[0], x[0]), x))(
         jnp.ones(2)
     )
-    assert eqns.scan_counts(only(closed, "scan").params)[1] == 2
+    assert bodies.scan_counts(only(closed, "scan").params)[1] == 2
+
+
+@pytest.mark.parametrize("name", sorted(bodies.CALLS & MADE.keys()))
+@covers(
+    "jit", "remat2", "shard_map", "composite", "custom_jvp_call", "custom_vjp_call", "custom_vmap_call", "eval_jaxpr"
+)
+def test_a_call_has_the_inputs_and_results_of_the_jaxpr_that_it_runs(name: str) -> None:
+    if name == "eval_jaxpr" and jax.__version_info__ < (0, 12):
+        pytest.skip("since jax 0.12")
+    eqn = only(jax.make_jaxpr(MADE[name])(jnp.ones(2)), name)
+    (called,) = bodies.called_jaxprs(eqn)
+    assert dict(eqns.body_jaxprs(eqn.params))[called.path] is eqns.open_jaxpr(called.jaxpr)
+    inner = eqns.open_jaxpr(called.jaxpr)
+    assert called.given(eqn.invars) == [*eqn.invars] and len(inner.invars) == len(eqn.invars)
+    assert len(inner.outvars) == len(eqn.outvars)
+
+
+@covers("cond", "while")
+def test_branches_and_loops_have_some_of_the_operands() -> None:
+    eqn = only(jax.make_jaxpr(MADE["cond"])(jnp.ones(2)), "cond")
+    assert [one.given("abc") for one in bodies.called_jaxprs(eqn)] == [["b", "c"], ["b", "c"]]
+    eqn = only(jax.make_jaxpr(MADE["while"])(jnp.ones(2)), "while")
+    condition, body = bodies.called_jaxprs(eqn)
+    assert condition.given(["limit", "step", "x"]) == ["limit", "x"] and body.given("abc") == ["b", "c"]
+    assert bodies.carried(eqn) == slice(2, 3)
+    inner = [len(eqns.open_jaxpr(one.jaxpr).invars) for one in (condition, body)]
+    assert inner == [2, 2] and bodies.called_jaxprs(eqns.open_jaxpr(body.jaxpr).eqns[0]) == ()
 
 
 @covers("stop_gradient", "name", "remat2", "custom_jvp_call", "custom_vjp_call", "random_wrap", "random_unwrap")

@@ -23,8 +23,8 @@ from typing import Any
 
 from jax.extend.core import Jaxpr, Literal
 
-from jaxnb._jax import body_jaxprs, open_jaxpr
-from jaxnb.named import CALLS, COLLECTIVES, Anonymous
+from jaxnb._jax import CALLS, body_jaxprs, called_jaxprs, open_jaxpr
+from jaxnb.named import COLLECTIVES, Anonymous
 from jaxnb.reading.cost.needed import scan_parts
 
 __all__ = ["Varying", "varying_axes"]
@@ -256,8 +256,9 @@ class _Analysis:
         if kind in _BINDERS:
             return self._binder(eqn, ins, scope)
         if kind in CALLS:
-            body = self.walk(eqn.params[CALLS[kind]], ins, scope)
-            return body.outs, {(CALLS[kind],): body}
+            (called,) = called_jaxprs(eqn)
+            body = self.walk(called.jaxpr, ins, scope)
+            return body.outs, {called.path: body}
         if kind in _CONTROL:
             return _CONTROL[kind](self, eqn, ins, scope)
         count = len(eqn.outvars)
