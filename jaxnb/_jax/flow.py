@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from jax._src import core as jax_core  # see `eqns`
 
@@ -34,7 +34,7 @@ class Forward(ABC, Generic[V]):
     """
 
     nothing: V
-    rules: Mapping[str, Rule[V]] = {}
+    rules: ClassVar[Mapping[str, Rule[Any]]] = {}
 
     @abstractmethod
     def join(self, one: V, other: V) -> V:
