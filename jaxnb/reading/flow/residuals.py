@@ -14,9 +14,8 @@ from typing import Any
 
 from jax.extend import core as jax_core
 
-from jaxnb._jax import body_jaxprs, name_parts
+from jaxnb._jax import CALLS, body_jaxprs, name_parts, scan_counts
 from jaxnb.program import Place
-from jaxnb.reading.cost.needed import CALLS, scan_parts
 from jaxnb.reading.cost.sizes import nbytes
 from jaxnb.reading.flow.unneeded import Found, Visited, computations
 
@@ -168,7 +167,7 @@ class _Reading:
                 if body is None or len(body.jaxpr.outvars) != len(results):
                     break
                 position = results.index(var)
-                if eqn.primitive.name == "scan" and position >= scan_parts(eqn.params)[1]:
+                if eqn.primitive.name == "scan" and position >= scan_counts(eqn.params)[1]:
                     found.times *= eqn.params["length"]
                 here, var = body, body.jaxpr.outvars[position]
             number = self._maker(here, var)
@@ -196,7 +195,7 @@ class _Reading:
         if name == "xmap":
             paths = [path for path, _ in body_jaxprs(eqn.params)]
             return self.visited[bodies[paths.index(("body",))]] if bodies else None
-        if len(bodies) != 1 or (name != "scan" and (name not in CALLS or name == "cond")):
+        if len(bodies) != 1 or (name != "scan" and name not in CALLS):
             return None
         return self.visited[bodies[0]] if sum(1 for _ in body_jaxprs(eqn.params)) == 1 else None
 
