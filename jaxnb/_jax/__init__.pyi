@@ -92,6 +92,7 @@ from .eqns import (
     Bodies as Bodies,
     Place as Place,
     Positions as Positions,
+    all_eqns as all_eqns,
     body_jaxprs as body_jaxprs,
     dtype_name as dtype_name,
     eqn_frames as eqn_frames,

@@ -21,6 +21,7 @@ __all__ = [
     "Bodies",
     "Place",
     "Positions",
+    "all_eqns",
     "body_jaxprs",
     "dtype_name",
     "eqn_frames",
@@ -160,6 +161,14 @@ def body_jaxprs(params: Mapping[str, Any]) -> Bodies:
         if type(value) not in _PLAIN:
             _add_jaxprs(value, (key,), found)
     return found
+
+
+def all_eqns(jaxpr: Any) -> Iterator[Any]:
+    """The equations of a jaxpr, open or closed, and of the jaxprs in them, each behind the one that holds it."""
+    for eqn in open_jaxpr(jaxpr).eqns:
+        yield eqn
+        for _, body in body_jaxprs(eqn.params):
+            yield from all_eqns(body)
 
 
 def _add_jaxprs(value: Any, path: tuple[str, ...], found: Bodies) -> None:

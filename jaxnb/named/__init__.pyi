@@ -19,8 +19,6 @@ from .flow import (
     COLLECTIVES as COLLECTIVES,
     axis_flow as axis_flow,
     axis_names as axis_names,
-    plain as plain,
-    sub_jaxprs as sub_jaxprs,
 )
 from .lowering import (
     program_of as program_of,

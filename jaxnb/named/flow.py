@@ -9,12 +9,10 @@ share a mesh axis).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from jax.extend.core import ClosedJaxpr, Jaxpr
-
-from jaxnb._jax import Sets
+from jaxnb._jax import Sets, all_eqns, body_jaxprs
 
 __all__ = [
     "COLLECTIVES",
@@ -26,8 +24,6 @@ __all__ = [
     "axis_flow",
     "axis_names",
     "mentioned",
-    "plain",
-    "sub_jaxprs",
 ]
 
 Names = frozenset[Any]
@@ -50,12 +46,6 @@ COLLECTIVES: Mapping[str, str] = {
 }
 
 
-def plain(jaxpr: Any) -> Any:
-    """The jaxpr itself, whether or not it came closed over constants."""
-    inner = jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
-    return inner if isinstance(inner, Jaxpr) else jaxpr
-
-
 def axis_names(eqn: Any) -> tuple[Any, ...]:
     """The names that a collective acts over, in order; positions are left out."""
     key = COLLECTIVES.get(eqn.primitive.name)
@@ -66,27 +56,9 @@ def axis_names(eqn: Any) -> tuple[Any, ...]:
     return tuple(name for name in names if not isinstance(name, int))
 
 
-def sub_jaxprs(eqn: Any) -> Iterator[Any]:
-    """The jaxprs that an equation holds in its parameters."""
-    stack = list(eqn.params.values())
-    while stack:
-        value = stack.pop()
-        if isinstance(value, (ClosedJaxpr, Jaxpr)):
-            yield value
-        elif isinstance(value, (tuple, list)):
-            stack.extend(value)
-        elif hasattr(value, "opaque_jaxpr"):
-            yield value.opaque_jaxpr
-
-
 def mentioned(jaxpr: Any) -> Names:
     """The names that collectives anywhere in a jaxpr act over."""
-    found: set[Any] = set()
-    for eqn in plain(jaxpr).eqns:
-        found.update(axis_names(eqn))
-        for sub in sub_jaxprs(eqn):
-            found |= mentioned(sub)
-    return frozenset(found)
+    return frozenset(name for eqn in all_eqns(jaxpr) for name in axis_names(eqn))
 
 
 def _exchanged(flow: NameFlow, eqn: Any, ins: list[Names]) -> list[Names]:
@@ -130,7 +102,7 @@ class NameFlow(Sets):
         self._visit = visit
 
     def other(self, eqn: Any, ins: list[Names]) -> list[Names]:
-        return [NONE.union(*ins, *(mentioned(sub) for sub in sub_jaxprs(eqn)))] * len(eqn.outvars)
+        return [NONE.union(*ins, *(mentioned(body) for _, body in body_jaxprs(eqn.params)))] * len(eqn.outvars)
 
     def equation(self, eqn: Any, ins: list[Names]) -> list[Names]:
         outs = super().equation(eqn, ins)

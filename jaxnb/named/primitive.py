@@ -26,19 +26,17 @@ from jax.extend.core import ClosedJaxpr, Literal, Primitive, jaxpr_as_fun
 from jax.interpreters import ad, batching, partial_eval
 from jax.sharding import ManualAxisType, NamedSharding, PartitionSpec
 
-from jaxnb._jax import is_anonymous, split_known, without_dead
+from jaxnb._jax import all_eqns, is_anonymous, open_jaxpr, split_known, without_dead
 from jaxnb.named.body import Body, primitives, trace, without_mesh
 from jaxnb.named.collectives import share as divided
 from jaxnb.named.exact import Exact, Settle
-from jaxnb.named.flow import RULES, NameFlow, Names, axis_flow, mentioned, plain, sub_jaxprs
+from jaxnb.named.flow import RULES, NameFlow, Names, axis_flow, mentioned
 from jaxnb.named.resources import Plan
 from jaxnb.named.rewrite import evaluate
 
 __all__ = ["Axes", "mapped", "mapped_shape", "mesh_of_devices", "mesh_within", "unmapped_shape", "xmap_p"]
 
 Axes = tuple[tuple[int, Any], ...]
-
-NO_PLAN = Plan()
 
 xmap_p = Primitive("xmap")
 xmap_p.multiple_results = True
@@ -96,27 +94,15 @@ def _manual_names(aval: Any) -> Names:
 
 def mesh_within(plan: Plan, closed: Any) -> Any:
     """The mesh of a map, or else of a map nested in its body: the mesh that its program runs on."""
-    if plan.mesh is not None:
-        return plan.mesh
-    for eqn in plain(closed).eqns:
-        inner = eqn.params.get("plan") if eqn.primitive is xmap_p else None
-        for mesh in (
-            inner.mesh if inner is not None else None,
-            *(mesh_within(NO_PLAN, s) for s in sub_jaxprs(eqn)),
-        ):
-            if mesh is not None:
-                return mesh
-    return None
+    inside = (eqn.params["plan"] for eqn in all_eqns(closed) if eqn.primitive is xmap_p)
+    return next((one.mesh for one in (plan, *inside) if one.mesh is not None), None)
 
 
 def mesh_of_devices(plan: Plan, closed: Any) -> Any:
     """The mesh whose devices a map needs: its own, or that of a `jax.shard_map` in its body."""
     mesh = mesh_within(plan, closed)
-    for eqn in plain(closed).eqns if mesh is None else ():
-        held = eqn.params["mesh"] if eqn.primitive.name == "shard_map" else None
-        for found in (held, *(mesh_of_devices(NO_PLAN, sub) for sub in sub_jaxprs(eqn))):
-            if found is not None:
-                return found
+    if mesh is None:
+        return next((eqn.params["mesh"] for eqn in all_eqns(closed) if eqn.primitive.name == "shard_map"), None)
     return mesh
 
 
@@ -205,7 +191,7 @@ def _jvp(
 
     ins = [*constants, *primals]
     ins_axes = [()] * n_const + list(in_axes)
-    known_in, known_out = plain(known).invars, plain(known).outvars
+    known_in, known_out = open_jaxpr(known).invars, open_jaxpr(known).outvars
     names = axis_flow(known, [mapped(axes) for axes in ins_axes])
     res_vars, res_names = known_out[n_out:], names[n_out:]
     assert len(res_vars) == n_res
@@ -252,7 +238,7 @@ def _key(atom: Any) -> Any:
 
 
 def _keep_outputs(closed: Any, keep: Sequence[int]) -> Any:
-    jaxpr = plain(closed)
+    jaxpr = open_jaxpr(closed)
     return ClosedJaxpr(jaxpr.replace(outvars=[jaxpr.outvars[k] for k in keep]), ())
 
 
@@ -341,7 +327,7 @@ def _without_dead(used: Sequence[bool], *more: Any) -> tuple[list[bool], Any]:
         return [False] * len(eqn.invars), None
     known = _smaller.setdefault(body, {})
     if wanted not in known:
-        jaxpr, needed = without_dead(plain(body.closed), wanted, dict(params["sizes"]))
+        jaxpr, needed = without_dead(open_jaxpr(body.closed), wanted, dict(params["sizes"]))
         known[wanted] = Body(ClosedJaxpr(jaxpr, ())), needed
     smaller, needed = known[wanted]
     kept = {"in_axes": needed, "out_axes": wanted, "sums": wanted}

@@ -16,9 +16,9 @@ from jax import lax
 from jax.extend import source_info_util
 from jax.extend.core import Literal
 
-from jaxnb._jax import called_jaxprs, carried, hoist_constants
+from jaxnb._jax import all_eqns, body_jaxprs, called_jaxprs, carried, hoist_constants, open_jaxpr
 from jaxnb.named.errors import NamedAxisError
-from jaxnb.named.flow import NAMES, NONE, Names, plain, sub_jaxprs
+from jaxnb.named.flow import NAMES, NONE, Names
 
 __all__ = ["Rewrite", "bind", "evaluate", "run_cond"]
 
@@ -52,10 +52,7 @@ class Rewrite(ABC):
 
     def concerns(self, jaxpr: Any) -> bool:
         """Whether anything in a jaxpr is replaced."""
-        return any(
-            self.handles(eqn) or self.finishes(eqn) or any(self.concerns(sub) for sub in sub_jaxprs(eqn))
-            for eqn in plain(jaxpr).eqns
-        )
+        return any(self.handles(eqn) or self.finishes(eqn) for eqn in all_eqns(jaxpr))
 
 
 def bind(eqn: Any, values: Sequence[Any]) -> list[Any]:
@@ -74,7 +71,7 @@ def evaluate(jaxpr: Any, values: Sequence[Any], ins: Sequence[Names], rewrite: R
       rewrite: what to replace.
     """
     constants = list(getattr(jaxpr, "consts", ()))
-    jaxpr = plain(jaxpr)
+    jaxpr = open_jaxpr(jaxpr)
     variables = [*jaxpr.constvars, *jaxpr.invars]
     env: dict[Any, tuple[Any, Names]] = {}
     sets = [NONE] * len(constants) + list(ins)
@@ -120,7 +117,7 @@ def _run(eqn: Any, args: list[Any], ins: list[Names], outs: list[Names], rewrite
     if kind == "remat2" and rewrite.is_last and not (params["differentiated"] and _keeps_apart(params["prevent_cse"])):
         with jax.named_scope("checkpoint"):  # as JAX lowers it
             return evaluate(params["jaxpr"], args, ins, rewrite)
-    if not any(rewrite.concerns(sub) for sub in sub_jaxprs(eqn)):
+    if not any(rewrite.concerns(body) for _, body in body_jaxprs(eqn.params)):
         return bind(eqn, args)
     rebuild = _REBUILD.get(kind)
     if rebuild is None:
@@ -203,7 +200,7 @@ def _remat(eqn: Any, args: list[Any], ins: list[Names], rewrite: Rewrite) -> lis
         return evaluate(eqn.params["jaxpr"], values, ins, rewrite)
 
     closed, constants = hoist_constants(jax.make_jaxpr(run)(*args), {})
-    return list(eqn.primitive.bind(*constants, *args, **{**eqn.params, "jaxpr": plain(closed)}))
+    return list(eqn.primitive.bind(*constants, *args, **{**eqn.params, "jaxpr": open_jaxpr(closed)}))
 
 
 _REBUILD: dict[str, Callable[[Any, list[Any], list[Names], Rewrite], list[Any]]] = {

@@ -8,8 +8,8 @@ from typing import Any
 
 from jax.extend.core import DropVar, Literal
 
-from jaxnb._jax import called_jaxprs
-from jaxnb.named.flow import NAMES, Names, axis_flow, plain, sub_jaxprs
+from jaxnb._jax import body_jaxprs, called_jaxprs, open_jaxpr
+from jaxnb.named.flow import NAMES, Names, axis_flow
 from jaxnb.named.shape import NamedShape
 
 __all__ = ["render_body", "render_type"]
@@ -56,7 +56,7 @@ def _letters(number: int) -> str:
 
 
 def _render(closed: Any, ins: list[Names], sizes: Mapping[Any, int], lines: list[str], indent: str, fresh: Any) -> None:
-    jaxpr = plain(closed)
+    jaxpr = open_jaxpr(closed)
     label: dict[Any, str] = {}
     made: dict[int, tuple[list[Names], list[Names]]] = {}
     top = {id(eqn) for eqn in jaxpr.eqns}
@@ -113,4 +113,4 @@ def _inner(eqn: Any, ins: list[Names]) -> list[tuple[Any, list[Names]]]:
     if called:
         settled = NAMES.settled(eqn, ins)
         return [(one.jaxpr, one.given(settled)) for one in called]
-    return [(sub, ins) for sub in sub_jaxprs(eqn) if len(plain(sub).invars) == len(ins)]
+    return [(body, ins) for _, body in body_jaxprs(eqn.params) if len(body.invars) == len(ins)]
