@@ -29,7 +29,9 @@ __all__ = [
     "eqn_scope",
     "eqn_traceback",
     "function_name",
+    "has_effects",
     "is_jaxpr",
+    "is_kept_apart",
     "open_jaxpr",
     "place_of",
     "shape_and_dtype",
@@ -185,6 +187,17 @@ def _add_jaxprs(value: Any, path: tuple[str, ...], found: Bodies) -> None:
             _add_jaxprs(item, (*path, str(name)), found)
     elif hasattr(value, "opaque_jaxpr"):  # the body of an `xmap`, which JAX's own walks must not see
         found.append((path, open_jaxpr(value.opaque_jaxpr)))
+
+
+def has_effects(eqn: Any) -> bool:
+    """Whether an equation does something besides computing its results; that it uses a named axis is nothing."""
+    return any(not isinstance(effect, jax_core.NamedAxisEffect) for effect in eqn.effects)
+
+
+def is_kept_apart(eqn: Any) -> bool:
+    """Whether a `remat2` computes again what was computed before, and keeps XLA from merging the two."""
+    held = eqn.params["prevent_cse"]
+    return eqn.params["differentiated"] and (any(held) if isinstance(held, tuple) else held)
 
 
 def function_name(jaxpr: jax_core.Jaxpr) -> str:

@@ -63,6 +63,7 @@ __all__ = [
     "sharding_of",
     "typed_sharding",
     "uncommitted",
+    "unreduced_kind",
     "whole_like",
 ]
 
@@ -292,6 +293,11 @@ def labelled(array: Any, label: Label) -> Any:
         return array
     shards: Any = [shard.data for shard in array.addressable_shards]
     return _ArrayImpl(array.aval, said, shards, committed=True, _skip_checks=True)
+
+
+def unreduced_kind(spec: jax.sharding.PartitionSpec) -> str:
+    """How the parts of a value along its unreduced axes make the whole: "sum", the only way before jax 0.12."""
+    return getattr(getattr(spec, "unreduced_kind", None), "name", "sum")
 
 
 def mapped_shardings(eqn: Any) -> list[jax.sharding.Sharding] | None:

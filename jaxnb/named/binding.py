@@ -12,13 +12,13 @@ from jax.extend.core import ClosedJaxpr
 from jax.sharding import NamedSharding, PartitionSpec
 
 import jaxnb.named.lowering  # gives the primitive its meaning  # noqa: F401  # pyright: ignore[reportUnusedImport]
-from jaxnb._jax import body_jaxprs, open_jaxpr
+from jaxnb._jax import bind_again, body_jaxprs, open_jaxpr
 from jaxnb.named import checks, probe
 from jaxnb.named.body import Body, trace
 from jaxnb.named.flow import Names, axis_flow
 from jaxnb.named.primitive import Axes, mapped, mesh_of_devices, mesh_within, unmapped_shape, xmap_p
 from jaxnb.named.resources import Plan
-from jaxnb.named.rewrite import Rewrite, bind, evaluate
+from jaxnb.named.rewrite import Rewrite, evaluate
 from jaxnb.named.specs import LeafSpec
 
 __all__ = ["bind_map"]
@@ -101,8 +101,9 @@ class _Unconstrained(Rewrite):
         if eqn.primitive.name == "sharding_constraint":
             return values
         if eqn.primitive.name == "xmap":
-            return bind(eqn, values)
-        return bind(eqn.replace(params={**eqn.params, **{name: None for name in _LAID if name in eqn.params}}), values)
+            return bind_again(eqn, values)
+        params = {**eqn.params, **{name: None for name in _LAID if name in eqn.params}}
+        return bind_again(eqn.replace(params=params), values)
 
 
 _LAID = ("sharding", "out_sharding")

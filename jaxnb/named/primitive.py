@@ -23,14 +23,24 @@ from weakref import WeakKeyDictionary
 import jax
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Literal, Primitive, jaxpr_as_fun
-from jax.interpreters import ad, batching, partial_eval
-from jax.sharding import ManualAxisType, NamedSharding, PartitionSpec
+from jax.interpreters import ad, batching
+from jax.sharding import NamedSharding, PartitionSpec
 
-from jaxnb._jax import all_eqns, is_anonymous, open_jaxpr, split_known, without_dead
+from jaxnb._jax import (
+    all_eqns,
+    is_anonymous,
+    open_jaxpr,
+    retyped,
+    rule_of_dead_results,
+    split_known,
+    tangent_type,
+    varying_names,
+    without_dead,
+)
 from jaxnb.named.body import Body, primitives, trace, without_mesh
 from jaxnb.named.collectives import share as divided
 from jaxnb.named.exact import Exact, Settle
-from jaxnb.named.flow import RULES, NameFlow, Names, axis_flow, mentioned
+from jaxnb.named.flow import NONE, RULES, NameFlow, Names, axis_flow, mentioned
 from jaxnb.named.resources import Plan
 from jaxnb.named.rewrite import evaluate
 
@@ -73,23 +83,18 @@ def mapped_shape(shape: Sequence[int], axes: Axes, sizes: dict[Any, int]) -> tup
 def _abstract(*avals: Any, body: Body, in_axes: Any, out_axes: Any, sizes: Any, plan: Plan, **_: Any) -> list[Any]:
     extents = dict(sizes)
     shapes = [mapped_shape(aval.shape, axes, extents) for aval, axes in zip(body.out_avals, out_axes, strict=True)]
-    types: list[dict[str, Any]] = [{} for _ in shapes]
+    varying: Sequence[Names | None] = [None] * len(shapes)
+    specs: Sequence[PartitionSpec | None] = [None] * len(shapes)
     context = jax.sharding.get_abstract_mesh()
-    outer = [_manual_names(aval) for aval in avals]
+    outer = [varying_names(aval) for aval in avals]
     if any(outer):  # inside a `jax.shard_map` that checks what its values vary over
         ins = [names | mapped(axes) for names, axes in zip(outer, in_axes, strict=True)]
-        for type_, shape, names in zip(types, shapes, axis_flow(body.closed, ins), strict=True):
-            type_["manual_axis_type"] = ManualAxisType(varying=names & frozenset[Any]().union(*outer))
-            type_["sharding"] = NamedSharding(context, PartitionSpec(*[None] * len(shape)))
+        varying = [names & NONE.union(*outer) for names in axis_flow(body.closed, ins)]
+        specs = [PartitionSpec(*[None] * len(shape)) for shape in shapes]
     if not context.empty and not context.are_all_axes_auto and not context.manual_axes:
-        for type_, shape, axes in zip(types, shapes, out_axes, strict=True):
-            type_["sharding"] = NamedSharding(context, plan.partition(axes, len(shape)))
-    return [aval.update(shape=shape, **type_) for aval, shape, type_ in zip(body.out_avals, shapes, types, strict=True)]
-
-
-def _manual_names(aval: Any) -> Names:
-    mat = getattr(aval, "mat", None)
-    return frozenset() if mat is None else frozenset(mat.varying)
+        specs = [plan.partition(axes, len(shape)) for axes, shape in zip(out_axes, shapes, strict=True)]
+    shardings = [spec if spec is None else NamedSharding(context, spec) for spec in specs]
+    return list(map(retyped, body.out_avals, shapes, varying, shardings))
 
 
 def mesh_within(plan: Plan, closed: Any) -> Any:
@@ -182,7 +187,7 @@ def _jvp(
         return [*outs, *(moved[k] for k in smooth)]
 
     avals = list(body.closed.in_avals)
-    derived, constants = trace(both, [*avals, *(avals[i].to_tangent_aval() for i in moving)], extents)
+    derived, constants = trace(both, [*avals, *(tangent_type(avals[i]) for i in moving)], extents)
     n_const = len(constants)
     unknown = [False] * (n_const + n) + [True] * len(moving)
     with without_mesh():
@@ -230,7 +235,7 @@ def _jvp(
 
 
 def _zero(x: Any) -> Any:
-    return ad.Zero(jax.typeof(x).to_tangent_aval())
+    return ad.Zero(tangent_type(jax.typeof(x)))
 
 
 def _key(atom: Any) -> Any:
@@ -315,13 +320,12 @@ def _struct(aval: Any) -> jax.ShapeDtypeStruct:
 _smaller: WeakKeyDictionary[Body, dict[tuple[bool, ...], tuple[Body, list[bool]]]] = WeakKeyDictionary()
 
 
-def _without_dead(used: Sequence[bool], *more: Any) -> tuple[list[bool], Any]:
+def _without_dead(used: Sequence[bool], eqn: Any) -> tuple[list[bool], Any]:
     """The equation without the outputs that nobody needs, and without what only they need.
 
-    A gradient needs few of the results of the map that it belongs to. jax 0.12 passes one argument more, in the middle.
+    A gradient needs few of the results of the map that it belongs to.
     """
-    eqn, wanted = more[-1], tuple(used)
-    params = eqn.params
+    wanted, params = tuple(used), eqn.params
     body: Body = params["body"]
     if not any(wanted) and not eqn.effects:
         return [False] * len(eqn.invars), None
@@ -336,7 +340,7 @@ def _without_dead(used: Sequence[bool], *more: Any) -> tuple[list[bool], Any]:
     return needed, eqn.replace(invars=invars, outvars=outvars, params={**params, **changed, "body": smaller})
 
 
-partial_eval.dce_rules[xmap_p] = _without_dead
+rule_of_dead_results(xmap_p, _without_dead)
 xmap_p.def_abstract_eval(_abstract)
 ad.primitive_jvps[xmap_p] = _jvp
 ad.primitive_transposes[xmap_p] = _transpose

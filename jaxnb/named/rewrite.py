@@ -8,19 +8,27 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import jax
 from jax import lax
-from jax.extend import source_info_util
 from jax.extend.core import Literal
 
-from jaxnb._jax import all_eqns, body_jaxprs, called_jaxprs, carried, hoist_constants, open_jaxpr
+from jaxnb._jax import (
+    all_eqns,
+    bind_again,
+    body_jaxprs,
+    called_jaxprs,
+    carried,
+    hoist_constants,
+    is_kept_apart,
+    made_like,
+    open_jaxpr,
+)
 from jaxnb.named.errors import NamedAxisError
 from jaxnb.named.flow import NAMES, NONE, Names
 
-__all__ = ["Rewrite", "bind", "evaluate", "run_cond"]
+__all__ = ["Rewrite", "evaluate", "run_cond"]
 
 _CUSTOM = ("custom_jvp_call", "custom_vjp_call")
 _IN_PLACE = frozenset({"closed_call", "eval_jaxpr", "jit", *_CUSTOM})
@@ -55,12 +63,6 @@ class Rewrite(ABC):
         return any(self.handles(eqn) or self.finishes(eqn) for eqn in all_eqns(jaxpr))
 
 
-def bind(eqn: Any, values: Sequence[Any]) -> list[Any]:
-    """The outputs of an equation as it stands."""
-    out = eqn.primitive.bind(*values, **eqn.primitive.get_bind_params(eqn.params))
-    return list(out) if eqn.primitive.multiple_results else [out]
-
-
 def evaluate(jaxpr: Any, values: Sequence[Any], ins: Sequence[Names], rewrite: Rewrite) -> list[Any]:
     """The outputs of a jaxpr under a rewrite.
 
@@ -85,11 +87,7 @@ def evaluate(jaxpr: Any, values: Sequence[Any], ins: Sequence[Names], rewrite: R
         read_in = [read(atom) for atom in eqn.invars]
         args, names_in = [value for value, _ in read_in], [names for _, names in read_in]
         names_out = NAMES.equation(eqn, names_in)
-        name_stack = source_info_util.current_name_stack() + eqn.source_info.name_stack
-        with (
-            source_info_util.user_context(eqn.source_info.traceback, name_stack=name_stack),
-            _computed_on(eqn),
-        ):
+        with made_like(eqn):
             results = _run(eqn, args, names_in, names_out, rewrite)
             if rewrite.finishes(eqn):
                 results = rewrite.finish(eqn, results)
@@ -97,28 +95,20 @@ def evaluate(jaxpr: Any, values: Sequence[Any], ins: Sequence[Names], rewrite: R
     return [read(atom)[0] for atom in jaxpr.outvars]
 
 
-def _computed_on(eqn: Any) -> Any:
-    if eqn.ctx.compute_type is None:
-        return nullcontext()
-    from jax.experimental.compute_on import compute_on
-
-    return compute_on(eqn.ctx.compute_type)
-
-
 def _run(eqn: Any, args: list[Any], ins: list[Names], outs: list[Names], rewrite: Rewrite) -> list[Any]:
     kind, params = eqn.primitive.name, eqn.params
     if rewrite.handles(eqn):
         return rewrite.replace(eqn, args, ins, outs)
     if kind in _CUSTOM and rewrite.keeps_custom_rules:
-        return bind(eqn, args)
+        return bind_again(eqn, args)
     if kind in _IN_PLACE:
         (called,) = called_jaxprs(eqn)
         return evaluate(called.jaxpr, args, ins, rewrite)
-    if kind == "remat2" and rewrite.is_last and not (params["differentiated"] and _keeps_apart(params["prevent_cse"])):
+    if kind == "remat2" and rewrite.is_last and not is_kept_apart(eqn):
         with jax.named_scope("checkpoint"):  # as JAX lowers it
             return evaluate(params["jaxpr"], args, ins, rewrite)
     if not any(rewrite.concerns(body) for _, body in body_jaxprs(eqn.params)):
-        return bind(eqn, args)
+        return bind_again(eqn, args)
     rebuild = _REBUILD.get(kind)
     if rebuild is None:
         raise NamedAxisError(
@@ -188,10 +178,6 @@ def _select(index: Any, options: list[Any]) -> Any:
     for i, option in enumerate(options[1:], start=1):
         chosen = lax.select(lax.broadcast(index >= i, option.shape), option, chosen)
     return chosen
-
-
-def _keeps_apart(prevent_cse: Any) -> bool:
-    return any(prevent_cse) if isinstance(prevent_cse, tuple) else prevent_cse
 
 
 def _remat(eqn: Any, args: list[Any], ins: list[Names], rewrite: Rewrite) -> list[Any]:

@@ -12,7 +12,7 @@ from covering import covers, only, private
 from jax.ad_checkpoint import checkpoint_name
 from jax.sharding import AxisType, PartitionSpec as P
 
-from jaxnb._jax import base, bodies, eqns, hlo, identity, placement
+from jaxnb._jax import base, bodies, eqns, hlo, identity, named, placement
 from jaxnb._jax.contract import EQUATIONS
 
 core = private("core")
@@ -52,11 +52,11 @@ def test_an_equation_can_be_given_a_name() -> None:
     closed: Any = jax.make_jaxpr(lambda x: jax.jvp(f, (x,), (x,)))(1.0)
     parts = [[*hlo.name_parts(eqn)] for eqn in closed.eqns]
     assert [(True, "jvp")] == [part for part in parts[0] if part[0]] and (False, "outer") in parts[0]
-    named = hlo.named_eqn(closed.eqns[0], "mine", closed.eqns[0].params)
-    assert [*hlo.name_parts(named)][-1] == (False, "mine") and named.primitive.name == "sin"
-    assert str(named.source_info.name_stack).endswith("/mine") and eqns.eqn_scope(named) is not None
-    changed = hlo.with_eqns(closed, [named, *closed.eqns[1:]])
-    assert changed.eqns[0] is named and base.as_function(changed)(1.0) == base.as_function(closed)(1.0)
+    mine = hlo.named_eqn(closed.eqns[0], "mine", closed.eqns[0].params)
+    assert [*hlo.name_parts(mine)][-1] == (False, "mine") and mine.primitive.name == "sin"
+    assert str(mine.source_info.name_stack).endswith("/mine") and eqns.eqn_scope(mine) is not None
+    changed = hlo.with_eqns(closed, [mine, *closed.eqns[1:]])
+    assert changed.eqns[0] is mine and base.as_function(changed)(1.0) == base.as_function(closed)(1.0)
     fewer = base.with_parts(closed, closed.jaxpr.invars, closed.eqns[:1], closed.eqns[0].outvars)
     assert base.as_function(fewer)(1.0) == [jnp.sin(1.0)]
 
@@ -108,6 +108,64 @@ def test_a_program_whose_rules_are_let_go_can_still_run() -> None:
     assert base.as_function(bare)(1.0) == base.as_function(closed)(1.0)
     with pytest.raises(TypeError, match="let go"):
         jax.jvp(base.as_function(bare), (1.0,), (1.0,))
+
+
+@covers("JaxprEqn.effects", "core.NamedAxisEffect")
+def test_that_an_equation_uses_a_named_axis_is_no_effect() -> None:
+    def f(x: Any) -> Any:
+        jax.debug.callback(print, x)
+        return jax.lax.axis_index("i"), jnp.sin(x)
+
+    closed: Any = jax.make_jaxpr(f, axis_env=[("i", 2)])(1.0)
+    assert only(closed, "axis_index").effects and not eqns.has_effects(only(closed, "axis_index"))
+    assert eqns.has_effects(only(closed, "debug_callback")) and not eqns.has_effects(only(closed, "sin"))
+
+
+@covers("remat2")
+def test_what_is_computed_again_is_kept_apart() -> None:
+    def again(**options: Any) -> Any:
+        function = jax.checkpoint(lambda x: jnp.sin(jnp.sin(x)), **options)
+        return only(jax.make_jaxpr(jax.grad(function))(1.0), "remat2")
+
+    assert eqns.is_kept_apart(again()) and not eqns.is_kept_apart(again(prevent_cse=False))
+    assert not eqns.is_kept_apart(only(jax.make_jaxpr(jax.checkpoint(sine))(1.0), "remat2"))
+
+
+@covers("Primitive.get_bind_params", "JaxprEqn.ctx", "JaxprEqnContext.compute_type")
+@covers("config.compute_on_context_manager")
+def test_an_equation_is_bound_again_as_it_was_made() -> None:
+    def first(x: Any) -> Any:
+        with private("compute_on").extend_compute_type("device_host"), jax.named_scope("mine"):
+            return custom("jvp")(jnp.sin(x))
+
+    made: list[Any] = jax.make_jaxpr(first)(1.0).eqns
+
+    def again(x: Any) -> Any:
+        for eqn in made:
+            with named.made_like(eqn):
+                (x,) = named.bind_again(eqn, [x])
+        return x
+
+    found: list[Any] = jax.make_jaxpr(again)(1.0).eqns
+    assert [eqn.primitive for eqn in found] == [eqn.primitive for eqn in made] and len(made) == 2
+    for eqn, old in zip(found, made, strict=True):
+        assert eqn.ctx.compute_type == old.ctx.compute_type == "device_host"
+        assert eqns.eqn_traceback(eqn) == eqns.eqn_traceback(old)
+        assert str(eqns.eqn_scope(eqn)) == str(eqns.eqn_scope(old)) == "mine"
+
+
+@covers("ShapedArray.mat", "ManualAxisType.varying", "core.ShapedArray.update", "ShapedArray.to_tangent_aval")
+def test_a_type_says_what_it_varies_over_and_what_its_tangents_are() -> None:
+    def look(x: Any) -> Any:
+        assert named.varying_names(jax.typeof(x)) == {"x"}
+        assert named.varying_names(jax.typeof(jax.lax.psum(x, "x"))) == frozenset()
+        other = named.retyped(jax.typeof(x), (3,), frozenset[Any]())
+        assert other.shape == (3,) and named.varying_names(other) == frozenset()
+        return x
+
+    jax.make_jaxpr(jax.shard_map(look, mesh=mesh(AxisType.Auto), in_specs=P("x"), out_specs=P("x")))(jnp.ones(2))
+    assert named.varying_names(jax.typeof(jnp.ones(2))) == frozenset()
+    assert named.tangent_type(jax.typeof(1)).dtype == jax.dtypes.float0
 
 
 @covers("AbstractRef.inner_aval")

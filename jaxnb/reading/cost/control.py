@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 
-from jaxnb._jax import CALLS, called_jaxprs, scan_counts
+from jaxnb._jax import CALLS, called_jaxprs, is_kept_apart, scan_counts
 from jaxnb.reading.cost.context import Constant, Context
 from jaxnb.reading.cost.mapped import lowered_map
 from jaxnb.reading.cost.needed import NeededEqn
@@ -43,8 +43,8 @@ def _call_of(name: str) -> Rule:
 
 def _remat(eqn: Any, context: Context, needs: NeededEqn) -> Runs:
     """A call; where it computes something again for a gradient, a barrier holds its operands, which XLA counts once."""
-    held = eqn.params["differentiated"] and eqn.params["prevent_cse"]
-    own = Cost(0, sum(nbytes(v.aval) for v in compress(eqn.invars, needs.inputs))) if held else Cost()
+    held = compress(eqn.invars, needs.inputs) if is_kept_apart(eqn) else ()
+    own = Cost(0, sum(nbytes(v.aval) for v in held))
     return Runs(own, {("jaxpr",): 1}, called=True)
 
 

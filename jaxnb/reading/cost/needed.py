@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from jax.extend import core as jax_core
 
-from jaxnb._jax import CALLS, body_jaxprs, called_jaxprs, open_jaxpr, scan_counts
+from jaxnb._jax import CALLS, body_jaxprs, called_jaxprs, has_effects, open_jaxpr, scan_counts
 
-__all__ = ["Mask", "Needed", "NeededEqn", "NeededJaxpr", "has_effects"]
+__all__ = ["Mask", "Needed", "NeededEqn", "NeededJaxpr"]
 
 Mask = tuple[bool, ...]
 _ONE = (True,)
@@ -109,9 +109,3 @@ class Needed:
             wanted = more + wanted[carry:]
         inputs = inputs[:consts] + wanted[:carry] + inputs[consts + carry :]
         return NeededEqn(outputs, inputs, {called.path: wanted})
-
-
-def has_effects(eqn: Any) -> bool:
-    """Whether an equation does something besides computing its results."""
-    # The effect that stands for the use of a named axis is none; its class is not exported.
-    return any(type(effect).__name__ != "NamedAxisEffect" for effect in eqn.effects)

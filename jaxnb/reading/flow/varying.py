@@ -319,7 +319,7 @@ def _bound(eqn: Any) -> Mapping[Any, int]:
 
 def _names_in_spec(spec: Any) -> set[Any]:
     """The axes along which an input is cut up, or of which each position has a part of a sum."""
-    found: set[Any] = set(getattr(spec, "unreduced", ()))
+    found: set[Any] = set(spec.unreduced)
     for entry in spec:
         found.update(entry if isinstance(entry, (tuple, list)) else [entry])
     return found
