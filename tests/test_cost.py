@@ -145,6 +145,7 @@ CALLS = {
         lambda x: lax.convert_element_type(lax.real(x), "float32"),
         a(40, 50, dtype="complex64"),
     ),
+    "a composite": (lax.composite(lambda x: jnp.sin(x) * x, "test.sine"), a(40, 50)),
     "bitcast": (lambda x: lax.bitcast_convert_type(x, "int32"), a(40, 50)),
     "bitcast to smaller": (lambda x: lax.bitcast_convert_type(x, "uint8"), a(40, 50)),
     **{f"integer power {n}": (lambda x, n=n: lax.integer_pow(x, n), a(40, 50)) for n in (2, 3, 7, 16, -1, -2, -5)},

@@ -54,6 +54,14 @@ from .base import (
     value_checks as value_checks,
     with_parts as with_parts,
 )
+from .bodies import (
+    CALLS as CALLS,
+    LOOPS as LOOPS,
+    Called as Called,
+    called_jaxprs as called_jaxprs,
+    carried as carried,
+    scan_counts as scan_counts,
+)
 from .caches import (
     Left as Left,
     apart as apart,
@@ -83,6 +91,7 @@ from .eqns import (
     Bodies as Bodies,
     Place as Place,
     Positions as Positions,
+    all_eqns as all_eqns,
     body_jaxprs as body_jaxprs,
     dtype_name as dtype_name,
     eqn_frames as eqn_frames,
@@ -90,12 +99,17 @@ from .eqns import (
     eqn_scope as eqn_scope,
     eqn_traceback as eqn_traceback,
     function_name as function_name,
+    has_effects as has_effects,
     is_jaxpr as is_jaxpr,
+    is_kept_apart as is_kept_apart,
     open_jaxpr as open_jaxpr,
     place_of as place_of,
-    scan_counts as scan_counts,
     shape_and_dtype as shape_and_dtype,
     traceback_frames as traceback_frames,
+)
+from .flow import (
+    Forward as Forward,
+    Sets as Sets,
 )
 from .history import (
     History as History,
@@ -135,13 +149,19 @@ from .identity import (
     note_on_host as note_on_host,
 )
 from .named import (
+    bind_again as bind_again,
     bound_axes as bound_axes,
     concrete_mesh as concrete_mesh,
     hoist_constants as hoist_constants,
     is_anonymous as is_anonymous,
+    made_like as made_like,
     mesh_of_specs as mesh_of_specs,
+    retyped as retyped,
+    rule_of_dead_results as rule_of_dead_results,
     split_known as split_known,
+    tangent_type as tangent_type,
     unchecked_collectives as unchecked_collectives,
+    varying_names as varying_names,
     without_dead as without_dead,
 )
 from .placement import (
@@ -176,6 +196,7 @@ from .placement import (
     sharding_of as sharding_of,
     typed_sharding as typed_sharding,
     uncommitted as uncommitted,
+    unreduced_kind as unreduced_kind,
     whole_like as whole_like,
 )
 from .scalars import (

@@ -222,6 +222,7 @@ CONTRACT: tuple[Name, ...] = (
         Name("StateContextManager.state", "placement._enter_hook", "see which setting is set", _HOOK),
         Name("UserConfig._obj", "base.thread_state", "put the context of a cell back", _STATE),
         Name("_check_vma", "named.unchecked_collectives", "trace collectives in their plain form", _SWITCH, (1,)),
+        Name("compute_on_context_manager", "named.made_like", "compute an equation where it was to be", _SWITCH),
         Name(
             "device_context",
             "named.mesh_of_specs",
@@ -266,15 +267,23 @@ CONTRACT: tuple[Name, ...] = (
         Name("Jaxpr.debug_info", "eqns.function_name", "name the function of a jaxpr", _OF_BODY),
         Name("Jaxpr.replace", "hlo.with_eqns", "give equations their names in the program", _EDIT, (1, "eqns")),
         Name("JaxprEqn", "eqns.eqn_frames", "say what an equation is", _LIGHT),
+        Name("JaxprEqn.ctx", "named.made_like", "compute an equation where it was to be", _WHERE),
+        Name("JaxprEqn.effects", "eqns.has_effects", "know that an equation is needed for its own sake", _ASK),
         Name("JaxprEqn.replace", "hlo.named_eqn", "give equations their names", _EDIT, (1, "params", "source_info")),
         Name("JaxprEqn.source_info", "eqns.eqn_traceback", "find the line of an equation", _WHERE),
+        Name("JaxprEqnContext.compute_type", "named.made_like", "compute an equation where it was to be", _WHERE),
         Name("Literal", "placement._by_arguments", "give the start of a slice to its program", _EDIT, (2,)),
         Name("Literal.val", "placement.is_variable", "tell a literal from a variable", "class of variables to ask"),
+        Name("ManualAxisType.varying", "named.varying_names", "know what a value varies over by its type", _ASK),
+        Name("NamedAxisEffect", "eqns.has_effects", "know that an equation is needed for its own sake", _CLASS),
         Name("Primitive", "hosted._hosted_p", "let Python compute a value of a program", _LIGHT),
         Name(
             "Primitive.def_abstract_eval", "hosted._abstract", "let Python compute a value of a program", _LIGHT, (2,)
         ),
+        Name("Primitive.get_bind_params", "named.bind_again", "bind an equation of a body again", _EDIT, (2,)),
         Name("Primitive.multiple_results", "identity._EagerIdentity", "tell one result from several", _LIGHT),
+        Name("ShapedArray.mat", "named.varying_names", "know what a value varies over by its type", _ASK),
+        Name("ShapedArray.to_tangent_aval", "named.tangent_type", "differentiate a map", _ASK, (1,)),
         Name(
             "ShapedArray.update", "placement.uncommitted", "make an array that is bound to no device", "way to make one"
         ),
@@ -577,7 +586,7 @@ CONTRACT: tuple[Name, ...] = (
         Name("evict_weakref", "caches.apart", "forget what was seen of a cell", _FORGET),
     ),
     Name(
-        "jax._src.flattree.FTTuple.unpack", "eqns.scan_counts", "read the operands of a scan", _OF_SCAN, since=(0, 12)
+        "jax._src.flattree.FTTuple.unpack", "bodies.scan_counts", "read the operands of a scan", _OF_SCAN, since=(0, 12)
     ),
     Name("jax.core.Tracer", "watch._TracerClass", "notice that a library asks for tracers", _HOOK),
     Name("jax.numpy.sin._jit_info", "base.jit_options", _AGAIN, _OPTIONS),
@@ -589,11 +598,15 @@ CONTRACT: tuple[Name, ...] = (
 )
 
 EQUATIONS: tuple[Equation, ...] = (
+    Equation("composite", ("jaxpr",), "bodies.called_jaxprs", instead=("call_jaxpr",)),
+    Equation("cond", ("branches",), "bodies.called_jaxprs"),
     Equation("copy", (), "identity.array_of"),
     Equation("custom_jvp_call", ("call_jaxpr", "jvp_jaxpr_fun"), "identity.handed_on"),
     Equation("custom_vjp_call", ("call_jaxpr", "fwd_jaxpr_thunk", "bwd"), "identity.handed_on"),
+    Equation("custom_vmap_call", ("call",), "bodies.called_jaxprs"),
     Equation("debug_callback", ("callback",), "base.called_back"),
     Equation("device_put", ("devices", "srcs", "copy_semantics"), "placement.puts_of"),
+    Equation("eval_jaxpr", ("call_jaxpr",), "bodies.called_jaxprs", since=(0, 12)),
     Equation("io_callback", ("callback",), "base.called_back"),
     Equation(
         "jit",
@@ -604,12 +617,13 @@ EQUATIONS: tuple[Equation, ...] = (
     Equation("pure_callback", ("callback",), "base.called_back"),
     Equation("random_unwrap", (), "identity.keys_of"),
     Equation("random_wrap", (), "identity.handed_on"),
-    Equation("remat2", ("jaxpr",), "identity.handed_on"),
+    Equation("remat2", ("jaxpr", "differentiated", "prevent_cse"), "eqns.is_kept_apart"),
     Equation("reshard", ("dst_sharding",), "placement.named_shardings"),
-    Equation("scan", ("num_consts", "num_carry"), "eqns.scan_counts", instead=("ft_in",)),
+    Equation("scan", ("num_consts", "num_carry"), "bodies.scan_counts", instead=("ft_in",)),
     Equation("shard_map", ("mesh", "newly_manual_axes", "out_specs"), "placement.mapped_shardings"),
     Equation("sharding_constraint", ("sharding", "layout", "unconstrained_dims"), "placement.constraint_of"),
     Equation("slice", ("start_indices", "limit_indices", "strides"), "placement.ask_shardings"),
     Equation("stop_gradient", (), "identity.handed_on"),
     Equation("unstack", (), "identity.iterates_array", since=(0, 12)),
+    Equation("while", ("cond_nconsts", "cond_jaxpr", "body_nconsts", "body_jaxpr"), "bodies.called_jaxprs"),
 )

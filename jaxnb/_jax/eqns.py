@@ -21,6 +21,7 @@ __all__ = [
     "Bodies",
     "Place",
     "Positions",
+    "all_eqns",
     "body_jaxprs",
     "dtype_name",
     "eqn_frames",
@@ -28,10 +29,11 @@ __all__ = [
     "eqn_scope",
     "eqn_traceback",
     "function_name",
+    "has_effects",
     "is_jaxpr",
+    "is_kept_apart",
     "open_jaxpr",
     "place_of",
-    "scan_counts",
     "shape_and_dtype",
     "traceback_frames",
 ]
@@ -163,6 +165,14 @@ def body_jaxprs(params: Mapping[str, Any]) -> Bodies:
     return found
 
 
+def all_eqns(jaxpr: Any) -> Iterator[Any]:
+    """The equations of a jaxpr, open or closed, and of the jaxprs in them, each behind the one that holds it."""
+    for eqn in open_jaxpr(jaxpr).eqns:
+        yield eqn
+        for _, body in body_jaxprs(eqn.params):
+            yield from all_eqns(body)
+
+
 def _add_jaxprs(value: Any, path: tuple[str, ...], found: Bodies) -> None:
     if is_jaxpr(value):
         found.append((path, open_jaxpr(value)))
@@ -179,13 +189,15 @@ def _add_jaxprs(value: Any, path: tuple[str, ...], found: Bodies) -> None:
         found.append((path, open_jaxpr(value.opaque_jaxpr)))
 
 
-def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
-    """How many operands of a `scan` are constants, and how many are carried; the others are scanned."""
-    if "num_consts" in params:
-        return params["num_consts"], params["num_carry"]
-    # `num_consts` and `num_carry` are documented nowhere, and neither is the tree that jax 0.12 has instead.
-    constants, carry, _ = params["ft_in"].unpack()
-    return len(constants), len(carry)
+def has_effects(eqn: Any) -> bool:
+    """Whether an equation does something besides computing its results; that it uses a named axis is nothing."""
+    return any(not isinstance(effect, jax_core.NamedAxisEffect) for effect in eqn.effects)
+
+
+def is_kept_apart(eqn: Any) -> bool:
+    """Whether a `remat2` computes again what was computed before, and keeps XLA from merging the two."""
+    held = eqn.params["prevent_cse"]
+    return eqn.params["differentiated"] and (any(held) if isinstance(held, tuple) else held)
 
 
 def function_name(jaxpr: jax_core.Jaxpr) -> str:

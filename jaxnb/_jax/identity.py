@@ -255,7 +255,7 @@ _HAND_ON = frozenset({"stop_gradient", "name"})
 """Operations whose result is their operand; what they mean is for derivatives."""
 
 _RUN_THEIR_BODY = ("jaxpr", "call_jaxpr")
-_BODIES = frozenset({"checkpoint", "remat2", "remat", "custom_jvp_call", "custom_vjp_call", "closed_call", "call"})
+_BODIES = frozenset({"remat2", "custom_jvp_call", "custom_vjp_call", "closed_call", "call"})
 """Operations that are their body, run by Python, where nothing is traced."""
 
 

@@ -10,13 +10,19 @@
 - `extend_axis_env_nd` binds names around `partial_eval_jaxpr_nounits` and `dce_jaxpr`. No public name.
 - `device_context` holds the mesh of `jax.set_mesh`, which then forbids the specs that a body names by `PartitionSpec`s
   where the mesh is hidden; 0.12 has moved it. No public switch.
+- `get_bind_params` makes of the parameters of an equation those that bind it again. No public name.
+- `JaxprEqn.ctx` says where an equation is computed, `compute_on_context_manager` has others computed there; the public
+  `compute_on` is a context on 0.10 and a transformation on 0.12.
+- `ShapedArray.update` and `mat` write and read what a value varies over inside a checking `jax.shard_map`. No public
+  name.
+- The rules of `dce_rules` are given one argument more by 0.12, in the middle.
 - `get_axis_env` tells the names that enclosing maps have bound, to check shadowing and misspelt names. No
   public name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,18 +31,27 @@ from jax._src import config, mesh as mesh_lib
 from jax._src.core import extend_axis_env_nd, get_axis_env, no_axis_name
 from jax._src.interpreters.partial_eval import convert_constvars_jaxpr, partial_eval_jaxpr_nounits
 from jax._src.mesh import get_concrete_mesh, thread_resources
+from jax.extend import source_info_util
 from jax.extend.core import ClosedJaxpr
 from jax.interpreters import partial_eval
-from jax.sharding import AxisType
+from jax.sharding import AxisType, ManualAxisType
+
+from jaxnb._jax.eqns import eqn_scope, eqn_traceback
 
 __all__ = [
+    "bind_again",
     "bound_axes",
     "concrete_mesh",
     "hoist_constants",
     "is_anonymous",
+    "made_like",
     "mesh_of_specs",
+    "retyped",
+    "rule_of_dead_results",
     "split_known",
+    "tangent_type",
     "unchecked_collectives",
+    "varying_names",
     "without_dead",
 ]
 
@@ -75,6 +90,54 @@ def without_dead(jaxpr: Any, used: Sequence[bool], names: Mapping[Any, int]) -> 
     with extend_axis_env_nd(list(names.items())):
         smaller, needed = partial_eval.dce_jaxpr(jaxpr, list(used))
     return smaller, list(needed)
+
+
+def bind_again(eqn: Any, values: Sequence[Any]) -> list[Any]:
+    """The results of an equation as it stands, of other operands."""
+    out = eqn.primitive.bind(*values, **eqn.primitive.get_bind_params(eqn.params))
+    return list(out) if eqn.primitive.multiple_results else [out]
+
+
+@contextmanager
+def made_like(eqn: Any) -> Generator[None]:
+    """What is traced meanwhile counts as made where an equation was, in its scope, and is computed where that is."""
+    scope: Any = eqn_scope(eqn)
+    name_stack = source_info_util.current_name_stack() + scope
+    place, where = config.compute_on_context_manager, eqn.ctx.compute_type
+    before = place.get_local()
+    with source_info_util.user_context(eqn_traceback(eqn), name_stack=name_stack):
+        place.set_local(before if where is None else where)
+        try:
+            yield
+        finally:
+            place.set_local(before)
+
+
+def varying_names(aval: Any) -> frozenset[Any]:
+    """The names that a value varies over by its type, which says so inside of a `jax.shard_map` that checks it."""
+    manual = getattr(aval, "mat", None)
+    return frozenset() if manual is None else frozenset(manual.varying)
+
+
+def retyped(aval: Any, shape: tuple[int, ...], varying: frozenset[Any] | None = None, sharding: Any = None) -> Any:
+    """A type of another shape, and of other `varying_names` and another sharding where they are given."""
+    manual = {} if varying is None else {"manual_axis_type": ManualAxisType(varying=varying)}
+    return aval.update(shape=shape, **manual, **({} if sharding is None else {"sharding": sharding}))
+
+
+def tangent_type(aval: Any) -> Any:
+    """The type of the tangents of values of a type."""
+    return aval.to_tangent_aval()
+
+
+def rule_of_dead_results(primitive: Any, rule: Callable[[Sequence[bool], Any], tuple[list[bool], Any]]) -> None:
+    """Has JAX ask a rule which operands an equation needs, and for an equation without the results that are dead.
+
+    Args:
+      primitive: of the equations.
+      rule: is given which results are used, and the equation.
+    """
+    partial_eval.dce_rules[primitive] = lambda used, *more: rule(used, more[-1])
 
 
 def is_anonymous(name: Any) -> bool:

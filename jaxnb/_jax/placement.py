@@ -63,6 +63,7 @@ __all__ = [
     "sharding_of",
     "typed_sharding",
     "uncommitted",
+    "unreduced_kind",
     "whole_like",
 ]
 
@@ -229,7 +230,7 @@ def named_shardings(eqn: Any) -> Iterator[jax.sharding.Sharding]:
 def out_shardings_of(eqn: Any) -> list[jax.sharding.Sharding | None]:
     """How a jitted function was told to lay each of its results; None for what it was not told."""
     told = eqn.params.get("out_shardings")
-    if eqn.primitive.name not in ("jit", "pjit") or not isinstance(told, tuple):
+    if eqn.primitive.name != "jit" or not isinstance(told, tuple):
         return [None] * len(eqn.outvars)
     layouts = eqn.params.get("out_layouts") or (None,) * len(told)
     return [
@@ -294,6 +295,11 @@ def labelled(array: Any, label: Label) -> Any:
     return _ArrayImpl(array.aval, said, shards, committed=True, _skip_checks=True)
 
 
+def unreduced_kind(spec: jax.sharding.PartitionSpec) -> str:
+    """How the parts of a value along its unreduced axes make the whole: "sum", the only way before jax 0.12."""
+    return getattr(getattr(spec, "unreduced_kind", None), "name", "sum")
+
+
 def mapped_shardings(eqn: Any) -> list[jax.sharding.Sharding] | None:
     """How the results of `jax.shard_map` over a whole mesh lie, which it says; None for anything else."""
     mesh = eqn.params.get("mesh")
@@ -333,7 +339,7 @@ def computed(sharding: Any, ndim: int) -> Any:
     return jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*spec), memory_kind=sharding.memory_kind)
 
 
-_EAGER = frozenset({"custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "checkpoint", "remat", "remat2"})
+_EAGER = frozenset({"custom_jvp_call", "custom_vjp_call", "remat2"})
 """What is, outside of a trace, computed equation by equation."""
 
 
@@ -374,7 +380,7 @@ def counting(closed: Any, eqn: Any) -> list[Any]:
     if not any(True for _ in _core.jaxprs_in_params(eqn.params)) or eqn.params.get("keep_unused"):
         return variables
     given = set(variables)
-    if eqn.primitive.name in ("jit", "pjit"):
+    if eqn.primitive.name == "jit":
         names = getattr(eqn.params["jaxpr"], "jaxpr", eqn.params["jaxpr"]).debug_info.arg_names
         if names is not None and len(names) == len(eqn.invars):  # what is closed over has none
             given = {var for var, name in zip(eqn.invars, names, strict=True) if name and is_variable(var)}

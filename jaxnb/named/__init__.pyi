@@ -16,12 +16,9 @@ from .errors import (
     ResourceError as ResourceError,
 )
 from .flow import (
-    CALLS as CALLS,
     COLLECTIVES as COLLECTIVES,
     axis_flow as axis_flow,
     axis_names as axis_names,
-    plain as plain,
-    sub_jaxprs as sub_jaxprs,
 )
 from .lowering import (
     program_of as program_of,

@@ -12,12 +12,13 @@ from jax.extend.core import ClosedJaxpr
 from jax.sharding import NamedSharding, PartitionSpec
 
 import jaxnb.named.lowering  # gives the primitive its meaning  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from jaxnb._jax import bind_again, body_jaxprs, open_jaxpr
 from jaxnb.named import checks, probe
 from jaxnb.named.body import Body, trace
-from jaxnb.named.flow import Names, axis_flow, plain, sub_jaxprs
+from jaxnb.named.flow import Names, axis_flow
 from jaxnb.named.primitive import Axes, mapped, mesh_of_devices, mesh_within, unmapped_shape, xmap_p
 from jaxnb.named.resources import Plan
-from jaxnb.named.rewrite import Rewrite, bind, evaluate
+from jaxnb.named.rewrite import Rewrite, evaluate
 from jaxnb.named.specs import LeafSpec
 
 __all__ = ["bind_map"]
@@ -100,8 +101,9 @@ class _Unconstrained(Rewrite):
         if eqn.primitive.name == "sharding_constraint":
             return values
         if eqn.primitive.name == "xmap":
-            return bind(eqn, values)
-        return bind(eqn.replace(params={**eqn.params, **{name: None for name in _LAID if name in eqn.params}}), values)
+            return bind_again(eqn, values)
+        params = {**eqn.params, **{name: None for name in _LAID if name in eqn.params}}
+        return bind_again(eqn.replace(params=params), values)
 
 
 _LAID = ("sharding", "out_sharding")
@@ -110,8 +112,8 @@ _LAID = ("sharding", "out_sharding")
 def _is_constrained(jaxpr: Any) -> bool:
     return any(
         eqn.primitive.name == "sharding_constraint"
-        or (eqn.primitive.name != "xmap" and any(map(_is_constrained, sub_jaxprs(eqn))))
-        for eqn in plain(jaxpr).eqns
+        or (eqn.primitive.name != "xmap" and any(_is_constrained(body) for _, body in body_jaxprs(eqn.params)))
+        for eqn in open_jaxpr(jaxpr).eqns
     )
 
 
@@ -133,7 +135,7 @@ def _checkpoint() -> Any:
 
 def _rematerialised(body: Body, sizes: Mapping[Any, int]) -> Body:
     """A body that runs this one under `jax.checkpoint`, bound directly: to trace it once more would take its time."""
-    primitive, params = _checkpoint().primitive, {**_checkpoint().params, "jaxpr": plain(body.closed)}
+    primitive, params = _checkpoint().primitive, {**_checkpoint().params, "jaxpr": open_jaxpr(body.closed)}
     made, constants = trace(lambda *xs: primitive.bind(*xs, **params), body.closed.in_avals, sizes)
     assert not constants
     return made

@@ -8,8 +8,8 @@ from typing import Any
 
 import jax
 
-from jaxnb._jax import hoist_constants, unchecked_collectives
-from jaxnb.named.flow import Names, axis_names, plain, sub_jaxprs
+from jaxnb._jax import all_eqns, hoist_constants, open_jaxpr, unchecked_collectives
+from jaxnb.named.flow import Names, axis_names
 
 __all__ = ["Body", "collective_names", "primitives", "trace", "without_mesh"]
 
@@ -41,7 +41,7 @@ class Body:
         return self.closed.out_avals
 
     def __repr__(self) -> str:
-        jaxpr = plain(self.closed)
+        jaxpr = open_jaxpr(self.closed)
         return f"<body of {len(jaxpr.invars)} inputs, {len(jaxpr.eqns)} equations, {len(jaxpr.outvars)} outputs>"
 
 
@@ -73,20 +73,10 @@ def trace(fun: Callable[..., Any], avals: Sequence[Any], sizes: Mapping[Any, int
 
 def collective_names(jaxpr: Any) -> Names:
     """The names over which positions exchange values anywhere in a jaxpr; `axis_index` exchanges nothing."""
-    found: set[Any] = set()
-    for eqn in plain(jaxpr).eqns:
-        if eqn.primitive.name != "axis_index":
-            found.update(axis_names(eqn))
-        for sub in sub_jaxprs(eqn):
-            found |= collective_names(sub)
-    return frozenset(found)
+    exchanging = (eqn for eqn in all_eqns(jaxpr) if eqn.primitive.name != "axis_index")
+    return frozenset(name for eqn in exchanging for name in axis_names(eqn))
 
 
 def primitives(jaxpr: Any) -> frozenset[str]:
     """The names of all primitives anywhere in a jaxpr."""
-    found: set[str] = set()
-    for eqn in plain(jaxpr).eqns:
-        found.add(eqn.primitive.name)
-        for sub in sub_jaxprs(eqn):
-            found |= primitives(sub)
-    return frozenset(found)
+    return frozenset(eqn.primitive.name for eqn in all_eqns(jaxpr))

@@ -10,9 +10,10 @@ from jax.core import Tracer
 from jax.extend import source_info_util
 from jax.sharding import NamedSharding
 
+from jaxnb._jax import all_eqns, open_jaxpr
 from jaxnb.named.body import collective_names
 from jaxnb.named.errors import AxisSpecError, NamedAxisError, ResourceError, listed, nearest
-from jaxnb.named.flow import Names, axis_flow, axis_names, plain, sub_jaxprs
+from jaxnb.named.flow import Names, axis_flow, axis_names
 from jaxnb.named.resources import Plan
 from jaxnb.named.specs import LeafSpec, check_rank
 
@@ -120,8 +121,7 @@ def check_body(closed: Any, ins: Sequence[Names], plan: Plan, sizes: Mapping[Any
 
 
 def _plans_inside(closed: Any) -> list[Plan]:
-    plans = [eqn.params["plan"] for eqn in plain(closed).eqns if eqn.primitive.name == "xmap"]
-    return [*plans, *(p for eqn in plain(closed).eqns for sub in sub_jaxprs(eqn) for p in _plans_inside(sub))]
+    return [eqn.params["plan"] for eqn in all_eqns(closed) if eqn.primitive.name == "xmap"]
 
 
 def _shared(*plans: Plan) -> dict[Any, list[Any]]:
@@ -143,13 +143,8 @@ def _check_meeting(names: Names, axis: Any, holders: Sequence[Any], place: str) 
 
 
 def _line_of_collective(closed: Any, name: Any) -> str:
-    for eqn in plain(closed).eqns:
-        if eqn.primitive.name != "axis_index" and name in axis_names(eqn):
-            return line_of(eqn)
-        for sub in sub_jaxprs(eqn):
-            if name in collective_names(sub):
-                return _line_of_collective(sub, name)
-    return "an unknown line"
+    exchanging = (eqn for eqn in all_eqns(closed) if eqn.primitive.name != "axis_index" and name in axis_names(eqn))
+    return next(map(line_of, exchanging), "an unknown line")
 
 
 def check_escapes(
@@ -165,7 +160,7 @@ def check_escapes(
     Raises:
       AxisSpecError: it does; the message says where the name came in.
     """
-    for spec, place, names, atom in zip(specs, places, varying, plain(closed).outvars, strict=True):
+    for spec, place, names, atom in zip(specs, places, varying, open_jaxpr(closed).outvars, strict=True):
         lacking = names - {name for _, name in spec.names}
         if lacking:
             name = sorted(lacking, key=repr)[0]
@@ -178,7 +173,7 @@ def check_escapes(
 
 
 def _came_in(closed: Any, ins: Sequence[Names], atom: Any, name: Any, in_places: Sequence[str]) -> str:
-    jaxpr = plain(closed)
+    jaxpr = open_jaxpr(closed)
     made: dict[Any, tuple[Any, list[Names]]] = {}
     top = {id(eqn) for eqn in jaxpr.eqns}
 

@@ -25,8 +25,9 @@ from jax import lax
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
+from jaxnb._jax import bind_again
 from jaxnb.named.flow import NONE, Names, axis_names, mentioned
-from jaxnb.named.rewrite import Rewrite, bind, run_cond
+from jaxnb.named.rewrite import Rewrite, run_cond
 
 __all__ = ["Exact", "Settle", "extremum"]
 
@@ -106,7 +107,7 @@ class Exact(Rewrite):
             least = eqn.primitive.name == "pmin"
             return [extremum(_reduced_by_position(eqn, x, least), axis_names(eqn), least) for x in values]
         shared = [_mark(shared_p, x, self.scope - names) for x, names in zip(values, ins, strict=True)]
-        results = bind(eqn, shared)
+        results = bind_again(eqn, shared)
         return [_mark(total_p, x, self.scope - names) for x, names in zip(results, outs, strict=True)]
 
 

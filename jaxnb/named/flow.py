@@ -9,32 +9,27 @@ share a mesh axis).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
-
-from jaxnb._jax import scan_counts
+from jaxnb._jax import Sets, all_eqns, body_jaxprs
 
 __all__ = [
-    "CALLS",
     "COLLECTIVES",
+    "NAMES",
+    "NONE",
+    "RULES",
+    "NameFlow",
     "Names",
     "axis_flow",
     "axis_names",
     "mentioned",
-    "plain",
-    "scan_inputs",
-    "sub_jaxprs",
-    "transfer",
-    "while_carry",
 ]
 
 Names = frozenset[Any]
 NONE: Names = frozenset()
 Visit = Callable[[Any, list[Names], list[Names]], None]
 
-REDUCTIONS = frozenset({"psum", "pmax", "pmin"})
 # where each collective of JAX and of ours keeps its names
 COLLECTIVES: Mapping[str, str] = {
     "psum": "axes",
@@ -49,30 +44,6 @@ COLLECTIVES: Mapping[str, str] = {
     "named_dot": "names",
     "take_own": "names",
 }
-# primitives that call one jaxpr once, with their inputs as its inputs
-CALLS: Mapping[str, str] = {
-    "jit": "jaxpr",
-    "pjit": "jaxpr",
-    "closed_call": "call_jaxpr",
-    "core_call": "call_jaxpr",
-    "eval_jaxpr": "call_jaxpr",
-    "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
-    "remat2": "jaxpr",
-    "checkpoint": "jaxpr",
-}
-_EXTENSIONS: dict[str, Callable[[Any, list[Names], Visit | None], list[Names]]] = {}
-
-
-def register(primitive_name: str, rule: Callable[[Any, list[Names], Visit | None], list[Names]]) -> None:
-    """Gives a primitive of this package its rule: (equation, names of inputs, visitor) -> of outputs."""
-    _EXTENSIONS[primitive_name] = rule
-
-
-def plain(jaxpr: Any) -> Any:
-    """The jaxpr itself, whether or not it came closed over constants."""
-    inner = jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
-    return inner if isinstance(inner, Jaxpr) else jaxpr
 
 
 def axis_names(eqn: Any) -> tuple[Any, ...]:
@@ -85,115 +56,70 @@ def axis_names(eqn: Any) -> tuple[Any, ...]:
     return tuple(name for name in names if not isinstance(name, int))
 
 
-def sub_jaxprs(eqn: Any) -> Iterator[Any]:
-    """The jaxprs that an equation holds in its parameters."""
-    stack = list(eqn.params.values())
-    while stack:
-        value = stack.pop()
-        if isinstance(value, (ClosedJaxpr, Jaxpr)):
-            yield value
-        elif isinstance(value, (tuple, list)):
-            stack.extend(value)
-        elif hasattr(value, "opaque_jaxpr"):
-            yield value.opaque_jaxpr
-
-
 def mentioned(jaxpr: Any) -> Names:
     """The names that collectives anywhere in a jaxpr act over."""
-    found: set[Any] = set()
-    for eqn in plain(jaxpr).eqns:
-        found.update(axis_names(eqn))
-        for sub in sub_jaxprs(eqn):
-            found |= mentioned(sub)
-    return frozenset(found)
+    return frozenset(name for eqn in all_eqns(jaxpr) for name in axis_names(eqn))
 
 
-def scan_inputs(eqn: Any, ins: Sequence[Names], visit: Visit | None = None) -> list[Names]:
-    """The names of the inputs of a scan's body, once the carry has settled."""
-    constants, carries = scan_counts(eqn.params)
-    ins = list(ins)
-    while True:
-        outs = axis_flow(eqn.params["jaxpr"], ins, visit)
-        settled = [
-            *ins[:constants],
-            *map(_join, ins[constants:], outs[:carries]),
-            *ins[constants + carries :],
-        ]
-        if settled == ins:
-            return ins
-        ins = settled
+def _exchanged(flow: NameFlow, eqn: Any, ins: list[Names]) -> list[Names]:
+    """Each position is given something else."""
+    return [NONE.union(*ins, axis_names(eqn))] * len(eqn.outvars)
 
 
-def while_carry(eqn: Any, ins: Sequence[Names], visit: Visit | None = None) -> list[Names]:
-    """The names of the carry of a while loop, once it has settled.
+def _reduced(flow: NameFlow, eqn: Any, ins: list[Names]) -> list[Names]:
+    """All positions are given the same of each operand; where there are groups, those of a group."""
+    over = frozenset(axis_names(eqn))
+    return [names - over if eqn.params.get("axis_index_groups") is None else names | over for names in ins]
 
-    Where the condition varies, so does the number of turns, and with it every value that is carried.
+
+def _gathered(flow: NameFlow, eqn: Any, ins: list[Names]) -> list[Names]:
+    """All positions are given the same, of all operands together."""
+    if eqn.params.get("axis_index_groups") is not None:
+        return _exchanged(flow, eqn, ins)
+    return [NONE.union(*ins).difference(axis_names(eqn))]
+
+
+RULES: dict[str, Callable[[NameFlow, Any, list[Names]], list[Names]]] = {
+    **dict.fromkeys(COLLECTIVES, _exchanged),
+    **dict.fromkeys(("psum", "pmax", "pmin"), _reduced),
+    **dict.fromkeys(("all_gather", "named_dot", "pbroadcast"), _gathered),
+    "shard_map": lambda flow, eqn, ins: flow.other(eqn, ins),  # the axes of its mesh are names, too
+}
+"""By primitive; those of this package add their own."""
+
+
+class NameFlow(Sets):
+    """The analysis.
+
+    Args:
+      visit: called with each equation, inner ones too, the names of its inputs and of its outputs; an equation of a
+        loop body is visited until the names of the carry have settled.
     """
-    n_cond, n_body = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
-    cond_constants, body_constants = list(ins[:n_cond]), list(ins[n_cond : n_cond + n_body])
-    carry = list(ins[n_cond + n_body :])
-    while True:
-        outs = axis_flow(eqn.params["body_jaxpr"], [*body_constants, *carry], visit)
-        turns = axis_flow(eqn.params["cond_jaxpr"], [*cond_constants, *carry], visit)[0]
-        settled = [old | new | turns for old, new in zip(carry, outs, strict=True)]
-        if settled == carry:
-            return carry
-        carry = settled
+
+    rules = RULES
+
+    def __init__(self, visit: Visit | None = None) -> None:
+        self._visit = visit
+
+    def other(self, eqn: Any, ins: list[Names]) -> list[Names]:
+        return [NONE.union(*ins, *(mentioned(body) for _, body in body_jaxprs(eqn.params)))] * len(eqn.outvars)
+
+    def equation(self, eqn: Any, ins: list[Names]) -> list[Names]:
+        outs = super().equation(eqn, ins)
+        if self._visit is not None:
+            self._visit(eqn, ins, outs)
+        return outs
 
 
-def _join(*sets: Names) -> Names:
-    return NONE.union(*sets)
+NAMES = NameFlow()
 
 
-def transfer(eqn: Any, ins: Sequence[Names], visit: Visit | None = None) -> list[Names]:
-    """The names of the outputs of an equation from those of its inputs."""
-    kind, params = eqn.primitive.name, eqn.params
-    if kind in _EXTENSIONS:
-        return _EXTENSIONS[kind](eqn, list(ins), visit)
-    if kind in REDUCTIONS:
-        if params.get("axis_index_groups") is not None:
-            return [names | frozenset(axis_names(eqn)) for names in ins]
-        return [names - frozenset(axis_names(eqn)) for names in ins]
-    if kind in ("all_gather", "named_dot", "pbroadcast") and params.get("axis_index_groups") is None:
-        return [_join(*ins) - frozenset(axis_names(eqn))]
-    if kind in COLLECTIVES:
-        return [_join(*ins, frozenset(axis_names(eqn)))] * len(eqn.outvars)
-    if kind in CALLS:
-        return axis_flow(params[CALLS[kind]], ins, visit)
-    if kind == "scan":
-        return axis_flow(params["jaxpr"], scan_inputs(eqn, ins, visit))
-    if kind == "while":
-        return while_carry(eqn, ins, visit)
-    if kind == "cond":
-        branches = [axis_flow(branch, ins[1:], visit) for branch in params["branches"]]
-        return [_join(ins[0], *outs) for outs in zip(*branches, strict=True)]
-    inside = _join(*(mentioned(sub) for sub in sub_jaxprs(eqn)))
-    return [_join(*ins, inside)] * len(eqn.outvars)
-
-
-def axis_flow(
-    jaxpr: Any,
-    ins: Sequence[Names],
-    visit: Visit | None = None,
-) -> list[Names]:
+def axis_flow(jaxpr: Any, ins: Sequence[Names], visit: Visit | None = None) -> list[Names]:
     """The names of the outputs of a jaxpr from those of its inputs.
 
     Args:
       jaxpr: a jaxpr, open or closed; its constants vary over nothing.
       ins: for each input the names that it varies over.
-      visit: called with each equation, inner ones too, the names of its inputs and of its outputs; an
-        equation of a loop body is visited until the names of the carry have settled.
+      visit: of `NameFlow`.
     """
-    jaxpr = plain(jaxpr)
-    env: dict[Any, Names] = dict(zip(jaxpr.invars, ins, strict=True))
-
-    def read(atom: Any) -> Names:
-        return NONE if isinstance(atom, Literal) else env.get(atom, NONE)
-
-    for eqn in jaxpr.eqns:
-        sets = [read(atom) for atom in eqn.invars]
-        outs = transfer(eqn, sets, visit)
-        if visit is not None:
-            visit(eqn, sets, outs)
-        env.update(zip(eqn.outvars, outs, strict=True))
-    return [read(atom) for atom in jaxpr.outvars]
+    return NameFlow(visit).run(jaxpr, ins)

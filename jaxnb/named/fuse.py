@@ -18,7 +18,8 @@ from typing import Any
 
 from jax.extend.core import Literal
 
-from jaxnb.named.flow import CALLS, Names, axis_names, plain, sub_jaxprs
+from jaxnb._jax import all_eqns, body_jaxprs, called_jaxprs, open_jaxpr
+from jaxnb.named.flow import Names, axis_names
 
 __all__ = ["Early", "early_sums"]
 
@@ -27,6 +28,7 @@ _LINEAR = frozenset({"transpose", "reshape", "neg", "squeeze", "broadcast_in_dim
 # how far back a sum is moved: far enough for layers, and not so far that Python's stack ends
 _FAR = 100
 _SUMS = frozenset({"add_any", "sub", "add"})
+_ENTERED = frozenset({"closed_call", "eval_jaxpr", "jit", "remat2"})
 
 
 @dataclass
@@ -55,25 +57,17 @@ def early_sums(closed: Any, sums: Sequence[Sequence[Any]], scope: Names) -> tupl
     Returns:
       (plan, for each output whether it comes summed over the vectorised part of its names).
     """
-    early, calls = Early(), Counter[int]()
-    _count_calls(closed, calls)
+    early, calls = Early(), Counter(id(body) for eqn in all_eqns(closed) for _, body in body_jaxprs(eqn.params))
     wanted = {k: tuple(names) for k, names in enumerate(sums) if names}
     done = _plan(closed, wanted, scope, early, calls)
     return early, [k in done for k in range(len(sums))]
-
-
-def _count_calls(closed: Any, calls: Counter[int]) -> None:
-    for eqn in plain(closed).eqns:
-        for inner in sub_jaxprs(eqn):
-            calls[id(plain(inner))] += 1
-            _count_calls(inner, calls)
 
 
 def _plan(
     closed: Any, wanted: Mapping[int, tuple[Any, ...]], scope: Names, early: Early, calls: Counter[int]
 ) -> set[int]:
     """Plans the sums of outputs `wanted`, and of every `psum` inside; returns what comes summed."""
-    jaxpr = plain(closed)
+    jaxpr = open_jaxpr(closed)
     uses = Counter(atom for eqn in jaxpr.eqns for atom in eqn.invars if not isinstance(atom, Literal))
     uses.update(atom for atom in jaxpr.outvars if not isinstance(atom, Literal))
     made = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
@@ -81,8 +75,7 @@ def _plan(
 
     def may_enter(eqn: Any) -> bool:
         # what is planned in a jaxpr holds for all its calls, so it must have one only
-        kind = eqn.primitive.name
-        return kind in CALLS and not kind.startswith("custom_") and calls[id(plain(eqn.params[CALLS[kind]]))] == 1
+        return eqn.primitive.name in _ENTERED and calls[id(open_jaxpr(called_jaxprs(eqn)[0].jaxpr))] == 1
 
     def movable(atom: Any) -> bool:
         return not isinstance(atom, Literal) and uses[atom] == 1 and atom in made
@@ -123,13 +116,13 @@ def _plan(
             if len(names) == len(eqn.params["axes"]) and scope.issuperset(names) and reaches_dot(eqn.invars[0]):
                 move(eqn.invars[0], names)
                 early.finished.add(id(eqn))
-        if eqn.primitive.name in CALLS:
-            asked = inner.get(id(eqn), {})
-            summed = _plan(eqn.params[CALLS[eqn.primitive.name]], asked, scope, early, calls)
+        asked = inner.get(id(eqn))
+        if asked is not None:
+            summed = _plan(called_jaxprs(eqn)[0].jaxpr, asked, scope, early, calls)
             for k, names in asked.items():
                 if k not in summed:
                     early.after.setdefault(id(eqn), {})[k] = names
         elif eqn.primitive.name != "xmap":
-            for sub in sub_jaxprs(eqn):
-                _plan(sub, {}, scope, early, calls)
+            for _, body in body_jaxprs(eqn.params):
+                _plan(body, {}, scope, early, calls)
     return done

@@ -19,11 +19,11 @@ from jax import lax
 from jax.interpreters import mlir
 from jax.sharding import NamedSharding, PartitionSpec
 
-from jaxnb._jax import unchecked_collectives
+from jaxnb._jax import open_jaxpr, unchecked_collectives
 from jaxnb.named import collectives
 from jaxnb.named.body import Body, collective_names
 from jaxnb.named.collectives import Axis
-from jaxnb.named.flow import NONE, Names, axis_flow, plain
+from jaxnb.named.flow import NONE, Names, axis_flow
 from jaxnb.named.fuse import early_sums
 from jaxnb.named.primitive import Axes, mapped, mapped_shape, mesh_within, xmap_p
 from jaxnb.named.resources import FakeMesh, Plan
@@ -300,7 +300,7 @@ def _shaped(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _inputs(job: _Map) -> Any:
-    return plain(job.body.closed).invars
+    return open_jaxpr(job.body.closed).invars
 
 
 def _is_mesh(label: Any) -> bool:

@@ -23,22 +23,30 @@ from weakref import WeakKeyDictionary
 import jax
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Literal, Primitive, jaxpr_as_fun
-from jax.interpreters import ad, batching, partial_eval
-from jax.sharding import ManualAxisType, NamedSharding, PartitionSpec
+from jax.interpreters import ad, batching
+from jax.sharding import NamedSharding, PartitionSpec
 
-from jaxnb._jax import is_anonymous, split_known, without_dead
+from jaxnb._jax import (
+    all_eqns,
+    is_anonymous,
+    open_jaxpr,
+    retyped,
+    rule_of_dead_results,
+    split_known,
+    tangent_type,
+    varying_names,
+    without_dead,
+)
 from jaxnb.named.body import Body, primitives, trace, without_mesh
 from jaxnb.named.collectives import share as divided
 from jaxnb.named.exact import Exact, Settle
-from jaxnb.named.flow import Names, Visit, axis_flow, mentioned, plain, register, sub_jaxprs
+from jaxnb.named.flow import NONE, RULES, NameFlow, Names, axis_flow, mentioned
 from jaxnb.named.resources import Plan
 from jaxnb.named.rewrite import evaluate
 
 __all__ = ["Axes", "mapped", "mapped_shape", "mesh_of_devices", "mesh_within", "unmapped_shape", "xmap_p"]
 
 Axes = tuple[tuple[int, Any], ...]
-
-NO_PLAN = Plan()
 
 xmap_p = Primitive("xmap")
 xmap_p.multiple_results = True
@@ -75,56 +83,39 @@ def mapped_shape(shape: Sequence[int], axes: Axes, sizes: dict[Any, int]) -> tup
 def _abstract(*avals: Any, body: Body, in_axes: Any, out_axes: Any, sizes: Any, plan: Plan, **_: Any) -> list[Any]:
     extents = dict(sizes)
     shapes = [mapped_shape(aval.shape, axes, extents) for aval, axes in zip(body.out_avals, out_axes, strict=True)]
-    types: list[dict[str, Any]] = [{} for _ in shapes]
+    varying: Sequence[Names | None] = [None] * len(shapes)
+    specs: Sequence[PartitionSpec | None] = [None] * len(shapes)
     context = jax.sharding.get_abstract_mesh()
-    outer = [_manual_names(aval) for aval in avals]
+    outer = [varying_names(aval) for aval in avals]
     if any(outer):  # inside a `jax.shard_map` that checks what its values vary over
         ins = [names | mapped(axes) for names, axes in zip(outer, in_axes, strict=True)]
-        for type_, shape, names in zip(types, shapes, axis_flow(body.closed, ins), strict=True):
-            type_["manual_axis_type"] = ManualAxisType(varying=names & frozenset[Any]().union(*outer))
-            type_["sharding"] = NamedSharding(context, PartitionSpec(*[None] * len(shape)))
+        varying = [names & NONE.union(*outer) for names in axis_flow(body.closed, ins)]
+        specs = [PartitionSpec(*[None] * len(shape)) for shape in shapes]
     if not context.empty and not context.are_all_axes_auto and not context.manual_axes:
-        for type_, shape, axes in zip(types, shapes, out_axes, strict=True):
-            type_["sharding"] = NamedSharding(context, plan.partition(axes, len(shape)))
-    return [aval.update(shape=shape, **type_) for aval, shape, type_ in zip(body.out_avals, shapes, types, strict=True)]
-
-
-def _manual_names(aval: Any) -> Names:
-    mat = getattr(aval, "mat", None)
-    return frozenset() if mat is None else frozenset(mat.varying)
+        specs = [plan.partition(axes, len(shape)) for axes, shape in zip(out_axes, shapes, strict=True)]
+    shardings = [spec if spec is None else NamedSharding(context, spec) for spec in specs]
+    return list(map(retyped, body.out_avals, shapes, varying, shardings))
 
 
 def mesh_within(plan: Plan, closed: Any) -> Any:
     """The mesh of a map, or else of a map nested in its body: the mesh that its program runs on."""
-    if plan.mesh is not None:
-        return plan.mesh
-    for eqn in plain(closed).eqns:
-        inner = eqn.params.get("plan") if eqn.primitive is xmap_p else None
-        for mesh in (
-            inner.mesh if inner is not None else None,
-            *(mesh_within(NO_PLAN, s) for s in sub_jaxprs(eqn)),
-        ):
-            if mesh is not None:
-                return mesh
-    return None
+    inside = (eqn.params["plan"] for eqn in all_eqns(closed) if eqn.primitive is xmap_p)
+    return next((one.mesh for one in (plan, *inside) if one.mesh is not None), None)
 
 
 def mesh_of_devices(plan: Plan, closed: Any) -> Any:
     """The mesh whose devices a map needs: its own, or that of a `jax.shard_map` in its body."""
     mesh = mesh_within(plan, closed)
-    for eqn in plain(closed).eqns if mesh is None else ():
-        held = eqn.params["mesh"] if eqn.primitive.name == "shard_map" else None
-        for found in (held, *(mesh_of_devices(NO_PLAN, sub) for sub in sub_jaxprs(eqn))):
-            if found is not None:
-                return found
+    if mesh is None:
+        return next((eqn.params["mesh"] for eqn in all_eqns(closed) if eqn.primitive.name == "shard_map"), None)
     return mesh
 
 
-def _flow(eqn: Any, ins: list[Names], visit: Visit | None) -> list[Names]:
+def _flow(flow: NameFlow, eqn: Any, ins: list[Names]) -> list[Names]:
     params = eqn.params
     inner = [names | mapped(axes) for names, axes in zip(ins, params["in_axes"], strict=True)]
     own = frozenset(name for name, _ in params["sizes"])
-    return [names - own for names in axis_flow(params["body"].closed, inner, visit)]
+    return [names - own for names in flow.run(params["body"].closed, inner)]
 
 
 # --- vectorisation: one more name ---
@@ -196,7 +187,7 @@ def _jvp(
         return [*outs, *(moved[k] for k in smooth)]
 
     avals = list(body.closed.in_avals)
-    derived, constants = trace(both, [*avals, *(avals[i].to_tangent_aval() for i in moving)], extents)
+    derived, constants = trace(both, [*avals, *(tangent_type(avals[i]) for i in moving)], extents)
     n_const = len(constants)
     unknown = [False] * (n_const + n) + [True] * len(moving)
     with without_mesh():
@@ -205,7 +196,7 @@ def _jvp(
 
     ins = [*constants, *primals]
     ins_axes = [()] * n_const + list(in_axes)
-    known_in, known_out = plain(known).invars, plain(known).outvars
+    known_in, known_out = open_jaxpr(known).invars, open_jaxpr(known).outvars
     names = axis_flow(known, [mapped(axes) for axes in ins_axes])
     res_vars, res_names = known_out[n_out:], names[n_out:]
     assert len(res_vars) == n_res
@@ -244,7 +235,7 @@ def _jvp(
 
 
 def _zero(x: Any) -> Any:
-    return ad.Zero(jax.typeof(x).to_tangent_aval())
+    return ad.Zero(tangent_type(jax.typeof(x)))
 
 
 def _key(atom: Any) -> Any:
@@ -252,7 +243,7 @@ def _key(atom: Any) -> Any:
 
 
 def _keep_outputs(closed: Any, keep: Sequence[int]) -> Any:
-    jaxpr = plain(closed)
+    jaxpr = open_jaxpr(closed)
     return ClosedJaxpr(jaxpr.replace(outvars=[jaxpr.outvars[k] for k in keep]), ())
 
 
@@ -329,19 +320,18 @@ def _struct(aval: Any) -> jax.ShapeDtypeStruct:
 _smaller: WeakKeyDictionary[Body, dict[tuple[bool, ...], tuple[Body, list[bool]]]] = WeakKeyDictionary()
 
 
-def _without_dead(used: Sequence[bool], *more: Any) -> tuple[list[bool], Any]:
+def _without_dead(used: Sequence[bool], eqn: Any) -> tuple[list[bool], Any]:
     """The equation without the outputs that nobody needs, and without what only they need.
 
-    A gradient needs few of the results of the map that it belongs to. jax 0.12 passes one argument more, in the middle.
+    A gradient needs few of the results of the map that it belongs to.
     """
-    eqn, wanted = more[-1], tuple(used)
-    params = eqn.params
+    wanted, params = tuple(used), eqn.params
     body: Body = params["body"]
     if not any(wanted) and not eqn.effects:
         return [False] * len(eqn.invars), None
     known = _smaller.setdefault(body, {})
     if wanted not in known:
-        jaxpr, needed = without_dead(plain(body.closed), wanted, dict(params["sizes"]))
+        jaxpr, needed = without_dead(open_jaxpr(body.closed), wanted, dict(params["sizes"]))
         known[wanted] = Body(ClosedJaxpr(jaxpr, ())), needed
     smaller, needed = known[wanted]
     kept = {"in_axes": needed, "out_axes": wanted, "sums": wanted}
@@ -350,9 +340,9 @@ def _without_dead(used: Sequence[bool], *more: Any) -> tuple[list[bool], Any]:
     return needed, eqn.replace(invars=invars, outvars=outvars, params={**params, **changed, "body": smaller})
 
 
-partial_eval.dce_rules[xmap_p] = _without_dead
+rule_of_dead_results(xmap_p, _without_dead)
 xmap_p.def_abstract_eval(_abstract)
 ad.primitive_jvps[xmap_p] = _jvp
 ad.primitive_transposes[xmap_p] = _transpose
 batching.fancy_primitive_batchers[xmap_p] = _batch
-register("xmap", _flow)
+RULES["xmap"] = _flow

@@ -21,10 +21,10 @@ from jax.core import Tracer
 from jax.extend.core import Literal, Primitive
 from jax.interpreters import ad, batching, mlir
 
-from jaxnb._jax import mesh_of_specs
+from jaxnb._jax import mesh_of_specs, open_jaxpr
 from jaxnb.named.body import Body, trace
 from jaxnb.named.errors import NamedAxisError
-from jaxnb.named.flow import Names, Visit, axis_flow, plain, register
+from jaxnb.named.flow import RULES, NameFlow, Names, axis_flow
 from jaxnb.named.shape import NamedShape
 
 __all__ = ["enclosing_mesh", "named_shape", "trace_with_probes"]
@@ -64,8 +64,7 @@ def enclosing_mesh() -> _Outermost | None:
     return _outermost.get()
 
 
-def _record(eqn: Any, ins: list[Names], visit: Visit | None) -> list[Names]:
-    del visit
+def _record(flow: NameFlow, eqn: Any, ins: list[Names]) -> list[Names]:
     tracing = _outermost.get()
     if tracing is not None:
         number = eqn.params["number"]
@@ -73,7 +72,7 @@ def _record(eqn: Any, ins: list[Names], visit: Visit | None) -> list[Names]:
     return ins
 
 
-register("named_shape", _record)
+RULES["named_shape"] = _record
 
 
 def named_shape(x: Any) -> NamedShape:
@@ -190,13 +189,13 @@ def _one_round(
             if not questions:
                 raise
             return None, [], record, questions[0]
-    if questions and not _made_here(body, plain(body.closed).outvars[0]):
+    if questions and not _made_here(body, open_jaxpr(body.closed).outvars[0]):
         return None, [], record, questions[0]
     return body, constants, record, questions[0] if questions else None
 
 
 def _made_here(body: Body, atom: Any) -> bool:
-    jaxpr = plain(body.closed)
+    jaxpr = open_jaxpr(body.closed)
     if isinstance(atom, Literal) or atom in jaxpr.invars or atom in jaxpr.constvars:
         return True
     return any(atom in eqn.outvars for eqn in jaxpr.eqns)

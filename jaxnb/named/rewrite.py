@@ -8,22 +8,30 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import jax
 from jax import lax
-from jax.extend import source_info_util
 from jax.extend.core import Literal
 
-from jaxnb._jax import hoist_constants, scan_counts
+from jaxnb._jax import (
+    all_eqns,
+    bind_again,
+    body_jaxprs,
+    called_jaxprs,
+    carried,
+    hoist_constants,
+    is_kept_apart,
+    made_like,
+    open_jaxpr,
+)
 from jaxnb.named.errors import NamedAxisError
-from jaxnb.named.flow import CALLS, NONE, Names, axis_flow, plain, scan_inputs, sub_jaxprs, transfer, while_carry
+from jaxnb.named.flow import NAMES, NONE, Names
 
-__all__ = ["Rewrite", "bind", "evaluate", "run_cond"]
+__all__ = ["Rewrite", "evaluate", "run_cond"]
 
 _CUSTOM = ("custom_jvp_call", "custom_vjp_call")
-_REMAT = ("remat2", "checkpoint")
+_IN_PLACE = frozenset({"closed_call", "eval_jaxpr", "jit", *_CUSTOM})
 
 
 class Rewrite(ABC):
@@ -52,16 +60,7 @@ class Rewrite(ABC):
 
     def concerns(self, jaxpr: Any) -> bool:
         """Whether anything in a jaxpr is replaced."""
-        return any(
-            self.handles(eqn) or self.finishes(eqn) or any(self.concerns(sub) for sub in sub_jaxprs(eqn))
-            for eqn in plain(jaxpr).eqns
-        )
-
-
-def bind(eqn: Any, values: Sequence[Any]) -> list[Any]:
-    """The outputs of an equation as it stands."""
-    out = eqn.primitive.bind(*values, **eqn.primitive.get_bind_params(eqn.params))
-    return list(out) if eqn.primitive.multiple_results else [out]
+        return any(self.handles(eqn) or self.finishes(eqn) for eqn in all_eqns(jaxpr))
 
 
 def evaluate(jaxpr: Any, values: Sequence[Any], ins: Sequence[Names], rewrite: Rewrite) -> list[Any]:
@@ -74,7 +73,7 @@ def evaluate(jaxpr: Any, values: Sequence[Any], ins: Sequence[Names], rewrite: R
       rewrite: what to replace.
     """
     constants = list(getattr(jaxpr, "consts", ()))
-    jaxpr = plain(jaxpr)
+    jaxpr = open_jaxpr(jaxpr)
     variables = [*jaxpr.constvars, *jaxpr.invars]
     env: dict[Any, tuple[Any, Names]] = {}
     sets = [NONE] * len(constants) + list(ins)
@@ -87,12 +86,8 @@ def evaluate(jaxpr: Any, values: Sequence[Any], ins: Sequence[Names], rewrite: R
     for eqn in jaxpr.eqns:
         read_in = [read(atom) for atom in eqn.invars]
         args, names_in = [value for value, _ in read_in], [names for _, names in read_in]
-        names_out = transfer(eqn, names_in)
-        name_stack = source_info_util.current_name_stack() + eqn.source_info.name_stack
-        with (
-            source_info_util.user_context(eqn.source_info.traceback, name_stack=name_stack),
-            _computed_on(eqn),
-        ):
+        names_out = NAMES.equation(eqn, names_in)
+        with made_like(eqn):
             results = _run(eqn, args, names_in, names_out, rewrite)
             if rewrite.finishes(eqn):
                 results = rewrite.finish(eqn, results)
@@ -100,27 +95,20 @@ def evaluate(jaxpr: Any, values: Sequence[Any], ins: Sequence[Names], rewrite: R
     return [read(atom)[0] for atom in jaxpr.outvars]
 
 
-def _computed_on(eqn: Any) -> Any:
-    if eqn.ctx.compute_type is None:
-        return nullcontext()
-    from jax.experimental.compute_on import compute_on
-
-    return compute_on(eqn.ctx.compute_type)
-
-
 def _run(eqn: Any, args: list[Any], ins: list[Names], outs: list[Names], rewrite: Rewrite) -> list[Any]:
     kind, params = eqn.primitive.name, eqn.params
     if rewrite.handles(eqn):
         return rewrite.replace(eqn, args, ins, outs)
     if kind in _CUSTOM and rewrite.keeps_custom_rules:
-        return bind(eqn, args)
-    if kind in CALLS and kind not in _REMAT:
-        return evaluate(params[CALLS[kind]], args, ins, rewrite)
-    if kind in _REMAT and rewrite.is_last and not (params["differentiated"] and _keeps_apart(params["prevent_cse"])):
+        return bind_again(eqn, args)
+    if kind in _IN_PLACE:
+        (called,) = called_jaxprs(eqn)
+        return evaluate(called.jaxpr, args, ins, rewrite)
+    if kind == "remat2" and rewrite.is_last and not is_kept_apart(eqn):
         with jax.named_scope("checkpoint"):  # as JAX lowers it
             return evaluate(params["jaxpr"], args, ins, rewrite)
-    if not any(rewrite.concerns(sub) for sub in sub_jaxprs(eqn)):
-        return bind(eqn, args)
+    if not any(rewrite.concerns(body) for _, body in body_jaxprs(eqn.params)):
+        return bind_again(eqn, args)
     rebuild = _REBUILD.get(kind)
     if rebuild is None:
         raise NamedAxisError(
@@ -133,45 +121,42 @@ def _run(eqn: Any, args: list[Any], ins: list[Names], outs: list[Names], rewrite
 
 def _scan(eqn: Any, args: list[Any], ins: list[Names], rewrite: Rewrite) -> list[Any]:
     params = eqn.params
-    constants, carries = scan_counts(params)
-    inner = scan_inputs(eqn, ins)
+    carry = carried(eqn)
+    inner = NAMES.settled(eqn, ins)
 
-    def body(carry: list[Any], xs: list[Any]) -> tuple[list[Any], list[Any]]:
-        out = evaluate(params["jaxpr"], [*args[:constants], *carry, *xs], inner, rewrite)
-        return out[:carries], out[carries:]
+    def body(state: list[Any], xs: list[Any]) -> tuple[list[Any], list[Any]]:
+        out = evaluate(params["jaxpr"], [*args[: carry.start], *state, *xs], inner, rewrite)
+        return out[: len(state)], out[len(state) :]
 
-    carry, ys = lax.scan(
+    state, ys = lax.scan(
         body,
-        args[constants : constants + carries],
-        args[constants + carries :],
+        args[carry],
+        args[carry.stop :],
         length=params["length"],
         reverse=params["reverse"],
         unroll=params["unroll"],
     )
-    return [*carry, *ys]
+    return [*state, *ys]
 
 
 def _while(eqn: Any, args: list[Any], ins: list[Names], rewrite: Rewrite) -> list[Any]:
-    params = eqn.params
-    n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
-    carry = while_carry(eqn, ins)
-    sets_cond, sets_body = [*ins[:n_cond], *carry], [*ins[n_cond : n_cond + n_body], *carry]
-    for_cond, for_body = args[:n_cond], args[n_cond : n_cond + n_body]
-    if axis_flow(params["cond_jaxpr"], sets_cond)[0] and (
-        rewrite.concerns(params["body_jaxpr"]) or rewrite.concerns(params["cond_jaxpr"])
-    ):
+    condition, body = called_jaxprs(eqn)
+    settled, carry = NAMES.settled(eqn, ins), carried(eqn)
+    sets_cond, sets_body = condition.given(settled), body.given(settled)
+
+    def test(values: list[Any]) -> Any:
+        return evaluate(condition.jaxpr, condition.given([*args[: carry.start], *values]), sets_cond, rewrite)[0]
+
+    def turn(values: list[Any]) -> list[Any]:
+        return evaluate(body.jaxpr, body.given([*args[: carry.start], *values]), sets_body, rewrite)
+
+    if NAMES.run(condition.jaxpr, sets_cond)[0] and (rewrite.concerns(body.jaxpr) or rewrite.concerns(condition.jaxpr)):
         raise NamedAxisError(
             "a while loop holds a collective, and its condition differs along a name.",
             why="some positions would leave the loop while others wait for them.",
             fix="make the condition the same everywhere, for example with lax.pmax over the name.",
         )
-    return list(
-        lax.while_loop(
-            lambda values: evaluate(params["cond_jaxpr"], [*for_cond, *values], sets_cond, rewrite)[0],
-            lambda values: evaluate(params["body_jaxpr"], [*for_body, *values], sets_body, rewrite),
-            args[n_cond + n_body :],
-        )
-    )
+    return list(lax.while_loop(test, turn, args[carry]))
 
 
 def run_cond(eqn: Any, args: list[Any], ins: list[Names], rewrite: Rewrite) -> list[Any]:
@@ -195,17 +180,13 @@ def _select(index: Any, options: list[Any]) -> Any:
     return chosen
 
 
-def _keeps_apart(prevent_cse: Any) -> bool:
-    return any(prevent_cse) if isinstance(prevent_cse, tuple) else prevent_cse
-
-
 def _remat(eqn: Any, args: list[Any], ins: list[Names], rewrite: Rewrite) -> list[Any]:
     # Bound directly: `jax.checkpoint` would lose the flag that keeps XLA from merging the two computations.
     def run(*values: Any) -> list[Any]:
         return evaluate(eqn.params["jaxpr"], values, ins, rewrite)
 
     closed, constants = hoist_constants(jax.make_jaxpr(run)(*args), {})
-    return list(eqn.primitive.bind(*constants, *args, **{**eqn.params, "jaxpr": plain(closed)}))
+    return list(eqn.primitive.bind(*constants, *args, **{**eqn.params, "jaxpr": open_jaxpr(closed)}))
 
 
 _REBUILD: dict[str, Callable[[Any, list[Any], list[Names], Rewrite], list[Any]]] = {
@@ -213,5 +194,4 @@ _REBUILD: dict[str, Callable[[Any, list[Any], list[Names], Rewrite], list[Any]]]
     "while": _while,
     "cond": run_cond,
     "remat2": _remat,
-    "checkpoint": _remat,
 }

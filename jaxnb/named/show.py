@@ -8,7 +8,8 @@ from typing import Any
 
 from jax.extend.core import DropVar, Literal
 
-from jaxnb.named.flow import Names, axis_flow, plain, scan_inputs, sub_jaxprs, while_carry
+from jaxnb._jax import body_jaxprs, called_jaxprs, open_jaxpr
+from jaxnb.named.flow import NAMES, Names, axis_flow
 from jaxnb.named.shape import NamedShape
 
 __all__ = ["render_body", "render_type"]
@@ -55,7 +56,7 @@ def _letters(number: int) -> str:
 
 
 def _render(closed: Any, ins: list[Names], sizes: Mapping[Any, int], lines: list[str], indent: str, fresh: Any) -> None:
-    jaxpr = plain(closed)
+    jaxpr = open_jaxpr(closed)
     label: dict[Any, str] = {}
     made: dict[int, tuple[list[Names], list[Names]]] = {}
     top = {id(eqn) for eqn in jaxpr.eqns}
@@ -105,23 +106,11 @@ _TOLD = (
 
 
 def _inner(eqn: Any, ins: list[Names]) -> list[tuple[Any, list[Names]]]:
-    kind, params = eqn.primitive.name, eqn.params
-    if kind == "scan":
-        return [(params["jaxpr"], scan_inputs(eqn, ins))]
-    if kind == "while":
-        n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
-        carry = while_carry(eqn, ins)
-        return [
-            (params["cond_jaxpr"], [*ins[:n_cond], *carry]),
-            (params["body_jaxpr"], [*ins[n_cond : n_cond + n_body], *carry]),
-        ]
-    if kind == "cond":
-        return [(branch, ins[1:]) for branch in params["branches"]]
-    if kind == "xmap":
-        return [
-            (
-                params["body"].closed,
-                [s | {n for _, n in axes} for s, axes in zip(ins, params["in_axes"], strict=True)],
-            )
-        ]
-    return [(sub, ins) for sub in sub_jaxprs(eqn) if len(plain(sub).invars) == len(ins)]
+    if eqn.primitive.name == "xmap":
+        brought = zip(ins, eqn.params["in_axes"], strict=True)
+        return [(eqn.params["body"].closed, [names | {name for _, name in axes} for names, axes in brought])]
+    called = called_jaxprs(eqn)
+    if called:
+        settled = NAMES.settled(eqn, ins)
+        return [(one.jaxpr, one.given(settled)) for one in called]
+    return [(body, ins) for _, body in body_jaxprs(eqn.params) if len(body.invars) == len(ins)]

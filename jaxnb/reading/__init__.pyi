@@ -8,9 +8,7 @@ from .cost.hlo.stablehlo import (
     with_stablehlo_costs as with_stablehlo_costs,
 )
 from .cost.needed import (
-    CALLS as CALLS,
     Needed as Needed,
-    scan_parts as scan_parts,
 )
 from .cost.sizes import (
     nbytes as nbytes,

@@ -26,7 +26,6 @@ _CALLED = {
     "reduce_scatter": "psum_scatter",
 }
 _NOTHING = frozenset({"pvary", "pcast", "pbroadcast", "copy"})  # what is only called otherwise behind it
-_AGAIN = frozenset({"remat2", "checkpoint", "remat"})
 _MOST_FOLDED = 3
 
 
@@ -141,7 +140,7 @@ def _read_map(level: Level, around: Computation, op: Op) -> Strands:
     inputs = [_outer_name(level, around, value) for value in op.inputs]
     outputs = [_result_name(around, value) for value in op.outputs]
     names = dict(zip(body.inputs[max(len(body.inputs) - len(inputs), 0) :], inputs, strict=False))
-    while len(body.ops) == 1 and body.ops[0].name in _AGAIN and body.ops[0].bodies:  # a loop computes each turn again
+    while len(body.ops) == 1 and body.ops[0].name == "remat2" and body.ops[0].bodies:  # a loop computes each turn again
         (only,) = body.ops
         inner = level.computations[only.bodies[0]]
         if only.outputs != body.outputs or len(only.inputs) != len(inner.inputs):
@@ -213,7 +212,7 @@ class _Reading:
             after = dict.fromkeys(name for number in makes for name in self._bundles[number].named)
             ends = tuple(name for name in before if name not in after)
             begins = tuple(name for name in after if name not in before)
-            called = dict(op.attributes).get("name", op.name) if op.name in ("jit", "pjit") else op.name
+            called = dict(op.attributes).get("name", op.name) if op.name == "jit" else op.name
             yield Knot("op", _CALLED.get(called, called), takes, makes, ends, begins, op.line, ((home, at),))
 
     def _results(self) -> Iterator[Knot]:

@@ -12,7 +12,7 @@ from covering import covers, only, private
 from jax.ad_checkpoint import checkpoint_name
 from jax.sharding import AxisType, PartitionSpec as P
 
-from jaxnb._jax import base, eqns, hlo, identity, placement
+from jaxnb._jax import base, bodies, eqns, hlo, identity, named, placement
 from jaxnb._jax.contract import EQUATIONS
 
 core = private("core")
@@ -52,11 +52,11 @@ def test_an_equation_can_be_given_a_name() -> None:
     closed: Any = jax.make_jaxpr(lambda x: jax.jvp(f, (x,), (x,)))(1.0)
     parts = [[*hlo.name_parts(eqn)] for eqn in closed.eqns]
     assert [(True, "jvp")] == [part for part in parts[0] if part[0]] and (False, "outer") in parts[0]
-    named = hlo.named_eqn(closed.eqns[0], "mine", closed.eqns[0].params)
-    assert [*hlo.name_parts(named)][-1] == (False, "mine") and named.primitive.name == "sin"
-    assert str(named.source_info.name_stack).endswith("/mine") and eqns.eqn_scope(named) is not None
-    changed = hlo.with_eqns(closed, [named, *closed.eqns[1:]])
-    assert changed.eqns[0] is named and base.as_function(changed)(1.0) == base.as_function(closed)(1.0)
+    mine = hlo.named_eqn(closed.eqns[0], "mine", closed.eqns[0].params)
+    assert [*hlo.name_parts(mine)][-1] == (False, "mine") and mine.primitive.name == "sin"
+    assert str(mine.source_info.name_stack).endswith("/mine") and eqns.eqn_scope(mine) is not None
+    changed = hlo.with_eqns(closed, [mine, *closed.eqns[1:]])
+    assert changed.eqns[0] is mine and base.as_function(changed)(1.0) == base.as_function(closed)(1.0)
     fewer = base.with_parts(closed, closed.jaxpr.invars, closed.eqns[:1], closed.eqns[0].outvars)
     assert base.as_function(fewer)(1.0) == [jnp.sin(1.0)]
 
@@ -110,6 +110,64 @@ def test_a_program_whose_rules_are_let_go_can_still_run() -> None:
         jax.jvp(base.as_function(bare), (1.0,), (1.0,))
 
 
+@covers("JaxprEqn.effects", "core.NamedAxisEffect")
+def test_that_an_equation_uses_a_named_axis_is_no_effect() -> None:
+    def f(x: Any) -> Any:
+        jax.debug.callback(print, x)
+        return jax.lax.axis_index("i"), jnp.sin(x)
+
+    closed: Any = jax.make_jaxpr(f, axis_env=[("i", 2)])(1.0)
+    assert only(closed, "axis_index").effects and not eqns.has_effects(only(closed, "axis_index"))
+    assert eqns.has_effects(only(closed, "debug_callback")) and not eqns.has_effects(only(closed, "sin"))
+
+
+@covers("remat2")
+def test_what_is_computed_again_is_kept_apart() -> None:
+    def again(**options: Any) -> Any:
+        function = jax.checkpoint(lambda x: jnp.sin(jnp.sin(x)), **options)
+        return only(jax.make_jaxpr(jax.grad(function))(1.0), "remat2")
+
+    assert eqns.is_kept_apart(again()) and not eqns.is_kept_apart(again(prevent_cse=False))
+    assert not eqns.is_kept_apart(only(jax.make_jaxpr(jax.checkpoint(sine))(1.0), "remat2"))
+
+
+@covers("Primitive.get_bind_params", "JaxprEqn.ctx", "JaxprEqnContext.compute_type")
+@covers("config.compute_on_context_manager")
+def test_an_equation_is_bound_again_as_it_was_made() -> None:
+    def first(x: Any) -> Any:
+        with private("compute_on").extend_compute_type("device_host"), jax.named_scope("mine"):
+            return custom("jvp")(jnp.sin(x))
+
+    made: list[Any] = jax.make_jaxpr(first)(1.0).eqns
+
+    def again(x: Any) -> Any:
+        for eqn in made:
+            with named.made_like(eqn):
+                (x,) = named.bind_again(eqn, [x])
+        return x
+
+    found: list[Any] = jax.make_jaxpr(again)(1.0).eqns
+    assert [eqn.primitive for eqn in found] == [eqn.primitive for eqn in made] and len(made) == 2
+    for eqn, old in zip(found, made, strict=True):
+        assert eqn.ctx.compute_type == old.ctx.compute_type == "device_host"
+        assert eqns.eqn_traceback(eqn) == eqns.eqn_traceback(old)
+        assert str(eqns.eqn_scope(eqn)) == str(eqns.eqn_scope(old)) == "mine"
+
+
+@covers("ShapedArray.mat", "ManualAxisType.varying", "core.ShapedArray.update", "ShapedArray.to_tangent_aval")
+def test_a_type_says_what_it_varies_over_and_what_its_tangents_are() -> None:
+    def look(x: Any) -> Any:
+        assert named.varying_names(jax.typeof(x)) == {"x"}
+        assert named.varying_names(jax.typeof(jax.lax.psum(x, "x"))) == frozenset()
+        other = named.retyped(jax.typeof(x), (3,), frozenset[Any]())
+        assert other.shape == (3,) and named.varying_names(other) == frozenset()
+        return x
+
+    jax.make_jaxpr(jax.shard_map(look, mesh=mesh(AxisType.Auto), in_specs=P("x"), out_specs=P("x")))(jnp.ones(2))
+    assert named.varying_names(jax.typeof(jnp.ones(2))) == frozenset()
+    assert named.tangent_type(jax.typeof(1)).dtype == jax.dtypes.float0
+
+
 @covers("AbstractRef.inner_aval")
 def test_the_type_of_a_mutable_array_has_that_of_its_value() -> None:
     assert eqns.shape_and_dtype(jax.typeof(jax.new_ref(jnp.ones(3)))) == ((3,), "Ref{float32}", 4)
@@ -152,12 +210,26 @@ def call_io(x: Any) -> Any:
     return io_callback(lambda y: y, jax.typeof(x), x)
 
 
+def composite(x: Any) -> Any:
+    return jax.lax.composite(sine, "test.sine")(x)
+
+
+def mapped_its_own_way() -> Any:
+    function = jax.custom_batching.custom_vmap(sine)
+    function.def_vmap(lambda size, batched, x: (sine(x), batched[0]))
+    return function
+
+
 MADE: dict[str, Any] = {
+    "composite": composite,
+    "cond": lambda x: jax.lax.cond(x[0] > 0, jnp.sin, jnp.cos, x),
     "copy": lambda x: jax.lax.copy_p.bind(x),
     "custom_jvp_call": custom("jvp"),
     "custom_vjp_call": custom("vjp"),
+    "custom_vmap_call": mapped_its_own_way(),
     "debug_callback": lambda x: jax.debug.callback(print, x),
     "device_put": lambda x: jax.device_put(x, jax.devices()[0]),
+    "eval_jaxpr": lambda x: core.call_p.bind(x, call_jaxpr=jax.make_jaxpr(sine)(x)),
     "io_callback": call_io,
     "jit": jax.jit(sine),
     "name": lambda x: checkpoint_name(x, "y"),
@@ -172,13 +244,17 @@ MADE: dict[str, Any] = {
     "slice": lambda x: jax.lax.slice(x, (0,), (1,)),
     "stop_gradient": jax.lax.stop_gradient,
     "unstack": lambda x: [*x],
+    "while": lambda x: jax.lax.while_loop(lambda y: y[0] < x[1], lambda y: y + x, x),
 }
 
 
 @pytest.mark.parametrize("row", EQUATIONS, ids=lambda row: row.primitive)
 @covers("copy", "custom_jvp_call", "custom_vjp_call", "debug_callback", "device_put", "io_callback", "jit", "name")
 @covers("pure_callback", "random_unwrap", "random_wrap", "remat2", "reshard", "scan", "shard_map")
-@covers("sharding_constraint", "slice", "stop_gradient", "unstack")
+@covers(
+    "sharding_constraint", "slice", "stop_gradient", "unstack", "composite", "cond", "custom_vmap_call", "eval_jaxpr"
+)
+@covers("while")
 def test_equations_have_the_parameters_that_are_read(row: Any) -> None:
     if jax.__version_info__[:2] < row.since:
         pytest.skip(f"since jax {row.since}")
@@ -192,7 +268,34 @@ def test_a_scan_says_how_many_operands_are_constants_and_how_many_are_carried() 
     closed: Any = jax.make_jaxpr(lambda x: jax.lax.scan(lambda c, y: ((c[0] + x[1], c[0]), y), (x[0], x[0]), x))(
         jnp.ones(2)
     )
-    assert eqns.scan_counts(only(closed, "scan").params)[1] == 2
+    assert bodies.scan_counts(only(closed, "scan").params)[1] == 2
+
+
+@pytest.mark.parametrize("name", sorted(bodies.CALLS & MADE.keys()))
+@covers(
+    "jit", "remat2", "shard_map", "composite", "custom_jvp_call", "custom_vjp_call", "custom_vmap_call", "eval_jaxpr"
+)
+def test_a_call_has_the_inputs_and_results_of_the_jaxpr_that_it_runs(name: str) -> None:
+    if name == "eval_jaxpr" and jax.__version_info__ < (0, 12):
+        pytest.skip("since jax 0.12")
+    eqn = only(jax.make_jaxpr(MADE[name])(jnp.ones(2)), name)
+    (called,) = bodies.called_jaxprs(eqn)
+    assert dict(eqns.body_jaxprs(eqn.params))[called.path] is eqns.open_jaxpr(called.jaxpr)
+    inner = eqns.open_jaxpr(called.jaxpr)
+    assert called.given(eqn.invars) == [*eqn.invars] and len(inner.invars) == len(eqn.invars)
+    assert len(inner.outvars) == len(eqn.outvars)
+
+
+@covers("cond", "while")
+def test_branches_and_loops_have_some_of_the_operands() -> None:
+    eqn = only(jax.make_jaxpr(MADE["cond"])(jnp.ones(2)), "cond")
+    assert [one.given("abc") for one in bodies.called_jaxprs(eqn)] == [["b", "c"], ["b", "c"]]
+    eqn = only(jax.make_jaxpr(MADE["while"])(jnp.ones(2)), "while")
+    condition, body = bodies.called_jaxprs(eqn)
+    assert condition.given(["limit", "step", "x"]) == ["limit", "x"] and body.given("abc") == ["b", "c"]
+    assert bodies.carried(eqn) == slice(2, 3)
+    inner = [len(eqns.open_jaxpr(one.jaxpr).invars) for one in (condition, body)]
+    assert inner == [2, 2] and bodies.called_jaxprs(eqns.open_jaxpr(body.jaxpr).eqns[0]) == ()
 
 
 @covers("stop_gradient", "name", "remat2", "custom_jvp_call", "custom_vjp_call", "random_wrap", "random_unwrap")

@@ -29,12 +29,10 @@ ROOM = Path(contract.__file__).parent
 SOURCES = {path.stem: path.read_text(encoding="utf-8") for path in ROOM.glob("*.py") if path.stem != "contract"}
 TESTS = [path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py")]
 
-OTHERS = frozenset({"opaque_jaxpr", "JAX_EARLY"})
-"""What is read of objects that other rooms of the package make, and what is public in some versions only."""
+OTHERS = frozenset({"opaque_jaxpr", "given", "JAX_EARLY"})
+"""What is read of objects that other modules of the package make, and what is public in some versions only."""
 
-NOWHERE = frozenset(
-    "call checkpoint closed_call custom_partitioning custom_vjp_call_jaxpr pjit remat run_scoped".split()
-)
+NOWHERE = frozenset({"call", "closed_call", "custom_partitioning", "run_scoped"})
 """Primitives that are told by their name alone: kernels, and those of which other versions have equations."""
 
 ELSEWHERE = frozenset({"jax", "jaxlib", "name"})

@@ -51,7 +51,6 @@ WIDENED = frozenset(
 """Promotions that are told: they cost memory and time, or change the values. Integers that become floats do so often
 and on purpose."""
 
-_CHECKPOINTS = frozenset({"checkpoint", "remat", "remat2"})
 _MARKS = frozenset({"jvp", "transpose", "rematted_computation"})
 _PLAIN = frozenset({bool, int, float, str, type(None)})  # what most parameters are: they are passed over at once
 
@@ -169,7 +168,7 @@ def _take(jaxpr: Any) -> Census:
             bodies = [body for value in params.values() if type(value) not in _PLAIN for body in _bodies(value)]
             if not bodies:
                 _leaves.add(name)
-            if name in _CHECKPOINTS and params.get("differentiated"):
+            if name == "remat2" and params.get("differentiated"):
                 marks.add("rematted_computation")
         for body in bodies:
             census = census_of(open_jaxpr(body))

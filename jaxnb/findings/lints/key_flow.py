@@ -16,10 +16,10 @@ from typing import Any
 from jax.extend.core import JaxprEqn, Literal
 
 from jaxnb import _jax
-from jaxnb._jax import eqn_frames, name_parts, open_jaxpr
+from jaxnb._jax import LOOPS, called_jaxprs, carried, eqn_frames, name_parts, open_jaxpr
 from jaxnb.findings.lints.census import DRAWS, FLOATS, Census, Inner, census_of
 from jaxnb.program import Span
-from jaxnb.reading import Spans, scan_parts
+from jaxnb.reading import Spans
 
 __all__ = ["Flow", "Token", "Use", "follow_keys"]
 
@@ -32,7 +32,6 @@ sharding_constraint layout_constraint reshard
 """What hands on all of a key."""
 
 _PARTS = frozenset(("slice", "dynamic_slice", "gather"))
-_LOOPS = frozenset(("scan", "while"))
 _OF_KEYS = _SAME | DRAWS | _PARTS | {"random_fold_in"}
 
 _NOWHERE = Spans("", "", str)
@@ -287,15 +286,15 @@ class _Body:
             results = [one if all(item is one for item in rest) else None for one, *rest in zip(*found, strict=True)]
             self.known.update((v, t) for v, t in zip(eqn.outvars, results, strict=True) if t is not None)
         elif name == "scan":
-            consts, carried = scan_parts(eqn.params)
-            inputs = self._turning(bodies[0], operands[: consts + carried], consts)
-            inputs += [self._element(atom) for atom in operands[consts + carried :]]
+            part = carried(eqn)
+            inputs = self._turning(bodies[0], operands[: part.stop], part.start)
+            inputs += [self._element(atom) for atom in operands[part.stop :]]
             self._into(eqn, bodies[0], inputs, loop=eqn.params["length"] > 1)
         elif name == "while":
-            skipped, consts = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
-            own = operands[skipped:]
-            body = next(one for one in bodies if one.body is eqn.params["body_jaxpr"])
-            self._into(eqn, body, self._turning(body, own, consts), loop=True)
+            _, turn = called_jaxprs(eqn)
+            body = next(one for one in bodies if one.body is turn.jaxpr)
+            inputs = self._turning(body, turn.given(operands), eqn.params["body_nconsts"])
+            self._into(eqn, body, inputs, loop=True)
         elif len(bodies) == 1 and len(open_jaxpr(bodies[0].body).invars) == len(operands):
             drawn = _only_draw(bodies[0])
             if drawn is not None:
@@ -335,7 +334,7 @@ class _Body:
         self.flow.uses.setdefault(token, []).append(use)
 
     def _innermost_loop(self) -> int:
-        return max(number for number, item in enumerate(self.stack) if item.primitive.name in _LOOPS and _turns(item))
+        return max(number for number, item in enumerate(self.stack) if item.primitive.name in LOOPS and _turns(item))
 
 
 def _only_draw(inner: Inner) -> int | None:

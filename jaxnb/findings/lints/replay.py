@@ -17,17 +17,16 @@ import jax.numpy as jnp
 from jax.extend import core as jax_core
 
 from jaxnb import _jax
-from jaxnb._jax import body_jaxprs
+from jaxnb._jax import CALLS, LOOPS, body_jaxprs, scan_counts
 from jaxnb.findings.lints.eqns import Eqns, closed_bodies
 from jaxnb.program import Place
-from jaxnb.reading import CALLS, scan_parts
 
 __all__ = ["Bad", "Origin", "find_origin", "nonfinite"]
 
 Kind = str
 """What is looked for: "nan" or "inf"."""
 
-_NOT_CALLS = frozenset({"cond", "shard_map", "custom_vmap_call"})
+_ENTERED = CALLS - {"shard_map", "custom_vmap_call"}
 
 
 class Bad(NamedTuple):
@@ -156,7 +155,7 @@ class _Search:
         """The same in the body of a call or loop; None if the equation has none that can be gone into."""
         name = eqn.primitive.name
         bodies = self._eqns.visited[place[0]].bodies[place[1]]
-        if not bodies or (name in ("scan", "while") and any(kind in one for one in told)):
+        if not bodies or (name in LOOPS and any(kind in one for one in told)):
             return None
         closed = closed_bodies(eqn)
         if name == "scan":
@@ -169,7 +168,7 @@ class _Search:
             return _moved(found, 1)
         body = self._eqns.visited[bodies[0]].jaxpr
         fits = len(bodies) == 1 and len(body.invars) == len(operands) and len(body.outvars) == len(eqn.outvars)
-        if name not in CALLS or name in _NOT_CALLS or not fits:
+        if name not in _ENTERED or not fits:
             return None
         return self._of_result(bodies[0], closed[0], operands, result, kind)
 
@@ -177,7 +176,7 @@ class _Search:
         return self.back(index, closed, given, self._eqns.visited[index].jaxpr.outvars[result], kind)
 
     def _in_scan(self, eqn: Any, body: int, closed: Any, operands: list[Any], result: int, kind: Kind) -> Origin | None:
-        consts, carry = scan_parts(eqn.params)
+        consts, carry = scan_counts(eqn.params)
         length, reverse = eqn.params["length"], eqn.params["reverse"]
         fixed, state, rows = operands[:consts], operands[consts : consts + carry], operands[consts + carry :]
         step = _jax.as_function(closed)

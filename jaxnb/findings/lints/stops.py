@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
-from jax.extend import core as jax_core
 
-from jaxnb._jax import body_jaxprs
-from jaxnb.reading import CALLS, scan_parts
+from jaxnb._jax import Called, Forward
 
 __all__ = ["Flow", "follow", "stop_text"]
 
 _COMPARISONS = frozenset({"gt", "lt", "ge", "le", "eq", "ne", "is_finite"})
 _STEPS = frozenset({"floor", "ceil", "round", "sign", "argmax", "argmin", "stop_gradient"})
-_MOST_ROUNDS = 8
 
 
 @dataclass(slots=True)
@@ -40,12 +37,10 @@ def follow(eqns: Sequence[Any], start: Any, takes: Callable[[Any], bool] = lambd
       start: the variable.
       takes: which equations count.
     """
-    flow = Flow({start})
-    for eqn in eqns:
-        told = [type(v) is not jax_core.Literal and v in flow.reached for v in eqn.invars]
-        if any(told) and takes(eqn):
-            results = _through(eqn, told, flow, (eqn,))
-            flow.reached.update(v for v, reached in zip(eqn.outvars, results, strict=True) if reached)
+    flow = Flow()
+    known = {start: True}
+    _Derivative(flow.stops, ()).through((eqn for eqn in eqns if takes(eqn)), known)
+    flow.reached = {v for v, reached in known.items() if reached}
     return flow
 
 
@@ -73,40 +68,40 @@ def _is_stop(eqn: Any) -> bool:
     return name in _STEPS or name in _COMPARISONS
 
 
-def _through(eqn: Any, told: Sequence[bool], flow: Flow, path: tuple[Any, ...]) -> list[bool]:
-    """Which results of an equation a derivative reaches."""
-    if _is_stop(eqn):
-        flow.stops.append(path)
-        return [False] * len(eqn.outvars)
-    name, bodies = eqn.primitive.name, [body for _, body in body_jaxprs(eqn.params)]
-    given = list(told[len(told) - len(bodies[0].invars) :]) if bodies else []
-    fits = bool(bodies) and all(
-        len(body.invars) == len(given) and len(body.outvars) == len(eqn.outvars) for body in bodies
-    )
-    if fits and name == "scan" and len(bodies) == 1:
-        consts, carry = scan_parts(eqn.params)
-        for _ in range(_MOST_ROUNDS):
-            results = _body(bodies[0], given, flow, path)
-            more = [a or b for a, b in zip(given[consts : consts + carry], results[:carry], strict=True)]
-            if more == given[consts : consts + carry]:
-                return results
-            given[consts : consts + carry] = more
-        return [True] * len(eqn.outvars)
-    if fits and name in CALLS:
-        every = [_body(body, given, flow, path) for body in bodies]
-        return [any(results) for results in zip(*every, strict=True)]
-    # A bool or an integer carries no derivative, whatever made it.
-    return [_is_smooth(v.aval) for v in eqn.outvars]
+class _Derivative(Forward[bool]):
+    """What a derivative reaches.
 
+    Args:
+      stops: to which the equations are added at which it ends.
+      path: the equations that lead here.
+    """
 
-def _body(body: Any, given: Sequence[bool], flow: Flow, path: tuple[Any, ...]) -> list[bool]:
-    reached = {v for v, told in zip(body.invars, given, strict=True) if told}
-    for eqn in body.eqns:
-        told = [type(v) is not jax_core.Literal and v in reached for v in eqn.invars]
-        if any(told):
-            results = _through(eqn, told, flow, (*path, eqn))
-            reached.update(v for v, one in zip(eqn.outvars, results, strict=True) if one)
-    return [type(v) is not jax_core.Literal and v in reached for v in body.outvars]
+    nothing = False
+
+    def __init__(self, stops: list[tuple[Any, ...]], path: tuple[Any, ...]) -> None:
+        self._stops, self._path = stops, path
+
+    def join(self, one: bool, other: bool) -> bool:
+        return one or other
+
+    def other(self, eqn: Any, ins: list[bool]) -> list[bool]:
+        # A bool or an integer carries no derivative, whatever made it.
+        return [_is_smooth(v.aval) for v in eqn.outvars]
+
+    def equation(self, eqn: Any, ins: list[bool]) -> list[bool]:
+        if not any(ins):
+            return [False] * len(eqn.outvars)
+        if _is_stop(eqn):
+            self._stops.append((*self._path, eqn))
+            return [False] * len(eqn.outvars)
+        if eqn.primitive.name == "cond":
+            ins = [False, *ins[1:]]  # none goes by what chooses among branches
+        return super().equation(eqn, ins)
+
+    def enter(self, eqn: Any, called: Called, ins: list[bool]) -> list[bool]:
+        return _Derivative(self._stops, (*self._path, eqn)).run(called.jaxpr, ins)
+
+    rules: ClassVar[Mapping[str, Any]] = {"while": other}
 
 
 def _is_smooth(aval: Any) -> bool:

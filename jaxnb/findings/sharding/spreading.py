@@ -48,7 +48,7 @@ _CALLBACKS = {
 _DETAIL = re.compile(r"\[[^\]]*\]|\d[\d.,]*")
 _LOCAL = {"debug_print": "print", "debug_callback": "callback"}
 _CONSTRAINTS = {"sharding_constraint": "sharding", "reshard": "dst_sharding"}
-_LOOPS = frozenset({"scan", "while", "remat2", "checkpoint"})
+_LOOPS = frozenset({"scan", "while", "remat2"})
 _CONTRACTIONS = frozenset({"dot_general", "conv_general_dilated", "ragged_dot_general"})
 
 

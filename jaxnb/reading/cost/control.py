@@ -9,9 +9,10 @@ from typing import Any
 
 import jax
 
+from jaxnb._jax import CALLS, called_jaxprs, is_kept_apart, scan_counts
 from jaxnb.reading.cost.context import Constant, Context
 from jaxnb.reading.cost.mapped import lowered_map
-from jaxnb.reading.cost.needed import NeededEqn, scan_parts
+from jaxnb.reading.cost.needed import NeededEqn
 from jaxnb.reading.cost.reductions import combinations
 from jaxnb.reading.cost.runs import Runs
 from jaxnb.reading.cost.sizes import elements, itemsize, moved, nbytes
@@ -22,19 +23,28 @@ __all__ = ["CONTROL", "shards"]
 Rule = Callable[[Any, Context, NeededEqn], Runs]
 
 
-def _call(name: str, inlined: bool = False) -> Rule:
+def _call(eqn: Any, context: Context, needs: NeededEqn) -> Runs:
     """A call: the body runs once, and passing arguments costs nothing."""
+    (called,) = called_jaxprs(eqn)
+    return Runs(Cost(), {called.path: 1}, called=True, inlined=eqn.primitive.name in _INLINED)
+
+
+_INLINED = frozenset({"custom_jvp_call", "custom_vjp_call"})
+
+
+def _call_of(name: str) -> Rule:
+    """A call of one of several functions that stand in the parameters."""
 
     def runs(eqn: Any, context: Context, needs: NeededEqn) -> Runs:
-        return Runs(Cost(), {(name,): 1}, called=True, inlined=inlined)
+        return Runs(Cost(), {(name,): 1}, called=True)
 
     return runs
 
 
 def _remat(eqn: Any, context: Context, needs: NeededEqn) -> Runs:
     """A call; where it computes something again for a gradient, a barrier holds its operands, which XLA counts once."""
-    held = eqn.params["differentiated"] and eqn.params["prevent_cse"]
-    own = Cost(0, sum(nbytes(v.aval) for v in compress(eqn.invars, needs.inputs))) if held else Cost()
+    held = compress(eqn.invars, needs.inputs) if is_kept_apart(eqn) else ()
+    own = Cost(0, sum(nbytes(v.aval) for v in held))
     return Runs(own, {("jaxpr",): 1}, called=True)
 
 
@@ -64,7 +74,7 @@ def _scan(eqn: Any, context: Context, needs: NeededEqn) -> Runs:
     else:
         loops, rest = divmod(length, copies)
     counted = min(loops, 1) if context.once else loops
-    constants, carried = scan_parts(params)
+    constants, carried = scan_counts(params)
     first = constants + carried
     total = 0
     for v in compress(eqn.invars[first:], needs.inputs[first:]):
@@ -152,16 +162,14 @@ def _object(eqn: Any, context: Context, needs: NeededEqn) -> Runs:
 
 
 CONTROL: dict[str, Rule] = {
-    **dict.fromkeys(("call", "closed_call", "core_call"), _call("call_jaxpr")),
-    **dict.fromkeys(("custom_jvp_call", "custom_vjp_call"), _call("call_jaxpr", inlined=True)),
-    **dict.fromkeys(("composite", "eval_jaxpr", "jit", "pjit"), _call("jaxpr")),
-    **dict.fromkeys(("custom_partitioning", "custom_vmap_call"), _call("call")),
-    **dict.fromkeys(("checkpoint", "remat", "remat2"), _remat),
+    **dict.fromkeys(CALLS, _call),
     **dict.fromkeys(("reduce", "reduce_window"), _reduce_by),
     "call_hi_primitive": _object,
     "cond": _cond,
     "custom_linear_solve": _linear_solve,
-    "linear_call": _call("callee"),
+    "custom_partitioning": _call_of("call"),
+    "linear_call": _call_of("callee"),
+    "remat2": _remat,
     "scan": _scan,
     "select_and_scatter": _select_and_scatter,
     "shard_map": _shard_map,

@@ -10,18 +10,11 @@ from typing import Any, NamedTuple
 
 from jax.extend import core as jax_core
 
-from jaxnb._jax import body_jaxprs, scan_counts as scan_parts
+from jaxnb._jax import CALLS, body_jaxprs, called_jaxprs, has_effects, open_jaxpr, scan_counts
 
-__all__ = ["CALLS", "Mask", "Needed", "NeededEqn", "NeededJaxpr", "has_effects", "scan_parts"]
+__all__ = ["Mask", "Needed", "NeededEqn", "NeededJaxpr"]
 
 Mask = tuple[bool, ...]
-
-# The results of the bodies are those of the equation, and their arguments are its last ones.
-_SAME_RESULTS = """
-call closed_call composite cond core_call custom_jvp_call custom_vjp_call custom_vmap_call checkpoint eval_jaxpr jit
-pjit remat remat2 shard_map
-"""
-CALLS = frozenset(_SAME_RESULTS.split())
 _ONE = (True,)
 
 
@@ -87,7 +80,7 @@ class Needed:
         name = eqn.primitive.name
         if name == "scan":
             return self._scan(eqn, outputs)
-        if name in CALLS:
+        if name in CALLS or name == "cond":
             return self._call(eqn, outputs)
         if name == "xmap":
             body = dict(body_jaxprs(eqn.params))["body",]
@@ -96,23 +89,17 @@ class Needed:
 
     def _call(self, eqn: Any, outputs: Mask) -> NeededEqn:
         """A call or a branch: operands that no body needs are not needed."""
-        bodies = dict(body_jaxprs(eqn.params))
-        everything = NeededEqn(outputs, (True,) * len(eqn.invars), {})
-        if not bodies or any(len(body.outvars) != len(outputs) for body in bodies.values()):
-            return everything
-        count = max(len(body.invars) for body in bodies.values())
-        first = len(eqn.invars) - count
-        if first < 0:
-            return everything
-        masks = [self.of(body, outputs).inputs for body in bodies.values()]
-        inputs = (*(True for _ in range(first)), *map(any, zip(*masks, strict=True)))
-        return NeededEqn(outputs, inputs, dict.fromkeys(bodies, outputs))
+        called = called_jaxprs(eqn)
+        masks = [self.of(open_jaxpr(one.jaxpr), outputs).inputs for one in called]
+        inputs = tuple(map(any, zip(*masks, strict=True)))
+        chooses = (True,) * (len(eqn.invars) - len(inputs))
+        return NeededEqn(outputs, chooses + inputs, {one.path: outputs for one in called})
 
     def _scan(self, eqn: Any, outputs: Mask) -> NeededEqn:
         """A loop: what a step needs of the carry, the step before must give."""
-        params = eqn.params
-        consts, carry = scan_parts(params)
-        ((path, body),) = body_jaxprs(params)
+        consts, carry = scan_counts(eqn.params)
+        (called,) = called_jaxprs(eqn)
+        body = open_jaxpr(called.jaxpr)
         wanted = outputs
         while True:
             inputs = self.of(body, wanted).inputs
@@ -121,10 +108,4 @@ class Needed:
                 break
             wanted = more + wanted[carry:]
         inputs = inputs[:consts] + wanted[:carry] + inputs[consts + carry :]
-        return NeededEqn(outputs, inputs, {path: wanted})
-
-
-def has_effects(eqn: Any) -> bool:
-    """Whether an equation does something besides computing its results."""
-    # The effect that stands for the use of a named axis is none; its class is not exported.
-    return any(type(effect).__name__ != "NamedAxisEffect" for effect in eqn.effects)
+        return NeededEqn(outputs, inputs, {called.path: wanted})

@@ -5,17 +5,17 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import jax
 from jax.extend import core as jax_core
 
-from jaxnb._jax import body_jaxprs, function_name, open_jaxpr
+from jaxnb._jax import CALLS, body_jaxprs, eqn_scope, function_name, open_jaxpr
 from jaxnb.reading.cost.context import Context
 from jaxnb.reading.cost.control import CONTROL
 from jaxnb.reading.cost.folding import constant_of, folded, spread_operands
 from jaxnb.reading.cost.mapped import MAPPED, Told
-from jaxnb.reading.cost.needed import CALLS, Needed, NeededEqn, NeededJaxpr
+from jaxnb.reading.cost.needed import Needed, NeededEqn, NeededJaxpr
 from jaxnb.reading.cost.rules import RULES
 from jaxnb.reading.cost.runs import Runs
 from jaxnb.reading.cost.sizes import Unsized
@@ -53,8 +53,7 @@ def scope_of(entry: Costed) -> str:
     names: list[str] = []
     at: Costed | None = entry
     while at is not None:
-        # `JaxprEqn.source_info.name_stack`, relative to the jaxpr that holds the equation, is not exported.
-        names.append(str(cast(Any, at.eqn).source_info.name_stack))
+        names.append(str(eqn_scope(at.eqn)))
         at = at.owner
     return "/".join(name for name in reversed(names) if name)
 
@@ -345,8 +344,7 @@ class _Listing(_Counting):
             entry = Costed((index, number), eqn, cost, cost if full else weight.of(told.own(path)), owner, function)
             self.entries.append(entry)
             for key, body in () if full else found:
-                called = eqn.primitive.name in CALLS and eqn.primitive.name != "cond"
-                name = _called(eqn, key, body) if called else ""
+                name = _called(eqn, key, body) if eqn.primitive.name in CALLS else ""
                 self._mapped(body, told, path, entry, name or function, weight)
 
 

@@ -16,9 +16,9 @@ from typing import Any
 from jax.extend import core as jax_core
 
 from jaxnb import named
-from jaxnb._jax import body_jaxprs, open_jaxpr
+from jaxnb._jax import CALLS, LOOPS, body_jaxprs, carried, open_jaxpr
 from jaxnb.reading.cost.control import shards
-from jaxnb.reading.cost.needed import CALLS, Mask, Needed, NeededEqn, scan_parts
+from jaxnb.reading.cost.needed import Mask, Needed, NeededEqn
 from jaxnb.reading.cost.sizes import elements, nbytes
 
 __all__ = ["Lived", "Liveness", "live_bytes"]
@@ -27,6 +27,7 @@ __all__ = ["Lived", "Liveness", "live_bytes"]
 _RENAMES = frozenset(
     ("copy", "expand_dims", "name", "pvary", "reshape", "sharding_constraint", "squeeze", "stop_gradient")
 )
+_RUN_BODIES = CALLS | LOOPS | {"cond", "custom_linear_solve"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,7 +175,7 @@ class _Measuring:
         name = eqn.primitive.name
         if name == "xmap":
             return self._mapped(eqn)
-        if name not in CALLS and name not in ("scan", "while", "custom_linear_solve"):
+        if name not in _RUN_BODIES:
             return None
         found = [self._body(eqn, body, need.bodies.get(path)) for path, body in body_jaxprs(eqn.params)]
         return max(found, key=lambda inside: inside.peak, default=None)
@@ -193,9 +194,9 @@ class _Measuring:
         name = eqn.primitive.name
         key = (id(body), outputs, name)
         if key not in self._inside:
-            sliced = body.invars[sum(scan_parts(eqn.params)) :] if name == "scan" else []
+            sliced = body.invars[carried(eqn).stop :] if name == "scan" else []
             mine = {*body.constvars, *body.invars}.difference(sliced)
-            if name not in ("scan", "while"):
+            if name not in LOOPS:
                 mine.update(v for v in body.outvars if type(v) is not jax_core.Literal)
             self._inside[key] = self.run(body, outputs, sliced, (), mine)
         return self._inside[key]

@@ -14,15 +14,13 @@ from typing import Any
 
 from jax.extend import core as jax_core
 
-from jaxnb._jax import body_jaxprs, name_parts
+from jaxnb._jax import CALLS, body_jaxprs, name_parts, scan_counts
 from jaxnb.program import Place
-from jaxnb.reading.cost.needed import CALLS, scan_parts
 from jaxnb.reading.cost.sizes import nbytes
 from jaxnb.reading.flow.unneeded import Found, Visited, computations
 
 __all__ = ["Residual", "recomputed_equations", "residuals"]
 
-_CHECKPOINTS = frozenset({"checkpoint", "remat", "remat2"})
 # What hands its operands on: JAX puts `reduce_precision` behind what a policy keeps, `device_put` behind what it moves
 # to the host, and `checkpoint_name` a `name`.
 _HANDS_ON = frozenset({"device_put", "name", "reduce_precision"})
@@ -169,7 +167,7 @@ class _Reading:
                 if body is None or len(body.jaxpr.outvars) != len(results):
                     break
                 position = results.index(var)
-                if eqn.primitive.name == "scan" and position >= scan_parts(eqn.params)[1]:
+                if eqn.primitive.name == "scan" and position >= scan_counts(eqn.params)[1]:
                     found.times *= eqn.params["length"]
                 here, var = body, body.jaxpr.outvars[position]
             number = self._maker(here, var)
@@ -178,7 +176,7 @@ class _Reading:
     def _policies(self, here: Visited, number: int, position: int) -> Iterator[Callable[..., Any]]:
         """The policies of the checkpoints that an operand of an equation goes into."""
         eqn: Any = here.jaxpr.eqns[number]
-        if eqn.primitive.name in _CHECKPOINTS:
+        if eqn.primitive.name == "remat2":
             if eqn.params["policy"] is not None:
                 yield eqn.params["policy"]
             return
@@ -197,7 +195,7 @@ class _Reading:
         if name == "xmap":
             paths = [path for path, _ in body_jaxprs(eqn.params)]
             return self.visited[bodies[paths.index(("body",))]] if bodies else None
-        if len(bodies) != 1 or (name != "scan" and (name not in CALLS or name == "cond")):
+        if len(bodies) != 1 or (name != "scan" and name not in CALLS):
             return None
         return self.visited[bodies[0]] if sum(1 for _ in body_jaxprs(eqn.params)) == 1 else None
 
@@ -226,7 +224,7 @@ def _is_backward(eqn: Any) -> bool:
 
 
 def _is_differentiated(eqn: Any) -> bool:
-    return eqn.primitive.name in _CHECKPOINTS and bool(eqn.params["differentiated"])
+    return eqn.primitive.name == "remat2" and bool(eqn.params["differentiated"])
 
 
 def _keeps(policy: Callable[..., Any], eqn: Any) -> bool:

@@ -9,9 +9,9 @@ from typing import Any, cast
 
 from jax.extend import core as jax_core
 
-from jaxnb._jax import body_jaxprs, open_jaxpr
+from jaxnb._jax import CALLS, body_jaxprs, open_jaxpr
 from jaxnb.program import Place
-from jaxnb.reading.cost.needed import CALLS, Mask, Needed, NeededJaxpr
+from jaxnb.reading.cost.needed import Mask, Needed, NeededJaxpr
 
 __all__ = ["Found", "Visited", "computations", "dead_equations", "known_equations"]
 
@@ -139,7 +139,7 @@ def known_equations(program: Any) -> list[Found]:
                 continue
             for index in here.bodies[number]:
                 body = visited[index]
-                passed = _is_call(eqn) and len(body.jaxpr.invars) == len(told)
+                passed = eqn.primitive.name in CALLS and len(body.jaxpr.invars) == len(told)
                 results = visit(body, told if passed else [False] * len(body.jaxpr.invars))
                 if passed and len(results) == len(eqn.outvars):
                     known.update(compress(eqn.outvars, results))
@@ -151,7 +151,3 @@ def known_equations(program: Any) -> list[Found]:
 
 def _is_known(atom: Any, known: Collection[Any]) -> bool:
     return type(atom) is jax_core.Literal or atom in known
-
-
-def _is_call(eqn: Any) -> bool:
-    return eqn.primitive.name in CALLS and eqn.primitive.name != "cond"

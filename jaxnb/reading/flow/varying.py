@@ -18,14 +18,13 @@ outside; the inputs of such a jaxpr then count as varying, and the size is known
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
 from jax.extend.core import Jaxpr, Literal
 
-from jaxnb._jax import body_jaxprs, open_jaxpr
-from jaxnb.named import CALLS, COLLECTIVES, Anonymous
-from jaxnb.reading.cost.needed import scan_parts
+from jaxnb._jax import Called, Sets, body_jaxprs, open_jaxpr
+from jaxnb.named import COLLECTIVES, Anonymous
 
 __all__ = ["Varying", "varying_axes"]
 
@@ -99,19 +98,17 @@ class _Scope:
         return frozenset(self.axes[name] for name in names if name in self.axes)
 
 
-class Varying:
+class Varying(Sets):
     """What the values of one jaxpr vary over, as one equation calls it; `inside` leads to the jaxprs in it.
 
     A jaxpr that two equations share may have other axes in each of them.
     """
 
-    __slots__ = ("_analysis", "_bodies", "_env", "_jaxpr", "_scope", "outs")
-
     def __init__(self, analysis: _Analysis, jaxpr: Jaxpr, scope: _Scope) -> None:
         self._analysis, self._jaxpr, self._scope = analysis, jaxpr, scope
         self._env: dict[Any, Axes] = {}
-        self._bodies: dict[int, Mapping[Path, Varying]] = {}
-        self.outs: Sequence[Axes] = ()
+        self._bodies: dict[int, dict[Path, Varying]] = {}
+        self.outs: list[Axes] = []
 
     def axes(self, atom: Any) -> tuple[tuple[str, int | None], ...]:
         """The named axes that a value varies over, each with its size, the outermost first.
@@ -135,9 +132,12 @@ class Varying:
             if eqn.primitive.name not in _BINDERS | _KERNELS:
                 return self  # nothing varies here, nor there
             if id(eqn) not in self._bodies:
-                self._bodies[id(eqn)] = self._analysis.equation(eqn, [_NONE] * len(eqn.invars), self._scope)[1]
+                self.equation(eqn, [_NONE] * len(eqn.invars))
         known = self._bodies.get(id(eqn), {}).get(path)
-        return known if known is not None else self._analysis.anything(eqn, path, self._scope)
+        if known is None:  # it is not known how the equation calls it
+            body = dict(body_jaxprs(eqn.params))[path]
+            known = self._analysis.walk(body, [frozenset(self._scope.axes.values())] * len(body.invars), self._scope)
+        return known
 
     def fill(self, ins: Sequence[Axes]) -> None:
         """Goes through the equations, until what stands in references has settled."""
@@ -148,23 +148,73 @@ class Varying:
         while not settled:
             settled = True
             for eqn in jaxpr.eqns:
-                sets = [_NONE if isinstance(atom, Literal) else env[atom] for atom in eqn.invars]
-                outs, bodies = self._analysis.equation(eqn, sets, self._scope)
-                for var, axes in zip(eqn.outvars, outs, strict=True):
+                sets = self.read(eqn.invars, env)
+                for var, axes in zip(eqn.outvars, self.equation(eqn, sets), strict=True):
                     env[var] = axes | env[var] if var in env and _is_reference(var) else axes
-                if bodies:
-                    self._bodies[id(eqn)] = bodies
                 refs = [atom for atom in eqn.invars if _is_reference(atom)]
                 if refs and eqn.primitive.name not in _READS_REF:
-                    written = _join(*sets, *(body.in_references() for body in bodies.values()))
+                    bodies = self._bodies.get(id(eqn), {}).values()
+                    written = _NONE.union(*sets, *(body.in_references() for body in bodies))
                     for ref in refs:
                         settled &= written <= env[ref]
                         env[ref] |= written
-        self.outs = [_NONE if isinstance(atom, Literal) else env[atom] for atom in jaxpr.outvars]
+        self.outs = self.read(jaxpr.outvars, env)
 
     def in_references(self) -> Axes:
         """What the references that the jaxpr is given vary over in the end."""
-        return _join(*(self._env[var] for var in self._jaxpr.invars if _is_reference(var)))
+        return _NONE.union(*(self._env[var] for var in self._jaxpr.invars if _is_reference(var)))
+
+    def enter(self, eqn: Any, called: Called, ins: list[Axes]) -> list[Axes]:
+        return self._enter(eqn, called.path, called.jaxpr, ins, self._scope)
+
+    def _enter(self, eqn: Any, path: Path, jaxpr: Any, ins: list[Axes], scope: _Scope) -> list[Axes]:
+        body = self._bodies.setdefault(id(eqn), {})[path] = self._analysis.walk(jaxpr, ins, scope)
+        return body.outs
+
+    def other(self, eqn: Any, ins: list[Axes]) -> list[Axes]:
+        """Everything may vary over what an operand varies over, and over what the equation has to do with."""
+        scope, name = self._scope, eqn.primitive.name
+        found = _NONE.union(*ins, scope.of(getattr(effect, "name", None) for effect in eqn.effects))
+        if name in _FROM_OUTSIDE:
+            found = frozenset(scope.axes.values())
+        elif name == "program_id":
+            found = scope.grid
+        bodies = body_jaxprs(eqn.params)
+        names = {name: size for _, body in bodies for name, size in self._analysis.free(body).items()}
+        found |= scope.of(names)
+        own = {name: size for name, size in names.items() if name not in scope.axes}
+        within = scope.bind(own, kernel=True) if own or name in _KERNELS else scope
+        inner = found | within.of(own)
+        for path, body in bodies:
+            self._enter(eqn, path, body, [inner] * len(body.invars), within)
+        return [found] * len(eqn.outvars)
+
+    def binder(self, eqn: Any, ins: list[Axes]) -> list[Axes]:
+        """The rule of an equation that binds names."""
+        sizes, params = _bound(eqn), eqn.params
+        within = self._scope.bind(sizes)
+        if eqn.primitive.name == "xmap":
+            path, jaxpr = ("body",), params["body"].opaque_jaxpr
+            brought = [[name for _, name in axes] for axes in params["in_axes"]]
+        else:
+            path, jaxpr = ("jaxpr",), params["jaxpr"]
+            brought = [_names_in_spec(spec) & sizes.keys() for spec in params["in_specs"]]
+        inner = [axes | within.of(names) for axes, names in zip(ins, brought, strict=True)]
+        own = within.of(sizes)
+        return [axes - own for axes in self._enter(eqn, path, jaxpr, inner, within)]
+
+    def collective(self, eqn: Any, ins: list[Axes]) -> list[Axes]:
+        """The rule of an equation that acts over names."""
+        kind, count = _kind(eqn), len(eqn.outvars)
+        over = self._scope.of(_names_of(eqn, kind))
+        if kind not in _EVENS or eqn.params.get("axis_index_groups") is not None:
+            return [_NONE.union(*ins, over)] * count
+        return [axes - over for axes in ins] if len(ins) == count else [_NONE.union(*ins) - over] * count
+
+    rules: ClassVar[Mapping[str, Any]] = {
+        **dict.fromkeys((*_NAMES, *(f"{name}_start" for name in _NAMES)), collective),
+        **dict.fromkeys(_BINDERS, binder),
+    }
 
 
 def varying_axes(
@@ -236,7 +286,7 @@ class _Analysis:
                 names = _names_of(eqn, kind)
                 size = params.get("axis_size") if len(names) == 1 and not params.get("axis_index_groups") else None
                 found.update((name, size) for name in names if found.get(name) is None)
-            for body in _bodies_of(params) if kind not in _KERNELS else ():
+            for _, body in body_jaxprs(params) if kind not in _KERNELS else ():
                 inner = self.free(body)
                 if inner:
                     bound = _bound(eqn) if kind in _BINDERS else {}
@@ -244,105 +294,6 @@ class _Analysis:
                     found.update((name, size) for name, size in new.items() if found.get(name) is None)
         self._free[id(jaxpr)] = found
         return found
-
-    def equation(self, eqn: Any, ins: Sequence[Axes], scope: _Scope) -> tuple[Sequence[Axes], Mapping[Path, Varying]]:
-        """What the results of an equation vary over, and the jaxprs in it, by their path.
-
-        Args:
-          ins: what its operands vary over.
-          scope: the names that are bound around it.
-        """
-        kind = _kind(eqn)
-        if kind in _BINDERS:
-            return self._binder(eqn, ins, scope)
-        if kind in CALLS:
-            body = self.walk(eqn.params[CALLS[kind]], ins, scope)
-            return body.outs, {(CALLS[kind],): body}
-        if kind in _CONTROL:
-            return _CONTROL[kind](self, eqn, ins, scope)
-        count = len(eqn.outvars)
-        if kind in _NAMES:
-            over = scope.of(_names_of(eqn, kind))
-            if kind not in _EVENS or eqn.params.get("axis_index_groups") is not None:
-                return [_join(*ins, over)] * count, {}
-            return [axes - over for axes in ins] if len(ins) == count else [_join(*ins) - over] * count, {}
-        return self._unknown(eqn, ins, scope)
-
-    def _binder(self, eqn: Any, ins: Sequence[Axes], scope: _Scope) -> tuple[Sequence[Axes], Mapping[Path, Varying]]:
-        sizes, params = _bound(eqn), eqn.params
-        within = scope.bind(sizes)
-        if eqn.primitive.name == "xmap":
-            path, jaxpr = ("body",), params["body"].opaque_jaxpr
-            brought = [[name for _, name in axes] for axes in params["in_axes"]]
-        else:
-            path, jaxpr = ("jaxpr",), params["jaxpr"]
-            brought = [_names_in_spec(spec) & sizes.keys() for spec in params["in_specs"]]
-        body = self.walk(jaxpr, [a | within.of(names) for a, names in zip(ins, brought, strict=True)], within)
-        own = within.of(sizes)
-        return [axes - own for axes in body.outs], {path: body}
-
-    def _scan(self, eqn: Any, ins: Sequence[Axes], scope: _Scope) -> tuple[Sequence[Axes], Mapping[Path, Varying]]:
-        """A loop with a known number of turns: what is carried out of a turn is carried into the next."""
-        constants, carries = scan_parts(eqn.params)
-        while True:
-            body = self.walk(eqn.params["jaxpr"], ins, scope)
-            carried = [old | new for old, new in zip(ins[constants:], body.outs[:carries], strict=False)]
-            settled = [*ins[:constants], *carried, *ins[constants + carries :]]
-            if settled == list(ins):
-                return body.outs, {("jaxpr",): body}
-            ins = settled
-
-    def _while(self, eqn: Any, ins: Sequence[Axes], scope: _Scope) -> tuple[Sequence[Axes], Mapping[Path, Varying]]:
-        """Where the condition varies, so does the number of turns, and with it all that is carried."""
-        params = eqn.params
-        first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
-        carry = list(ins[second:])
-        while True:
-            condition = self.walk(params["cond_jaxpr"], [*ins[:first], *carry], scope)
-            body = self.walk(params["body_jaxpr"], [*ins[first:second], *carry], scope)
-            settled = [old | new | condition.outs[0] for old, new in zip(carry, body.outs, strict=True)]
-            if settled == carry:
-                return carry, {("cond_jaxpr",): condition, ("body_jaxpr",): body}
-            carry = settled
-
-    def _cond(self, eqn: Any, ins: Sequence[Axes], scope: _Scope) -> tuple[Sequence[Axes], Mapping[Path, Varying]]:
-        branches = [self.walk(branch, ins[1:], scope) for branch in eqn.params["branches"]]
-        outs = [_join(ins[0], *some) for some in zip(*(branch.outs for branch in branches), strict=True)]
-        return outs, {("branches", str(n)): branch for n, branch in enumerate(branches)}
-
-    def _unknown(self, eqn: Any, ins: Sequence[Axes], scope: _Scope) -> tuple[Sequence[Axes], Mapping[Path, Varying]]:
-        """Everything may vary over what an operand varies over, and over what the equation has to do with."""
-        effects = [name for effect in eqn.effects if (name := getattr(effect, "name", None)) is not None]
-        found = _join(*ins, scope.of(effects))
-        if eqn.primitive.name in _FROM_OUTSIDE:
-            found = frozenset(scope.axes.values())
-        elif eqn.primitive.name == "program_id":
-            found = scope.grid
-        bodies = dict(body_jaxprs(eqn.params))
-        names = {name: size for body in bodies.values() for name, size in self.free(body).items()}
-        found |= scope.of(names)
-        own = {name: size for name, size in names.items() if name not in scope.axes}
-        within = scope.bind(own, kernel=True) if own or eqn.primitive.name in _KERNELS else scope
-        inner = found | within.of(own)
-        walks = {path: self.walk(body, [inner] * len(body.invars), within) for path, body in bodies.items()}
-        return [found] * len(eqn.outvars), walks
-
-    def anything(self, eqn: Any, path: Path, scope: _Scope) -> Varying:
-        """A jaxpr of which it is not known how the equation calls it: all may vary over all axes."""
-        body = dict(body_jaxprs(eqn.params))[path]
-        return self.walk(body, [frozenset(scope.axes.values())] * len(body.invars), scope)
-
-
-_Rule = Callable[[_Analysis, Any, Sequence[Axes], _Scope], tuple[Sequence[Axes], Mapping[Path, Varying]]]
-_CONTROL: Mapping[str, _Rule] = {
-    "scan": _Analysis._scan,  # pyright: ignore[reportPrivateUsage]
-    "while": _Analysis._while,  # pyright: ignore[reportPrivateUsage]
-    "cond": _Analysis._cond,  # pyright: ignore[reportPrivateUsage]
-}
-
-
-def _join(*sets: Axes) -> Axes:
-    return _NONE.union(*sets)
 
 
 def _kind(eqn: Any) -> str:
@@ -368,18 +319,10 @@ def _bound(eqn: Any) -> Mapping[Any, int]:
 
 def _names_in_spec(spec: Any) -> set[Any]:
     """The axes along which an input is cut up, or of which each position has a part of a sum."""
-    found: set[Any] = set(getattr(spec, "unreduced", ()))
+    found: set[Any] = set(spec.unreduced)
     for entry in spec:
         found.update(entry if isinstance(entry, (tuple, list)) else [entry])
     return found
-
-
-def _bodies_of(params: Mapping[str, Any]) -> list[Jaxpr]:
-    """The jaxprs in an equation's parameters, that of an `xmap` among them."""
-    bodies = [body for _, body in body_jaxprs(params)]
-    if hasattr(params.get("body"), "opaque_jaxpr"):
-        bodies.append(open_jaxpr(params["body"].opaque_jaxpr))
-    return bodies
 
 
 def _is_reference(atom: Any) -> bool:

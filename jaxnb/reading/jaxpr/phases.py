@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jaxnb import _jax
-from jaxnb._jax import eqn_scope, open_jaxpr
+from jaxnb._jax import Forward, eqn_scope
 
 __all__ = ["Setting", "read_settings"]
 
@@ -46,7 +46,7 @@ _LINEAR = frozenset(
     ]
 )
 _LINEAR_IN_FIRST = frozenset({"div", "gather", "dynamic_slice", "dynamic_update_slice", "scatter-add"})
-_CALLS = frozenset({"jit", "pjit", "closed_call", "core_call"})
+_CALLS = frozenset({"jit", "closed_call", "eval_jaxpr"})
 
 
 class Setting:
@@ -110,7 +110,7 @@ def _setting(parts: tuple[tuple[bool, str], ...], owner: Setting) -> Setting:
 def _tangents(jaxpr: Any, forward: list[bool]) -> list[int]:
     """The equations of a derivative among those that are differentiated forwards."""
     depends: dict[Any, int] = {}  # on which values from outside, as bits
-    bad = 0  # the values from outside that something is not linear in
+    linear = _Linear()
     results: dict[int, list[int]] = {}
     count = 0
     for index, eqn in enumerate(jaxpr.eqns):
@@ -120,42 +120,29 @@ def _tangents(jaxpr: Any, forward: list[bool]) -> list[int]:
             if not hasattr(atom, "val") and atom not in depends:
                 depends[atom] = 1 << count
                 count += 1
-        results[index], spoiled = _flow(eqn, [0 if hasattr(atom, "val") else depends[atom] for atom in eqn.invars])
+        results[index] = linear.equation(eqn, linear.read(eqn.invars, depends))
         depends.update(zip(eqn.outvars, results[index], strict=True))
-        bad |= spoiled
-    return [index for index, masks in results.items() if masks and all(mask & ~bad for mask in masks)]
+    return [index for index, masks in results.items() if masks and all(mask & ~linear.bad for mask in masks)]
 
 
-def _flow(eqn: Any, masks: list[int]) -> tuple[list[int], int]:
-    """On what the results of an equation depend, and on what of that not linearly.
+class _Linear(Forward[int]):
+    """On which values from outside a value depends, as bits; `bad` are those that something is not linear in."""
 
-    Args:
-      masks: on what its operands depend.
-    """
-    name = eqn.primitive.name
-    body = eqn.params.get("jaxpr", eqn.params.get("call_jaxpr")) if name in _CALLS else None
-    if body is not None:
-        return _flow_through(open_jaxpr(body), masks)
-    everything = bad = 0
-    for position, mask in enumerate(masks):
-        everything |= mask
-        if not _is_linear(name, position):
-            bad |= mask
-    return [everything] * len(eqn.outvars), bad
+    nothing = bad = 0
 
+    def join(self, one: int, other: int) -> int:
+        return one | other
 
-def _flow_through(jaxpr: Any, masks: list[int]) -> tuple[list[int], int]:
-    depends: dict[Any, int] = dict(zip(jaxpr.invars, masks, strict=True))
-    bad = 0
-    for eqn in jaxpr.eqns:
-        found, spoiled = _flow(eqn, [_mask(atom, depends) for atom in eqn.invars])
-        depends.update(zip(eqn.outvars, found, strict=True))
-        bad |= spoiled
-    return [_mask(atom, depends) for atom in jaxpr.outvars], bad
+    def equation(self, eqn: Any, ins: list[int]) -> list[int]:
+        return super().equation(eqn, ins) if eqn.primitive.name in _CALLS else self.other(eqn, ins)
 
-
-def _mask(atom: Any, depends: dict[Any, int]) -> int:
-    return 0 if hasattr(atom, "val") else depends.get(atom, 0)
+    def other(self, eqn: Any, ins: list[int]) -> list[int]:
+        everything = 0
+        for position, mask in enumerate(ins):
+            everything |= mask
+            if not _is_linear(eqn.primitive.name, position):
+                self.bad |= mask
+        return [everything] * len(eqn.outvars)
 
 
 def _is_linear(primitive: str, position: int) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxnb._jax import is_concrete, unreduced_kind
 from jaxnb.errors import JaxnbError
 from jaxnb.program import Axis, Box, Device, Leaf, Mesh, Placement, Tree, cut_boxes
 
@@ -67,7 +68,7 @@ def read_placement(value: Any, shape: Sequence[int] | None = None, dtype: Any = 
     if isinstance(sharding, jax.sharding.NamedSharding):
         mesh, (cuts, free) = read_mesh(sharding.mesh), read_spec(sharding.spec, len(shape))
         boxes = cut_boxes(mesh, cuts, shape)
-        pending = tuple(str(axis) for axis in mesh_order(mesh, getattr(sharding.spec, "unreduced", ())))
+        pending = tuple(str(axis) for axis in mesh_order(mesh, sharding.spec.unreduced))
         return Placement(
             kind="named",
             shape=shape,
@@ -155,7 +156,7 @@ def _sharding_of(value: Any) -> Any:
             why="its memory was given back, by donation or by delete().",
             fix="make it again; `%jaxnb memory` lists the arrays that live.",
         )
-    concrete = _is_concrete(value)
+    concrete = is_concrete(value)
     sharding = getattr(jax.typeof(value) if isinstance(value, jax.Array) and not concrete else value, "sharding", None)
     if not isinstance(sharding, jax.sharding.Sharding):
         what = f"a {type(value).__name__} without a sharding lives nowhere."
@@ -173,17 +174,6 @@ def _sharding_of(value: Any) -> Any:
 
 def _has_explicit_axes(sharding: Any) -> bool:
     return any(axis.type == "explicit" for axis in read_mesh(sharding.mesh).axes)
-
-
-def _is_concrete(value: Any) -> bool:
-    """Whether a value is an array that has, or had, buffers: no tracer, and nothing abstract."""
-    if not isinstance(value, jax.Array):
-        return False
-    try:
-        value.is_deleted()
-    except jax.errors.ConcretizationTypeError:  # a tracer: its class is not public
-        return False
-    return True
 
 
 def _check_alive(sharding: Any) -> None:
@@ -204,7 +194,7 @@ def _check_alive(sharding: Any) -> None:
 
 
 def _is_deleted(value: Any) -> bool:
-    return _is_concrete(value) and value.is_deleted()
+    return is_concrete(value) and value.is_deleted()
 
 
 def _check_platforms(devices: Sequence[Device]) -> None:
@@ -250,11 +240,10 @@ def spec_text(spec: Any) -> str:
     """A spec as it is written: jax's own text has a comma behind a single entry."""
     free = jax.sharding.PartitionSpec.UNCONSTRAINED
     entries = ["P.UNCONSTRAINED" if entry is free else repr(entry) for entry in spec.partitions]
-    for word in ("unreduced", "reduced"):
-        names = sorted(str(name) for name in getattr(spec, word, ()) or ())
-        if names:
-            entries.append(f"{word}={{{', '.join(map(repr, names))}}}")
-    kind = getattr(getattr(spec, "unreduced_kind", None), "name", "sum")  # JAX 0.12 has others
+    for word, axes in (("unreduced", spec.unreduced), ("reduced", spec.reduced)):
+        if axes:
+            entries.append(f"{word}={{{', '.join(map(repr, sorted(map(str, axes))))}}}")
+    kind = unreduced_kind(spec)
     if kind != "sum":
         entries.append(f"unreduced_kind={kind}")
     return f"P({', '.join(entries)})"

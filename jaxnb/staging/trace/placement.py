@@ -280,7 +280,7 @@ class _Reader:
     ) -> bool:
         """Whether an equation is a large function whose results go out as they are: as a program it chooses alike."""
         inner = eqn.params.get("jaxpr")
-        if eqn.primitive.name not in ("jit", "pjit") or len(getattr(inner, "jaxpr", inner).eqns) < _LARGE:
+        if eqn.primitive.name != "jit" or len(getattr(inner, "jaxpr", inner).eqns) < _LARGE:
             return False
         return self._inputs.issuperset(committed) and not any(read_by.get(var) for var in results)
 

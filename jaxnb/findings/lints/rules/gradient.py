@@ -31,7 +31,6 @@ __all__ = ["LARGE", "LINT", "find_gradients"]
 LARGE = 256 * 2**20
 """Bytes that a line may keep for the backward pass before that is told."""
 
-_CHECKPOINTS = frozenset({"checkpoint", "remat", "remat2"})
 _DEAR = frozenset({"dot_general", "conv_general_dilated", "sort", "while", "scan", "custom_vjp_call"})
 """What is not computed twice lightly."""
 
@@ -169,7 +168,7 @@ class _Reading:
             eqn = visited[kept.origin[0]].jaxpr.eqns[kept.origin[1]]
             top = visited[kept.made[0]].jaxpr.eqns[kept.made[1]]
             reader = visited[kept.read[0]].jaxpr.eqns[kept.read[1]].primitive.name
-            if reader in _CHECKPOINTS:
+            if reader == "remat2":
                 continue  # it is what a checkpoint starts from
             line = self._line(eqn, None) or self._line(top, None)
             if line is not None and eqn.primitive.name not in _DEAR:
