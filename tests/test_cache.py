@@ -270,9 +270,19 @@ def test_the_most_recently_used_are_kept(limit: int) -> None:
     assert record.starting_at(0) == record.pieces[::-1] and record.last[0] is record.pieces[-1]
 
 
+class Beginning:
+    """A piece as far as it matters when it is dropped."""
+
+    def __init__(self, start: int) -> None:
+        self.plan, self.used = SimpleNamespace(start=start), 0
+
+    def note_use(self, run: int) -> None:
+        self.used = run
+
+
 def test_the_limit_is_one_of_each_start() -> None:
     record = CodeRecord()
-    pieces: list[Any] = [SimpleNamespace(plan=SimpleNamespace(start=start)) for start in (0, 2, 0, 2, 0)]
+    pieces: list[Any] = [Beginning(start) for start in (0, 2, 0, 2, 0)]
     for piece in pieces:
         record.use(piece, 2)
     assert record.pieces == pieces[1:] and record.starting_at(2) == [pieces[3], pieces[1]]
@@ -359,7 +369,7 @@ def test_a_smaller_limit_leaves_a_loop_what_its_last_run_used() -> None:
 
 def test_a_block_that_runs_once_a_run_keeps_no_more_than_the_limit() -> None:
     record = CodeRecord(in_loop=True)
-    pieces: list[Any] = [SimpleNamespace(plan=SimpleNamespace(start=0)) for _ in range(6)]
+    pieces: list[Any] = [Beginning(0) for _ in range(6)]
     for run, piece in enumerate(pieces):
         record.use(piece, 4, run)
     assert record.pieces == pieces[-4:]

@@ -170,7 +170,7 @@ def test_an_interrupt_after_everything_is_bound_is_not_one_of_the_cell(monkeypat
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(session_module, "figures_of", interrupted)
+    monkeypatch.setattr(session_module, "total", interrupted)
     namespace: dict[str, Any] = {"__name__": "__main__", "jnp": jnp, "x": jnp.arange(3.0)}
     run = jaxnb.stage("y = x * 2\ny.sum()", namespace)
     assert namespace["y"].tolist() == [0.0, 2.0, 4.0] and run.value == 6.0 and run.outputs.keys() == {"y"}
