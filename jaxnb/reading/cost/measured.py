@@ -51,10 +51,8 @@ class Each(NamedTuple):
 
 def _newest() -> Path:
     """The table of this jax, or of the newest that was measured before it."""
-    files = {
-        (int(one[0]), int(one[1])): path for path in FOLDER.glob("jax_*.toml") for one in [path.stem[4:].split(".")]
-    }
-    return files[max(version for version in files if version <= jax.__version_info__[:2])]
+    files = {tuple(map(int, path.stem.removeprefix("jax_").split("."))): path for path in FOLDER.glob("jax_*.toml")}
+    return files[max(version for version in files if version <= jax.__version_info__)]
 
 
 _TABLE = tomllib.loads(_newest().read_text("utf-8"))

@@ -310,13 +310,14 @@ _PARTS_AT_MOST = 20_000
 
 def _write_guard(record: CodeRecord, piece: Piece, namespace: dict[str, Any]) -> None:
     """After some reuse, writes the walk down; again where the guard no longer fits, but not for ever."""
-    often = _SCANS_BEFORE_GUARD <= piece.scanned < _SCANS_BEFORE_GUARD + _GUARDS_AT_MOST
-
-    def make(piece: Piece) -> Guard | None:
+    piece.note_scan()
+    if len(piece.key) > _PARTS_AT_MOST:
+        return
+    if VERIFY or _SCANS_BEFORE_GUARD < piece.scanned <= _SCANS_BEFORE_GUARD + _GUARDS_AT_MOST:
         guard = make_guard(piece.plan, namespace, record.choices)
-        return _verified(guard, piece, record.choices.copy()) if VERIFY and guard is not None else guard
-
-    piece.note_scan(make if len(piece.key) <= _PARTS_AT_MOST and (VERIFY or often) else None)
+        if VERIFY and guard is not None:
+            guard = _verified(guard, piece, record.choices.copy())
+        piece.guard_by(guard)
 
 
 def _verified(guard: Guard, piece: Piece, choices: Choices) -> Guard:

@@ -171,11 +171,13 @@ class Piece:
         """It serves this run of the cell."""
         self.used = run
 
-    def note_scan(self, make: Callable[[Piece], Callable[[dict[str, Any]], Any] | None] | None) -> None:
-        """It was found by a scan that it serves a run; `make`, if it is worth while, writes the walk down."""
+    def note_scan(self) -> None:
+        """It was found by a scan that it serves a run."""
         self.scanned += 1
-        if make is not None:
-            self.guard = make(self)
+
+    def guard_by(self, guard: Callable[[dict[str, Any]], Any] | None) -> None:
+        """From now on a guard says whether it serves a run; None if none can be written."""
+        self.guard = guard
 
     def serves_with(self, others: tuple[Piece, ...], findings: tuple[Finding, ...]) -> Served:
         """Itself, the pieces after it in a run, and what there is to say of them: the same object while these stay."""
