@@ -9,6 +9,6 @@ values.py     arrays, containers and objects among them
 text.py       Python text: literals, blocks, imports
 """
 
-from jaxnb.staging.export.function import as_function, remember, same_function, to_source
+from jaxnb.runtime.doors import door
 
-__all__ = ["as_function", "remember", "same_function", "to_source"]
+__getattr__, __dir__ = door(__name__)

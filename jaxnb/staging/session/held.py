@@ -11,11 +11,12 @@ from jaxnb.runtime import objects_of
 from jaxnb.staging.objects.holdings import Constants, HeldProgram, Holdings, held_arrays, names_that_run
 from jaxnb.staging.objects.release import CLEAR_CACHES, CLEAR_PROGRAMS
 from jaxnb.staging.session.current import current_session
+from jaxnb.staging.session.run import Run
+from jaxnb.staging.trace.piece import Piece
 from jaxnb.units import format_bytes
 
 if TYPE_CHECKING:
     from jaxnb.staging.session.session import Session
-    from jaxnb.staging.trace.piece import Piece
 
 __all__ = ["clear_programs", "memory"]
 
@@ -114,15 +115,11 @@ def _bound(namespace: Mapping[str, Any]) -> dict[int, str]:
 
 
 def _pieces_alive() -> list[Piece]:
-    from jaxnb.staging.trace.piece import Piece
-
     return objects_of(lambda kind: kind is Piece)
 
 
 def _runs_of(piece: Piece, namespace: Mapping[str, Any]) -> list[str]:
     """The names of runs that can be asked about a program."""
-    from jaxnb.staging.session.run import Run
-
     found: list[str] = []
     for name, value in namespace.items():
         # A run that was timed tells nothing of its pieces.

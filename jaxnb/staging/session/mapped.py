@@ -6,13 +6,9 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jaxnb.named import loops_in_scope
+from jaxnb import named
+from jaxnb.staging import export, mapped
 from jaxnb.staging.cells.cell import CellSource
-from jaxnb.staging.export import remember
-from jaxnb.staging.export.mapped import as_mapped_function, to_mapped_source
-from jaxnb.staging.mapped.cell import surroundings_of
-from jaxnb.staging.mapped.line import count_equations, describe_map
-from jaxnb.staging.mapped.run import mesh_of
 from jaxnb.staging.session.runner import Runner
 
 __all__ = ["bind_map_function", "of_a_map"]
@@ -30,8 +26,8 @@ def bind_map_function(runner: Runner, written: CellSource, name: str, entry: Map
     spec = runner.options.xmap
     assert spec is not None
     own = tuple(ran.piece for ran in runner.ran.values() if ran.cell is runner.cell)
-    around, known = surroundings_of(written, spec, entry), runner.namespace.get(name)
-    made = as_mapped_function(written, runner.cell, spec, around, own, entry, name, known)
+    around, known = mapped.surroundings_of(written, spec, entry), runner.namespace.get(name)
+    made = export.as_mapped_function(written, runner.cell, spec, around, own, entry, name, known)
     runner.namespace[name] = made
     return f"{name}{inspect.signature(made)}"
 
@@ -41,7 +37,7 @@ def of_a_map(
 ) -> tuple[str, int, Callable[[Any, str], str]]:
     """Over which names a run went, as the line says it; of how many equations; and what writes it as a file."""
     last = runner.pieces[-1].jaxpr
-    return describe_map(last), count_equations(last), _source_of(runner, written, entry)
+    return mapped.describe_map(last), mapped.count_equations(last), _source_of(runner, written, entry)
 
 
 def _source_of(runner: Runner, written: CellSource, entry: Mapping[str, Any]) -> Callable[[Any, str], str]:
@@ -49,12 +45,21 @@ def _source_of(runner: Runner, written: CellSource, entry: Mapping[str, Any]) ->
     spec, namespace = runner.options.xmap, runner.namespace
     assert spec is not None
     own = tuple(ran.piece for ran in runner.ran.values() if ran.cell is runner.cell)
-    around, loops, mesh = surroundings_of(written, spec, entry), dict(loops_in_scope()), mesh_of(spec, entry)
+    around, loops, mesh = (
+        mapped.surroundings_of(written, spec, entry),
+        dict(named.loops_in_scope()),
+        mapped.mesh_of(spec, entry),
+    )
 
     def write(value: Any, name: str) -> str:
         del value
-        before = {**remember(written, namespace), **{one: namespace[one] for one in spec.roots if one in namespace}}
+        before = {
+            **export.remember(written, namespace),
+            **{one: namespace[one] for one in spec.roots if one in namespace},
+        }
         after = {one: namespace[one] for one in spec.bound if one in namespace}
-        return to_mapped_source(written, spec, around, own, before, results=after, loops=loops, mesh=mesh, name=name)
+        return export.to_mapped_source(
+            written, spec, around, own, before, results=after, loops=loops, mesh=mesh, name=name
+        )
 
     return write

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from jaxnb.errors import Refused
-from jaxnb.program import Assigned, Program, Timing
+from jaxnb.program import Program, Timing
+from jaxnb.staging import export, levels
 from jaxnb.staging.cells.cell import CellSource
+from jaxnb.staging.session.mapped import bind_map_function
 from jaxnb.staging.session.runner import Runner
 from jaxnb.staging.trace.piece import Piece
 
@@ -19,10 +20,7 @@ __all__ = [
     "check_name",
     "forget_others",
     "host_note",
-    "levels",
     "measure_pieces",
-    "name_log",
-    "read_names",
     "source_of",
 ]
 
@@ -71,15 +69,11 @@ def check_name(cell: CellSource, name: str | None) -> None:
 
 def bind_function(runner: Runner, written: CellSource, name: str, entry: dict[str, Any]) -> str:
     """Binds the cell as a function, and says how it is called. A run that changes nothing keeps the function."""
-    from jaxnb.staging.export import as_function, same_function
-
     own = tuple(ran.piece for ran in runner.ran.values() if ran.cell is runner.cell)
     if runner.options.xmap is not None:
-        from jaxnb.staging.session.mapped import bind_map_function
-
         return bind_map_function(runner, written, name, entry)
-    function = as_function(runner.cell, own, entry, name)
-    if not same_function(runner.namespace.get(name), function):
+    function = export.as_function(runner.cell, own, entry, name)
+    if not export.same_function(runner.namespace.get(name), function):
         runner.namespace[name] = function
     return f"{name}{inspect.signature(function)}"
 
@@ -90,44 +84,18 @@ def source_of(runner: Runner) -> Callable[[Any, str], str]:
     own = tuple(ran.piece for ran in runner.ran.values() if ran.cell is cell)
 
     def write(value: Any, name: str) -> str:
-        from jaxnb.staging.export import remember, to_source
-
         asked = next((piece.derivative for piece in own if piece.derivative is not None), None)
-        before = remember(cell, namespace, asked.inputs if asked is not None else frozenset())
+        before = export.remember(cell, namespace, asked.inputs if asked is not None else frozenset())
         known = (*before, *sorted(cell.binds), *(asked.binds if asked is not None else ()))
         after = {name: namespace[name] for name in known if name in namespace}
         if value_and:  # what is shown is not the value of the last line
             value = None
-        return to_source(cell, own, before, results=after, value=value, name=name, asked=asked)
+        return export.to_source(cell, own, before, results=after, value=value, name=name, asked=asked)
 
     return write
 
 
 def measure_pieces(runner: Runner, pieces: Sequence[Piece]) -> tuple[Timing, Callable[[Program], Program]]:
     """What `--time` measures of the pieces that ran, and what puts it on their program."""
-    from jaxnb.staging.levels.apportion import summarize, with_times
-    from jaxnb.staging.levels.timing import measure
-
-    measured = measure([runner.held.pop(id(piece)) for piece in pieces])
-    return summarize(measured), lambda program: with_times(program, measured)
-
-
-def name_log(cell: CellSource, file_label: Callable[[str], str]) -> Callable[[], Any]:
-    """What makes the record that `--names` asks for."""
-    from jaxnb.staging.trace.assigned import NameLog
-
-    return partial(NameLog, cell.filename, file_label)
-
-
-def read_names(*args: Any) -> tuple[Assigned, ...]:
-    """What every name was, which is asked for only when somebody looks."""
-    from jaxnb.staging.levels.naming import read_names
-
-    return read_names(*args)
-
-
-def levels() -> Any:
-    """Reading the levels, which is asked for only when somebody looks."""
-    from jaxnb.staging.levels import reading as levels
-
-    return levels
+    measured = levels.measure([runner.held.pop(id(piece)) for piece in pieces])
+    return levels.summarize(measured), lambda program: levels.with_times(program, measured)

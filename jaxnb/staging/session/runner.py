@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 
@@ -20,6 +20,7 @@ from jaxnb._jax import forget_failed
 from jaxnb.errors import Asking, NeedsConcrete, Refused, RunByPython
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding, Span
+from jaxnb.staging import levels
 from jaxnb.staging.cells.blocks import COMPOUND, RUNNER, TURNED, Opened, open_statement
 from jaxnb.staging.cells.cell import CellSource, Statement, names_changed
 from jaxnb.staging.cells.effects import code_marks, may_mutate
@@ -44,6 +45,7 @@ from jaxnb.staging.session.choices import apply_options
 from jaxnb.staging.session.dispatch import Deleted, check_deleted, compile_piece, dispatch, is_out_of_memory
 from jaxnb.staging.session.plan import find_stop, make_plan, runs_on_host, why_python
 from jaxnb.staging.session.tracebacks import let_go
+from jaxnb.staging.trace.assigned import NameLog
 from jaxnb.staging.trace.devices import move
 from jaxnb.staging.trace.donation import Lost, check_donation
 from jaxnb.staging.trace.gradient import Asked, asked_for, refuse_detour
@@ -53,10 +55,6 @@ from jaxnb.staging.trace.piece import Piece, Plan
 from jaxnb.staging.trace.reasons import line_reading, reason_text, statement_of
 from jaxnb.staging.trace.stage import Failed, MissingName, StopAt, trace_piece
 from jaxnb.staging.trace.turns import BUDGET
-
-if TYPE_CHECKING:
-    from jaxnb.staging.levels.timing import Held
-    from jaxnb.staging.trace.assigned import NameLog
 
 __all__ = ["Progress", "Runner"]
 
@@ -129,7 +127,7 @@ class Runner:
         self.journal = Journal()
         self.ran: dict[int, Ran] = {}
         self.at: Piece | None = None  # compiled or dispatched last, unless Python has run something since
-        self.held: dict[int, Held] = {}  # what `--time` and `--nans` run again
+        self.held: dict[int, levels.Held] = {}  # what `--time` and `--nans` run again
         self.traced: list[Piece] = []
         self.changes: list[Change] = []
         self.host_lines: set[int] = set()
@@ -407,9 +405,7 @@ class Runner:
             self._compile(piece)
         given = arguments if piece.placing is None else piece.placing.arguments(arguments)
         if self.options.time or self.options.nans:
-            from jaxnb.staging.levels.timing import hold_inputs  # only who asks for it needs it
-
-            self.held[id(piece)] = hold_inputs(piece, given)
+            self.held[id(piece)] = levels.hold_inputs(piece, given)
         if piece.donation.leaves:
             self._give_up(cell, piece, reached)
         for function in piece.called_back.functions if piece.called_back is not None else ():

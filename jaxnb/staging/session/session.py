@@ -18,6 +18,7 @@ from jaxnb.errors import Asking, JaxnbError, Refused
 from jaxnb.options import StageOptions
 from jaxnb.program import FACTS, Assigned, Diff, Finding, Program, Span
 from jaxnb.reading import SimulatedMesh, total
+from jaxnb.staging import levels, mapped
 from jaxnb.staging.cells.cell import CellSource, parse_cell
 from jaxnb.staging.reuse.advice import retrace_findings
 from jaxnb.staging.reuse.cache import CodeRecord
@@ -26,6 +27,7 @@ from jaxnb.staging.session.backend import want_devices
 from jaxnb.staging.session.choices import apply_options
 from jaxnb.staging.session.dispatch import is_out_of_memory
 from jaxnb.staging.session.fates import read_fates, read_needed, read_on_host
+from jaxnb.staging.session.mapped import of_a_map
 from jaxnb.staging.session.observer import Observer, Planner
 from jaxnb.staging.session.outcome import (
     bind_function,
@@ -33,15 +35,13 @@ from jaxnb.staging.session.outcome import (
     check_name,
     forget_others,
     host_note,
-    levels,
     measure_pieces,
-    name_log,
-    read_names,
     source_of,
 )
 from jaxnb.staging.session.plan import make_plan
 from jaxnb.staging.session.run import LastRun, Later, Retrace, Run, Shown, Timings
 from jaxnb.staging.session.runner import Progress, Runner
+from jaxnb.staging.trace.assigned import NameLog
 from jaxnb.staging.trace.devices import find_device, on_device
 from jaxnb.staging.trace.donation import Lost
 from jaxnb.staging.trace.gradient import value_and_derivative
@@ -161,7 +161,7 @@ class Session:
         namespace.setdefault("__name__", "__main__")
         namespace.setdefault("__builtins__", __builtins__)
         if not cell.statements:
-            later = Later(lambda: levels().read_program(cell, (), (), ()))
+            later = Later(lambda: levels.read_program(cell, (), (), ()))
             note = "nothing compiled: the cell holds no statement"
             return self._finish(Run(note=note, note_kind="defined", reused=True, later=later))
         check_name(cell, options.name)
@@ -190,7 +190,7 @@ class Session:
                 cache_size=self.cache_size,
                 progress=progress,
                 before_host=before_host,
-                names=name_log(cell, self.file_label) if options.names else None,
+                names=partial(NameLog, cell.filename, self.file_label) if options.names else None,
                 look=self._traced,
             )
         try:
@@ -324,13 +324,13 @@ class Session:
             timings=Timings(trace=traced.seconds),
             shown=Shown(as_text=True),
             later=Later(
-                lambda: levels().read_program(
+                lambda: levels.read_program(
                     cell,
                     states,
                     (traced,),
                     (),
                     self.file_label,
-                    partial(read_names, cell, (traced,), record, namespace, self.file_label),
+                    partial(levels.read_names, cell, (traced,), record, namespace, self.file_label),
                 )
             ),
         )
@@ -428,19 +428,17 @@ class Session:
         self, cell: CellSource, options: StageOptions, namespace: dict[str, Any]
     ) -> tuple[CellSource, StageOptions, Any]:
         """A cell whose body is mapped over names: as one statement, and what besides it its program depends on."""
-        from jaxnb.staging.mapped.cell import map_cell, outside_of, surroundings_of  # other cells do without named axes
-
         spec = options.xmap
         assert spec is not None
-        outside = outside_of(cell, options, namespace)
-        around = surroundings_of(cell, spec, namespace)
+        outside = mapped.outside_of(cell, options, namespace)
+        around = mapped.surroundings_of(cell, spec, namespace)
         key = (cell.text, cell.filename, cell.shown, spec, spec.header, around)
-        mapped = self._maps.get(key)
-        if mapped is None:
-            mapped = self._maps[key] = map_cell(cell, spec, around)
+        whole = self._maps.get(key)
+        if whole is None:
+            whole = self._maps[key] = mapped.map_cell(cell, spec, around)
             if len(self._maps) > 256:
                 self._maps.popitem(last=False)
-        return mapped, replace(options, whole=True), outside
+        return whole, replace(options, whole=True), outside
 
     def _record(self, key: tuple[Any, ...]) -> CodeRecord:
         record = self._records.get(key)
@@ -545,18 +543,16 @@ class Session:
         derivative, equations = str(asked) if asked is not None else "", sum(len(piece.jaxpr.eqns) for piece in pieces)
         make_source = source_of(runner) if pieces else None
         if options.xmap is not None:
-            from jaxnb.staging.session.mapped import of_a_map  # other cells do without named axes
-
             derivative, equations, make_source = of_a_map(runner, written, entry)
 
         def make(names: Callable[[], tuple[Assigned, ...]] = tuple) -> Program:
             fates = read_fates(cell, record, staged)
-            program = levels().read_program(cell, fates, pieces, everything, self.file_label, names)
+            program = levels.read_program(cell, fates, pieces, everything, self.file_label, names)
             return program if with_times is None else with_times(program)
 
         label, same = self.file_label, cell_id or (id(namespace), cell.binds or cell.digest)
         later = Later(
-            lambda: make(partial(read_names, cell, pieces, record, namespace, label)),
+            lambda: make(partial(levels.read_names, cell, pieces, record, namespace, label)),
             make,
             make_source,
             partial(self.observer.shardings, cell, pieces, namespace, label) if pieces else None,

@@ -10,10 +10,10 @@ import importlib
 import weakref
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
@@ -28,6 +28,7 @@ from jaxnb.staging.cells.cell import CellSource
 from jaxnb.staging.cells.effects import first_unseen
 from jaxnb.staging.objects.paths import Choices, render_path
 from jaxnb.staging.objects.slots import Slots
+from jaxnb.staging.trace.assigned import NameLog, log_names
 from jaxnb.staging.trace.copies import cannot_copy
 from jaxnb.staging.trace.devices import move
 from jaxnb.staging.trace.diagnosis import culprit_of, explain_needed_value, only_tracing_raises
@@ -48,9 +49,6 @@ from jaxnb.staging.trace.stand_ins import ValueNeeded
 from jaxnb.staging.trace.trace import MissingName, StopAt, Trace, by_python
 from jaxnb.staging.trace.turns import BUDGET, TooLong
 from jaxnb.staging.trace.written_out import WrittenOut
-
-if TYPE_CHECKING:
-    from jaxnb.staging.trace.assigned import NameLog
 
 __all__ = ["Failed", "MissingName", "StopAt", "trace_piece"]
 
@@ -373,12 +371,6 @@ def _explain(trace: Trace, error: BaseException) -> None:
         raise
 
 
-def _logging(log: NameLog) -> AbstractContextManager[Any]:
-    from jaxnb.staging.trace.assigned import log_names  # only who asks for names needs it
-
-    return log_names(log)
-
-
 def _may_narrow(trace: Trace) -> bool:
     """Whether it is worth knowing which functions run."""
     return len(trace.scan.parts) > LARGE or _reaches_too_much(trace)
@@ -423,7 +415,7 @@ def _run_trace(trace: Trace, device: Any, log: NameLog | None, ran: Ran | None =
         __tracebackhide__ = True
         return trace.run(leaves)
 
-    watched = _logging(log) if log is not None else nullcontext()
+    watched = log_names(log) if log is not None else nullcontext()
     running = ran if ran is not None else nullcontext()
     leaves = _inputs(trace, device)
     outside = trace.outside
