@@ -19,6 +19,7 @@ from jaxnb.named.errors import AxisSizeError, ResourceError
 from jaxnb.named.primitive import mapped, xmap_p
 from jaxnb.named.remade import own_spec, programs_of, weakly
 from jaxnb.named.resources import FakeMesh, current_mesh, loops_in_scope, make_plan
+from jaxnb.named.show import render_body
 from jaxnb.named.specs import LeafSpec, check_name, check_rank, declared_names, read_prefix, sizes_of
 
 __all__ = ["Mapped", "xmap"]
@@ -141,8 +142,6 @@ class Mapped:
 
     def jaxpr_text(self, *args: Any) -> str:
         """The body for these arguments as text, with the named shape of every value: `f32[5 | batch:20]`."""
-        from jaxnb.named.show import render_body
-
         closed = jax.make_jaxpr(lambda *xs: self._bind(self._current_mesh(), *xs))(*args)
         (eqn,) = [eqn for eqn in closed.jaxpr.eqns if eqn.primitive is xmap_p]
         params = eqn.params

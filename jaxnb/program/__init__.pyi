@@ -3,12 +3,21 @@ from .codec import (
     decode as decode,
     encode as encode,
 )
+from .coverage import (
+    read_coverage as read_coverage,
+)
 from .diff import (
     Change as Change,
     Diff as Diff,
+    compare as compare,
 )
 from .display import Picture as Picture, filled_by as filled_by, lowers as lowers, render as render
 from .explained import attach as attach, finding_of as finding_of
+from .linking import (
+    LinkIndex as LinkIndex,
+    follow as follow,
+    placed_ops as placed_ops,
+)
 from .occupancy import (
     Held as Held,
     Memory as Memory,
@@ -30,6 +39,10 @@ from .placement.candidates import (
     Search as Search,
     resources_text as resources_text,
 )
+from .placement.codec import (
+    decode_layout as decode_layout,
+    encode_layout as encode_layout,
+)
 from .placement.data import (
     Axis as Axis,
     Box as Box,
@@ -44,6 +57,7 @@ from .placement.data import (
 )
 from .placement.estimate import (
     Estimate as Estimate,
+    estimate_program as estimate_program,
 )
 from .placement.groups import (
     laid_out as laid_out,

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import jaxnb.program as room
 from jaxnb.errors import JaxnbError
 from jaxnb.program.codec_facts import (
     decode_memory,
@@ -109,9 +110,7 @@ def _encode(program: Program) -> dict[str, Any]:
     if (names := program.made_names) is not None:
         facts["names"] = encode_names(names, strings, spans)
     if layout := program.made_layout:
-        from jaxnb.program.placement.codec import encode_layout  # it knows what is above a program
-
-        facts["layout"] = encode_layout(layout, strings)
+        facts["layout"] = room.encode_layout(layout, strings)
     if vmapped := program.made_vmapped:
         facts["vmapped"] = [
             {"name": strings.index(name), "level": _encode_level(level, strings, avals, spans)}
@@ -312,9 +311,7 @@ def _decode(data: Mapping[str, Any]) -> Program:
     names = decode_names(data["names"], strings, spans) if "names" in data else None
     layout, vmapped = None, None
     if "layout" in data:
-        from jaxnb.program.placement.codec import decode_layout
-
-        layout = decode_layout(data["layout"], strings)
+        layout = room.decode_layout(data["layout"], strings)
     if "vmapped" in data:
         vmapped = tuple(
             (at(strings, one["name"]), _decode_level(one["level"], strings, avals, spans)) for one in data["vmapped"]

@@ -25,9 +25,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+import jaxnb.program as room
 from jaxnb.errors import ChangedJax
 
 if TYPE_CHECKING:
@@ -155,9 +156,7 @@ class Program:
         >>> [(op.name, op.line, op.place, op.links) for op in program.ops("jaxpr")]
         [('neg', 1, (0, 0), ())]
         """
-        from jaxnb.program.linking import placed_ops
-
-        return placed_ops(self, self.level(level))
+        return room.placed_ops(self, self.level(level))
 
     def memory(self) -> tuple[Memory, ...]:
         """Who lives in memory when, for each piece of the cell; made when first asked for, and kept.
@@ -191,9 +190,7 @@ class Program:
         if self._layout is None and self._maker is not None:
             object.__setattr__(self, "_layout", self._maker.layout())
         if self._layout is None:
-            from jaxnb.program.placement.layout import Layout
-
-            return Layout()
+            return room.Layout()
         return self._layout
 
     def collectives(self, on: str | Hardware | None = None) -> Ledger:
@@ -209,21 +206,15 @@ class Program:
           KeyError: if the program has no level "hlo", none can be made, and no collectives were saved.
           JaxnbError: if there is no such hardware.
         """
-        from dataclasses import replace
-
-        from jaxnb.program.placement.ledger import Ledger, read_ledger
-
         meshes = self._maker.meshes() if self._maker is not None else self.layout().meshes
         saved = self.layout().collectives if "hlo" not in self.level_names else None
         if saved is None:
-            ledger = read_ledger(self, meshes)
+            ledger = room.read_ledger(self, meshes)
         else:
-            ledger = Ledger(saved, meshes[0] if meshes else None, self.source)
+            ledger = room.Ledger(saved, meshes[0] if meshes else None, self.source)
         if on is None:
             return ledger
-        from jaxnb.program.placement.estimate import estimate_program
-
-        return replace(ledger, estimate=estimate_program(self, on, ledger.mesh, ledger=ledger))
+        return replace(ledger, estimate=room.estimate_program(self, on, ledger.mesh, ledger=ledger))
 
     def vmapped(self) -> tuple[tuple[str, Level], ...]:
         """The functions under `vmap(axis_name=...)`, each with the name and its level "jaxpr" at one position.
@@ -264,14 +255,12 @@ class Program:
         Raises:
           KeyError: as `level`.
         """
-        from jaxnb.program.linking import LinkIndex, follow
-
         for name in (level, to):
             self.level(name)
         if self._index is None or self._index.links is not self.links:
-            object.__setattr__(self, "_index", LinkIndex(self.links))
+            object.__setattr__(self, "_index", room.LinkIndex(self.links))
         assert self._index is not None
-        return follow([made.name for made in self.levels], self._index, level, op, to)
+        return room.follow([made.name for made in self.levels], self._index, level, op, to)
 
     def coverage(self) -> Coverage:
         """How much of the program is linked: four shares from 0 to 1. Levels that can be made are made for it.
@@ -279,12 +268,10 @@ class Program:
         >>> Program("x = 1").coverage().eqn_line is None
         True
         """
-        from jaxnb.program.coverage import read_coverage
-
         with suppress(ChangedJax):  # a level that cannot be read has no share
             for name in self._maker.names if self._maker is not None else ():
                 self.level(name)
-        return read_coverage(self)
+        return room.read_coverage(self)
 
     @property
     def made_memory(self) -> tuple[Memory, ...] | None:
@@ -329,9 +316,7 @@ class Program:
         Raises:
           KeyError: as `level`.
         """
-        from jaxnb.program.diff import compare
-
-        return compare(other, self, level)
+        return room.compare(other, self, level)
 
     def _make(self, name: str) -> None:
         """Makes the levels down to the one of that name: each is linked to the one above."""

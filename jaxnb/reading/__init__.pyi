@@ -14,6 +14,7 @@ from .cost.sizes import (
     nbytes as nbytes,
 )
 from .cost.walk import (
+    cost_of as cost_of,
     costs_of as costs_of,
 )
 from .flow.figures import (

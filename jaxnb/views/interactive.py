@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 
+import jaxnb.views as room
 from jaxnb.errors import JaxnbError
 from jaxnb.program import Finding, Program, Status, encode, encode_status
 from jaxnb.views.escape import Html
@@ -106,13 +107,11 @@ def render_interactive(
     Raises:
       JaxnbError: if the script was not built.
     """
-    from jaxnb.views.drawings import encode_drawn  # a page without any of these views needs no placements
-
     static = render_html(program, line=line, findings=findings, level=level, limit=limit)
     mark = _MARK.match(_script())
     if mark is None or not static.startswith(_OPENING):
         raise ValueError("the static view or the script is not as this module knows it")
-    encoded = encode_drawn(program, levels=levels)
+    encoded = room.encode_drawn(program, levels=levels)
     if isinstance(line, Status):
         encoded["status"] = encode_status(line)
     data: dict[str, object] = {"line": str(line), "program": encoded}

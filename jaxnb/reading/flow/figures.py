@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import jaxnb.reading as room
 from jaxnb import _jax, program
 
 __all__ = ["NO_FIGURES", "Figures", "read_figures", "total"]
@@ -40,29 +41,22 @@ def read_figures(closed_jaxpr: Any, compiled: Any) -> Figures:
       closed_jaxpr: what was compiled.
       compiled: what it became, or None.
     """
-    from jaxnb.reading.cost import cost_of  # many rules, which only a cell that is staged needs
-    from jaxnb.reading.hlo.buffers import peak_bytes
-    from jaxnb.reading.placement.meshes import count_devices
-
-    cost = cost_of(closed_jaxpr)
+    cost = room.cost_of(closed_jaxpr)
     flops = cost.flops if not cost.unknown else None
     if compiled is None:
         return Figures(flops)
-    devices = count_devices(compiled)
-    return Figures(flops, peak_bytes(compiled), *_traffic(compiled, devices), devices)
+    devices = room.count_devices(compiled)
+    return Figures(flops, room.peak_bytes(compiled), *_traffic(compiled, devices), devices)
 
 
 def _traffic(compiled: Any, devices: int) -> tuple[int, int | None]:
     """How many collectives there are, and what a device sends by them."""
     if devices == 1:
         return 0, 0
-    from jaxnb.reading.cost.hlo import with_hlo_costs
-    from jaxnb.reading.hlo.read import read_hlo
-
     modules = _jax.serialized_modules(compiled)
     if not modules or not any(word in modules[0] for word in (b"all-", b"collective-", b"-scatter")):
         return 0, 0
-    return program.count_traffic(with_hlo_costs(read_hlo(modules[0]).level, modules[0]), devices)
+    return program.count_traffic(room.with_hlo_costs(room.read_hlo(modules[0]).level, modules[0]), devices)
 
 
 def total(figures: Iterable[Figures]) -> Figures:

@@ -13,7 +13,7 @@ from typing import Any
 
 import jax
 
-import jaxnb.staging.levels as own
+import jaxnb.staging.levels as room
 from jaxnb import _jax, reading
 from jaxnb.program import Assigned, Collective, Computation, Fate, Layout, Level, Link, Memory, Mesh, Placed, Program
 from jaxnb.reading import (
@@ -164,7 +164,7 @@ class Ladder:
 
     def vmapped(self) -> tuple[tuple[str, Level], ...]:
         """The functions under `vmap` with a name; the program is traced once more for them."""
-        with own.record_vmaps(*self._text) as found:
+        with room.record_vmaps(*self._text) as found:
             self._name_reader()
         return tuple((one.name, one.level) for one in found)
 
