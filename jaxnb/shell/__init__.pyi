@@ -1,7 +1,18 @@
+from . import (
+    sliders as sliders,
+)
 from .commands import auto as auto, devices as devices
 from .extension import (
     load_ipython_extension as load_ipython_extension,
     unload_ipython_extension as unload_ipython_extension,
 )
 from .health import doctor as doctor
+from .meshes import set_mesh as set_mesh
+from .named_completion import complete_map as complete_map
+from .named_header import parse_xmap as parse_xmap
+from .placements import (
+    axes_command as axes_command,
+    collectives_command as collectives_command,
+    sharding_command as sharding_command,
+)
 from .widgets import widget as widget

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
+import jaxnb.shell as room
 from jaxnb import __version__
 from jaxnb.errors import JaxnbError
 from jaxnb.shell.reports.notebook import INTERRUPTED, Cell
@@ -107,9 +108,7 @@ def _lab(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from jaxnb.shell.health import doctor  # which loads jax, and no more of jaxnb than a jax that has changed lets load
-
-    found = doctor()
+    found = room.doctor()  # which loads jax, and no more of jaxnb than a jax that has changed lets load
     print(found)
     return 1 if found.problems else 0
 

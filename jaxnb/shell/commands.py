@@ -7,10 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import jaxnb.shell as room
 from jaxnb import findings, staging
+from jaxnb.api import open_session
 from jaxnb.errors import BadHeader, JaxnbError
 from jaxnb.findings import leaks, retraces
 from jaxnb.shell.health import doctor
+from jaxnb.shell.progress import Progress
 from jaxnb.staging import backend_started, names_of_shell
 from jaxnb.units import format_bytes
 from jaxnb.views import align
@@ -199,38 +202,28 @@ def _memory(shell: Any, word: str) -> str:
 
 
 def _mesh(shell: Any, text: str) -> Any:
-    from jaxnb.api import open_session
-    from jaxnb.shell.meshes import set_mesh
-
     magics = getattr(shell, "_jaxnb_magics", None)
-    return set_mesh(magics.session if magics is not None else open_session(), text)
+    return room.set_mesh(magics.session if magics is not None else open_session(), text)
 
 
 def _sharding(shell: Any, text: str) -> Any:
-    from jaxnb.shell.placements import sharding_command
-    from jaxnb.shell.progress import Progress
-
     magics = getattr(shell, "_jaxnb_magics", None)
     progress = Progress(shell)
     try:
         last = magics.session.last if magics is not None else None
-        return sharding_command(text, names_of_shell(shell), last, progress)
+        return room.sharding_command(text, names_of_shell(shell), last, progress)
     finally:
         progress.silence()
 
 
 def _collectives(shell: Any, text: str) -> Any:
-    from jaxnb.shell.placements import collectives_command
-
     magics = getattr(shell, "_jaxnb_magics", None)
-    return collectives_command(text, magics.session.last if magics is not None else None)
+    return room.collectives_command(text, magics.session.last if magics is not None else None)
 
 
 def _axes(shell: Any, _: str) -> Any:
-    from jaxnb.shell.placements import axes_command
-
     magics = getattr(shell, "_jaxnb_magics", None)
-    return axes_command(magics.session.last if magics is not None else None)
+    return room.axes_command(magics.session.last if magics is not None else None)
 
 
 COMMANDS: Mapping[str, Command] = {

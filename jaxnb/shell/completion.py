@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any
 
+import jaxnb.shell as room
 from jaxnb.program import LEVELS
 from jaxnb.shell.commands import COMMANDS
 from jaxnb.shell.comment import DIRECTIVES
@@ -146,9 +147,7 @@ def _in_grad(header: str, body: str, namespace: Mapping[str, Any]) -> Offer | No
 def _in_xmap(header: str, rest: str, body: str, namespace: Mapping[str, Any]) -> Offer | None:
     """What may stand in `inputs -> outputs` and behind the options that say more of it; None elsewhere."""
     binds, reads = _binds(body), _inputs(body, namespace)
-    from jaxnb.shell.named_completion import complete_map  # only a header with named axes needs it
-
-    offer = complete_map(header, rest, binds=binds, reads=reads, attributes=_attributes, namespace=namespace)
+    offer = room.complete_map(header, rest, binds=binds, reads=reads, attributes=_attributes, namespace=namespace)
     return Offer(offer[0], tuple(offer[1])) if offer is not None else None
 
 

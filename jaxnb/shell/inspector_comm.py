@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from jaxnb import views
+from jaxnb import program as programs, views
 from jaxnb.errors import JaxnbError
 from jaxnb.program import LEVELS, Program
 from jaxnb.staging import Run
@@ -77,9 +77,7 @@ class Inspectors:
         self._asked.move_to_end(found)
         while len(self._asked) > self._most:
             self._asked.popitem(last=False)
-        from jaxnb.program import MIME_TYPE  # the output that it goes with has read it, too
-
-        return {MIME_TYPE: {"program": found, "levels": list(LEVELS[1:])}}
+        return {programs.MIME_TYPE: {"program": found, "levels": list(LEVELS[1:])}}
 
     def previous(self, run: Run, cell_id: str | None) -> Program | None:
         """What a cell was before it became what it is now, for an output that draws itself; None if nothing is known.

@@ -16,6 +16,7 @@ from IPython.display import display
 from traitlets import Bool, Enum, Integer, List
 from traitlets.config import Configurable
 
+import jaxnb.shell as room
 from jaxnb import staging, views
 from jaxnb.errors import BadHeader, JaxnbError, LeftBehind, unexplained
 from jaxnb.findings import LINT_KINDS, Answers, Watches, note_of
@@ -55,10 +56,8 @@ _COLUMNS = ("auto", "flops", "bytes", "seconds", "memory")
 _Parser = Callable[[str, str], dict[str, Any]]
 
 
-def _parse_xmap(header: str, magic: str = "%%xmap") -> dict[str, Any]:
-    from jaxnb.shell.named_header import parse_xmap  # only a cell with named axes needs it
-
-    return parse_xmap(header, magic)
+def _parse_xmap(header: str, magic: str) -> dict[str, Any]:
+    return room.parse_xmap(header, magic)  # loaded for a cell with named axes only
 
 
 _OF_ITS_OWN: Mapping[str, _Parser] = {"grad": parse_grad, "xmap": _parse_xmap}
@@ -530,12 +529,10 @@ class JaxnbMagics(Magics):
 
     def _sliders(self, cell: str, ranges: str, header: dict[str, Any]) -> Any:
         """`--interact`: the cell under sliders. It binds nothing until its button is pressed."""
-        from jaxnb.shell.sliders import read_ranges, sliders
-
         if asked := [f"--{option}" for option in ("name", "o", "time", "nans", "diff", "donate") if option in header]:
             raise UsageError(f"--interact cannot go with {', '.join(asked)}: the cell runs again with every move.")
         try:
-            return sliders(cell, self.shell.user_ns, read_ranges(ranges), **header)
+            return room.sliders.sliders(cell, self.shell.user_ns, room.sliders.read_ranges(ranges), **header)
         except JaxnbError as error:
             raise UsageError(str(error)) from None
 

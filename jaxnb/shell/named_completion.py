@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from jaxnb import program
+from jaxnb import named, program
 
 __all__ = ["complete_map"]
 
@@ -105,12 +105,10 @@ def _mesh_axes(header: str, namespace: Mapping[str, Any]) -> list[str]:
     written = re.search(r"--mesh[\s=]+((?:\w+\s*=\s*\d+\s*,?\s*)+)", header)
     if written is not None:
         return re.findall(r"(\w+)\s*=", written[1])
-    named = re.search(r"--mesh[\s=]+(\w+)", header)
-    mesh = namespace.get(named[1]) if named is not None else None
+    bound = re.search(r"--mesh[\s=]+(\w+)", header)
+    mesh = namespace.get(bound[1]) if bound is not None else None
     if mesh is None and "jax" in sys.modules:
-        from jaxnb.named import current_mesh
-
-        mesh = current_mesh()
+        mesh = named.current_mesh()
     return [str(name) for name in mesh.axis_names] if mesh is not None and _is_mesh(mesh) else []
 
 

@@ -10,7 +10,7 @@ from json import dumps
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from jaxnb import views
+from jaxnb import program as programs, views
 from jaxnb.findings import LINT_KINDS
 from jaxnb.program import Finding, Program, Status
 from jaxnb.staging import Later, Run
@@ -88,9 +88,7 @@ def bundle(
 @lru_cache(maxsize=64)
 def _drawn_line(status: Status) -> tuple[str, dict[str, Any]]:
     """The line as HTML and as JSON: a cell that runs again and again says the same."""
-    from jaxnb.program import encode_status
-
-    return str(views.line_element(status)), encode_status(status)
+    return str(views.line_element(status)), programs.encode_status(status)
 
 
 def terminal_of(shell: Any) -> dict[str, Any]:
@@ -161,8 +159,6 @@ def _drawn(run: Run, taken: int) -> tuple[str, tuple[str, Any] | None]:
     """
     if run.served is not None and (known := _DRAWN.get(run.served)) is not None:
         return known
-    from jaxnb.program import MIME_TYPE, encode
-
     program = run.program
 
     def view(limit: int) -> str:
@@ -174,14 +170,14 @@ def _drawn(run: Run, taken: int) -> tuple[str, tuple[str, Any] | None]:
     # The inspector asks the kernel for what was not saved; the HTML shows what it can.
     top = ("source", run.shown.level or "jaxpr")
     for levels in (top, ("source",), *([] if program.findings else [()])):
-        encoded = encode(program, levels=levels)
+        encoded = programs.encode(program, levels=levels)
         left = room - len(dumps(encoded).encode())
         if least <= left:
             break
     else:
         encoded, left, levels = None, room, ()
     # Where values live takes a while to be read, so this is done only where there is room for it.
-    for save in (views.encode_drawn, encode) if levels == top else ():
+    for save in (views.encode_drawn, programs.encode) if levels == top else ():
         more = save(program, levels=top)
         rest = room - len(dumps(more).encode())
         if least <= rest:
@@ -192,7 +188,7 @@ def _drawn(run: Run, taken: int) -> tuple[str, tuple[str, Any] | None]:
         if len(longer.encode()) <= left:
             html = longer
             break
-    drawn = (html, None if encoded is None else (MIME_TYPE, encoded))
+    drawn = (html, None if encoded is None else (programs.MIME_TYPE, encoded))
     if run.served is not None:
         _DRAWN[run.served] = drawn
     return drawn

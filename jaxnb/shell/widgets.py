@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
-from jaxnb import views
+from jaxnb import program as programs, views
 from jaxnb.errors import JaxnbError
 from jaxnb.shell.inspector_comm import answer
 from jaxnb.staging import Run
@@ -38,7 +38,6 @@ def widget(run: Run, *, previous: Run | None = None, namespace: dict[str, Any] |
         raise JaxnbError(
             "the widget needs anywidget, which is not installed.", fix="run: pip install anywidget."
         ) from error
-    from jaxnb.program import encode, encode_status
 
     assets = files("jaxnb").joinpath("assets")
     script, diagrams = assets.joinpath("widget.js"), assets.joinpath("diagrams.js")
@@ -61,10 +60,10 @@ def widget(run: Run, *, previous: Run | None = None, namespace: dict[str, Any] |
         previous = traitlets.Dict(None, allow_none=True).tag(sync=True)
 
     shown = Inspector(
-        program={**views.encode_drawn(program), "status": encode_status(run.status)},
+        program={**views.encode_drawn(program), "status": programs.encode_status(run.status)},
         line=run.line,
         levels=[name for name in program.level_names if name != "source"],
-        previous=None if previous is None else encode(previous.program),
+        previous=None if previous is None else programs.encode(previous.program),
     )
 
     def reply(_: Any, question: dict[str, Any], buffers: Any) -> None:

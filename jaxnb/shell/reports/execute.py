@@ -19,6 +19,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any, Protocol
 
+import jaxnb
 from jaxnb import program
 from jaxnb.errors import JaxnbError
 from jaxnb.program import MIME_TYPE
@@ -268,9 +269,7 @@ def describe_devices() -> str:
 
 def last_program(source: str, line: str) -> str:
     """The program of the last staged run as JSON; "" if that was not of this cell, and its line is another too."""
-    from jaxnb.api import last
-
-    run = last()
+    run = jaxnb.last()
     run.program.layout()  # is saved with it
     of_this_cell = run.program.source.strip() == source.strip()
     if not of_this_cell and run.line != line:

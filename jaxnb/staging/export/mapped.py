@@ -29,6 +29,7 @@ from typing import Any
 import jax
 import numpy as np
 
+import jaxnb
 from jaxnb.errors import Refused
 from jaxnb.named import FakeMesh, MapSpec, Term
 from jaxnb.staging.cells.cell import CellSource
@@ -171,8 +172,6 @@ def to_mapped_source(
 
 def _known(namespace: Mapping[str, Any]) -> set[str]:
     """Names that are in the notebook what they are in the file."""
-    import jaxnb
-
     return {item for item in ("jaxnb", "xmap") if namespace.get(item) in (jaxnb, getattr(jaxnb, "xmap", None))}
 
 
