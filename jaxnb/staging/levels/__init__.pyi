@@ -1,0 +1,18 @@
+from .apportion import (
+    summarize as summarize,
+    with_times as with_times,
+)
+from .naming import (
+    read_names as read_names,
+)
+from .reading import (
+    read_program as read_program,
+)
+from .timing import (
+    Held as Held,
+    hold_inputs as hold_inputs,
+    measure as measure,
+)
+from .vmapped import (
+    record_vmaps as record_vmaps,
+)
