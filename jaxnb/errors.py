@@ -93,9 +93,11 @@ class RunByPython(Refused):
 
     Attributes:
       index: which statement of its cell, if that is known.
+      stack: the user's functions that were being called then, if any were.
     """
 
     index: int | None = None
+    stack: tuple[Any, ...] = ()
 
     def __init__(self, what: str, *, short: str = "it cannot be traced", **more: Any) -> None:
         super().__init__(what, **more)

@@ -36,6 +36,7 @@ from .base import (
     is_reference as is_reference,
     is_tracer as is_tracer,
     is_tracer_type as is_tracer_type,
+    is_tracing as is_tracing,
     jit_arguments as jit_arguments,
     jit_options as jit_options,
     made_by_operator as made_by_operator,

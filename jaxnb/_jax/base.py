@@ -229,6 +229,11 @@ def current_trace() -> object:
     return _core.trace_ctx.trace
 
 
+def is_tracing() -> bool:
+    """Whether code that runs now is traced, or transformed, by somebody."""
+    return not _core.trace_state_clean()
+
+
 class EquationSizes:
     """Counts equations with those inside of them."""
 

@@ -8,14 +8,27 @@ leaves the statement, such as `break`. A loop that is too long to be written out
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
 from jaxnb.staging.cells.cell import CellSource, Statement, read_statement
 from jaxnb.staging.cells.parts import is_part, with_parts
 
-__all__ = ["COMPOUND", "ROLLED", "RUNNER", "TURN", "TURNED", "Opened", "call_of", "counting_code", "open_statement"]
+__all__ = [
+    "COMPOUND",
+    "ROLLED",
+    "RUNNER",
+    "TURN",
+    "TURNED",
+    "Opened",
+    "Opener",
+    "call_of",
+    "counting_code",
+    "leaves",
+    "open_statement",
+]
 
 COMPOUND = frozenset({"For", "While", "If", "With", "Try", "TryStar", "Match"})
 RUNNER = "jaxnb block"
@@ -35,7 +48,8 @@ _BODIES = ("body", "orelse", "finalbody")
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A statement of which parts are blocks: the inner stretches of a compound one, calls of a simple one.
+    """A statement of which parts are blocks: the inner stretches of a compound one, or of functions that it calls; calls
+    of a simple one.
 
     Attributes:
       code: the statement, calling `RUNNER` with the number of a block where the block stood, and `TURNED` with its
@@ -44,6 +58,8 @@ class Opened:
       turning: names that the loops among what was taken apart bind anew in each turn, or count up.
       before: what is run before the code, which then only takes what that has left; None for a compound statement.
       left: names that parts are kept under until the statement is over.
+      functions: the functions that were taken apart, by the fingerprints of their code, each as code that calls for
+        the blocks.
     """
 
     code: CodeType
@@ -51,6 +67,7 @@ class Opened:
     turning: frozenset[str] = frozenset()
     before: CodeType | None = None
     left: tuple[str, ...] = ()
+    functions: Mapping[bytes, CodeType] = field(default_factory=dict[bytes, CodeType])
 
 
 def open_statement(cell: CellSource, statement: Statement, turning: frozenset[str] = frozenset()) -> Opened:
@@ -62,15 +79,23 @@ def open_statement(cell: CellSource, statement: Statement, turning: frozenset[st
       turning: names that the loops around it bind anew in each turn, or count up.
     """
     blocks: list[CellSource] = []
-    opener = _Opener(cell, blocks, turning)
+    opener = Opener(cell, blocks, turning)
     node = opener.open(statement.node)
     code = compile(ast.Module([node], []), cell.filename, "exec", cell.flags, dont_inherit=True)
     parts = [name for block in blocks for name in sorted(block.binds) if is_part(name)]
     return Opened(code, tuple(blocks), frozenset(opener.turning), left=tuple(parts))
 
 
-class _Opener:
-    def __init__(self, cell: CellSource, blocks: list[CellSource], turning: frozenset[str]) -> None:
+class Opener:
+    """Takes statements apart.
+
+    Args:
+      cell: that they stand in.
+      blocks: is filled with the blocks.
+      turning: names that the loops around bind anew in each turn, or count up.
+    """
+
+    def __init__(self, cell: CellSource, blocks: list[CellSource], turning: frozenset[str] = frozenset()) -> None:
         self.cell, self.blocks = cell, blocks
         self.turning = set(turning)
 
@@ -81,34 +106,43 @@ class _Opener:
             self.turning |= _bound_in_turns(node)
         for field, value in ast.iter_fields(node):
             if field in _BODIES and isinstance(value, list):
-                changed[field] = self._stretches(value)
+                changed[field] = self.stretches(value)
             elif field in ("handlers", "cases"):
                 changed[field] = [self._with_body(part) for part in value]
             else:
                 changed[field] = value
         if isinstance(node, ast.For | ast.While):
-            changed["body"] = [call_of(TURNED, node.body[0], node.lineno, node.end_lineno), *changed["body"]]
+            changed["body"] = [*self.turned(node), *changed["body"]]
         return ast.copy_location(type(node)(**changed), node)
+
+    def turned(self, node: ast.For | ast.While) -> list[ast.stmt]:
+        """What says that a loop turns."""
+        return [call_of(TURNED, node.body[0], node.lineno, node.end_lineno)]
 
     def _with_body(self, part: Any) -> Any:
         changed = dict(ast.iter_fields(part))
-        changed["body"] = self._stretches(part.body)
+        changed["body"] = self.stretches(part.body)
         return ast.copy_location(type(part)(**changed), part) if hasattr(part, "lineno") else type(part)(**changed)
 
-    def _stretches(self, body: list[ast.stmt]) -> list[ast.stmt]:
+    def stretches(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """Statements with blocks in the place of those that stay together."""
         result: list[ast.stmt] = []
         stretch: list[ast.stmt] = []
         for node in body:
-            if not _leaves(node):
+            if self.stays(node):
                 stretch.append(node)
                 continue
-            self._close(stretch, result)
+            self.close(stretch, result)
             stretch = []
             result.append(self.open(node) if type(node).__name__ in COMPOUND else node)
-        self._close(stretch, result)
+        self.close(stretch, result)
         return result
 
-    def _close(self, stretch: list[ast.stmt], result: list[ast.stmt]) -> None:
+    def stays(self, node: ast.stmt) -> bool:
+        """Whether a statement can be part of a block."""
+        return not leaves(node)
+
+    def close(self, stretch: list[ast.stmt], result: list[ast.stmt]) -> None:
         """Makes a block of the statements so far, unless there are none or they do nothing."""
         if all(isinstance(node, ast.Pass) for node in stretch):
             result.extend(stretch)
@@ -173,13 +207,17 @@ def call_of(name: str, like: ast.stmt, *arguments: int | None) -> ast.stmt:
     return node
 
 
-def _leaves(node: ast.stmt) -> bool:
-    """Whether a statement can leave the loop that it stands in."""
-    if isinstance(node, ast.Break | ast.Continue):
+def leaves(node: ast.stmt) -> bool:
+    """Whether a statement can leave the loop, or the function, that it stands in."""
+    if isinstance(node, ast.Break | ast.Continue | ast.Return):
         return True
     if isinstance(node, ast.For | ast.While):
-        return any(_leaves(child) for child in node.orelse)
-    return any(_leaves(child) for child in _inner(node))
+        return any(leaves(child) for child in node.orelse) or any(map(_returns, node.body))
+    return any(leaves(child) for child in _inner(node))
+
+
+def _returns(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Return) or any(map(_returns, _inner(node)))
 
 
 def _inner(node: ast.stmt) -> list[ast.stmt]:

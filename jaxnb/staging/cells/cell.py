@@ -46,6 +46,8 @@ class Statement:
       trailing: whether it is the expression whose value the cell shows.
       kind: the name of its syntax node, such as "Assign".
       node: the syntax node, with the lines of the cell as displayed.
+      takes: variables of a function that it reads or binds, of which its names say nothing.
+      gives: those of them that it binds.
     """
 
     span: Span
@@ -56,6 +58,8 @@ class Statement:
     trailing: bool
     kind: str
     node: ast.stmt
+    takes: frozenset[str] = frozenset()
+    gives: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from types import CodeType
 from jaxnb.staging.cells.dropped import dropped_calls
 from jaxnb.staging.cells.growth import Growth, Place, uses_of
 
-__all__ = ["CodeNames", "Sees", "code_digest", "names_of"]
+__all__ = ["CodeNames", "Sees", "code_digest", "digest_as", "names_of"]
 
 _LOADS = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
 _STORES = {"STORE_NAME", "STORE_GLOBAL"}
@@ -183,6 +183,12 @@ def code_digest(code: CodeType) -> bytes:
     key = id(code)
     _digests[key] = (weakref.ref(code, partial(_digests.pop, key)), digest.digest())
     return _digests[key][1]
+
+
+def digest_as(code: CodeType, like: CodeType) -> None:
+    """From now on a code object has the fingerprint of another one, which it stands for."""
+    digest, key = code_digest(like), id(code)
+    _digests[key] = (weakref.ref(code, partial(_digests.pop, key)), digest)
 
 
 def _digest_parts(code: CodeType) -> Iterator[bytes]:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import builtins
 import functools
+import itertools
 import threading
 import types
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,17 @@ import numpy as np
 from jaxnb.runtime import is_jax_module, is_library, is_library_class
 from jaxnb.staging.cells.code import CodeNames, names_of
 
-__all__ = ["ATOMS", "function_parts", "hides", "is_user_function", "items_of", "refers_to_jax", "state_of", "unwrapped"]
+__all__ = [
+    "ATOMS",
+    "function_parts",
+    "functions_reached",
+    "hides",
+    "is_user_function",
+    "items_of",
+    "refers_to_jax",
+    "state_of",
+    "unwrapped",
+]
 
 ATOMS = frozenset(
     {
@@ -141,6 +152,65 @@ class _Search:
         if is_library_class(kind):
             return is_jax_module(kind.__module__)
         return any(self.value(unwrapped(item)) for base in kind.__mro__[:-1] for item in list(vars(base).values()))
+
+
+_FEW = 100
+
+
+def functions_reached(names: CodeNames, namespace: Mapping[str, Any]) -> list[types.FunctionType]:
+    """The user's functions that code may call: by its names, as methods, in closures, and what these reach in turn.
+
+    Of containers only the first items are looked at.
+    """
+    search = _Functions()
+    search.names(names, namespace)
+    return search.found
+
+
+class _Functions:
+    def __init__(self) -> None:
+        self.found: list[types.FunctionType] = []
+        self._seen: set[int] = set()
+
+    def names(self, names: CodeNames, namespace: Mapping[str, Any]) -> None:
+        for name in names.order:
+            if name in namespace:
+                self._value(namespace[name], names)
+
+    def _value(self, value: Any, names: CodeNames | None = None) -> None:
+        kind = type(value)
+        if kind in ATOMS or kind is np.ndarray or id(value) in self._seen or hides(value):
+            return
+        self._seen.add(id(value))
+        if isinstance(value, types.FunctionType):
+            if is_user_function(value):
+                self.found.append(value)
+                self.names(names_of(value.__code__), value.__globals__)
+            self._values(function_parts(value))
+            self._values([vars(value).get("__wrapped__")])
+        elif isinstance(value, types.ModuleType):
+            if names is not None and not is_library(getattr(value, "__name__", None)):
+                self._values(vars(value)[name] for name in vars(value).keys() & names.attributes)
+        elif isinstance(value, types.MethodType):
+            self._values([value.__func__, value.__self__])
+        elif isinstance(value, type):
+            self._class(value)
+        else:
+            state = state_of(value)
+            if is_jax_module(kind.__module__):
+                self._values([state.get("__wrapped__") if isinstance(state, dict) else None])
+            else:
+                self._values(itertools.islice(_held(value), _FEW))
+                self._class(kind)
+
+    def _values(self, values: Iterable[Any]) -> None:
+        for value in values:
+            self._value(value)
+
+    def _class(self, kind: type) -> None:
+        if not is_library_class(kind):
+            own = [base for base in kind.__mro__ if not is_library_class(base)]
+            self._values(unwrapped(item) for base in own for item in list(vars(base).values()))
 
 
 def function_parts(function: types.FunctionType) -> Iterator[Any]:

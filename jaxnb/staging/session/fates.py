@@ -27,6 +27,8 @@ def read_on_host(cell: CellSource, record: CodeRecord) -> list[tuple[int, str]]:
         inner: list[tuple[int, str]] = []
         for number, block in enumerate(opened.blocks if opened is not None else ()):
             inner += read_on_host(block, record.blocks.get((index, number), CodeRecord()))
+        if opened is not None and opened.functions:  # what is inside stands on lines of the function
+            inner = [(why[0], inner[0][1] if why[1] == ROLLED else why[1])] if inner else []
         found += inner or ([why] if why[1] != ROLLED else [])  # what is inside says more
     return sorted(found)
 
@@ -40,6 +42,8 @@ def read_needed(cell: CellSource, record: CodeRecord) -> list[Finding]:
         for number, block in enumerate(opened.blocks if opened is not None else ()):
             inner += read_needed(block, record.blocks.get((index, number), CodeRecord()))
         own = record.needed.get(index)
+        if own is not None and opened is not None and opened.functions:
+            inner = []
         found += inner or ([own] if own is not None else [])
     return sorted(found, key=lambda finding: finding.line or 0)
 
@@ -72,6 +76,9 @@ def _read(
             number = staged.get(statement.span)
             piece = (("piece", str(number)),) if several else ()
             found.append((statement.span, "staged", piece) if number else (statement.span, "host", reason))
+            continue
+        if opened.functions:
+            found.append((statement.span, "host", reason))
             continue
         inner: list[Fate] = []
         for number, block in enumerate(opened.blocks):

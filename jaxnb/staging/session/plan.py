@@ -125,9 +125,10 @@ def _find_stop(cell: CellSource, start: int, namespace: dict[str, Any], breaks: 
                 return index
             if index in breaks or (statement.kind in _DEFINITIONS and not statement.defines):
                 return index
-            if not statement.defines and not statement.names.reads & pending and runs_on_host(statement, namespace):
+            takes = statement.names.reads | statement.takes
+            if not statement.defines and not takes & pending and runs_on_host(statement, namespace):
                 return index
-        pending |= statement.names.binds | statement.names.later_binds
+        pending |= statement.names.binds | statement.names.later_binds | statement.gives
         pending |= {name for name in statement.names.reads if _is_mutable(namespace.get(name))}
     return len(cell.statements)
 

@@ -20,6 +20,7 @@ from jaxnb._jax import forget_failed
 from jaxnb.errors import Asking, NeedsConcrete, Refused, RunByPython
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding, Span
+from jaxnb.runtime import Undo
 from jaxnb.staging import levels
 from jaxnb.staging.cells.blocks import COMPOUND, RUNNER, TURNED, Opened, open_statement
 from jaxnb.staging.cells.cell import CellSource, Statement, names_changed
@@ -48,6 +49,7 @@ from jaxnb.staging.session.tracebacks import let_go
 from jaxnb.staging.trace.assigned import NameLog
 from jaxnb.staging.trace.devices import move
 from jaxnb.staging.trace.donation import Lost, check_donation
+from jaxnb.staging.trace.functions import Called, call_blocks, open_called
 from jaxnb.staging.trace.gradient import Asked, asked_for, refuse_detour
 from jaxnb.staging.trace.moves import evolving
 from jaxnb.staging.trace.operands import open_operands
@@ -137,6 +139,7 @@ class Runner:
         self.value: Any = None
         self.turns: dict[tuple[int, int], int] = {}
         self._depth = 0
+        self._called_at = 0  # the line of the statement of which a function runs that was taken apart
         self._turning: frozenset[str] = frozenset()
         self._budget = None if options.unroll else 0 if options.roll else BUDGET
         self._in_doubt: list[tuple[CodeRecord, int]] = []
@@ -177,6 +180,7 @@ class Runner:
         return {
             statement.span: number
             for number, ran in enumerate(self.ran.values(), start=1)
+            if ran.cell.filename == self.cell.filename
             for statement in ran.cell.statements[ran.piece.plan.start : ran.piece.plan.stop]
         }
 
@@ -299,7 +303,7 @@ class Runner:
 
     def _python(self, statement: Statement, code: Any, before: Any = None) -> None:
         __tracebackhide__ = True
-        self.host_lines.add(statement.span.line)
+        self.host_lines.add(self._called_at or statement.span.line)
         self.before_host()
         self.at = None
         start = perf_counter()
@@ -333,14 +337,19 @@ class Runner:
                 raise _Escape(refused) from None
 
         self.namespace[RUNNER], self.namespace[TURNED] = block, self._turned
+        at, self._called_at = self._called_at, self._called_at or (statement.span.line if opened.functions else 0)
         try:
-            self._python(statement, opened.code, opened.before)
+            with Undo() as undo:
+                if opened.functions:
+                    call_blocks(opened, statement, self.namespace, block, undo)
+                self._python(statement, opened.code, opened.before)
         except _Escape as escape:
             if self._depth > 1:
                 raise
             raise escape.refused from None
         finally:
             self._depth -= 1
+            self._called_at = at
             self.context = _jax.trace_context()  # a block may have been in another one
             self._turning = turning
             for name in (*own, *opened.left):
@@ -365,13 +374,24 @@ class Runner:
             inner = record.blocks[index, number] = CodeRecord(choices=record.choices.copy(), in_loop=True)
         return inner
 
-    def _give_to_python(self, cell: CellSource, record: CodeRecord, index: int, reason: str, line: int | None) -> None:
-        """From now on Python runs this statement; a compound one is taken apart."""
+    def _give_to_python(
+        self,
+        cell: CellSource,
+        record: CodeRecord,
+        index: int,
+        reason: str,
+        line: int | None,
+        stack: Sequence[Called] = (),
+    ) -> None:
+        """From now on Python runs this statement; a compound one is taken apart, and so is a function that it calls
+        (`stack`)."""
         statement = cell.statements[index]
         record.give_to_python(index, line or statement.span.line, reason, self._marks(statement))
         if statement.kind in COMPOUND:
             record.opened[index] = open_statement(cell, statement, self._turning)
         elif (opened := open_operands(cell, statement, self.namespace)) is not None:
+            record.opened[index] = opened
+        elif (opened := open_called(cell, statement, self.namespace, stack)) is not None:
             record.opened[index] = opened
 
     def _not_again(
@@ -625,7 +645,7 @@ class Runner:
             record.breaks.add(start + 1)
             return start + 1
         line = error.line if isinstance(error, RunByPython) else None
-        self._give_to_python(cell, record, index, error.short, line)
+        self._give_to_python(cell, record, index, error.short, line, error.stack)
         asking = Asking(error.error, {}, {}) if isinstance(error, Failed) else getattr(error, "asked", None)
         needed = self.explain(asking, cell) if asking is not None else None
         if needed is not None:
@@ -668,7 +688,7 @@ class Runner:
 
         It stays as it is where such a number cannot be an input; None if a statement was given to Python for that.
         """
-        paths = {path for path in static_ints(piece) if path[1] == "name" and path[2] in self._turning}
+        paths = {path for path in static_ints(piece) if path[1] in ("name", "closure") and path[2] in self._turning}
         paths -= record.never_dynamic | record.choices.fixed
         if not paths or piece.reasons:
             return piece

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -21,7 +21,7 @@ from jaxnb.staging.cells.cell import CellSource, Statement, read_statement
 from jaxnb.staging.cells.effects import resolve
 from jaxnb.staging.cells.reach import ATOMS, hides, is_user_function
 
-__all__ = ["OPERAND", "open_operands"]
+__all__ = ["OPERAND", "Ordered", "only_consumes", "open_operands", "order_operands"]
 
 OPERAND = "operand "
 """What the names of such parts begin with."""
@@ -52,7 +52,42 @@ def open_operands(cell: CellSource, statement: Statement, namespace: Mapping[str
     Returns:
       None if there is no such call, or only the statement as a whole.
     """
-    node: Any = statement.node
+    ordered = order_operands(statement.node, namespace)
+    if ordered is None:
+        return None
+    blocks: list[CellSource] = []
+    before: list[ast.stmt] = []
+    for bound, is_call in ordered.before:
+        if is_call:
+            read = read_statement(bound, False, cell.filename, cell.flags)
+            before.append(call_of(RUNNER, bound, len(blocks)))
+            blocks.append(cell.block((read,), len(blocks)))
+        else:
+            before.append(bound)
+    return Opened(
+        read_statement(ordered.after, statement.trailing, cell.filename, cell.flags).code,
+        tuple(blocks),
+        before=compile(ast.Module(before, []), cell.filename, "exec", cell.flags, dont_inherit=True),
+        left=ordered.names,
+    )
+
+
+class Ordered(NamedTuple):
+    """A simple statement whose parts are statements of their own.
+
+    Attributes:
+      before: binds the parts to their names, each with whether it is a call to be staged.
+      after: what is left of the statement.
+      names: of the parts.
+    """
+
+    before: list[tuple[ast.stmt, bool]]
+    after: ast.stmt
+    names: tuple[str, ...]
+
+
+def order_operands(node: ast.stmt, namespace: Mapping[str, Any]) -> Ordered | None:
+    """Takes a simple statement apart, see `open_operands`."""
     if not isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr) or node.value is None:
         return None
     target = node.target if isinstance(node, ast.AugAssign) else None
@@ -70,26 +105,23 @@ def open_operands(cell: CellSource, statement: Statement, namespace: Mapping[str
     last = max(number for number, (_, _, is_call) in enumerate(order.parts) if is_call)
     behind = {name: part for name, part, _ in order.parts[last + 1 :]}
     value = _Inlined(behind).visit(value)
-    blocks: list[CellSource] = []
-    before: list[ast.stmt] = []
+    before: list[tuple[ast.stmt, bool]] = []
     for name, part, is_call in order.parts[: last + 1]:
-        bound = ast.copy_location(ast.Assign([_name(name, ast.Store(), part)], part), part)
-        if is_call:
-            read = read_statement(bound, False, cell.filename, cell.flags)
-            before.append(call_of(RUNNER, bound, len(blocks)))
-            blocks.append(cell.block((read,), len(blocks)))
-        else:
-            before.append(bound)
+        before.append((ast.copy_location(ast.Assign([_name(name, ast.Store(), part)], part), part), is_call))
     if isinstance(target, ast.Name):
-        before.append(ast.copy_location(ast.Assign([target], _name(order.parts[0][0], ast.Load(), target)), node))
+        again = ast.Assign([target], _name(order.parts[0][0], ast.Load(), target))
+        before.append((ast.copy_location(again, node), False))
     after = ast.copy_location(type(node)(**{**dict(ast.iter_fields(node)), "value": value}), node)
-    names = tuple(name for name, _, _ in order.parts[: last + 1])
-    return Opened(
-        read_statement(after, statement.trailing, cell.filename, cell.flags).code,
-        tuple(blocks),
-        before=compile(ast.Module(before, []), cell.filename, "exec", cell.flags, dont_inherit=True),
-        left=names,
-    )
+    return Ordered(before, after, tuple(name for name, _, _ in order.parts[: last + 1]))
+
+
+def only_consumes(node: ast.stmt, namespace: Mapping[str, Any]) -> bool:
+    """Whether a statement does something with values, such as `losses.append(float(loss))`, and computes none."""
+    if not isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr):
+        return False
+    value, order = node.value, _Order(namespace)
+    consumes = isinstance(value, ast.Call) and order.consumes(value)
+    return consumes and not _computes(value, namespace)
 
 
 class _Order:

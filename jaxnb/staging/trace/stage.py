@@ -33,6 +33,7 @@ from jaxnb.staging.trace.copies import cannot_copy
 from jaxnb.staging.trace.devices import move
 from jaxnb.staging.trace.diagnosis import culprit_of, explain_needed_value, only_tracing_raises
 from jaxnb.staging.trace.donation import NO_DONATION, Donation
+from jaxnb.staging.trace.functions import Called
 from jaxnb.staging.trace.giving import UsedAgain, read_given
 from jaxnb.staging.trace.gradient import Asked, Derivative, differentiate
 from jaxnb.staging.trace.lifted import narrowed_to
@@ -65,7 +66,10 @@ class Failed(Exception):
       error: what it raised.
       index: which statement; None if it was none of them alone.
       short: what could not be done, in a few words.
+      stack: the user's functions that were being called then, if any were.
     """
+
+    stack: tuple[Called, ...] = ()
 
     def __init__(self, error: Exception, index: int | None, short: str = "it cannot be traced") -> None:
         self.error, self.index, self.short = error, index, short
@@ -129,9 +133,11 @@ def trace_piece(
                 choices.branches = False
                 traces[-1].outside.take_back()
                 piece = trace(choices)
-    except BaseException:
+    except BaseException as error:
         undo_after(depth)  # an interrupt may have come where nothing else would
         put_back()
+        if isinstance(error, RunByPython | Failed) and traces and not error.stack:
+            error.stack = traces[-1].stack
         forget_staged(_end(traces), failed=True)
         raise
     of_piece = [traces.pop()]
@@ -201,7 +207,7 @@ def _trace(
         except WrittenOut as found:
             index = trace.calling(found.loop)
             error = by_python(cell.statements[index], str(found.loop))
-            error.index = index
+            error.index, error.stack = index, found.loop.stack
             raise error from None
         except RunByPython as error:
             error.index = trace.index

@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from types import CodeType
 from typing import Any
 
 import jax
@@ -52,6 +53,7 @@ from jaxnb.staging.trace.choosing import choose_by_plain_class
 from jaxnb.staging.trace.copies import Copies, cannot_copy, copies_for_others, dispatching, functions_of, use
 from jaxnb.staging.trace.diagnosis import Attempt
 from jaxnb.staging.trace.donation import Donation, plan_donation
+from jaxnb.staging.trace.functions import Called, called_in
 from jaxnb.staging.trace.gradient import Asked, Tree, read_loss, read_tree
 from jaxnb.staging.trace.moves import differs_in_key, moved
 from jaxnb.staging.trace.noticing import Importing, Noticing
@@ -157,6 +159,8 @@ class Trace:
         self.notes = Notes()
         self.sets = ""
         self.names_then: dict[str, Any] = {}
+        self.stack: tuple[Called, ...] = ()
+        self._running: tuple[CodeType, ...] = ()  # of the statement that is traced
         self.over: list[weakref.ref[Any]] = []
         self.called_back: CalledBack | None = None
         self.stand_ins: StandIns | None = None
@@ -454,8 +458,9 @@ class Trace:
                     catches = may_catch(codes, self.scan.nodes)
                     with note_caught(_jax.current_trace()) if catches else nullcontext(()) as caught:
                         value = self._statements(stand_ins, caught)
-                except BaseException:
+                except BaseException as error:
                     self.names_then = dict(namespace)
+                    self.stack = called_in(error.__traceback__, self._running)
                     raise
             stand_ins.check(watch)
             for item, kind, state in self.slots.shells:
@@ -559,6 +564,7 @@ class Trace:
             stand_ins.line = statement.span.line
             self.outside.begin()
             counting = counting_code(self.cell, statement) if self.splits and self.budget is not None else None
+            self._running = (statement.code,) if counting is None else (counting,)
             if statement.trailing:
                 value = eval(statement.code, namespace)
             elif counting is None:

@@ -8,6 +8,7 @@ what turns as often as only data makes it: Python runs that, and what it has und
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from types import CodeType
@@ -15,7 +16,8 @@ from typing import Any, NamedTuple
 
 from jaxnb import _jax
 from jaxnb._jax import eqn_frames, eqn_scope, eqn_traceback
-from jaxnb.runtime import is_own
+from jaxnb.runtime import is_installed, is_own
+from jaxnb.staging.trace.functions import Called, line_at
 
 __all__ = ["LARGE", "Loop", "WrittenOut", "long_loop"]
 
@@ -46,6 +48,12 @@ class WrittenOut(BaseException):
         self.loop = loop
 
 
+class _Frame(NamedTuple):
+    code: CodeType
+    offset: int
+    transformed: bool  # whether JAX called what is below it
+
+
 @dataclass(slots=True)
 class Loop:
     """A loop in a function.
@@ -58,6 +66,7 @@ class Loop:
       steps: whether something is differentiated in its turns.
       last: how far in the function its last equation was made.
       calls: where in this turn compiled functions were called, which may be all that it does.
+      frames: the functions on the way to it, itself among them, each with a byte offset.
     """
 
     function: str
@@ -67,6 +76,18 @@ class Loop:
     steps: bool = False
     last: int = -1
     calls: set[Any] = field(default_factory=set[Any])
+    frames: tuple[_Frame, ...] = ()
+
+    @property
+    def stack(self) -> tuple[Called, ...]:
+        """The user's functions on the way to it, down to what JAX calls."""
+        own = itertools.takewhile(lambda frame: not frame.transformed, self.frames[:-1])
+        whole = self.frames if len(list(own)) == len(self.frames) - 1 else ()
+        return tuple(
+            Called(frame.code, line_at(frame.code, frame.offset))
+            for frame in whole[1:]
+            if not is_installed(frame.code.co_filename)
+        )
 
     @property
     def is_long(self) -> bool:
@@ -94,12 +115,6 @@ def long_loop(eqns: Iterable[Any], filename: str) -> Loop | None:
     return max(filter(lambda loop: loop.is_long, loops.found), key=lambda loop: loop.equations, default=None)
 
 
-class _Frame(NamedTuple):
-    code: CodeType
-    offset: int
-    transformed: bool  # whether JAX called what is below it
-
-
 class _Loops:
     def __init__(self, filename: str) -> None:
         self._filename = filename
@@ -122,7 +137,10 @@ class _Loops:
             key, frame = tuple(frames[:depth]), frames[depth]
             if transformed and _is_backward(eqn):
                 break  # it goes through the same places in reverse
-            loop = self._by_place.setdefault(key, Loop(frame.code.co_name, frames[0][:2]))
+            if key not in self._by_place:
+                way = tuple(frames[: depth + 1])
+                self._by_place[key] = Loop(frame.code.co_name, frames[0][:2], frames=way)
+            loop = self._by_place[key]
             call = place if size > _CALL and depth == len(frames) - 1 else None
             if frame.offset < loop.last or (frame.offset == loop.last and call in loop.calls):
                 loop.turns += 1
