@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
@@ -22,6 +22,7 @@ __all__ = [
     "RUNNER",
     "TURN",
     "TURNED",
+    "Counter",
     "Opened",
     "Opener",
     "call_of",
@@ -48,8 +49,8 @@ _BODIES = ("body", "orelse", "finalbody")
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A statement of which parts are blocks: the inner stretches of a compound one, or of functions that it calls; calls
-    of a simple one.
+    """A statement of which parts are blocks: the inner stretches of a compound one, or of a function that it calls; of
+    a simple one its calls.
 
     Attributes:
       code: the statement, calling `RUNNER` with the number of a block where the block stood, and `TURNED` with its
@@ -67,7 +68,7 @@ class Opened:
     turning: frozenset[str] = frozenset()
     before: CodeType | None = None
     left: tuple[str, ...] = ()
-    functions: Mapping[bytes, CodeType] = field(default_factory=dict[bytes, CodeType])
+    functions: Mapping[bytes, CodeType] | None = None
 
 
 def open_statement(cell: CellSource, statement: Statement, turning: frozenset[str] = frozenset()) -> Opened:
@@ -166,15 +167,19 @@ def counting_code(cell: CellSource, statement: Statement) -> CodeType | None:
 
     A loop has a larger number than the one that it stands in. None if there is no loop in the statement.
     """
-    counter = _Counter()
+    counter = Counter()
     node = counter.visit(statement.node)
     if not counter.loops:
         return None
     return compile(ast.Module([node], []), cell.filename, "exec", cell.flags, dont_inherit=True)
 
 
-class _Counter(ast.NodeTransformer):
-    """Copies the loops of a statement, and what holds them, with a call at the top of each."""
+class Counter(ast.NodeTransformer):
+    """Copies the loops of a statement, and what holds them, with a call at the top of each.
+
+    Attributes:
+      loops: how many there were.
+    """
 
     def __init__(self) -> None:
         self.loops = 0
@@ -191,8 +196,12 @@ class _Counter(ast.NodeTransformer):
             if field in changed:
                 changed[field] = [self._part(part) for part in changed[field]]
         if isinstance(node, ast.For | ast.While):
-            changed["body"] = [call_of(TURN, node.body[0], number), *changed["body"]]
+            changed["body"] = [self.call(node.body[0], number), *changed["body"]]
         return ast.copy_location(type(node)(**changed), node)
+
+    def call(self, like: ast.stmt, number: int) -> ast.stmt:
+        """What stands at the top of a loop."""
+        return call_of(TURN, like, number)
 
     def _part(self, part: Any) -> Any:
         changed = {**dict(ast.iter_fields(part)), "body": [self.visit(child) for child in part.body]}

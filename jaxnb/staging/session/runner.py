@@ -46,6 +46,7 @@ from jaxnb.staging.session.choices import apply_options
 from jaxnb.staging.session.dispatch import Deleted, check_deleted, compile_piece, dispatch, is_out_of_memory
 from jaxnb.staging.session.plan import find_stop, make_plan, runs_on_host, why_python
 from jaxnb.staging.session.tracebacks import let_go
+from jaxnb.staging.session.turn_count import TurnCount
 from jaxnb.staging.trace.assigned import NameLog
 from jaxnb.staging.trace.devices import move
 from jaxnb.staging.trace.donation import Lost, check_donation
@@ -137,7 +138,7 @@ class Runner:
         self.trace_seconds = self.dispatch_seconds = self.host_seconds = 0.0
         self.transferred = self.donated = 0
         self.value: Any = None
-        self.turns: dict[tuple[int, int], int] = {}
+        self.turns = TurnCount()
         self._depth = 0
         self._called_at = 0  # the line of the statement of which a function runs that was taken apart
         self._turning: frozenset[str] = frozenset()
@@ -336,12 +337,12 @@ class Runner:
             except Refused as refused:
                 raise _Escape(refused) from None
 
-        self.namespace[RUNNER], self.namespace[TURNED] = block, self._turned
+        self.namespace[RUNNER], self.namespace[TURNED] = block, self.turns.add
         at, self._called_at = self._called_at, self._called_at or (statement.span.line if opened.functions else 0)
         try:
             with Undo() as undo:
                 if opened.functions:
-                    call_blocks(opened, statement, self.namespace, block, undo)
+                    call_blocks(opened, statement, self.namespace, block, self.turns.add, undo)
                 self._python(statement, opened.code, opened.before)
         except _Escape as escape:
             if self._depth > 1:
@@ -357,16 +358,6 @@ class Runner:
             self.namespace.update(outer)
         if opened.before is not None:
             record.rest(index, len(self.traced) > traced and bool(self._since.alone or self._depth))
-
-    def _turned(self, line: int, end_line: int) -> None:
-        self.turns[line, end_line] = self.turns.get((line, end_line), 0) + 1
-
-    @property
-    def loops(self) -> tuple[int, ...]:
-        """How often the loops turned that were run in turns, those inside of others apart."""
-        spans = sorted(self.turns)
-        outer = [one for one in spans if not any(a <= one[0] and one[1] <= b for a, b in spans if (a, b) != one)]
-        return tuple(self.turns[span] for span in outer)
 
     def _record_of(self, record: CodeRecord, index: int, number: int, opened: Opened) -> CodeRecord:
         inner = record.blocks.get((index, number))
@@ -393,6 +384,8 @@ class Runner:
             record.opened[index] = opened
         elif (opened := open_called(cell, statement, self.namespace, stack)) is not None:
             record.opened[index] = opened
+            if reason.startswith("it "):
+                record.on_host[index] = line or statement.span.line, f"{stack[0].code.co_name}{reason[2:]}"
 
     def _not_again(
         self, cell: CellSource, record: CodeRecord, piece: Piece, reasons: Sequence[tuple[int | None, str]]

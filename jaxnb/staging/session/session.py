@@ -567,7 +567,7 @@ class Session:
             timings=timings,
             host_lines=tuple(sorted(runner.host_lines)),
             on_host=tuple(read_on_host(cell, record)),
-            loops=runner.loops,
+            loops=runner.turns.of_outer,
             transferred=runner.transferred,
             donated=runner.donated,
             inputs=sum(len(ran.reached.leaves) for ran in runner.ran.values()),

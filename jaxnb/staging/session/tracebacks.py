@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from types import TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from jaxnb import _jax, views
 from jaxnb.errors import JaxnbError, NeedsConcrete
 from jaxnb.program import finding_of
 from jaxnb.runtime import Undo, is_own
+from jaxnb.staging.trace.functions import PART, is_statement_of
 
 __all__ = ["as_shown_by_ipython", "label_of", "let_go", "render", "show_only_user_frames", "tidy", "told_of"]
 
@@ -32,24 +33,28 @@ _IN_IPYTHON = re.compile(r"[/\\](IPython|ipykernel)[/\\]")
 
 
 def _user_frames(traceback: TracebackType | None) -> TracebackType | None:
-    entries: list[TracebackType] = []
+    entries: list[tuple[FrameType, int, int]] = []
     while traceback is not None:
-        path = traceback.tb_frame.f_code.co_filename
-        if not is_own(path) and not _jax.in_jax(path) and not _IN_IPYTHON.search(path):
-            if entries and _is_block_of(entries[-1], traceback):
+        frame, at, line = traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno
+        path = frame.f_code.co_filename
+        if frame.f_code.co_name != PART and not is_own(path) and not _jax.in_jax(path) and not _IN_IPYTHON.search(path):
+            outer = entries[-1][0] if entries else None
+            if outer is not None and _is_block_of(outer.f_code, frame.f_code):
                 entries.pop()  # a statement that was taken apart is one frame in the plain cell
-            entries.append(traceback)
+            elif outer is not None and is_statement_of(outer.f_code, frame.f_code):
+                _, at, _ = entries.pop()
+                frame = outer  # which has the variables
+            entries.append((frame, at, line))
         traceback = traceback.tb_next
     result: TracebackType | None = None
-    for entry in reversed(entries):
-        result = TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    for frame, at, line in reversed(entries):
+        result = TracebackType(result, frame, at, line)
     return result
 
 
-def _is_block_of(outer: TracebackType, inner: TracebackType) -> bool:
-    """Whether two frames are of statements of one cell, of which the one stands in the other."""
-    codes = outer.tb_frame.f_code, inner.tb_frame.f_code
-    return codes[0].co_filename == codes[1].co_filename and all(code.co_name == "<module>" for code in codes)
+def _is_block_of(outer: CodeType, inner: CodeType) -> bool:
+    """Whether two codes are of statements of one cell, of which the one stands in the other."""
+    return outer.co_filename == inner.co_filename and outer.co_name == inner.co_name == "<module>"
 
 
 def show_only_user_frames(error: BaseException, shell: Any) -> None:

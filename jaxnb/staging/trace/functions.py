@@ -1,4 +1,4 @@
-"""Functions that a statement calls, taken apart where they need values: `fit(data)`, whose loop has `float(loss)` in it.
+"""Functions that a statement calls, taken apart where they need values: `fit(data)`, whose loop holds `float(loss)`.
 
 Python runs such a statement. The stretches of the function that compute are blocks then, as those of a loop of the cell
 are: each of their statements becomes a function inside of the one that is taken apart, with the same variables, and a
@@ -12,23 +12,27 @@ import ast
 import hashlib
 import inspect
 import linecache
+import re
 import threading
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from types import CodeType, FunctionType, TracebackType
+from functools import partial
+from types import CellType, CodeType, FunctionType, TracebackType
 from typing import Any, NamedTuple
 
 from jaxnb import _jax
 from jaxnb.runtime import Undo, is_installed
-from jaxnb.staging.cells.blocks import COMPOUND, Opened, Opener, leaves
+from jaxnb.staging.cells.blocks import COMPOUND, Counter, Opened, Opener, leaves
 from jaxnb.staging.cells.cell import CellSource, Statement, read_statement
 from jaxnb.staging.cells.code import code_digest, digest_as
 from jaxnb.staging.cells.parts import with_parts
 from jaxnb.staging.cells.reach import functions_reached
 from jaxnb.staging.trace.operands import only_consumes, order_operands
 
-__all__ = ["PART", "Called", "call_blocks", "called_in", "line_at", "open_called"]
+__all__ = ["PART", "Called", "call_blocks", "called_in", "counting_turns", "is_statement_of", "line_at", "open_called"]
 
 PART = "jaxnb part"
 """What the code of a statement of such a block is called in tracebacks."""
@@ -84,27 +88,123 @@ def line_at(code: CodeType, offset: int) -> int:
     return next(lines, code.co_firstlineno)
 
 
-_runners: dict[int, Callable[[bytes, int, Sequence[Part]], None]] = {}
-"""What runs the blocks of opened functions, by the thread."""
+class Runs(NamedTuple):
+    """What goes on where an opened function runs.
+
+    Attributes:
+      block: runs a block: of which function (the fingerprint of its code), its number, what its statements bind before
+        they read it, and the functions that they became.
+      turned: is told of each turn of a loop: its first and last line, and of which function.
+    """
+
+    block: Callable[[bytes, int, Sequence[Sequence[str]], Sequence[Part]], None]
+    turned: Callable[[int, int, bytes], None]
+
+
+_runs: dict[int, Runs] = {}
+"""By the thread."""
 
 
 class _Call:
     """What an opened function calls where a block stood; it is one of the constants of its code."""
 
-    def __init__(self, digest: bytes) -> None:
-        self._digest = digest
+    def __init__(self, digest: bytes, home: bytes) -> None:
+        self._digest, self._home = digest, home
 
-    def __call__(self, number: int, *parts: Part) -> None:
+    def __call__(self, number: int, fresh: Sequence[Sequence[str]], *parts: Part) -> None:
         __tracebackhide__ = True
-        run = _runners.get(threading.get_ident())
-        if run is not None and not _jax.is_tracing():
-            run(self._digest, number, parts)
-            return
-        for part in parts:
-            part()
+        runs = _runs.get(threading.get_ident())
+        try:
+            if runs is not None and not _jax.is_tracing():
+                runs.block(self._digest, number, fresh, parts)
+                return
+            for part in parts:
+                part()
+        except NameError as error:
+            if (local := _as_of_local(error, parts)) is None:
+                raise
+            raise local.with_traceback(error.__traceback__) from error.__cause__
+
+    def turned(self, line: int, end_line: int) -> None:
+        """A loop turns once more."""
+        runs = _runs.get(threading.get_ident())
+        if runs is not None:
+            runs.turned(line, end_line, self._home)
+
+    def turns(self, number: int) -> None:
+        """A loop that is traced turns once more."""
+        count = _counts.get(threading.get_ident())
+        if count is not None:
+            count(number)
 
     def __repr__(self) -> str:
         return _BLOCK
+
+
+_counts: dict[int, Callable[[int], None]] = {}
+"""What the loops of statements that became functions call while these are traced, by the thread; see `turns`."""
+
+
+@contextmanager
+def counting_turns(count: Callable[[int], None]) -> Generator[None]:
+    """The loops of statements that became functions are counted."""
+    thread = threading.get_ident()
+    before = _counts.get(thread)
+    _counts[thread] = count
+    try:
+        yield
+    finally:
+        _counts.pop(thread, None)
+        if before is not None:
+            _counts[thread] = before
+
+
+_NOT_BOUND = "cannot access free variable '{name}' where it is not associated with a value in enclosing scope"
+
+
+def _as_of_local(error: NameError, parts: Sequence[Part]) -> UnboundLocalError | None:
+    """The error of a local variable that is not bound, where a statement met it as one of the function around it."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    codes = [part.__code__ for part in parts if isinstance(part, FunctionType)]
+    if last is None or last.tb_frame.f_code not in codes or str(error) != _NOT_BOUND.format(name=error.name):
+        return None
+    told = UnboundLocalError(f"cannot access local variable '{error.name}' where it is not associated with a value")
+    told.name, told.__context__ = error.name, error.__context__
+    told.__suppress_context__ = error.__suppress_context__
+    return told
+
+
+@contextmanager
+def _emptied(parts: Sequence[Part], fresh: Sequence[Sequence[str]]) -> Generator[None]:
+    """Empties variables that statements bind before they read them: what they were is not part of any key then.
+
+    They are as before where the statements raise.
+    """
+    kept: list[tuple[CellType, Any]] = []
+    for part, names in zip(parts, fresh, strict=True):
+        assert isinstance(part, FunctionType)
+        cells = dict(zip(part.__code__.co_freevars, part.__closure__ or (), strict=True))
+        for cell in (cells[name] for name in names):
+            with suppress(ValueError):  # it is empty
+                kept.append((cell, cell.cell_contents))
+                del cell.cell_contents
+    try:
+        yield
+    except BaseException:
+        for cell, value in kept:
+            if _is_empty(cell):
+                cell.cell_contents = value
+        raise
+
+
+def _is_empty(cell: CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return True
+    return False
 
 
 def call_blocks(
@@ -112,6 +212,7 @@ def call_blocks(
     statement: Statement,
     namespace: dict[str, Any],
     block: Callable[[int], None],
+    turned: Callable[[int, int, bytes], None],
     undo: Undo,
 ) -> None:
     """Gives the functions that were taken apart the code that calls for blocks, until it is undone.
@@ -121,12 +222,15 @@ def call_blocks(
       statement: as it was.
       namespace: where its names are looked up; the statements of blocks stand there while one runs.
       block: runs a block, in the thread that calls this.
+      turned: is told of each turn of a loop: its first and last line, and the function.
       undo: takes the way back.
     """
 
-    def run(digest: bytes, number: int, parts: Sequence[Part]) -> None:
+    functions = opened.functions or {}
+
+    def run(digest: bytes, number: int, fresh: Sequence[Sequence[str]], parts: Sequence[Part]) -> None:
         __tracebackhide__ = True
-        if digest not in opened.functions:
+        if digest not in functions:
             for part in parts:
                 part()
             return
@@ -134,19 +238,20 @@ def call_blocks(
         before = {name: namespace[name] for name in named if name in namespace}  # of a call around this one
         namespace.update(named)
         try:
-            block(number)
+            with _emptied(parts, fresh):
+                block(number)
         finally:
             for name in named:
                 namespace.pop(name, None)
             namespace.update(before)
 
     thread = threading.get_ident()
-    outer = _runners.get(thread)
-    undo.add(_runners.pop, thread, None) if outer is None else undo.add(_runners.__setitem__, thread, outer)
-    _runners[thread] = run
+    outer = _runs.get(thread)
+    undo.add(_runs.pop, thread, None) if outer is None else undo.add(_runs.__setitem__, thread, outer)
+    _runs[thread] = Runs(run, turned)
     for function in functions_reached(statement.names, namespace):
         before = function.__code__
-        code = opened.functions.get(code_digest(before))
+        code = functions.get(code_digest(before))
         if code is not None and code is not before and len(code.co_freevars) == len(before.co_freevars):
             undo.add(setattr, function, "__code__", before)
             function.__code__ = code
@@ -192,32 +297,62 @@ def _code_within(code: CodeType) -> Iterator[CodeType]:
             yield from _code_within(constant)
 
 
+class _Source(NamedTuple):
+    """Where the code of a function comes from.
+
+    Attributes:
+      tree: the module or cell.
+      node: the definition in it.
+      body: its statements.
+      shared: variables that other functions may read.
+      home: the fingerprint of the function that it is, or is a statement of.
+    """
+
+    tree: ast.Module
+    node: ast.FunctionDef
+    body: list[ast.stmt]
+    shared: frozenset[str]
+    home: bytes
+
+
+_sources: dict[int, tuple[weakref.ref[CodeType], _Source]] = {}
+"""Of statements that became functions, by the id of their code."""
+
+
+def _remember(code: CodeType, source: _Source) -> None:
+    key = id(code)
+    _sources[key] = (weakref.ref(code, partial(_sources.pop, key)), source)
+
+
 def _open(
     function: FunctionType, lines: Collection[int]
 ) -> tuple[CodeType, tuple[CellSource, ...], frozenset[str]] | None:
     code = function.__code__
     if code.co_flags & _GENERATORS or not _SEES_FRAMES.isdisjoint(code.co_names) or "__class__" in code.co_freevars:
         return None
-    source = _source_of(code)
-    if source is None:
+    known = _sources.get(id(code))
+    source = known[1] if known is not None else _source_of(code)
+    if source is None or (known is not None and type(source.body[-1]).__name__ not in COMPOUND):
         return None
-    tree, node = source
     digest = hashlib.blake2b(code_digest(code) + repr(sorted(lines)).encode(), digest_size=16).digest()
     text = "".join(linecache.getlines(code.co_filename))
-    opener = _FunctionOpener(CellSource(text, text, code.co_filename, (), digest, False), node, lines, function)
+    home = CellSource(text, text, code.co_filename, (), digest, False)
+    opener = _FunctionOpener(home, source, lines, function)
     opener.rewrite()
     if not opener.blocks:
         return None
-    made = _find_code(_compiled(tree, code.co_filename), code)
+    made = _find_code(_compiled(source.tree, code.co_filename), source.node.name, code.co_firstlineno)
     if made is None or made.co_freevars != code.co_freevars or made.co_flags & _GENERATORS:
         return None
-    made = _renamed(made, code, opener.names, _Call(code_digest(code)))
+    made = opener.named(made, code, _Call(code_digest(code), source.home))
     digest_as(made, code)
+    if known is not None:
+        _remember(made, source)
     return made, tuple(opener.blocks), frozenset(opener.turning)
 
 
-def _source_of(code: CodeType) -> tuple[ast.Module, ast.FunctionDef] | None:
-    """The module or cell in which a function stands, and its definition there; None if that is not what runs."""
+def _source_of(code: CodeType) -> _Source | None:
+    """Where a function is defined; None if that is not at hand, or not what runs."""
     lines = linecache.getlines(code.co_filename)
     if lines and lines[0].startswith("%%"):
         lines = ["\n", *lines[1:]]
@@ -225,16 +360,24 @@ def _source_of(code: CodeType) -> tuple[ast.Module, ast.FunctionDef] | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse("".join(lines))
-        found = _find_code(_compiled(tree, code.co_filename), code)
+        found = _find_code(_compiled(tree, code.co_filename), code.co_name, code.co_firstlineno)
     except (SyntaxError, ValueError, RecursionError):
         return None
-    if found is None or code_digest(found) != code_digest(code):
+    digest = code_digest(code)
+    if found is None or code_digest(found) != digest:
         return None
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
-            if min([node.lineno, *(item.lineno for item in node.decorator_list)]) == code.co_firstlineno:
-                return tree, node
+    shared = frozenset(code.co_freevars) | frozenset(code.co_cellvars)
+    named = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == code.co_name)
+    for node in named:
+        if min([node.lineno, *(item.lineno for item in node.decorator_list)]) == code.co_firstlineno:
+            return _Source(tree, node, node.body, shared, digest)
     return None
+
+
+def is_statement_of(outer: CodeType, inner: CodeType) -> bool:
+    """Whether one code is of a function that was taken apart, or of a statement of it, and the other of a statement."""
+    known = _sources.get(id(inner))
+    return known is not None and outer.co_qualname == inner.co_qualname and outer.co_filename == inner.co_filename
 
 
 def _compiled(tree: ast.Module, filename: str) -> CodeType:
@@ -243,27 +386,8 @@ def _compiled(tree: ast.Module, filename: str) -> CodeType:
         return compile(tree, filename, "exec", dont_inherit=True)
 
 
-def _find_code(code: CodeType, like: CodeType) -> CodeType | None:
-    place = like.co_name, like.co_firstlineno
-    return next((each for each in _code_within(code) if (each.co_name, each.co_firstlineno) == place), None)
-
-
-def _renamed(code: CodeType, like: CodeType, names: Collection[str], call: _Call) -> CodeType:
-    """The code of an opened function: its statements are called what the function is called, and blocks are called."""
-    own = f"{like.co_qualname}.<locals>."
-
-    def outward(inner: CodeType, prefix: str) -> CodeType:
-        constants = tuple(outward(item, prefix) if isinstance(item, CodeType) else item for item in inner.co_consts)
-        name = own + inner.co_qualname.removeprefix(prefix) if inner.co_qualname.startswith(prefix) else None
-        return inner.replace(co_consts=constants, co_qualname=name or inner.co_qualname)
-
-    def constant(item: Any) -> Any:
-        if isinstance(item, CodeType) and item.co_name in names:
-            inner = outward(item, f"{own}{item.co_name}.<locals>.")
-            return inner.replace(co_name=like.co_name, co_qualname=like.co_qualname)
-        return call if item == _BLOCK and isinstance(item, str) else item
-
-    return code.replace(co_consts=tuple(map(constant, code.co_consts)), co_qualname=like.co_qualname)
+def _find_code(code: CodeType, name: str, line: int) -> CodeType | None:
+    return next((each for each in _code_within(code) if (each.co_name, each.co_firstlineno) == (name, line)), None)
 
 
 _VALUES = frozenset({"float", "int", "bool", "complex", "str", "repr", "format", "print", "display"})
@@ -283,21 +407,19 @@ class _FunctionOpener(Opener):
 
     Args:
       home: the file that it stands in.
-      node: its definition, which is changed.
+      source: its definition, which is changed.
       lines: statements that hold these are taken apart.
       function: it.
-
-    Attributes:
-      names: of the functions that its statements became.
     """
 
-    def __init__(self, home: CellSource, node: ast.FunctionDef, lines: Collection[int], function: FunctionType) -> None:
+    def __init__(self, home: CellSource, source: _Source, lines: Collection[int], function: FunctionType) -> None:
         super().__init__(home, [])
-        self.names: set[str] = set()
-        self._node, self._lines = node, lines
-        self._parts: list[ast.stmt] = []
+        self._source, self._lines = source, lines
+        self._called = function.__code__.co_name
+        self._parts: dict[str, ast.FunctionDef] = {}
+        self._bodies: dict[str, list[ast.stmt]] = {}
         self._bound: set[str] = set()
-        declared = [item for item in _own(node.body) if isinstance(item, ast.Global | ast.Nonlocal)]
+        declared = [item for item in _own(source.body) if isinstance(item, ast.Global | ast.Nonlocal)]
         self._global = {name for item in declared if isinstance(item, ast.Global) for name in item.names}
         self._outer = {name for item in declared if isinstance(item, ast.Nonlocal) for name in item.names}
         code = function.__code__
@@ -306,24 +428,45 @@ class _FunctionOpener(Opener):
 
     def rewrite(self) -> None:
         """Rewrites the definition."""
-        node = self._node
+        node = self._source.node
         has_doc = ast.get_docstring(node, clean=False) is not None
-        doc, body = node.body[:has_doc], node.body[has_doc:]
+        doc, body = self._source.body[:has_doc], self._source.body[has_doc:]
         body = self.stretches(body)
         if not self.blocks:
             return
         first = body[0]
-        names = [_name(name, ast.Store(), first) for name in sorted(self._bound - self._global - self._outer)]
-        nothing = ast.Constant(None)
-        never = [ast.If(ast.Constant(False), [ast.Assign(names, nothing)], [])] if names else []
-        call = ast.Assign([_name(_BLOCK, ast.Store(), first)], ast.Constant(_BLOCK))
-        for made in (*never, call):
-            for item in ast.walk(made):
-                ast.copy_location(item, first)
-        node.body = [*doc, *never, call, *self._parts, *body]
+        names: list[ast.expr] = []
+        names += [_name(name, ast.Store(), first) for name in sorted(self._bound - self._global - self._outer)]
+        never: list[ast.stmt] = []
+        if names:
+            binding: ast.stmt = ast.Assign(names, ast.Constant(None))
+            never.append(_placed(ast.If(ast.Constant(False), [binding], []), first))
+        node.body = [*doc, *never, _to_blocks(first), *self._parts.values(), *body]
+
+    def named(self, code: CodeType, like: CodeType, call: _Call) -> CodeType:
+        """The code of the rewritten definition: its statements are called what the function is called, and blocks are
+        called by `call`."""
+
+        def known(item: Any) -> Any:
+            return call if isinstance(item, str) and item == _BLOCK else item
+
+        def constant(item: Any) -> Any:
+            if not isinstance(item, CodeType):
+                return known(item)
+            made = _outward(item)
+            if item.co_name not in self._parts:
+                return made
+            own = tuple(map(known, made.co_consts))
+            made = made.replace(co_consts=own, co_name=like.co_name, co_qualname=like.co_qualname)
+            part = {"node": self._parts[item.co_name], "body": self._bodies[item.co_name]}
+            _remember(made, self._source._replace(**part))
+            return made
+
+        constants = tuple(map(constant, code.co_consts))
+        return code.replace(co_consts=constants, co_name=like.co_name, co_qualname=like.co_qualname)
 
     def turned(self, node: ast.For | ast.While) -> list[ast.stmt]:
-        return []
+        return [_told("turned", node.body[0], node.lineno, node.end_lineno)]
 
     def stretches(self, body: list[ast.stmt]) -> list[ast.stmt]:
         result: list[ast.stmt] = []
@@ -382,33 +525,69 @@ class _FunctionOpener(Opener):
             number = len(self.blocks)
             self.blocks.append(self.cell.block(statements, number))
             names = [_name(_part_of(item), ast.Load(), stretch[begin]) for item in statements]
-            call = ast.Call(_name(_BLOCK, ast.Load(), stretch[begin]), [ast.Constant(number), *names], [])
-            made = ast.copy_location(ast.Expr(call), stretch[begin])
-            for item in ast.walk(made):
-                ast.copy_location(item, stretch[begin])
-            result.append(made)
+            fresh: Any = ast.Constant(None)
+            fresh.value = self._fresh(stretch[begin:end])
+            call = ast.Call(_name(_BLOCK, ast.Load(), stretch[begin]), [ast.Constant(number), fresh, *names], [])
+            result.append(_placed(ast.Expr(call), stretch[begin]))
         result.extend(stretch[end:])
+
+    def _fresh(self, nodes: Sequence[ast.stmt]) -> tuple[tuple[str, ...], ...]:
+        """For each of some statements the variables that it surely binds before any of them has read them."""
+        touched, found = self._global | self._source.shared, list[tuple[str, ...]]()
+        for node in nodes:
+            names = [item for item in ast.walk(node) if isinstance(item, ast.Name)]
+            read = {item.id for item in names if not isinstance(item.ctx, ast.Store)}
+            simple = isinstance(node, ast.Assign | ast.AnnAssign) and not any(map(_is_scope, ast.walk(node)))
+            bound = {item.id for item in names} - read - touched if simple else set[str]()
+            found.append(tuple(sorted(bound)))
+            touched |= {item.id for item in names}
+        return tuple(found)
 
     def _part(self, node: ast.stmt) -> Statement:
         """Makes a statement a function inside of the one that is taken apart; gives the statement that calls it."""
-        name = f"{self._node.name}, line {node.lineno}"
-        while name in self.names:
+        name = f"{self._called}, line {node.lineno}"
+        while name in self._parts:
             name += "'"
-        self.names.add(name)
         bound = _bound_by(node)
         self._bound |= bound
         declares: list[ast.stmt] = []
         for kind, among in ((ast.Global, bound & self._global), (ast.Nonlocal, bound - self._global)):
             if among:
                 declares.append(ast.copy_location(kind(sorted(among)), node))
-        self._parts.append(_function(name, [*declares, node], node))
-        call = ast.Expr(ast.Call(_name(name, ast.Load(), node), [], []))
-        for item in ast.walk(call):
-            ast.copy_location(item, node)
+        self._bodies[name] = [*declares, node]
+        counter = _TurnCounter()
+        body = [*declares, counter.visit(node)]
+        self._parts[name] = _function(name, [_to_blocks(node), *body] if counter.loops else body, node)
+        call = _placed(ast.Expr(ast.Call(_name(name, ast.Load(), node), [], [])), node)
         made = read_statement(call, False, self.cell.filename, 0)
         takes = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)} - bound | bound
         code = made.code.replace(co_name=PART)
         return replace(made, code=code, takes=frozenset(takes), gives=frozenset(bound))
+
+
+class _TurnCounter(Counter):
+    def call(self, like: ast.stmt, number: int) -> ast.stmt:
+        return _told("turns", like, number)
+
+
+def _to_blocks(like: ast.stmt) -> ast.stmt:
+    """A statement that binds what is called for blocks."""
+    return _placed(ast.Assign([_name(_BLOCK, ast.Store(), like)], ast.Constant(_BLOCK)), like)
+
+
+def _told(method: str, like: ast.stmt, *numbers: int | None) -> ast.stmt:
+    """A statement that tells numbers to what is called for blocks."""
+    told = ast.Attribute(_name(_BLOCK, ast.Load(), like), method, ast.Load())
+    return _placed(ast.Expr(ast.Call(told, [ast.Constant(number) for number in numbers], [])), like)
+
+
+_WITHIN_PART = re.compile(r"[^.]+, line \d+'*\.<locals>\.")
+
+
+def _outward(code: CodeType) -> CodeType:
+    """Code as if the statements around it were no functions."""
+    constants = tuple(_outward(item) if isinstance(item, CodeType) else item for item in code.co_consts)
+    return code.replace(co_consts=constants, co_qualname=_WITHIN_PART.sub("", code.co_qualname))
 
 
 def _own(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
@@ -434,13 +613,24 @@ def _bound_by(node: ast.stmt) -> set[str]:
     return {*code.co_varnames, *code.co_cellvars}
 
 
-def _function(name: str, body: list[ast.stmt], like: ast.stmt) -> ast.stmt:
+def _function(name: str, body: list[ast.stmt], like: ast.stmt) -> ast.FunctionDef:
     source = ast.parse("def function(): pass").body[0]
     assert isinstance(source, ast.FunctionDef)
     source.name, source.body = name, body
     for item in (source, source.args):
         ast.copy_location(item, like)
     return source
+
+
+def _is_scope(node: ast.AST) -> bool:
+    return isinstance(node, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp)
+
+
+def _placed(node: Any, like: ast.AST) -> Any:
+    """A syntax node with all that is in it where another one stands."""
+    for item in ast.walk(node):
+        ast.copy_location(item, like)
+    return node
 
 
 def _name(text: str, context: ast.expr_context, like: ast.AST) -> ast.Name:

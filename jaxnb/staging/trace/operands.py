@@ -120,8 +120,7 @@ def only_consumes(node: ast.stmt, namespace: Mapping[str, Any]) -> bool:
     if not isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr):
         return False
     value, order = node.value, _Order(namespace)
-    consumes = isinstance(value, ast.Call) and order.consumes(value)
-    return consumes and not _computes(value, namespace)
+    return isinstance(value, ast.Call) and order.consumes(value) and not _computes(value, namespace)
 
 
 class _Order:

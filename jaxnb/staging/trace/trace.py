@@ -53,7 +53,7 @@ from jaxnb.staging.trace.choosing import choose_by_plain_class
 from jaxnb.staging.trace.copies import Copies, cannot_copy, copies_for_others, dispatching, functions_of, use
 from jaxnb.staging.trace.diagnosis import Attempt
 from jaxnb.staging.trace.donation import Donation, plan_donation
-from jaxnb.staging.trace.functions import Called, called_in
+from jaxnb.staging.trace.functions import Called, called_in, counting_turns
 from jaxnb.staging.trace.gradient import Asked, Tree, read_loss, read_tree
 from jaxnb.staging.trace.moves import differs_in_key, moved
 from jaxnb.staging.trace.noticing import Importing, Noticing
@@ -567,6 +567,9 @@ class Trace:
             self._running = (statement.code,) if counting is None else (counting,)
             if statement.trailing:
                 value = eval(statement.code, namespace)
+            elif counting is None and statement.takes and self.splits and self.budget is not None:
+                with counting_turns(turns.begin()):
+                    exec(statement.code, namespace)
             elif counting is None:
                 exec(statement.code, namespace)
             else:
