@@ -1207,7 +1207,7 @@ sys.argv[2] = "1"
 sys.argv += ["--lr", "0.4"]; os.environ["MB_LR"] = "0.01"
 
 ### mbw-logging-from-a-fit-with-levels-and-own-handler
-log = logging.getLogger("mbw.fit"); log.setLevel(logging.INFO); log.propagate = False
+log = logging.Logger("mbw.fit", logging.INFO)
 class Keep(logging.Handler):
     def __init__(self): super().__init__(); self.lines = []
     def emit(self, r): self.lines.append((r.levelname, r.getMessage()))
