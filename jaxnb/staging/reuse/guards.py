@@ -591,7 +591,7 @@ class _Writer(Scan):
             super().cell(value, path)
             return
         if not CELL.save(value):
-            raise _Unsupported
+            self._unless(f"not {self._constant(CELL.save)}({cell})")
         self._variables[id(value)] = self._cells[path] = cell
         self._keep.append(value)
         super().cell(value, path)
