@@ -94,10 +94,12 @@ class RunByPython(Refused):
     Attributes:
       index: which statement of its cell, if that is known.
       stack: the user's functions that were being called then, if any were.
+      rolls: whether it is nothing but a loop that is too long to be written out.
     """
 
     index: int | None = None
     stack: tuple[Any, ...] = ()
+    rolls: bool = False
 
     def __init__(self, what: str, *, short: str = "it cannot be traced", **more: Any) -> None:
         super().__init__(what, **more)

@@ -22,7 +22,7 @@ from jaxnb.options import StageOptions
 from jaxnb.program import Finding, Span
 from jaxnb.runtime import Undo
 from jaxnb.staging import levels
-from jaxnb.staging.cells.blocks import COMPOUND, RUNNER, TURNED, Opened, open_statement
+from jaxnb.staging.cells.blocks import COMPOUND, ROLLED, RUNNER, TURNED, Opened, open_statement
 from jaxnb.staging.cells.cell import CellSource, Statement, names_changed
 from jaxnb.staging.cells.effects import code_marks, may_mutate
 from jaxnb.staging.objects.graph import Reached
@@ -50,7 +50,7 @@ from jaxnb.staging.session.turn_count import TurnCount
 from jaxnb.staging.trace.assigned import NameLog
 from jaxnb.staging.trace.devices import move
 from jaxnb.staging.trace.donation import Lost, check_donation
-from jaxnb.staging.trace.functions import Called, call_blocks, open_called
+from jaxnb.staging.trace.functions import call_blocks, open_called
 from jaxnb.staging.trace.gradient import Asked, asked_for, refuse_detour
 from jaxnb.staging.trace.moves import evolving
 from jaxnb.staging.trace.operands import open_operands
@@ -372,20 +372,21 @@ class Runner:
         index: int,
         reason: str,
         line: int | None,
-        stack: Sequence[Called] = (),
+        error: RunByPython | Failed | None = None,
     ) -> None:
-        """From now on Python runs this statement; a compound one is taken apart, and so is a function that it calls
-        (`stack`)."""
-        statement = cell.statements[index]
-        record.give_to_python(index, line or statement.span.line, reason, self._marks(statement))
+        """From now on Python runs this statement; a compound one is taken apart, and so is what it calls."""
+        statement, line = cell.statements[index], line or cell.statements[index].span.line
+        record.give_to_python(index, line, reason, self._marks(statement))
         if statement.kind in COMPOUND:
             record.opened[index] = open_statement(cell, statement, self._turning)
         elif (opened := open_operands(cell, statement, self.namespace)) is not None:
             record.opened[index] = opened
-        elif (opened := open_called(cell, statement, self.namespace, stack)) is not None:
+        elif error is not None and (opened := open_called(cell, statement, self.namespace, error.stack)) is not None:
             record.opened[index] = opened
-            if reason.startswith("it "):
-                record.on_host[index] = line or statement.span.line, f"{stack[0].code.co_name}{reason[2:]}"
+            if isinstance(error, RunByPython) and error.rolls:
+                record.on_host[index] = line, ROLLED
+            elif reason.startswith("it "):
+                record.on_host[index] = line, f"{error.stack[0].code.co_name}{reason[2:]}"
 
     def _not_again(
         self, cell: CellSource, record: CodeRecord, piece: Piece, reasons: Sequence[tuple[int | None, str]]
@@ -638,7 +639,7 @@ class Runner:
             record.breaks.add(start + 1)
             return start + 1
         line = error.line if isinstance(error, RunByPython) else None
-        self._give_to_python(cell, record, index, error.short, line, error.stack)
+        self._give_to_python(cell, record, index, error.short, line, error)
         asking = Asking(error.error, {}, {}) if isinstance(error, Failed) else getattr(error, "asked", None)
         needed = self.explain(asking, cell) if asking is not None else None
         if needed is not None:

@@ -42,8 +42,8 @@ def _user_frames(traceback: TracebackType | None) -> TracebackType | None:
             if outer is not None and _is_block_of(outer.f_code, frame.f_code):
                 entries.pop()  # a statement that was taken apart is one frame in the plain cell
             elif outer is not None and is_statement_of(outer.f_code, frame.f_code):
-                _, at, _ = entries.pop()
-                frame = outer  # which has the variables
+                entries.pop()
+                frame, at = outer, -1  # it has the variables, and has not come to this line itself
             entries.append((frame, at, line))
         traceback = traceback.tb_next
     result: TracebackType | None = None

@@ -207,7 +207,7 @@ def _trace(
         except WrittenOut as found:
             index = trace.calling(found.loop)
             error = by_python(cell.statements[index], str(found.loop))
-            error.index, error.stack = index, found.loop.stack
+            error.index, error.stack, error.rolls = index, found.loop.stack, True
             raise error from None
         except RunByPython as error:
             error.index = trace.index

@@ -538,7 +538,7 @@ class Box:
     __slots__ = ("w", "n")
     def __init__(self, w): self.w, self.n = w, 0
     @staticmethod
-    def norm(v): 
+    def norm(v):
         s = jnp.sqrt(jnp.sum(v * v))
         return v / s, float(s)
     @classmethod
