@@ -17,7 +17,6 @@ from test_views import LINE, Checker, shown
 
 from jaxnb.program import Aval, Computation, Level, Op, Program, Span, Timing, Value
 from jaxnb.program.occupancy import Held, Memory
-from jaxnb.views.columns import text_width
 from jaxnb.views.compact import bar, profile, short_amount, short_bytes, short_seconds
 from jaxnb.views.footprint import render_memory
 from jaxnb.views.grouping import line_names
@@ -25,6 +24,7 @@ from jaxnb.views.html import render_html
 from jaxnb.views.ledger import render_costs
 from jaxnb.views.tally import COLUMNS, Tally, choose_columns
 from jaxnb.views.text import render_program
+from jaxnb.views.width import text_width
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120, 200])

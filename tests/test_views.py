@@ -12,12 +12,12 @@ from golden import check_golden
 from sample_programs import PROGRAMS, hostile, loop, many, mlp
 
 from jaxnb.program import Aval, Finding, Fix, Program
-from jaxnb.views.columns import chunks, text_width
 from jaxnb.views.escape import Html, element, escape, joined
 from jaxnb.views.grouping import MOST_ROWS, read_groups
 from jaxnb.views.html import render_html
 from jaxnb.views.rows import short_type
 from jaxnb.views.text import printable, render_findings, render_program
+from jaxnb.views.width import chunks, text_width
 
 LINE = "staged · 5 inputs → 3 names · 13 eqns"
 

@@ -16,7 +16,7 @@ from jaxnb.shell.health import doctor
 from jaxnb.shell.progress import Progress
 from jaxnb.staging import backend_started, names_of_shell
 from jaxnb.units import format_bytes
-from jaxnb.views import align
+from jaxnb.views import Head, Table, table_lines
 
 __all__ = ["COMMANDS", "Command", "DeviceList", "DeviceRow", "auto", "devices", "help_text", "run_command"]
 
@@ -63,11 +63,12 @@ class DeviceList:
     started: bool
 
     def __str__(self) -> str:
-        cells = [("device", "kind", "process", "memory", "")]
-        for row in self.rows:
-            default = "default" if row.default else ""
-            cells.append((row.name, row.kind, str(row.process), _memory_text(row.memory), default))
-        return "\n".join([*align(cells), *(["", "this started the backend"] if self.started else [])])
+        rows = tuple(
+            (row.name, row.kind, str(row.process), _memory_text(row.memory), "default" if row.default else "")
+            for row in self.rows
+        )
+        lines = table_lines(Table((*map(Head, ("device", "kind", "process", "memory", "")),), rows))
+        return "\n".join([*lines, *(["", "this started the backend"] if self.started else [])])
 
     __repr__ = __str__
 
@@ -126,9 +127,8 @@ def auto(on: bool | None = None, shell: Any = None) -> bool:
 def help_text() -> str:
     """What `%jaxnb help` prints: the subcommands, and where to read on."""
     behind = {name: "|".join(filter(None, [command.free, *command.words])) for name, command in COMMANDS.items()}
-    shown = {f"{name} {behind[name]}".rstrip(): command for name, command in COMMANDS.items()}
-    width = max(len(name) for name in shown)
-    lines = [f"%jaxnb {name:<{width}}  {command.summary}" for name, command in shown.items()]
+    rows = tuple((f"%jaxnb {name} {behind[name]}".rstrip(), command.summary) for name, command in COMMANDS.items())
+    lines = table_lines(Table((Head(), Head()), rows))
     more = [
         "%%jit?, %%grad?, %%xmap? and %%jaxpr? explain the magics; %config JaxNB lists the settings.",
         "A cell whose first line is `# jaxnb: jit --static n` is staged as by %%jit --static n.",

@@ -14,6 +14,7 @@ from typing import Any
 
 from jaxnb import __version__, _jax
 from jaxnb.staging import backend_started, cpu_devices_wanted
+from jaxnb.views import Head, Table, table_lines
 
 __all__ = ["Facts", "Problem", "Report", "doctor", "find_problems", "platforms_installed"]
 
@@ -80,8 +81,7 @@ class Report:
     problems: tuple[Problem, ...]
 
     def __str__(self) -> str:
-        width = max(len(name) for name, _ in self.rows)
-        lines = [f"{name:<{width}}  {value}" for name, value in self.rows]
+        lines = table_lines(Table((Head(), Head()), self.rows))
         lines += (
             ["", *(f"problem: {problem}" for problem in self.problems)] if self.problems else ["", "no problem found"]
         )

@@ -1,6 +1,3 @@
-from .aligned import (
-    align as align,
-)
 from .asked import (
     render_asked as render_asked,
 )
@@ -81,9 +78,14 @@ from .strands import (
 from .style import (
     style_element as style_element,
 )
+from .table import (
+    Head as Head,
+    Table as Table,
+    table_lines as table_lines,
+)
 from .text import (
     detail_lines as detail_lines,
-    printable as printable,
     render_findings as render_findings,
     render_program as render_program,
 )
+from .width import printable as printable

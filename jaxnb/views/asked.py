@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from jaxnb.program import Asked, Shardings
 from jaxnb.units import format_bytes
-from jaxnb.views.aligned import align
+from jaxnb.views.table import Head, Table, first_rows, table_lines
 from jaxnb.views.text import render_findings
 
-__all__ = ["ASKED_HEADS", "asked_row", "asked_title", "render_asked"]
+__all__ = ["asked_table", "asked_title", "render_asked"]
 
-ASKED_HEADS = ("line", "", "value", "asked", "type", "got", "a device", "copies", "")
-_RIGHT = (0, 6, 7)
+_HEADS = (
+    Head("line", "number"),
+    Head(),
+    Head("value", "code"),
+    Head("asked", "code"),
+    Head("type", "code"),
+    Head("got", "code"),
+    Head("a device", "number"),
+    Head("copies", "number"),
+    Head(),
+)
 _MOST = 60
 
 
@@ -27,13 +36,8 @@ def render_asked(shardings: Shardings, *, width: int = 120, limit: int | None = 
     """
     if not shardings.rows:
         return asked_title(shardings)
-    shown = shardings.rows if limit is None else shardings.rows[:limit]
-    cells = [ASKED_HEADS, *map(asked_row, shown)]
-    rest = len(shardings.rows) - len(shown)
     below = ["", render_findings(shardings.findings, width=width)] if shardings.findings else []
-    return "\n".join(
-        [asked_title(shardings), "", *align(cells, _RIGHT), *([f"and {rest} more"] if rest else []), *below]
-    )
+    return "\n".join([asked_title(shardings), "", *table_lines(asked_table(shardings, limit)), *below])
 
 
 def asked_title(shardings: Shardings) -> str:
@@ -47,8 +51,13 @@ def asked_title(shardings: Shardings) -> str:
     return f"{count} value{'s' * (count > 1)}{on}{otherwise}"
 
 
-def asked_row(row: Asked) -> tuple[str, ...]:
-    """A value in the columns of `ASKED_HEADS`."""
+def asked_table(shardings: Shardings, limit: int | None = _MOST) -> Table:
+    """The values, those set apart that are not as they were asked for."""
+    differing = frozenset(number for number, row in enumerate(shardings.rows[:limit]) if row.differs)
+    return Table(_HEADS, first_rows(shardings.rows, _row, limit), differing)
+
+
+def _row(row: Asked) -> tuple[str, ...]:
     return (
         "" if row.line is None else str(row.line),
         {"line": "", "argument": "shard_map"}.get(row.role, row.role),

@@ -3,55 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 
 from jaxnb.program import Collective, Ledger
 from jaxnb.units import format_bytes
-from jaxnb.views.aligned import align
 from jaxnb.views.compact import short_seconds
+from jaxnb.views.table import Cell, Head, Table, first_rows, table_lines
+from jaxnb.views.tints import axis_colours
 
 __all__ = [
-    "HEADS",
-    "MOST_ROWS",
-    "LedgerRow",
+    "GREY",
     "axes_text",
+    "ledger_colours",
     "ledger_facts",
     "ledger_row",
-    "ledger_rows",
+    "ledger_table",
     "ledger_title",
     "render_ledger",
     "roofline_text",
 ]
 
-HEADS = ("line", "collective", "over", "sends", "times", "total", "pass", "by", "why")
-MOST_ROWS = 60
-"""Rows of a table, of which each may stand for many collectives."""
+GREY = "#808080"
 
-_RIGHT = (0, 3, 4, 5)
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerRow:
-    """Collectives that read alike, as the unrolled layers of a model do.
-
-    Attributes:
-      item: the first of them.
-      cells: in the columns of `HEADS`, and the time behind them if hardware was asked for.
-    """
-
-    item: Collective
-    cells: tuple[str, ...]
+_HEADS = (
+    Head("line", "number"),
+    Head("collective"),
+    Head("over"),
+    Head("sends", "number"),
+    Head("times", "number"),
+    Head("total", "number"),
+    Head("pass"),
+    Head("by"),
+    Head("why"),
+)
+_MOST = 60  # of which each may stand for many collectives
 
 
-def ledger_rows(ledger: Ledger) -> list[LedgerRow]:
-    """The rows of a ledger in the order of the program; those that read alike are one, which says how many they are."""
+def ledger_table(ledger: Ledger, limit: int | None, source: str) -> Table:
+    """The collectives in the order of the program, with their lines; those that read alike are one row, as the unrolled
+    layers of a model do, which says how many they are."""
     alike: dict[tuple[str, ...], list[int]] = {}
     for number, item in enumerate(ledger.items):
         alike.setdefault(ledger_row(item), []).append(number)
-    return [
-        LedgerRow(ledger.items[numbers[0]], (*_many(cells, ledger, numbers), *_time(ledger, numbers)))
-        for cells, numbers in alike.items()
-    ]
+    row = partial(_row, ledger, ledger_colours(ledger), source.splitlines())
+    time = [Head("time", "number")] if ledger.estimate is not None else []
+    return Table((*_HEADS, *time, Head("", "code")), first_rows([*alike.values()], row, limit))
+
+
+def ledger_colours(ledger: Ledger) -> dict[str, str]:
+    """The colours of the axes, in the order of the mesh."""
+    names = [axis.name for axis in ledger.mesh.axes] if ledger.mesh is not None else []
+    return axis_colours([*names, *(name for item in ledger.items for name in item.axes or ())])
+
+
+def _row(
+    ledger: Ledger, colours: dict[str, str], lines: Sequence[str], numbers: Sequence[int]
+) -> tuple[str | Cell, ...]:
+    """Collectives that read alike."""
+    item = ledger.items[numbers[0]]
+    line, kind, over, *rest = _many(ledger_row(item), ledger, numbers)
+    own = tuple(colours[name] for name in item.axes or ()) or (GREY,)
+    text = lines[item.line - 1].strip() if item.line is not None and item.line <= len(lines) else ""
+    return (line, kind, Cell(over, own), *rest, *_time(ledger, numbers), text)
 
 
 def _many(cells: tuple[str, ...], ledger: Ledger, numbers: Sequence[int]) -> tuple[str, ...]:
@@ -70,7 +83,7 @@ def _time(ledger: Ledger, numbers: Sequence[int]) -> tuple[str, ...]:
     return ("?" if None in seconds else short_seconds(sum(second or 0.0 for second in seconds)),)
 
 
-def render_ledger(ledger: Ledger, *, source: str | None = None, width: int = 120, limit: int | None = MOST_ROWS) -> str:
+def render_ledger(ledger: Ledger, *, source: str | None = None, width: int = 120, limit: int | None = _MOST) -> str:
     """A ledger as text, in the order of the program.
 
     Args:
@@ -84,15 +97,9 @@ def render_ledger(ledger: Ledger, *, source: str | None = None, width: int = 120
     """
     if not ledger.items:
         return ledger_title(ledger)
-    lines = (ledger.source if source is None else source).splitlines()
-    rows = ledger_rows(ledger)
-    shown = rows if limit is None else rows[:limit]
-    heads = (*HEADS, *(["time"] if ledger.estimate is not None else []), "")
-    cells = [heads, *((*row.cells, _line(row.item, lines)) for row in shown)]
     head = " · ".join([ledger_title(ledger), *ledger_facts(ledger)])
-    rest = [f"and {len(rows) - len(shown)} more"] if len(shown) < len(rows) else []
-    table = [_cut(line, width) for line in align(cells, _RIGHT)]
-    return "\n".join([head, *roofline_text(ledger), "", *table, *rest])
+    table = ledger_table(ledger, limit, ledger.source if source is None else source)
+    return "\n".join([head, *roofline_text(ledger), "", *table_lines(table, width)])
 
 
 def roofline_text(ledger: Ledger) -> list[str]:
@@ -127,7 +134,7 @@ def ledger_facts(ledger: Ledger) -> list[str]:
 
 
 def ledger_row(item: Collective) -> tuple[str, ...]:
-    """A collective in the columns of `HEADS`."""
+    """A collective in its columns, but for the time and the line."""
     return (
         ", ".join(map(str, item.lines or (() if item.line is None else (item.line,)))),
         item.kind + (f" of {item.values}" if item.values > 1 else ""),
@@ -146,11 +153,3 @@ def axes_text(axes: tuple[str, ...] | None) -> str:
     if axes is None:
         return "other groups"
     return ", ".join(axes) or "no axis"
-
-
-def _line(item: Collective, lines: Sequence[str]) -> str:
-    return lines[item.line - 1].strip() if item.line is not None and item.line <= len(lines) else ""
-
-
-def _cut(line: str, width: int) -> str:
-    return line if len(line) <= width else f"{line[: width - 1]}…"

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from jaxnb.program import Collective, Ledger
+from jaxnb.program import Ledger
 from jaxnb.units import format_bytes
-from jaxnb.views.collectives import HEADS, axes_text, ledger_facts, ledger_rows, ledger_title, roofline_text
+from jaxnb.views.collectives import (
+    GREY,
+    axes_text,
+    ledger_colours,
+    ledger_facts,
+    ledger_table,
+    ledger_title,
+    roofline_text,
+)
 from jaxnb.views.escape import Html, element
 from jaxnb.views.style import style_element
-from jaxnb.views.tints import axis_colours
+from jaxnb.views.table import table_element
 
 __all__ = ["render_ledger_html"]
 
 _MOST_ROWS = 40
 _BAR = 360.0
 _HIGH = 18
-_GREY = "#808080"
-_NUMBERS = (0, 3, 4, 5)
 
 
 def render_ledger_html(ledger: Ledger) -> Html:
@@ -26,24 +32,18 @@ def render_ledger_html(ledger: Ledger) -> Html:
     """
     told = " · ".join(ledger_facts(ledger))
     head = element("p", {"class": "jnb-h"}, element("b", None, ledger_title(ledger)), f" · {told}" if told else "")
-    colours = _colours(ledger)
     parts = [style_element("placement.css"), style_element("ledger.css"), head]
     parts += [element("p", {"class": "jnb-h"}, text) for text in roofline_text(ledger)]
     if ledger.total:
-        parts.append(_bar(ledger, colours))
+        parts.append(_bar(ledger))
     if ledger.items:
-        parts.append(_table(ledger, colours))
+        parts.append(table_element(ledger_table(ledger, _MOST_ROWS, ledger.source)))
     return element("div", {"class": "jnb"}, *parts)
 
 
-def _colours(ledger: Ledger) -> dict[str, str]:
-    """The colours of the axes, in the order of the mesh."""
-    names = [axis.name for axis in ledger.mesh.axes] if ledger.mesh is not None else []
-    return axis_colours([*names, *(name for item in ledger.items for name in item.axes or ())])
-
-
-def _bar(ledger: Ledger, colours: dict[str, str]) -> Html:
+def _bar(ledger: Ledger) -> Html:
     """What goes over each combination of axes, as lengths."""
+    colours = ledger_colours(ledger)
     parts: list[Html] = []
     x = 0.0
     for axes, total in ledger.by_axes().items():
@@ -51,7 +51,7 @@ def _bar(ledger: Ledger, colours: dict[str, str]) -> Html:
         if not total:
             continue
         told = f"{axes_text(axes)}: {format_bytes(total)}"
-        own = [colours[name] for name in axes or ()] or [_GREY]
+        own = [colours[name] for name in axes or ()] or [GREY]
         high = _HIGH / len(own)
         rects = [
             element(
@@ -71,29 +71,3 @@ def _bar(ledger: Ledger, colours: dict[str, str]) -> Html:
         x += wide
     size = {"width": str(int(_BAR) + 2), "height": str(_HIGH + 2), "viewBox": f"-1 -1 {int(_BAR) + 2} {_HIGH + 2}"}
     return element("svg", {"xmlns": "http://www.w3.org/2000/svg", **size, "class": "jnb-p", "role": "img"}, *parts)
-
-
-def _table(ledger: Ledger, colours: dict[str, str]) -> Html:
-    lines, rows = ledger.source.splitlines(), ledger_rows(ledger)
-    heads = (*HEADS, *(["time"] if ledger.estimate is not None else []), "")
-    drawn = [element("tr", None, *(element("th", None, text) for text in heads))]
-    for row in rows[:_MOST_ROWS]:
-        item = row.item
-        cells = [
-            element("td", {"class": "r"}, text)
-            if column in _NUMBERS or column >= len(HEADS)
-            else element("td", None, _chip(item, text, colours) if column == 2 else text)
-            for column, text in enumerate(row.cells)
-        ]
-        shown = lines[item.line - 1].strip() if item.line is not None and item.line <= len(lines) else ""
-        drawn.append(element("tr", None, *cells, element("td", {"class": "c"}, shown)))
-    rest = len(rows) - _MOST_ROWS
-    if rest > 0:
-        drawn.append(element("tr", None, element("td", {"colspan": str(len(heads))}, f"and {rest} more")))
-    return element("table", {"class": "jnb-t"}, *drawn)
-
-
-def _chip(item: Collective, text: str, colours: dict[str, str]) -> Html:
-    """The axes with the colours that they have in the bar."""
-    own = [colours[name] for name in item.axes or ()] or [_GREY]
-    return element("span", {"class": "a", "style": f"--a:{own[0]};--z:{own[-1]}"}, text)

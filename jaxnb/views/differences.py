@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from jaxnb.program import Change, Diff, Op, Program
 from jaxnb.units import format_bytes, format_change, format_flops, format_seconds
-from jaxnb.views.columns import chunks, text_width
 from jaxnb.views.rows import short_type
-from jaxnb.views.text import printable
+from jaxnb.views.table import Head, Table, table_lines
+from jaxnb.views.width import clipped
 
 __all__ = ["render_diff", "render_sums"]
 
@@ -52,23 +52,20 @@ def render_diff(diff: Diff, *, width: int = 100, limit: int | None = _MOST_SHOWN
         lines.append(f"the same {diff.level}, op by op" if diff.changes else f"no ops at level {diff.level}")
         return "\n".join(lines)
     told = [f"{diff.count(kind)} {kind}" for kind in _MARKS if diff.count(kind)]
-    lines.append(_clipped(f"{', '.join(told)}, {diff.count('same')} the same", width))
+    lines.append(clipped(f"{', '.join(told)}, {diff.count('same')} the same", width))
     shown = changed if limit is None else changed[:limit]
-    gutter = max(len(str(_op(diff, change).line or "")) for change in shown)
-    for change in shown:
-        lines += _change_lines(diff, change, gutter, width)
+    rows = [row for change in shown for row in _rows(diff, change)]
     if len(shown) < len(changed):
-        lines.append(f"{'':>{gutter}}  … {len(changed) - len(shown)} more")
-    return "\n".join(line.rstrip() for line in lines)
+        rows.append(("", f"… {len(changed) - len(shown)} more"))
+    return "\n".join([*lines, *table_lines(Table((Head("", "number"), Head()), tuple(rows)), width)])
 
 
-def _change_lines(diff: Diff, change: Change, gutter: int, width: int) -> Iterator[str]:
-    op = _op(diff, change)
+def _rows(diff: Diff, change: Change) -> Iterator[tuple[str, str]]:
+    """The line and the op, and below it what is different."""
+    op, indent = _op(diff, change), "  " * change.depth
     program = diff.old if change.kind == "removed" else diff.new
-    start = f"{op.line or '':>{gutter}}  {_MARKS[change.kind]} {'  ' * change.depth}"
-    yield _clipped(start + printable(_text(program, diff.level, op)), width)
-    for why in change.why:
-        yield _clipped(f"{'':>{gutter}}    {'  ' * change.depth}  {printable(why)}", width)
+    yield str(op.line or ""), f"{_MARKS[change.kind]} {indent}{_text(program, diff.level, op)}"
+    yield from (("", f"    {indent}{why}") for why in change.why)
 
 
 def _op(diff: Diff, change: Change) -> Op:
@@ -83,7 +80,3 @@ def _text(program: Program, level: str, op: Op) -> str:
     operands = " ".join(values[index].name for index in op.inputs)
     types = ", ".join(filter(None, (short_type(values[index].aval) for index in op.outputs)))
     return f"{results} = {op.name} {operands}".rstrip() + (f"  {types}" if types else "")
-
-
-def _clipped(text: str, width: int) -> str:
-    return text if text_width(text) <= width else chunks(text, width - 1)[0] + "…"

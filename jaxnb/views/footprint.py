@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from jaxnb.program import Held, Memory, Noted, Saved
-from jaxnb.views.columns import clipped, padded, printable, text_width, wrapped
 from jaxnb.views.compact import bar, profile, short_bytes, short_share
 from jaxnb.views.rows import listed
+from jaxnb.views.table import Head, Table, table_lines
+from jaxnb.views.width import wrapped
 
 __all__ = ["render_memory"]
 
@@ -86,7 +87,7 @@ class _Living:
 def _together(held: Sequence[Held], limit: int | None) -> list[_Living]:
     """Values with their sizes; where there are too many, those of one line, or of one input, are put together."""
     if limit is None or len(held) <= limit:
-        return [_Living(one.nbytes, one.kind, printable(one.name), one.line) for one in held]
+        return [_Living(one.nbytes, one.kind, one.name, one.line) for one in held]
     found: dict[tuple[str, int | None, str], list[Held]] = {}
     for one in held:
         # Parts of one input are meant by its name; what a line made is meant by the line.
@@ -95,7 +96,7 @@ def _together(held: Sequence[Held], limit: int | None) -> list[_Living]:
     living: list[_Living] = []
     for (kind, line, root), some in found.items():
         name = some[0].name if len(some) == 1 else f"{root} ×{len(some)}" if root else f"{len(some)} values"
-        living.append(_Living(sum(one.nbytes for one in some), kind, printable(name), line))
+        living.append(_Living(sum(one.nbytes for one in some), kind, name, line))
     return sorted(living, key=lambda one: -one.nbytes)
 
 
@@ -104,18 +105,18 @@ def _held(held: Sequence[Held], peak: int, source: Sequence[str], room: int, lim
         return
     living = _together(held, limit)
     shown = living if limit is None else living[:limit]
-    wide = min(max(12, room // 3), max([4, *(text_width(one.name) for one in shown)]))
     bars = room >= 60
-    head = f" {'':{_BAR}}  {'kind':<9}" if bars else ""
-    yield f"{'bytes':>6}  share{head}  {padded('name', wide)}  line"
+    own = [Head(least=_BAR, gap=1), Head("kind", least=9)] if bars else []
+    heads = (Head("bytes", "number", 6), Head("share", "number"), *own, Head("name", most=max(12, room // 3)))
+    rows: list[tuple[str, ...]] = []
     for one in shown:
         share = one.nbytes / peak if peak else 0
-        mark = f" {bar(share, _BAR)}  {one.kind:<9}" if bars else ""
-        left = f"{short_bytes(one.nbytes):>6}  {short_share(share):>5}{mark}"
-        yield clipped(f"{left}  {padded(clipped(one.name, wide), wide)}  {_place(one.line, source)}", room)
+        mark = (bar(share, _BAR), one.kind) if bars else ()
+        rows.append((short_bytes(one.nbytes), short_share(share), *mark, one.name, *_place(one.line, source)))
     if len(shown) < len(living):
         rest = sum(one.nbytes for one in living[len(shown) :])
-        yield f"{short_bytes(rest):>6}  {short_share(rest / peak):>5}  in {len(living) - len(shown)} more"
+        rows.append((short_bytes(rest), short_share(rest / peak), f"in {len(living) - len(shown)} more"))
+    yield from table_lines(Table((*heads, Head("line", "number", 4), Head()), tuple(rows)), room)
 
 
 def _saved(memory: Memory, source: Sequence[str], room: int, limit: int | None) -> Iterable[str]:
@@ -138,11 +139,13 @@ def _saved(memory: Memory, source: Sequence[str], room: int, limit: int | None) 
         rows = [(one.nbytes, _saved_text(one), one.line) for one in kept]
     rows.sort(key=lambda row: -row[0])
     rest = sum(size for size, _, _ in rows[limit:]) if limit is not None else 0
-    wide = min(room // 2, max([0, *(text_width(text) for _, text, _ in rows[:limit])]))
-    for size, text, line in rows[:limit]:
-        yield clipped(f"{short_bytes(size):>6}  {padded(clipped(text, wide), wide)}  {_place(line, source)}", room)
+    cells: list[tuple[str, ...]] = [
+        (short_bytes(size), text, *_place(line, source)) for size, text, line in rows[:limit]
+    ]
     if rest:
-        yield f"{short_bytes(rest):>6}  in {len(rows[limit:])} more"
+        cells.append((short_bytes(rest), f"in {len(rows[limit:])} more"))
+    heads = (Head("", "number", 6), Head(most=room // 2), Head("", "number", 4), Head())
+    yield from table_lines(Table(heads, tuple(cells)), room)
 
 
 def _saved_text(saved: Saved) -> str:
@@ -150,7 +153,7 @@ def _saved_text(saved: Saved) -> str:
     text += f" ×{saved.times}" if saved.times > 1 else ""
     text += f" [{saved.policy}]" if saved.policy else ""
     text += f", read at line {saved.read_line}" if saved.read_line is not None else ""
-    return printable(text)
+    return text
 
 
 def _noted(what: str, why: str, noted: Sequence[Noted], room: int) -> Iterable[str]:
@@ -163,11 +166,10 @@ def _noted(what: str, why: str, noted: Sequence[Noted], room: int) -> Iterable[s
     yield from wrapped(text, room)
 
 
-def _place(line: int | None, source: Sequence[str]) -> str:
+def _place(line: int | None, source: Sequence[str]) -> tuple[str, str]:
     if line is None:
-        return ""
-    text = printable(source[line - 1].strip()) if 0 < line <= len(source) else ""
-    return f"{line:>4}  {text}"
+        return "", ""
+    return str(line), source[line - 1].strip() if 0 < line <= len(source) else ""
 
 
 def _are(count: int) -> str:

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 import graphviz
 
 from jaxnb.program import Computation, Level, Op, Program
-from jaxnb.views.columns import clipped, printable
 from jaxnb.views.diagram import Diagram
 from jaxnb.views.escape import escape
 from jaxnb.views.folding import Fold, Folding
 from jaxnb.views.rows import MARKS, file_place, input_labels, listed, short_type
+from jaxnb.views.width import clipped, printable
 
 __all__ = ["MOST_NODES", "render_graph"]
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from jaxnb.program import Level, Op, Program, Timing
-from jaxnb.views.columns import clipped, printable, wrapped
 from jaxnb.views.compact import bar, short_bytes, short_flops, short_seconds, short_share
 from jaxnb.views.grouping import level_below
 from jaxnb.views.rows import listed
+from jaxnb.views.table import Head, Table, table_lines
 from jaxnb.views.tally import Cost, Tally
+from jaxnb.views.width import printable, wrapped
 
 __all__ = ["render_costs"]
 
@@ -49,7 +50,7 @@ def render_costs(
     tally = Tally(shown)
     lines = [*wrapped(_headline(shown, tally, program.timing), room)]
     if tally.told:
-        lines += _table(program, tally, room, limit)
+        lines += table_lines(_table(program, tally, room, limit), room)
     for text in _unknown(shown):
         lines += wrapped(text, room)
     return "\n".join(line.rstrip() for line in lines)
@@ -73,7 +74,7 @@ def _headline(level: Level, tally: Tally, timing: Timing | None) -> str:
     return " · ".join(parts)
 
 
-def _table(program: Program, tally: Tally, room: int, limit: int | None) -> Iterable[str]:
+def _table(program: Program, tally: Tally, room: int, limit: int | None) -> Table:
     by = next(name for name in ("seconds", "flops", "bytes") if name in tally.told)
     whole = tally.total[by].number or 1
     ranked = sorted(tally.lines.items(), key=lambda item: -_size(item[1], by))
@@ -82,40 +83,42 @@ def _table(program: Program, tally: Tally, room: int, limit: int | None) -> Iter
     if {"flops", "bytes"} <= tally.told:
         kept = [name for name in columns if name in kept or name == "intensity"]
     for name in _DROPPED:
-        if 4 + sum(_WIDTHS[other] + 1 for other in kept) + 2 + _NARROW > room and name in kept and name != by:
+        if 4 + sum(_HEADS[other].least + 1 for other in kept) + 2 + _NARROW > room and name in kept and name != by:
             kept.remove(name)
-    yield _line("line", [_HEADS[name].rjust(_WIDTHS[name]) for name in kept], "source", room)
     source = program.source.split("\n")
     shown = ranked if limit is None else ranked[:limit]
+    rows: list[tuple[str, ...]] = []
     for line, cost in shown:
-        text = "(elsewhere)" if line is None or not 0 < line <= len(source) else printable(source[line - 1].strip())
+        text = "(elsewhere)" if line is None or not 0 < line <= len(source) else source[line - 1].strip()
         share = _size(cost, by) / whole
-        yield _line("" if line is None else str(line), [_cell(name, cost, share) for name in kept], text, room)
+        rows.append(("" if line is None else str(line), *(_cell(name, cost, share) for name in kept), text))
     if len(shown) < len(ranked):
         rest = sum(_size(cost, by) for _, cost in ranked[len(shown) :]) / whole
-        yield f"   … {len(ranked) - len(shown)} more lines, {short_share(rest)}"
+        rows.append((f"   … {len(ranked) - len(shown)} more lines, {short_share(rest)}",))
+    return Table((Head("line", "number", 4), *(_HEADS[name] for name in kept), Head("source")), tuple(rows))
 
 
-_HEADS = {"flops": "flops", "bytes": "bytes", "intensity": "F/B", "seconds": "time", "share": "share", "bar": ""}
-_WIDTHS = {"flops": 7, "bytes": 7, "intensity": 4, "seconds": 6, "share": 5, "bar": _BAR}
-
-
-def _line(number: str, cells: Sequence[str], text: str, room: int) -> str:
-    return clipped(" ".join([f"{number:>4}", *cells]) + f"  {text}", room)
+_HEADS = {
+    "flops": Head("flops", "number", 7, gap=1),
+    "bytes": Head("bytes", "number", 7, gap=1),
+    "intensity": Head("F/B", "number", 4, gap=1),
+    "seconds": Head("time", "number", 6, gap=1),
+    "share": Head("share", "number", 5, gap=1),
+    "bar": Head(least=_BAR, gap=1),
+}
 
 
 def _cell(name: str, cost: Cost, share: float) -> str:
-    width = _WIDTHS[name]
     if name == "bar":
         return bar(share, _BAR)
     if name == "share":
-        return short_share(share).rjust(width)
+        return short_share(share)
     if name == "intensity":
         flops, moved = _size(cost, "flops"), _size(cost, "bytes")
         ratio = flops / moved if flops and moved else None
-        return ("" if ratio is None else f"{ratio:.1f}" if ratio < 99.95 else f"{ratio:.0f}").rjust(width)
+        return "" if ratio is None else f"{ratio:.1f}" if ratio < 99.95 else f"{ratio:.0f}"
     form = {"flops": short_flops, "bytes": short_bytes, "seconds": short_seconds}[name]
-    return _number(cost, name, form).rjust(width)
+    return _number(cost, name, form)
 
 
 def _number(cost: Cost, name: str, form: Callable[[float], str]) -> str:

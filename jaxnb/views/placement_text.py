@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from jaxnb.program import Mesh, Placement, Tree
-from jaxnb.views.aligned import align
+from jaxnb.program import Leaf, Mesh, Placement, Tree
 from jaxnb.views.grids import GAP, NOTHING, Grid, Grids, ids_text, read_array, read_mesh_grids
+from jaxnb.views.placement_svg import draw_glyph
 from jaxnb.views.placement_words import (
     leaf_cells,
     mesh_facts,
@@ -16,14 +17,23 @@ from jaxnb.views.placement_words import (
     tree_facts,
     tree_title,
 )
+from jaxnb.views.table import Cell, Head, Table, first_rows, table_lines
 
-__all__ = ["render_mesh", "render_placement", "render_tree"]
+__all__ = ["render_mesh", "render_placement", "render_tree", "tree_table"]
 
 _WIDTH = 100
 _MOST_LINES = (16, 12, 8, 6, 4)  # of a grid, from what is best to what fits anywhere
 _MOST_PANELS = 8
 _MOST_RULED = 8  # rows with a rule between them; more stand close
 _MOST_LEAVES = 60
+_HEADS = (
+    Head(),
+    Head("", "code"),
+    Head("array", "code"),
+    Head("sharding", "code"),
+    Head("a device", "number"),
+    Head("copies", "number"),
+)
 
 
 def render_mesh(mesh: Mesh, *, width: int = _WIDTH) -> str:
@@ -83,10 +93,17 @@ def render_tree(tree: Tree, *, limit: int | None = _MOST_LEAVES) -> str:
     head = " · ".join([tree_title(tree), *tree_facts(tree)])
     if not tree.leaves:
         return head
-    shown = tree.leaves if limit is None else tree.leaves[:limit]
-    cells = [("", "array", "sharding", "a device", "copies"), *map(leaf_cells, shown)]
-    rest = len(tree.leaves) - len(shown)
-    return "\n".join([head, "", *align(cells, (3, 4)), *([f"and {rest} more"] if rest else [])])
+    return "\n".join([head, "", *table_lines(tree_table(tree, limit))])
+
+
+def tree_table(tree: Tree, limit: int | None) -> Table:
+    """The leaves, each with a small picture of how it lies where there is room for one."""
+    return Table(_HEADS, first_rows(tree.leaves, _leaf_row, limit))
+
+
+def _leaf_row(leaf: Leaf) -> tuple[str | Cell, ...]:
+    picture = partial(draw_glyph, leaf.placement) if leaf.placement is not None else None
+    return (Cell("", picture=picture), *leaf_cells(leaf))
 
 
 def _ids(placement: Placement, index: int) -> list[int]:

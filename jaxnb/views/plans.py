@@ -6,30 +6,28 @@ from typing import TYPE_CHECKING
 
 from jaxnb.program import Estimate, Footprint, Plan
 from jaxnb.units import format_bytes, format_flops
-from jaxnb.views.aligned import align
 from jaxnb.views.collectives import render_ledger
 from jaxnb.views.compact import short_seconds
+from jaxnb.views.table import Head, Table, table_lines
 
 if TYPE_CHECKING:
     from jaxnb.program import Candidate, Search
 
 __all__ = [
     "MOST_SHOWN",
-    "SEARCH_HEADS",
     "estimate_text",
     "footprint_text",
     "render_plan",
     "render_search",
-    "search_row",
-    "search_rows",
+    "search_table",
     "search_title",
 ]
 
 MOST_SHOWN = 12
 """Rows of the table of a search, besides those of the front."""
 
-SEARCH_HEADS = ("", "resources", "time", "computing", "sending", "memory", "sends", "")
-_RIGHT = (2, 3, 4, 5, 6)
+_NUMBERS = ("time", "computing", "sending", "memory", "sends")
+_HEADS = (Head(), Head("resources", "code"), *(Head(name, "number") for name in _NUMBERS), Head())
 
 
 def render_plan(plan: Plan, *, width: int = 120) -> str:
@@ -86,11 +84,9 @@ def render_search(search: Search, *, limit: int = MOST_SHOWN) -> str:
     title = " · ".join(search_title(search))
     if not search.candidates:
         return "\n".join([title, *(f"  {why}" for _, why in search.refused[:3])])
-    front, shown = set(map(id, search.pareto)), search_rows(search, limit)
-    cells = [SEARCH_HEADS, *(search_row(item, id(item) in front) for item in shown)]
-    left = len(search.candidates) - len(shown)
+    table, left = search_table(search, limit)
     more = "   * is beaten by no other in both time and memory" + (f" · {left} more are not shown" if left else "")
-    return "\n".join([title, "", *align(cells, _RIGHT), more])
+    return "\n".join([title, "", *table_lines(table), more])
 
 
 def search_title(search: Search) -> list[str]:
@@ -109,14 +105,15 @@ def search_title(search: Search) -> list[str]:
     return told
 
 
-def search_rows(search: Search, limit: int) -> list[Candidate]:
-    """The first so many, and those of the front behind them."""
+def search_table(search: Search, limit: int) -> tuple[Table, int]:
+    """The first so many and those of the front behind them, and how many are left out."""
     front = set(map(id, search.pareto))
-    return [item for rank, item in enumerate(search.candidates) if rank < limit or id(item) in front]
+    shown = [item for rank, item in enumerate(search.candidates) if rank < limit or id(item) in front]
+    rows = tuple(_row(item, id(item) in front) for item in shown)
+    return Table(_HEADS, rows), len(search.candidates) - len(shown)
 
 
-def search_row(item: Candidate, front: bool) -> tuple[str, ...]:
-    """A candidate in the columns of `SEARCH_HEADS`."""
+def _row(item: Candidate, front: bool) -> tuple[str, ...]:
     estimate = item.plan.estimate()
     return (
         "*" if front else "",

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxnb.views.escape import Html, element
 from jaxnb.views.front_svg import Point, draw_front
-from jaxnb.views.plans import MOST_SHOWN, SEARCH_HEADS, search_row, search_rows, search_title
+from jaxnb.views.plans import MOST_SHOWN, search_table, search_title
 from jaxnb.views.style import style_element
+from jaxnb.views.table import table_element
 
 if TYPE_CHECKING:
     from jaxnb.program import Search
 
 __all__ = ["draw_search", "render_search_html"]
-
-_NUMBERS = range(2, 7)
 
 
 def draw_search(search: Search) -> Html:
@@ -40,19 +40,7 @@ def render_search_html(search: Search, *, limit: int = MOST_SHOWN) -> Html:
     for _, why in search.refused[:3] if not search.candidates else ():
         parts.append(element("p", {"class": "jnb-h"}, why))
     if search.candidates:
-        parts += [draw_search(search), _table(search, limit)]
+        table, left = search_table(search, limit)
+        more = [(f"and {left} more",)] if left else []
+        parts += [draw_search(search), table_element(replace(table, rows=(*table.rows, *more)))]
     return element("div", {"class": "jnb"}, *parts)
-
-
-def _table(search: Search, limit: int) -> Html:
-    front, shown = set(map(id, search.pareto)), search_rows(search, limit)
-    cells = [search_row(item, id(item) in front) for item in shown]
-    used = [n for n, head in enumerate(SEARCH_HEADS) if head or any(row[n] for row in cells)]
-    rows = [element("tr", None, *(element("th", None, SEARCH_HEADS[n]) for n in used))]
-    for row in cells:
-        kinds = [{"class": "r"} if n in _NUMBERS else {"class": "c"} if n == 1 else None for n in used]
-        rows.append(element("tr", None, *(element("td", kind, row[n]) for n, kind in zip(used, kinds, strict=True))))
-    left = len(search.candidates) - len(shown)
-    if left:
-        rows.append(element("tr", None, element("td", {"colspan": str(len(used))}, f"and {left} more")))
-    return element("table", {"class": "jnb-t"}, *rows)

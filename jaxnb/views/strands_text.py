@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jaxnb.views.strands import Bundle, Knot, Strands
+from jaxnb.views.table import Cells, Head, Table, first_rows, table_lines
 
 __all__ = ["knot_text", "render_strands", "strands_title"]
 
@@ -25,21 +26,13 @@ def render_strands(strands: Strands, *, limit: int | None = _MOST) -> str:
     title = strands_title(strands)
     if not strands.knots:
         return title
-    shown = strands.knots if limit is None else strands.knots[:limit]
-    number = max((len(str(knot.line)) for knot in shown if knot.line is not None), default=0)
-    texts = [knot_text(strands, knot) for knot in shown]
-    left = max(len(text[0]) for text in texts)
-    widths = [max(len(strand.name), 1) for strand in strands.names]
-    heads = "  ".join(f"{strand.name:^{width}}" for strand, width in zip(strands.names, widths, strict=True))
-    margin = " " * (number + 2 * bool(number))
-    rows = [f"{margin}{'':<{left}}  {heads}".rstrip()]
-    for knot, (what, told) in zip(shown, texts, strict=True):
-        line = f"{knot.line if knot.line is not None else '':>{number}}  " if number else ""
-        marks = _marks(strands, knot)
-        columns = "  ".join(f"{mark:^{width}}" for mark, width in zip(marks, widths, strict=True))
-        rows.append(f"{line}{what:<{left}}  {columns}  {told}".rstrip())
-    rest = len(strands.knots) - len(shown)
-    return "\n".join([title, "", *rows, *([f"and {rest} more"] if rest else [])])
+
+    def row(knot: Knot) -> Cells:
+        what, told = knot_text(strands, knot)
+        return ("" if knot.line is None else str(knot.line), what, *_marks(strands, knot), told)
+
+    heads = (Head("", "number"), Head(), *(Head(strand.name, "mark") for strand in strands.names), Head())
+    return "\n".join([title, "", *table_lines(Table(heads, first_rows(strands.knots, row, limit)))])
 
 
 def strands_title(strands: Strands) -> str:

@@ -9,15 +9,16 @@ from dataclasses import replace
 from typing import Literal
 
 from jaxnb.program import Finding, Program
-from jaxnb.views.columns import chunks, clipped, column_widths, padded, printable, row_pieces, text_width, wrapped
+from jaxnb.views.columns import column_widths, row_pieces
 from jaxnb.views.folding import Fold
 from jaxnb.views.grouping import MOST_ROWS, level_below, read_groups
 from jaxnb.views.painting import PaintedLine, edit_lines, fed_by, paint
 from jaxnb.views.rows import Group, Row, legend
 from jaxnb.views.sequence import read_sequence
 from jaxnb.views.tally import NO_COLUMNS, Columns, Tally, choose_columns, read_tally
+from jaxnb.views.width import chunks, clipped, padded, printable, text_width, wrapped
 
-__all__ = ["detail_lines", "printable", "render_findings", "render_program"]
+__all__ = ["detail_lines", "render_findings", "render_program"]
 
 _SIDE_BY_SIDE = 100  # columns from which on the source stands beside the ops
 

@@ -25,6 +25,7 @@ from jaxnb.staging import (
     root_name,
 )
 from jaxnb.units import format_bytes
+from jaxnb.views import Head, Table, table_lines
 
 __all__ = ["explain_exhausted", "explain_later", "find_exhausted"]
 
@@ -134,8 +135,9 @@ def find_exhausted(
     lines.append(f"  at its peak {whose} needs {format_bytes(memory.peak)} a device, inputs and results included:")
     by_line = [(line, size) for line, size in memory.peak_by_line().items() if line is not None]
     shown = [(line, size) for line, size in by_line if size >= _SHARE * memory.peak][:_MOST]
-    lines += [f"    {format_bytes(size):>8}  made by line {line}" for line, size in shown]
-    lines += [f"    {format_bytes(size):>8}  {text}" for text, size in _without_line(memory)]
+    living = [*((f"made by line {line}", size) for line, size in shown), *_without_line(memory)]
+    rows = tuple((format_bytes(size), text) for text, size in living)
+    lines += table_lines(Table((Head("", "number", 12), Head()), rows))
     elsewhere, largest = _elsewhere(piece, namespace, cell.binds if earlier else frozenset())
     if elsewhere:
         held = ", ".join(largest[:3]) + (", ..." if len(largest) > 3 else "")

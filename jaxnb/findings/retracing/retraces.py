@@ -90,27 +90,24 @@ class RetraceReport:
             lines = ["nothing has been traced yet"]
         else:
             lines = [*self._table(), "", self._total()]
-        lines += [f"jitted functions are not watched any more: {note}" for note in self.notes]
-        return "\n".join(views.printable(line).rstrip() for line in lines)
+        lines += [f"jitted functions are not watched any more: {views.printable(note)}" for note in self.notes]
+        return "\n".join(lines)
 
     __repr__ = __str__
 
     def _table(self) -> list[str]:
-        cells = [("traced", "needless", "cost", "what, and why again")]
-        below: list[list[str]] = [[]]
+        rows: list[tuple[str, ...]] = []
         for row in self.rows[:_MOST_ROWS]:
             what = row.where if row.function else f"{row.where}  {_shortened(row.title)}".strip()
-            cells.append((str(row.traces), str(row.needless or ""), format_seconds(row.seconds), what))
-            below.append(_reason_lines(row.reasons))
-        widths = [max(len(line[index]) for line in cells) for index in range(3)]
-        lines: list[str] = []
-        for line, reasons in zip(cells, below, strict=True):
-            start = "  ".join(f"{text:>{width}}" for text, width in zip(line[:3], widths, strict=True))
-            lines.append(f"{start}  {line[3]}")
-            lines += [f"{'':{len(start)}}    {text}" for text in reasons]
+            rows.append((str(row.traces), str(row.needless or ""), format_seconds(row.seconds), what))
+            rows += [("", "", "", f"  {text}") for text in _reason_lines(row.reasons)]
         if len(self.rows) > _MOST_ROWS:
-            lines.append(f"and {len(self.rows) - _MOST_ROWS} more")
-        return lines
+            rows.append((f"and {len(self.rows) - _MOST_ROWS} more",))
+        heads = (
+            *(views.Head(name, "number") for name in ("traced", "needless", "cost")),
+            views.Head("what, and why again"),
+        )
+        return views.table_lines(views.Table(heads, tuple(rows)))
 
     def _total(self) -> str:
         functions = sum(row.function for row in self.rows)

@@ -11,7 +11,7 @@ from jaxnb.staging.objects.owners import paths_to
 from jaxnb.staging.objects.paths import Path, render_path, root_name
 from jaxnb.staging.objects.release import CLEAR_CACHES, CLEAR_OUT, CLEAR_PROGRAMS, release_of
 from jaxnb.units import format_bytes
-from jaxnb.views import align
+from jaxnb.views import Head, Table, table_lines
 
 __all__ = ["Constants", "HeldArray", "HeldProgram", "Holdings", "held_arrays", "names_of_shell", "names_that_run"]
 
@@ -86,11 +86,11 @@ class Holdings:
         lines: list[str] = []
         if self.arrays:
             rows = [(item.bytes, item.aval, item.held_by, item.release) for item in self.arrays]
-            lines += [*_table(("bytes", "array", "held by", "let go by"), rows), ""]
+            lines += [*_table(("array", "held by", "let go by"), rows), ""]
         programs = [item for item in self.programs if item.bytes]
         if programs:
             rows = [(item.bytes, item.name, "", item.release) for item in programs]
-            lines += [*_table(("bytes", "program", "", "let go by"), rows), ""]
+            lines += [*_table(("program", "", "let go by"), rows), ""]
         lines.append(f"{_size(self.arrays)} in {_count(self.arrays, 'array')}")
         if self.programs:
             cached = [item for item in self.programs if item.cached]
@@ -116,12 +116,10 @@ class Holdings:
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[int, str, str, str]]) -> list[str]:
     """The first rows with their head, and how much is in the others."""
-    shown = [head, *((format_bytes(size), *texts) for size, *texts in rows[:_SHOWN])]
-    lines, rest = align(shown, right={0}), rows[_SHOWN:]
-    if rest:
-        width = max(len(line[0]) for line in shown)
-        lines.append(f"{format_bytes(sum(row[0] for row in rest)):>{width}}  in {len(rest)} more")
-    return lines
+    cells: list[tuple[str, ...]] = [(format_bytes(size), *texts) for size, *texts in rows[:_SHOWN]]
+    if rest := rows[_SHOWN:]:
+        cells.append((format_bytes(sum(row[0] for row in rest)), f"in {len(rest)} more"))
+    return table_lines(Table((Head("bytes", "number"), *map(Head, head)), tuple(cells)))
 
 
 def _size(items: Iterable[HeldArray | HeldProgram]) -> str:
