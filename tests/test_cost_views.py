@@ -22,7 +22,7 @@ from jaxnb.views.footprint import render_memory
 from jaxnb.views.grouping import line_names
 from jaxnb.views.html import render_html
 from jaxnb.views.ledger import render_costs
-from jaxnb.views.tally import COLUMNS, Tally, choose_columns
+from jaxnb.views.tally import SHOWN, Tally, choose_columns
 from jaxnb.views.text import render_program
 from jaxnb.views.width import text_width
 
@@ -68,7 +68,7 @@ def test_html_golden():
 @pytest.mark.parametrize("order", ["source", "level"])
 def test_no_width_is_exceeded_and_the_code_keeps_room(width, order):
     for program in (measured(), mlp(), loop()):
-        text = render_program(program, width=width, columns=COLUMNS, order=order)
+        text = render_program(program, width=width, columns=SHOWN, order=order)
         lines = text.split("\n")
         assert max(map(text_width, lines)) <= width
         assert "dot_general" in text or program.source != mlp().source
@@ -228,7 +228,7 @@ def test_symbolic_and_empty_shapes():
     main = Computation("main", (0,), (1,), (Op("f", (0,), (1,), span=Span(1)),))
     program = Program("f(x)", (Level("jaxpr", values, (main,)),))
     for order in ("source", "level"):
-        text = render_program(program, width=60, order=order, columns=COLUMNS)
+        text = render_program(program, width=60, order=order, columns=SHOWN)
         assert "f32[n,0]" in text and "f32[0,n*2 | i]" in text and "?" in text
 
 

@@ -3,6 +3,9 @@ from .codec import (
     decode as decode,
     encode as encode,
 )
+from .columns import (
+    Column as Column,
+)
 from .coverage import (
     read_coverage as read_coverage,
 )
@@ -95,6 +98,7 @@ from .status import (
     encode_status as encode_status,
 )
 from .structure import (
+    COLUMNS as COLUMNS,
     FACTS as FACTS,
     LEVELS as LEVELS,
     PHASES as PHASES,

@@ -18,6 +18,7 @@ read back.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 import jaxnb.program as room
@@ -33,6 +34,7 @@ from jaxnb.program.codec_facts import (
 from jaxnb.program.laws import check_program
 from jaxnb.program.program import Program
 from jaxnb.program.structure import (
+    COLUMNS,
     FORMAT_VERSION,
     PHASES,
     Aval,
@@ -66,6 +68,11 @@ __all__ = ["FORMAT", "MIME_TYPE", "decode", "encode"]
 FORMAT = "jaxnb.program"
 MIME_TYPE = "application/vnd.jaxnb.program.v1+json"
 """What notebooks and front ends know a saved program by; the version of the format stands inside."""
+
+# The last fields of an op, each with the number that is not worth saving.
+_NUMBERS: dict[str, Any] = {
+    field.name: field.default for field in fields(Op) if field.name in COLUMNS or field.name == "times"
+}
 
 
 def encode(program: Program, levels: Collection[str] | None = None) -> dict[str, Any]:
@@ -184,11 +191,7 @@ def _encode_level(level: Level, strings: Table[str], avals: Table[Aval], spans: 
             "bodies": each_once(list, [op.bodies for op in ops]),
             **_said("phase", ["" if op.phase == PHASES[0] else op.phase for op in ops], strings),
             **_scopes(ops, strings),
-            **_counted("flops", [op.flops for op in ops]),
-            **_counted("bytes", [op.bytes for op in ops]),
-            **_counted("transcendentals", [op.transcendentals for op in ops]),
-            **_counted("times", [op.times for op in ops], usual=1),
-            **({"seconds": [op.seconds for op in ops]} if any(op.seconds is not None for op in ops) else {}),
+            **_numbers(ops),
         },
     }
 
@@ -198,11 +201,18 @@ def _said(name: str, texts: list[str], strings: Table[str]) -> dict[str, list[in
     return {name: [strings.index(text or None) for text in texts]} if any(texts) else {}
 
 
-def _counted(name: str, numbers: list[int | None], usual: int | None = None) -> dict[str, list[int]]:
-    """A column of numbers, of which -1 stands for None; no column if all of them are the usual one."""
-    if all(number == usual for number in numbers):
-        return {}
-    return {name: [-1 if number is None else number for number in numbers]}
+def _numbers(ops: Sequence[Op]) -> dict[str, list[Any]]:
+    """The columns of numbers but for those in which all are the usual one. Where it is counted -1 stands for None."""
+    found: dict[str, list[Any]] = {}
+    for name, usual in _NUMBERS.items():
+        numbers = [getattr(op, name) for op in ops]
+        if any(number != usual for number in numbers):
+            found[name] = numbers if _measured(name) else [-1 if number is None else number for number in numbers]
+    return found
+
+
+def _measured(name: str) -> bool:
+    return name in COLUMNS and COLUMNS[name].measured
 
 
 def _encode_axes(level: Level, strings: Table[str]) -> dict[str, list[list[int]]]:
@@ -346,17 +356,13 @@ def _decode_level(
             indices_of(bodies),
             phase or PHASES[0],
             texts_of(scopes, strings),
-            *counted,
+            *numbers,
         )
-        for name, inputs, outputs, attributes, span, bodies, phase, scopes, *counted in zip(
+        for name, inputs, outputs, attributes, span, bodies, phase, scopes, *numbers in zip(
             *columns_of(data["ops"], names),
             _heard(data["ops"], "phase", strings),
             data["ops"].get("scopes", [()] * len(data["ops"]["name"])),
-            _recounted(data["ops"], "flops"),
-            _recounted(data["ops"], "bytes"),
-            _recounted(data["ops"], "transcendentals"),
-            _recounted(data["ops"], "times", usual=1),
-            [seconds_of(number) for number in data["ops"].get("seconds", [None] * len(data["ops"]["name"]))],
+            *(_read_numbers(data["ops"], name, usual) for name, usual in _NUMBERS.items()),
             strict=True,
         )
     ]
@@ -408,10 +414,12 @@ def _heard(columns: Mapping[str, Any], name: str, strings: Sequence[str]) -> lis
     return ["" if index == -1 else at(strings, index) for index in columns[name]]
 
 
-def _recounted(columns: Mapping[str, Any], name: str, usual: int | None = None) -> list[int | None]:
-    """What `_counted` wrote."""
+def _read_numbers(columns: Mapping[str, Any], name: str, usual: int | None) -> list[Any]:
+    """What `_numbers` wrote of one column."""
     if name not in columns:
         return [usual] * len(columns["name"])
+    if _measured(name):
+        return [seconds_of(number) for number in columns[name]]
     return [None if number == -1 else typed(number, int) for number in columns[name]]
 
 

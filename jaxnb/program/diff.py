@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from jaxnb.program.display import render
 from jaxnb.program.program import Program
-from jaxnb.program.structure import Aval, Computation, Level, Op, Place
+from jaxnb.program.structure import COLUMNS, Aval, Computation, Level, Op, Place
 
 __all__ = ["Amount", "Change", "Diff", "compare"]
 
@@ -60,7 +60,8 @@ class Diff:
     Attributes:
       level: its name.
       changes: every op of both, in the order of the new program.
-      amounts: "equations", "flops", "bytes", "transcendentals", "memory" (bytes at the peak) and "seconds".
+      amounts: "equations" and the figures of `COLUMNS`: sums over ops, of memory the bytes at the peak, and of seconds
+        those of the whole program.
       old: the program before.
       new: the program after.
 
@@ -232,17 +233,18 @@ def _by_name(
 
 def _amounts(old: Program, new: Program, before: Level, after: Level) -> dict[str, Amount]:
     found = {"equations": Amount(sum(1 for _ in before.ops()), sum(1 for _ in after.ops()))}
-    for name in ("flops", "bytes", "transcendentals"):
-        found[name] = Amount(_sum(before, name), _sum(after, name))
-    found["memory"] = Amount(_peak(old), _peak(new))
-    found["seconds"] = Amount(
-        old.timing.total if old.timing is not None else None, new.timing.total if new.timing is not None else None
-    )
+    # First what is counted, and last what was measured.
+    for column in sorted(COLUMNS.values(), key=lambda column: (column.measured, column.of == "line")):
+        found[column.name] = Amount(_total(old, before, column.name), _total(new, after, column.name))
     return found
 
 
-def _sum(level: Level, name: str) -> int | None:
+def _total(program: Program, level: Level, name: str) -> float | None:
     """The sum of what is known; None if nothing is."""
+    if name == "memory":
+        return _peak(program)
+    if name == "seconds":
+        return program.timing.total if program.timing is not None else None
     known = [value for op in level.ops() if (value := getattr(op, name)) is not None]
     return sum(known) if known else None
 

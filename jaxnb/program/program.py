@@ -351,8 +351,8 @@ class Program:
 
         Args:
           level: which one; it is made if it was not yet. By default the one below the source.
-          **options: `width`, `limit`, `order` ("source" or "level"), `fold`, `columns` ("auto", or names among "flops",
-            "bytes", "seconds" and "memory") and `names`.
+          **options: `width`, `limit`, `order` ("source" or "level"), `fold`, `columns` ("auto", or names of `COLUMNS`)
+            and `names`.
 
         Raises:
           KeyError: as `level`.

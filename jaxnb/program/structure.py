@@ -9,9 +9,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from jaxnb.program.columns import Column, column, columns_of
 from jaxnb.units import format_seconds
 
 __all__ = [
+    "COLUMNS",
     "FACTS",
     "LEVELS",
     "PHASES",
@@ -142,16 +144,25 @@ class Op:
     bodies: tuple[int, ...] = ()
     phase: str = "primal"
     scopes: tuple[str, ...] = ()
-    flops: int | None = None
-    bytes: int | None = None
-    transcendentals: int | None = None
+    flops: int | None = column("flops", "floating point operations, of all runs", rank=2, leaves=3)
+    bytes: int | None = column("bytes", "read and written, of all runs", total="{} moved", rank=3, leaves=1)
+    transcendentals: int | None = column(
+        "count", "values of exp, log, tanh and the like", total="{} transcendentals", rank=5, leaves=None
+    )
     times: int | None = 1
-    seconds: float | None = None
+    seconds: float | None = column("seconds", "measured, apportioned to ops", head="time", rank=1, leaves=4)
 
     @property
     def line(self) -> int | None:
         """The line in the program's own cell, or None."""
         return self.span.line if self.span is not None and not self.span.file else None
+
+
+COLUMNS = {
+    **columns_of(Op),
+    "memory": Column("bytes", "live while it runs", total="peak {}", rank=4, leaves=2, of="line", name="memory"),
+}
+"""What is shown beside ops and lines, by name, in the order of the texts."""
 
 
 @dataclass(frozen=True, slots=True)

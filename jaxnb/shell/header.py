@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from jaxnb import named
 from jaxnb.errors import BadHeader
 from jaxnb.options import Option, stage_options
+from jaxnb.program import COLUMNS
 
 __all__ = [
     "GRAD_OPTIONS",
@@ -35,6 +36,8 @@ __all__ = [
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 _RESULT = Option("name", "bind the Run under this name", "jit grad xmap", "run")
+
+_COUNTED = [name for name, column in COLUMNS.items() if column.in_text and not column.measured]
 
 _BEFORE: Mapping[str, Mapping[str, Option]] = {
     "xmap": {
@@ -94,7 +97,7 @@ _BEHIND: Mapping[str, Mapping[str, Option]] = {
         ),
         "columns": Option(
             "names",
-            "what it costs: flops, bytes, memory, or auto, which shows what there is room for",
+            f"what it costs: {', '.join(_COUNTED)}, or auto, which shows what there is room for",
             "jaxpr",
             "flops, bytes",
         ),

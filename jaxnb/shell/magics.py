@@ -21,7 +21,7 @@ from jaxnb import staging, views
 from jaxnb.errors import BadHeader, JaxnbError, LeftBehind, unexplained
 from jaxnb.findings import LINT_KINDS, Answers, Watches, note_of
 from jaxnb.options import StageOptions
-from jaxnb.program import LEVELS, Finding, Part, Program, Status, finding_of
+from jaxnb.program import COLUMNS, LEVELS, Finding, Part, Program, Status, finding_of
 from jaxnb.shell.commands import run_command
 from jaxnb.shell.comment import DIRECTIVES, AutoStage, as_cell_magic, read_directive
 from jaxnb.shell.completion import header_matcher
@@ -52,7 +52,7 @@ from jaxnb.staging import (
 __all__ = ["JaxNB", "JaxnbMagics"]
 
 _STAGING = ("jit", "grad", "xmap")
-_COLUMNS = ("auto", "flops", "bytes", "seconds", "memory")
+_COLUMNS = ("auto", *(name for name, column in COLUMNS.items() if column.in_text))
 _Parser = Callable[[str, str], dict[str, Any]]
 
 

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["bar", "profile", "short_amount", "short_bytes", "short_flops", "short_seconds", "short_share"]
+__all__ = [
+    "SHORT",
+    "bar",
+    "profile",
+    "short_amount",
+    "short_bytes",
+    "short_flops",
+    "short_seconds",
+    "short_share",
+]
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _BLOCKS = " ▏▎▍▌▋▊▉█"
@@ -48,6 +57,15 @@ def short_seconds(seconds: float) -> str:
     if 0 < seconds < 0.5e-9:
         return "<1 ns"
     return f"{seconds * 1e9:.0f} ns" if seconds else "0 s"
+
+
+SHORT: Mapping[str, Callable[[float], str]] = {
+    "flops": short_flops,
+    "bytes": short_bytes,
+    "seconds": short_seconds,
+    "count": lambda number: short_amount(number, "").strip(),
+}
+"""By the unit of a column."""
 
 
 def short_share(share: float) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from jaxnb.program import Change, Diff, Op, Program
+from jaxnb.program import COLUMNS, Change, Diff, Op, Program
 from jaxnb.units import format_bytes, format_change, format_flops, format_seconds
 from jaxnb.views.rows import short_type
 from jaxnb.views.table import Head, Table, table_lines
@@ -15,12 +15,10 @@ __all__ = ["render_diff", "render_sums"]
 
 _MOST_SHOWN = 40
 _MARKS = {"added": "+", "removed": "-", "changed": "~"}
-_FORMATS = {
-    "equations": lambda n: f"{n:.0f} op{'' if n == 1 else 's'}",
+_FORMATS: dict[str, Callable[[float], str]] = {
     "flops": format_flops,
-    "bytes": lambda n: f"{format_bytes(int(n))} moved",
-    "transcendentals": lambda n: f"{n:.0f} transcendentals",
-    "memory": lambda n: f"peak {format_bytes(int(n))}",
+    "bytes": lambda n: format_bytes(int(n)),
+    "count": lambda n: f"{n:.0f}",
     "seconds": format_seconds,
 }
 
@@ -31,10 +29,16 @@ def render_sums(diff: Diff) -> str:
     for name, amount in diff.amounts.items():
         if amount.old is None or amount.new is None or not amount.changed:
             continue
-        text = f"{_FORMATS[name](amount.old)} → {_FORMATS[name](amount.new)}"
+        text = f"{_figure(name, amount.old)} → {_figure(name, amount.new)}"
         more = format_change(amount.old, amount.new)
         parts.append(f"{text} ({more})" if more else text)
     return " · ".join(parts)
+
+
+def _figure(name: str, number: float) -> str:
+    if name == "equations":
+        return f"{number:.0f} op{'' if number == 1 else 's'}"
+    return COLUMNS[name].total.format(_FORMATS[COLUMNS[name].unit](number))
 
 
 def render_diff(diff: Diff, *, width: int = 100, limit: int | None = _MOST_SHOWN) -> str:

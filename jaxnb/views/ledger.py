@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from jaxnb.program import Level, Op, Program, Timing
-from jaxnb.views.compact import bar, short_bytes, short_flops, short_seconds, short_share
+from jaxnb.program import COLUMNS, Level, Op, Program, Timing
+from jaxnb.views.compact import SHORT, bar, short_seconds, short_share
 from jaxnb.views.grouping import level_below
 from jaxnb.views.rows import listed
 from jaxnb.views.table import Head, Table, table_lines
-from jaxnb.views.tally import Cost, Tally
+from jaxnb.views.tally import COUNTED, LEAVING, OF_OPS, RANKED, Cost, Tally
 from jaxnb.views.width import printable, wrapped
 
 __all__ = ["render_costs"]
@@ -18,7 +18,6 @@ __all__ = ["render_costs"]
 _BAR = 6
 _MOST_LINES = 20
 _NARROW = 28  # columns of source that are to be left beside the numbers
-_DROPPED = ("bar", "intensity", "bytes", "flops")
 
 
 def render_costs(
@@ -59,15 +58,15 @@ def render_costs(
 def _headline(level: Level, tally: Tally, timing: Timing | None) -> str:
     count = sum(len(computation.ops) for computation in level.computations)
     parts = [f"{count} op{'' if count == 1 else 's'}"]
-    for name, form in (("flops", short_flops), ("bytes", short_bytes)):
-        if text := _number(tally.total, name, form):
-            parts.append(text)
+    for name in COUNTED:
+        if text := _number(tally.total, name):
+            parts.append(f"{text} {COLUMNS[name].title}" if COLUMNS[name].unit == "count" else text)
     if timing is not None and timing.total is not None:
         runs = f"{timing.runs} run{'' if timing.runs == 1 else 's'}"
         parts.append(f"{short_seconds(timing.total)} ± {short_seconds(timing.spread)} ({runs})")
         if timing.unattributed and timing.total:
             parts.append(f"{short_share(timing.unattributed / timing.total)} of it in no op")
-    elif text := _number(tally.total, "seconds", short_seconds):
+    elif text := _number(tally.total, "seconds"):
         parts.append(text)
     if timing is not None and timing.why:
         parts.append(timing.why)
@@ -75,14 +74,12 @@ def _headline(level: Level, tally: Tally, timing: Timing | None) -> str:
 
 
 def _table(program: Program, tally: Tally, room: int, limit: int | None) -> Table:
-    by = next(name for name in ("seconds", "flops", "bytes") if name in tally.told)
+    by = next(name for name in RANKED if name in tally.told)
     whole = tally.total[by].number or 1
     ranked = sorted(tally.lines.items(), key=lambda item: -_size(item[1], by))
-    columns = ["flops", "bytes", "intensity", "seconds", "share", "bar"]
-    kept = [name for name in columns if name in tally.told or name in ("share", "bar")]
-    if {"flops", "bytes"} <= tally.told:
-        kept = [name for name in columns if name in kept or name == "intensity"]
-    for name in _DROPPED:
+    told = {*tally.told, "share", "bar", *(["intensity"] if {"flops", "bytes"} <= tally.told else [])}
+    kept = [name for name in _HEADS if name in told]
+    for name in ("bar", "intensity", *LEAVING):
         if 4 + sum(_HEADS[other].least + 1 for other in kept) + 2 + _NARROW > room and name in kept and name != by:
             kept.remove(name)
     source = program.source.split("\n")
@@ -98,14 +95,17 @@ def _table(program: Program, tally: Tally, room: int, limit: int | None) -> Tabl
     return Table((Head("line", "number", 4), *(_HEADS[name] for name in kept), Head("source")), tuple(rows))
 
 
-_HEADS = {
-    "flops": Head("flops", "number", 7, gap=1),
-    "bytes": Head("bytes", "number", 7, gap=1),
-    "intensity": Head("F/B", "number", 4, gap=1),
-    "seconds": Head("time", "number", 6, gap=1),
-    "share": Head("share", "number", 5, gap=1),
-    "bar": Head(least=_BAR, gap=1),
-}
+def _heads() -> Iterable[tuple[str, Head]]:
+    for name in OF_OPS:
+        column = COLUMNS[name]
+        yield name, Head(column.title, "number", 6 if column.unit == "seconds" else 7, gap=1)
+        if name == "bytes":
+            yield "intensity", Head("F/B", "number", 4, gap=1)
+    yield "share", Head("share", "number", 5, gap=1)
+    yield "bar", Head(least=_BAR, gap=1)
+
+
+_HEADS = dict(_heads())
 
 
 def _cell(name: str, cost: Cost, share: float) -> str:
@@ -117,18 +117,17 @@ def _cell(name: str, cost: Cost, share: float) -> str:
         flops, moved = _size(cost, "flops"), _size(cost, "bytes")
         ratio = flops / moved if flops and moved else None
         return "" if ratio is None else f"{ratio:.1f}" if ratio < 99.95 else f"{ratio:.0f}"
-    form = {"flops": short_flops, "bytes": short_bytes, "seconds": short_seconds}[name]
-    return _number(cost, name, form)
+    return _number(cost, name)
 
 
-def _number(cost: Cost, name: str, form: Callable[[float], str]) -> str:
+def _number(cost: Cost, name: str) -> str:
     """An amount as text; "" where there is none."""
     amount = cost.get(name)
     if amount is None:
         return ""
     if amount.number is None:
         return "?"
-    return ("≥" if amount.least else "") + form(amount.number)
+    return ("≥" if amount.least else "") + SHORT[COLUMNS[name].unit](amount.number)
 
 
 def _size(cost: Cost, by: str) -> float:
@@ -137,13 +136,12 @@ def _size(cost: Cost, by: str) -> float:
 
 
 def _unknown(level: Level) -> Iterable[str]:
-    """The ops whose flops or bytes nobody knows, by name, and the loops that are counted once."""
-    for name, ops in (
-        ("flops", [op for op in level.ops() if op.flops is None]),
-        ("bytes", [op for op in level.ops() if op.bytes is None and op.flops is not None]),
-    ):
-        if ops:
+    """The ops whose costs nobody knows, by name, and the loops that are counted once."""
+    known = list(level.ops())
+    for name in COUNTED:
+        if ops := [op for op in known if getattr(op, name) is None]:
             yield f"{name} not known of: {_named(ops)}"
+        known = [op for op in known if getattr(op, name) is not None]
     once = sorted({op.line for op in level.ops() if op.times is None and op.line is not None})
     if once:
         where = f"line{'' if len(once) == 1 else 's'} {listed([str(line) for line in once], ', ')}"

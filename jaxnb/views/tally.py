@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from jaxnb.program import Level, Op, Program
-from jaxnb.views.compact import bar, short_bytes, short_flops, short_seconds
+from jaxnb.program import COLUMNS, Level, Op, Program
+from jaxnb.views.compact import SHORT, bar
 
 __all__ = [
-    "COLUMNS",
+    "COUNTED",
+    "LEAVING",
     "NO_COLUMNS",
+    "OF_OPS",
+    "RANKED",
+    "SHOWN",
     "Amount",
     "Columns",
     "Cost",
@@ -21,13 +25,22 @@ __all__ = [
     "read_tally",
 ]
 
-COLUMNS = ("flops", "bytes", "seconds", "memory")
-"""What can be shown of an op or a line; memory only of a line."""
+SHOWN = tuple(name for name, column in COLUMNS.items() if column.in_text)
+"""What can be shown of an op or a line."""
 
-_HEADS = {"flops": "flops", "bytes": "bytes", "seconds": "time", "memory": "memory"}
-_FORMATS = {"flops": short_flops, "bytes": short_bytes, "seconds": short_seconds, "memory": short_bytes}
-_DROPPED = ("bytes", "memory", "flops", "seconds")  # what goes first where there is no room for all
-_HEAT = ("seconds", "flops", "bytes")  # what the mark stands for: the first of these that is shown
+OF_OPS = tuple(name for name in SHOWN if COLUMNS[name].of == "op")
+"""The same of an op."""
+
+COUNTED = tuple(name for name in OF_OPS if not COLUMNS[name].measured)
+"""What may be unknown of an op; what is measured is there or not."""
+
+LEAVING = tuple(sorted(SHOWN, key=lambda name: COLUMNS[name].leaves or 0))
+"""What goes first where there is no room for all."""
+
+RANKED = tuple(sorted(OF_OPS, key=lambda name: COLUMNS[name].rank))
+"""What ops are ranked by, and what the mark stands for: the first of these that is known."""
+
+_MEASURED = tuple(name for name in OF_OPS if COLUMNS[name].measured)
 
 
 class Amount(NamedTuple):
@@ -48,12 +61,13 @@ def cost_of(op: Op) -> dict[str, Amount]:
     (Amount(number=None, least=True), 3)
     """
     loops = op.times is None  # in the body of a `while`, which is counted once
-    found = {
-        "flops": Amount(op.flops, op.flops is None or (loops and op.flops > 0)),
-        "bytes": Amount(op.bytes, op.bytes is None or (loops and op.bytes > 0)),
-    }
-    if op.seconds is not None:
-        found["seconds"] = Amount(op.seconds)
+    found: dict[str, Amount] = {}
+    for column in COUNTED:
+        number = getattr(op, column)
+        found[column] = Amount(number, number is None or (loops and number > 0))
+    for column in _MEASURED:
+        if (number := getattr(op, column)) is not None:
+            found[column] = Amount(number)
     return found
 
 
@@ -111,7 +125,8 @@ class Tally:
 def _count(columns: dict[str, list[float]], op: Op) -> None:
     """Adds an op to [sum, how many were known, how many were not, or not whole]; written for 100,000 of them."""
     loops = op.times is None
-    for column, number in (("flops", op.flops), ("bytes", op.bytes)):
+    for column in COUNTED:
+        number = getattr(op, column)
         found = columns.setdefault(column, [0, 0, 0])
         if number is None:
             found[2] += 1
@@ -119,10 +134,11 @@ def _count(columns: dict[str, list[float]], op: Op) -> None:
             found[0] += number
             found[1] += 1
             found[2] += loops and number > 0
-    if op.seconds is not None:
-        found = columns.setdefault("seconds", [0, 0, 0])
-        found[0] += op.seconds
-        found[1] += 1
+    for column in _MEASURED:
+        if (number := getattr(op, column)) is not None:
+            found = columns.setdefault(column, [0, 0, 0])
+            found[0] += number
+            found[1] += 1
 
 
 def _amounts(columns: dict[str, list[float]]) -> dict[str, Amount]:
@@ -154,12 +170,12 @@ class Columns:
         self.width = _width(len(names))
         self._total = total
         self._hottest = hottest
-        self._mark = next((name for name in _HEAT if name in names), "")
+        self._mark = next((name for name in RANKED if name in names), "")
 
     @property
     def head(self) -> str:
         """The names of the columns."""
-        return self._line([_HEADS[name] for name in self.names], " ")
+        return self._line([COLUMNS[name].title for name in self.names], " ")
 
     @property
     def total(self) -> str:
@@ -202,16 +218,16 @@ def choose_columns(
     Raises:
       ValueError: for a column that there is not.
     """
-    names = [name for name in COLUMNS if name in tally.told] if asked == "auto" else list(dict.fromkeys(asked))
+    names = [name for name in SHOWN if name in tally.told] if asked == "auto" else list(dict.fromkeys(asked))
     for name in names:
-        if name not in COLUMNS:
-            raise ValueError(f"there is no column {name!r}; there are {', '.join(COLUMNS)}")
+        if name not in SHOWN:
+            raise ValueError(f"there is no column {name!r}; there are {', '.join(SHOWN)}")
     if ops_alone:
-        names = [name for name in names if name != "memory"]
-    for name in _DROPPED:
+        names = [name for name in names if name in OF_OPS]
+    for name in LEAVING:
         if _width(len(names)) > room and name in names:
             names.remove(name)
-    heat = next((name for name in _HEAT if name in names), "")
+    heat = next((name for name in RANKED if name in names), "")
     lines = [cost[heat].number or 0 for cost in tally.lines.values() if heat in cost]
     return Columns(names, tally.total, max(lines, default=0))
 
@@ -223,4 +239,4 @@ def _text(column: str, amount: Amount | None) -> str:
         return "?"
     if not amount.number and not amount.least:
         return ""
-    return ("≥" if amount.least else "") + _FORMATS[column](amount.number)
+    return ("≥" if amount.least else "") + SHORT[COLUMNS[column].unit](amount.number)

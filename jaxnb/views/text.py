@@ -46,10 +46,10 @@ def render_program(
         number of its line in front.
       fold: how many levels of bodies are shown, 0 folding all; or the names of computations to fold; or None for as
         many as fit the limit.
-      columns: which costs to show, of "flops", "bytes", "seconds" and "memory", or "auto" for those that have
-        anything to say. A number is of an op without its bodies if they are shown, and with them if they are folded;
-        `?` is what nobody knows, and behind `≥` something unknown is left out. Memory is the most that the values of
-        a line take at one time. Where there is no room for all, bytes goes first, then memory, flops and time.
+      columns: which costs to show, names of `program.COLUMNS`, or "auto" for those that have anything to say. A number
+        is of an op without its bodies if they are shown, and with them if they are folded; `?` is what nobody knows,
+        and behind `≥` something unknown is left out. Memory is the most that the values of a line take at one time.
+        Where there is no room for all, bytes goes first, then memory, flops and time.
       names: whether lines say what the names were that they assign, as comments.
 
     Raises:
