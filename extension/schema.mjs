@@ -1,4 +1,5 @@
-// Writes src/schema.ts: the types of a saved program, from the one contract, jaxnb/program/program.schema.json.
+// Writes src/schema.ts: the types of a saved program and its columns, from the one contract,
+// jaxnb/program/program.schema.json.
 import { readFileSync, writeFileSync, existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -33,12 +34,22 @@ function nameOf(definition) {
   return definition.split('_').map(word => word[0].toUpperCase() + word.slice(1)).join('');
 }
 
+function columnsOf(columns) {
+  const ofOps = columns.filter(one => one.of === 'op').map(one => JSON.stringify(one.name));
+  return [
+    '/** What is shown beside ops and lines, the most telling first. */',
+    `export const COLUMNS = [\n${columns.map(one => `  ${JSON.stringify(one)}`).join(',\n')}\n] as const;\n`,
+    `/** The columns of the data. */\nexport type OpColumn = ${ofOps.join(' | ')};\n`
+  ].join('\n');
+}
+
 export function typesOf(schema) {
   const parts = Object.entries(schema.$defs).map(([name, one]) => `export type ${nameOf(name)} = ${typeOf(one)};\n`);
   const version = schema.properties.version.const;
   return [
     '// Written by schema.mjs from jaxnb/program/program.schema.json. Change that, not this.\n',
     `/** The version of the format that is understood. */\nexport const VERSION = ${version};\n`,
+    columnsOf(schema['x-columns']),
     ...parts,
     `export type Data = ${typeOf(schema)};\n`
   ].join('\n');

@@ -1,25 +1,19 @@
 /** What ops and lines cost, by measure: columns of the data, and the bytes that live while an op runs. */
 
-import { Column, COLUMNS, Level, Program } from './model';
-import { formatBytes, formatCount, formatSeconds } from './format';
+import { Level, Program } from './model';
+import { formatIn } from './format';
 import { readMemory } from './memory';
+import { COLUMNS as KNOWN } from './schema';
 
-export type Measure = Column | 'memory';
-export const MEASURES: Measure[] = ['seconds', 'flops', 'bytes', 'memory', 'transcendentals'];
+export type Measure = typeof KNOWN[number]['name'];
+export const MEASURES = KNOWN.map(one => one.name);
 
-export const NAMES: Record<Measure, string> = {
-  seconds: 'time', flops: 'flops', bytes: 'bytes', memory: 'memory', transcendentals: 'transcendentals'
-};
+const said = (key: 'title' | 'tells' | 'unit') => Object.fromEntries(KNOWN.map(one => [one.name, one[key]])) as Record<Measure, string>;
+export const NAMES = said('title');
+export const TELLS = said('tells');
+export const UNITS = said('unit');
 
-export const TELLS: Record<Measure, string> = {
-  seconds: 'measured, apportioned to ops', flops: 'floating point operations, of all runs',
-  bytes: 'read and written, of all runs', memory: 'live while it runs', transcendentals: 'values of exp, log, tanh and the like'
-};
-
-export function formatCost(measure: Measure, cost: number): string {
-  if (!(cost > 0)) return '';
-  return measure === 'seconds' ? formatSeconds(cost) : measure === 'flops' || measure === 'transcendentals' ? formatCount(cost) : formatBytes(cost);
-}
+export function formatCost(measure: Measure, cost: number): string { return cost > 0 ? formatIn(UNITS[measure], cost) : ''; }
 
 /** Costs of a program, added up once for each measure and level. */
 export class Costs {
@@ -84,7 +78,7 @@ export class Costs {
       }
       return costs;
     }
-    const level = this.program.lower.find(one => COLUMNS.includes(measure) && one.columns.includes(measure));
+    const level = this.program.lower.find(one => one.columns.includes(measure));
     if (level) for (let op = 0; op < level.size; op++) add(level.line(op), level.cost(op, measure));
     return costs;
   }

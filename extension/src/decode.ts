@@ -1,7 +1,7 @@
 /** From the JSON of a saved program to columns that can be trusted: every length and index is checked once, here. */
 
 import { wordsOf } from './format';
-import { Data, Level as LevelData, VERSION } from './schema';
+import { COLUMNS, Data, Level as LevelData, VERSION } from './schema';
 
 /** Why a program cannot be shown, in words for the user. */
 export class NotShown extends Error {}
@@ -73,7 +73,7 @@ function checkLevel({ name, entries, values, computations, ops }: LevelData, kno
     'name:strings inputs:values* outputs:values* constants:values* ops input_names:strings* output_names:strings*', sizes);
   must(Number.isInteger(entries) && entries >= 0 && entries <= sizes.computations, 'entries');
   const count = columns(ops, 'name:strings inputs:values* outputs:values* attributes:strings* span:spans- bodies:computations* ' +
-    'phase?:strings- scopes?:strings* flops? bytes? transcendentals? times? seconds?', sizes);
+    `phase?:strings- scopes?:strings* times? ${COLUMNS.map(one => `${one.name}?`).join(' ')}`, sizes);
   must(computations.ops.reduce((sum, one) => sum + one, 0) === count, 'ops that no computation has');
 }
 

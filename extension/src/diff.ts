@@ -1,5 +1,6 @@
 /** Two runs of a cell, aligned: which ops stayed, went and came, and what that costs. */
 
+import { NAMES, UNITS } from './costs';
 import { Column, COLUMNS, Level, Program } from './model';
 import { readMemory } from './memory';
 
@@ -69,7 +70,7 @@ export function folded(steps: Step[], context = 2): Step[] {
   return shown;
 }
 
-export interface Total { name: string; unit: 'count' | 'bytes' | 'seconds'; old: number; new: number }
+export interface Total { name: string; unit: string; old: number; new: number }
 
 /** What the two cost as a whole; -1 where it is not known. */
 export function totals(before: Program, after: Program): Total[] {
@@ -81,8 +82,8 @@ export function totals(before: Program, after: Program): Total[] {
     return total;
   };
   const rows: Total[] = [{ name: 'equations', unit: 'count', old: first(before)?.size ?? -1, new: first(after)?.size ?? -1 }];
-  for (const column of COLUMNS.slice(1)) {
-    rows.push({ name: column, unit: column === 'bytes' ? 'bytes' : 'count', old: sum(first(before), column), new: sum(first(after), column) });
+  for (const column of COLUMNS) {
+    if (column !== 'seconds') rows.push({ name: NAMES[column], unit: UNITS[column], old: sum(first(before), column), new: sum(first(after), column) });
   }
   const peak = (program: Program) => Math.max(-1, ...readMemory(program).map(series => series.peak));
   rows.push({ name: 'peak memory', unit: 'bytes', old: peak(before), new: peak(after) });

@@ -1,11 +1,12 @@
 /** A decoded program with the facts that the panes ask for; they stay columns, because a level can have 100,000 ops. */
 
-import { Data, Level as LevelData } from './schema';
+import { COLUMNS as KNOWN, Data, Level as LevelData, OpColumn } from './schema';
 import { decode } from './decode';
 import { shortType } from './format';
 
-export type Column = 'seconds' | 'flops' | 'bytes' | 'transcendentals';
-export const COLUMNS: Column[] = ['seconds', 'flops', 'bytes', 'transcendentals'];
+/** Those of the data: memory is known by other means. */
+export type Column = OpColumn;
+export const COLUMNS: Column[] = KNOWN.flatMap(one => one.of === 'op' ? [one.name] : []);
 
 export interface Span { line: number; column: number; endLine: number; endColumn: number; file: string }
 

@@ -125,7 +125,7 @@ describe('two runs', () => {
   });
   test('what they cost', () => {
     const rows = totals(new Program(long(4)), new Program(long(5)));
-    expect(rows.slice(0, 2)).toEqual([{ name: 'equations', unit: 'count', old: 4, new: 5 }, { name: 'flops', unit: 'count', old: 6, new: 10 }]);
+    expect(rows.slice(0, 2)).toEqual([{ name: 'equations', unit: 'count', old: 4, new: 5 }, { name: 'flops', unit: 'flops', old: 6, new: 10 }]);
   });
 });
 

@@ -2,7 +2,7 @@
 
 import { Child, el, table } from '../dom';
 import { align, folded, Step, totals } from '../diff';
-import { counted, formatBytes, formatCount, formatSeconds } from '../format';
+import { counted, formatIn } from '../format';
 import { Level, Program } from '../model';
 import { rowText } from '../pieces';
 import { Recycler } from '../recycler';
@@ -13,7 +13,7 @@ export class ComparePane {
 
   constructor(before: Program, after: Program, signal: AbortSignal) {
     const rows = totals(before, after).map(({ name, unit, old, new: now }): Child[] => {
-      const show = (value: number) => value < 0 ? '–' : unit === 'bytes' ? formatBytes(value) : unit === 'seconds' ? formatSeconds(value) : formatCount(value);
+      const show = (value: number) => value < 0 ? '–' : formatIn(unit, value);
       const change = old > 0 && now >= 0 && old !== now ? `${now > old ? '+' : '−'}${Math.abs((now / old - 1) * 100).toFixed(now / old > 0.9 && now / old < 1.1 ? 1 : 0)} %` : old === now ? 'same' : '';
       return [el('th', { scope: 'row' }, name), show(old), show(now), change];
     });

@@ -3,9 +3,9 @@
 import { button, Child, el, fill, table } from '../dom';
 import { formatBytes, shortened, visible } from '../format';
 import { fateOf, Linked, Target } from '../links';
-import { Level, Program } from '../model';
+import { COLUMNS, Level, Program } from '../model';
 import { Store } from '../store';
-import { formatCost, MEASURES, NAMES } from '../costs';
+import { formatCost, NAMES } from '../costs';
 import { sayLinked } from '../say';
 
 const LONGEST = 4000;
@@ -58,10 +58,9 @@ export class Details {
   private op(program: Program, level: Level, op: number): Child[] {
     const { inputs, outputs } = level.data.ops;
     const facts: [string, string][] = [];
-    for (const measure of MEASURES) {
-      if (measure === 'memory') continue;
-      const cost = level.cost(op, measure);
-      if (cost > 0) facts.push([NAMES[measure], formatCost(measure, cost)]);
+    for (const column of COLUMNS) {
+      const cost = level.cost(op, column);
+      if (cost > 0) facts.push([NAMES[column], formatCost(column, cost)]);
     }
     const times = level.times(op);
     if (times !== 1) facts.push(['runs', times < 0 ? 'unknown: inside a while' : `${times.toLocaleString('en-US')} times`]);
