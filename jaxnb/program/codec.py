@@ -49,7 +49,7 @@ from jaxnb.program.structure import (
     Value,
 )
 from jaxnb.program.tables import (
-    Table,
+    Interned,
     at,
     columns_of,
     each_once,
@@ -104,9 +104,9 @@ def _with_levels(program: Program, names: Collection[str]) -> Program:
 
 
 def _encode(program: Program) -> dict[str, Any]:
-    strings: Table[str] = Table()
-    avals: Table[Aval] = Table()
-    spans: Table[Span] = Table()
+    strings: Interned[str] = Interned()
+    avals: Interned[Aval] = Interned()
+    spans: Interned[Span] = Interned()
     levels = [_encode_level(level, strings, avals, spans) for level in program.levels]
     findings = [_encode_finding(finding, spans) for finding in program.findings]
     facts: dict[str, Any] = {}
@@ -160,7 +160,7 @@ def _encode(program: Program) -> dict[str, Any]:
     }
 
 
-def _encode_level(level: Level, strings: Table[str], avals: Table[Aval], spans: Table[Span]) -> dict[str, Any]:
+def _encode_level(level: Level, strings: Interned[str], avals: Interned[Aval], spans: Interned[Span]) -> dict[str, Any]:
     ops = list(level.ops())
     computations = level.computations
     return {
@@ -196,7 +196,7 @@ def _encode_level(level: Level, strings: Table[str], avals: Table[Aval], spans: 
     }
 
 
-def _said(name: str, texts: list[str], strings: Table[str]) -> dict[str, list[int]]:
+def _said(name: str, texts: list[str], strings: Interned[str]) -> dict[str, list[int]]:
     """A column of texts, of which -1 stands for the empty one; no column if all of them are."""
     return {name: [strings.index(text or None) for text in texts]} if any(texts) else {}
 
@@ -215,7 +215,7 @@ def _measured(name: str) -> bool:
     return name in COLUMNS and COLUMNS[name].measured
 
 
-def _encode_axes(level: Level, strings: Table[str]) -> dict[str, list[list[int]]]:
+def _encode_axes(level: Level, strings: Interned[str]) -> dict[str, list[list[int]]]:
     """Of each value the name and the size of each axis in turn, -1 where the size is not known."""
     if not any(value.axes for value in level.values):
         return {}
@@ -223,19 +223,19 @@ def _encode_axes(level: Level, strings: Table[str]) -> dict[str, list[list[int]]
     return {"axes": [[number for pair in row for number in pair] for row in rows]}
 
 
-def _attributes(ops: Sequence[Op], strings: Table[str]) -> list[list[int]]:
+def _attributes(ops: Sequence[Op], strings: Interned[str]) -> list[list[int]]:
     def row(attributes: tuple[tuple[str, str], ...]) -> list[int]:
         return strings.indices(text for pair in attributes for text in pair)
 
     return each_once(row, [op.attributes for op in ops])
 
 
-def _scopes(ops: Sequence[Op], strings: Table[str]) -> dict[str, list[list[int]]]:
+def _scopes(ops: Sequence[Op], strings: Interned[str]) -> dict[str, list[list[int]]]:
     found = each_once(strings.indices, [op.scopes for op in ops])
     return {"scopes": found} if any(found) else {}
 
 
-def _encode_finding(finding: Finding, spans: Table[Span]) -> dict[str, Any]:
+def _encode_finding(finding: Finding, spans: Interned[Span]) -> dict[str, Any]:
     """Findings are few and differ much: objects, without the fields that say nothing."""
     data: dict[str, Any] = {"kind": finding.kind, "message": finding.message}
     if finding.line is not None:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from jaxnb.program.occupancy import Held, Memory, Noted, Saved
 from jaxnb.program.structure import Assigned, Span, Timing
-from jaxnb.program.tables import Table, at, pair_of, rows_of, seconds_of, typed
+from jaxnb.program.tables import Interned, at, pair_of, rows_of, seconds_of, typed
 
 __all__ = ["decode_memory", "decode_names", "decode_timing", "encode_memory", "encode_names", "encode_timing"]
 
@@ -17,7 +17,7 @@ def encode_timing(timing: Timing) -> dict[str, Any]:
     return {field.name: getattr(timing, field.name) for field in fields(Timing)}
 
 
-def encode_names(names: Sequence[Assigned], strings: Table[str], spans: Table[Span]) -> dict[str, list[int]]:
+def encode_names(names: Sequence[Assigned], strings: Interned[str], spans: Interned[Span]) -> dict[str, list[int]]:
     return {
         "name": [strings.index(assigned.name) for assigned in names],
         "span": [spans.index(assigned.span) for assigned in names],
@@ -62,7 +62,7 @@ _NOTES = ("recomputed", "dead", "known")
 Row = TypeVar("Row", Held, Saved, Noted)
 
 
-def encode_memory(memory: Memory, strings: Table[str]) -> dict[str, Any]:
+def encode_memory(memory: Memory, strings: Interned[str]) -> dict[str, Any]:
     return {
         "source": memory.source,
         "level": memory.level,
@@ -90,7 +90,7 @@ def decode_memory(data: Mapping[str, Any], strings: Sequence[str]) -> Memory:
     )
 
 
-def _encode_rows(rows: Sequence[Any], kinds: Mapping[str, str], strings: Table[str]) -> dict[str, list[Any]]:
+def _encode_rows(rows: Sequence[Any], kinds: Mapping[str, str], strings: Interned[str]) -> dict[str, list[Any]]:
     def written(value: Any, kind: str) -> Any:
         if kind == "text":
             return strings.index(value)

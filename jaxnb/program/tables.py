@@ -1,4 +1,4 @@
-"""Columns and tables: what the codec is made of. Whatever is wrong with data that is read is an error here."""
+"""What the codec is made of: columns, and items stored once. Whatever is wrong with data that is read is an error."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 __all__ = [
+    "Interned",
     "Place",
-    "Table",
     "at",
     "columns_of",
     "each_once",
@@ -25,7 +25,7 @@ R = TypeVar("R")
 Place = tuple[int, int]
 
 
-class Table(Generic[T]):
+class Interned(Generic[T]):
     """Items that are stored once; `index` adds what is new."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from jaxnb.program.placement.data import AXIS_TYPES, Axis, Box, Device, Mesh, Placement, cut_boxes
 from jaxnb.program.placement.layout import ROLES, Layout, Placed
 from jaxnb.program.placement.ledger import Collective
-from jaxnb.program.tables import Table, at, indices_of, pair_of, rows_of, texts_of, typed
+from jaxnb.program.tables import Interned, at, indices_of, pair_of, rows_of, texts_of, typed
 
 __all__ = ["decode_layout", "encode_layout"]
 
@@ -18,12 +18,12 @@ _COUNTS = ("line", "group", "payload", "sent", "times")
 _ITEM = ("kind", "values", "op", "eqns", "axes", "backward", "written", "why", "lines", "places", *_COUNTS)
 
 
-def encode_layout(layout: Layout, strings: Table[str]) -> dict[str, Any]:
+def encode_layout(layout: Layout, strings: Interned[str]) -> dict[str, Any]:
     """The layout as JSON; texts are indices into `strings`.
 
     A named placement says which axes cut it, any other one what each of its devices holds. What is alike is said once.
     """
-    meshes: Table[Mesh] = Table()
+    meshes: Interned[Mesh] = Interned()
     for mesh in layout.meshes:
         meshes.index(mesh)
     known: dict[Placement, int] = {}
@@ -66,7 +66,7 @@ def _key(placement: Placement) -> Placement:
     return replace(placement, boxes=(), devices=()) if placement.mesh is not None else placement
 
 
-def _encode_mesh(mesh: Mesh, strings: Table[str]) -> dict[str, Any]:
+def _encode_mesh(mesh: Mesh, strings: Interned[str]) -> dict[str, Any]:
     return {
         "axes": {
             "name": [strings.index(axis.name) for axis in mesh.axes],
@@ -89,7 +89,7 @@ def _decode_mesh(data: Mapping[str, Any], strings: Sequence[str]) -> Mesh:
     return mesh
 
 
-def _encode_devices(devices: Sequence[Device], strings: Table[str]) -> dict[str, Any]:
+def _encode_devices(devices: Sequence[Device], strings: Interned[str]) -> dict[str, Any]:
     return {
         "id": [device.id for device in devices],
         "process": [device.process for device in devices],
@@ -108,7 +108,7 @@ def _decode_devices(data: Mapping[str, Any], strings: Sequence[str]) -> tuple[De
     )
 
 
-def _encode_placement(placement: Placement, meshes: Table[Mesh], strings: Table[str]) -> dict[str, Any]:
+def _encode_placement(placement: Placement, meshes: Interned[Mesh], strings: Interned[str]) -> dict[str, Any]:
     data: dict[str, Any] = {
         "kind": strings.index(placement.kind),
         "spec": strings.index(placement.spec),
@@ -168,7 +168,7 @@ def _decode_box(row: Sequence[int], shape: Sequence[int]) -> Box:
     return box
 
 
-def _encode_items(items: Sequence[Collective], strings: Table[str]) -> dict[str, Any]:
+def _encode_items(items: Sequence[Collective], strings: Interned[str]) -> dict[str, Any]:
     counts = {name: [-1 if getattr(item, name) is None else getattr(item, name) for item in items] for name in _COUNTS}
     return {
         "kind": [strings.index(item.kind) for item in items],
