@@ -11,7 +11,7 @@ import copy
 from collections.abc import Collection
 from typing import Any
 
-__all__ = ["is_part", "with_parts"]
+__all__ = ["function_of_statement", "is_part", "statement_name", "with_parts"]
 
 _PLAIN = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple)
 
@@ -19,6 +19,20 @@ _PLAIN = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Attribute, ast.Sub
 def is_part(name: str) -> bool:
     """Whether a name stands for such a subscript: then it is its text, which no user can write as a name."""
     return not name.isidentifier()
+
+
+_STATEMENT = ", line "
+
+
+def statement_name(function: str, line: int) -> str:
+    """The name of a statement of a function that was taken apart, which no user can write."""
+    return f"{function}{_STATEMENT}{line}"
+
+
+def function_of_statement(name: str) -> str | None:
+    """The function of which a name is a statement; None for any other name."""
+    function, found, _ = name.partition(_STATEMENT)
+    return function if found else None
 
 
 def with_parts(node: ast.stmt, counters: Collection[str]) -> list[ast.stmt]:

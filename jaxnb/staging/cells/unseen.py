@@ -13,13 +13,14 @@ import types
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["CHANGES", "REGISTERS_ABSTRACT", "STATE", "UNSEEN", "reads_unseen"]
+__all__ = ["CHANGES", "REGISTERS_ABSTRACT", "STATE", "UNSEEN", "WAITS", "reads_unseen"]
 
 _RUNS = "runs an event loop"
 _REGISTERS, _LISTENS = "registers a class with JAX", "tells what listens to JAX"
 _PRINTED, _COMPUTED, _FORGETS = "sets how arrays are printed", "sets how NumPy computes", "empties JAX's caches"
 STATE = "asks for a state of the process"
 REGISTERS_ABSTRACT = "registers a class with an abstract one"
+WAITS = "waits for the end of an object"
 CHANGES = frozenset({REGISTERS_ABSTRACT, _REGISTERS, _LISTENS, _PRINTED, _COMPUTED, _FORGETS})
 """What does not only look, but changes JAX, NumPy or a class for the whole process."""
 
@@ -90,7 +91,7 @@ _ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     # they would be noticed, when they have made a part of a loop, whose end Python then complains of
     "asyncio.runners": dict.fromkeys(("run", "Runner"), _RUNS),
     "asyncio.events": {"new_event_loop": _RUNS},
-    "weakref": {"finalize": "waits for the end of an object"},
+    "weakref": {"finalize": WAITS},
 }
 _NOT_TOLD = frozenset({"secrets", "weakref"})
 """Of these modules nothing is noticed when it happens."""

@@ -6,6 +6,8 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from jaxnb.staging.cells.parts import function_of_statement
+
 __all__ = ["Choices", "Path", "Same", "holders_of", "is_below", "is_mark", "render_path", "root_name", "root_of"]
 
 Path = tuple[Any, str, Any]
@@ -198,7 +200,9 @@ def render_path(path: Path) -> str:
         return f"{outer}.{key}"
     if kind == "closure":
         # of closures inside closures the outermost one is named: that is what the user holds
-        return f"{key} (closure of {render_path(_outside(holder))})"
+        outside = render_path(_outside(holder))
+        function = function_of_statement(outside)
+        return f"{key} (in {function})" if function else f"{key} (closure of {outside})"
     if kind == "defaults":
         return f"{outer} (defaults)"
     if kind == "local":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,6 +60,9 @@ class CodeRecord:
         reaches now, how it was.
       opened: those of them that are taken apart.
       restless: of those whose calls are blocks, whether these had to be traced again last time.
+      traced_alone: of those of which a function was taken apart, the last run in which it was traced again though
+        only the cell had changed anything.
+      tired: those of them of which nothing is traced any more.
       blocks: what is kept of the code inside these, by statement and number of the block.
       made: hashes of the keys of the last programs, dropped ones among them, and how many were made of each.
       runs: how often the cell ran.
@@ -83,6 +86,8 @@ class CodeRecord:
     set_aside: dict[int, list[_Given]] = field(default_factory=lambda: {})
     opened: dict[int, Opened] = field(default_factory=dict[int, Opened])
     restless: dict[int, bool] = field(default_factory=dict[int, bool])
+    traced_alone: dict[int, int] = field(default_factory=dict[int, int])
+    tired: set[int] = field(default_factory=set[int])
     blocks: dict[tuple[int, int], CodeRecord] = field(default_factory=lambda: {})
     made: dict[int | None, int] = field(default_factory=lambda: {})
     runs: int = 0
@@ -147,6 +152,36 @@ class CodeRecord:
             del self.opened[index], self.restless[index]
         for inner in self._calls_of(index):
             inner.is_ending = self.restless.get(index, False)
+
+    def spare(self, index: int, run: int, alone: bool) -> None:
+        """Before Python runs a statement of which a function was taken apart: what was traced in the last run, though
+        only the cell had changed what it reads, would be in each. Python runs what no program is there for then, until
+        somebody else changes something.
+
+        Args:
+          index: of the statement.
+          run: the number of the cell's run.
+          alone: whether only the cell has changed anything since the last one.
+        """
+        if not alone:
+            self.tired.discard(index)
+        elif self.traced_alone.get(index) == run - 1:
+            self.tired.add(index)
+        for inner in self._within(index):
+            inner.is_ending = index in self.tired
+
+    def note_traced(self, index: int, run: int, alone: bool) -> None:
+        """Takes down that blocks of such a function were traced in a run; one that computes nothing is Python's."""
+        if alone:
+            self.traced_alone[index] = run
+        if not any(piece.jaxpr.eqns for inner in self._within(index) for piece in inner.pieces):
+            self.opened.pop(index, None)
+
+    def _within(self, index: int) -> Iterator[CodeRecord]:
+        for inner in self._calls_of(index):
+            yield inner
+            for outer in {outer for outer, _ in inner.blocks}:
+                yield from inner._within(outer)
 
     def _calls_of(self, index: int) -> list[CodeRecord]:
         return [inner for (outer, _), inner in self.blocks.items() if outer == index]

@@ -342,6 +342,7 @@ class Runner:
         try:
             with Undo() as undo:
                 if opened.functions:
+                    record.spare(index, self.record.runs, self._since.alone)
                     call_blocks(opened, statement, self.namespace, block, self.turns.add, undo)
                 self._python(statement, opened.code, opened.before)
         except _Escape as escape:
@@ -356,6 +357,8 @@ class Runner:
             for name in (*own, *opened.left):
                 self.namespace.pop(name, None)
             self.namespace.update(outer)
+        if opened.functions and len(self.traced) > traced:
+            record.note_traced(index, self.record.runs, self._since.alone)
         if opened.before is not None:
             record.rest(index, len(self.traced) > traced and bool(self._since.alone or self._depth))
 

@@ -115,9 +115,8 @@ def _needs(findings: Sequence[Finding]) -> Iterator[Part]:
     reasons = [finding.message for finding in findings if finding.kind == "not-reusable"]
     if reasons:
         yield Part("finding", reasons[0] + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""))
-    for finding in findings:
-        if finding.kind in _NEEDS:
-            yield Part("finding", finding.message)
+    for message in dict.fromkeys(finding.message for finding in findings if finding.kind in _NEEDS):
+        yield Part("finding", message)
     folded = [finding for finding in findings if finding.folded and finding.kind not in FACTS]
     if folded:
         first = folded[0]

@@ -27,8 +27,8 @@ from jaxnb import _jax
 from jaxnb.runtime import Undo, is_installed
 from jaxnb.staging.cells.blocks import COMPOUND, Counter, Opened, Opener, leaves
 from jaxnb.staging.cells.cell import CellSource, Statement, read_statement
-from jaxnb.staging.cells.code import code_digest, digest_as
-from jaxnb.staging.cells.parts import with_parts
+from jaxnb.staging.cells.code import code_digest, digest_as, names_of
+from jaxnb.staging.cells.parts import statement_name, with_parts
 from jaxnb.staging.cells.reach import functions_reached
 from jaxnb.staging.trace.operands import only_consumes, order_operands
 
@@ -283,7 +283,7 @@ def open_called(
         lines = {codes[id(code)].line for code in _code_within(function.__code__) if id(code) in codes}
         if not lines:
             continue
-        made = _open(function, lines)
+        made = _open(function, lines, cell)
         if made is not None:
             code, blocks, turning = made
             return Opened(statement.code, blocks, turning, functions={code_digest(function.__code__): code})
@@ -325,7 +325,7 @@ def _remember(code: CodeType, source: _Source) -> None:
 
 
 def _open(
-    function: FunctionType, lines: Collection[int]
+    function: FunctionType, lines: Collection[int], around: CellSource
 ) -> tuple[CodeType, tuple[CellSource, ...], frozenset[str]] | None:
     code = function.__code__
     if code.co_flags & _GENERATORS or not _SEES_FRAMES.isdisjoint(code.co_names) or "__class__" in code.co_freevars:
@@ -336,7 +336,9 @@ def _open(
         return None
     digest = hashlib.blake2b(code_digest(code) + repr(sorted(lines)).encode(), digest_size=16).digest()
     text = "".join(linecache.getlines(code.co_filename))
-    home = CellSource(text, text, code.co_filename, (), digest, False)
+    names = names_of(code)
+    attributes, grown = around.attributes | names.attributes, around.grown | names.growth.grown
+    home = CellSource(text, text, code.co_filename, (), digest, False, 0, attributes, grown)
     opener = _FunctionOpener(home, source, lines, function)
     opener.rewrite()
     if not opener.blocks:
@@ -545,7 +547,7 @@ class _FunctionOpener(Opener):
 
     def _part(self, node: ast.stmt) -> Statement:
         """Makes a statement a function inside of the one that is taken apart; gives the statement that calls it."""
-        name = f"{self._called}, line {node.lineno}"
+        name = statement_name(self._called, node.lineno)
         while name in self._parts:
             name += "'"
         bound = _bound_by(node)

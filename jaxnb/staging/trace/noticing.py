@@ -15,12 +15,13 @@ import builtins
 import os
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, NoReturn
 
 from jaxnb.runtime import Undo, is_library
-from jaxnb.staging.cells.unseen import CHANGES, REGISTERS_ABSTRACT, STATE, UNSEEN
+from jaxnb.staging.cells.unseen import CHANGES, REGISTERS_ABSTRACT, STATE, UNSEEN, WAITS
 
 __all__ = ["Importing", "Noticing", "Touched"]
 
@@ -83,9 +84,9 @@ _NEVER_FIRST = frozenset({*sys.stdlib_module_names, "jax", "jaxlib", "jaxnb", "n
 """What makes no arrays when it is imported."""
 _RECORDING = ("jax._src.profiler", "jax.profiler")
 """What of JAX acts on the outside because the user wants it."""
-_MORE_THAN_LOOKING = frozenset({"starts a thread", *CHANGES})
+_MORE_THAN_LOOKING = frozenset({"starts a thread", WAITS, *CHANGES})
 _OWN_ONLY = frozenset(
-    {"reads a clock", "reads os.environ", "reads the working folder", "draws random bytes", STATE, *CHANGES}
+    {"reads a clock", "reads os.environ", "reads the working folder", "draws random bytes", STATE, WAITS, *CHANGES}
 )
 """What libraries do all the time to name, to measure and to configure themselves: it counts in the user's own code."""
 
@@ -151,6 +152,7 @@ class Noticing:
         self._undo.patch(builtins, "globals", _globals)
         self._ask(type(os.environ), "__getitem__", "reads os.environ")
         self._ask(abc.ABCMeta, "register", REGISTERS_ABSTRACT)
+        self._ask(weakref.finalize, "__init__", WAITS)
         # the event comes late, when the thread is already listed, and not at all before Python 3.12
         self._ask(threading.Thread, "start", "starts a thread")
         return self

@@ -117,6 +117,7 @@ xs = [jnp.arange(1.0, 4.0), jnp.ones(2), jnp.zeros(0)]; n = 2
 ---
 pool = Pool(n, norm)
 ys = pool.run(xs)
+pool.out = {i: pool.out[i] for i in sorted(pool.out)}
 good = [y for y in ys if y is not None]
 order = list(sorted(pool.out))
 lens = [float(jnp.linalg.norm(y)) for y in good]
