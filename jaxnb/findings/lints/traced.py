@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -83,6 +83,8 @@ class Traced:
         """
         arguments, results = given_and_made(runner, piece)
         cell = runner.ran[id(piece)].cell
+        if piece.called is not None:
+            cell = _as_called(cell, runner.cell, piece.called)
         return cls(cell, piece, arguments, results, runner.namespace, runner.label, followed)
 
     @property
@@ -93,13 +95,17 @@ class Traced:
     @cached_property
     def spans(self) -> Spans:
         """Finds where in the cell an equation comes from."""
-        return Spans(self.cell.filename, self.cell.shown, self.label)
+        return Spans(self.cell.filename, self.cell.shown, self.label, self.piece.called)
 
     @cached_property
     def level(self) -> Level:
         """The jaxpr as a level; reading it costs more than following the jaxpr itself."""
         return reading.read_jaxpr(
-            self.piece.jaxpr, cell_file=self.cell.filename, source=self.cell.shown, file_label=self.label
+            self.piece.jaxpr,
+            cell_file=self.cell.filename,
+            source=self.cell.shown,
+            file_label=self.label,
+            called=self.piece.called,
         )
 
     @cached_property
@@ -149,3 +155,9 @@ class Traced:
         if not self.census.draws:
             return Keys(Flow(self.spans), (), ())
         return Keys(*follow_keys(self.piece.jaxpr, self.spans))
+
+
+def _as_called(block: CellSource, cell: CellSource, called: Span) -> CellSource:
+    """The statements of a function as if they stood where the cell calls it."""
+    statements = tuple(replace(statement, span=called) for statement in block.statements)
+    return replace(cell, statements=statements)

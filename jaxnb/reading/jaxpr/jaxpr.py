@@ -39,6 +39,7 @@ def read_jaxpr(
     source: str = "",
     file_label: Callable[[str], str] = str,
     varying: Varying | None = None,
+    called: Span | None = None,
 ) -> Level:
     """Reads a jaxpr and all that is nested in it.
 
@@ -55,6 +56,7 @@ def read_jaxpr(
       source: the text of the cell; with it columns count characters, without it bytes of UTF-8.
       file_label: what to call another file of the user; by default its name as Python knows it.
       varying: over which named axes its values vary, where that is not to be found from the jaxpr alone.
+      called: where in the cell the function was called of which this is a part, if it is one.
 
     Raises:
       ValueError: if there are names, but not one for each input or output.
@@ -73,7 +75,7 @@ def read_jaxpr(
             raise ValueError(f"{len(names)} {kind} names for a jaxpr with {len(variables)} {kind}s")
     with collection_put_off():
         known = varying_axes(closed_jaxpr) if varying is None else varying
-        reading = _Reading(Spans(cell_file, source, file_label), known)
+        reading = _Reading(Spans(cell_file, source, file_label, called), known)
         reading.computation("main", entry, None, tuple(invar_names), tuple(outvar_names))
     return Level("jaxpr", tuple(reading.values), tuple(c for c in reading.computations if c is not None))
 

@@ -30,10 +30,13 @@ class Spans:
       cell_file: the `co_filename` of the cell's code.
       source: the text of the cell; "" leaves columns in bytes of UTF-8.
       file_label: what to call another file of the user.
+      called: where in the cell the function was called that was traced, if that is not the cell itself.
     """
 
-    def __init__(self, cell_file: str, source: str, file_label: Callable[[str], str]) -> None:
-        self._cell_file = cell_file
+    def __init__(
+        self, cell_file: str, source: str, file_label: Callable[[str], str], called: Span | None = None
+    ) -> None:
+        self._cell_file, self._called = cell_file, called
         self._lines = source.split("\n")
         self._is_ascii = source.isascii()
         self._file_label = file_label
@@ -68,8 +71,8 @@ class Spans:
             if whose == "cell":
                 return self._span(place, "")
             elsewhere = place
-        if elsewhere is None:
-            return None
+        if elsewhere is None or self._called is not None:
+            return self._called
         return self._span(elsewhere, self._file_label(elsewhere.file))
 
     def _look_up(self, code: CodeType) -> str:

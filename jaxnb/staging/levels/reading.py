@@ -77,6 +77,7 @@ def _read_piece(cell: CellSource, piece: Piece, file_label: Callable[[str], str]
         outvar_names=_result_names(piece),
         source=traced.shown,
         file_label=file_label,
+        called=piece.called,
     )
     return with_costs(_spread(relaid(level, traced, cell), piece.traced), costs_of(piece.jaxpr))
 

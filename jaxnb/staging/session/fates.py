@@ -42,8 +42,8 @@ def read_needed(cell: CellSource, record: CodeRecord) -> list[Finding]:
         for number, block in enumerate(opened.blocks if opened is not None else ()):
             inner += read_needed(block, record.blocks.get((index, number), CodeRecord()))
         own = record.needed.get(index)
-        if own is not None and opened is not None and opened.functions:
-            inner = []
+        if opened is not None and opened.functions:
+            inner = []  # they are of lines of the function
         found += inner or ([own] if own is not None else [])
     return sorted(found, key=lambda finding: finding.line or 0)
 

@@ -140,7 +140,7 @@ class Runner:
         self.value: Any = None
         self.turns = TurnCount()
         self._depth = 0
-        self._called_at = 0  # the line of the statement of which a function runs that was taken apart
+        self._called: Span | None = None  # the statement of which a function runs that was taken apart
         self._turning: frozenset[str] = frozenset()
         self._budget = None if options.unroll else 0 if options.roll else BUDGET
         self._in_doubt: list[tuple[CodeRecord, int]] = []
@@ -304,7 +304,7 @@ class Runner:
 
     def _python(self, statement: Statement, code: Any, before: Any = None) -> None:
         __tracebackhide__ = True
-        self.host_lines.add(self._called_at or statement.span.line)
+        self.host_lines.add((self._called or statement.span).line)
         self.before_host()
         self.at = None
         start = perf_counter()
@@ -338,7 +338,7 @@ class Runner:
                 raise _Escape(refused) from None
 
         self.namespace[RUNNER], self.namespace[TURNED] = block, self.turns.add
-        at, self._called_at = self._called_at, self._called_at or (statement.span.line if opened.functions else 0)
+        at, self._called = self._called, self._called or (statement.span if opened.functions else None)
         try:
             with Undo() as undo:
                 if opened.functions:
@@ -351,7 +351,7 @@ class Runner:
             raise escape.refused from None
         finally:
             self._depth -= 1
-            self._called_at = at
+            self._called = at
             self.context = _jax.trace_context()  # a block may have been in another one
             self._turning = turning
             for name in (*own, *opened.left):
@@ -556,7 +556,7 @@ class Runner:
             nearest(there, piece) or previous,
             piece,
             place=lambda path: place_of(path, self.namespace, self.label),
-            line=lambda path: line_of(path, statements, self.namespace),
+            line=lambda path: self._called.line if self._called else line_of(path, statements, self.namespace),
             decided=lambda path: path in record.choices.fixed,
         )
         if dropped and len(there) >= self.cache_size:
@@ -626,6 +626,7 @@ class Runner:
                 splits=not self.options.whole,
                 names=self.names,
                 budget=self._budget if asked is None else None,  # a derivative goes through one program
+                called=self._called,
             )
         finally:
             self.trace_seconds += perf_counter() - begun

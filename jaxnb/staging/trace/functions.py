@@ -42,7 +42,7 @@ _RESULT = "jaxnb result"
 _GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 _SEES_FRAMES = frozenset(
     {
-        *("locals", "vars", "dir", "eval", "exec", "super", "globals", "get_ipython", "breakpoint"),
+        *("locals", "vars", "dir", "eval", "exec", "super", "globals", "get_ipython", "breakpoint", "set_trace"),
         *("_getframe", "currentframe", "stack", "getframeinfo", "f_locals", "f_back", "settrace", "setprofile"),
     }
 )
@@ -95,10 +95,12 @@ class Runs(NamedTuple):
       block: runs a block: of which function (the fingerprint of its code), its number, what its statements bind before
         they read it, and the functions that they became.
       turned: is told of each turn of a loop: its first and last line, and of which function.
+      active: the functions (their fingerprints) of which blocks are running, in all that goes on in the thread.
     """
 
     block: Callable[[bytes, int, Sequence[Sequence[str]], Sequence[Part]], None]
     turned: Callable[[int, int, bytes], None]
+    active: list[bytes]
 
 
 _runs: dict[int, Runs] = {}
@@ -113,13 +115,17 @@ class _Call:
 
     def __call__(self, number: int, fresh: Sequence[Sequence[str]], *parts: Part) -> None:
         __tracebackhide__ = True
-        runs = _runs.get(threading.get_ident())
+        runs = self._runs_here()
         try:
-            if runs is not None and not _jax.is_tracing():
-                runs.block(self._digest, number, fresh, parts)
+            if runs is None or self._digest in runs.active:  # it calls itself: each of its calls would be staged apart
+                for part in parts:
+                    part()
                 return
-            for part in parts:
-                part()
+            runs.active.append(self._digest)
+            try:
+                runs.block(self._digest, number, fresh, parts)
+            finally:
+                runs.active.pop()
         except NameError as error:
             if (local := _as_of_local(error, parts)) is None:
                 raise
@@ -127,9 +133,12 @@ class _Call:
 
     def turned(self, line: int, end_line: int) -> None:
         """A loop turns once more."""
-        runs = _runs.get(threading.get_ident())
+        runs = self._runs_here()
         if runs is not None:
             runs.turned(line, end_line, self._home)
+
+    def _runs_here(self) -> Runs | None:
+        return None if _jax.is_tracing() else _runs.get(threading.get_ident())
 
     def turns(self, number: int) -> None:
         """A loop that is traced turns once more."""
@@ -248,13 +257,17 @@ def call_blocks(
     thread = threading.get_ident()
     outer = _runs.get(thread)
     undo.add(_runs.pop, thread, None) if outer is None else undo.add(_runs.__setitem__, thread, outer)
-    _runs[thread] = Runs(run, turned)
+    _runs[thread] = Runs(run, turned, outer.active if outer is not None else [])
     for function in functions_reached(statement.names, namespace):
         before = function.__code__
         code = functions.get(code_digest(before))
-        if code is not None and code is not before and len(code.co_freevars) == len(before.co_freevars):
+        if code is not None and code is not before and _place_of(code) == _place_of(before):
             undo.add(setattr, function, "__code__", before)
             function.__code__ = code
+
+
+def _place_of(code: CodeType) -> tuple[Any, ...]:
+    return code.co_filename, code.co_firstlineno, code.co_freevars
 
 
 def _part_of(statement: Statement) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 
 from jaxnb import _jax
-from jaxnb.program import Assigned, Finding
+from jaxnb.program import Assigned, Finding, Span
 from jaxnb.reading import NO_FIGURES, PLATFORM, Figures, SimulatedMesh, read_figures, with_ids
 from jaxnb.staging.cells.cell import CellSource
 from jaxnb.staging.cells.code import CodeNames
@@ -84,6 +84,7 @@ class Piece:
       reasons: why the piece must not be used again, as (line, text).
       notes: things to tell the user, as (kind, line, text).
       cell: the whole cell that was traced; the piece may serve others with the same code.
+      called: where in the cell the function was called that it is part of, if it is part of one.
       results: names that the program's results are bound to as they are, each with the number of the result.
       moves: the paths at which it leaves something else than its key says.
       figures: what the one line says of it; None until `read_figures`.
@@ -122,6 +123,7 @@ class Piece:
     lower_seconds: float = 0.0
     compile_seconds: float = 0.0
     cell: CellSource | None = None
+    called: Span | None = None
     results: tuple[tuple[str, int], ...] = ()
     moves: frozenset[Any] = frozenset()
     figures: Figures | None = None

@@ -21,6 +21,7 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb._jax import Left, apart, forget_staged, hosted_name, note_placements
 from jaxnb.errors import KeepsTraced, Refused, RunByPython
+from jaxnb.program import Span
 from jaxnb.reading import SimulatedMesh
 from jaxnb.runtime import undo_after, undo_depth
 from jaxnb.staging.cells.blocks import ROLLED
@@ -89,6 +90,7 @@ def trace_piece(
     splits: bool = False,
     names: Callable[[], NameLog] | None = None,
     budget: int | None = BUDGET,
+    called: Span | None = None,
 ) -> Piece:
     """Traces the statements of `plan`.
 
@@ -106,6 +108,7 @@ def trace_piece(
       names: makes what takes down the names that are assigned, see `assigned`; None takes down none.
       splits: Python may run single statements: one that prints or turns many times is not traced to the end.
       budget: how many equations a loop may become then, see `turns`; None if it may be as many as they are.
+      called: where `around` calls the function that the statements are of, if they are of one.
 
     Raises:
       StopAt: if a statement inside turned out to be one that Python runs.
@@ -153,7 +156,7 @@ def trace_piece(
             line=cell.statements[plan.start].span.line if plan.stop == plan.start + 1 else None,
             short="something keeps its values where staging does not look",
         )
-    piece.cell = around or cell
+    piece.cell, piece.called = around or cell, called
     return piece
 
 
