@@ -14,9 +14,9 @@ import pytest
 from jax import lax
 
 import jaxnb.reading.hlo.buffers
-from jaxnb._jax.hlo import serialized_modules
 from jaxnb.program import Level
-from jaxnb.reading.hlo.buffers import Assignment, peak_bytes, read_assignment, read_instructions
+from jaxnb.reading.hlo.buffers import Assignment, peak_bytes, read_assignment
+from jaxnb.reading.hlo.decode import read_modules
 from jaxnb.reading.hlo.lifetimes import Lifetime, Use, lifetimes, use_of_memory
 from jaxnb.reading.hlo.read import read_hlo
 
@@ -99,12 +99,11 @@ class Compiled(NamedTuple):
 
 def compiled_of(fun, args, donated=()) -> Compiled:
     compiled = jax.jit(fun, donate_argnums=donated).lower(*args).compile()
-    (module,) = serialized_modules(compiled)
+    (module,) = read_modules(compiled)
     assignment = read_assignment(compiled.memory_analysis().serialized_buffer_assignment_proto)
     level = read_hlo(module).level
-    instructions = read_instructions(module)
-    use = use_of_memory(lifetimes(instructions, assignment), level)
-    return Compiled(compiled, assignment, lifetimes(instructions, assignment), level, use)
+    use = use_of_memory(lifetimes(module, assignment), level)
+    return Compiled(compiled, assignment, lifetimes(module, assignment), level, use)
 
 
 @cache
@@ -306,14 +305,6 @@ def test_messages_that_are_cut_off_are_refused(cut: int) -> None:
     message = compiled.memory_analysis().serialized_buffer_assignment_proto
     with pytest.raises(ValueError):
         read_assignment(message[:-cut])
-    (module,) = serialized_modules(compiled)
-    with pytest.raises(ValueError):
-        read_instructions(module[: len(module) // 2])
-
-
-def test_a_module_without_an_entry_is_refused() -> None:
-    with pytest.raises(ValueError, match="without an entry computation"):
-        read_instructions(b"")
 
 
 def test_a_place_for_a_buffer_that_is_not_there_is_refused() -> None:

@@ -12,11 +12,11 @@ from jax import lax
 from level_programs import PROGRAMS
 
 import jaxnb
-from jaxnb._jax.hlo import serialized_modules
 from jaxnb.api import new_session
 from jaxnb.program import Level, Op
 from jaxnb.reading.cost.hlo import RULES, with_hlo_costs, with_stablehlo_costs
 from jaxnb.reading.hlo import read as hlo_reader
+from jaxnb.reading.hlo.decode import read_modules
 from jaxnb.reading.hlo.read import read_hlo
 from jaxnb.staging.session import runner
 from jaxnb.staging.session.session import Session
@@ -67,7 +67,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 
 
 def priced(compiled: Any, once: bool = False) -> Level:
-    (module,) = serialized_modules(compiled)
+    (module,) = read_modules(compiled)
     return with_hlo_costs(read_hlo(module).level, module, once)
 
 

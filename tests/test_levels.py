@@ -25,7 +25,7 @@ from jaxnb.program.codec import decode, encode
 from jaxnb.program.coverage import Coverage
 from jaxnb.program.laws import check_program
 from jaxnb.reading.hlo import read as hlo_reader
-from jaxnb.reading.hlo.wire import PRIMITIVE_TYPES
+from jaxnb.reading.hlo.module import PRIMITIVE_TYPES
 from jaxnb.reading.jaxpr.jaxpr import read_jaxpr
 from jaxnb.reading.stablehlo import read as stablehlo_reader
 from jaxnb.staging.levels.ladder import Ladder, traced_stage

@@ -17,12 +17,12 @@ from level_programs import PROGRAMS
 
 import jaxnb.program.occupancy
 import jaxnb.reading.hlo.memory
-from jaxnb._jax.hlo import serialized_modules
 from jaxnb.api import new_session
 from jaxnb.options import StageOptions
 from jaxnb.program import Level
 from jaxnb.program.occupancy import KINDS, Held, Memory, Noted, Saved
 from jaxnb.reading.hlo.buffers import peak_bytes
+from jaxnb.reading.hlo.decode import read_modules
 from jaxnb.reading.hlo.memory import donated_inputs, read_memory
 from jaxnb.reading.hlo.read import read_hlo
 from jaxnb.reading.jaxpr.jaxpr import read_jaxpr
@@ -255,7 +255,7 @@ def test_results_have_the_names_of_the_user_where_there_are_as_many() -> None:
     def compiled_memory(fun, outputs: tuple[str, ...]) -> Memory:
         traced = jax.jit(fun).trace(a(256))
         compiled = traced.lower().compile()
-        (module,) = serialized_modules(compiled)
+        (module,) = read_modules(compiled)
         level = read_jaxpr(traced.jaxpr, cell_file="", outvar_names=outputs)
         return read_memory(traced.jaxpr, level, compiled=compiled, hlo=read_hlo(module, ("x",)).level)
 
@@ -333,7 +333,7 @@ def test_a_backend_without_buffers_is_read_from_its_jaxpr() -> None:
     compiled = traced.lower().compile()
     assert peak_bytes(compiled) == 2 * KB
     level = read_jaxpr(traced.jaxpr, cell_file="")
-    (module,) = serialized_modules(compiled)
+    (module,) = read_modules(compiled)
     hlo = read_hlo(module).level
     assert read_memory(traced.jaxpr, level, compiled=compiled, hlo=hlo).source == "buffers"
     assert read_memory(traced.jaxpr, level, compiled=Silent(), hlo=hlo).source == "liveness"
@@ -354,7 +354,7 @@ def test_messages_that_cannot_be_read_are_told_and_the_jaxpr_is_read_instead() -
 
     traced = jax.jit(lambda x: jnp.sin(x) * 2).trace(a(256))
     compiled = traced.lower().compile()
-    (module,) = serialized_modules(compiled)
+    (module,) = read_modules(compiled)
     level, hlo = read_jaxpr(traced.jaxpr, cell_file=""), read_hlo(module).level
     memory = read_memory(traced.jaxpr, level, compiled=Changed(), hlo=hlo)
     assert memory.source == "liveness"

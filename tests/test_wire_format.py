@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 
 from jaxnb._jax.hlo import serialized_modules
 from jaxnb.reading.hlo import protobuf
+from jaxnb.reading.hlo.decode import read_module
 from jaxnb.reading.hlo.protobuf import fields, read_varints
 from jaxnb.reading.hlo.read import read_hlo
 
@@ -40,11 +41,11 @@ def test_fields_come_back(message):
 
 @given(st.lists(numbers, max_size=8))
 def test_packed_integers_come_back(some):
-    assert read_varints(memoryview(b"".join(map(varint, some)))) == some
+    assert read_varints(memoryview(b"".join(map(varint, some)))) == tuple(some)
 
 
 def test_a_number_that_stands_alone():
-    assert read_varints(7) == [7]
+    assert read_varints(7) == (7,)
 
 
 @given(st.binary(max_size=60))
@@ -59,12 +60,12 @@ def test_other_bytes_are_refused_or_read(data):
 def test_a_module_that_is_cut_off_is_refused():
     compiled = jax.jit(lambda x: jnp.tanh(x @ x).sum()).lower(jnp.ones((4, 4))).compile()
     (module,) = serialized_modules(compiled)
-    whole = [op.name for op in read_hlo(module).level.ops()]
+    whole = [op.name for op in read_hlo(read_module(module)).level.ops()]
     assert whole
     refused = 0
     for stop in range(0, len(module), 37):
         try:
-            read = [op.name for op in read_hlo(module[:stop]).level.ops()]
+            read = [op.name for op in read_hlo(read_module(module[:stop])).level.ops()]
         except ValueError as error:
             assert str(error)
             refused += 1

@@ -37,16 +37,13 @@ from .flow.varying import (
 from .hlo.buffers import (
     code_bytes as code_bytes,
     peak_bytes as peak_bytes,
-    read_instructions as read_instructions,
+)
+from .hlo.decode import (
+    read_modules as read_modules,
 )
 from .hlo.memory import (
     donated_inputs as donated_inputs,
     read_memory as read_memory,
-)
-from .hlo.protobuf import (
-    Message as Message,
-    fields as fields,
-    read_varints as read_varints,
 )
 from .hlo.read import (
     read_hlo as read_hlo,

@@ -14,13 +14,13 @@ import jaxnb
 from findings.donating import CELLS, SETUP, Vain
 from findings.quiet_runs import names, traced_pieces
 from findings.quietly import QuietSession
-from jaxnb._jax.hlo import serialized_modules
 from jaxnb.api import new_session
-from jaxnb.findings.lints.aliasing import read_aliases, read_aliasing
+from jaxnb.findings.lints.aliasing import read_aliasing
 from jaxnb.findings.lints.puts import Puts, watch_put
 from jaxnb.findings.lints.rules.donation import Form, find_donations, refusal
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding
+from jaxnb.reading import read_modules
 from jaxnb.staging.session.session import Session
 
 
@@ -73,8 +73,8 @@ def test_aliases_are_those_of_the_program() -> None:
     x, y, z = jnp.ones((4, 3)), jnp.ones(5), jnp.ones(6)
     with pytest.warns(UserWarning, match="donated"):
         compiled = function.lower(x, y, z).compile()
-    (module,) = serialized_modules(compiled)
-    assert read_aliases(module) == {0: 1, 1: 0}
+    (module,) = read_modules(compiled)
+    assert module.aliases == {0: 1, 1: 0}
 
 
 ROWS, COLUMNS = jax.P("i", None), jax.P(None, "i")

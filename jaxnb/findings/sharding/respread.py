@@ -37,6 +37,7 @@ from jaxnb.reading import (
     has_worker,
     peak_bytes,
     read_hlo,
+    read_modules,
     read_spec,
     simulated,
     spec_text,
@@ -302,7 +303,8 @@ def _measured(
 
 def _measure(lowered: Any, mesh: SimulatedMesh) -> _Measure | None:
     compiled = the_worker(mesh.size).compile(lowered, mesh)
-    level = with_hlo_costs(read_hlo(compiled.modules[0]).level, compiled.modules[0])
+    (module,) = read_modules(compiled)
+    level = with_hlo_costs(read_hlo(module).level, module)
     sent = count_traffic(level, mesh.size)[1]
     flops = sum(op.flops or 0 for op in level.ops())
     return None if sent is None else _Measure(sent, peak_bytes(compiled) or 0, flops)

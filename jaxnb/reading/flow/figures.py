@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jaxnb.reading as room
-from jaxnb import _jax, program
+from jaxnb import program
 
 __all__ = ["NO_FIGURES", "Figures", "read_figures", "total"]
 
@@ -53,8 +53,9 @@ def _traffic(compiled: Any, devices: int) -> tuple[int, int | None]:
     """How many collectives there are, and what a device sends by them."""
     if devices == 1:
         return 0, 0
-    modules = _jax.serialized_modules(compiled)
-    if not modules or not any(word in modules[0] for word in (b"all-", b"collective-", b"-scatter")):
+    modules = room.read_modules(compiled)
+    opcodes = {item.opcode for item in modules[0].instructions()} if modules else set[str]()
+    if not any(word in opcode for opcode in opcodes for word in ("all-", "collective-", "-scatter")):
         return 0, 0
     return program.count_traffic(room.with_hlo_costs(room.read_hlo(modules[0]).level, modules[0]), devices)
 

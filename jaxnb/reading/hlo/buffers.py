@@ -1,28 +1,22 @@
-"""The messages in which XLA says where the values of a compiled program lie, and which instructions it has.
+"""The message in which XLA says where the values of a compiled program lie.
 
 `xla::BufferAssignmentProto` tells for each value which instruction defines it and which bytes of which allocation it
-has, `xla::HloModuleProto` what flows from which instruction to which. See `lifetimes` for when a value is needed.
+has. See `lifetimes` for when a value is needed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from jaxnb.reading.hlo.protobuf import Message, fields, message_of, read_varints
-from jaxnb.reading.hlo.wire import read_schedule
+from jaxnb.reading.hlo.protobuf import Field, fields, read_varints
 
 __all__ = [
     "Allocation",
     "Assignment",
     "Buffer",
-    "Instruction",
-    "Instructions",
-    "Module",
     "code_bytes",
     "peak_bytes",
     "read_assignment",
-    "read_instructions",
 ]
 
 _HOST = 5  # the memory space that stands for the host
@@ -137,10 +131,10 @@ def read_assignment(message: bytes) -> Assignment:
     placed: list[tuple[int, int, int, int]] = []
     for number, value in fields(memoryview(message)):
         if number == 1:
-            identity, instruction, part = _read_logical(message_of(value))
+            identity, instruction, part = _read_logical(value)
             defined[identity] = (instruction, part)
         elif number == 3:
-            allocation, assigned = _read_allocation(message_of(value))
+            allocation, assigned = _read_allocation(value)
             allocations[allocation.number] = allocation
             placed.extend(assigned)
     missing = next((identity for identity, *_ in placed if identity not in defined), None)
@@ -152,14 +146,14 @@ def read_assignment(message: bytes) -> Assignment:
     return Assignment(allocations, buffers)
 
 
-def _read_logical(message: Message) -> tuple[int, int, tuple[int, ...]]:
+def _read_logical(message: Field) -> tuple[int, int, tuple[int, ...]]:
     """xla::LogicalBufferProto: its id, the instruction that defines it, and which part of that it is."""
     identity, instruction, part = 0, 0, list[int]()
     for number, value in fields(message):
         if number == 1 and isinstance(value, int):
             identity = value
         elif number == 3:
-            for inner, found in fields(message_of(value)):
+            for inner, found in fields(value):
                 if inner == 4 and isinstance(found, int):
                     instruction = found
                 elif inner == 3:
@@ -167,13 +161,13 @@ def _read_logical(message: Message) -> tuple[int, int, tuple[int, ...]]:
     return identity, instruction, tuple(part)
 
 
-def _read_allocation(message: Message) -> tuple[Allocation, list[tuple[int, int, int, int]]]:
+def _read_allocation(message: Field) -> tuple[Allocation, list[tuple[int, int, int, int]]]:
     """xla::BufferAllocationProto, and for each buffer there its id, the allocation, the offset and the size."""
     known: dict[int, int] = {}
     assigned: list[tuple[int, int, int]] = []
     for number, value in fields(message):
         if number == 9:
-            part = {inner: found for inner, found in fields(message_of(value)) if isinstance(found, int)}
+            part = {inner: found for inner, found in fields(value) if isinstance(found, int)}
             assigned.append((part.get(1, 0), part.get(2, 0), part.get(3, 0)))
         elif isinstance(value, int):
             known[number] = value
@@ -181,82 +175,3 @@ def _read_allocation(message: Message) -> tuple[Allocation, list[tuple[int, int,
     parameter, constant, output, local = (bool(known.get(field_number)) for field_number in (5, 12, 7, 3))
     allocation = Allocation(number, nbytes, parameter, constant, output, local, space)
     return allocation, [(identity, number, offset, size) for identity, offset, size in assigned]
-
-
-@dataclass(slots=True)
-class Instruction:
-    """The fields of xla::HloInstructionProto that say what flows where."""
-
-    identity: int = 0
-    name: str = ""
-    opcode: str = ""
-    parameter: int = 0
-    index: int = 0
-    operands: list[int] = field(default_factory=list[int])
-    called: list[int] = field(default_factory=list[int])
-
-
-class Instructions(NamedTuple):
-    """A computation: its instructions in scheduled order, and the id of the one that is its result."""
-
-    instructions: list[Instruction]
-    root: int
-
-
-class Module(NamedTuple):
-    """The computations of a module by their ids, and the id of the one where it starts."""
-
-    entry: int
-    computations: dict[int, Instructions]
-
-
-def read_instructions(module: bytes) -> Module:
-    """Reads what flows where from an `xla::HloModuleProto`, see `jaxnb._jax.hlo.serialized_modules`.
-
-    Raises:
-      ValueError: if the bytes are no such message.
-    """
-    entry, found, order = 0, dict[int, Instructions](), dict[int, list[int]]()
-    for number, value in fields(memoryview(module)):
-        if number == 3:
-            identity, root, instructions = 0, 0, list[Instruction]()
-            for inner, part in fields(message_of(value)):
-                if inner == 2:
-                    instructions.append(_read_instruction(message_of(part)))
-                elif inner == 5 and isinstance(part, int):
-                    identity = part
-                elif inner == 6 and isinstance(part, int):
-                    root = part
-            found[identity] = Instructions(instructions, root)
-        elif number == 6 and isinstance(value, int):
-            entry = value
-        elif number == 7:
-            order = read_schedule(message_of(value))
-    for identity, sequence in order.items():
-        if identity in found and len(found[identity].instructions) == len(sequence):
-            place = {instruction: at for at, instruction in enumerate(sequence)}
-            found[identity].instructions.sort(key=lambda one: place.get(one.identity, 0))
-    if entry not in found:
-        raise ValueError("a module without an entry computation")
-    return Module(entry, found)
-
-
-def _read_instruction(message: Message) -> Instruction:
-    made = Instruction()
-    for number, value in fields(message):
-        if isinstance(value, int):
-            if number == 9:
-                made.parameter = value
-            elif number == 13:
-                made.index = value
-            elif number == 35:
-                made.identity = value
-        elif number == 1:
-            made.name = bytes(value).decode(errors="replace")
-        elif number == 2:
-            made.opcode = bytes(value).decode(errors="replace")
-        if number == 36:
-            made.operands.extend(read_varints(value))
-        elif number == 38:
-            made.called.extend(read_varints(value))
-    return made

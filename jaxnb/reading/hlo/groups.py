@@ -11,52 +11,42 @@ import math
 from collections.abc import Sequence
 
 from jaxnb.program import laid_out, parse_groups
-from jaxnb.reading.hlo.protobuf import Message, fields, read_varints
+from jaxnb.reading.hlo.protobuf import Field, fields, integer_of, read_varints
 
-__all__ = ["GROUP_FIELDS", "read_groups", "read_pairs"]
-
-GROUP_FIELDS = (49, 87, 92, 93)
-"""The fields of xla::HloInstructionProto that hold groups: plain, as a list, as a regular layout, by axes of a mesh."""
+__all__ = ["GROUP_FIELDS", "group_text", "read_group", "read_pair"]
 
 _FEW = 32  # devices whose groups are written out
 
 
-def read_groups(number: int, message: Message) -> str:
-    """The groups of one field; a plain field 49 holds one group, without the outer braces.
-
-    Args:
-      number: which of `GROUP_FIELDS` it is.
-      message: its bytes.
-
-    Raises:
-      ValueError: if the bytes are no such message.
-    """
-    if number == 49:
-        return _braces(_ids(message))
-    if number == 87:
-        return _listed([_ids(_view(value)) for field, value in fields(message) if field == 1])
-    if number == 92:
-        return _read_layout(message)
-    return _read_mesh_axes(message)
+def read_group(message: Field) -> tuple[int, ...]:
+    """xla::ReplicaGroup."""
+    return tuple(id for field, ids in fields(message) if field == 1 for id in read_varints(ids))
 
 
-def read_pairs(message: Message) -> str:
-    """xla::SourceTarget, one pair of `source_target_pairs`: `{0,1}`."""
-    ends = {1: 0, 2: 0}
-    for field, value in fields(message):
-        if field in ends and isinstance(value, int):
-            ends[field] = value
-    return _braces([ends[1], ends[2]])
+def read_pair(message: Field) -> tuple[int, int]:
+    """xla::SourceTarget, one pair of `source_target_pairs`."""
+    ends = _numbers(message)
+    return ends.get(1, 0), ends.get(2, 0)
 
 
-def _read_layout(message: Message) -> str:
+def group_text(groups: Sequence[Sequence[int]]) -> str:
+    """Groups, or pairs, that are written out: `{{0,1},{2,3}}`."""
+    return "{" + ",".join("{" + ",".join(map(str, ids)) + "}" for ids in groups) + "}"
+
+
+def _read_list(message: Field) -> str:
+    """xla::CollectiveDeviceListProto."""
+    return group_text([read_group(part) for field, part in fields(message) if field == 1])
+
+
+def _read_layout(message: Field) -> str:
     """xla::IotaReplicaGroupListProto."""
     groups, members, sizes, order = 0, 0, list[int](), list[int]()
     for field, value in fields(message):
-        if field == 1 and isinstance(value, int):
-            groups = value
-        elif field == 2 and isinstance(value, int):
-            members = value
+        if field == 1:
+            groups = integer_of(value)
+        elif field == 2:
+            members = integer_of(value)
         elif field == 3:
             sizes.extend(read_varints(value))
         elif field == 4:
@@ -64,20 +54,20 @@ def _read_layout(message: Message) -> str:
     return _layout(groups, members, sizes, order)
 
 
-def _read_mesh_axes(message: Message) -> str:
+def _read_mesh_axes(message: Field) -> str:
     """xla::MeshAxesReplicaGroupListProto: a mesh of its own making, and the axes of it that a group runs along."""
     sizes, devices, chosen = list[int](), list[int](), list[tuple[int, int, int]]()
     for field, value in fields(message):
         if field == 1:
-            for part, inner in fields(_view(value)):
+            for part, inner in fields(value):
                 if part == 1:
-                    sizes.append(_numbers(_view(inner)).get(2, 1))
+                    sizes.append(_numbers(inner).get(2, 1))
                 elif part == 2:
                     devices.extend(read_varints(inner))
                 elif part == 3:
-                    devices.extend(_read_order(_view(inner)))
+                    devices.extend(_read_order(inner))
         elif field == 2:
-            chosen.append(_read_axis(_view(value)))
+            chosen.append(_read_axis(value))
     bounds = [{1, size} for size in sizes]
     for axis, before, size in chosen:
         bounds[axis] |= {before, before * size} if before else set[int]()
@@ -97,10 +87,10 @@ def _read_mesh_axes(message: Message) -> str:
     text = _layout(groups, members, [size for _, _, size in flat], [*others, *meant])
     if not devices or devices == list(range(math.prod(sizes))):
         return text
-    return _listed([[devices[place] for place in group] for group in parse_groups(text)])
+    return group_text([[devices[place] for place in group] for group in parse_groups(text)])
 
 
-def _read_order(message: Message) -> list[int]:
+def _read_order(message: Field) -> list[int]:
     """The devices of a mesh of XLA's, written as the sizes of an array of all numbers, and how it is transposed."""
     sizes, order = list[int](), list[int]()
     for field, value in fields(message):
@@ -111,14 +101,14 @@ def _read_order(message: Message) -> list[int]:
     return laid_out(sizes, order)
 
 
-def _read_axis(message: Message) -> tuple[int, int, int]:
+def _read_axis(message: Field) -> tuple[int, int, int]:
     """xla::AxisRefProto: (axis, what stands before the part of it that is meant, its size); 0, 0 for all of it."""
     axis, before, size = 0, 0, 0
     for field, value in fields(message):
-        if field == 1 and isinstance(value, int):
-            axis = value
+        if field == 1:
+            axis = integer_of(value)
         elif field == 2:
-            inner = _numbers(_view(value))
+            inner = _numbers(value)
             before, size = inner.get(1, 1), inner.get(2, 1)
     return axis, before, size
 
@@ -128,27 +118,13 @@ def _layout(groups: int, members: int, sizes: Sequence[int], order: Sequence[int
     shape = sizes if turned else [math.prod(sizes)]
     text = f"[{groups},{members}]<=[{','.join(map(str, shape))}]{turned}"
     # Versions of XLA choose differently among the forms, which for few devices is no reason to differ.
-    return _listed(parse_groups(text)) if math.prod(sizes) <= _FEW else text
+    return group_text(parse_groups(text)) if math.prod(sizes) <= _FEW else text
 
 
-def _ids(message: Message) -> list[int]:
-    """xla::ReplicaGroup."""
-    return [number for field, value in fields(message) if field == 1 for number in read_varints(value)]
-
-
-def _numbers(message: Message) -> dict[int, int]:
+def _numbers(message: Field) -> dict[int, int]:
     return {field: value for field, value in fields(message) if isinstance(value, int)}
 
 
-def _listed(groups: Sequence[Sequence[int]]) -> str:
-    return "{" + ",".join(map(_braces, groups)) + "}"
-
-
-def _braces(ids: Sequence[int]) -> str:
-    return "{" + ",".join(map(str, ids)) + "}"
-
-
-def _view(value: int | Message) -> Message:
-    if isinstance(value, int):
-        raise ValueError(f"the number {value} where a message should be")
-    return value
+GROUP_FIELDS = {87: _read_list, 92: _read_layout, 93: _read_mesh_axes}
+"""The fields of xla::HloInstructionProto that hold groups, as a list, as a regular layout, by axes of a mesh, with what
+reads each as text."""

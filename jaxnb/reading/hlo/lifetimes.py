@@ -14,7 +14,8 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from jaxnb.program import Held, Level
-from jaxnb.reading.hlo.buffers import Assignment, Buffer, Instruction, Module
+from jaxnb.reading.hlo.buffers import Assignment, Buffer
+from jaxnb.reading.hlo.module import Instruction, Module
 
 __all__ = ["Lifetime", "Use", "lifetimes", "preorder", "use_of_memory"]
 
@@ -69,7 +70,7 @@ def lifetimes(module: Module, assignment: Assignment) -> list[Lifetime]:
     entry = module.computations[module.entry]
     result = flow.run(module.entry, [])
     end = max(flow.position, 0)
-    numbers = {one.identity: one.parameter for one in entry.instructions if one.opcode == "parameter"}
+    numbers = {one.identity: one.parameter for one in entry.parameters()}
     parts = result.parts or {0: result}
     results = {index: part for part, node in parts.items() for index in _buffers(node)}
     found: list[Lifetime] = []
@@ -105,7 +106,7 @@ class _Flow:
         self._computations = module.computations
         self._tick = 0
         self._depth = 0
-        names = {one.identity: one.name for made in module.computations.values() for one in made.instructions}
+        names = {one.identity: one.name for one in module.instructions()}
         self.lives = [Lifetime(buffer, names.get(buffer.instruction, "")) for buffer in assignment.buffers]
         self._defined: dict[int, list[int]] = {}
         for index, buffer in enumerate(assignment.buffers):
@@ -121,7 +122,7 @@ class _Flow:
         """
         made = self._computations[computation]
         nodes: dict[int, _Node] = {}
-        for one in made.instructions:
+        for one in made.instructions.values():
             if self._depth == 0 and one.opcode not in ("parameter", "constant"):
                 self.position += 1
             nodes[one.identity] = self._step(one, [nodes.get(n, _NOTHING) for n in one.operands], arguments)
@@ -129,9 +130,8 @@ class _Flow:
         result = nodes.get(made.root, _NOTHING)
         self._read(result)
         if carries:
-            for one in made.instructions:
-                if one.opcode == "parameter":
-                    self._read(nodes[one.identity])
+            for one in made.parameters():
+                self._read(nodes[one.identity])
         return result
 
     def _step(self, one: Instruction, operands: list[_Node], arguments: Sequence[_Node]) -> _Node:

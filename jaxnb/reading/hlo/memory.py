@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from jaxnb import _jax
 from jaxnb._jax import open_jaxpr
 from jaxnb.program import Held, Level, Memory, Noted, Op, Place, Saved
 from jaxnb.reading.cost.control import shards
@@ -14,7 +13,8 @@ from jaxnb.reading.cost.sizes import Unsized
 from jaxnb.reading.flow.liveness import Lived, Liveness, live_bytes
 from jaxnb.reading.flow.residuals import recomputed_equations, residuals
 from jaxnb.reading.flow.unneeded import Found, computations, dead_equations, known_equations
-from jaxnb.reading.hlo.buffers import read_assignment, read_instructions
+from jaxnb.reading.hlo.buffers import read_assignment
+from jaxnb.reading.hlo.decode import read_modules
 from jaxnb.reading.hlo.lifetimes import lifetimes, preorder, use_of_memory
 
 __all__ = ["donated_inputs", "read_memory"]
@@ -81,12 +81,12 @@ def donated_inputs(traced: Any) -> frozenset[int]:
 
 def _compiled_memory(compiled: Any, hlo: Level, jaxpr: Level, entry: int) -> Memory | None:
     """The live bytes of an executable; None where the backend tells nothing of its buffers."""
-    modules = _jax.serialized_modules(compiled)
+    modules = read_modules(compiled)
     assigned = getattr(compiled.memory_analysis(), "serialized_buffer_assignment_proto", b"")
     if len(modules) != 1 or not assigned:
         return None
     assignment = read_assignment(assigned)
-    lives = lifetimes(read_instructions(modules[0]), assignment)
+    lives = lifetimes(modules[0], assignment)
     use = use_of_memory(lives, hlo, entry, jaxpr.computations[entry].output_names)
     return Memory("buffers", "hlo", entry, use.live, use.held, assignment.reserved)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-__all__ = ["Message", "fields", "message_of", "read_varints"]
+__all__ = ["Field", "bytes_of", "fields", "integer_of", "read_varints", "text_of"]
 
-Message = memoryview
-"""The bytes of a message, or of a field that holds text or another message."""
+Field = int | memoryview
+"""An integer, or the bytes of what a field holds otherwise: text, another message, many integers."""
 
 
-def fields(message: Message) -> Iterator[tuple[int, int | Message]]:
+def fields(message: Field) -> Iterator[tuple[int, Field]]:
     """The fields of a message in their order: the number of each, and an integer or a view of its bytes.
 
     A field of fixed width comes as its 4 or 8 bytes. What a field means is for the caller to know.
@@ -22,6 +22,7 @@ def fields(message: Message) -> Iterator[tuple[int, int | Message]]:
     ...     fields(memoryview(bytes.fromhex("089601120568656c6c6f")))]
     [(1, 150), (2, b'hello')]
     """
+    message = bytes_of(message)
     at, end = 0, len(message)
     while at < end:
         tag, at = _varint(message, at)
@@ -45,30 +46,50 @@ def fields(message: Message) -> Iterator[tuple[int, int | Message]]:
             raise ValueError(f"a field of wire type {kind}")
 
 
-def read_varints(value: int | Message) -> list[int]:
+def read_varints(field: Field) -> tuple[int, ...]:
     """The integers of a repeated field: packed in its bytes, or one that stands alone."""
-    if isinstance(value, int):
-        return [value]
+    if isinstance(field, int):
+        return (field,)
     found: list[int] = []
     at = 0
-    while at < len(value):
-        number, at = _varint(value, at)
+    while at < len(field):
+        number, at = _varint(field, at)
         found.append(number)
-    return found
+    return tuple(found)
 
 
-def message_of(value: int | Message) -> Message:
+def integer_of(field: Field) -> int:
+    """The integer that a field is.
+
+    Raises:
+      ValueError: if it is none.
+    """
+    if not isinstance(field, int):
+        raise ValueError(f"a field of {len(field)} bytes where an integer should be")
+    return field
+
+
+def text_of(field: Field) -> str:
+    """The text of a field; what is not UTF-8 is replaced.
+
+    Raises:
+      ValueError: if it is a number.
+    """
+    return str(bytes_of(field), "utf-8", "replace")
+
+
+def bytes_of(field: Field) -> memoryview:
     """The bytes of a field that holds text or another message.
 
     Raises:
       ValueError: if it is a number.
     """
-    if isinstance(value, int):
-        raise ValueError(f"the number {value} where a message should be")
-    return value
+    if isinstance(field, int):
+        raise ValueError(f"the number {field} where a message should be")
+    return field
 
 
-def _varint(message: Message, at: int) -> tuple[int, int]:
+def _varint(message: memoryview, at: int) -> tuple[int, int]:
     """The integer that begins at a place, and the place behind it."""
     if at < len(message) and message[at] < 0x80:  # nearly all are this short
         return message[at], at + 1

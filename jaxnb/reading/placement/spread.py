@@ -13,10 +13,11 @@ from typing import Any
 
 import jax
 
-from jaxnb._jax import open_jaxpr, serialized_modules
+from jaxnb._jax import open_jaxpr
 from jaxnb.errors import JaxnbError
 from jaxnb.program import Ledger, Level, Mesh, Op, Place, PlacedOp, Placement, Program, read_ledger
 from jaxnb.reading.cost.hlo import with_hlo_costs
+from jaxnb.reading.hlo.decode import read_modules
 from jaxnb.reading.hlo.read import read_hlo
 from jaxnb.reading.jaxpr.links import carry_down, link_straight
 from jaxnb.reading.placement.meshes import count_devices, read_meshes
@@ -91,7 +92,7 @@ def read_spread(closed_jaxpr: Any, level: Level, compiled: Any, source: str = ""
     """
     if compiled is None or (devices := count_devices(compiled)) == 1:
         return None
-    modules = serialized_modules(compiled)
+    modules = read_modules(compiled)
     if not modules:
         return None
     named = read_hlo(modules[0])

@@ -38,7 +38,7 @@ class WorkerGone(JaxnbError):
     """The process that compiles ended before it answered."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Planned:
     """A program that was compiled for devices that are not there. It stands where jaxnb has a `jax.stages.Compiled`.
 

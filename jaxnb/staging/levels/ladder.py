@@ -27,6 +27,7 @@ from jaxnb.reading import (
     read_fates,
     read_hlo,
     read_memory,
+    read_modules,
     read_stablehlo,
     with_hlo_costs,
     with_ids,
@@ -188,7 +189,7 @@ class Ladder:
         fates: list[tuple[Fate, ...]] = []
         for stage, low in zip(self._stages, self._lowered, strict=True):
             compiled = stage.compiled() if low.lowered is None else stage.compile(low.lowered)
-            modules = _jax.serialized_modules(compiled)
+            modules = read_modules(compiled)
             if not modules:
                 made.append((Level("hlo", (), (Computation("main"),)), ()))
                 fates.append(())

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from jaxnb.program import Level, Op, Place
 from jaxnb.reading.cost.hlo.rules import UNKNOWN, Unit
 from jaxnb.reading.cost.hlo.units import read_units
-from jaxnb.reading.hlo.facts import Facts, read_facts
+from jaxnb.reading.hlo.module import Module
 
 __all__ = ["attach_units", "with_hlo_costs"]
 
@@ -16,42 +16,37 @@ _Whole = tuple[int, int, int]
 """Flops, transcendentals and bytes."""
 
 
-def with_hlo_costs(level: Level, module: bytes, once: bool = False) -> Level:
+def with_hlo_costs(level: Level, module: Module, once: bool = False) -> Level:
     """The level "hlo" of one module with the cost of each op in all its runs; see `Op.flops`.
 
     Args:
       level: what `read_hlo` gave for the same module.
-      module: the bytes of an `HloModuleProto`.
+      module: that.
       once: count the bodies of all loops once, as XLA's own analysis does.
     """
-    facts = read_facts(module)
-    if once:
-        for computation in facts.computations.values():
-            for item in computation.instructions.values():
-                item.trips = None
-    known = read_units(facts)
-    called = {item.name: item.called for made in facts.computations.values() for item in made.instructions.values()}
+    known = read_units(module, once)
+    called = {item.name: item.called for item in module.instructions()}
     units: dict[Place, Unit] = {}
     for index, computation in enumerate(level.computations):
         for at, op in enumerate(computation.ops):
             name = level.values[op.outputs[0]].name
             unit = known.get(name, UNKNOWN)
             if unit.bodies and not op.bodies:  # of a large program, where they are not written out
-                unit = _folded(unit, called.get(name, ()), known, facts)
+                unit = _folded(unit, called.get(name, ()), known, module)
             units[index, at] = unit
     return attach_units(level, units)
 
 
-def _folded(unit: Unit, called: tuple[int, ...], known: Mapping[str, Unit], facts: Facts) -> Unit:
+def _folded(unit: Unit, called: tuple[int, ...], known: Mapping[str, Unit], module: Module) -> Unit:
     """The same with what its bodies compute."""
     if unit.inside != "fused" or unit.flops is None or unit.transcendentals is None:
         return unit._replace(bodies=())
     flops, transcendentals = unit.flops, unit.transcendentals
     for identity, count in zip(called, unit.bodies, strict=True):
-        for item in facts.computations[identity].instructions.values():
+        for item in module.computations[identity].instructions.values():
             inner = known[item.name]
             if inner.bodies:
-                inner = _folded(inner, item.called, known, facts)
+                inner = _folded(inner, item.called, known, module)
             flops += (inner.flops or 0) * (count or 1)
             transcendentals += (inner.transcendentals or 0) * (count or 1)
     return unit._replace(flops=flops, transcendentals=transcendentals, bodies=())

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from jaxnb.reading.cost.contractions import count_meetings
-from jaxnb.reading.hlo.facts import Computation, Instruction, Shape, WindowDimension
+from jaxnb.reading.hlo.module import Computation, Instruction, Shape, WindowDimension
 
 __all__ = ["RULES", "UNKNOWN", "Rule", "Unit"]
 
@@ -124,7 +124,7 @@ def _scatter(item: Instruction, around: Computation) -> Unit:
 
 def _dot(item: Instruction, around: Computation) -> Unit:
     left = around.operands(item)[0].shape.sizes
-    contracted = math.prod(left[axis] for axis in item.contracting)
+    contracted = math.prod(left[axis] for axis in item.dot.left) if item.dot else 1
     return Unit(2 * item.shape.elements * contracted, _moved(item, around))
 
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from jaxnb.program import Level, Link, Op, Place
 from jaxnb.reading.cost.hlo.attach import attach_units
 from jaxnb.reading.cost.hlo.rules import RULES, UNKNOWN, Unit
-from jaxnb.reading.hlo.facts import Computation, Instruction, Shape
+from jaxnb.reading.hlo.module import Computation, Instruction, Shape
 
 __all__ = ["with_stablehlo_costs"]
 
@@ -87,7 +87,7 @@ def _unit(level: Level, op: Op) -> Unit:
         tuple(range(len(operands))),
         op.bodies,
     )
-    return RULES[name](item, Computation({operand.identity: operand for operand in operands}))
+    return RULES[name](item, Computation({operand.identity: operand for operand in operands}, 0))
 
 
 def _is_complex(level: Level, op: Op) -> bool:
