@@ -57,6 +57,29 @@ def test_other_bytes_are_refused_or_read(data):
         pass
 
 
+def test_integers_of_an_instruction_may_stand_alone_or_together():
+    """Protocol buffers write lists either way, and fields in any order."""
+    alone = field(36, 3) + field(36, 300) + field(2, b"tuple") + field(35, 7)
+    together = field(35, 7) + field(36, varint(3) + varint(300)) + field(2, b"tuple") + field(99, b"unknown")
+    for instruction in (alone, together):
+        module = read_module(field(6, 5) + field(3, field(6, 7) + field(5, 5) + field(2, instruction)))
+        (item,) = module.instructions()
+        assert (item.identity, item.opcode, item.operands) == (7, "tuple", (3, 300))
+        assert module.computations[module.entry].root == 7
+
+
+@pytest.mark.parametrize("data", [b"", field(6, 1), field(6, 1) + field(3, field(5, 2))])
+def test_a_module_without_an_entry_is_refused(data):
+    with pytest.raises(ValueError, match="without an entry computation"):
+        read_module(data)
+
+
+@pytest.mark.parametrize("data", [field(6, b"text"), field(3, 4), field(3, field(2, field(1, 8)))])
+def test_a_field_of_another_kind_is_refused(data):
+    with pytest.raises(ValueError, match="where a"):
+        read_module(data)
+
+
 def test_a_module_that_is_cut_off_is_refused():
     compiled = jax.jit(lambda x: jnp.tanh(x @ x).sum()).lower(jnp.ones((4, 4))).compile()
     (module,) = serialized_modules(compiled)

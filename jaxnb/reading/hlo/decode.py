@@ -27,9 +27,11 @@ from jaxnb.reading.hlo.module import (
 )
 from jaxnb.reading.hlo.protobuf import Field, bytes_of, fields, integer_of, read_varints, text_of
 
-__all__ = ["read_module", "read_modules"]
+__all__ = ["MOST_KEPT", "read_module", "read_modules"]
 
-_KEPT = 8  # programs, such as the pieces of a cell; a decoded module takes several times what its message does
+MOST_KEPT = 8
+"""Programs, such as the pieces of a cell, whose modules are kept: they take several times what the messages do."""
+
 _TUPLE = 13
 
 _Known = dict[tuple[int, bytes], Any]
@@ -48,7 +50,7 @@ def read_modules(compiled: Any) -> tuple[Module, ...]:
     found = _decoded.get(compiled)
     if found is None:
         found = _decoded[compiled] = tuple(map(read_module, _jax.serialized_modules(compiled)))
-        for old in list(_decoded)[:-_KEPT]:
+        for old in list(_decoded)[:-MOST_KEPT]:
             _decoded.pop(old, None)
     return found
 
