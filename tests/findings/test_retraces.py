@@ -186,7 +186,7 @@ def test_where_jax_says_nothing(name: str, caplog: pytest.LogCaptureFixture) -> 
     program = FUNCTIONS[name]
     namespace: dict[str, Any] = {"__name__": "__main__"}
     run_text(SETUP, namespace, 0)
-    own = 1_000 + list(FUNCTIONS).index(name)  # JAX compares functions of one name at one place, those of other tests too
+    own = 1_000 + list(FUNCTIONS).index(name)  # JAX compares all of one name at one place
     run_text(program.setup, namespace, own)
     jax.config.update("jax_explain_cache_misses", True)
     for number, step in enumerate(program.steps, 2):
