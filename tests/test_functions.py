@@ -287,3 +287,23 @@ def f(v):
         v, a, b, c, d = (namespace[name] for name in "vabcd")
         assert v is namespace["x"] and a is b and c[0] is a and c[1] is a and d is c[2] and d["k"] is a
         assert isinstance(a, jax.Array) and jnp.array_equal(a, v * 2)
+
+
+def test_annotations_of_variables_are_no_hindrance(session: Session) -> None:
+    text = """
+def f(v, n: int):
+    kept: list[float] = []
+    later: "Nowhere"
+    for k in range(n):
+        y: jax.Array = v * 2 + k
+        kept.append(float(y[0]))
+        if n > 1:
+            later: Nowhere = y * 3
+    return y, kept, later
+"""
+    namespace = new_namespace(text)
+    y, kept, later = namespace["f"](namespace["x"], 3)
+    for _ in range(3):
+        report = staged(session, "y, kept, later = f(x, 3)", namespace)
+        assert report.pieces and namespace["kept"] == kept
+        assert namespace["y"].tolist() == y.tolist() and namespace["later"].tolist() == later.tolist()

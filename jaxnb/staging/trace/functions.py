@@ -296,7 +296,10 @@ def open_called(
         lines = {codes[id(code)].line for code in _code_within(function.__code__) if id(code) in codes}
         if not lines:
             continue
-        made = _open(function, lines, cell)
+        try:
+            made = _open(function, lines, cell)
+        except (SyntaxError, ValueError, RecursionError):  # a statement that can stand only where it does
+            made = None
         if made is not None:
             code, blocks, turning = made
             return Opened(statement.code, blocks, turning, functions={code_digest(function.__code__): code})
@@ -552,7 +555,8 @@ class _FunctionOpener(Opener):
         for node in nodes:
             names = [item for item in ast.walk(node) if isinstance(item, ast.Name)]
             read = {item.id for item in names if not isinstance(item.ctx, ast.Store)}
-            simple = isinstance(node, ast.Assign | ast.AnnAssign) and not any(map(_is_scope, ast.walk(node)))
+            binds = isinstance(node, ast.Assign) or (isinstance(node, ast.AnnAssign) and node.value is not None)
+            simple = binds and not any(map(_is_scope, ast.walk(node)))
             bound = {item.id for item in names} - read - touched if simple else set[str]()
             found.append(tuple(sorted(bound)))
             touched |= {item.id for item in names}
@@ -563,6 +567,7 @@ class _FunctionOpener(Opener):
         name = statement_name(self._called, node.lineno)
         while name in self._parts:
             name += "'"
+        node = _Unannotated().visit(node)
         bound = _bound_by(node)
         self._bound |= bound
         declares: list[ast.stmt] = []
@@ -578,6 +583,19 @@ class _FunctionOpener(Opener):
         takes = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)} - bound | bound
         code = made.code.replace(co_name=PART)
         return replace(made, code=code, takes=frozenset(takes), gives=frozenset(bound))
+
+
+class _Unannotated(ast.NodeTransformer):
+    """Leaves out the annotations of variables, which a function does not evaluate: those of others have none."""
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            return node  # they have variables of their own
+        if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
+            return self.generic_visit(node)
+        if node.value is None:
+            return ast.copy_location(ast.Pass(), node)
+        return ast.copy_location(ast.Assign([node.target], node.value), node)
 
 
 class _TurnCounter(Counter):
