@@ -39,11 +39,10 @@ def _user_frames(traceback: TracebackType | None) -> TracebackType | None:
         path = frame.f_code.co_filename
         if frame.f_code.co_name != PART and not is_own(path) and not _jax.in_jax(path) and not _IN_IPYTHON.search(path):
             outer = entries[-1][0] if entries else None
-            if outer is not None and _is_block_of(outer.f_code, frame.f_code):
+            if outer is not None and (
+                _is_block_of(outer.f_code, frame.f_code) or is_statement_of(outer.f_code, frame.f_code)
+            ):
                 entries.pop()  # a statement that was taken apart is one frame in the plain cell
-            elif outer is not None and is_statement_of(outer.f_code, frame.f_code):
-                entries.pop()
-                frame, at = outer, -1  # it has the variables, and has not come to this line itself
             entries.append((frame, at, line))
         traceback = traceback.tb_next
     result: TracebackType | None = None
