@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from jaxnb.api import new_session
+from jaxnb.errors import JaxnbError
 from jaxnb.options import StageOptions
 from jaxnb.staging.session.session import Session
 from jaxnb.staging.session.tracebacks import tidy
@@ -304,3 +305,59 @@ def f(v, n: int):
         report = staged(session, "y, kept, later = f(x, 3)", namespace)
         assert report.pieces and namespace["kept"] == kept
         assert namespace["y"].tolist() == y.tolist() and namespace["later"].tolist() == later.tolist()
+
+
+DRAWS = """
+def draws(v, n):
+    key = jax.random.key(0)
+    out = []
+    for _ in range(n):
+        a = jax.random.normal(key, (4,))
+        b = jax.random.normal(key, (4,)) + v
+        out.append(float(a[0]))
+    return b, out
+"""
+
+
+def test_what_is_found_in_a_function_stands_at_its_call(session: Session) -> None:
+    namespace = new_namespace("\n" * 40 + DRAWS)
+    report = staged(session, "z = x + 1\nb, out = draws(x, 2)", namespace)
+    assert {(finding.kind, finding.line) for finding in report.findings} == {("key", 2)}
+
+
+def test_names_of_a_function_are_told_if_they_were_taken_down(session: Session) -> None:
+    namespace = new_namespace("\n" * 40 + TRAIN)
+    report = staged(session, "z = x + 1\np, losses = train(x, data)", namespace)
+    with pytest.raises(JaxnbError, match="program of line 2 .*\n.*gone when it has returned"):
+        report.program.names()
+    report = staged(session, "z = x + 1\np, losses = train(x, data)", namespace, names=True)
+    assert {"z", "loss"} <= {name.name for name in report.program.names()}
+
+
+def test_functions_by_turns_do_not_share_what_is_kept(session: Session) -> None:
+    namespace = new_namespace()
+    texts = [
+        "def f(v):\n    y = v * 2\n    return y, float(y[1])\n",
+        "def f(v):\n    y = jnp.sin(v)\n    float(y[0])\n    z = y + 1\n    return z, float(z[1])\n",
+    ]
+    for run in range(6):
+        define(namespace, texts[run % 2])
+        report = staged(session, "y, one = f(x)", namespace)
+        expected = namespace["f"](namespace["x"])
+        np.testing.assert_allclose(namespace["y"], expected[0], rtol=1e-6)
+        assert report.pieces == 1 + run % 2 and namespace["one"] == pytest.approx(expected[1])
+        assert report.reused == (run > 1)
+
+
+def test_of_a_function_that_calls_itself_the_outer_call_is_staged(session: Session) -> None:
+    text = """
+def deep(v, n):
+    y = v * 2 + 1
+    float(y[0])
+    if n == 0: return y
+    return deep(y / 2, n - 1) + y
+"""
+    namespace = new_namespace(text)
+    report = staged(session, "r = deep(x, 150)", namespace)
+    assert 1 <= report.pieces <= 3
+    np.testing.assert_allclose(namespace["r"], namespace["deep"](namespace["x"], 150), rtol=1e-5)

@@ -71,9 +71,6 @@ NAMES = frozenset(map(name_of, MODULES))
 def room_of(module: str) -> str | None:
     """The entry of ROOMS that a module stands in, such as "staging.cells"; None for a room that holds others."""
     module = "staging.session" if module == "staging" else module  # its door
-    module = "staging.session" if module == "staging" else module  # its door
-    module = "staging.session" if module == "staging" else module  # its door
-    module = "staging.session" if module == "staging" else module  # its door
     return next((room for room in ROOMS if f"{module}.".startswith(f"{room}.")), None)
 
 

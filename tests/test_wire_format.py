@@ -95,3 +95,10 @@ def test_a_module_that_is_cut_off_is_refused():
         else:
             assert read == whole  # it ends behind a field, and those that are gone say nothing of operations
     assert refused > len(module) // 37 // 2
+
+
+@pytest.mark.parametrize("number, kind", [(field(8, b"\x00"), 11), (field(9, b""), 12), (field(4, b""), 4)])
+def test_a_constant_that_is_cut_short_is_refused(number: bytes, kind: int):
+    constant = field(2, b"constant") + field(3, field(2, kind)) + field(8, number)
+    with pytest.raises(ValueError, match="a number is not there"):
+        read_module(field(6, 5) + field(3, field(5, 5) + field(2, constant)))

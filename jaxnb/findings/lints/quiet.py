@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 from jaxnb.findings.lints.key_log import KeyLog, KeyUses, uses_of_arrays
 from jaxnb.findings.lints.lint import Text, When, lints, only_defines
-from jaxnb.findings.lints.traced import Keys, Traced, given_and_made
+from jaxnb.findings.lints.traced import Keys, Traced, as_called, given_and_made
 from jaxnb.program import Finding
 from jaxnb.runtime import collection_put_off
 from jaxnb.staging import CellSource, Piece, Statement
@@ -96,7 +96,7 @@ def glance(
       label: what the user knows a file by.
     """
     memory.looks[piece] = seen = Seen()
-    traced = Traced(cell, piece, namespace=namespace, label=label)
+    traced = Traced(as_called(cell, piece), piece, namespace=namespace, label=label)
     with _Warning("key"):
         if traced.census.draws:
             seen.keys = keys = traced.keys

@@ -18,7 +18,7 @@ from jaxnb.staging import CellSource, Piece, Statement
 if TYPE_CHECKING:
     from jaxnb.staging import Runner
 
-__all__ = ["Keys", "Part", "Traced", "given_and_made"]
+__all__ = ["Keys", "Part", "Traced", "as_called", "given_and_made"]
 
 
 class Part(NamedTuple):
@@ -82,9 +82,7 @@ class Traced:
           followed: its keys, if they were followed before.
         """
         arguments, results = given_and_made(runner, piece)
-        cell = runner.ran[id(piece)].cell
-        if piece.called is not None:
-            cell = _as_called(cell, runner.cell, piece.called)
+        cell = as_called(runner.ran[id(piece)].cell, piece)
         return cls(cell, piece, arguments, results, runner.namespace, runner.label, followed)
 
     @property
@@ -157,7 +155,10 @@ class Traced:
         return Keys(*follow_keys(self.piece.jaxpr, self.spans))
 
 
-def _as_called(block: CellSource, cell: CellSource, called: Span) -> CellSource:
-    """The statements of a function as if they stood where the cell calls it."""
-    statements = tuple(replace(statement, span=called) for statement in block.statements)
-    return replace(cell, statements=statements)
+def as_called(block: CellSource, piece: Piece) -> CellSource:
+    """What a piece belongs to; the statements of a function that was taken apart as if they stood where the cell calls
+    it."""
+    if piece.called is None or piece.cell is None:
+        return block
+    statements = tuple(replace(statement, span=piece.called) for statement in block.statements)
+    return replace(piece.cell, statements=statements)

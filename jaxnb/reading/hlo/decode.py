@@ -197,7 +197,10 @@ _LITERALS: dict[int, Callable[[Field], object]] = {
 
 def _read_literal(message: Field) -> str:
     """xla::LiteralProto of one number."""
-    return next((str(_LITERALS[number](value)) for number, value in fields(message) if number in _LITERALS), "")
+    try:
+        return next((str(_LITERALS[number](value)) for number, value in fields(message) if number in _LITERALS), "")
+    except (IndexError, struct.error) as error:
+        raise ValueError(f"a number is not there: {error}") from None
 
 
 def _read_window(message: Field) -> tuple[WindowDimension, ...]:

@@ -8,7 +8,7 @@ leaves the statement, such as `break`. A loop that is too long to be written out
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -59,8 +59,8 @@ class Opened:
       turning: names that the loops among what was taken apart bind anew in each turn, or count up.
       before: what is run before the code, which then only takes what that has left; None for a compound statement.
       left: names that parts are kept under until the statement is over.
-      functions: the functions that were taken apart, by the fingerprints of their code, each as code that calls for
-        the blocks.
+      functions: the function that was taken apart, by the fingerprint of its code: the code that calls for the blocks,
+        and the lines, counted from its first one, for which it was.
     """
 
     code: CodeType
@@ -68,7 +68,7 @@ class Opened:
     turning: frozenset[str] = frozenset()
     before: CodeType | None = None
     left: tuple[str, ...] = ()
-    functions: Mapping[bytes, CodeType] | None = None
+    functions: Mapping[bytes, tuple[CodeType, frozenset[int]]] | None = None
 
 
 def open_statement(cell: CellSource, statement: Statement, turning: frozenset[str] = frozenset()) -> Opened:
@@ -130,18 +130,22 @@ class Opener:
         result: list[ast.stmt] = []
         stretch: list[ast.stmt] = []
         for node in body:
-            if self.stays(node):
-                stretch.append(node)
-                continue
-            self.close(stretch, result)
-            stretch = []
-            result.append(self.open(node) if type(node).__name__ in COMPOUND else node)
+            for item, inside in self.apart(node):
+                if inside:
+                    stretch.append(item)
+                    continue
+                self.close(stretch, result)
+                stretch = []
+                result.append(item)
         self.close(stretch, result)
         return result
 
-    def stays(self, node: ast.stmt) -> bool:
-        """Whether a statement can be part of a block."""
-        return not leaves(node)
+    def apart(self, node: ast.stmt) -> Iterator[tuple[ast.stmt, bool]]:
+        """What a statement becomes, each with whether it can be part of a block."""
+        if not leaves(node):
+            yield node, True
+        else:
+            yield (self.open(node) if type(node).__name__ in COMPOUND else node), False
 
     def close(self, stretch: list[ast.stmt], result: list[ast.stmt]) -> None:
         """Makes a block of the statements so far, unless there are none or they do nothing."""

@@ -25,7 +25,7 @@ _STATEMENT = ", line "
 
 
 def statement_name(function: str, line: int) -> str:
-    """The name of a statement of a function that was taken apart, which no user can write."""
+    """The name of a statement of a function that was taken apart, which no user can write; its first line is 0."""
     return f"{function}{_STATEMENT}{line}"
 
 

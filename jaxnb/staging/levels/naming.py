@@ -59,6 +59,8 @@ def read_names(
         if piece.assigned is not None:
             found.extend(piece.assigned)
             continue
+        if piece.called is not None:
+            raise _cannot(cell, piece, "the variables of a function are gone when it has returned")
         home = next((home for home in homes if any(piece is other for other in home[1].pieces)), None)
         if home is None:
             raise _cannot(cell, piece, "the program is not kept any more, or was not to be reused")
@@ -130,10 +132,9 @@ def _merged(assigned: Sequence[Assigned]) -> tuple[Assigned, ...]:
 def _homes(cell: CellSource, record: CodeRecord) -> Iterator[tuple[CellSource, CodeRecord]]:
     """The cell and the blocks inside its statements, each with what is kept of it."""
     yield cell, record
-    for (index, number), inner in record.blocks.items():
-        opened = record.opened.get(index)
-        if opened is not None:
-            yield from _homes(opened.blocks[number], inner)
+    for index, opened in record.opened.items():
+        for block in opened.blocks:
+            yield from _homes(block, record.within(index, block))
 
 
 def _trace_again(cell: CellSource, record: CodeRecord, piece: Piece, namespace: dict[str, Any], log: NameLog) -> None:
@@ -165,7 +166,7 @@ def _trace_again(cell: CellSource, record: CodeRecord, piece: Piece, namespace: 
 
 
 def _cannot(cell: CellSource, piece: Piece, why: str) -> JaxnbError:
-    line = cell.statements[piece.plan.start].span.line
+    line = (piece.called or cell.statements[piece.plan.start].span).line
     return JaxnbError(
         f"what the names were cannot be told: the program of line {line} cannot be traced again.",
         why=f"{why}.",

@@ -12,6 +12,7 @@ import numpy as np
 from jaxnb.errors import RunByPython
 from jaxnb.program import Finding
 from jaxnb.staging.cells.blocks import Opened
+from jaxnb.staging.cells.cell import CellSource
 from jaxnb.staging.objects.graph import Reached, Scan
 from jaxnb.staging.objects.paths import CONTENT, FLOAT, INT, NUMPY, Choices, Path
 from jaxnb.staging.reuse.changes import explain_change, path_at
@@ -63,7 +64,7 @@ class CodeRecord:
       traced_alone: of those of which a function was taken apart, the last run in which it was traced again though
         only the cell had changed anything.
       tired: those of them of which nothing is traced any more.
-      blocks: what is kept of the code inside these, by statement and number of the block.
+      blocks: what is kept of the code inside these, by statement and fingerprint of the block.
       made: hashes of the keys of the last programs, dropped ones among them, and how many were made of each.
       runs: how often the cell ran.
       in_loop: whether the code is a block inside a statement, of which one run may need many programs by turns.
@@ -88,7 +89,7 @@ class CodeRecord:
     restless: dict[int, bool] = field(default_factory=dict[int, bool])
     traced_alone: dict[int, int] = field(default_factory=dict[int, int])
     tired: set[int] = field(default_factory=set[int])
-    blocks: dict[tuple[int, int], CodeRecord] = field(default_factory=lambda: {})
+    blocks: dict[tuple[int, bytes], CodeRecord] = field(default_factory=lambda: {})
     made: dict[int | None, int] = field(default_factory=lambda: {})
     runs: int = 0
     in_loop: bool = False
@@ -102,6 +103,24 @@ class CodeRecord:
         """From now on Python runs this statement."""
         self.on_host[index], self.reached[index] = (line, reason), reached
         self.breaks.update((index, index + 1))
+
+    def open(self, index: int, opened: Opened) -> None:
+        """Python runs this statement taken apart; of other blocks nothing is kept, but those of what was set aside."""
+        self.opened[index] = opened
+        apart = [opened, *(given.opened for given in self.set_aside.get(index, []) if given.opened is not None)]
+        known = {block.digest for each in apart for block in each.blocks}
+        for key in [key for key in self.blocks if key[0] == index and key[1] not in known]:
+            del self.blocks[key]
+
+    def enter(self, index: int, block: CellSource) -> CodeRecord:
+        """What is kept of a block that is about to run."""
+        if (index, block.digest) not in self.blocks:
+            self.blocks[index, block.digest] = CodeRecord(choices=self.choices.copy(), in_loop=True)
+        return self.blocks[index, block.digest]
+
+    def within(self, index: int, block: CellSource) -> CodeRecord:
+        """What is kept of a block of a statement; nothing of one that has not run."""
+        return self.blocks.get((index, block.digest)) or CodeRecord()
 
     def take_back(self, index: int) -> None:
         """The statement is to be traced again."""

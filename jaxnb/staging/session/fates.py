@@ -25,10 +25,10 @@ def read_on_host(cell: CellSource, record: CodeRecord) -> list[tuple[int, str]]:
             continue
         opened = record.opened.get(index)
         inner: list[tuple[int, str]] = []
-        for number, block in enumerate(opened.blocks if opened is not None else ()):
-            inner += read_on_host(block, record.blocks.get((index, number), CodeRecord()))
+        for block in opened.blocks if opened is not None else ():
+            inner += read_on_host(block, record.within(index, block))
         if opened is not None and opened.functions:  # what is inside stands on lines of the function
-            inner = [(why[0], inner[0][1] if why[1] == ROLLED else why[1])] if inner else []
+            inner = [(why[0], reason) for _, reason in inner[:1]] if why[1] == ROLLED else []
         found += inner or ([why] if why[1] != ROLLED else [])  # what is inside says more
     return sorted(found)
 
@@ -39,11 +39,10 @@ def read_needed(cell: CellSource, record: CodeRecord) -> list[Finding]:
     for index in record.on_host:
         opened = record.opened.get(index)
         inner: list[Finding] = []
-        for number, block in enumerate(opened.blocks if opened is not None else ()):
-            inner += read_needed(block, record.blocks.get((index, number), CodeRecord()))
+        if opened is not None and not opened.functions:  # what is in a function is of its lines
+            for block in opened.blocks:
+                inner += read_needed(block, record.within(index, block))
         own = record.needed.get(index)
-        if opened is not None and opened.functions:
-            inner = []  # they are of lines of the function
         found += inner or ([own] if own is not None else [])
     return sorted(found, key=lambda finding: finding.line or 0)
 
@@ -81,8 +80,8 @@ def _read(
             found.append((statement.span, "host", reason))
             continue
         inner: list[Fate] = []
-        for number, block in enumerate(opened.blocks):
-            inner += _read(block, record.blocks.get((index, number), CodeRecord()), staged, several, lines)
+        for block in opened.blocks:
+            inner += _read(block, record.within(index, block), staged, several, lines)
         head = statement.span.line
         found.append((_whole_line(head, lines), "host", reason if line == head else ()))
         if line > head and not any(span.line <= line <= span.end_line for span, _, _ in inner):

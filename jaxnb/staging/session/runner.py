@@ -22,9 +22,10 @@ from jaxnb.options import StageOptions
 from jaxnb.program import Finding, Span
 from jaxnb.runtime import Undo
 from jaxnb.staging import levels
-from jaxnb.staging.cells.blocks import COMPOUND, ROLLED, RUNNER, TURNED, Opened, open_statement
+from jaxnb.staging.cells.blocks import COMPOUND, ROLLED, RUNNER, TURNED, open_statement
 from jaxnb.staging.cells.cell import CellSource, Statement, names_changed
 from jaxnb.staging.cells.effects import code_marks, may_mutate
+from jaxnb.staging.cells.reach import functions_reached
 from jaxnb.staging.objects.graph import Reached
 from jaxnb.staging.objects.instances import MOVES_ON
 from jaxnb.staging.objects.journal import Journal, restore_names
@@ -50,7 +51,7 @@ from jaxnb.staging.session.turn_count import TurnCount
 from jaxnb.staging.trace.assigned import NameLog
 from jaxnb.staging.trace.devices import move
 from jaxnb.staging.trace.donation import Lost, check_donation
-from jaxnb.staging.trace.functions import call_blocks, open_called
+from jaxnb.staging.trace.functions import call_blocks, open_called, opened_again
 from jaxnb.staging.trace.gradient import Asked, asked_for, refuse_detour
 from jaxnb.staging.trace.moves import evolving
 from jaxnb.staging.trace.operands import open_operands
@@ -323,6 +324,9 @@ class Runner:
         if opened is None:
             self.run_on_host(statement)
             return
+        reached = functions_reached(statement.names, self.namespace) if opened.functions else []
+        if reached and (moved := opened_again(cell, statement, self.namespace, opened, reached)) is not None:
+            record.open(index, opened := moved)
         self._protect(statement)
         own = (RUNNER, TURNED)
         outer = [(name, self.namespace[name]) for name in own if name in self.namespace]
@@ -333,7 +337,7 @@ class Runner:
         def block(number: int) -> None:
             __tracebackhide__ = True
             try:
-                self._block(opened.blocks[number], self._record_of(record, index, number, opened))
+                self._block(opened.blocks[number], record.enter(index, opened.blocks[number]))
             except Refused as refused:
                 raise _Escape(refused) from None
 
@@ -343,7 +347,7 @@ class Runner:
             with Undo() as undo:
                 if opened.functions:
                     record.spare(index, self.record.runs, self._since.alone)
-                    call_blocks(opened, statement, self.namespace, block, self.turns.add, undo)
+                    call_blocks(opened, reached, self.namespace, block, self.turns.add, undo)
                 self._python(statement, opened.code, opened.before)
         except _Escape as escape:
             if self._depth > 1:
@@ -362,12 +366,6 @@ class Runner:
         if opened.before is not None:
             record.rest(index, len(self.traced) > traced and bool(self._since.alone or self._depth))
 
-    def _record_of(self, record: CodeRecord, index: int, number: int, opened: Opened) -> CodeRecord:
-        inner = record.blocks.get((index, number))
-        if inner is None:
-            inner = record.blocks[index, number] = CodeRecord(choices=record.choices.copy(), in_loop=True)
-        return inner
-
     def _give_to_python(
         self,
         cell: CellSource,
@@ -381,11 +379,11 @@ class Runner:
         statement, line = cell.statements[index], line or cell.statements[index].span.line
         record.give_to_python(index, line, reason, self._marks(statement))
         if statement.kind in COMPOUND:
-            record.opened[index] = open_statement(cell, statement, self._turning)
+            record.open(index, open_statement(cell, statement, self._turning))
         elif (opened := open_operands(cell, statement, self.namespace)) is not None:
-            record.opened[index] = opened
+            record.open(index, opened)
         elif error is not None and (opened := open_called(cell, statement, self.namespace, error.stack)) is not None:
-            record.opened[index] = opened
+            record.open(index, opened)
             if isinstance(error, RunByPython) and error.rolls:
                 record.on_host[index] = line, ROLLED
             elif reason.startswith("it "):

@@ -16,8 +16,8 @@ import re
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from types import CellType, CodeType, FunctionType, TracebackType
@@ -30,9 +30,20 @@ from jaxnb.staging.cells.cell import CellSource, Statement, read_statement
 from jaxnb.staging.cells.code import code_digest, digest_as, names_of
 from jaxnb.staging.cells.parts import statement_name, with_parts
 from jaxnb.staging.cells.reach import functions_reached
+from jaxnb.staging.objects.holders import CELL
 from jaxnb.staging.trace.operands import only_consumes, order_operands
 
-__all__ = ["PART", "Called", "call_blocks", "called_in", "counting_turns", "is_statement_of", "line_at", "open_called"]
+__all__ = [
+    "PART",
+    "Called",
+    "call_blocks",
+    "called_in",
+    "counting_turns",
+    "is_statement_of",
+    "line_at",
+    "open_called",
+    "opened_again",
+]
 
 PART = "jaxnb part"
 """What the code of a statement of such a block is called in tracebacks."""
@@ -196,29 +207,21 @@ def _emptied(parts: Sequence[Part], fresh: Sequence[Sequence[str]]) -> Generator
         assert isinstance(part, FunctionType)
         cells = dict(zip(part.__code__.co_freevars, part.__closure__ or (), strict=True))
         for cell in (cells[name] for name in names):
-            with suppress(ValueError):  # it is empty
-                kept.append((cell, cell.cell_contents))
-                del cell.cell_contents
+            if state := CELL.save(cell):
+                kept.append((cell, state))
+                CELL.delete(cell, None)
     try:
         yield
     except BaseException:
-        for cell, value in kept:
-            if _is_empty(cell):
-                cell.cell_contents = value
+        for cell, state in kept:
+            if not CELL.save(cell):
+                CELL.restore(cell, state)
         raise
-
-
-def _is_empty(cell: CellType) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return True
-    return False
 
 
 def call_blocks(
     opened: Opened,
-    statement: Statement,
+    reached: Iterable[FunctionType],
     namespace: dict[str, Any],
     block: Callable[[int], None],
     turned: Callable[[int, int, bytes], None],
@@ -228,8 +231,8 @@ def call_blocks(
 
     Args:
       opened: the statement that Python is about to run, taken apart.
-      statement: as it was.
-      namespace: where its names are looked up; the statements of blocks stand there while one runs.
+      reached: the functions that it may call.
+      namespace: where it runs; the statements of blocks stand there while one runs.
       block: runs a block, in the thread that calls this.
       turned: is told of each turn of a loop: its first and last line, and the function.
       undo: takes the way back.
@@ -258,9 +261,9 @@ def call_blocks(
     outer = _runs.get(thread)
     undo.add(_runs.pop, thread, None) if outer is None else undo.add(_runs.__setitem__, thread, outer)
     _runs[thread] = Runs(run, turned, outer.active if outer is not None else [])
-    for function in functions_reached(statement.names, namespace):
+    for function in reached:
         before = function.__code__
-        code = functions.get(code_digest(before))
+        code, _ = functions.get(code_digest(before), (None, None))
         if code is not None and code is not before and _place_of(code) == _place_of(before):
             undo.add(setattr, function, "__code__", before)
             function.__code__ = code
@@ -302,8 +305,31 @@ def open_called(
             made = None
         if made is not None:
             code, blocks, turning = made
-            return Opened(statement.code, blocks, turning, functions={code_digest(function.__code__): code})
+            offsets = frozenset(line - code.co_firstlineno for line in lines)
+            functions = {code_digest(function.__code__): (code, offsets)}
+            return Opened(statement.code, blocks, turning, functions=functions)
     return None
+
+
+def opened_again(
+    cell: CellSource,
+    statement: Statement,
+    namespace: Mapping[str, Any],
+    opened: Opened,
+    reached: Iterable[FunctionType],
+) -> Opened | None:
+    """The same for a function with the same code at another place, such as one of a cell that was edited above it; None
+    if the one that was taken apart is among those that the statement may call (`reached`)."""
+    there: Opened | None = None
+    for function in reached:
+        code = function.__code__
+        made, offsets = (opened.functions or {}).get(code_digest(code), (None, frozenset[int]()))
+        if made is not None and (made is code or _place_of(made) == _place_of(code)):
+            return None
+        if made is not None and there is None:
+            stack = [Called(code, code.co_firstlineno + offset) for offset in offsets]
+            there = open_called(cell, statement, namespace, stack)
+    return there
 
 
 def _code_within(code: CodeType) -> Iterator[CodeType]:
@@ -314,14 +340,15 @@ def _code_within(code: CodeType) -> Iterator[CodeType]:
 
 
 class _Source(NamedTuple):
-    """Where the code of a function comes from.
+    """Where the code of a function, or of a statement of it, comes from.
 
     Attributes:
       tree: the module or cell.
       node: the definition in it.
       body: its statements.
       shared: variables that other functions may read.
-      home: the fingerprint of the function that it is, or is a statement of.
+      home: the fingerprint of the function.
+      first: the line at which the function begins.
     """
 
     tree: ast.Module
@@ -329,6 +356,7 @@ class _Source(NamedTuple):
     body: list[ast.stmt]
     shared: frozenset[str]
     home: bytes
+    first: int
 
 
 _sources: dict[int, tuple[weakref.ref[CodeType], _Source]] = {}
@@ -350,7 +378,8 @@ def _open(
     source = known[1] if known is not None else _source_of(code)
     if source is None or (known is not None and type(source.body[-1]).__name__ not in COMPOUND):
         return None
-    digest = hashlib.blake2b(code_digest(code) + repr(sorted(lines)).encode(), digest_size=16).digest()
+    within = repr(sorted(line - source.first for line in lines))  # it is as it was wherever the function stands
+    digest = hashlib.blake2b(code_digest(code) + within.encode(), digest_size=16).digest()
     text = "".join(linecache.getlines(code.co_filename))
     names = names_of(code)
     attributes, grown = around.attributes | names.attributes, around.grown | names.growth.grown
@@ -388,7 +417,7 @@ def _source_of(code: CodeType) -> _Source | None:
     named = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == code.co_name)
     for node in named:
         if min([node.lineno, *(item.lineno for item in node.decorator_list)]) == code.co_firstlineno:
-            return _Source(tree, node, node.body, shared, digest)
+            return _Source(tree, node, node.body, shared, digest, code.co_firstlineno)
     return None
 
 
@@ -486,27 +515,12 @@ class _FunctionOpener(Opener):
     def turned(self, node: ast.For | ast.While) -> list[ast.stmt]:
         return [_told("turned", node.body[0], node.lineno, node.end_lineno)]
 
-    def stretches(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        result: list[ast.stmt] = []
-        stretch: list[ast.stmt] = []
-        for node in body:
-            for item, inside in self._apart(node):
-                if inside:
-                    stretch.append(item)
-                    continue
-                self.close(stretch, result)
-                stretch = []
-                result.append(item)
-        self.close(stretch, result)
-        return result
-
-    def _apart(self, node: ast.stmt) -> Iterator[tuple[ast.stmt, bool]]:
-        """What a statement becomes, each with whether it can be part of a block."""
+    def apart(self, node: ast.stmt) -> Iterator[tuple[ast.stmt, bool]]:
         if type(node).__name__ in COMPOUND:
             opens = leaves(node) or any(node.lineno <= line <= (node.end_lineno or 0) for line in self._lines)
             yield (self.open(node) if opens else node), not opens
         elif isinstance(node, ast.Return) and node.value is not None and _evaluates(node.value):
-            yield from self._apart(ast.copy_location(ast.Assign([_name(_RESULT, ast.Store(), node)], node.value), node))
+            yield from self.apart(ast.copy_location(ast.Assign([_name(_RESULT, ast.Store(), node)], node.value), node))
             yield ast.copy_location(ast.Return(_name(_RESULT, ast.Load(), node)), node), False
         elif isinstance(node, _STAYS | ast.Return) or leaves(node):
             yield node, False
@@ -564,7 +578,7 @@ class _FunctionOpener(Opener):
 
     def _part(self, node: ast.stmt) -> Statement:
         """Makes a statement a function inside of the one that is taken apart; gives the statement that calls it."""
-        name = statement_name(self._called, node.lineno)
+        name = statement_name(self._called, node.lineno - self._source.first)
         while name in self._parts:
             name += "'"
         node = _Unannotated().visit(node)
@@ -580,7 +594,7 @@ class _FunctionOpener(Opener):
         self._parts[name] = _function(name, [_to_blocks(node), *body] if counter.loops else body, node)
         call = _placed(ast.Expr(ast.Call(_name(name, ast.Load(), node), [], [])), node)
         made = read_statement(call, False, self.cell.filename, 0)
-        takes = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)} - bound | bound
+        takes = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)} | bound
         code = made.code.replace(co_name=PART)
         return replace(made, code=code, takes=frozenset(takes), gives=frozenset(bound))
 

@@ -8,7 +8,6 @@ what turns as often as only data makes it: Python runs that, and what it has und
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from types import CodeType
@@ -80,14 +79,11 @@ class Loop:
 
     @property
     def stack(self) -> tuple[Called, ...]:
-        """The user's functions on the way to it, down to what JAX calls."""
-        own = itertools.takewhile(lambda frame: not frame.transformed, self.frames[:-1])
-        whole = self.frames if len(list(own)) == len(self.frames) - 1 else ()
-        return tuple(
-            Called(frame.code, line_at(frame.code, frame.offset))
-            for frame in whole[1:]
-            if not is_installed(frame.code.co_filename)
-        )
+        """The user's functions on the way to it; none where JAX calls one of them."""
+        if any(frame.transformed for frame in self.frames[:-1]):
+            return ()
+        own = (frame for frame in self.frames[1:] if not is_installed(frame.code.co_filename))
+        return tuple(Called(frame.code, line_at(frame.code, frame.offset)) for frame in own)
 
     @property
     def is_long(self) -> bool:

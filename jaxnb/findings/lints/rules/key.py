@@ -108,7 +108,8 @@ def _way(traced: Traced, use: Use) -> list[Span]:
         for place in reversed(places):
             columns = place.column or 0, place.end_column or 0
             found.append(Span(place.line, columns[0], place.end_line, columns[1]))
-    return found
+    called = traced.piece.called  # there the way began for a function that was taken apart
+    return [called, *found] if called is not None else found
 
 
 def _together(uses: Mapping[Token, list[Use]]) -> Iterator[list[Use]]:
