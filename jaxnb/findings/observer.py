@@ -8,7 +8,7 @@ from typing import Any
 from jaxnb import findings
 from jaxnb.errors import Asking
 from jaxnb.program import Finding, Shardings
-from jaxnb.staging import CellSource, Explained, Label, Observer, Piece, Progress, Runner
+from jaxnb.staging import CellSource, Execution, Explained, Label, Observer, Piece, Progress
 
 __all__ = ["Findings"]
 
@@ -29,18 +29,18 @@ class Findings(Observer):
         """Looks at a piece for what quiet findings there may be."""
         findings.glance(self._quiet, cell, piece, namespace, label)
 
-    def on_ran(self, runner: Runner, cell: str | bytes, shown: Container[str]) -> Sequence[Finding]:
+    def on_ran(self, execution: Execution, cell: str | bytes, shown: Container[str]) -> Sequence[Finding]:
         """The quiet findings of a run; of a program that was looked at before, those that were found then."""
-        if not runner.traced and len(runner.ran) == 1:
-            (ran,) = runner.ran.values()
-            said = findings.said_before(self._quiet, ran.piece, runner.host_lines, shown)
+        if not execution.traced and len(execution.ran) == 1:
+            (ran,) = execution.ran.values()
+            said = findings.said_before(self._quiet, ran.piece, execution.host_lines, shown)
             if said is not None:
                 return said
-        return findings.read_quiet(runner, self._quiet, cell, shown)
+        return findings.read_quiet(execution, self._quiet, cell, shown)
 
-    def on_nans(self, runner: Runner, entry: dict[str, Any]) -> Sequence[Finding]:
+    def on_nans(self, execution: Execution, entry: dict[str, Any]) -> Sequence[Finding]:
         """Where values that are no numbers came up first."""
-        return findings.read_nans(runner, entry)
+        return findings.read_nans(execution, entry)
 
     def on_retraced(self, found: Sequence[Finding], shown: str, namespace: dict[str, Any]) -> tuple[Finding, ...]:
         """The findings on a needless retrace, with options that were tried."""

@@ -95,6 +95,10 @@ from .session.current import (
 from .session.dispatch import (
     is_out_of_memory as is_out_of_memory,
 )
+from .session.execution import (
+    Execution as Execution,
+    Progress as Progress,
+)
 from .session.held import (
     clear_programs as clear_programs,
     memory as memory,
@@ -113,10 +117,6 @@ from .session.run import (
     Run as Run,
     Shown as Shown,
     Timings as Timings,
-)
-from .session.runner import (
-    Progress as Progress,
-    Runner as Runner,
 )
 from .session.session import (
     Session as Session,

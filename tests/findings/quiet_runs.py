@@ -14,6 +14,7 @@ from jaxnb.findings.lints.traced import Traced
 from jaxnb.options import StageOptions
 from jaxnb.staging.cells.cell import parse_cell
 from jaxnb.staging.reuse.cache import CodeRecord
+from jaxnb.staging.session.execution import Execution
 from jaxnb.staging.session.runner import Runner
 
 __all__ = ["names", "run_pieces", "traced_pieces"]
@@ -27,16 +28,16 @@ def names(setup: str) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def run_pieces(cell: str, namespace: dict[str, Any], magic: str = "", **options: Any) -> Generator[Runner]:
+def run_pieces(cell: str, namespace: dict[str, Any], magic: str = "", **options: Any) -> Generator[Execution]:
     """A run of a cell under a magic line; its inputs are held."""
     shown = f"{magic}\n{cell}" if magic else cell
     source = parse_cell(cell, filename="<quiet cell>", shown=shown, offset=bool(magic))
-    runner = Runner(source, namespace, StageOptions.of({**options, "time": True}), CodeRecord())
-    runner.run()
-    yield runner
+    execution = Execution(source, namespace, StageOptions.of({**options, "time": True}), CodeRecord())
+    Runner(execution).run()
+    yield execution
 
 
 def traced_pieces(cell: str, setup: str, **options: Any) -> list[Traced]:
     """The pieces of a cell after it ran."""
-    with run_pieces(cell, names(setup), **options) as runner:
-        return [Traced.of(runner, piece) for piece in runner.pieces]
+    with run_pieces(cell, names(setup), **options) as execution:
+        return [Traced.of(execution, piece) for piece in execution.pieces]

@@ -10,8 +10,8 @@ from typing import Any
 from jaxnb.findings import LINT_KINDS, Findings
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding
+from jaxnb.staging.session.execution import Execution
 from jaxnb.staging.session.run import Run
-from jaxnb.staging.session.runner import Runner
 from jaxnb.staging.session.session import Session
 
 __all__ = ["Case", "QuietSession", "quiet_findings"]
@@ -53,8 +53,8 @@ class QuietSession(Session):
         self.found: list[Finding] = []
         self.file_label = lambda file: f"Cell In[{file[6:-1]}]" if file.startswith("<cell ") else file
 
-    def _describe(self, runner: Runner, *more: Any) -> Run:
-        run = super()._describe(runner, *more)
+    def _describe(self, execution: Execution, *more: Any) -> Run:
+        run = super()._describe(execution, *more)
         self.found = [finding for finding in run.findings if finding.kind in LINT_KINDS]
         return run
 

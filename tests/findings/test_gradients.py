@@ -67,9 +67,9 @@ def test_it_is_zero_indeed(name: str) -> None:
 
 def test_lines_count_from_the_magic_line() -> None:
     namespace = names(SETUP)
-    with run_pieces("y = jnp.round(x)\nl = y.sum()", namespace, "%%grad l wrt x", loss="l", wrt=("x",)) as runner:
-        (piece,) = runner.pieces
-        (finding,) = find_gradients(gradient.Traced.of(runner, piece))
+    with run_pieces("y = jnp.round(x)\nl = y.sum()", namespace, "%%grad l wrt x", loss="l", wrt=("x",)) as execution:
+        (piece,) = execution.pieces
+        (finding,) = find_gradients(gradient.Traced.of(execution, piece))
     assert finding.line == 2 and finding.span is not None and finding.span.line == 2
 
 

@@ -20,8 +20,8 @@ from jaxnb.program import Finding
 def found(setup: str, cell: str, magic: str = "", **options: Any) -> list[Finding]:
     namespace = names(setup)
     entry = dict(namespace)
-    with run_pieces(cell, namespace, magic, **options) as runner:
-        return read_nans(runner, entry)
+    with run_pieces(cell, namespace, magic, **options) as execution:
+        return read_nans(execution, entry)
 
 
 @pytest.mark.parametrize("name", CELLS)
@@ -119,7 +119,7 @@ def test_a_loop_that_python_runs_is_looked_at_as_it_was_in_the_last_turn() -> No
 
 def test_debug_nans_of_jax_does_not_stop_it() -> None:
     namespace = names("x = jnp.array([0.0, 1.0])")
-    with run_pieces("y = x / x", namespace) as runner, jax.debug_nans(True):
-        (piece,) = runner.pieces
-        (finding,) = find_nans(Traced.of(runner, piece), runner.held[id(piece)])
+    with run_pieces("y = x / x", namespace) as execution, jax.debug_nans(True):
+        (piece,) = execution.pieces
+        (finding,) = find_nans(Traced.of(execution, piece), execution.held[id(piece)])
     assert finding.line == 1 and bool(jnp.isnan(namespace["y"]).any())

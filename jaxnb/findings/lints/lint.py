@@ -19,7 +19,7 @@ from jaxnb.program import Finding
 
 if TYPE_CHECKING:
     from jaxnb.findings.lints.traced import Traced
-    from jaxnb.staging import Runner, Statement
+    from jaxnb.staging import Execution, Statement
 
 __all__ = ["LINT_KINDS", "Lint", "Text", "When", "lints", "only_defines"]
 
@@ -44,13 +44,13 @@ class Text:
     """What a lint of the text of a cell is given, after a run that ended well.
 
     Attributes:
-      runner: of the run.
+      execution: the run.
       by_python: the statements that Python ran.
       calls: whether any of them does more than define something.
       hinted: whether the lint's `when` said of a piece of the cell that there may be something.
     """
 
-    runner: Runner
+    execution: Execution
     by_python: Sequence[Statement]
     calls: bool
     hinted: bool

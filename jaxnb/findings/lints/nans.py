@@ -21,7 +21,7 @@ from jaxnb.findings.lints.traced import Traced
 from jaxnb.findings.values import trial
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding, Fix, Op
-from jaxnb.staging import CellSource, Held, Runner, Session
+from jaxnb.staging import CellSource, Execution, Held, Session
 
 __all__ = ["Rerun", "find_nans", "read_nans", "rerunning"]
 
@@ -32,19 +32,19 @@ Rerun = Callable[[str], Sequence[Any] | None]
 """Runs another text of the cell on the same inputs; gives what it bound, or None where that cannot be done."""
 
 
-def read_nans(runner: Runner, entry: dict[str, Any]) -> list[Finding]:
+def read_nans(execution: Execution, entry: dict[str, Any]) -> list[Finding]:
     """What there is to say about the nans and infs in the results of a run.
 
     Args:
-      runner: of the run, which has ended well and has held the inputs of its pieces (`Runner.held`). A piece that a
+      execution: the run, which has ended well and has held the inputs of its pieces (`Execution.held`). A piece that a
         loop of the cell ran several times is looked at as it was in the last turn.
       entry: the names before the run.
     """
-    rerun = rerunning(runner.cell, entry, runner.options)
+    rerun = rerunning(execution.cell, entry, execution.options)
     found: list[Finding] = []
-    for piece in runner.pieces:
+    for piece in execution.pieces:
         try:
-            found += find_nans(Traced.of(runner, piece), runner.held[id(piece)], rerun)
+            found += find_nans(Traced.of(execution, piece), execution.held[id(piece)], rerun)
         except Exception as error:  # the cell has run
             said = str(error).strip().partition("\n")[0]
             found.append(_not_looked_for(f"{type(error).__name__}: {said}"))

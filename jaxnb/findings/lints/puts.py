@@ -22,7 +22,7 @@ from jaxnb.staging import Statement, resolve
 from jaxnb.units import format_bytes
 
 if TYPE_CHECKING:
-    from jaxnb.staging import Runner
+    from jaxnb.staging import Execution
 
 __all__ = ["Put", "Puts", "find_puts", "watch_put"]
 
@@ -144,18 +144,18 @@ def _read(x: Any, before: frozenset[int], value: Any, donate: bool, may_alias: b
     return Put(value, what, deleted, donate, may_alias, int(getattr(x, "nbytes", 0)))
 
 
-def find_puts(runner: Runner) -> Iterator[Finding]:
+def find_puts(execution: Execution) -> Iterator[Finding]:
     """Statements `y = jax.device_put(x, ...)` of a cell whose `donate` or `may_alias` was not granted.
 
     What was given up, and what is bound anew, has been let go of whatever JAX did. A copy of less than `LARGE` bytes is
     not told.
 
     Args:
-      runner: of the run, which has ended well.
+      execution: the run, which has ended well.
     """
-    statements = [item for item in runner.cell.statements if item.span.line in runner.host_lines]
+    statements = [item for item in execution.cell.statements if item.span.line in execution.host_lines]
     for statement in statements:
-        for put, name in _puts_of(statement, runner.cell.statements, runner.namespace):
+        for put, name in _puts_of(statement, execution.cell.statements, execution.namespace):
             alive = put.donate and not put.deleted
             refused = put.what == "copied" and put.nbytes >= LARGE and (alive or put.may_alias)
             if not refused and (put.what != "shared" or put.may_alias is not False or put.donate):

@@ -22,7 +22,7 @@ from jaxnb.runtime import collection_put_off
 from jaxnb.staging import CellSource, Piece, Statement
 
 if TYPE_CHECKING:
-    from jaxnb.staging import Runner
+    from jaxnb.staging import Execution
 
 __all__ = ["Quiet", "Traced", "find_quiet", "glance", "read_quiet", "said_before"]
 
@@ -144,33 +144,33 @@ def find_quiet(traced: Traced, kinds: Container[str]) -> tuple[Finding, ...]:
 
 
 def read_quiet(
-    runner: Runner, memory: Quiet, cell: Hashable, shown: Container[str] = frozenset()
+    execution: Execution, memory: Quiet, cell: Hashable, shown: Container[str] = frozenset()
 ) -> tuple[Finding, ...]:
     """What there is to say about a run; only what was not seen before is looked at.
 
     Args:
-      runner: of the run, which has ended well.
+      execution: the run, which has ended well.
       memory: of the session.
       cell: the identity of the cell, which stays when it is edited.
       shown: the kinds that are written out; findings of others are marked as folded.
     """
-    pieces = runner.pieces
+    pieces = execution.pieces
     found: list[Finding] = []
     run, hinted = object(), set[str]()
     for piece in pieces:
         looked = memory.looks.get(piece)
         if not isinstance(looked, Looked):
-            seen = looked or glance(memory, runner.ran[id(piece)].cell, piece, runner.namespace, runner.label)
+            seen = looked or glance(memory, execution.ran[id(piece)].cell, piece, execution.namespace, execution.label)
             hinted |= seen.kinds
-            looked = memory.looks[piece] = Looked(_look(runner, piece, seen), seen.uses)
+            looked = memory.looks[piece] = Looked(_look(execution, piece, seen), seen.uses)
         found += looked.found
         if looked.uses:
             with _Warning("key"):
-                given = given_and_made(runner, piece)
-                found += memory.keys.check(looked.uses, *given, cell, run, runner.cell, runner.label)
-    host_lines = runner.host_lines
-    by_python = [item for item in runner.cell.statements if item.span.line in host_lines] if host_lines else []
-    found += _of_the_text(runner, memory, hinted, by_python)
+                given = given_and_made(execution, piece)
+                found += memory.keys.check(looked.uses, *given, cell, run, execution.cell, execution.label)
+    host_lines = execution.host_lines
+    by_python = [item for item in execution.cell.statements if item.span.line in host_lines] if host_lines else []
+    found += _of_the_text(execution, memory, hinted, by_python)
     said = _one_each(_folded(found, shown)) if found else ()
     if len(pieces) == 1 and all(map(only_defines, by_python)):
         looked = memory.looks[pieces[0]]
@@ -179,9 +179,9 @@ def read_quiet(
     return said
 
 
-def _look(runner: Runner, piece: Piece, seen: Seen) -> tuple[Finding, ...]:
+def _look(execution: Execution, piece: Piece, seen: Seen) -> tuple[Finding, ...]:
     """What is found in a piece that has run for the first time."""
-    traced = Traced.of(runner, piece, seen.keys)
+    traced = Traced.of(execution, piece, seen.keys)
     kinds = set(seen.kinds)
     for kind in seen.later:
         with _Warning(kind):
@@ -191,14 +191,14 @@ def _look(runner: Runner, piece: Piece, seen: Seen) -> tuple[Finding, ...]:
 
 
 def _of_the_text(
-    runner: Runner, memory: Quiet, hinted: set[str], by_python: Sequence[Statement]
+    execution: Execution, memory: Quiet, hinted: set[str], by_python: Sequence[Statement]
 ) -> tuple[Finding, ...]:
     """What is found in the text of a cell, which is looked at when it was traced, or calls other functions."""
-    digest = runner.cell.digest
-    functions = _functions(by_python, runner.namespace)
+    digest = execution.cell.digest
+    functions = _functions(by_python, execution.namespace)
     known = memory.effects.get(digest)
-    if known is None or runner.traced or known[0] != functions:
-        known = memory.effects[digest] = functions, tuple(_in_the_text(runner, by_python, hinted))
+    if known is None or execution.traced or known[0] != functions:
+        known = memory.effects[digest] = functions, tuple(_in_the_text(execution, by_python, hinted))
         if len(memory.effects) > _MOST_CELLS:
             memory.effects.popitem(last=False)
     return known[1]
@@ -212,13 +212,13 @@ def _functions(statements: Sequence[Statement], namespace: Mapping[str, Any]) ->
     return tuple([id(value) for value in values if callable(value)])
 
 
-def _in_the_text(runner: Runner, by_python: Sequence[Statement], hinted: set[str]) -> Iterator[Finding]:
+def _in_the_text(execution: Execution, by_python: Sequence[Statement], hinted: set[str]) -> Iterator[Finding]:
     """What the text of a cell shows, such as what its functions do besides computing, or what its loops copy."""
     calls = not all(map(only_defines, by_python))
     for kind, lint in lints().items():
         if lint.in_text is not None:
             with _Warning(kind):
-                yield from lint.in_text(Text(runner, by_python, calls, kind in hinted))
+                yield from lint.in_text(Text(execution, by_python, calls, kind in hinted))
 
 
 class _Warning:

@@ -16,7 +16,7 @@ from jaxnb.reading import Spans
 from jaxnb.staging import CellSource, Piece, Statement
 
 if TYPE_CHECKING:
-    from jaxnb.staging import Runner
+    from jaxnb.staging import Execution
 
 __all__ = ["Keys", "Part", "Traced", "as_called", "given_and_made"]
 
@@ -38,10 +38,10 @@ class Keys(NamedTuple):
     results: Sequence[Token]
 
 
-def given_and_made(runner: Runner, piece: Piece) -> tuple[Sequence[Any], Sequence[Any]]:
+def given_and_made(execution: Execution, piece: Piece) -> tuple[Sequence[Any], Sequence[Any]]:
     """What the program of a piece was given in its last turn, one for each input, and what it made; None for a result
     that Python made."""
-    ran = runner.ran[id(piece)]
+    ran = execution.ran[id(piece)]
     if piece.prelude is None:
         return ran.reached.leaves, ran.outputs
     arguments = piece.prelude.arguments(ran.reached.leaves, ran.reached.scalars)
@@ -73,17 +73,17 @@ class Traced:
     followed: Keys | None = None
 
     @classmethod
-    def of(cls, runner: Runner, piece: Piece, followed: Keys | None = None) -> Traced:
+    def of(cls, execution: Execution, piece: Piece, followed: Keys | None = None) -> Traced:
         """A piece of a run, with what it was given and what it made in its last turn.
 
         Args:
-          runner: of the run.
+          execution: the run.
           piece: of it.
           followed: its keys, if they were followed before.
         """
-        arguments, results = given_and_made(runner, piece)
-        cell = as_called(runner.ran[id(piece)].cell, piece)
-        return cls(cell, piece, arguments, results, runner.namespace, runner.label, followed)
+        arguments, results = given_and_made(execution, piece)
+        cell = as_called(execution.ran[id(piece)].cell, piece)
+        return cls(cell, piece, arguments, results, execution.namespace, execution.label, followed)
 
     @property
     def statements(self) -> tuple[Statement, ...]:

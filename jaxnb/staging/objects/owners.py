@@ -15,10 +15,10 @@ import numpy as np
 
 from jaxnb.runtime import is_library_class
 from jaxnb.staging.cells.reach import ATOMS, items_of, state_of
-from jaxnb.staging.objects.holders import objects_of, slot_descriptors
+from jaxnb.staging.objects.holders import CELL, objects_of, slot_descriptors
 from jaxnb.staging.objects.paths import Path
 
-__all__ = ["Edges", "edges", "locals_of", "paths_to", "running_frames"]
+__all__ = ["Edges", "edges", "locals_of", "paths_to", "referents", "running_frames"]
 
 CACHED_FUNCTION = type(functools.lru_cache(lambda: None))
 _MOST = 200_000
@@ -201,3 +201,21 @@ def edges(value: Any) -> Edges:
             yield "attr", name, descriptor.__get__(value)
         except AttributeError:
             continue
+
+
+def referents(value: Any) -> Iterable[Any]:
+    """What an object of unknown make holds, as far as the collector can tell: more than `edges`, and by no path.
+
+    Of the names that a function looks up, and of what a library's class holds, nothing is given.
+    """
+    if isinstance(value, type):
+        return vars(value).values() if not is_library_class(value) else ()
+    if isinstance(value, types.GeneratorType | types.CoroutineType):
+        frame = value.gi_frame if isinstance(value, types.GeneratorType) else value.cr_frame
+        return locals_of(frame).values() if frame is not None else ()
+    if isinstance(value, types.FunctionType):
+        held = [child for cell in value.__closure__ or () for _, child in CELL.save(cell)]
+        return [*held, value.__defaults__, value.__kwdefaults__, value.__dict__]
+    if isinstance(value, np.ndarray) and value.dtype.hasobject:  # the collector does not know of them
+        return value.flat if value.dtype == object else value.ravel().tolist()
+    return gc.get_referents(value) if not isinstance(value, dict) or "__builtins__" not in value else ()

@@ -6,7 +6,6 @@ runs; where that is a library's alone, what its local variables lead to says whe
 
 from __future__ import annotations
 
-import gc
 import inspect
 import sys
 import threading
@@ -15,7 +14,7 @@ from collections.abc import Collection
 
 from jaxnb.runtime import is_library, is_own
 from jaxnb.staging.cells.reach import ATOMS
-from jaxnb.staging.objects.owners import locals_of
+from jaxnb.staging.objects.owners import locals_of, referents
 
 __all__ = ["other_threads", "others_look"]
 
@@ -99,7 +98,6 @@ def _leads_to_user(frame: types.FrameType, held: Collection[int]) -> bool:
         if isinstance(item, types.FunctionType):
             if not is_library(item.__globals__.get("__name__", "__main__")):
                 return True
-            stack.extend(item.__closure__ or ())
-        elif not isinstance(item, dict) or "__builtins__" not in item:
-            stack.extend(gc.get_referents(item))
+            stack.extend(item.__closure__ or ())  # a cell itself may be looked for
+        stack.extend(referents(item))
     return False

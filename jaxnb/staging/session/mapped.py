@@ -9,42 +9,42 @@ from typing import Any
 from jaxnb import named
 from jaxnb.staging import export, mapped
 from jaxnb.staging.cells.cell import CellSource
-from jaxnb.staging.session.runner import Runner
+from jaxnb.staging.session.execution import Execution
 
 __all__ = ["bind_map_function", "of_a_map"]
 
 
-def bind_map_function(runner: Runner, written: CellSource, name: str, entry: Mapping[str, Any]) -> str:
+def bind_map_function(execution: Execution, written: CellSource, name: str, entry: Mapping[str, Any]) -> str:
     """Binds the cell as a function, and says how it is called. A run that changes nothing keeps the function.
 
     Args:
-      runner: of the run.
+      execution: the run.
       written: the cell as it is written.
       name: of the function.
       entry: the names when the run began.
     """
-    spec = runner.options.xmap
+    spec = execution.options.xmap
     assert spec is not None
-    own = tuple(ran.piece for ran in runner.ran.values() if ran.cell is runner.cell)
-    around, known = mapped.surroundings_of(written, spec, entry), runner.namespace.get(name)
-    made = export.as_mapped_function(written, runner.cell, spec, around, own, entry, name, known)
-    runner.namespace[name] = made
+    own = tuple(ran.piece for ran in execution.ran.values() if ran.cell is execution.cell)
+    around, known = mapped.surroundings_of(written, spec, entry), execution.namespace.get(name)
+    made = export.as_mapped_function(written, execution.cell, spec, around, own, entry, name, known)
+    execution.namespace[name] = made
     return f"{name}{inspect.signature(made)}"
 
 
 def of_a_map(
-    runner: Runner, written: CellSource, entry: Mapping[str, Any]
+    execution: Execution, written: CellSource, entry: Mapping[str, Any]
 ) -> tuple[str, int, Callable[[Any, str], str]]:
     """Over which names a run went, as the line says it; of how many equations; and what writes it as a file."""
-    last = runner.pieces[-1].jaxpr
-    return mapped.describe_map(last), mapped.count_equations(last), _source_of(runner, written, entry)
+    last = execution.pieces[-1].jaxpr
+    return mapped.describe_map(last), mapped.count_equations(last), _source_of(execution, written, entry)
 
 
-def _source_of(runner: Runner, written: CellSource, entry: Mapping[str, Any]) -> Callable[[Any, str], str]:
+def _source_of(execution: Execution, written: CellSource, entry: Mapping[str, Any]) -> Callable[[Any, str], str]:
     """What writes a run as a file, from the names as they are then."""
-    spec, namespace = runner.options.xmap, runner.namespace
+    spec, namespace = execution.options.xmap, execution.namespace
     assert spec is not None
-    own = tuple(ran.piece for ran in runner.ran.values() if ran.cell is runner.cell)
+    own = tuple(ran.piece for ran in execution.ran.values() if ran.cell is execution.cell)
     around, loops, mesh = (
         mapped.surroundings_of(written, spec, entry),
         dict(named.loops_in_scope()),

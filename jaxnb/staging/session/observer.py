@@ -13,8 +13,8 @@ from jaxnb.errors import Asking, JaxnbError
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding, Search, Shardings
 from jaxnb.staging.cells.cell import CellSource
+from jaxnb.staging.session.execution import Execution, Progress
 from jaxnb.staging.session.run import Run
-from jaxnb.staging.session.runner import Progress, Runner
 from jaxnb.staging.trace.piece import Piece
 
 if TYPE_CHECKING:
@@ -43,21 +43,21 @@ class Observer:
     def on_traced(self, cell: CellSource, piece: Piece, namespace: Mapping[str, Any], label: Label) -> None:
         """A piece was traced, and is about to be compiled."""
 
-    def on_ran(self, runner: Runner, cell: str | bytes, shown: Container[str]) -> Sequence[Finding]:
+    def on_ran(self, execution: Execution, cell: str | bytes, shown: Container[str]) -> Sequence[Finding]:
         """The findings on a cell that has run well.
 
         Args:
-          runner: that ran it.
+          execution: that ran it.
           cell: its identity, which stays when it is edited.
           shown: the kinds of findings that are written out; others are folded.
         """
         return ()
 
-    def on_nans(self, runner: Runner, entry: dict[str, Any]) -> Sequence[Finding]:
+    def on_nans(self, execution: Execution, entry: dict[str, Any]) -> Sequence[Finding]:
         """The findings on values that are no numbers, where these were asked for.
 
         Args:
-          runner: that ran the cell.
+          execution: that ran the cell.
           entry: the names before it ran.
         """
         return ()
@@ -83,7 +83,7 @@ class Observer:
     def on_exhausted(
         self, error: BaseException, cell: CellSource, at: Any, namespace: Mapping[str, Any], label: Label
     ) -> None:
-        """A program did not get its memory: attaches to the error what took it. `at` is where the runner stood."""
+        """A program did not get its memory: attaches to the error what took it. `at` is where the execution stood."""
 
     def on_exhausted_earlier(
         self, error: BaseException, programs: Iterator[Piece], namespace: Mapping[str, Any], label: Label

@@ -1,4 +1,4 @@
-"""What a run came to, read from the runner that ran it; what only those need who look is read when they do."""
+"""What a run came to, read from the execution that ran it; what only those need who look is read when they do."""
 
 from __future__ import annotations
 
@@ -6,23 +6,70 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jaxnb import _jax
 from jaxnb.errors import Refused
-from jaxnb.program import Program, Timing
+from jaxnb.program import FACTS, Assigned, Finding, Program, Timing
 from jaxnb.staging import export, levels
 from jaxnb.staging.cells.cell import CellSource
-from jaxnb.staging.session.mapped import bind_map_function
-from jaxnb.staging.session.runner import Runner
+from jaxnb.staging.session.execution import Execution
+from jaxnb.staging.session.fates import read_fates
+from jaxnb.staging.session.mapped import bind_map_function, of_a_map
+from jaxnb.staging.session.run import Timings
+from jaxnb.staging.trace.gradient import value_and_derivative
 from jaxnb.staging.trace.piece import Piece
+from jaxnb.staging.trace.reasons import reason_text
 
 __all__ = [
     "bind_function",
     "bound_names",
     "check_name",
+    "findings_of",
     "forget_others",
     "host_note",
     "measure_pieces",
-    "source_of",
+    "note_of",
+    "outputs_of",
+    "program_of",
+    "timings_of",
+    "value_of",
+    "what_ran",
 ]
+
+WithTimes = Callable[[Program], Program]
+"""Puts what was measured on a program."""
+
+
+def findings_of(execution: Execution) -> list[Finding]:
+    """What the run itself and its programs have to say."""
+    findings = list(execution.findings)
+    for piece in execution.pieces:
+        findings += [Finding(kind, text, line, folded=kind in FACTS) for kind, line, text in piece.notes]
+    for piece in execution.pieces:
+        for line, text in piece.reasons:
+            findings.append(Finding("not-reusable", f"not reusable: {reason_text(line, text)}", line))
+    return findings
+
+
+def timings_of(execution: Execution, seconds: float | None) -> Timings:
+    """How long a run took; `seconds` until its results were there, if that was waited for."""
+    traced = execution.traced
+    return Timings(
+        trace=execution.trace_seconds if traced else 0.0,
+        lower=sum(piece.lower_seconds for piece in traced),
+        compile=sum(piece.compile_seconds for piece in traced),
+        run=seconds,
+        host=execution.host_seconds,
+    )
+
+
+def note_of(execution: Execution) -> tuple[str, str]:
+    """What the line says of a run that compiled nothing, and the kind of that; empty for another one."""
+    if execution.pieces:
+        return "", ""
+    if execution.runs_plainly:
+        checks = _jax.value_checks()
+        return f"nothing compiled: {checks} is set, and Python ran every statement", host_note(execution.cell)[1]
+    return host_note(execution.cell)
 
 
 def host_note(cell: CellSource) -> tuple[str, str]:
@@ -43,10 +90,33 @@ def bound_names(before: dict[str, Any], after: dict[str, Any], binds: frozenset[
     }
 
 
-def forget_others(runner: Runner, entry: dict[str, Any], keep: tuple[str, ...]) -> None:
+def outputs_of(execution: Execution, entry: dict[str, Any]) -> dict[str, Any]:
+    """The names that a run bound, with their values.
+
+    Args:
+      execution: the run.
+      entry: the names when it began.
+    """
+    namespace, name = execution.namespace, execution.options.name
+    outputs = bound_names(entry, namespace, execution.cell.binds)
+    if name is not None:
+        outputs[name] = namespace[name]
+    return outputs
+
+
+def value_of(execution: Execution) -> Any:
+    """What a cell shows: its last line, or the value and the derivative that were asked for."""
+    if execution.cell.silent:
+        return None
+    if execution.asked is not None and execution.options.value_and:
+        return value_and_derivative(execution.asked, execution.namespace)
+    return execution.value
+
+
+def forget_others(execution: Execution, entry: dict[str, Any], keep: tuple[str, ...]) -> None:
     """Puts back every name that is not to be kept."""
-    namespace = runner.namespace
-    for name in runner.cell.binds - set(keep):
+    namespace = execution.namespace
+    for name in execution.cell.binds - set(keep):
         if name in entry:
             namespace[name] = entry[name]
         else:
@@ -67,21 +137,59 @@ def check_name(cell: CellSource, name: str | None) -> None:
         )
 
 
-def bind_function(runner: Runner, written: CellSource, name: str, entry: dict[str, Any]) -> str:
+def bind_function(execution: Execution, written: CellSource, name: str, entry: dict[str, Any]) -> str:
     """Binds the cell as a function, and says how it is called. A run that changes nothing keeps the function."""
-    own = tuple(ran.piece for ran in runner.ran.values() if ran.cell is runner.cell)
-    if runner.options.xmap is not None:
-        return bind_map_function(runner, written, name, entry)
-    function = export.as_function(runner.cell, own, entry, name)
-    if not export.same_function(runner.namespace.get(name), function):
-        runner.namespace[name] = function
+    own = tuple(ran.piece for ran in execution.ran.values() if ran.cell is execution.cell)
+    if execution.options.xmap is not None:
+        return bind_map_function(execution, written, name, entry)
+    function = export.as_function(execution.cell, own, entry, name)
+    if not export.same_function(execution.namespace.get(name), function):
+        execution.namespace[name] = function
     return f"{name}{inspect.signature(function)}"
 
 
-def source_of(runner: Runner) -> Callable[[Any, str], str]:
+def what_ran(
+    execution: Execution, written: CellSource, entry: dict[str, Any]
+) -> tuple[str, int, Callable[[Any, str], str] | None]:
+    """The derivative or map of a run, as the line says it; of how many equations; and what writes it as a file.
+
+    Args:
+      execution: the run.
+      written: the cell as it is written.
+      entry: the names when it began.
+    """
+    if execution.options.xmap is not None:
+        return of_a_map(execution, written, entry)
+    pieces, asked = execution.pieces, execution.asked
+    derivative = str(asked) if asked is not None else ""
+    return derivative, sum(len(piece.jaxpr.eqns) for piece in pieces), _source_of(execution) if pieces else None
+
+
+def program_of(
+    execution: Execution, findings: tuple[Finding, ...], with_times: WithTimes | None, label: Callable[[str], str]
+) -> Callable[..., Program]:
+    """What makes the program of a run, given what reads the values of its names. It holds no value of the run.
+
+    Args:
+      execution: the run.
+      findings: what was found in it.
+      with_times: puts on it what was measured.
+      label: what the user knows a file by.
+    """
+    cell, record, pieces, staged = execution.cell, execution.record, execution.pieces, execution.staged()
+
+    def make(names: Callable[[], tuple[Assigned, ...]] = tuple) -> Program:
+        fates = read_fates(cell, record, staged)
+        program = levels.read_program(cell, fates, pieces, findings, label, names)
+        return program if with_times is None else with_times(program)
+
+    return make
+
+
+def _source_of(execution: Execution) -> Callable[[Any, str], str]:
     """What writes a run as a file, from the names as they are then. It holds no value of the run."""
-    cell, namespace, value_and = runner.cell, runner.namespace, runner.options.value_and
-    own = tuple(ran.piece for ran in runner.ran.values() if ran.cell is cell)
+    cell, namespace, value_and = execution.cell, execution.namespace, execution.options.value_and
+    own = tuple(ran.piece for ran in execution.ran.values() if ran.cell is cell)
 
     def write(value: Any, name: str) -> str:
         asked = next((piece.derivative for piece in own if piece.derivative is not None), None)
@@ -95,7 +203,7 @@ def source_of(runner: Runner) -> Callable[[Any, str], str]:
     return write
 
 
-def measure_pieces(runner: Runner, pieces: Sequence[Piece]) -> tuple[Timing, Callable[[Program], Program]]:
+def measure_pieces(execution: Execution, pieces: Sequence[Piece]) -> tuple[Timing, WithTimes]:
     """What `--time` measures of the pieces that ran, and what puts it on their program."""
-    measured = levels.measure([runner.held.pop(id(piece)) for piece in pieces])
+    measured = levels.measure([execution.held.pop(id(piece)) for piece in pieces])
     return levels.summarize(measured), lambda program: levels.with_times(program, measured)

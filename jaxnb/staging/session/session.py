@@ -16,7 +16,7 @@ import jax
 from jaxnb import _jax
 from jaxnb.errors import Asking, JaxnbError, Refused
 from jaxnb.options import StageOptions
-from jaxnb.program import FACTS, Assigned, Diff, Finding, Program, Span
+from jaxnb.program import Diff, Finding, Program, Span
 from jaxnb.reading import SimulatedMesh, total
 from jaxnb.staging import levels, mapped
 from jaxnb.staging.cells.cell import CellSource, parse_cell
@@ -26,27 +26,31 @@ from jaxnb.staging.reuse.history import Change, History
 from jaxnb.staging.session.backend import want_devices
 from jaxnb.staging.session.choices import apply_options
 from jaxnb.staging.session.dispatch import is_out_of_memory
-from jaxnb.staging.session.fates import read_fates, read_needed, read_on_host
-from jaxnb.staging.session.mapped import of_a_map
+from jaxnb.staging.session.execution import Execution, Progress
+from jaxnb.staging.session.fates import read_needed, read_on_host
 from jaxnb.staging.session.observer import Observer, Planner
 from jaxnb.staging.session.outcome import (
     bind_function,
     bound_names,
     check_name,
+    findings_of,
     forget_others,
     host_note,
     measure_pieces,
-    source_of,
+    note_of,
+    outputs_of,
+    program_of,
+    timings_of,
+    value_of,
+    what_ran,
 )
 from jaxnb.staging.session.plan import make_plan
 from jaxnb.staging.session.run import LastRun, Later, Retrace, Run, Shown, Timings
-from jaxnb.staging.session.runner import Progress, Runner
+from jaxnb.staging.session.runner import Runner
 from jaxnb.staging.trace.assigned import NameLog
 from jaxnb.staging.trace.devices import find_device, on_device
 from jaxnb.staging.trace.donation import Lost
-from jaxnb.staging.trace.gradient import value_and_derivative
 from jaxnb.staging.trace.piece import Piece
-from jaxnb.staging.trace.reasons import reason_text
 from jaxnb.staging.trace.stage import MissingName, trace_piece
 
 __all__ = ["Session"]
@@ -133,37 +137,39 @@ class Session:
         _jax.forget_lost_place()
         if options.devices is not None:
             want_devices(options.devices)
+        cell, search = self._parse(source, filename, shown, offset), None
         if options.xmap is not None and options.xmap.auto:
-            cell = self._parse(source, filename, shown, offset)
             check_name(cell, options.name)
             best = self.planner.search_run(self, cell, namespace, options, progress)
             if isinstance(best, Run):
                 return self._finish(best)
-            found, mesh = best
-            spread = tuple(found.best.resources.items())
+            search, mesh = best
+            spread = tuple(search.best.resources.items())
             options = replace(options, xmap=replace(options.xmap, auto=False, resources=spread, mesh=mesh))
-            run = self.stage(
-                source,
-                namespace,
-                options,
-                filename=filename,
-                shown=shown,
-                offset=offset,
-                cell_id=cell_id,
-                progress=progress,
-                before_host=before_host,
-            )
-            return self._finish(replace(run, search=found))
         if self.simulated is not None:
-            cell = self._parse(source, filename, shown, offset)
-            return self._finish(self.planner.simulate_run(self, cell, namespace, options, progress))
-        cell = self._parse(source, filename, shown, offset)
+            run = self.planner.simulate_run(self, cell, namespace, options, progress)
+        elif not cell.statements:
+            note, later = (
+                "nothing compiled: the cell holds no statement",
+                Later(lambda: levels.read_program(cell, (), (), ())),
+            )
+            run = Run(note=note, note_kind="defined", reused=True, later=later)
+        else:
+            run = self._run(cell, namespace, options, cell_id, progress, before_host)
+        return self._finish(run if search is None else replace(run, search=search))
+
+    def _run(
+        self,
+        cell: CellSource,
+        namespace: dict[str, Any],
+        options: StageOptions,
+        cell_id: str | None,
+        progress: Progress,
+        before_host: Callable[[], None],
+    ) -> Run:
+        __tracebackhide__ = True
         namespace.setdefault("__name__", "__main__")
         namespace.setdefault("__builtins__", __builtins__)
-        if not cell.statements:
-            later = Later(lambda: levels.read_program(cell, (), (), ()))
-            note = "nothing compiled: the cell holds no statement"
-            return self._finish(Run(note=note, note_kind="defined", reused=True, later=later))
         check_name(cell, options.name)
         around: Any = None
         written = cell
@@ -173,12 +179,12 @@ class Session:
         record = self._record(key)
         changed_code = self._changed_code(key, cell_id)
         if jax.config.jax_disable_jit:  # type: ignore[attr-defined]
-            return self._finish(self._plainly(cell, namespace))
+            return self._plainly(cell, namespace)
         device = find_device(options.device) if options.device is not None else None
         entry = dict(namespace)
         self.lost.bound_again(namespace)
         with on_device(device):
-            runner = Runner(
+            execution = Execution(
                 cell,
                 namespace,
                 options,
@@ -193,34 +199,43 @@ class Session:
                 names=partial(NameLog, cell.filename, self.file_label) if options.names else None,
                 look=self._traced,
             )
+        named = ""
         try:
             with on_device(device):
-                runner.run()
-                self._check_options(runner)
-                named = bind_function(runner, written, options.name, entry) if options.name is not None else ""
-                seconds = self._wait(runner)
+                Runner(execution).run()
+                self._check_options(execution)
+                if options.name is not None:
+                    named = bind_function(execution, written, options.name, entry)
+                seconds = self._wait(execution)
         except BaseException as error:
-            explanation = self.observer.on_error(error, cell, self.file_label)
-            if not runner.undo(entry):
-                error.add_note("The cell had donated arrays by then: names and objects stay as it left them.")
-            explanation.tell(namespace)
-            runner.unbind_lost(error)
-            if is_out_of_memory(error) and not self.explain_later(error, namespace) and runner.at is not None:
-                self.observer.on_exhausted(error, cell, runner.at, namespace, self.file_label)
-            if (reason := self.lost.explain(error)) is not None:
-                error.add_note(reason)
+            self._fail(error, execution, entry)
             raise
         try:
-            return self._tell(runner, written, entry, key, cell_id, changed_code, named, seconds)
+            return self._tell(execution, written, entry, key, cell_id, changed_code, named, seconds)
         except KeyboardInterrupt:  # the cell has done all that it does: what is left is to say so
-            note = "interrupted after everything was bound"
-            outputs = bound_names(entry, namespace, cell.binds)
-            run = Run(value=None if cell.silent else runner.value, outputs=outputs, reused=not runner.traced, note=note)
-            return self._finish(run)
+            return Run(
+                value=None if cell.silent else execution.value,
+                outputs=bound_names(entry, namespace, cell.binds),
+                reused=not execution.traced,
+                note="interrupted after everything was bound",
+            )
+
+    def _fail(self, error: BaseException, execution: Execution, entry: dict[str, Any]) -> None:
+        """Puts back what a cell has done until it raised, and attaches what there is to say to the error."""
+        namespace = execution.namespace
+        explanation = self.observer.on_error(error, execution.cell, self.file_label)
+        if not execution.undo(entry):
+            error.add_note("The cell had donated arrays by then: names and objects stay as it left them.")
+        explanation.tell(namespace)
+        execution.unbind_lost(error)
+        if is_out_of_memory(error) and not self.explain_later(error, namespace) and execution.at is not None:
+            self.observer.on_exhausted(error, execution.cell, execution.at, namespace, self.file_label)
+        if (reason := self.lost.explain(error)) is not None:
+            error.add_note(reason)
 
     def _tell(
         self,
-        runner: Runner,
+        execution: Execution,
         written: CellSource,
         entry: dict[str, Any],
         key: tuple[Any, ...],
@@ -230,16 +245,16 @@ class Session:
         seconds: float | None,
     ) -> Run:
         """What there is to say of a cell that has run."""
-        options, record = runner.options, runner.record
+        options, record = execution.options, execution.record
         if options.keep is not None:
-            forget_others(runner, entry, options.keep)
-            runner.unbind_lost()
+            forget_others(execution, entry, options.keep)
+            execution.unbind_lost()
         if cell_id is not None:
             self._evict(key, cell_id)
         record.runs += 1
-        if changed_code and runner.traced and not runner.changes:
-            runner.changes.append(Change("edited", "", changed_code))
-        return self._finish(self._describe(runner, written, entry, seconds, cell_id, named))
+        if changed_code and execution.traced and not execution.changes:
+            execution.changes.append(Change("edited", "", changed_code))
+        return self._describe(execution, written, entry, seconds, cell_id, named)
 
     @property
     def planner(self) -> Planner:
@@ -354,8 +369,9 @@ class Session:
         namespace.setdefault("__name__", "__main__")
         if options.xmap is not None:
             cell, options, _ = self._mapped(cell, options, namespace)
-        runner = Runner(cell, namespace, options, CodeRecord())
-        runner.record.choices.abstract = mesh is not None
+        execution = Execution(cell, namespace, options, CodeRecord())
+        runner = Runner(execution)
+        execution.record.choices.abstract = mesh is not None
         entry, explanation = dict(namespace), None
         try:
             index = 0
@@ -364,37 +380,37 @@ class Session:
                 index += 1
             if index == len(cell.statements):
                 return None
-            apply_options(cell, namespace, options, runner.record.choices)
-            asked, donate = (runner.asked, options.donate) if mesh is not None else (None, ())
+            apply_options(cell, namespace, options, execution.record.choices)
+            asked, donate = (execution.asked, options.donate) if mesh is not None else (None, ())
             piece: Piece | None = None
             while piece is None:
                 taken = asked.inputs if asked is not None else frozenset[str]()
-                plan = make_plan(cell, index, len(cell.statements), frozenset(runner.record.forced), taken)
+                plan = make_plan(cell, index, len(cell.statements), frozenset(execution.record.forced), taken)
                 try:
                     piece = trace_piece(
                         cell,
                         plan,
                         namespace,
-                        runner.record.choices,
-                        runner.context,
+                        execution.record.choices,
+                        execution.context,
                         mesh,
                         whole=True,
                         donate=donate,
                         asked=asked,
                     )
                 except MissingName as missing:
-                    runner.record.forced.add(missing.name)
+                    execution.record.forced.add(missing.name)
         except Exception as error:
             explanation = self.observer.on_error(error, cell, self.file_label)
             raise
         finally:
-            runner.undo(entry)
+            execution.undo(entry)
             if explanation is not None:
                 explanation.tell(namespace)
         piece.take_walk()  # it will not run
-        runner.record.pieces.append(piece)
+        execution.record.pieces.append(piece)
         states = [(item.span, "host" if n < index else "staged") for n, item in enumerate(cell.statements)]
-        return cell, piece, runner.record, states
+        return cell, piece, execution.record, states
 
     def _needed(self, asking: Asking, cell: CellSource) -> Finding | None:
         return self.observer.on_needed(asking, cell, self.file_label)
@@ -473,83 +489,55 @@ class Session:
         outputs = bound_names(before, namespace, cell.binds)
         return Run(None if cell.silent else value, outputs, note="ran plainly: JAX_DISABLE_JIT is set")
 
-    def _check_options(self, runner: Runner) -> None:
-        if runner.options.strict:
-            for piece in runner.traced:
+    def _check_options(self, execution: Execution) -> None:
+        if execution.options.strict:
+            for piece in execution.traced:
                 for kind, line, text in piece.notes:
                     if kind == "x64":
                         fix = "make it an array of 32 bits yourself, or set jax_enable_x64."
                         raise Refused(f"{text}.", why="it loses bits, and --strict refuses that.", fix=fix, line=line)
-        if runner.options.keep is not None:
-            for name in runner.options.keep:
-                if name not in runner.cell.binds:
-                    bound = ", ".join(sorted(runner.cell.binds)) or "none"
+        if execution.options.keep is not None:
+            for name in execution.options.keep:
+                if name not in execution.cell.binds:
+                    bound = ", ".join(sorted(execution.cell.binds)) or "none"
                     raise Refused(f"--keep {name}: the cell does not bind `{name}`.", why=f"it binds {bound}.")
 
-    def _wait(self, runner: Runner) -> float | None:
-        if not (runner.options.block or runner.options.time or runner.options.nans):
+    def _wait(self, execution: Execution) -> float | None:
+        if not (execution.options.block or execution.options.time or execution.options.nans):
             return None
         start = perf_counter()
-        runner.progress("running")
-        jax.block_until_ready([ran.outputs for ran in runner.ran.values()])
-        return runner.dispatch_seconds + perf_counter() - start
+        execution.progress("running")
+        jax.block_until_ready([ran.outputs for ran in execution.ran.values()])
+        return execution.dispatch_seconds + perf_counter() - start
 
     def _describe(
         self,
-        runner: Runner,
+        execution: Execution,
         written: CellSource,
         entry: dict[str, Any],
         seconds: float | None,
         cell_id: str | None,
         named: str,
     ) -> Run:
-        cell, traced, options, asked = runner.cell, runner.traced, runner.options, runner.asked
-        findings = list(runner.findings)
-        for piece in runner.pieces:
-            findings += [Finding(kind, text, line, folded=kind in FACTS) for kind, line, text in piece.notes]
-        for piece in runner.pieces:
-            findings.extend(
-                Finding("not-reusable", f"not reusable: {reason_text(line, text)}", line)
-                for line, text in piece.reasons
-            )
+        cell, options, namespace = execution.cell, execution.options, execution.namespace
+        pieces, traced = execution.pieces, execution.traced
+        findings = findings_of(execution)
         if options.nans:
-            findings += self.observer.on_nans(runner, entry)
-        figures = total(piece.read_figures() for piece in runner.pieces)
+            findings += self.observer.on_nans(execution, entry)
+        figures = total(piece.read_figures() for piece in pieces)
         if self.looks:
-            findings += self.observer.on_ran(runner, cell_id or cell.digest, self.shown)
-        note, note_kind = ("", "") if runner.pieces else host_note(cell)
-        if runner.runs_plainly and not runner.pieces:
-            note = f"nothing compiled: {_jax.value_checks()} is set, and Python ran every statement"
-        timings = Timings(
-            trace=runner.trace_seconds if traced else 0.0,
-            lower=sum(piece.lower_seconds for piece in traced),
-            compile=sum(piece.compile_seconds for piece in traced),
-            run=seconds,
-            host=runner.host_seconds,
-        )
-        retrace = self._remember_trace(runner, cell_id, timings) if traced else None
+            findings += self.observer.on_ran(execution, cell_id or cell.digest, self.shown)
+        timings = timings_of(execution, seconds)
+        retrace = self._remember_trace(execution, cell_id, timings) if traced else None
         told = retrace.findings if retrace is not None else ()
-        everything = (*findings, *told, *read_needed(cell, runner.record))
+        everything = (*findings, *told, *read_needed(cell, execution.record))
         if len(told) > 1 or any(finding.fix is not None for finding in told):
             findings.extend(told)  # a single reason stands on the line
-        pieces, staged, record, namespace = runner.pieces, runner.staged(), runner.record, runner.namespace
-        timing, with_times = measure_pieces(runner, pieces) if options.time else (None, None)
-        outputs = bound_names(entry, namespace, cell.binds)
-        if options.name is not None:
-            outputs[options.name] = namespace[options.name]
-        value, silent = runner.value, cell.silent
-        if asked is not None and options.value_and and not silent:
-            value, silent = value_and_derivative(asked, namespace), False
-        derivative, equations = str(asked) if asked is not None else "", sum(len(piece.jaxpr.eqns) for piece in pieces)
-        make_source = source_of(runner) if pieces else None
-        if options.xmap is not None:
-            derivative, equations, make_source = of_a_map(runner, written, entry)
-
-        def make(names: Callable[[], tuple[Assigned, ...]] = tuple) -> Program:
-            fates = read_fates(cell, record, staged)
-            program = levels.read_program(cell, fates, pieces, everything, self.file_label, names)
-            return program if with_times is None else with_times(program)
-
+        timing, with_times = measure_pieces(execution, pieces) if options.time else (None, None)
+        derivative, equations, make_source = what_ran(execution, written, entry)
+        note, note_kind = note_of(execution)
+        record = execution.record  # what is made later holds no array of the run
+        make = program_of(execution, everything, with_times, self.file_label)
         label, same = self.file_label, cell_id or (id(namespace), cell.binds or cell.digest)
         later = Later(
             lambda: make(partial(levels.read_names, cell, pieces, record, namespace, label)),
@@ -559,18 +547,18 @@ class Session:
             self._compare(make if pieces else None, same, options.diff),
         )
         return Run(
-            value=None if silent else value,
-            outputs=outputs,
+            value=value_of(execution),
+            outputs=outputs_of(execution, entry),
             reused=not traced,
             retrace=retrace,
             findings=tuple(findings),
             timings=timings,
-            host_lines=tuple(sorted(runner.host_lines)),
-            on_host=tuple(read_on_host(cell, record)),
-            loops=runner.turns.of_outer,
-            transferred=runner.transferred,
-            donated=runner.donated,
-            inputs=sum(len(ran.reached.leaves) for ran in runner.ran.values()),
+            host_lines=tuple(sorted(execution.host_lines)),
+            on_host=tuple(read_on_host(cell, execution.record)),
+            loops=execution.turns.of_outer,
+            transferred=execution.transferred,
+            donated=execution.donated,
+            inputs=sum(len(ran.reached.leaves) for ran in execution.ran.values()),
             equations=equations,
             pieces=len(pieces),
             figures=figures,
@@ -579,7 +567,7 @@ class Session:
             timing=timing,
             note=note,
             note_kind=note_kind,
-            dispatch_seconds=runner.dispatch_seconds,
+            dispatch_seconds=execution.dispatch_seconds,
             # What was measured is another each time.
             served=pieces[0].serves_with(pieces[1:], everything) if pieces and timing is None else None,
             later=later,
@@ -589,9 +577,9 @@ class Session:
         if self.looks:
             self.observer.on_traced(cell, piece, namespace, self.file_label)
 
-    def _remember_trace(self, runner: Runner, cell_id: str | None, timings: Timings) -> Retrace | None:
+    def _remember_trace(self, execution: Execution, cell_id: str | None, timings: Timings) -> Retrace | None:
         """Takes down in the history that a cell was traced; why, if it was not the first time."""
-        cell, changes = runner.cell, runner.changes
+        cell, changes = execution.cell, execution.changes
         title = cell.text.strip().partition("\n")[0]
         group = self.history.group(cell_id or cell.digest.hex(), title, cell.filename)
         seconds = timings.trace + timings.lower + timings.compile
@@ -600,7 +588,7 @@ class Session:
             return None
         findings = retrace_findings(told, seconds)
         if any(finding.fix is not None and finding.fix.options for finding in findings):
-            findings = self.observer.on_retraced(findings, cell.shown, runner.namespace)
+            findings = self.observer.on_retraced(findings, cell.shown, execution.namespace)
         return Retrace(tuple(change.text for change in changes), findings)
 
     def _compare(self, make: Callable[[], Program] | None, cell: Any, asked: bool) -> Callable[[Program], Diff] | None:

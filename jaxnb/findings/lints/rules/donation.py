@@ -301,4 +301,4 @@ def _when(traced: Traced) -> When:
     return When.TRACED if traced.census.giving or traced.piece.donation.leaves else When.NEVER
 
 
-LINT = Lint(find_donations, _when, in_text=lambda text: find_puts(text.runner) if text.calls else ())
+LINT = Lint(find_donations, _when, in_text=lambda text: find_puts(text.execution) if text.calls else ())

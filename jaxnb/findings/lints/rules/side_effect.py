@@ -414,11 +414,11 @@ def _when(traced: Traced) -> When:
 
 
 def _in_text(text: Text) -> Iterator[Finding]:
-    runner = text.runner
-    if runner.options.xmap is not None:
+    execution = text.execution
+    if execution.options.xmap is not None:
         return
-    if text.hinted or (text.calls and may_act(text.by_python, runner.namespace)):
-        yield from side_effects(runner.cell, runner.namespace, runner.label)
+    if text.hinted or (text.calls and may_act(text.by_python, execution.namespace)):
+        yield from side_effects(execution.cell, execution.namespace, execution.label)
 
 
 LINT = Lint(when=_when, in_text=_in_text)

@@ -22,7 +22,7 @@ from jaxnb.staging import Piece, Statement, render_path, root_name
 from jaxnb.units import format_bytes
 
 if TYPE_CHECKING:
-    from jaxnb.staging import Runner
+    from jaxnb.staging import Execution
 
 __all__ = ["LINT", "SMALL", "find_transfers"]
 
@@ -36,16 +36,16 @@ _FIX_NUMBER = "keep the array in the loop, and convert behind it, all at once: j
 _FIX_NUMPY = "use jax.numpy in the loop, or convert once, in front of it or behind it."
 
 
-def find_transfers(runner: Runner) -> Iterator[Finding]:
+def find_transfers(execution: Execution) -> Iterator[Finding]:
     """What the loops of a run copy in each turn, one finding for each line.
 
     Args:
-      runner: of the run, which has ended well.
+      execution: the run, which has ended well.
     """
-    loops = [item for item in runner.cell.statements if item.span.line in runner.host_lines and _holds_loop(item)]
+    loops = [item for item in execution.cell.statements if item.span.line in execution.host_lines and _holds_loop(item)]
     told: set[int] = set()
     for loop in loops:
-        for finding in (*_to_device(runner, loop), *_to_host(loop, runner.namespace)):
+        for finding in (*_to_device(execution, loop), *_to_host(loop, execution.namespace)):
             if finding.line is not None and finding.line not in told:
                 told.add(finding.line)
                 yield finding
@@ -58,12 +58,12 @@ def _holds_loop(statement: Statement) -> bool:
 # --- to the device ---
 
 
-def _to_device(runner: Runner, loop: Statement) -> Iterator[Finding]:
+def _to_device(execution: Execution, loop: Statement) -> Iterator[Finding]:
     """NumPy arrays that programs inside of a loop are given, and that the loop does not bind."""
     inside = range(loop.span.line, loop.span.end_line + 1)
-    for ran in runner.ran.values():
+    for ran in execution.ran.values():
         statements = ran.cell.statements[ran.piece.plan.start : ran.piece.plan.stop]
-        if ran.cell is runner.cell or not statements or statements[0].span.line not in inside:
+        if ran.cell is execution.cell or not statements or statements[0].span.line not in inside:
             continue
         read = _read(ran.piece)
         for path, leaf in zip(ran.reached.paths, ran.reached.leaves, strict=True):
@@ -199,4 +199,4 @@ def _span(node: ast.expr) -> Span:
     return Span(node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0)
 
 
-LINT = Lint(in_text=lambda text: find_transfers(text.runner) if text.calls else ())
+LINT = Lint(in_text=lambda text: find_transfers(text.execution) if text.calls else ())
