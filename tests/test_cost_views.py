@@ -18,11 +18,11 @@ from test_views import LINE, Checker, shown
 from jaxnb.program import Aval, Computation, Level, Op, Program, Span, Timing, Value
 from jaxnb.program.occupancy import Held, Memory
 from jaxnb.views.compact import bar, profile, short_amount, short_bytes, short_seconds
-from jaxnb.views.footprint import render_memory
+from jaxnb.views.cost_report import render_costs
+from jaxnb.views.cost_table import SHOWN, CostTable, choose_columns
 from jaxnb.views.grouping import line_names
 from jaxnb.views.html import render_html
-from jaxnb.views.ledger import render_costs
-from jaxnb.views.tally import SHOWN, Tally, choose_columns
+from jaxnb.views.memory_text import render_memory
 from jaxnb.views.text import render_program
 from jaxnb.views.width import text_width
 
@@ -77,7 +77,7 @@ def test_no_width_is_exceeded_and_the_code_keeps_room(width, order):
 
 
 def test_columns_are_dropped_in_a_fixed_order():
-    tally = Tally(measured().level("jaxpr"), {4: 64_000}, 104_000)
+    tally = CostTable(measured().level("jaxpr"), {4: 64_000}, 104_000)
     names = [choose_columns("auto", tally, room).names for room in range(60)]
     told = [entry for at, entry in enumerate(names) if not at or entry != names[at - 1]]
     assert told == [
@@ -108,7 +108,7 @@ def test_what_is_unknown_is_not_given_as_a_number():
 
 
 def test_the_sum_over_lines_is_the_total():
-    tally = Tally(measured().level("jaxpr"))
+    tally = CostTable(measured().level("jaxpr"))
     for column in ("flops", "bytes", "seconds"):
         whole = sum(cost[column].number or 0 for cost in tally.lines.values() if column in cost)
         assert whole == pytest.approx(tally.total[column].number)

@@ -12,7 +12,7 @@ from jaxnb.options import StageOptions
 from jaxnb.program import Computation, Level, Op, Program, Span, Timing
 from jaxnb.program.coverage import Coverage, read_coverage
 from jaxnb.program.laws import check_program
-from jaxnb.staging.levels.apportion import with_times
+from jaxnb.staging.levels.time_attribution import with_times
 from jaxnb.staging.levels.timing import Held, hold_inputs, measure
 from jaxnb.staging.session import runner
 from jaxnb.staging.session.session import Session

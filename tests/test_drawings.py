@@ -18,7 +18,7 @@ from sample_layouts import MESH, named, sharded
 from sample_levels import neuron
 from sample_programs import PROGRAMS as PLAIN
 from sample_shardings import MESHES, mesh_of, sample_placements
-from test_strands import PROGRAMS
+from test_axis_flow import PROGRAMS
 
 from jaxnb.api import inspect, stage
 from jaxnb.errors import JaxnbError

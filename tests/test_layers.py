@@ -211,7 +211,7 @@ def test_no_file_is_a_drawer() -> None:
 
 
 def test_loading_the_extension_loads_none_of_what_is_asked_of_doors() -> None:
-    seldom = ("views.text", "views.html", "findings.lints.quiet", "findings.sharding.asked", "planning.search")
+    seldom = ("views.text", "views.html", "findings.lints.linter", "findings.sharding.report", "planning.search")
     code = "import sys, jaxnb.shell.magics; from jaxnb.api import new_session; new_session()"
     code += f"; print([n for n in {seldom} if f'jaxnb.{{n}}' in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True)

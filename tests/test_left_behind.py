@@ -15,7 +15,7 @@ from tracers import traces_left
 
 import jaxnb
 from jaxnb._jax.tracers import TraceLog
-from jaxnb.staging.objects.owners import paths_to
+from jaxnb.staging.objects.referrers import paths_to
 
 BEGIN = """
 import collections, functools, heapq, sys, threading, types, weakref

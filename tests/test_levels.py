@@ -28,7 +28,7 @@ from jaxnb.reading.hlo import read as hlo_reader
 from jaxnb.reading.hlo.module import PRIMITIVE_TYPES
 from jaxnb.reading.jaxpr.jaxpr import read_jaxpr
 from jaxnb.reading.stablehlo import read as stablehlo_reader
-from jaxnb.staging.levels.ladder import Ladder, traced_stage
+from jaxnb.staging.levels.lowering_stages import LoweringStages, traced_stage
 from jaxnb.staging.session.session import Session
 from jaxnb.views.html import render_html
 
@@ -472,7 +472,7 @@ def test_an_executable_of_another_program_is_linked_by_its_names(first, persiste
     def program_of(function):
         traced = jax.jit(function).trace(jnp.ones(5))
         level = read_jaxpr(traced.jaxpr, cell_file="")
-        return Program("", (level,), _maker=Ladder([traced_stage(traced, level)]))
+        return Program("", (level,), _maker=LoweringStages([traced_stage(traced, level)]))
 
     if first is model_with_another_equation:
         program_of(first).level("hlo")

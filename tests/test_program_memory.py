@@ -26,7 +26,7 @@ from jaxnb.reading.hlo.decode import read_modules
 from jaxnb.reading.hlo.memory import donated_inputs, read_memory
 from jaxnb.reading.hlo.read import read_hlo
 from jaxnb.reading.jaxpr.jaxpr import read_jaxpr
-from jaxnb.staging.levels.ladder import join_levels
+from jaxnb.staging.levels.lowering_stages import join_levels
 from jaxnb.staging.session.session import Session
 
 KB = 4 * 256

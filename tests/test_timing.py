@@ -17,7 +17,7 @@ from jaxnb.api import new_session
 from jaxnb.options import StageOptions
 from jaxnb.program import Program, Timing
 from jaxnb.program.laws import check_program
-from jaxnb.staging.levels.apportion import Measured, with_times
+from jaxnb.staging.levels.time_attribution import Measured, with_times
 from jaxnb.staging.levels.timing import Held, hold_inputs, measure
 from jaxnb.staging.session import runner
 from jaxnb.staging.session.session import Session

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 
 from jaxnb._jax.tracers import TraceLog
-from jaxnb.findings.values.trial import THREAD
+from jaxnb.findings.values.dry_run import THREAD
 
 __all__ = ["traces_left", "tracers_alive"]
 

@@ -17,12 +17,12 @@ class Findings(Observer):
     """Finds what there is to find; see `jaxnb.staging.Observer`. It remembers what the cells of one session did."""
 
     def __init__(self) -> None:
-        self._known: findings.Quiet | None = None
+        self._known: findings.LintMemory | None = None
 
     @property
-    def _quiet(self) -> findings.Quiet:
+    def _quiet(self) -> findings.LintMemory:
         if self._known is None:
-            self._known = findings.Quiet()
+            self._known = findings.LintMemory()
         return self._known
 
     def on_traced(self, cell: CellSource, piece: Piece, namespace: Mapping[str, Any], label: Label) -> None:
@@ -36,7 +36,7 @@ class Findings(Observer):
             said = findings.said_before(self._quiet, ran.piece, execution.host_lines, shown)
             if said is not None:
                 return said
-        return findings.read_quiet(execution, self._quiet, cell, shown)
+        return findings.run_lints(execution, self._quiet, cell, shown)
 
     def on_nans(self, execution: Execution, entry: dict[str, Any]) -> Sequence[Finding]:
         """Where values that are no numbers came up first."""
@@ -63,13 +63,13 @@ class Findings(Observer):
         """What is known of an error that a cell raised."""
         return findings.Explanation(error, cell.filename, cell.shown, label)
 
-    def on_exhausted(
+    def on_oom(
         self, error: BaseException, cell: CellSource, at: Any, namespace: Mapping[str, Any], label: Label
     ) -> None:
         """What took the memory that a program did not get."""
-        findings.explain_exhausted(error, cell, at, namespace, label)
+        findings.explain_oom(error, cell, at, namespace, label)
 
-    def on_exhausted_earlier(
+    def on_oom_earlier(
         self, error: BaseException, programs: Iterator[Piece], namespace: Mapping[str, Any], label: Label
     ) -> bool:
         """The same of a program of an earlier cell."""

@@ -27,10 +27,6 @@ from .occupancy import (
     Noted as Noted,
     Saved as Saved,
 )
-from .placement.asked import (
-    Asked as Asked,
-    Shardings as Shardings,
-)
 from .placement.axes import (
     axes_text as axes_text,
     check_axes as check_axes,
@@ -86,6 +82,10 @@ from .placement.ledger import (
 from .placement.plan import (
     Footprint as Footprint,
     Plan as Plan,
+)
+from .placement.report import (
+    Asked as Asked,
+    Shardings as Shardings,
 )
 from .program import (
     Maker as Maker,

@@ -360,7 +360,7 @@ class Program:
         return render(self, "text", level=level, **options)
 
     def costs(self, level: str | None = None, *, width: int | None = None, limit: int | None = 20) -> str:
-        """The lines of the cell by what they cost, the hottest first, as text; see `views.ledger.render_costs`.
+        """The lines of the cell by what they cost, the hottest first, as text; see `views.cost_report.render_costs`.
 
         Raises:
           KeyError: as `level`.

@@ -80,9 +80,6 @@ from .jaxpr.source import (
 from .jaxpr.spans import (
     Spans as Spans,
 )
-from .placement.asked import (
-    read_asked as read_asked,
-)
 from .placement.layout import (
     read_layout as read_layout,
 )
@@ -94,6 +91,9 @@ from .placement.read import (
     read_mesh as read_mesh,
     read_spec as read_spec,
     spec_text as spec_text,
+)
+from .placement.report import (
+    read_spread_rows as read_spread_rows,
 )
 from .placement.shown import (
     Shown as Shown,

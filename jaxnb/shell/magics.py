@@ -19,7 +19,7 @@ from traitlets.config import Configurable
 import jaxnb.shell as room
 from jaxnb import staging, views
 from jaxnb.errors import BadHeader, JaxnbError, LeftBehind, unexplained
-from jaxnb.findings import LINT_KINDS, Answers, Watches, note_of
+from jaxnb.findings import LINT_KINDS, CellMonitor, TracebackHooks, note_of
 from jaxnb.options import StageOptions
 from jaxnb.program import COLUMNS, LEVELS, Finding, Part, Program, Status, finding_of
 from jaxnb.shell.commands import run_command
@@ -133,8 +133,8 @@ class JaxnbMagics(Magics):
         self._cell_id: str | None = None
         self._pending: dict[tuple[str, str], _Shown] = {}
         self._remarks: list[str] = []
-        self._watches = Watches(session.history, session.lost, self.label_of)
-        self._answers = Answers(self._explained, lambda: self._raw, self._rendered)
+        self._watches = CellMonitor(session.history, session.lost, self.label_of)
+        self._answers = TracebackHooks(self._explained, lambda: self._raw, self._rendered)
         self._strict = False
         self._auto = AutoStage(self._stage_by_auto, self._remarks.append, lambda: self.shell.user_ns)
         self._matcher = header_matcher(shell)

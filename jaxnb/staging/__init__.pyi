@@ -19,7 +19,7 @@ from .cells.reach import (
     refers_to_jax as refers_to_jax,
     state_of as state_of,
 )
-from .levels.ladder import (
+from .levels.lowering_stages import (
     lower_traced as lower_traced,
 )
 from .levels.naming import (
@@ -46,16 +46,10 @@ from .mapped.values import (
     sizes_of as sizes_of,
     value_of as value_of,
 )
-from .objects.holdings import (
+from .objects.live_buffers import (
     held_arrays as held_arrays,
     names_of_shell as names_of_shell,
     names_that_run as names_that_run,
-)
-from .objects.owners import (
-    Edges as Edges,
-    locals_of as locals_of,
-    paths_to as paths_to,
-    running_frames as running_frames,
 )
 from .objects.paths import (
     Path as Path,
@@ -64,6 +58,12 @@ from .objects.paths import (
 )
 from .objects.pytrees import (
     leaves_of as leaves_of,
+)
+from .objects.referrers import (
+    Edges as Edges,
+    locals_of as locals_of,
+    paths_to as paths_to,
+    running_frames as running_frames,
 )
 from .reuse.advice import (
     advise as advise,
@@ -133,7 +133,7 @@ from .trace.diagnosis import (
     culprit_of as culprit_of,
 )
 from .trace.donation import (
-    Lost as Lost,
+    DonationLog as DonationLog,
 )
 from .trace.gradient import (
     Asked as Asked,
@@ -145,6 +145,6 @@ from .trace.reasons import (
     line_reading as line_reading,
     where_held as where_held,
 )
-from .trace.stand_ins import (
+from .trace.tracer_patches import (
     ValueNeeded as ValueNeeded,
 )

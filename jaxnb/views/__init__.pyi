@@ -1,18 +1,19 @@
-from .asked import (
-    render_asked as render_asked,
-)
-from .asked_html import (
-    render_asked_html as render_asked_html,
-)
 from .axes_diagram import (
     AxesDiagram as AxesDiagram,
     axes_of as axes_of,
+)
+from .axis_flow import (
+    axis_flow_of as axis_flow_of,
+    read_axis_flow as read_axis_flow,
 )
 from .collectives import (
     render_ledger as render_ledger,
 )
 from .collectives_html import (
     render_ledger_html as render_ledger_html,
+)
+from .cost_report import (
+    render_costs as render_costs,
 )
 from .diagram import (
     Diagram as Diagram,
@@ -30,9 +31,6 @@ from .escape import (
     joined as joined,
     visible as visible,
 )
-from .footprint import (
-    render_memory as render_memory,
-)
 from .graph import (
     render_graph as render_graph,
 )
@@ -45,11 +43,11 @@ from .interactive import (
     script_hashes as script_hashes,
     scripts_for as scripts_for,
 )
-from .ledger import (
-    render_costs as render_costs,
-)
 from .line import (
     line_element as line_element,
+)
+from .memory_text import (
+    render_memory as render_memory,
 )
 from .placement_html import (
     render_placed as render_placed,
@@ -71,9 +69,11 @@ from .plans_html import (
     draw_search as draw_search,
     render_search_html as render_search_html,
 )
-from .strands import (
-    read_strands as read_strands,
-    strands_of as strands_of,
+from .sharding_report import (
+    render_shardings as render_shardings,
+)
+from .sharding_report_html import (
+    render_shardings_html as render_shardings_html,
 )
 from .style import (
     style_element as style_element,

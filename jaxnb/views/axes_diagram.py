@@ -7,10 +7,10 @@ from typing import Any
 
 from jaxnb.errors import JaxnbError
 from jaxnb.program import Program
+from jaxnb.views.axis_flow import AxisFlow, axis_flow_of, read_axis_flow
+from jaxnb.views.axis_flow_svg import draw_strands
+from jaxnb.views.axis_flow_text import render_strands
 from jaxnb.views.escape import element
-from jaxnb.views.strands import Strands, read_strands, strands_of
-from jaxnb.views.strands_svg import draw_strands
-from jaxnb.views.strands_text import render_strands
 
 __all__ = ["AxesDiagram", "axes_of"]
 
@@ -26,7 +26,7 @@ class AxesDiagram:
       notes: lines below.
     """
 
-    maps: tuple[Strands, ...]
+    maps: tuple[AxisFlow, ...]
     notes: tuple[str, ...] = ()
 
     @property
@@ -61,9 +61,9 @@ class AxesDiagram:
 
 def axes_of(program: Program) -> AxesDiagram:
     """The named axes of a program; see `Program.axes_diagram`."""
-    maps, notes = read_strands(program.level("jaxpr")), ()
+    maps, notes = read_axis_flow(program.level("jaxpr")), ()
     try:
-        maps += tuple(strands_of(level, kind="vmap") for _, level in program.vmapped())
+        maps += tuple(axis_flow_of(level, kind="vmap") for _, level in program.vmapped())
     except JaxnbError as error:
         if "axis_name" in program.source:
             notes = (f"what is under vmap is not shown: {error.what}",)

@@ -13,14 +13,14 @@ from typing import Any
 
 from jaxnb.program import ROLES, Collective, Device, Layout, Ledger, Mesh, Placement, Program, box_text, encode
 from jaxnb.units import format_bytes
+from jaxnb.views.axis_flow import AxisFlow, Knot, axis_flow_of, read_axis_flow
+from jaxnb.views.axis_flow_plan import Plan, strands_in
+from jaxnb.views.axis_flow_text import knot_text, strands_title
 from jaxnb.views.collectives import axes_text, ledger_facts, ledger_row, ledger_title
 from jaxnb.views.grids import Grids, ids_text, in_rows, read_array, read_mesh_grids
 from jaxnb.views.packing import pack
 from jaxnb.views.placement_words import mesh_facts, mesh_title, placement_facts, where_text
 from jaxnb.views.rows import short_type
-from jaxnb.views.strands import Knot, Strands, read_strands, strands_of
-from jaxnb.views.strands_plan import Plan, strands_in
-from jaxnb.views.strands_text import knot_text, strands_title
 from jaxnb.views.tints import axis_hues, piece_hues
 
 __all__ = ["encode_drawn", "read_drawings"]
@@ -59,8 +59,8 @@ def read_drawings(program: Program) -> dict[str, Any]:
     found: dict[str, Any] = {}
     layout = program.layout()
     # Of functions under `vmap` those that somebody asked for already: they take a trace.
-    mapped = [strands_of(level, kind="vmap") for _, level in program.made_vmapped or ()]
-    if flows := [_flow(strands) for strands in (*read_strands(program.level("jaxpr")), *mapped) if strands.names]:
+    mapped = [axis_flow_of(level, kind="vmap") for _, level in program.made_vmapped or ()]
+    if flows := [_flow(strands) for strands in (*read_axis_flow(program.level("jaxpr")), *mapped) if strands.names]:
         found["flows"] = flows
     if layout.meshes or layout.placed:
         found |= _placed(program, layout)
@@ -79,7 +79,7 @@ def read_drawings(program: Program) -> dict[str, Any]:
 # --- named axes ---
 
 
-def _flow(strands: Strands) -> dict[str, Any]:
+def _flow(strands: AxisFlow) -> dict[str, Any]:
     """The strands of a map: knots row by row, and between them what runs from where a value is made to a knot."""
     plan = Plan(strands)
     number = {strand.name: at for at, strand in enumerate(strands.names)}
@@ -125,7 +125,7 @@ def _flow(strands: Strands) -> dict[str, Any]:
     }
 
 
-def _own_value(strands: Strands, knot: Knot) -> int:
+def _own_value(strands: AxisFlow, knot: Knot) -> int:
     """The value that a knot of the edge is."""
     values = knot.makes if knot.kind == "input" else knot.takes if knot.kind == "result" else ()
     return strands.bundles[values[0]].value if values else -1

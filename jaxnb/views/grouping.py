@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from jaxnb.program import Computation, Level, Op, Program
+from jaxnb.views.cost_table import Cost, CostTable, add_costs, cost_of
 from jaxnb.views.folding import Fold, Folding, share_out
 from jaxnb.views.rows import Group, Row, RowMaker, cut_rows
-from jaxnb.views.tally import Cost, Tally, add_costs, cost_of
 
 __all__ = ["MOST_ROWS", "level_below", "line_names", "read_groups"]
 
@@ -26,7 +26,7 @@ def read_groups(
     limit: int | None = MOST_ROWS,
     *,
     fold: Fold = None,
-    tally: Tally | None = None,
+    tally: CostTable | None = None,
     names: bool = False,
 ) -> tuple[Group, ...]:
     """The lines of the cell in their order, each with the rows of a level.
@@ -126,7 +126,7 @@ class _Block:
 class _Listing:
     """The ops of a level, by the lines that they come from. Of no line more rows are made than are shown at all."""
 
-    def __init__(self, level: Level, limit: int | None, fold: Fold, tally: Tally | None) -> None:
+    def __init__(self, level: Level, limit: int | None, fold: Fold, tally: CostTable | None) -> None:
         self.level = level
         self.maker = RowMaker(level)
         self.folding = Folding(level, fold, limit)

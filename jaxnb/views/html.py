@@ -13,13 +13,13 @@ from typing import Literal
 
 from jaxnb.program import Finding, Program, Status
 from jaxnb.views.columns import column_widths, row_pieces
+from jaxnb.views.cost_table import NO_COLUMNS, Columns, choose_columns, read_cost_table
 from jaxnb.views.escape import Html, element, joined
 from jaxnb.views.grouping import MOST_ROWS, level_below, read_groups
 from jaxnb.views.line import line_element
 from jaxnb.views.painting import edit_lines, fed_by
 from jaxnb.views.rows import Group, Row, legend
 from jaxnb.views.style import style_element
-from jaxnb.views.tally import NO_COLUMNS, Columns, choose_columns, read_tally
 
 __all__ = ["render_html"]
 
@@ -57,7 +57,7 @@ def render_html(
     >>> "<summary>staged · 0 eqns</summary>" in render_html(Program("x"), line="staged · 0 eqns")
     True
     """
-    tally = read_tally(program, level_below(program, level), columns) if columns else None
+    tally = read_cost_table(program, level_below(program, level), columns) if columns else None
     groups = read_groups(program, level, limit, tally=tally)
     costs = choose_columns(columns, tally, _LINE_COSTS) if tally else NO_COLUMNS
     own = choose_columns(columns, tally, _OP_COSTS, ops_alone=True) if tally else NO_COLUMNS

@@ -24,8 +24,8 @@ _DRAWN: dict[tuple[type, str], str] = {
     (Search, "html"): "render_search_html",
     (Search, "svg"): "draw_search",
     (Search, "text"): "render_search",
-    (Shardings, "html"): "render_asked_html",
-    (Shardings, "text"): "render_asked",
+    (Shardings, "html"): "render_shardings_html",
+    (Shardings, "text"): "render_shardings",
 }
 """By what the door of this room calls it, which loads the module when it is first needed."""
 

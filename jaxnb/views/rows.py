@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from jaxnb.program import Aval, Computation, Level, Op, Value
-from jaxnb.views.tally import Cost
+from jaxnb.views.cost_table import Cost
 
 __all__ = [
     "MARKS",

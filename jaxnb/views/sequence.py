@@ -8,14 +8,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jaxnb.program import Computation, Level, Op
+from jaxnb.views.cost_table import CostTable, cost_of
 from jaxnb.views.folding import Fold, Folding
 from jaxnb.views.rows import Row, RowMaker, cut_rows, listed
-from jaxnb.views.tally import Tally, cost_of
 
 __all__ = ["read_sequence"]
 
 
-def read_sequence(level: Level, limit: int | None, *, fold: Fold = None, tally: Tally | None = None) -> tuple[Row, ...]:
+def read_sequence(
+    level: Level, limit: int | None, *, fold: Fold = None, tally: CostTable | None = None
+) -> tuple[Row, ...]:
     """The rows of a level.
 
     Args:
@@ -28,7 +30,7 @@ def read_sequence(level: Level, limit: int | None, *, fold: Fold = None, tally: 
 
 
 class _Sequence:
-    def __init__(self, level: Level, limit: int | None, fold: Fold, tally: Tally | None) -> None:
+    def __init__(self, level: Level, limit: int | None, fold: Fold, tally: CostTable | None) -> None:
         self.level = level
         self.maker = RowMaker(level)
         self.folding = Folding(level, fold, limit)

@@ -10,12 +10,12 @@ from typing import Literal
 
 from jaxnb.program import Finding, Program
 from jaxnb.views.columns import column_widths, row_pieces
+from jaxnb.views.cost_table import NO_COLUMNS, Columns, CostTable, choose_columns, read_cost_table
 from jaxnb.views.folding import Fold
 from jaxnb.views.grouping import MOST_ROWS, level_below, read_groups
 from jaxnb.views.painting import PaintedLine, edit_lines, fed_by, paint
 from jaxnb.views.rows import Group, Row, legend
 from jaxnb.views.sequence import read_sequence
-from jaxnb.views.tally import NO_COLUMNS, Columns, Tally, choose_columns, read_tally
 from jaxnb.views.width import chunks, clipped, padded, printable, text_width, wrapped
 
 __all__ = ["detail_lines", "render_findings", "render_program"]
@@ -75,7 +75,7 @@ def render_program(
     """
     room = max(40, shutil.get_terminal_size().columns if width is None else width)
     shown = level_below(program, level)
-    tally = read_tally(program, shown, columns) if columns else None
+    tally = read_cost_table(program, shown, columns) if columns else None
     if order == "level":
         rows = read_sequence(shown, limit, fold=fold, tally=tally)
         lines = list(_in_order(rows, room, columns, tally))
@@ -153,7 +153,7 @@ def _beside(groups: Sequence[Group], width: int, gutter: int, costs: Columns, ow
 
 
 def _in_order(
-    rows: Sequence[Row], width: int, columns: Sequence[str] | Literal["auto"], tally: Tally | None
+    rows: Sequence[Row], width: int, columns: Sequence[str] | Literal["auto"], tally: CostTable | None
 ) -> Iterable[str]:
     """The rows with the numbers of their lines in front."""
     costs = choose_columns(columns, tally, width // 3, ops_alone=True) if tally else NO_COLUMNS

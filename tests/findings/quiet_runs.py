@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxnb.findings.lints.traced import Traced
+from jaxnb.findings.lints.context import LintContext
 from jaxnb.options import StageOptions
 from jaxnb.staging.cells.cell import parse_cell
 from jaxnb.staging.reuse.cache import CodeRecord
@@ -37,7 +37,7 @@ def run_pieces(cell: str, namespace: dict[str, Any], magic: str = "", **options:
     yield execution
 
 
-def traced_pieces(cell: str, setup: str, **options: Any) -> list[Traced]:
+def traced_pieces(cell: str, setup: str, **options: Any) -> list[LintContext]:
     """The pieces of a cell after it ran."""
     with run_pieces(cell, names(setup), **options) as execution:
-        return [Traced.of(execution, piece) for piece in execution.pieces]
+        return [LintContext.of(execution, piece) for piece in execution.pieces]

@@ -13,7 +13,7 @@ import pytest
 
 from findings.concretizing import CASES, Needed
 from jaxnb.api import new_session
-from jaxnb.findings.values import trial
+from jaxnb.findings.values import dry_run
 from jaxnb.findings.values.fixes import apply_edit
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding, finding_of
@@ -42,7 +42,7 @@ def names() -> Namespace:
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """However slow the machine is: what is promised within 50 ms is tested by itself."""
-    monkeypatch.setattr(trial, "PATIENCE", 60.0)
+    monkeypatch.setattr(dry_run, "PATIENCE", 60.0)
 
 
 def stage(cell: str, namespace: Namespace, whole: bool) -> Run:

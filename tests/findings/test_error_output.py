@@ -10,7 +10,7 @@ import pytest
 from shells import Shell, shell
 
 import jaxnb
-from jaxnb.findings.values import concretization, trial
+from jaxnb.findings.values import concretization, dry_run
 
 __all__ = ["shell"]
 
@@ -19,7 +19,7 @@ JITTED = "@jax.jit\ndef f(a):\n    b = a * 2\n    if b.sum() > 1:\n        retur
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trial, "PATIENCE", 60.0)
+    monkeypatch.setattr(dry_run, "PATIENCE", 60.0)
 
 
 def test_the_cell_the_cause_and_the_fix(shell: Shell) -> None:

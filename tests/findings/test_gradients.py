@@ -69,7 +69,7 @@ def test_lines_count_from_the_magic_line() -> None:
     namespace = names(SETUP)
     with run_pieces("y = jnp.round(x)\nl = y.sum()", namespace, "%%grad l wrt x", loss="l", wrt=("x",)) as execution:
         (piece,) = execution.pieces
-        (finding,) = find_gradients(gradient.Traced.of(execution, piece))
+        (finding,) = find_gradients(gradient.LintContext.of(execution, piece))
     assert finding.line == 2 and finding.span is not None and finding.span.line == 2
 
 

@@ -6,7 +6,7 @@ import jax
 import pytest
 from shells import Shell, shell
 
-from jaxnb.findings.leaking import watching
+from jaxnb.findings.leaking import cell_monitor
 
 __all__ = ["shell"]
 
@@ -93,7 +93,7 @@ def test_a_watch_that_fails_is_a_note(shell: Shell, monkeypatch: pytest.MonkeyPa
         raise RuntimeError("a changed JAX")
 
     shell.run(LEAK)
-    monkeypatch.setattr(watching, "find_place", broken)
+    monkeypatch.setattr(cell_monitor, "find_place", broken)
     text = shell.run("jnp.sin(history[0])", ok=False)
     assert "Encountered an unexpected tracer" in text
     assert "jaxnb could not explain this: RuntimeError: a changed JAX" in text

@@ -25,7 +25,7 @@ from findings.clean import CLEAN
 from findings.leaking import LEAKS, SETUP
 from jaxnb.findings.leaking.leaks import Leaks, explain_tracer, is_dead
 from jaxnb.program import Finding
-from jaxnb.staging.objects import owners
+from jaxnb.staging.objects import referrers
 from jaxnb.staging.objects.paths import render_path
 
 __all__ = ["shell"]
@@ -369,9 +369,9 @@ def test_results_that_ipython_remembers_come_last(shell: Shell) -> None:
 
 
 def test_however_much_other_places_hold_the_results_of_the_shell_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(owners, "_MOST", 8)
+    monkeypatch.setattr(referrers, "_MOST", 8)
     wanted, heap = Thing(), [[number] for number in range(100)]
-    found = owners.paths_to(
+    found = referrers.paths_to(
         {"heap": heap, "Out": {3: [wanted]}}, {id(wanted)}, [((None, "place", "a module"), heap[:])]
     )
     assert [render_path(path) for path in found[id(wanted)]] == ["Out[3][0]"]

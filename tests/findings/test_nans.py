@@ -11,8 +11,8 @@ import pytest
 from findings.nanning import CELLS, QUIET, Nan
 from findings.quiet_runs import names, run_pieces
 from jaxnb.findings.lints import nans
+from jaxnb.findings.lints.context import LintContext
 from jaxnb.findings.lints.nans import find_nans, read_nans
-from jaxnb.findings.lints.traced import Traced
 from jaxnb.findings.values.fixes import apply_edit
 from jaxnb.program import Finding
 
@@ -121,5 +121,5 @@ def test_debug_nans_of_jax_does_not_stop_it() -> None:
     namespace = names("x = jnp.array([0.0, 1.0])")
     with run_pieces("y = x / x", namespace) as execution, jax.debug_nans(True):
         (piece,) = execution.pieces
-        (finding,) = find_nans(Traced.of(execution, piece), execution.held[id(piece)])
+        (finding,) = find_nans(LintContext.of(execution, piece), execution.held[id(piece)])
     assert finding.line == 1 and bool(jnp.isnan(namespace["y"]).any())

@@ -19,7 +19,7 @@ from jaxnb.api import new_session
 from jaxnb.findings.retracing import calls as calls_module
 from jaxnb.findings.retracing.calls import Calls
 from jaxnb.findings.retracing.retraces import note_of, report_of, retraces
-from jaxnb.findings.values import trial
+from jaxnb.findings.values import dry_run
 from jaxnb.options import StageOptions
 from jaxnb.shell.show import bundle
 from jaxnb.staging.reuse.history import Change, History
@@ -404,7 +404,7 @@ def test_a_note_can_be_published() -> None:
 
 
 def test_an_option_is_tried_before_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trial, "PATIENCE", 60.0)
+    monkeypatch.setattr(dry_run, "PATIENCE", 60.0)
 
     def last_fix(cell: str) -> Any:
         namespace = {"__name__": "__main__", "jnp": jnp, "x": jnp.ones(3)}

@@ -89,12 +89,13 @@ def check_person(cell: PersonCell, both_plain: bool = False) -> Report:
     """
     report = Report(cell)
     with tempfile.TemporaryDirectory(prefix="people-", ignore_cleanup_errors=True) as place:
-        sides = [Side(_folder(place, name), cell.x64) for name in ("plain", "other")]
+        plain, staged = (Side(_folder(place, name), cell.x64) for name in ("plain", "other"))
+        course = _Course(report, plain, staged, both_plain, Path(place))
         try:
-            _Course(report, sides[0], sides[1], both_plain, Path(place)).run()
+            course.run()
         finally:
             gc.unfreeze()
-            for side in sides:
+            for side in (course.plain, course.staged):  # the plain one may be another by now
                 side.close()
     return report
 

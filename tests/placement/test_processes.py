@@ -21,7 +21,7 @@ jax.distributed.initialize(address, 2, process, coordinator_bind_address=address
 import jax.numpy as jnp, numpy as np
 from jax.sharding import NamedSharding, PartitionSpec as P
 import jaxnb
-from jaxnb.findings.sharding import respread
+from jaxnb.findings.sharding import trials
 respread.PATIENCE = 200.0  # other tests run beside this one
 mesh = jaxnb.make_mesh("x=4, y=2")
 mine = np.full((256, 1024), process, np.float32)

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import jax
 
 from jaxnb._jax import eqn_traceback
+from jaxnb.findings.lints.context import Keys
 from jaxnb.findings.lints.key_flow import Token
 from jaxnb.findings.lints.rules.key import argument_text, called, key_finding
-from jaxnb.findings.lints.traced import Keys
 from jaxnb.program import Finding, Span
 from jaxnb.reading import Spans
 from jaxnb.staging import CellSource

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from jaxnb.program import Finding
 
 if TYPE_CHECKING:
-    from jaxnb.findings.lints.traced import Traced
+    from jaxnb.findings.lints.context import LintContext
     from jaxnb.staging import Execution, Statement
 
 __all__ = ["LINT_KINDS", "Lint", "Text", "When", "lints", "only_defines"]
@@ -67,9 +67,9 @@ class Lint:
       in_text: what is found in the text of a cell, where it was traced or calls functions.
     """
 
-    in_piece: Callable[[Traced], Iterable[Finding]] | None = None
-    when: Callable[[Traced], When] = lambda traced: When.TRACED
-    later: Callable[[Traced], bool] = lambda traced: True
+    in_piece: Callable[[LintContext], Iterable[Finding]] | None = None
+    when: Callable[[LintContext], When] = lambda traced: When.TRACED
+    later: Callable[[LintContext], bool] = lambda traced: True
     in_text: Callable[[Text], Iterable[Finding]] | None = None
 
 

@@ -14,11 +14,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxnb.findings.lints.context import LintContext
 from jaxnb.findings.lints.eqns import Eqns
 from jaxnb.findings.lints.nan_fixes import propose, try_fix
 from jaxnb.findings.lints.replay import Origin, find_origin, nonfinite
-from jaxnb.findings.lints.traced import Traced
-from jaxnb.findings.values import trial
+from jaxnb.findings.values import dry_run
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding, Fix, Op
 from jaxnb.staging import CellSource, Execution, Held, Session
@@ -44,14 +44,14 @@ def read_nans(execution: Execution, entry: dict[str, Any]) -> list[Finding]:
     found: list[Finding] = []
     for piece in execution.pieces:
         try:
-            found += find_nans(Traced.of(execution, piece), execution.held[id(piece)], rerun)
+            found += find_nans(LintContext.of(execution, piece), execution.held[id(piece)], rerun)
         except Exception as error:  # the cell has run
             said = str(error).strip().partition("\n")[0]
             found.append(_not_looked_for(f"{type(error).__name__}: {said}"))
     return found
 
 
-def find_nans(traced: Traced, held: Held, rerun: Rerun | None = None) -> list[Finding]:
+def find_nans(traced: LintContext, held: Held, rerun: Rerun | None = None) -> list[Finding]:
     """What there is to say about the nans and infs in the results of a piece: at most one of a kind and line.
 
     Args:
@@ -115,7 +115,7 @@ def rerunning(cell: CellSource, entry: dict[str, Any], options: StageOptions) ->
     def run(shown: str) -> Sequence[Any] | None:
         if at < 0 or len(cell.statements) > _MOST_STATEMENTS:
             return None
-        if not all(trial.works(shown, behind, entry, _PATIENCE) for behind in range(len(cell.statements))):
+        if not all(dry_run.works(shown, behind, entry, _PATIENCE) for behind in range(len(cell.statements))):
             return None
         try:
             return list(Session().stage(shown[at:], dict(entry), plain).outputs.values())

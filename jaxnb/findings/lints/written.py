@@ -10,7 +10,7 @@ from typing import Any
 
 from jaxnb import _jax
 from jaxnb._jax import Place, eqn_places
-from jaxnb.findings.lints.traced import Part
+from jaxnb.findings.lints.context import Part
 from jaxnb.runtime import is_own
 
 __all__ = ["Written", "own_place"]

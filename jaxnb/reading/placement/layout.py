@@ -12,9 +12,9 @@ import jax
 
 from jaxnb._jax import open_jaxpr
 from jaxnb.program import Layout, Level, Mesh, Placed, Placement, cut_boxes
-from jaxnb.reading.jaxpr.cuts import cuts_text, ways_to_cut
-from jaxnb.reading.placement.asked import CONSTRAINTS, cut_of
+from jaxnb.reading.jaxpr.partition import cuts_text, ways_to_cut
 from jaxnb.reading.placement.meshes import read_meshes
+from jaxnb.reading.placement.report import CONSTRAINTS, cut_of
 from jaxnb.reading.placement.spread import Spread, placed, read_spread, sides
 
 __all__ = ["read_layout"]

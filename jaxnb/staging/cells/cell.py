@@ -17,8 +17,8 @@ from types import CodeType
 
 from jaxnb.errors import Refused
 from jaxnb.program import Span
+from jaxnb.staging.cells.append_only import Place
 from jaxnb.staging.cells.code import CodeNames, names_of
-from jaxnb.staging.cells.growth import Place
 
 __all__ = [
     "CellSource",

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 from types import CodeType
 
+from jaxnb.staging.cells.append_only import Growth, Place, uses_of
 from jaxnb.staging.cells.dropped import dropped_calls
-from jaxnb.staging.cells.growth import Growth, Place, uses_of
 
 __all__ = ["CodeNames", "Sees", "code_digest", "digest_as", "names_of"]
 

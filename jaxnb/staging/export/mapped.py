@@ -79,7 +79,7 @@ class _Export:
         self.body = Body(cell, namespace, {})
         self.names = Names(self.body, namespace, changed=False)
         refuse_odd(self.body, pieces, self.names)
-        if any(piece.template.changed for piece in pieces):
+        if any(piece.recipe.changed for piece in pieces):
             raise refused("the cell changes objects in place that were there before", "a pure function returns", None)
         every = range(len(self.body.nodes))
         helpers = [item for item in helpers_of(every, self.body, self.names) if item not in self.body.definitions]

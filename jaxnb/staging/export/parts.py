@@ -101,7 +101,7 @@ class DividedCell:
         self.cell, self.pieces, self.namespace = cell, pieces, namespace
         self.results, self.value, self.name, self.all_static = results, value, name, static
         self.body = Body(cell, namespace, results)
-        self.changed = any(piece.template.changed for piece in pieces)
+        self.changed = any(piece.recipe.changed for piece in pieces)
         self.names = Names(self.body, namespace, self.changed)
         refuse_odd(self.body, pieces, self.names)
         self.all_static |= refuse_what_tells(self.body, pieces, self.names)
@@ -256,7 +256,7 @@ class DividedCell:
         """
         count = 0
         for piece in self.pieces:
-            for holder, _, _ in piece.template.changed:
+            for holder, _, _ in piece.recipe.changed:
                 kind = type(holder).__name__
                 if kind not in ("_List", "_Grown", "_Dict", "_OrderedDict", "_Set", "_Deque"):
                     raise self._changes_objects()

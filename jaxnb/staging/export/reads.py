@@ -68,9 +68,9 @@ def refuse_odd(body: Body, pieces: Sequence[Piece], names: Names) -> None:
         for line, reason in piece.reasons:
             where = f"line {line}, " if line is not None else ""
             raise refused(f"{where}{reason}", "another run would not be the same", line)
-        if piece.template.says_values:
+        if piece.recipe.says_values:
             raise refused("the cell prints or logs values in a helper", "a compiled function has them too late", None)
-        if piece.template.elsewhere:
+        if piece.recipe.elsewhere:
             raise refused("the cell binds names of another module", "a pure function writes none", None)
 
 
@@ -132,7 +132,7 @@ def refuse_changed(body: Body, helpers: Sequence[Helper], constants: Sequence[st
 
 def refuse_effects(body: Body, pieces: Sequence[Piece], namespace: Mapping[str, Any]) -> None:
     for piece in pieces:
-        if piece.template.changed:
+        if piece.recipe.changed:
             raise refused("the cell changes objects in place that were there before", "a pure function returns", None)
     traced = {i for piece in pieces for i in range(piece.plan.start, piece.plan.stop)}
     for i, statement in enumerate(body.statements):

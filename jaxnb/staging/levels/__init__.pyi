@@ -1,12 +1,12 @@
-from .apportion import (
-    summarize as summarize,
-    with_times as with_times,
-)
 from .naming import (
     read_names as read_names,
 )
 from .reading import (
     read_program as read_program,
+)
+from .time_attribution import (
+    summarize as summarize,
+    with_times as with_times,
 )
 from .timing import (
     Held as Held,

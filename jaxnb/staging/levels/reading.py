@@ -28,8 +28,8 @@ from jaxnb.reading import (
     with_costs,
 )
 from jaxnb.staging.cells.cell import CellSource
-from jaxnb.staging.cells.relaid import relaid
-from jaxnb.staging.levels.ladder import Ladder, join_levels, piece_stage, traced_stage
+from jaxnb.staging.cells.span_remap import relaid
+from jaxnb.staging.levels.lowering_stages import LoweringStages, join_levels, piece_stage, traced_stage
 from jaxnb.staging.levels.naming import abstracted, read_names_of
 from jaxnb.staging.objects.paths import render_path
 from jaxnb.staging.trace.piece import Piece
@@ -61,7 +61,7 @@ def read_program(
     jaxprs = [_read_piece(cell, piece, file_label) for piece in pieces]
     jaxpr, _ = join_levels(jaxprs)
     stages = [piece_stage(piece, level) for piece, level in zip(pieces, jaxprs, strict=True)]
-    ladder = Ladder(stages, names, (cell.filename, cell.shown, file_label))
+    ladder = LoweringStages(stages, names, (cell.filename, cell.shown, file_label))
     return Program(cell.shown, (source, jaxpr), link_source(source, jaxpr), findings, _maker=ladder)
 
 
@@ -164,7 +164,7 @@ def read_traced(
         with simulated.ambient() if simulated is not None else nullcontext():
             return read_names_of(function, arguments[0], arguments[1], file, there)
 
-    ladder = Ladder(
+    ladder = LoweringStages(
         [traced_stage(traced, level, simulated=simulated, compiled=compiled)],
         names,
     )

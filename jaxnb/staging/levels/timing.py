@@ -20,7 +20,7 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb._jax import body_jaxprs, open_jaxpr
 from jaxnb.reading import read_profile, running_together
-from jaxnb.staging.levels.apportion import Measured
+from jaxnb.staging.levels.time_attribution import Measured
 from jaxnb.staging.trace.piece import Piece
 
 __all__ = ["Held", "hold_inputs", "measure"]

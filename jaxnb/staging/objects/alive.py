@@ -22,7 +22,7 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb.runtime import is_library, is_library_class
 from jaxnb.staging.cells.reach import ATOMS, state_of
-from jaxnb.staging.objects.holders import slot_descriptors
+from jaxnb.staging.objects.mutables import slot_descriptors
 
 __all__ = ["LOCKS", "is_alive", "is_machinery"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from jaxnb.staging.cells.code import Sees
 from jaxnb.staging.cells.reach import ATOMS, items_of, state_of
 from jaxnb.staging.objects import functions
-from jaxnb.staging.objects.holders import GROWN_LIST, OBJECTS, has_state, holder_of, objects_of
+from jaxnb.staging.objects.mutables import GROWN_LIST, OBJECTS, has_state, mutable_of, objects_of
 from jaxnb.staging.objects.paths import GROWN, OBJECT, Path
 from jaxnb.staging.objects.slots import Slot
 
@@ -36,7 +36,7 @@ def list_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     scan.parts.append((kind if kind is list else functions.kind_of(scan, kind, path), len(items)))
     if isinstance(value, deque):
         scan.parts.append(value.maxlen)
-    holder = holder_of(value)
+    holder = mutable_of(value)
     assert holder is not None
     scan.hold(value, holder)
     for index, child in enumerate(items):
@@ -79,7 +79,7 @@ def dict_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
                 scan.visit(key, (path, "member", key), None)
     if isinstance(value, defaultdict):
         scan.visit(value.default_factory, (path, "attr", "default_factory"), None)
-    holder = holder_of(value)
+    holder = mutable_of(value)
     assert holder is not None
     scan.hold(value, holder)
     for key in keys:
@@ -97,7 +97,7 @@ def set_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     kind, items = type(value), items_of(value)
     plain = kind in (set, frozenset)
     scan.parts.append((kind if plain else functions.kind_of(scan, kind, path), len(items)))
-    if (holder := holder_of(value)) is not None:
+    if (holder := mutable_of(value)) is not None:
         scan.hold(value, holder)
     for child in items:
         if type(child) in (float, complex):

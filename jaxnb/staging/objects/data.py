@@ -20,7 +20,7 @@ from jaxnb import _jax
 from jaxnb.runtime import is_closed_package
 from jaxnb.staging.cells.reach import ATOMS, hides, state_of
 from jaxnb.staging.objects.alive import is_alive
-from jaxnb.staging.objects.holders import SLOTS
+from jaxnb.staging.objects.mutables import SLOTS
 
 __all__ = ["is_data"]
 

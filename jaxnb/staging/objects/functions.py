@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from jaxnb import _jax
 from jaxnb.runtime import function_of, is_library, is_library_class
+from jaxnb.staging.cells.append_only import NO_GROWTH, Growth
 from jaxnb.staging.cells.code import Sees, code_digest, names_of
 from jaxnb.staging.cells.effects import effect_of_builtin, own_unseen
-from jaxnb.staging.cells.growth import NO_GROWTH, Growth
 from jaxnb.staging.objects import modules
 from jaxnb.staging.objects.dispatchers import dispatch_cache, is_of_cache
-from jaxnb.staging.objects.holders import CELL, CLASS, DICT, FUNCTION, PARTIAL
 from jaxnb.staging.objects.inside import follow_inside
+from jaxnb.staging.objects.mutables import CELL, CLASS, DICT, FUNCTION, PARTIAL
 from jaxnb.staging.objects.paths import CLASS_MARK, FUN, JIT, OPEN, Path
 from jaxnb.staging.objects.slots import Method, Slot
 from jaxnb.staging.objects.states import follow_state

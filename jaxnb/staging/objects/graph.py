@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 
 from jaxnb.errors import Refused
 from jaxnb.runtime import is_library, name_of
+from jaxnb.staging.cells.append_only import NO_GROWTH, Growth
 from jaxnb.staging.cells.code import CodeNames, Sees
 from jaxnb.staging.cells.deep import deep_walk
-from jaxnb.staging.cells.growth import NO_GROWTH, Growth
 from jaxnb.staging.cells.reach import hides, state_of
 from jaxnb.staging.objects import functions, inside, instances, modules
-from jaxnb.staging.objects.holders import DICT, Holder
 from jaxnb.staging.objects.kinds import HANDLERS, other
+from jaxnb.staging.objects.mutables import DICT, Mutable
 from jaxnb.staging.objects.paths import ALIAS, ROOT, Choices, Path, is_below, render_path, root_name
 from jaxnb.staging.objects.registered import follow_registered
 from jaxnb.staging.objects.slots import IN_IMMUTABLE, Immutable, Method, Slot, Slots
@@ -383,7 +383,7 @@ class Scan:
             self.slots.held_at[id(value)] = self.where[-1][1]
         return False
 
-    def hold(self, value: Any, holder: Holder) -> None:
+    def hold(self, value: Any, holder: Mutable) -> None:
         """Something whose content the code may change in place."""
         if self.slots is not None:
             self.slots.holders.append((value, holder))

@@ -22,7 +22,7 @@ from jaxnb.staging.cells.effects import is_stateful, is_unchanging
 from jaxnb.staging.cells.reach import ATOMS, hides, state_of
 from jaxnb.staging.objects import functions
 from jaxnb.staging.objects.alive import LOCKS, is_alive
-from jaxnb.staging.objects.holders import CONTEXT, DICT, SLOTS, has_hidden_room, slot_descriptors
+from jaxnb.staging.objects.mutables import CONTEXT, DICT, SLOTS, has_hidden_room, slot_descriptors
 from jaxnb.staging.objects.paths import ATTRIBUTES, OBJECT, Path, Same, render_path
 from jaxnb.staging.objects.slots import IN_IMMUTABLE, Slot
 from jaxnb.staging.objects.static import ASKS_ANNOTATIONS, OF_MEMBERS, is_library_callable, log_level

@@ -18,7 +18,9 @@ from jaxnb import _jax
 from jaxnb.runtime import home_of, identity, is_library, is_library_class, name_of
 from jaxnb.staging.cells.code import CodeNames, Sees, names_of
 from jaxnb.staging.cells.reach import ATOMS, is_user_function, state_of
-from jaxnb.staging.objects.holders import (
+from jaxnb.staging.objects.met import met_from
+from jaxnb.staging.objects.modules import module_at
+from jaxnb.staging.objects.mutables import (
     ABSENT,
     BUFFER,
     BUFFERS,
@@ -31,15 +33,13 @@ from jaxnb.staging.objects.holders import (
     PARTIAL,
     SLOTS,
     Change,
-    Holder,
     ModuleAttributes,
+    Mutable,
     State,
-    holder_of,
+    mutable_of,
     same_state,
     slot_descriptors,
 )
-from jaxnb.staging.objects.met import met_from
-from jaxnb.staging.objects.modules import module_at
 from jaxnb.staging.objects.process import process_back
 from jaxnb.staging.objects.pytrees import leaves_of
 
@@ -59,7 +59,7 @@ class Journal:
         self._undo: list[Callable[[], None]] = []
         self._has_process = False
 
-    def record(self, owner: Any, holder: Holder, change: Change | None = None) -> None:
+    def record(self, owner: Any, holder: Mutable, change: Change | None = None) -> None:
         """Saves what one holder holds before a piece changes it in place: what will change, where that is known."""
         if change is None or change.whole or change.gone or not holder.keyed:
             key = (identity(owner), identity(holder))
@@ -69,7 +69,7 @@ class Journal:
             return
         self.record_puts([(holder, owner, key, child) for key, child in change.children])
 
-    def record_puts(self, puts: Iterable[tuple[Holder, Any, Any, Any]]) -> None:
+    def record_puts(self, puts: Iterable[tuple[Mutable, Any, Any, Any]]) -> None:
         """Saves what holders hold under the keys that get other children: holder, object, key and child of each."""
         recorded, undo = self._recorded, self._undo
         for holder, owner, key, _ in puts:
@@ -167,7 +167,7 @@ def _is_own_module(value: Any) -> bool:
     return issubclass(type(value), types.ModuleType) and not is_library(name_of(value))
 
 
-def _put_back(owner: Any, holder: Holder, key: Any, child: Any) -> None:
+def _put_back(owner: Any, holder: Mutable, key: Any, child: Any) -> None:
     if child is not ABSENT:
         holder.put(owner, key, child)
     elif holder.get(owner, key) is not ABSENT:
@@ -189,7 +189,7 @@ def _ways_back(item: Any) -> Iterator[Callable[[], None]]:
                 yield functools.partial(_restore_view, item, item.tobytes())
     elif kind is contextvars.ContextVar and CONTEXT.save(item):
         yield _kept(item, CONTEXT)
-    elif (holder := holder_of(item)) is not None:
+    elif (holder := mutable_of(item)) is not None:
         yield _kept(item, holder)
     elif isinstance(item, functools.partial):
         yield _kept(item, PARTIAL)
@@ -216,11 +216,11 @@ def _ways_back(item: Any) -> Iterator[Callable[[], None]]:
         yield functools.partial(restore_shell, item, kind, state)
 
 
-def _kept(item: Any, holder: Holder) -> Callable[[], None]:
+def _kept(item: Any, holder: Mutable) -> Callable[[], None]:
     return functools.partial(restore_changed, item, holder, holder.save(item))
 
 
-def restore_changed(item: Any, holder: Holder, state: State) -> None:
+def restore_changed(item: Any, holder: Mutable, state: State) -> None:
     """Makes a holder hold what it held, unless it does."""
     if not same_state(holder.save(item), state):
         holder.restore(item, state)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxnb.errors import LeakedTracer
 from jaxnb.staging.cells.code import Sees
 from jaxnb.staging.objects import containers
-from jaxnb.staging.objects.holders import BUFFER, has_state
+from jaxnb.staging.objects.mutables import BUFFER, has_state
 from jaxnb.staging.objects.paths import ARRAY, COMPLEX, CONTENT, FLOAT, INT, NUMPY, Path, Same, render_path
 from jaxnb.staging.objects.slots import Slot
 from jaxnb.staging.objects.static import content_of, supported

@@ -12,7 +12,7 @@ from jaxnb import _jax
 from jaxnb.staging.cells.code import names_of
 from jaxnb.staging.cells.reach import ATOMS, hides, is_user_function
 from jaxnb.staging.objects.alive import is_machinery
-from jaxnb.staging.objects.owners import edges
+from jaxnb.staging.objects.referrers import edges
 
 __all__ = ["met_from"]
 

@@ -23,7 +23,6 @@ from jaxnb.runtime import is_library, is_library_class, name_of
 from jaxnb.staging.cells.code import CodeNames, Sees
 from jaxnb.staging.cells.reach import ATOMS, state_of
 from jaxnb.staging.objects.data import is_data
-from jaxnb.staging.objects.holders import CLASS, DICT, FUNCTION, ModuleAttributes
 from jaxnb.staging.objects.inside import (
     cell_content,
     follow_classes,
@@ -34,6 +33,7 @@ from jaxnb.staging.objects.inside import (
     is_plain,
     rebound_names,
 )
+from jaxnb.staging.objects.mutables import CLASS, DICT, FUNCTION, ModuleAttributes
 from jaxnb.staging.objects.paths import ROOT, Path
 from jaxnb.staging.objects.slots import Slot
 from jaxnb.staging.objects.states import follow_state, follow_texts

@@ -11,8 +11,8 @@ from typing import Any
 
 import jax
 
-from jaxnb.staging.objects.owners import edges
 from jaxnb.staging.objects.paths import Path
+from jaxnb.staging.objects.referrers import edges
 
 __all__ = ["leaves_of"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import types
 from typing import Any, NamedTuple
 
-from jaxnb.staging.cells.growth import Growth
-from jaxnb.staging.objects.holders import DICT, Holder
+from jaxnb.staging.cells.append_only import Growth
+from jaxnb.staging.objects.mutables import DICT, Mutable
 from jaxnb.staging.objects.paths import Path
 
 __all__ = ["IN_IMMUTABLE", "Immutable", "Method", "Slot", "Slots"]
@@ -46,7 +46,7 @@ class Slots:
     def __init__(self) -> None:
         self.leaves: list[list[Slot]] = []
         self.built: list[Immutable] = []
-        self.holders: list[tuple[Any, Holder]] = []
+        self.holders: list[tuple[Any, Mutable]] = []
         self.held_at: dict[int, Path] = {}
         self.trace_states: list[Slot] = []
         self.shells: list[tuple[Any, type, Any]] = []
@@ -56,7 +56,7 @@ class Slots:
 class Slot(NamedTuple):
     """A place that holds a value and can hold another."""
 
-    holder: Holder
+    holder: Mutable
     owner: Any
     key: Any
 

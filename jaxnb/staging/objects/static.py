@@ -16,7 +16,7 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb.runtime import home_of, is_library
 from jaxnb.staging.cells.reach import state_of
-from jaxnb.staging.objects.holders import SLOTS
+from jaxnb.staging.objects.mutables import SLOTS
 
 __all__ = [
     "ASKS_ANNOTATIONS",

@@ -32,10 +32,10 @@ from jaxnb.staging.cells.reach import ATOMS, hides, state_of
 from jaxnb.staging.objects.alive import is_alive
 from jaxnb.staging.objects.containers import is_grown
 from jaxnb.staging.objects.graph import Reached, Scan
-from jaxnb.staging.objects.holders import BUFFERS, CELL, SLOTS, slot_descriptors
 from jaxnb.staging.objects.inside import exactly
 from jaxnb.staging.objects.leaves import FLOAT32_MAX, INT32, tells_number
 from jaxnb.staging.objects.modules import class_path, used_of
+from jaxnb.staging.objects.mutables import BUFFERS, CELL, SLOTS, slot_descriptors
 from jaxnb.staging.objects.paths import Choices, Path, Same
 from jaxnb.staging.objects.registered import registered_with
 from jaxnb.staging.objects.static import (

@@ -20,7 +20,7 @@ from jaxnb.staging.reuse.history import Change
 from jaxnb.staging.reuse.left import SinceLast
 from jaxnb.staging.session.turn_count import TurnCount
 from jaxnb.staging.trace.assigned import NameLog
-from jaxnb.staging.trace.donation import Lost
+from jaxnb.staging.trace.donation import DonationLog
 from jaxnb.staging.trace.gradient import Asked, asked_for
 from jaxnb.staging.trace.piece import Piece
 from jaxnb.staging.trace.reasons import line_reading
@@ -92,7 +92,7 @@ class Execution:
     options: StageOptions
     record: CodeRecord
     device: Any = None
-    lost: Lost = field(default_factory=lambda: Lost(str))
+    lost: DonationLog = field(default_factory=lambda: DonationLog(str))
     label: Callable[[str], str] = lambda _: ""
     explain: Callable[[Asking, CellSource], Finding | None] = lambda asking, cell: None
     cache_size: int = 4

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jaxnb.reading import code_bytes
 from jaxnb.runtime import objects_of
-from jaxnb.staging.objects.holdings import Constants, HeldProgram, Holdings, held_arrays, names_that_run
+from jaxnb.staging.objects.live_buffers import Constants, HeldProgram, LiveBuffers, held_arrays, names_that_run
 from jaxnb.staging.objects.release import CLEAR_CACHES, CLEAR_PROGRAMS
 from jaxnb.staging.session.current import current_session
 from jaxnb.staging.session.run import Run
@@ -24,7 +24,7 @@ _WIDEST = 40
 _TRACED = "a function that JAX has traced"
 
 
-def memory(namespace: Mapping[str, Any] | None = None, session: Session | None = None) -> Holdings:
+def memory(namespace: Mapping[str, Any] | None = None, session: Session | None = None) -> LiveBuffers:
     """Looks up who holds each live array, and what the loaded programs take.
 
     Args:
@@ -49,7 +49,7 @@ def memory(namespace: Mapping[str, Any] | None = None, session: Session | None =
     constants[_TRACED] = Constants([value for value in _traced_constants() if id(value) not in known], CLEAR_CACHES)
     arrays = held_arrays(namespace, constants)
     programs = sorted(_programs(kept, namespace, label), key=lambda program: -program.bytes)
-    return Holdings(arrays, tuple(programs))
+    return LiveBuffers(arrays, tuple(programs))
 
 
 def clear_programs(session: Session | None = None) -> str:

@@ -80,12 +80,12 @@ class Observer:
         """What is known of an error that a cell raised, before anything is put back."""
         return Explained()
 
-    def on_exhausted(
+    def on_oom(
         self, error: BaseException, cell: CellSource, at: Any, namespace: Mapping[str, Any], label: Label
     ) -> None:
         """A program did not get its memory: attaches to the error what took it. `at` is where the execution stood."""
 
-    def on_exhausted_earlier(
+    def on_oom_earlier(
         self, error: BaseException, programs: Iterator[Piece], namespace: Mapping[str, Any], label: Label
     ) -> bool:
         """The same of a program of an earlier cell, which somebody waited for; False if there is no such."""

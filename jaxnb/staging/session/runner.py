@@ -264,11 +264,11 @@ class Runner:
         state.dispatch_seconds += perf_counter() - start
         if piece.gives and id(piece) not in state.held:
             self._delete_given(cell, piece, reached)
-        value = piece.template.apply(reached, outputs, state.namespace, state.journal, state.before_host)
+        value = piece.recipe.apply(reached, outputs, state.namespace, state.journal, state.before_host)
         for name in piece.donation.unbound:
             state.namespace.pop(name, None)
             state.lost.name(name, cell.filename, line_of_name(cell, piece, name))
-        if piece.template.value is not None:
+        if piece.recipe.value is not None:
             state.value = value
         state.ran[id(piece)] = Ran(cell, piece, reached, outputs)
         record.use(piece, state.cache_size, state.record.runs)

@@ -49,7 +49,7 @@ from jaxnb.staging.session.run import LastRun, Later, Retrace, Run, Shown, Timin
 from jaxnb.staging.session.runner import Runner
 from jaxnb.staging.trace.assigned import NameLog
 from jaxnb.staging.trace.devices import find_device, on_device
-from jaxnb.staging.trace.donation import Lost
+from jaxnb.staging.trace.donation import DonationLog
 from jaxnb.staging.trace.piece import Piece
 from jaxnb.staging.trace.stage import MissingName, trace_piece
 
@@ -89,7 +89,7 @@ class Session:
         self._maps: OrderedDict[tuple[Any, ...], CellSource] = OrderedDict()
         self._cells: dict[str, tuple[Any, ...]] = {}
         self.filenames: OrderedDict[str, str] = OrderedDict()
-        self.lost = Lost(self._label)
+        self.lost = DonationLog(self._label)
         self.history = History()
         self._before: OrderedDict[Any, Callable[[], Program]] = OrderedDict()
         self.home: dict[str, Any] | None = None
@@ -229,7 +229,7 @@ class Session:
         explanation.tell(namespace)
         execution.unbind_lost(error)
         if is_out_of_memory(error) and not self.explain_later(error, namespace) and execution.at is not None:
-            self.observer.on_exhausted(error, execution.cell, execution.at, namespace, self.file_label)
+            self.observer.on_oom(error, execution.cell, execution.at, namespace, self.file_label)
         if (reason := self.lost.explain(error)) is not None:
             error.add_note(reason)
 
@@ -425,7 +425,7 @@ class Session:
         """
         if not is_out_of_memory(error):
             return False
-        return self.observer.on_exhausted_earlier(error, self.programs(), namespace, self.file_label)
+        return self.observer.on_oom_earlier(error, self.programs(), namespace, self.file_label)
 
     # --- before and after ---
 

@@ -14,7 +14,7 @@ Build = Callable[["Building"], Any]
 
 
 class Building:
-    """One application of a template: the inputs and outputs of a run, and what was built so far."""
+    """One application of a recipe: the inputs and outputs of a run, and what was built so far."""
 
     __slots__ = ("made", "namespace", "outputs", "reached")
 

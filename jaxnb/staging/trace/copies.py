@@ -2,7 +2,7 @@
 
 The statements run in a copy of the namespace, which holds copies of the containers, objects and functions that a walk
 reached: aliases are kept, classes are the same, and the functions of the user read the copies. A walk over the copies
-meets everything in the same order as one over the originals, so that a template of the trace speaks of both.
+meets everything in the same order as one over the originals, so that a recipe of the trace speaks of both.
 
 What other threads share must not be copied: classes, what libraries hold in their modules, what is alive. A method of a
 class of the user is replaced by one that runs the copy in this thread alone.
@@ -29,13 +29,13 @@ from jaxnb.runtime import Undo, function_of, is_library
 from jaxnb.staging.cells.code import Sees, names_of
 from jaxnb.staging.cells.reach import state_of
 from jaxnb.staging.objects.graph import Scan
-from jaxnb.staging.objects.holders import BUFFERS, CELL, DICT, OBJECTS, SLOTS, holder_of, slot_descriptors
+from jaxnb.staging.objects.mutables import BUFFERS, CELL, DICT, OBJECTS, SLOTS, mutable_of, slot_descriptors
 from jaxnb.staging.objects.paths import Choices
 from jaxnb.staging.objects.static import CACHED_FUNCTION, OF_WRAPPERS
 from jaxnb.staging.objects.watchers import other_threads, others_look
+from jaxnb.staging.trace.output_recipe import CONTAINER_NEWS
 from jaxnb.staging.trace.piece import Plan
 from jaxnb.staging.trace.reachable import has_plain_layout, reached_from
-from jaxnb.staging.trace.template import CONTAINER_NEWS
 
 __all__ = ["Copies", "cannot_copy", "copies_for_others", "dispatching", "functions_of", "use"]
 
@@ -160,7 +160,7 @@ class Copies:
             if state_of(value) is not None:
                 self._attributes(made, value)
             return made
-        if (holder := holder_of(value)) is not None:
+        if (holder := mutable_of(value)) is not None:
             return self._container(value, kind, holder)
         if isinstance(value, CACHED_FUNCTION):
             raise cannot_copy("a function under functools.lru_cache")  # what it remembers is bound as itself

@@ -12,7 +12,7 @@ from jaxnb import _jax
 from jaxnb.errors import Asking, NeedsConcrete
 from jaxnb.staging.cells.cell import CellSource
 from jaxnb.staging.objects.paths import Path, render_path
-from jaxnb.staging.trace.stand_ins import ValueNeeded
+from jaxnb.staging.trace.tracer_patches import ValueNeeded
 
 __all__ = ["Attempt", "culprit_of", "explain_needed_value", "only_tracing_raises"]
 

@@ -18,10 +18,10 @@ import jax
 
 from jaxnb.errors import Refused
 from jaxnb.staging.objects.graph import Reached, Scan
-from jaxnb.staging.objects.owners import paths_to
 from jaxnb.staging.objects.paths import render_path, root_name
+from jaxnb.staging.objects.referrers import paths_to
 
-__all__ = ["NO_DONATION", "Donation", "Lost", "check_donation", "plan_donation"]
+__all__ = ["NO_DONATION", "Donation", "DonationLog", "check_donation", "plan_donation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ def _check_buffers(donation: Donation, reached: Reached) -> None:
             )
 
 
-class Lost:
+class DonationLog:
     """What one shell has given up: which names were unbound, and where each array went.
 
     Args:

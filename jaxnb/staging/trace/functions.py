@@ -30,7 +30,7 @@ from jaxnb.staging.cells.cell import CellSource, Statement, read_statement
 from jaxnb.staging.cells.code import code_digest, digest_as, names_of
 from jaxnb.staging.cells.parts import statement_name, with_parts
 from jaxnb.staging.cells.reach import functions_reached
-from jaxnb.staging.objects.holders import CELL
+from jaxnb.staging.objects.mutables import CELL
 from jaxnb.staging.trace.operands import only_consumes, order_operands
 
 __all__ = [

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from jaxnb.staging.cells.reach import ATOMS
-from jaxnb.staging.objects.holders import BUFFER, CELL, Holder
+from jaxnb.staging.objects.mutables import BUFFER, CELL, Mutable
 from jaxnb.staging.objects.paths import ALIAS, ARRAY, CONTENT, NUMPY, Path, Same, root_name
 
 __all__ = ["differs_in_key", "evolving", "is_list", "moved", "moved_by_python"]
@@ -19,7 +19,7 @@ __all__ = ["differs_in_key", "evolving", "is_list", "moved", "moved_by_python"]
 _SIZED = (list, tuple, dict, set)
 
 
-def moved(path: Path, holder: Holder, before: list[tuple[Any, Any]], after: list[tuple[Any, Any]]) -> set[Path]:
+def moved(path: Path, holder: Mutable, before: list[tuple[Any, Any]], after: list[tuple[Any, Any]]) -> set[Path]:
     """The paths at which a holder that changed has something else in the key.
 
     Args:

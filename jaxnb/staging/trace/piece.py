@@ -12,18 +12,18 @@ import jax
 from jaxnb import _jax
 from jaxnb.program import Assigned, Finding, Span
 from jaxnb.reading import NO_FIGURES, PLATFORM, Figures, SimulatedMesh, read_figures, with_ids
+from jaxnb.staging.cells.append_only import NO_GROWTH, Growth
 from jaxnb.staging.cells.cell import CellSource
 from jaxnb.staging.cells.code import CodeNames
-from jaxnb.staging.cells.growth import NO_GROWTH, Growth
 from jaxnb.staging.objects.graph import Reached, Scan
 from jaxnb.staging.objects.paths import Choices
 from jaxnb.staging.objects.slots import Slots
 from jaxnb.staging.trace.called_back import CalledBack
 from jaxnb.staging.trace.donation import NO_DONATION, Donation
 from jaxnb.staging.trace.gradient import Asked
+from jaxnb.staging.trace.output_recipe import OutputRecipe
 from jaxnb.staging.trace.placing import Arranged, Placing
 from jaxnb.staging.trace.prelude import Cut, OutOfReach, Prelude
-from jaxnb.staging.trace.template import Template
 
 __all__ = ["Piece", "Plan", "Served", "donated_places", "taken"]
 
@@ -79,7 +79,7 @@ class Piece:
       guard: the walk that shows whether the piece serves a run, as straight code, once it has been reused.
       scanned: how often that was shown by a scan instead.
       unlike: why it did not serve the last run for which it was asked, where the key does not tell.
-      template: what to bind.
+      recipe: what to bind.
       jaxpr: closed.
       reasons: why the piece must not be used again, as (line, text).
       notes: things to tell the user, as (kind, line, text).
@@ -103,7 +103,7 @@ class Piece:
     paths: list[Any]
     where: list[tuple[int, Any]]
     traced: Any
-    template: Template
+    recipe: OutputRecipe
     jaxpr: Any
     n_outputs: int
     seconds: float
@@ -205,7 +205,7 @@ class Piece:
         if self.called_back is not None and not self.called_back.serves(reached.nodes, reached.leaves, namespace):
             self.unlike = "a callback would be another object"
             return None
-        if not self.template.in_order(reached.nodes):
+        if not self.recipe.in_order(reached.nodes):
             self.unlike = "the keys of what it changes are in another order"
             return None
         if self.prelude is None:

@@ -12,8 +12,8 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb._jax import NumpyValue
 from jaxnb.staging.cells.reach import ATOMS
-from jaxnb.staging.objects.holders import holder_of
-from jaxnb.staging.objects.owners import edges, referents
+from jaxnb.staging.objects.mutables import mutable_of
+from jaxnb.staging.objects.referrers import edges, referents
 
 __all__ = ["has_plain_layout", "holds_tracer", "is_data", "reached_from", "reaches_tracer", "stands_for_a_value"]
 
@@ -29,7 +29,7 @@ def holds_tracer(value: Any) -> bool:
         if id(item) in seen or type(item) in ATOMS or isinstance(item, types.ModuleType | type):
             continue
         seen.add(id(item))
-        if isinstance(item, _HOLDING) or holder_of(item) is not None or _is_of_jax(item):
+        if isinstance(item, _HOLDING) or mutable_of(item) is not None or _is_of_jax(item):
             stack.extend(child for _, _, child in edges(item))
     return False
 

@@ -11,8 +11,8 @@ from jaxnb.staging.cells.cell import CellSource, Statement
 from jaxnb.staging.cells.code import Sees
 from jaxnb.staging.cells.effects import first_unseen
 from jaxnb.staging.objects.graph import Scan
-from jaxnb.staging.objects.owners import paths_to
 from jaxnb.staging.objects.paths import Path, render_path, root_name
+from jaxnb.staging.objects.referrers import paths_to
 from jaxnb.staging.trace.ran import LARGE
 
 __all__ = [

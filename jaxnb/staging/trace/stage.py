@@ -1,4 +1,4 @@
-"""One piece of a cell, traced: its statements become a jaxpr, and what they left behind becomes a template.
+"""One piece of a cell, traced: its statements become a jaxpr, and what they left behind becomes a recipe.
 
 A trace may show that a scalar must be static, or that a statement cannot be part of a program: then it is made again,
 or the statement is left to Python.
@@ -47,8 +47,8 @@ from jaxnb.staging.trace.ran import LARGE, Ran
 from jaxnb.staging.trace.reasons import find_reasons, reached_effects, using_effect
 from jaxnb.staging.trace.refused import refuse_seen, sees_stand_ins
 from jaxnb.staging.trace.scalars import scalars_that_show
-from jaxnb.staging.trace.stand_ins import ValueNeeded
 from jaxnb.staging.trace.trace import MissingName, StopAt, Trace, by_python
+from jaxnb.staging.trace.tracer_patches import ValueNeeded
 from jaxnb.staging.trace.turns import BUDGET, TooLong
 from jaxnb.staging.trace.written_out import WrittenOut
 
@@ -326,7 +326,7 @@ def _trace(
             piece = _finish(trace, traced, context, device, perf_counter() - start)
             if derivative is not None:
                 piece.derivative = trace.asked
-                trace.template.names.extend(derivative.names)
+                trace.recipe.names.extend(derivative.names)
                 piece.notes.extend(("independent", None, note) for note in derivative.notes)
             piece.assigned = log.assigned() if log is not None else None
             piece.notes.extend(("donate", None, note) for note in donation.notes)
@@ -399,7 +399,7 @@ def _narrowed(trace: Trace, traced: Any, plan: Plan, ran: Ran) -> Plan:
     """
     if plan.ran is not None:
         return plan if ran.complete and ran.digests() <= plan.ran else replace(plan, ran=None)
-    if not ran.complete or trace.template.reasons or trace.saw or _jax.calls_back(traced.jaxpr):
+    if not ran.complete or trace.recipe.reasons or trace.saw or _jax.calls_back(traced.jaxpr):
         return plan
     narrower = replace(trace.plan, ran=ran.digests())
     scan = narrower.scan(trace.namespace, trace.choices, Slots())
@@ -654,7 +654,7 @@ def _finish(trace: Trace, traced: Any, context: tuple[Any, ...], device: Any, se
         paths=scan.paths,
         where=scan.where,
         traced=traced,
-        template=trace.template,
+        recipe=trace.recipe,
         jaxpr=traced.jaxpr,
         n_outputs=len(traced.jaxpr.out_avals),
         seconds=seconds,
@@ -664,7 +664,7 @@ def _finish(trace: Trace, traced: Any, context: tuple[Any, ...], device: Any, se
         called_back=trace.called_back,
         walked=trace.walked.reached(),
     )
-    piece.reasons.extend(trace.template.reasons)
+    piece.reasons.extend(trace.recipe.reasons)
     piece.reasons.extend(find_reasons(trace.cell, trace.statements, trace.namespace, scan, traced.jaxpr))
     known = {line for line, _ in piece.reasons}
     piece.reasons.extend(reason for reason in trace.saw if reason[0] not in known)

@@ -1,7 +1,7 @@
 """One trace of a stretch of statements: tracers in, tracers out, and everything put back.
 
 The statements run in the user's own namespace, with tracers standing where the arrays stood. What changed is captured
-as a template; then the namespace and every object are what they were.
+as a recipe; then the namespace and every object are what they were.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from jaxnb._jax import (
 )
 from jaxnb.errors import KeepsTraced, RunByPython
 from jaxnb.runtime import Undo
+from jaxnb.staging.cells.append_only import NO_GROWTH, Growth
 from jaxnb.staging.cells.blocks import TURN, counting_code
 from jaxnb.staging.cells.cell import CellSource, Statement
 from jaxnb.staging.cells.code import Sees
-from jaxnb.staging.cells.growth import NO_GROWTH, Growth
 from jaxnb.staging.cells.reach import ATOMS, refers_to_jax, state_of
 from jaxnb.staging.objects.graph import Scan
-from jaxnb.staging.objects.holders import CLASS, CONTEXT, GROWN_LIST, SLOTS, same_state
 from jaxnb.staging.objects.journal import restore_changed, restore_names, restore_shell
+from jaxnb.staging.objects.mutables import CLASS, CONTEXT, GROWN_LIST, SLOTS, same_state
 from jaxnb.staging.objects.paths import Choices, Path, render_path, root_name
 from jaxnb.staging.objects.slots import Slot, Slots
 from jaxnb.staging.objects.static import ASKS_CACHE, CACHED_FUNCTION, kept_by
@@ -57,14 +57,14 @@ from jaxnb.staging.trace.functions import Called, called_in, counting_turns
 from jaxnb.staging.trace.gradient import Asked, Tree, read_loss, read_tree
 from jaxnb.staging.trace.moves import differs_in_key, moved
 from jaxnb.staging.trace.noticing import Importing, Noticing
-from jaxnb.staging.trace.outside import Outside
+from jaxnb.staging.trace.output_recipe import SMALLEST_ID, Capture, Leaked, OutputRecipe, Unreplayable
 from jaxnb.staging.trace.piece import Plan
 from jaxnb.staging.trace.reachable import reached_from, reaches_tracer, stands_for_a_value
 from jaxnb.staging.trace.reasons import line_changing, where_held
 from jaxnb.staging.trace.recorder import Recorder
 from jaxnb.staging.trace.refused import refuse_generators, refuse_metadata
-from jaxnb.staging.trace.stand_ins import StandIns, ValueNeeded
-from jaxnb.staging.trace.template import SMALLEST_ID, Capture, Leaked, Template, Unreplayable
+from jaxnb.staging.trace.side_effects import SideEffects
+from jaxnb.staging.trace.tracer_patches import TracerPatches, ValueNeeded
 from jaxnb.staging.trace.turns import BUDGET, Turns
 from jaxnb.staging.trace.written_out import LARGE, Loop, WrittenOut, long_loop
 
@@ -130,7 +130,7 @@ class Trace:
         self.held: list[Any] = []
         self.recorder: Recorder | None = None
         self.capture: Capture | None = None
-        self.template = Template()
+        self.recipe = OutputRecipe()
         self.replaced: dict[int, int] = {}
         self.named_outputs: list[tuple[str, int]] = []
         self.built: list[Any] = []
@@ -140,7 +140,7 @@ class Trace:
         self.config: dict[str, Any] = {}
         self.annotations: dict[str, Any] = {}
         self.whole = False
-        self.outside = Outside()
+        self.outside = SideEffects()
         self.noticing = Noticing()
         self.saw: list[tuple[int | None, str]] = []
         self.splits = False
@@ -163,7 +163,7 @@ class Trace:
         self._running: tuple[CodeType, ...] = ()  # of the statement that is traced
         self.over: list[weakref.ref[Any]] = []
         self.called_back: CalledBack | None = None
-        self.stand_ins: StandIns | None = None
+        self.stand_ins: TracerPatches | None = None
 
     def _walk_of(self, original: dict[str, Any], copies: Copies) -> Scan:
         """The walk over the originals, which must have met the same as that over the copies, in the same order."""
@@ -361,7 +361,7 @@ class Trace:
             places,
             self.kept,
             self.capture.passed_on,
-            frozenset([name for name, _ in self.template.names] + self.template.deleted),
+            frozenset([name for name, _ in self.recipe.names] + self.recipe.deleted),
             frozenset[str]().union(*(statement.names.reads for statement in later)),
         )
 
@@ -397,7 +397,7 @@ class Trace:
         others = [(other, dict(other)) for other in self.scan.namespaces]
         named = (*self.asked.wrt, *self.asked.along) if self.asked is not None else ()
         to_jax = {index for name in named for index in self.scan.leaves_below(name)}
-        stand_ins = StandIns(
+        stand_ins = TracerPatches(
             self.scan.leaves,
             self.tracers,
             self.outside,
@@ -547,7 +547,7 @@ class Trace:
         running = range(self.plan.start, self.plan.stop)
         return max((i for i in running if self.cell.statements[i].span.line <= line), default=self.plan.start)
 
-    def _statements(self, stand_ins: StandIns, caught: Sequence[str]) -> Any:
+    def _statements(self, stand_ins: TracerPatches, caught: Sequence[str]) -> Any:
         __tracebackhide__ = True
         namespace, statements = self.namespace, self.cell.statements
         value = None
@@ -629,7 +629,7 @@ class Trace:
 
     def _is_ours(self, name: str) -> bool:
         """Whether the statements may have bound, changed or deleted a name; otherwise another thread did."""
-        known = (self.scan.stores, self.scan.read, self.plan.roots, self.plan.hidden, StandIns.NAMES)
+        known = (self.scan.stores, self.scan.read, self.plan.roots, self.plan.hidden, TracerPatches.NAMES)
         if self.scan.sees & Sees.NAMES or name.startswith("__") or any(name in names for names in known):
             return True
         if stands_for_a_value(self.namespace.get(name)):
@@ -646,7 +646,7 @@ class Trace:
         before: dict[str, Any],
         before_elsewhere: list[dict[str, Any]],
         placed: list[Any],
-        stand_ins: StandIns,
+        stand_ins: TracerPatches,
         there: Before,
         calls: list[JitCall],
         value: Any,
@@ -658,35 +658,35 @@ class Trace:
             originals, homes = {**originals, **self.copies.originals}, self.copies.homes
         lifts = stand_ins.recorder.lifts
         capture = Capture(self.scan, self.held, self.replaced, existing, originals, there, own, homes, calls, lifts)
-        template = self.template
+        recipe = self.recipe
         annotations = self.namespace.pop("__annotations__", None)
         before.pop("__annotations__", None)
         for name, item in (annotations or {}).items():
             if self.annotations.get(name, _ABSENT) is not item:
-                template.annotations.append((name, self._build(capture, item, "an annotation")))
+                recipe.annotations.append((name, self._build(capture, item, "an annotation")))
         for name, item in list(self.namespace.items()):
             if before.get(name, _ABSENT) is not item and self._is_ours(name):
-                template.names.append((name, self._build(capture, item, f"`{name}`")))
+                recipe.names.append((name, self._build(capture, item, f"`{name}`")))
                 if differs_in_key(before.get(name), item):
                     self.moves.add((None, "name", name))
                 if (place := capture.place_of(item)) is not None:
                     self.named_outputs.append((name, place))
-        template.deleted = [name for name in before if name not in self.namespace and self._is_ours(name)]
+        recipe.deleted = [name for name in before if name not in self.namespace and self._is_ours(name)]
         for home, (names, old) in enumerate(zip(self.scan.namespaces, before_elsewhere, strict=True)):
             new = {name: item for name, item in names.items() if old.get(name, _ABSENT) is not item}
             gone = [name for name in old if name not in names]
             if new or gone:
                 what = f"`{names.get('__name__')}.{{}}`"
                 builds = [(name, self._build(capture, item, what.format(name))) for name, item in new.items()]
-                template.elsewhere.append((home, builds, gone))
+                recipe.elsewhere.append((home, builds, gone))
         nodes = {id(node): index for index, node in enumerate(self.scan.nodes)}
         for owner, holder, state in placed:
             now = holder.save(owner)
             if not same_state(now, state):
                 self._changed(capture, owner, holder, state, now, nodes.get(id(owner)))
-        template.value = self._build(capture, value, "the trailing value") if value is not None else None
-        template.said = [(item.say, self._build(capture, item.values, "what is printed")) for item in self.outside.said]
-        template.says_values = any(_jax.is_tracer(value) for item in self.outside.said for value in item.values)
+        recipe.value = self._build(capture, value, "the trailing value") if value is not None else None
+        recipe.said = [(item.say, self._build(capture, item.values, "what is printed")) for item in self.outside.said]
+        recipe.says_values = any(_jax.is_tracer(value) for item in self.outside.said for value in item.values)
         if self.asked is not None:
             lines = [item.span.line for item in self.statements if self.asked.loss in item.names.binds]
             self.loss_place = capture.result(read_loss(self.asked, self.namespace, lines[-1]))
@@ -728,7 +728,7 @@ class Trace:
             (key, self._build(capture, child, f"`{key}`" if isinstance(key, str) else kind))
             for key, child in change.children
         ]
-        self.template.change(holder, node, change._replace(children=children), state, now)
+        self.recipe.change(holder, node, change._replace(children=children), state, now)
 
     def _build(self, capture: Capture, item: Any, what: str) -> Any:
         try:
@@ -759,8 +759,8 @@ class Trace:
                 self.index = self.plan.start + binding[-1]
                 raise by_python(self.statements[binding[-1]], f"{held} holds {error}") from None
             last = self.statements[-1].span.line
-            self.template.reasons.append((line if path is not None else last, f"{held} holds {error}"))
-            self.template.kept.extend(reached_from(item))
+            self.recipe.reasons.append((line if path is not None else last, f"{held} holds {error}"))
+            self.recipe.kept.extend(reached_from(item))
             return lambda b: item
 
 

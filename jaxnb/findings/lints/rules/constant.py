@@ -14,8 +14,8 @@ from typing import Any
 from jax.extend.core import Literal
 
 from jaxnb._jax import body_jaxprs, shape_and_dtype
+from jaxnb.findings.lints.context import LintContext, Part
 from jaxnb.findings.lints.lint import Lint, When
-from jaxnb.findings.lints.traced import Part, Traced
 from jaxnb.findings.lints.written import Written, own_place
 from jaxnb.program import Aval, Finding, Fix
 from jaxnb.staging import render_path, where_held
@@ -27,7 +27,7 @@ LARGE = 1_000_000
 """Bytes that a constant may have without being told."""
 
 
-def baked_constants(traced: Traced) -> Iterator[Finding]:
+def baked_constants(traced: LintContext) -> Iterator[Finding]:
     """The constants of a piece with more than `LARGE` bytes, each with who holds or makes it.
 
     Args:
@@ -41,7 +41,7 @@ def baked_constants(traced: Traced) -> Iterator[Finding]:
                 yield _finding(traced, part, var, value, aval)
 
 
-def _finding(traced: Traced, part: Part, var: Any, value: Any, aval: Aval) -> Finding:
+def _finding(traced: LintContext, part: Part, var: Any, value: Any, aval: Aval) -> Finding:
     reader, inside = _reader(part, var)
     span = traced.span(reader, inside) if reader is not None else None
     own = span if span is not None and not span.file else None
@@ -64,7 +64,7 @@ def _finding(traced: Traced, part: Part, var: Any, value: Any, aval: Aval) -> Fi
     return Finding("constant", message, line, own, holder=holder, origin=origin, fix=fix)
 
 
-def _bound(traced: Traced, part: Part, var: Any) -> tuple[str, int | None]:
+def _bound(traced: LintContext, part: Part, var: Any) -> tuple[str, int | None]:
     """The name that a constant is bound to as it is, and the line that binds it."""
     if not part.owners:
         for name, result in traced.piece.results:

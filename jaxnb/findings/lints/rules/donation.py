@@ -16,10 +16,10 @@ from jax.extend import core as jax_core
 
 from jaxnb._jax import dtype_name
 from jaxnb.findings.lints.aliasing import Aliasing, read_aliasing
+from jaxnb.findings.lints.context import LintContext
 from jaxnb.findings.lints.eqns import closed_bodies
 from jaxnb.findings.lints.lint import Lint, When
 from jaxnb.findings.lints.puts import find_puts
-from jaxnb.findings.lints.traced import Traced
 from jaxnb.program import Finding, Fix
 from jaxnb.staging import leaves_of, line_reading, render_path, root_name
 from jaxnb.units import format_bytes
@@ -48,7 +48,7 @@ class Form(NamedTuple):
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"
 
 
-def find_donations(traced: Traced) -> Iterator[Finding]:
+def find_donations(traced: LintContext) -> Iterator[Finding]:
     """What a piece gives up for nothing."""
     piece = traced.piece
     if piece.donation.leaves:
@@ -58,7 +58,7 @@ def find_donations(traced: Traced) -> Iterator[Finding]:
     yield from _of_functions(traced)
 
 
-def _of_the_cell(traced: Traced, aliasing: Aliasing) -> Iterator[Finding]:
+def _of_the_cell(traced: LintContext, aliasing: Aliasing) -> Iterator[Finding]:
     """The leaves of `--donate` that no result takes."""
     piece = traced.piece
     inputs, results = _forms(piece)
@@ -82,7 +82,7 @@ def _of_the_cell(traced: Traced, aliasing: Aliasing) -> Iterator[Finding]:
         yield _in_vain(line, vain)
 
 
-def _names(traced: Traced, count: int) -> list[str]:
+def _names(traced: LintContext, count: int) -> list[str]:
     """What the results of a piece are bound to: names, or places in containers; "" where neither is known."""
     names = [""] * count
     for name, place in traced.piece.results:
@@ -237,7 +237,7 @@ def _form(aval: Any) -> Form:
 # --- functions that donate ---
 
 
-def _of_functions(traced: Traced) -> Iterator[Finding]:
+def _of_functions(traced: LintContext) -> Iterator[Finding]:
     """What functions with `donate_argnums` would give up for nothing, and what they do not give up in a cell."""
     if not traced.census.giving:
         return
@@ -256,7 +256,7 @@ def _of_functions(traced: Traced) -> Iterator[Finding]:
 
 
 def _of_function(
-    traced: Traced, eqn: Any, flags: Sequence[bool], own: dict[Any, int], name: str, line: int | None
+    traced: LintContext, eqn: Any, flags: Sequence[bool], own: dict[Any, int], name: str, line: int | None
 ) -> Iterator[Finding]:
     (body, *_) = closed_bodies(eqn)
     given = [_form(v.aval) for v in eqn.invars]
@@ -287,7 +287,7 @@ def _of_function(
         yield Finding("donation", message, line, holder=roots[0], fix=fix)
 
 
-def _donated(traced: Traced) -> Iterable[int]:
+def _donated(traced: LintContext) -> Iterable[int]:
     compiled = traced.piece.compiled
     given = jax.tree.leaves(compiled.args_info) if compiled is not None else []
     return {at for at, info in enumerate(given) if info.donated}
@@ -297,7 +297,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _when(traced: Traced) -> When:
+def _when(traced: LintContext) -> When:
     return When.TRACED if traced.census.giving or traced.piece.donation.leaves else When.NEVER
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from jax.extend.core import Literal
 
 from jaxnb.findings.lints.census import WIDENED
+from jaxnb.findings.lints.context import LintContext, Part
 from jaxnb.findings.lints.lint import Lint, When
-from jaxnb.findings.lints.traced import Part, Traced
 from jaxnb.findings.lints.written import Written
 from jaxnb.program import Finding, Fix, Span
 
@@ -33,7 +33,7 @@ _ASKING = frozenset(["finfo", "iinfo", "issubdtype", "promote_types", "result_ty
 _WIDE = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
 
 
-def dtype_findings(traced: Traced) -> Iterator[Finding]:
+def dtype_findings(traced: LintContext) -> Iterator[Finding]:
     """What is cut, wraps around, or is widened in a piece.
 
     Args:
@@ -58,7 +58,7 @@ def _asks_for_wide(text: str) -> bool:
     return any(word in text for word in _WIDE) and not jax.config.jax_enable_x64  # type: ignore[attr-defined]
 
 
-def _finding(traced: Traced, eqn: Any, part: Part, message: str, fix: str, holder: str = "") -> Finding:
+def _finding(traced: LintContext, eqn: Any, part: Part, message: str, fix: str, holder: str = "") -> Finding:
     span = traced.span(eqn, part)
     own = span if span is not None and not span.file else None
     origin = f"line {span.line} of {span.file}" if span is not None and span.file else ""
@@ -68,7 +68,7 @@ def _finding(traced: Traced, eqn: Any, part: Part, message: str, fix: str, holde
 # --- promotion ---
 
 
-def _converted(traced: Traced, written: Written, eqn: Any, part: Part) -> Iterator[Finding]:
+def _converted(traced: LintContext, written: Written, eqn: Any, part: Part) -> Iterator[Finding]:
     source, result = eqn.invars[0].aval, eqn.outvars[0].aval
     if source.weak_type:
         yield from _wrapped_argument(traced, written, eqn, part)
@@ -82,7 +82,7 @@ def _converted(traced: Traced, written: Written, eqn: Any, part: Part) -> Iterat
     yield _promotion(traced, eqn, part, (source.dtype, result.dtype), node, narrow, wide)
 
 
-def _mixed_product(traced: Traced, written: Written, eqn: Any, part: Part) -> Iterator[Finding]:
+def _mixed_product(traced: LintContext, written: Written, eqn: Any, part: Part) -> Iterator[Finding]:
     avals = [atom.aval for atom in eqn.invars]
     for narrow, wide in ((0, 1), (1, 0)):
         if (avals[narrow].dtype, avals[wide].dtype) in WIDENED and not any(aval.weak_type for aval in avals):
@@ -94,7 +94,7 @@ def _mixed_product(traced: Traced, written: Written, eqn: Any, part: Part) -> It
 
 
 def _promotion(
-    traced: Traced, eqn: Any, part: Part, dtypes: tuple[Any, Any], node: ast.AST, narrow: str, wide: str
+    traced: LintContext, eqn: Any, part: Part, dtypes: tuple[Any, Any], node: ast.AST, narrow: str, wide: str
 ) -> Finding:
     source, result = (dtype.name for dtype in dtypes)
     what = ast.unparse(node)
@@ -140,7 +140,7 @@ def _sides(node: ast.AST) -> tuple[str, str] | None:
 # --- numbers that do not fit ---
 
 
-def _wrapped_literal(traced: Traced, written: Written, eqn: Any, atom: Any, part: Part) -> Iterator[Finding]:
+def _wrapped_literal(traced: LintContext, written: Written, eqn: Any, atom: Any, part: Part) -> Iterator[Finding]:
     """A Python number whose type gave way to that of an array, and that came out as another one."""
     dtype, value = atom.aval.dtype, atom.val
     if np.ndim(value) or atom.aval.weak_type:
@@ -156,7 +156,7 @@ def _wrapped_literal(traced: Traced, written: Written, eqn: Any, atom: Any, part
             return
 
 
-def _wrapped_argument(traced: Traced, written: Written, eqn: Any, part: Part) -> Iterator[Finding]:
+def _wrapped_argument(traced: LintContext, written: Written, eqn: Any, part: Part) -> Iterator[Finding]:
     """The same of a number that was passed to a function that is compiled."""
     number = _passed(traced, eqn.invars[0], part)
     dtype = eqn.outvars[0].aval.dtype
@@ -166,7 +166,7 @@ def _wrapped_argument(traced: Traced, written: Written, eqn: Any, part: Part) ->
             yield _overflow(traced, eqn, part, number, _becomes(number, dtype), dtype)
 
 
-def _passed(traced: Traced, atom: Any, part: Part) -> Any:
+def _passed(traced: LintContext, atom: Any, part: Part) -> Any:
     """The Python number that a variable is, where a function or the whole piece was called with one."""
     owners = list(part.owners)
     jaxpr = part.jaxpr
@@ -190,7 +190,7 @@ def _passed(traced: Traced, atom: Any, part: Part) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def _overflow(traced: Traced, eqn: Any, part: Part, number: Any, value: Any, dtype: Any) -> Finding:
+def _overflow(traced: LintContext, eqn: Any, part: Part, number: Any, value: Any, dtype: Any) -> Finding:
     became = float(value) if jnp.issubdtype(dtype, jnp.floating) else int(value)
     message = (
         f"{number:,} does not fit into {dtype.name} and becomes {became:,}: a Python number takes an array's dtype."
@@ -222,7 +222,7 @@ def _becomes(number: Any, dtype: Any) -> float | None:
     return float((int(number) - int(info.min)) % (1 << info.bits) + int(info.min))
 
 
-def _numbers(node: ast.AST, traced: Traced) -> Iterator[int | float]:
+def _numbers(node: ast.AST, traced: LintContext) -> Iterator[int | float]:
     """The numbers in an expression, and those that its names are."""
     for item in ast.walk(node):
         if isinstance(item, ast.Constant) and type(item.value) in (int, float):
@@ -237,7 +237,7 @@ def _numbers(node: ast.AST, traced: Traced) -> Iterator[int | float]:
 # --- 64 bits ---
 
 
-def _cut(traced: Traced) -> Iterator[Finding]:
+def _cut(traced: LintContext) -> Iterator[Finding]:
     """Where 64 bits are asked for while JAX is set to 32."""
     for statement in traced.statements:
         for node in ast.walk(statement.node):
@@ -254,7 +254,7 @@ def _cut(traced: Traced) -> Iterator[Finding]:
             yield Finding("dtype", message, node.lineno, span, holder=what, fix=Fix(fix))
 
 
-def _wide_of(call: ast.Call, traced: Traced) -> tuple[str, str] | None:
+def _wide_of(call: ast.Call, traced: LintContext) -> tuple[str, str] | None:
     """What in a call asks JAX for 64 bits, as it is written, and the dtype."""
     of_jax = _module(call.func, traced).startswith("jax")
     if of_jax and _name_of(call) in _WIDE:
@@ -280,7 +280,7 @@ def _name_of(call: ast.Call) -> str:
     return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
 
 
-def _module(node: ast.expr, traced: Traced) -> str:
+def _module(node: ast.expr, traced: LintContext) -> str:
     """The module that an attribute such as `jnp.float64` is of; "" if it is of none."""
     while isinstance(node, ast.Attribute):
         node = node.value
@@ -289,7 +289,7 @@ def _module(node: ast.expr, traced: Traced) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _when(traced: Traced) -> When:
+def _when(traced: LintContext) -> When:
     return When.TRACED if traced.census.telling or _asks_for_wide(traced.cell.text) else When.NEVER
 
 

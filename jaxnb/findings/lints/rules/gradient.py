@@ -17,9 +17,9 @@ from jax.extend import core as jax_core
 from jaxnb import _jax
 from jaxnb._jax import eqn_frames, eqn_scope, name_parts, open_jaxpr, shape_and_dtype
 from jaxnb.findings.lints.census import is_zero, jaxprs_of
+from jaxnb.findings.lints.context import LintContext
+from jaxnb.findings.lints.gradient_blockers import Flow, follow, stop_text
 from jaxnb.findings.lints.lint import Lint, When
-from jaxnb.findings.lints.stops import Flow, follow, stop_text
-from jaxnb.findings.lints.traced import Traced
 from jaxnb.program import Finding, Fix, Span
 from jaxnb.reading import computations, is_recomputed, nbytes, peak_bytes, residuals
 from jaxnb.runtime import is_own
@@ -35,7 +35,7 @@ _DEAR = frozenset({"dot_general", "conv_general_dilated", "sort", "while", "scan
 """What is not computed twice lightly."""
 
 
-def find_gradients(traced: Traced) -> Iterator[Finding]:
+def find_gradients(traced: LintContext) -> Iterator[Finding]:
     """What there is to say about the derivatives in a piece."""
     if traced.census.marks:
         reading = _Reading(traced)
@@ -57,7 +57,7 @@ def _peak(piece: Piece) -> int | None:
     return None if piece.compiled is None else peak_bytes(piece.compiled)
 
 
-def _may_stop(traced: Traced) -> bool:
+def _may_stop(traced: LintContext) -> bool:
     """Whether `find_gradients` could find a gradient that is zero, or a rule that runs twice; quick, and never wrong
     when it says no."""
     if "rematted_computation" in traced.census.marks:
@@ -69,7 +69,7 @@ def _may_stop(traced: Traced) -> bool:
     return any(_zeros_of(eqn) is not None for eqn in filled)
 
 
-def _may_waste(traced: Traced) -> bool:
+def _may_waste(traced: LintContext) -> bool:
     """The same of what large values are kept for a backward pass, and of derivatives by integers, after a run."""
     peak = _peak(traced.piece)
     if peak is None or peak >= LARGE:
@@ -77,7 +77,7 @@ def _may_waste(traced: Traced) -> bool:
     return next(_bound_float0(traced.statements, traced.namespace), None) is not None
 
 
-def _integers(traced: Traced) -> Iterator[Finding]:
+def _integers(traced: LintContext) -> Iterator[Finding]:
     """Names bound to the derivative by an integer, whose dtype is float0."""
     for name, statement in _bound_float0(traced.statements, traced.namespace):
         message = f"`{name}` holds a derivative by an integer: its dtype is float0, and it has no numbers."
@@ -98,7 +98,7 @@ def _bound_float0(statements: Iterable[Statement], namespace: Mapping[str, Any])
 class _Reading:
     """The equations of a piece that have to do with derivatives."""
 
-    def __init__(self, traced: Traced) -> None:
+    def __init__(self, traced: LintContext) -> None:
         self._traced = traced
         self._known: dict[int, tuple[bool, bool]] = {}
         self._jaxpr = open_jaxpr(traced.piece.jaxpr)
@@ -326,7 +326,7 @@ def _form(aval: Any) -> str:
     return f"{dtype}[{','.join(map(str, shape))}]"
 
 
-def _when(traced: Traced) -> When:
+def _when(traced: LintContext) -> When:
     if traced.census.marks and _may_stop(traced):
         return When.TRACED
     return When.RAN if traced.census.marks or "allow_int" in traced.cell.text else When.NEVER

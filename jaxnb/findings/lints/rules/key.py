@@ -9,9 +9,9 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from jaxnb._jax import eqn_places
+from jaxnb.findings.lints.context import LintContext
 from jaxnb.findings.lints.key_flow import Flow, Token, Use
 from jaxnb.findings.lints.lint import Lint, When
-from jaxnb.findings.lints.traced import Traced
 from jaxnb.program import Finding, Fix, Span
 from jaxnb.staging import CellSource
 
@@ -26,7 +26,7 @@ _FIX_PYTHON_LOOP = (
 )
 
 
-def reused_keys(traced: Traced) -> Iterator[Finding]:
+def reused_keys(traced: LintContext) -> Iterator[Finding]:
     """The keys that one piece uses twice, or in every turn of a loop.
 
     Two branches of a conditional may use one key; so may a function and its derivative, which are to draw the same.
@@ -61,7 +61,7 @@ def _may_clash(flow: Flow) -> bool:
     return False
 
 
-def _twice(traced: Traced, first: Use, later: Use) -> Finding:
+def _twice(traced: LintContext, first: Use, later: Use) -> Finding:
     one, other = _parting(traced, first, later)
     turned = _turned(traced, later) if one == other else None
     if turned is not None:
@@ -79,7 +79,7 @@ def _twice(traced: Traced, first: Use, later: Use) -> Finding:
     return key_finding(message, line, other, key, _FIX.format(key=key if key.isidentifier() else "key"), origin, lines)
 
 
-def _turned(traced: Traced, use: Use) -> Span | None:
+def _turned(traced: LintContext, use: Use) -> Span | None:
     """The innermost place on the way to a use that Python comes by again and again; None if there is no such place."""
     loops = [node for item in traced.cell.statements for node in ast.walk(item.node) if isinstance(node, _PYTHON_LOOPS)]
     for span in reversed(_way(traced, use)):
@@ -90,7 +90,7 @@ def _turned(traced: Traced, use: Use) -> Span | None:
     return None
 
 
-def _parting(traced: Traced, first: Use, later: Use) -> tuple[Span | None, Span | None]:
+def _parting(traced: LintContext, first: Use, later: Use) -> tuple[Span | None, Span | None]:
     """Where in the cell the ways to two uses part: of a helper that is called twice, the calls."""
     ways = [_way(traced, first), _way(traced, later)]
     for one, other in zip(*ways, strict=False):
@@ -100,7 +100,7 @@ def _parting(traced: Traced, first: Use, later: Use) -> tuple[Span | None, Span 
     return one, other
 
 
-def _way(traced: Traced, use: Use) -> list[Span]:
+def _way(traced: LintContext, use: Use) -> list[Span]:
     """The places in the cell that lead to a use, the outermost first."""
     found: list[Span] = []
     for eqn in use.stack:

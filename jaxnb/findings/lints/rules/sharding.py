@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxnb.findings.lints.lint import Lint, When
-from jaxnb.findings.sharding.spreading import is_spread, sharding_findings
+from jaxnb.findings.sharding.lints import is_spread, sharding_findings
 
 __all__ = ["LINT"]
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from jaxnb._jax import is_reference
+from jaxnb.findings.lints.context import LintContext
 from jaxnb.findings.lints.lint import Lint, Text, When, only_defines
-from jaxnb.findings.lints.traced import Traced
 from jaxnb.findings.lints.written import Written
 from jaxnb.program import Finding, Fix, Span
 from jaxnb.staging import CellSource, CodeNames, Statement, is_user_function, names_of
@@ -408,7 +408,7 @@ def _makers_of(statements: tuple[Statement, ...]) -> Mapping[str, Sequence[State
     return _latest[1]
 
 
-def _when(traced: Traced) -> When:
+def _when(traced: LintContext) -> When:
     statements = [*traced.statements, *_called(traced.cell, traced.statements)]
     return When.TRACED if may_act(statements, traced.namespace) else When.NEVER
 

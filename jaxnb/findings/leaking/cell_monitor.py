@@ -1,0 +1,102 @@
+"""What is noticed of every cell while the extension is loaded: leaked tracers, functions that are traced again and
+again, arrays that were given away; and what to say when a later cell uses one of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from jaxnb import _jax
+from jaxnb.errors import LeakedTracer
+from jaxnb.findings.leaking.leaks import Leaks
+from jaxnb.findings.leaking.tracers import was_dead
+from jaxnb.findings.memory.use_after_donate import Deletions, explain_lost
+from jaxnb.findings.place import Asked, find_place
+from jaxnb.findings.retracing.calls import Calls
+from jaxnb.program import Finding
+from jaxnb.staging import DonationLog, History, culprit_of
+
+__all__ = ["CellMonitor"]
+
+
+class CellMonitor:
+    """Looks on while cells run.
+
+    Args:
+      history: where it is written down what was traced.
+      lost: where it is written down what was given away.
+      label: what the user knows a file by.
+    """
+
+    def __init__(self, history: History, lost: DonationLog, label: Callable[[str], str]) -> None:
+        self._leaks = Leaks(label)
+        self._calls = Calls(history, label)
+        self._deletions = Deletions(lost)
+        self._lost, self._label = lost, label
+        self.on = False
+
+    def start(self) -> None:
+        """From now on."""
+        self.on = True
+        self._leaks.start()
+        self._calls.start()
+
+    def stop(self) -> None:
+        """No longer."""
+        self.on = False
+        self._leaks.stop()
+        self._calls.stop()
+
+    def begin(self, text: str, namespace: Mapping[str, Any]) -> None:
+        """A cell is about to run."""
+        if self.on:
+            self._deletions.begin(text, namespace)
+
+    def end(self, namespace: Mapping[str, Any], here: str) -> tuple[list[Finding], list[Finding]]:
+        """A cell has run.
+
+        Args:
+          namespace: where holders are looked for.
+          here: the label of the cell.
+
+        Returns:
+          What it left behind, and which functions it traced again without need.
+        """
+        if not self.on:
+            return [], []
+        self._deletions.end(here, namespace)
+        return self._leaks.check(namespace, here), self._calls.check(here=here)
+
+    def explain(self, error: BaseException, namespace: Mapping[str, Any], here: str) -> Finding | None:
+        """What to say of an error that comes of using a tracer or an array of an earlier cell; None of any other.
+
+        Args:
+          error: with its frames.
+          namespace: where holders are looked for.
+          here: the label of the cell that ran.
+        """
+        lost = explain_lost(error, self._lost)
+        if lost is not None:
+            return lost
+        if not isinstance(error, LeakedTracer) and not _jax.speaks_of_tracers(error):
+            return None
+        asked = find_place(error)
+        tracer = _dead_tracer(error, asked)
+        if tracer is None:
+            return None
+        finding = self._leaks.explain_tracer(tracer, namespace, here)
+        if asked is None:
+            return finding
+        ours = self._label(asked.file) == here
+        return replace(finding, line=asked.line if ours else None, span=asked.span if ours else None)
+
+
+def _dead_tracer(error: BaseException, asked: Asked | None) -> Any:
+    """The tracer of a trace that has ended, if an error is about one."""
+    if isinstance(error, LeakedTracer):
+        tracer, error.tracer = error.tracer, None
+        return tracer
+    named = list(asked.tracers()) if asked is not None else []
+    tracers = (tracer for tracer in (*named, culprit_of(error)) if _jax.is_tracer(tracer))
+    return next((tracer for tracer in tracers if was_dead(tracer, error)), None)

@@ -1,0 +1,143 @@
+"""Trying a fix (SEMANTICS, rule 11): only code without effects, on copies, and never for long."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxnb.findings.values import dry_run
+
+Namespace = dict[str, Any]
+
+ALLOWED = [
+    "y = jnp.sin(x) @ w",
+    "y = x.sum().astype(int)",
+    "y = x.at[0].set(1.0)",
+    "def f(a):\n    return a * 2\ny = jax.jit(f)(x)",
+    "y = helper(x)",
+    "y = jitted(x) + jax.vmap(helper)(x)",
+    "y = jax.lax.scan(lambda c, a: (c + a, a), 0.0, x)",
+    "i = 0\nfor k in range(3):\n    i += k\ny = x * i",
+    "y = [v * 2 for v in params.values()]",
+    "y = params['w'] @ w",
+    "y = np.sin(x.shape[0])",
+    "with jax.ensure_compile_time_eval():\n    n = jnp.array([1, 2]).max()\ny = jnp.zeros(n)",
+    "jax.debug.print('{}', x)",
+]
+FAILING = [
+    "y = jnp.zeros(x.sum())",
+    "if x.sum() > 0:\n    y = 1",
+    "y = x @ jnp.ones(7)",
+    "y = float(x[0])",
+    "y = missing + 1",
+]
+LEFT_ALONE = {  # what may have an effect, or may hold something that code could change
+    "prints": "print(x.shape)",
+    "files": "open('/nowhere/at/all')",
+    "random": "y = np.random.normal()",
+    "iterators": "y = next(it)",
+    "assigns items": "params['w'] = x",
+    "assigns attributes": "box.v = x",
+    "assigns items of an array": "host[0] = 1.0",
+    "deletes": "del params['w']",
+    "appends": "kept.append(x)",
+    "appends in a helper": "y = keeps(x)",
+    "prints in a helper": "y = speaks(x)",
+    "binds a global": "y = binds(x)",
+    "an object": "y = box.v",
+    "a method of an object": "y = box.run(x)",
+    "defines a class": "class A: pass\ny = A",
+    "imports": "import this_module_is_not_there as there\ny = there",
+    "a class": "y = Box()",
+    "deletes a buffer": "x.delete()",
+    "runs text": "exec('y = 1')",
+}
+
+
+@pytest.fixture
+def ns() -> Namespace:
+    namespace: Namespace = {"__name__": "__main__", "jax": jax, "jnp": jnp, "np": np}
+    setup = """
+class Box:
+    def run(self, v):
+        self.last = v
+        return v
+box, kept, it = Box(), [], iter([1, 2])
+box.v = 1
+x, w, host = jnp.arange(3.0), jnp.eye(3), np.ones(3)
+params = {"w": jnp.ones(3), "n": 2}
+def helper(v):
+    return v * 2 + x[0]
+jitted = jax.jit(lambda v: v + 1)
+def keeps(v):
+    kept.append(v)
+    return v
+def speaks(v):
+    print("heard")
+    return v
+def binds(v):
+    global bound
+    bound = v
+    return v
+"""
+    exec(setup, namespace)
+    return namespace
+
+
+@pytest.mark.parametrize("cell", ALLOWED)
+def test_code_without_effects_is_tried(ns: Namespace, cell: str) -> None:
+    before = dict(ns)
+    assert dry_run.works(cell, 0, ns, 60.0) is True
+    assert ns == before
+
+
+@pytest.mark.parametrize("cell", FAILING)
+def test_what_cannot_be_traced_is_said(ns: Namespace, cell: str) -> None:
+    assert dry_run.works(cell, 0, ns, 60.0) is False
+
+
+@pytest.mark.parametrize("kind", LEFT_ALONE)
+def test_code_that_may_have_effects_is_left_alone(ns: Namespace, kind: str, capfd: pytest.CaptureFixture[str]) -> None:
+    before = dict(ns)
+    assert dry_run.works(LEFT_ALONE[kind], 0, ns, 60.0) is None
+    assert dict(ns) == before
+    assert ns["kept"] == []
+    assert ns["host"].sum() == 3
+    assert next(ns["it"]) == 1
+    assert not ns["x"].is_deleted()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_statements_that_do_not_matter_are_left_out(ns: Namespace) -> None:
+    assert dry_run.works("print('hi')\na = x * 2\nkept.append(a)\ny = a + 1\nprint(y)", 1, ns, 60.0) is True
+    assert ns["kept"] == []
+
+
+def test_the_time_is_kept_and_nothing_stays_behind(ns: Namespace) -> None:
+    ns["turns"] = 10**9
+    cell = "y = x\nfor i in range(turns):\n    y = y + i"
+    start = time.perf_counter()
+    assert dry_run.works(cell, 0, ns, 0.02) is None
+    assert time.perf_counter() - start < 5  # it would take hours
+    for _ in range(200):
+        if not any(thread.name == dry_run.THREAD for thread in threading.enumerate()):
+            break
+        time.sleep(0.05)
+    else:
+        pytest.fail("the thread still runs")
+    assert "y" not in ns
+    assert dry_run.works("y = x + 1", 0, ns, 60.0) is True
+
+
+def test_containers_of_the_user_are_not_touched(ns: Namespace) -> None:
+    ns["values"] = [jnp.ones(2), jnp.zeros(2)]
+    held = list(ns["values"])
+    assert dry_run.works("values += [x]\ny = values[0]", 0, ns, 60.0) is True
+    assert all(a is b for a, b in zip(ns["values"], held, strict=True))
+    assert len(ns["values"]) == 2
