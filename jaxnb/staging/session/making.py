@@ -102,7 +102,8 @@ class Maker:
             except MissingName as missing:
                 record.forced.add(missing.name)
             except (RunByPython, Failed) as error:
-                if state.options.whole or (isinstance(error, NeedsConcrete) and error.final):
+                ends = isinstance(error, NeedsConcrete) and error.final and not state.depth  # nobody around catches it
+                if state.options.whole or ends:
                     raise
                 stop = self._blame(cell, record, start, stop, error)
                 let_go(error)

@@ -19,13 +19,15 @@ __all__ = ["Attempt", "culprit_of", "explain_needed_value", "only_tracing_raises
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A trace that failed: of which cell, at which line, with which inputs, and what the names then stood for."""
+    """A trace that failed: of which cell, at which line, with which inputs, and what the names then stood for; and
+    whether the code had caught such an error before."""
 
     cell: CellSource
     line: int
     tracers: Sequence[Any]
     paths: Sequence[Path]
     names: dict[str, Any]
+    caught: bool
 
 
 _SPEAKS_OF_TRACERS = re.compile(r"JitTracer|traced array|concrete values?\b|trace level")
@@ -79,7 +81,9 @@ def explain_needed_value(attempt: Attempt, error: BaseException) -> None:
         line=line,
         short=_SHORT.get(type(error).__name__, "it needs values"),
     )
-    needed.final = tracer is not None and _jax.is_batched(tracer)
+    # What the code itself has caught, or what only a trace asks, does not end the plain cell.
+    escapes = not (attempt.caught or isinstance(error, ValueNeeded))
+    needed.final = escapes and tracer is not None and _jax.is_batched(tracer)
     paths = zip(attempt.tracers, attempt.paths, strict=True) if attempt.tracers else ()
     needed.asked = Asking(error, {id(tracer): render_path(path) for tracer, path in paths}, attempt.names)
     raise needed from (error if isinstance(error, Exception) and not isinstance(error, ValueNeeded) else None)

@@ -751,11 +751,14 @@ class Capture:
         slots: list[tuple[Any, Build]] = []
         slotted = bool(slot_descriptors(kind))
         make = self._kind(kind)
+        shared: Build | None = None
 
         def build(b: Building) -> Any:
             made = b.made.get(key)
             if made is None:
                 made = b.made[key] = object.__new__(make(b))
+                if shared is not None:
+                    object.__setattr__(made, "__dict__", shared(b))
                 if attributes:
                     DICT.restore(made.__dict__, [(k, child(b)) for k, child in attributes])
                 for name, child in slots:
@@ -763,7 +766,9 @@ class Capture:
             return made
 
         self._builds[key] = build
-        if state is not None:
+        if state is not None and (id(state) in self._nodes or sys.getrefcount(state) > _OF_ONE_OBJECT):
+            shared = self.build(state)
+        elif state is not None:
             attributes.extend((k, self.build(child)) for k, child in state.items())
         if slotted:
             slots.extend((k, self.build(child)) for k, child in SLOTS.save(value))
@@ -772,6 +777,11 @@ class Capture:
                 return build  # it has no room to hold anything
             raise Unreplayable(f"a {kind.__name__}, whose content is out of reach")
         return build
+
+
+_OF_ONE_OBJECT = 4
+"""References to the `__dict__` of an object that nobody else has: the object's, and those of two callers and of the one
+who counts."""
 
 
 def _name_of_method(method: types.MethodType) -> str | None:

@@ -268,8 +268,10 @@ class _Arranging:
     def _stays(self, puts: Sequence[Any]) -> bool:
         """Whether what a `device_put` gives is on the devices of the program, and so is what it takes."""
         for put in puts:
-            root = self.places.root(put.operand) if is_variable(put.operand) else None
-            if put.operand in self.last or root in self.first or put.target is None or self.devices is None:
+            root = self.places.root(put.operand) if is_variable(put.operand) else None  # a literal lies nowhere yet
+            if root is not None and (put.operand in self.last or root in self.first):
+                return False
+            if put.target is None or self.devices is None:
                 return False
             if _jax.devices_of(put.target) != self.devices or not _jax.in_default_memory(put.target):
                 return False

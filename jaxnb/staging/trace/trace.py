@@ -223,7 +223,8 @@ class Trace:
     def attempt(self) -> Attempt:
         """What a diagnosis of a failure needs to know."""
         line = self.current.span.line if self.current is not None else 1
-        return Attempt(self.cell, line, self.tracers, self.scan.paths, self.names_then)
+        caught = self.watch is not None and len(self.watch.errors) > 1
+        return Attempt(self.cell, line, self.tracers, self.scan.paths, self.names_then, caught)
 
     # --- tracers in, tracers out ---
 
