@@ -144,6 +144,17 @@ def test_aliases_among_results_survive(ns: Namespace) -> None:
         assert ns["s"] is ns["t"] is ns["inner"][0] is ns["b"][1]
 
 
+def test_objects_of_one_dict_share_it(ns: Namespace) -> None:
+    exec("class Borg:\n    shared = {}\n    def __init__(self): self.__dict__ = self.shared\nclass Own: pass", ns)
+    runs = Runs(ns)
+    ns["Borg"].shared["t"] = None
+    for _ in range(3):
+        ns["Borg"].shared["t"] = None
+        runs("a, b = Borg(), Borg()\nb.t = x * 2\nc, d = Own(), Own()\nc.t = a.t\nd.__dict__ = c.__dict__\nv = vars(d)")
+        assert vars(ns["a"]) is vars(ns["b"]) is ns["Borg"].shared and ns["a"].t is ns["b"].t
+        assert vars(ns["c"]) is vars(ns["d"]) is ns["v"] and ns["d"].t is ns["a"].t
+
+
 def test_aliases_of_inputs_survive(ns: Namespace) -> None:
     ns["box"], ns["pair"] = [ns["x"], 1], (ns["x"], 2)
     runs = Runs(ns)

@@ -27,6 +27,7 @@ w = jax.device_put(jnp.ones(3), NamedSharding(mesh, P()))
 i = jnp.int32(3)
 """
 CELLS = {
+    "a number that is put on a mesh": "n = jax.device_put(jnp.zeros([], int), NamedSharding(mesh, P()))\ny = m * 2",
     "an argument that is not used": "y = jax.jit(lambda a: jnp.zeros(3))(one)\nz = one * 2",
     "an argument that is kept": "y = jax.jit(lambda a: jnp.zeros(3), keep_unused=True)(one)\nz = one * 2",
     "an argument that is handed on": "y = jax.jit(lambda a, b: b)(one, u)\nz = one * 2",
