@@ -25,7 +25,7 @@ import jax
 from jaxnb import findings
 from jaxnb.findings import Findings
 from jaxnb.options import StageOptions
-from jaxnb.staging.session import runner
+from jaxnb.staging.session import making
 from jaxnb.staging.session.session import Session
 
 SETUP = """
@@ -195,8 +195,8 @@ def main() -> None:
     exec(compile(SETUP, "<setup>", "exec"), namespace)
     linecache.cache["<setup>"] = (len(SETUP), None, [f"{line}\n" for line in SETUP.split("\n")], "<setup>")
     tracing, looking = Clock(), Clock()
-    runner.trace_piece = tracing.on(runner.trace_piece)
-    findings.glance, findings.read_quiet = looking.on(findings.glance), looking.on(findings.read_quiet)
+    making.trace_piece = tracing.on(making.trace_piece)
+    findings.glance, findings.run_lints = looking.on(findings.glance), looking.on(findings.run_lints)
     for name, cell in CELLS.items():
         edited, warm = measure(cell, namespace, tracing, looking, TURNS, first=False)
         first, _ = measure(cell, namespace, tracing, looking, max(5, TURNS // 4), first=True)

@@ -22,7 +22,7 @@ import jax.numpy as jnp, numpy as np
 from jax.sharding import NamedSharding, PartitionSpec as P
 import jaxnb
 from jaxnb.findings.sharding import trials
-respread.PATIENCE = 200.0  # other tests run beside this one
+trials.PATIENCE = 200.0  # other tests run beside this one
 mesh = jaxnb.make_mesh("x=4, y=2")
 mine = np.full((256, 1024), process, np.float32)
 x = jax.make_array_from_process_local_data(NamedSharding(mesh, P("x", "y")), mine, (512, 1024))

@@ -1,7 +1,7 @@
 """What is odd about how a program is spread over devices: what is gathered, copied, cut unevenly, or done many times.
 
 Each is found once the program was compiled, from its instructions and from how its inputs and results lie. What
-changes that is tried only when somebody asks (`respread`), because it takes a compilation.
+changes that is tried only when somebody asks (`trials`), because it takes a compilation.
 """
 
 from __future__ import annotations

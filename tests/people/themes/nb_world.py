@@ -40,6 +40,7 @@ HelperTests.ran = []
 suite = unittest.defaultTestLoader.loadTestsFromTestCase(HelperTests)
 result = unittest.TestResult()
 suite.run(result)
+vars(result).pop("collectedDurations", None)
 failed = sorted(t.id().split()[0].rsplit(".", 1)[-1] for t, _ in result.failures)
 errors = [t.id().rsplit(".", 1)[-1] for t, _ in result.errors]
 grid = softplus(HelperTests.x)
