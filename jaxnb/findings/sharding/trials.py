@@ -2,7 +2,7 @@
 
 Compiling takes longer than a cell may be held up, so this is done for those who ask what the sharding of a run was,
 and never while a cell runs. Nothing is run or bound: only shapes and shardings are compiled, and only where the code
-of the cell is proved to have no effects, as for every fix that is tried (see `trial`). It is done in a process of its
+of the cell is proved to have no effects, as for every fix that is tried (see `dry_run`). It is done in a process of its
 own (see `planning`), for the program as it is, too: what XLA writes about variants is not for the user, and what it
 writes about the program itself is evidence, which in this process would go to wherever everybody's errors go.
 """

@@ -1,7 +1,7 @@
 """The levels of a program, read from what staging made.
 
 Source and jaxpr are read at once. StableHLO and HLO are made when somebody asks for them: lowering is done anew, with
-the same numbers in the names, and what is read of HLO is the executable that ran. See `ladder`.
+the same numbers in the names, and what is read of HLO is the executable that ran. See `lowering_stages`.
 """
 
 from __future__ import annotations
