@@ -181,7 +181,7 @@ def resolve(chain: tuple[str, ...], namespace: Mapping[str, Any]) -> Any:
 def _is_of_process(chain: tuple[str, ...], namespace: Mapping[str, Any], value: Any) -> bool:
     """Whether a container is one of the standard library's modules and holds more than plain values, such as
     `sys.meta_path`: of these a walk reads plain values only."""
-    home = namespace.get(chain[0])
+    home: Any = namespace.get(chain[0])
     if len(chain) < 2 or not issubclass(type(home), types.ModuleType):
         return False
     if name_of(home).partition(".")[0] not in sys.stdlib_module_names:
