@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -735,3 +736,67 @@ def test_what_a_large_package_keeps_is_no_tracer_whatever_else_has_leaked(folder
         exec("y = lib.f0(x)", plain)
         session.stage("y = lib.f0(x)", staged, StageOptions())
         assert repr(plain["lib"].last) == repr(staged["lib"].last)
+
+
+IN_THE_PROCESS = {
+    "by the cell": "sys.meta_path.append(f)\ny = given_up(x)\nsys.meta_path.remove(f)",
+    "in a block": "try:\n    sys.meta_path.append(f)\n    y = given_up(x)\nfinally:\n    sys.meta_path.remove(f)",
+    "by a function": "y = outside(x)\nsys.meta_path.remove(f)",
+    "by one that imports": "y = imports(x)\nsys.meta_path.remove(f)",
+    "by one that imports the list": "y = imports_list(x)\nsys.meta_path.remove(f)",
+    "that is read": "y = x * len(sys.meta_path)",
+    "that is read by a function": "y = reads(x)",
+}
+HOOKS = """
+import sys, jax, jax.numpy as jnp
+class Finder:
+    def find_spec(self, name, path=None, target=None): return None
+f, x = Finder(), jnp.arange(3.0)
+def given_up(x):
+    y = x * len(sys.meta_path)
+    return y + 1 if y.sum() > 1 else y
+def outside(x):
+    sys.meta_path.append(f)
+    return given_up(x)
+def imports(x):
+    import sys
+    sys.meta_path.append(f)
+    return given_up(x)
+def imports_list(x):
+    from sys import meta_path
+    meta_path.append(f)
+    return given_up(x)
+def reads(x):
+    import sys
+    return x * len(sys.meta_path)
+"""
+
+
+@pytest.mark.parametrize("cell", IN_THE_PROCESS.values(), ids=IN_THE_PROCESS)
+def test_a_list_of_the_process_is_followed(cell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
+    plain: dict[str, Any] = {"__name__": "__main__"}
+    staged: dict[str, Any] = {"__name__": "__main__"}
+    exec(HOOKS, plain)
+    exec(HOOKS, staged)
+    session = new_session()
+    for _ in range(3):
+        before = [*sys.meta_path]
+        exec(cell, plain)
+        assert sys.meta_path == before
+        run = session.stage(cell, staged, StageOptions())
+        assert sys.meta_path == before
+        assert np.array_equal(plain["y"], staged["y"]), run.line
+        sys.meta_path.append(plain["Finder"]())
+
+
+def test_a_list_of_the_process_that_is_read_is_no_reason_to_compile_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(HOOKS, names)
+    session = new_session()
+    runs = [session.stage("y = reads(x)", names, StageOptions()) for _ in range(2)]
+    assert [run.reused for run in runs] == [False, True] and runs[0].pieces == 1
+    sys.meta_path.append(names["f"])
+    assert session.stage("y = reads(x)", names, StageOptions()).pieces == 1
+    assert names["y"][1] == len(sys.meta_path)

@@ -102,3 +102,46 @@ def same(one: Any, other: Any) -> None:
     assert len(one) == len(other)
     for mine, plain in zip(one, other, strict=True):
         np.testing.assert_allclose(mine, plain, rtol=1e-5)
+
+
+CAUGHT = {
+    "by the cell": "try:\n    y = jax.vmap(number)(x)\nexcept TypeError:\n    y = x * 2",
+    "by the cell, which asks again": (
+        "try:\n    y = jax.vmap(number)(x)\nexcept TypeError:\n    y = jnp.stack([number(v) for v in x])"
+    ),
+    "by a function": "y = safe(x)",
+    "by a function that asks again": "y = asks_again(x)",
+    "by a context": "with contextlib.suppress(TypeError):\n    y = jax.vmap(number)(x)\ny = x + 1",
+    "in a loop": "for v in range(2):\n    n = float(x.sum())\n    try:\n        y = jax.vmap(number)(x)\n"
+    "    except TypeError:\n        y = x * n",
+}
+CATCHING = """
+import contextlib
+def number(v): return jnp.float32(float(v))
+def safe(x):
+    try:
+        return jax.vmap(number)(x)
+    except TypeError:
+        return x * 3
+def asks_again(x):
+    try:
+        return jax.vmap(number)(x)
+    except TypeError:
+        return jnp.stack([number(v) for v in x])
+"""
+
+
+@pytest.mark.parametrize("cell", CAUGHT.values(), ids=CAUGHT)
+def test_an_error_under_a_transformation_that_is_caught_does_not_end_the_cell(cell: str) -> None:
+    plain, staged = names(), names()
+    exec(CATCHING, plain)
+    exec(CATCHING, staged)
+    exec(cell, plain)
+    stage(cell, staged, whole=False)
+    assert np.array_equal(plain["y"], staged["y"])
+
+
+@pytest.mark.parametrize("around", ["", "for v in range(2):\n    n = float(x.sum())\n    "], ids=["alone", "in a loop"])
+def test_one_that_is_not_caught_names_what_asks(around: str) -> None:
+    finding, _ = fail(f"def number(v): return jnp.float32(float(v))\n{around}y = jax.vmap(number)(x)", names())
+    assert "float(v)" in finding.message

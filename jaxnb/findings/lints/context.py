@@ -88,7 +88,7 @@ class LintContext:
     @property
     def statements(self) -> tuple[Statement, ...]:
         """The statements of the piece."""
-        return self.cell.statements[self.piece.plan.start : self.piece.plan.stop]
+        return self.piece.plan.statements_of(self.cell)
 
     @cached_property
     def spans(self) -> Spans:

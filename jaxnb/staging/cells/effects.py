@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import collections
 import contextvars
 import functools
 import io
@@ -13,7 +12,7 @@ import sys
 import threading
 import types
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -150,12 +149,6 @@ _HOLDING = (
     *(weakref.WeakSet, weakref.WeakKeyDictionary, weakref.WeakValueDictionary),
 )
 """What holds other things, and does nothing else: a walk follows it."""
-_ITEMS_OF: Mapping[type, Callable[[Any], Iterable[Any]]] = {
-    list: list,
-    set: list,
-    collections.deque: list,
-    dict: lambda held: [*held, *held.values()],
-}
 _IMPURE_PREFIXES = (*_DRAWING, "scipy.stats", "copy.copy_")
 _NUMPY_MUTATORS = frozenset(
     {"put", "copyto", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle", "at"}
@@ -176,17 +169,6 @@ def resolve(chain: tuple[str, ...], namespace: Mapping[str, Any]) -> Any:
         serves = isinstance(value, types.ModuleType) and not hasattr(type(value), name) and is_library(name_of(value))
         value = getattr(value, name, None) if serves else vars(value).get(name)
     return value
-
-
-def _is_of_process(chain: tuple[str, ...], namespace: Mapping[str, Any], value: Any) -> bool:
-    """Whether a container is one of the standard library's modules and holds more than plain values, such as
-    `sys.meta_path`: of these a walk reads plain values only."""
-    home: Any = namespace.get(chain[0])
-    if len(chain) < 2 or not issubclass(type(home), types.ModuleType):
-        return False
-    if name_of(home).partition(".")[0] not in sys.stdlib_module_names:
-        return False
-    return any(type(item) not in ATOMS for item in _ITEMS_OF[type(value)](value))
 
 
 def first_effect(names: CodeNames, namespace: Mapping[str, Any]) -> tuple[int, str] | None:
@@ -293,8 +275,6 @@ class _Effects:
             return f"{dotted} {told}"
         if isinstance(value, types.ModuleType):
             return self._module(getattr(value, "__name__", None), dotted, False)
-        if not self._everything and type(value) in _ITEMS_OF and _is_of_process(chain, namespace, value):
-            return f"{dotted} belongs to the whole process"
         if isinstance(value, types.BuiltinFunctionType | type) and getattr(builtins, chain[-1], None) is value:
             heard = not (self._everything or (self._wrapped and value is print))
             heard = heard and (chain[-1] in _HEARD_BUILTINS or self._depth > 1)

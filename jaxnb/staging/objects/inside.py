@@ -17,6 +17,7 @@ import os
 import sys
 import types
 import weakref
+from collections import deque
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -40,6 +41,7 @@ __all__ = [
     "held_by",
     "is_closed",
     "is_plain",
+    "is_short",
     "rebound_names",
 ]
 
@@ -60,6 +62,11 @@ def is_plain(value: Any) -> bool:
         and len(value) <= _MOST_ITEMS
         and all(type(key) is str and type(item) in ATOMS for key, item in value.items())
     )
+
+
+def is_short(value: Any) -> bool:
+    """Whether a value is a container that may be changed, and holds little enough to be looked through."""
+    return type(value) in (list, dict, set, deque) and len(value) <= _MOST_ITEMS
 
 
 def is_closed(module: types.ModuleType) -> bool:

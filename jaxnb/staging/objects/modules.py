@@ -31,10 +31,11 @@ from jaxnb.staging.objects.inside import (
     has_mutable_default,
     is_closed,
     is_plain,
+    is_short,
     rebound_names,
 )
-from jaxnb.staging.objects.mutables import CLASS, DICT, FUNCTION, ModuleAttributes
-from jaxnb.staging.objects.paths import ROOT, Path
+from jaxnb.staging.objects.mutables import CLASS, DICT, FUNCTION, ModuleAttributes, Mutable, mutable_of
+from jaxnb.staging.objects.paths import ROOT, Path, Same
 from jaxnb.staging.objects.slots import Slot
 from jaxnb.staging.objects.states import follow_state, follow_texts
 
@@ -184,6 +185,10 @@ def library_value(scan: Scan, module: types.ModuleType, name: str, value: Any) -
             scan.assigned_name(module, name)
         with _inside(scan, counts):
             scan.visit(value, path, Slot(DICT, vars(module), name))
+    elif is_short(value) and (holder := mutable_of(value)) is not None:  # `sys.meta_path`: which objects it holds
+        if not scan.node(value, Slot(DICT, vars(module), name)):
+            scan.library_state(f"{module.__name__}.{name}", functools.partial(_members, value, holder))
+            scan.hold(value, holder)
     elif callable(value) or isinstance(value, types.ModuleType):
         if not is_closed(module) and function_behind(value) is None:
             kind = value if isinstance(value, type) else type(value)
@@ -192,6 +197,12 @@ def library_value(scan: Scan, module: types.ModuleType, name: str, value: Any) -
         owner = state_of(value.__self__) if isinstance(value, types.MethodType) else None
         if type(owner) is dict and is_plain(owner):
             scan.library_state(f"{module.__name__}.{name}", functools.partial(dict, owner))
+
+
+def _members(value: Any, holder: Mutable) -> tuple[Any, ...]:
+    """What a container holds, by identity but for plain values and tuples."""
+    members = (member for item in holder.save(value) for member in item)
+    return tuple(member if type(member) in ATOMS or type(member) is tuple else Same(member) for member in members)
 
 
 def library_function(scan: Scan, function: types.FunctionType, path: Path) -> None:

@@ -220,7 +220,7 @@ def who_reads(cell: CellSource, piece: Piece, paths: set[Any], namespace: Mappin
 
     All of them where none is seen to: an object may have a function that does.
     """
-    start, statements = piece.plan.start, cell.statements[piece.plan.start : piece.plan.stop]
+    start, statements = piece.plan.start, piece.plan.statements_of(cell)
     parts = parts_by_path(piece)
     found: dict[int, str] = {}
     for path in sorted(paths, key=render_path, reverse=True):

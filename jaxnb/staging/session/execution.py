@@ -42,7 +42,7 @@ class Ran(NamedTuple):
     @property
     def statements(self) -> tuple[Statement, ...]:
         """The statements of the piece."""
-        return self.cell.statements[self.piece.plan.start : self.piece.plan.stop]
+        return self.piece.plan.statements_of(self.cell)
 
 
 @dataclass(eq=False)
@@ -204,5 +204,5 @@ class Execution:
 
 def line_of_name(cell: CellSource, piece: Piece, name: str) -> int:
     """The line of the first statement of a piece that reads a name."""
-    statements = cell.statements[piece.plan.start : piece.plan.stop] or cell.statements
+    statements = piece.plan.statements_of(cell) or cell.statements
     return line_reading(statements, name) or statements[0].span.line

@@ -133,7 +133,7 @@ def _title(piece: Piece, label: Callable[[str], str]) -> str:
     cell = piece.cell
     if cell is None:
         return "program of a cell"
-    statements = cell.statements[piece.plan.start : piece.plan.stop]
+    statements = piece.plan.statements_of(cell)
     line = statements[0].span.line if statements else 1
     text = cell.shown.split("\n")[line - 1].strip() if line <= cell.shown.count("\n") + 1 else ""
     text = text if len(text) <= _WIDEST else f"{text[: _WIDEST - 3]}..."

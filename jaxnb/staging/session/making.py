@@ -163,7 +163,7 @@ class Maker:
             texts = [(line, reason_text(line, text)) for line, text in previous.reasons]
             state.changes.extend(Change("effect", "", text, line=line) for line, text in texts)
             return
-        start, statements = piece.plan.start, cell.statements[piece.plan.start : piece.plan.stop]
+        start, statements = piece.plan.start, piece.plan.statements_of(cell)
         there = [other for other in record.starting_at(start) if not other.reasons]
         state.changes += find_changes(
             nearest(there, piece) or previous,

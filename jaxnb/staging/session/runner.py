@@ -152,7 +152,7 @@ class Runner:
         if state.options.whole or state.asked is not None or state.options.xmap is not None or piece.donation.leaves:
             raise deleted
         try:
-            for statement in _statements(cell, piece):
+            for statement in piece.plan.statements_of(cell):
                 self.run_on_host(statement)
         except (RuntimeError, ValueError) as error:  # which of them depends on what JAX has compiled by then
             if "deleted" in str(error):
@@ -235,7 +235,7 @@ class Runner:
         state = self._state
         if piece.derivative is not None:
             self._maker.refuse_detour(piece.derivative, piece.plan.start)
-        if piece.compiled is None or any(item.names.handles_errors for item in _statements(cell, piece)):
+        if piece.compiled is None or any(item.names.handles_errors for item in piece.plan.statements_of(cell)):
             check_deleted(reached, state.lost.where)  # a program leaves out what needs an array for nothing
         arguments = reached.leaves
         if piece.prelude is not None:
@@ -293,7 +293,3 @@ class Runner:
                 name = root_name(reached.paths[index]) or ""
                 self._state.lost.array(leaf, cell.filename, line_of_name(cell, piece, name))
                 leaf.delete()
-
-
-def _statements(cell: CellSource, piece: Piece) -> tuple[Statement, ...]:
-    return cell.statements[piece.plan.start : piece.plan.stop]

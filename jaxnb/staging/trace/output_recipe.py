@@ -281,6 +281,7 @@ class Capture:
         self._clean: dict[int, Any] = {}
         self._places: dict[int, int] = {}
         self._builds: dict[int, Build] = {}
+        self._attributes: dict[int, list[Build]] = {}
         self._keep: list[Any] = []
         self._open: set[int] = set()
         self._large: set[int] = set()
@@ -298,6 +299,8 @@ class Capture:
                 raise Unreplayable(f"a {kind.__name__} that contains itself")
             self._keep.append(value)
             known = self._builds[id(value)] = self._new(value, kind)
+            if id(value) in self._attributes:  # it is also the `__dict__` of an object
+                self._attributes[id(value)].append(known)
         return known
 
     def _new(self, value: Any, kind: type) -> Build:
@@ -751,25 +754,28 @@ class Capture:
         slots: list[tuple[Any, Build]] = []
         slotted = bool(slot_descriptors(kind))
         make = self._kind(kind)
-        shared: Build | None = None
+        shared: list[Build] = []  # what builds the `__dict__`, if anything else holds it
 
         def build(b: Building) -> Any:
             made = b.made.get(key)
             if made is None:
                 made = b.made[key] = object.__new__(make(b))
-                if shared is not None:
-                    object.__setattr__(made, "__dict__", shared(b))
-                if attributes:
+                if shared:
+                    object.__setattr__(made, "__dict__", shared[0](b))
+                elif attributes:
                     DICT.restore(made.__dict__, [(k, child(b)) for k, child in attributes])
                 for name, child in slots:
                     SLOTS.put(made, name, child(b))
             return made
 
         self._builds[key] = build
-        if state is not None and (id(state) in self._nodes or sys.getrefcount(state) > _OF_ONE_OBJECT):
-            shared = self.build(state)
-        elif state is not None:
-            attributes.extend((k, self.build(child)) for k, child in state.items())
+        if state is not None:
+            is_own = not any(id(state) in known for known in (self._attributes, self._builds, self._nodes))
+            shared = self._attributes.setdefault(id(state), shared)
+            if is_own:
+                attributes.extend((k, self.build(child)) for k, child in state.items())
+            else:
+                shared.append(self.build(state))
         if slotted:
             slots.extend((k, self.build(child)) for k, child in SLOTS.save(value))
         elif state is None:
@@ -777,11 +783,6 @@ class Capture:
                 return build  # it has no room to hold anything
             raise Unreplayable(f"a {kind.__name__}, whose content is out of reach")
         return build
-
-
-_OF_ONE_OBJECT = 4
-"""References to the `__dict__` of an object that nobody else has: the object's, and those of two callers and of the one
-who counts."""
 
 
 def _name_of_method(method: types.MethodType) -> str | None:

@@ -13,7 +13,7 @@ from jaxnb import _jax
 from jaxnb.program import Assigned, Finding, Span
 from jaxnb.reading import NO_FIGURES, PLATFORM, Figures, SimulatedMesh, read_figures, with_ids
 from jaxnb.staging.cells.append_only import NO_GROWTH, Growth
-from jaxnb.staging.cells.cell import CellSource
+from jaxnb.staging.cells.cell import CellSource, Statement
 from jaxnb.staging.cells.code import CodeNames
 from jaxnb.staging.objects.graph import Reached, Scan
 from jaxnb.staging.objects.paths import Choices
@@ -45,6 +45,10 @@ class Plan:
     sees: int = 0
     growth: Growth = NO_GROWTH
     ran: frozenset[bytes] | None = None
+
+    def statements_of(self, cell: CellSource) -> tuple[Statement, ...]:
+        """The statements of a cell, or block, that these are."""
+        return cell.statements[self.start : self.stop]
 
     def scan(
         self,

@@ -640,7 +640,7 @@ class Trace:
     @property
     def statements(self) -> tuple[Statement, ...]:
         """What is traced."""
-        return self.cell.statements[self.plan.start : self.plan.stop]
+        return self.plan.statements_of(self.cell)
 
     def _capture(
         self,

@@ -62,7 +62,7 @@ def _to_device(execution: Execution, loop: Statement) -> Iterator[Finding]:
     """NumPy arrays that programs inside of a loop are given, and that the loop does not bind."""
     inside = range(loop.span.line, loop.span.end_line + 1)
     for ran in execution.ran.values():
-        statements = ran.cell.statements[ran.piece.plan.start : ran.piece.plan.stop]
+        statements = ran.statements
         if ran.cell is execution.cell or not statements or statements[0].span.line not in inside:
             continue
         read = _read(ran.piece)
