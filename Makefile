@@ -15,6 +15,8 @@ PYTEST := -m pytest -q -n $(WORKERS) --ignore tests/browser
 
 export JAX_PLATFORMS ?= cpu
 export JAX_COMPILATION_CACHE_DIR =
+# Tests start many processes; where the environment says to keep no bytecode, each would compile 70,000 lines anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo lab test test-all test-quick test-here test-newest test-oldest-ipython test-deep test-extension test-browser extension browser check format bench clean
 
