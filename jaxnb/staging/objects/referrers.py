@@ -9,7 +9,7 @@ import sys
 import types
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,26 +53,31 @@ def paths_to(
     # The frames that run are not: this one is among them, and would hold everything until the next collection.
     seen: dict[int, Any] = {id(namespace): namespace, **dict.fromkeys(map(id, running_frames()))}
     queue: deque[tuple[Any, Path]] = deque()
-
-    def meet(value: Any, path: Path) -> None:
-        if id(value) in wanted:
-            found.setdefault(id(value), []).append(path)
-        elif type(value) not in ATOMS and id(value) not in seen:
-            queue.append((value, path))
+    readers: dict[int, tuple[type, Reader | None]] = {}  # with the type, whose id would be given away, too
 
     for roots in (*_named_roots(namespace), elsewhere, [((None, "name", "Out"), namespace.get("Out"))]):
         for path, value in roots:
-            meet(value, path)
+            if id(value) in wanted:
+                found.setdefault(id(value), []).append(path)
+            else:
+                queue.append((value, path))
         most = len(seen) + _MOST  # each kind of root has its share, however much the others lead to
         while queue and len(seen) < most:
             value, path = queue.popleft()
+            if id(value) in seen:
+                continue
             kind = type(value)
-            if issubclass(kind, types.ModuleType) or id(value) in seen or _is_own_kind(kind):
+            if (known := readers.get(id(kind))) is None:
+                known = readers[id(kind)] = (kind, None if _is_passed_over(kind) else reader_of(kind))
+            if (reader := known[1]) is None:
                 continue
             seen[id(value)] = value
-            for more in (hidden(value), edges(value)):
+            for more in (hidden(value), _edges_by(reader, value)):
                 for edge, key, child in more:
-                    meet(child, (path, edge, key))
+                    if id(child) in wanted:
+                        found.setdefault(id(child), []).append((path, edge, key))
+                    elif type(child) not in ATOMS and id(child) not in seen:
+                        queue.append((child, (path, edge, key)))
         queue.clear()
     return found
 
@@ -86,8 +91,11 @@ def _named_roots(namespace: Mapping[str, Any]) -> tuple[list[tuple[Path, Any]], 
     return [(path, value) for path, value in roots if not path[2].startswith("_") and path[2] != "Out"], hidden
 
 
-def _is_own_kind(kind: type) -> bool:
-    """Whether objects of this type hold the names of the notebook, or what was staged: nobody keeps a value there."""
+def _is_passed_over(kind: type) -> bool:
+    """Whether it is of modules, or of what holds the names of the notebook, or what was staged: nobody keeps a value
+    there."""
+    if issubclass(kind, types.ModuleType):
+        return True
     module: Any = kind.__module__  # which may be a property
     package = module.partition(".")[0] if isinstance(module, str) else ""
     return package in ("IPython", "ipykernel") or (package == "jaxnb" and module != "jaxnb.staging.session.run")
@@ -140,67 +148,137 @@ def edges(value: Any) -> Edges:
 
     It is the type that is asked, not the object: `isinstance` runs code of objects that stand in for others.
     """
-    kind = type(value)
-    if issubclass(kind, dict):
-        yield from (("item", key, child) for key, child in list(dict.items(value)))
-    elif issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        yield from (("attr", name, child) for name, child in zip(kind._fields, tuple(value), strict=False))  # type: ignore[attr-defined]
-    elif issubclass(kind, list | tuple | deque):
-        yield from (("item", index, child) for index, child in enumerate(items_of(value)))
-    elif issubclass(kind, set | frozenset):
-        yield from (("member", index, child) for index, child in enumerate(items_of(value)))
-    elif issubclass(kind, np.ndarray) and value.dtype == object:
-        yield from (("item", at, child) for at, child in objects_of(value))
-    elif issubclass(kind, functools.partial):
-        yield from (("attr", name, getattr(value, name)) for name in ("func", "args", "keywords"))
-    elif issubclass(kind, types.FunctionType):
-        for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=True):
-            try:
-                yield "closure", name, cell.cell_contents
-            except ValueError:
-                continue
-        yield from (("defaults", name, child) for name, child in _defaults(value))
-    elif issubclass(kind, types.MethodType):
-        yield "attr", "__self__", value.__self__
-        yield "attr", "__func__", value.__func__
-    elif issubclass(kind, types.BuiltinMethodType) and not isinstance(value.__self__, types.ModuleType | None):
-        yield "attr", "__self__", value.__self__
-    elif issubclass(kind, staticmethod | classmethod):
-        yield "attr", "__func__", value.__func__
-    elif issubclass(kind, property):
-        yield from (("attr", name, getattr(value, name)) for name in ("fget", "fset", "fdel"))
-    elif issubclass(kind, types.GeneratorType) and value.gi_frame is not None:
-        yield from _read(value.gi_frame)
-    elif issubclass(kind, types.CoroutineType) and value.cr_frame is not None:
-        yield from _read(value.cr_frame)
-    elif issubclass(kind, CACHED_FUNCTION):
-        held = (child for child in gc.get_referents(value) if child is not value.__wrapped__)
-        yield from (("cached", None, child) for child in held if not isinstance(child, type))
-    elif issubclass(kind, types.FrameType):
-        yield from _read(value)
-    elif issubclass(kind, BaseException):
-        yield "attr", "args", value.args
-        traceback = value.__traceback__
-        while traceback is not None:
-            yield from _read(traceback.tb_frame)
-            traceback = traceback.tb_next
-    elif not issubclass(kind, type) and not is_library_class(type(value)):
-        yield "attr", "__class__", type(value)
+    return _edges_by(reader_of(type(value)), value)
+
+
+class Reader(NamedTuple):
+    """How objects of one type are read for what they hold: a walk asks this once for each type.
+
+    Attributes:
+      contents: gives what the type is there to hold.
+      has_state: whether the objects may have a `__dict__` besides, or slots.
+      slots: by name, base classes first.
+    """
+
+    contents: Callable[[Any], Edges] | None
+    has_state: bool
+    slots: tuple[tuple[str, Any], ...]
+
+
+def reader_of(kind: type) -> Reader:
+    """How objects of a type are read."""
     if issubclass(kind, type):
-        if not is_library_class(value):
-            yield from (("attr", name, child) for name, child in list(vars(value).items()))
-            yield from (("attr", "__bases__", base) for base in value.__bases__)
-        if not is_library_class(kind):
-            yield "attr", "__class__", kind
-        return
-    state = state_of(value)
-    if isinstance(state, dict):
-        yield from (("attr", name, child) for name, child in list(state.items()))
-    for name, descriptor in slot_descriptors(type(value)):
+        return Reader(_of_class, False, ())
+    contents = next((contents for kinds, contents in _CONTENTS if issubclass(kind, kinds)), None)
+    if contents is None and not is_library_class(kind):
+        contents = _class_edge
+    if contents is _of_tuple and hasattr(kind, "_fields"):
+        contents = _of_named_tuple
+    has_state = kind.__dictoffset__ != 0 or "__dict__" in {name for base in kind.__mro__ for name in vars(base)}
+    return Reader(contents, has_state, slot_descriptors(kind))
+
+
+def _edges_by(reader: Reader, value: Any) -> Iterator[tuple[str, Any, Any]]:
+    if reader.contents is not None:
+        yield from reader.contents(value)
+    if reader.has_state:
+        state = state_of(value)
+        if isinstance(state, dict):
+            for name, child in list(state.items()):
+                yield "attr", name, child
+    for name, descriptor in reader.slots:
         try:
             yield "attr", name, descriptor.__get__(value)
         except AttributeError:
             continue
+
+
+def _of_dict(value: Any) -> Edges:
+    return [("item", key, child) for key, child in list(dict.items(value))]
+
+
+def _of_tuple(value: Any) -> Edges:
+    return [("item", index, child) for index, child in enumerate(items_of(value))]
+
+
+def _of_named_tuple(value: Any) -> Edges:
+    return (("attr", name, child) for name, child in zip(type(value)._fields, tuple(value), strict=False))
+
+
+def _of_set(value: Any) -> Edges:
+    return [("member", index, child) for index, child in enumerate(items_of(value))]
+
+
+def _of_array(value: Any) -> Edges:
+    if value.dtype == object:
+        return (("item", at, child) for at, child in objects_of(value))
+    return _class_edge(value) if not is_library_class(type(value)) else ()
+
+
+def _of_attributes(*names: str) -> Callable[[Any], Edges]:
+    return lambda value: [("attr", name, getattr(value, name)) for name in names]
+
+
+def _of_function(value: types.FunctionType) -> Edges:
+    cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
+    held = [("closure", name, child) for name, cell in cells for _, child in CELL.save(cell)]
+    return [*held, *(("defaults", name, child) for name, child in _defaults(value))]
+
+
+def _of_builtin(value: Any) -> Edges:
+    return () if isinstance(value.__self__, types.ModuleType | None) else [("attr", "__self__", value.__self__)]
+
+
+def _of_generator(value: types.GeneratorType[Any, Any, Any]) -> Edges:
+    return _read(value.gi_frame) if value.gi_frame is not None else ()
+
+
+def _of_coroutine(value: types.CoroutineType[Any, Any, Any]) -> Edges:
+    return _read(value.cr_frame) if value.cr_frame is not None else ()
+
+
+def _of_cache(value: Any) -> Edges:
+    held = (child for child in gc.get_referents(value) if child is not value.__wrapped__)
+    return (("cached", None, child) for child in held if not isinstance(child, type))
+
+
+def _of_error(value: BaseException) -> Edges:
+    yield "attr", "args", value.args
+    traceback = value.__traceback__
+    while traceback is not None:
+        yield from _read(traceback.tb_frame)
+        traceback = traceback.tb_next
+
+
+def _class_edge(value: Any) -> Edges:
+    return [("attr", "__class__", type(value))]
+
+
+def _of_class(value: type) -> Edges:
+    if not is_library_class(value):
+        yield from (("attr", name, child) for name, child in list(vars(value).items()))
+        yield from (("attr", "__bases__", base) for base in value.__bases__)
+    if not is_library_class(type(value)):
+        yield from _class_edge(value)
+
+
+_CONTENTS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Edges]], ...] = (
+    (dict, _of_dict),
+    ((list, tuple, deque), _of_tuple),
+    ((set, frozenset), _of_set),
+    (np.ndarray, _of_array),
+    (functools.partial, _of_attributes("func", "args", "keywords")),
+    (types.FunctionType, _of_function),
+    (types.MethodType, _of_attributes("__self__", "__func__")),
+    (types.BuiltinMethodType, _of_builtin),
+    ((staticmethod, classmethod), _of_attributes("__func__")),
+    (property, _of_attributes("fget", "fset", "fdel")),
+    (types.GeneratorType, _of_generator),
+    (types.CoroutineType, _of_coroutine),
+    (CACHED_FUNCTION, _of_cache),
+    (types.FrameType, _read),
+    (BaseException, _of_error),
+)
 
 
 def referents(value: Any) -> Iterable[Any]:
