@@ -17,7 +17,7 @@ from jaxnb import _jax, views
 from jaxnb.findings.leaking.holder_text import holder_text, scope_of
 from jaxnb.findings.leaking.roots import held_elsewhere
 from jaxnb.findings.leaking.tracers import Began, advice, describe, is_dead, origin_of, running_traces
-from jaxnb.findings.lints.hidden import hidden_edges
+from jaxnb.findings.lints.hidden import hidden_reader
 from jaxnb.program import Finding, Fix
 from jaxnb.runtime import objects_of
 from jaxnb.staging import Path, label_of, names_that_run, paths_to, root_name
@@ -153,7 +153,7 @@ def _live_tracers() -> dict[int, Any]:
 
 def _paths(namespace: Mapping[str, Any], tracers: Mapping[int, Any]) -> dict[int, list[Path]]:
     """The paths to tracers. None leads through another one: a tracer that leaked keeps those that it came from."""
-    return paths_to(namespace, tracers, held_elsewhere(tracers), hidden_edges)
+    return paths_to(namespace, tracers, held_elsewhere(tracers), hidden_reader)
 
 
 def explain_tracer(

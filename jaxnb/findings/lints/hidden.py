@@ -9,25 +9,33 @@ import threading
 import types
 import weakref
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 from jaxnb.findings.leaking.holder_text import is_written
 from jaxnb.runtime import is_library, is_library_class
 from jaxnb.staging import Edges, locals_of
 
-__all__ = ["hidden_edges"]
+__all__ = ["hidden_reader"]
 
 
-def hidden_edges(value: Any) -> Edges:
-    """What an object holds where a user can get at it by a call, or not at all; the rest is in `edges`."""
+def hidden_reader(kind: type) -> Callable[[Any], Edges] | None:
+    """How objects of a type are read for what they hold besides `edges`; None where that is nothing.
+
+    That is what a user can get at by a call, or not at all.
+    """
+    known = issubclass(kind, _KNOWN) or kind.__module__ in _FUTURES or _is_iterator(kind)
+    return _hidden_edges if known else None
+
+
+def _hidden_edges(value: Any) -> Edges:
     kind = type(value)
-    module = kind.__module__
     if issubclass(kind, BaseException):
         for name in ("__cause__", "__context__"):
             yield "attr", name, getattr(value, name)
         if issubclass(kind, BaseExceptionGroup):
             yield "attr", "exceptions", value.exceptions
-        yield from hidden_edges(value.__traceback__)
+        yield from _hidden_edges(value.__traceback__)
     elif issubclass(kind, types.TracebackType):
         walk: types.TracebackType | None = value
         while walk is not None:
@@ -47,7 +55,7 @@ def hidden_edges(value: Any) -> Edges:
         if kind.__init__ is object.__init__:  # else it would be run for a thread that has not used it yet
             yield from (("attr", name, child) for name, child in _of_this_thread(value).items())
         yield from _inside(value)
-    elif module in ("concurrent.futures._base", "_asyncio", "asyncio.futures", "asyncio.tasks"):
+    elif kind.__module__ in _FUTURES:
         yield from _of_future(value)
     elif issubclass(kind, weakref.finalize):
         yield "attr", "peek()", value.peek()
@@ -67,7 +75,7 @@ def hidden_edges(value: Any) -> Edges:
                 yield "attr", f"__dict__[{name!r}]", child
     elif issubclass(kind, property):
         yield from (("attr", name, getattr(value, name)) for name in ("fset", "fdel"))
-    elif module in _ITERATED and (hasattr(kind, "__next__") or module == "operator" or kind in _VIEWS):
+    elif _is_iterator(kind):
         yield from _inside(value)
     if issubclass(kind, dict):
         for index, (key, child) in enumerate(list(dict.items(value))):
@@ -78,6 +86,18 @@ def hidden_edges(value: Any) -> Edges:
 
 _VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
 _ITERATED = ("builtins", "itertools", "operator", "collections", "_collections")
+_FUTURES = ("concurrent.futures._base", "_asyncio", "asyncio.futures", "asyncio.tasks")
+_KNOWN = (
+    *(BaseException, types.TracebackType, types.FrameType, types.CellType, types.MethodWrapperType, type, property),
+    *(types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, types.MappingProxyType, dict),
+    *(contextvars.ContextVar, contextvars.Context, threading.local, weakref.finalize),
+)
+
+
+def _is_iterator(kind: type) -> bool:
+    """Whether the interpreter's own objects of this type go through others, or are called with them."""
+    module = kind.__module__
+    return module in _ITERATED and (hasattr(kind, "__next__") or module == "operator" or kind in _VIEWS)
 
 
 def _inside(value: Any) -> Edges:

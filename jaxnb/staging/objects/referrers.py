@@ -35,7 +35,7 @@ def paths_to(
     namespace: Mapping[str, Any],
     wanted: Collection[int],
     elsewhere: Iterable[tuple[Path, Any]] = (),
-    hidden: Callable[[Any], Edges] = lambda value: (),
+    hidden: Callable[[type], Callable[[Any], Edges] | None] = lambda kind: None,
 ) -> dict[int, list[Path]]:
     """The paths that lead from names to objects, by the id of the object; the shortest ones first.
 
@@ -46,14 +46,15 @@ def paths_to(
       namespace: where to begin.
       wanted: ids of live objects.
       elsewhere: objects to begin with that have no name there, each with its path.
-      hidden: gives what an object holds besides that which `edges` gives, or by better paths.
+      hidden: by type, what gives what its objects hold besides that which `edges` gives, or by better paths; or None.
     """
     found: dict[int, list[Path]] = {}
     # What was seen is kept: some of it is made on the way, and the id of what is gone would be given away again.
     # The frames that run are not: this one is among them, and would hold everything until the next collection.
     seen: dict[int, Any] = {id(namespace): namespace, **dict.fromkeys(map(id, running_frames()))}
     queue: deque[tuple[Any, Path]] = deque()
-    readers: dict[int, tuple[type, Reader | None]] = {}  # with the type, whose id would be given away, too
+    # by type, which is kept for the same reason
+    readers: dict[int, tuple[type, Reader | None, Callable[[Any], Edges] | None]] = {}
 
     for roots in (*_named_roots(namespace), elsewhere, [((None, "name", "Out"), namespace.get("Out"))]):
         for path, value in roots:
@@ -68,11 +69,14 @@ def paths_to(
                 continue
             kind = type(value)
             if (known := readers.get(id(kind))) is None:
-                known = readers[id(kind)] = (kind, None if _is_passed_over(kind) else reader_of(kind))
-            if (reader := known[1]) is None:
+                known = readers[id(kind)] = (
+                    (kind, None, None) if _is_passed_over(kind) else (kind, reader_of(kind), hidden(kind))
+                )
+            _, reader, others = known
+            if reader is None:
                 continue
             seen[id(value)] = value
-            for more in (hidden(value), _edges_by(reader, value)):
+            for more in (others(value) if others is not None else (), _edges_by(reader, value)):
                 for edge, key, child in more:
                     if id(child) in wanted:
                         found.setdefault(id(child), []).append((path, edge, key))
