@@ -16,7 +16,8 @@ import pytest
 
 from jaxnb.runtime.libraries import is_jax_module, is_library
 from jaxnb.staging.cells.code import names_of
-from jaxnb.staging.cells.effects import first_effect, may_mutate, resolve
+from jaxnb.staging.cells.effects import first_effect, resolve
+from jaxnb.staging.cells.mutation import may_mutate
 from jaxnb.staging.cells.reach import is_user_function, refers_to_jax
 
 SETUP = """

@@ -1,13 +1,17 @@
-"""Whether a statement may change or consume anything: a program made from one that does cannot be replayed."""
+"""What code does to the outside: to files, texts, random states, the process. A program made from it leaves that out.
+
+One search answers all who ask: those who replay a program (`first_unseen`: what a trace would not notice), and those
+who run code that nobody asked for (`first_effect`: all that might do more than give a value). What is known by name of
+builtins and libraries stands here and in `unseen`; what happens while code is traced is noticed by `trace.noticing`.
+Whether code changes objects is asked of `mutation`, and how objects themselves behave of `objects.alive`.
+"""
 
 from __future__ import annotations
 
 import builtins
 import contextvars
-import functools
 import io
 import random
-import re
 import sys
 import threading
 import types
@@ -15,23 +19,17 @@ import weakref
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from jaxnb.runtime import home_of, is_compiled, is_jax_module, is_library, is_library_class, name_of
-from jaxnb.staging.cells.code import CodeNames, Sees, code_digest, names_of
+from jaxnb.runtime import is_compiled, is_jax_module, is_library, is_library_class, name_of
+from jaxnb.staging.cells.code import CodeNames, code_digest, names_of
 from jaxnb.staging.cells.deep import deep_walk
 from jaxnb.staging.cells.reach import ATOMS, function_parts, hides, is_user_function, state_of, unwrapped
 from jaxnb.staging.cells.unseen import reads_unseen
 
 __all__ = [
-    "code_marks",
     "direct_effect",
     "effect_of_builtin",
     "first_effect",
     "first_unseen",
-    "is_stateful",
-    "is_unchanging",
-    "may_mutate",
     "own_unseen",
     "resolve",
 ]
@@ -150,10 +148,6 @@ _HOLDING = (
 )
 """What holds other things, and does nothing else: a walk follows it."""
 _IMPURE_PREFIXES = (*_DRAWING, "scipy.stats", "copy.copy_")
-_NUMPY_MUTATORS = frozenset(
-    {"put", "copyto", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle", "at"}
-    | {"seterr", "seterrcall", "setbufsize", "set_printoptions"}
-)
 
 
 def resolve(chain: tuple[str, ...], namespace: Mapping[str, Any]) -> Any:
@@ -358,142 +352,6 @@ def _module_effect(module: str | None, dotted: str) -> str | None:
     return f"{dotted} may act on the outside"
 
 
-_CHANGING_METHODS = frozenset(
-    {
-        *("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault", "popitem"),
-        *("add", "discard", "difference_update", "intersection_update", "symmetric_difference_update"),
-        *("fill", "put", "partition", "resize", "setfield", "setflags", "itemset", "byteswap", "send", "throw"),
-    }
-)
-_READING_METHODS = (
-    frozenset(
-        name
-        for kind in (np.ndarray, np.generic, str, bytes, list, dict, set, tuple, float, int, range)
-        for name in dir(kind)
-        if not (name.startswith("__") and name not in ("__class__", "__name__", "__doc__", "__len__"))
-    )
-    - _CHANGING_METHODS
-)
-"""Methods and attributes of values that Python and NumPy make, which change nothing."""
-
-
-def code_marks(names: CodeNames, namespace: Mapping[str, Any]) -> dict[str, Any]:
-    """The functions and classes of the user that code reaches by its names, each as a mark of what it is.
-
-    A function is marked by the digests of its own code and of what that calls; a class, or its object, by identity.
-    """
-    found: dict[str, Any] = {}
-    for name in names.order:
-        value = namespace.get(name)
-        if type(value) in ATOMS:
-            continue
-        function = _function_behind(value)
-        if function is not None:
-            found[name] = tuple(_digests(function, {}).values())
-            continue
-        kind: Any = value if issubclass(type(value), type) else type(value)
-        if not is_library_class(kind):
-            found[name] = id(kind)
-    return found
-
-
-def _computes_names(value: Any) -> bool:
-    """Whether it is a module of a class of the user, whose properties may do anything."""
-    kind = type(value)
-    return issubclass(kind, types.ModuleType) and kind is not types.ModuleType and not is_library_class(kind)
-
-
-def _function_behind(value: Any) -> types.FunctionType | None:
-    while not issubclass(type(value), types.FunctionType):
-        state = state_of(value) if callable(value) else None
-        value = state.get("__wrapped__") if isinstance(state, dict) else None
-        if value is None:
-            return None
-    return value if is_user_function(value) else None
-
-
-def _digests(function: types.FunctionType, found: dict[int, bytes]) -> dict[int, bytes]:
-    code = function.__code__
-    if id(code) not in found:
-        found[id(code)] = code_digest(code)
-        held = [function.__globals__.get(name) for name in names_of(code).order]
-        for value in [*held, *function_parts(function)]:
-            if (inner := _function_behind(value)) is not None:
-                _digests(inner, found)
-    return found
-
-
-def may_mutate(names: CodeNames, namespace: Mapping[str, Any], seen: set[int] | None = None) -> bool:
-    """Whether code that Python runs could change an object that it did not make itself.
-
-    Args:
-      names: what the code refers to.
-      namespace: where its names are looked up.
-      seen: ids of functions that were looked at.
-    """
-    if names.mutates or not names.methods <= _READING_METHODS or names.sees & Sees.NAMES:
-        return True
-    seen = set() if seen is None else seen
-    return any(_may_change(chain, names, namespace, seen) for chain in names.chains) or "out" in names.attributes
-
-
-def _may_change(chain: tuple[str, ...], names: CodeNames, namespace: Mapping[str, Any], seen: set[int]) -> bool:
-    """Whether code that refers to a dotted name may change something by it."""
-    reading = _READING_METHODS.issuperset(chain[1:])
-    if chain[0] in names.binds and not reading:
-        return True  # a method of what the statement itself binds, such as the items of a loop
-    if chain[1:] and _computes_names(namespace.get(chain[0])):
-        return True
-    value = resolve(chain, namespace)
-    kind = type(value)
-    if value is None or kind in ATOMS:
-        return False
-    if hides(value):
-        return True
-    if isinstance(value, types.FunctionType) and is_user_function(value):
-        if id(value) in seen:
-            return False
-        seen.add(id(value))
-        inner = names_of(value.__code__)
-        return bool(inner.later_binds) or may_mutate(inner, value.__globals__, seen)
-    if isinstance(value, type) and not is_library_class(value):
-        return True  # its own code runs where it is called, and where a class is derived from it
-    if isinstance(value, types.ModuleType | type) or getattr(builtins, chain[-1], None) is value:
-        return chain[-1] in ("next", "setattr", "delattr", "exec", "eval")
-    if home_of(value).partition(".")[0] in ("numpy", "math", "operator"):
-        return chain[-1] in _NUMPY_MUTATORS or chain in names.dropped
-    if home_of(kind).startswith("jaxlib"):
-        return chain[-1] == "delete"  # nothing else changes an array
-    if kind in _CONTAINERS:
-        return not reading or _holds_objects(value, _DEEPEST)
-    return len(chain) > 1 or callable(value) or not is_library(home_of(kind))
-
-
-_CONTAINERS = (np.ndarray, list, tuple, dict, set, frozenset)
-_DEEPEST, _MOST = 3, 100
-
-
-def _holds_objects(value: Any, deep: int) -> bool:
-    """Whether a container may hold an object of a class of the user, whose operators may do anything, or a function."""
-    kind = type(value)
-    if kind is np.ndarray:
-        return value.dtype == object
-    if kind not in _CONTAINERS:
-        return not is_library(home_of(kind)) or _calls_own(value)
-    if not deep or len(value) > _MOST:
-        kinds = {type(item) for item in (value.values() if kind is dict else value)}
-        return not kinds <= ATOMS | {np.ndarray} and any(not home_of(item).startswith("jaxlib") for item in kinds)
-    return any(_holds_objects(item, deep - 1) for item in (value.values() if kind is dict else value))
-
-
-def _calls_own(value: Any) -> bool:
-    """Whether calling it may run code of the user, or change the object that it is bound to."""
-    kind = type(value)
-    if kind is types.BuiltinFunctionType:
-        return not isinstance(value.__self__, types.ModuleType | None)
-    return callable(value) and (kind in (types.MethodType, functools.partial) or not is_library(home_of(value)))
-
-
 def effect_of_builtin(function: Any) -> str | None:
     """What calling a built-in function that is held somewhere does that a trace would not notice; None if nothing."""
     name = function.__name__
@@ -504,42 +362,3 @@ def effect_of_builtin(function: Any) -> str | None:
         return f"{name} {told}"
     module = function.__module__ or type(function.__self__).__module__
     return _module_effect(module, name) if module.startswith(_DRAWING) else None
-
-
-def is_stateful(value: Any) -> bool:
-    """Whether using an object moves it on: random states, files, iterators."""
-    kind = type(value)
-    stateful = issubclass(kind, random.Random | io.IOBase | contextvars.ContextVar)
-    return stateful or home_of(kind).startswith("numpy.random") or hasattr(kind, "__next__")
-
-
-_UNCHANGING = (
-    types.CodeType,
-    types.GetSetDescriptorType,
-    types.MemberDescriptorType,
-    types.WrapperDescriptorType,
-    types.MethodDescriptorType,
-    types.ClassMethodDescriptorType,
-    types.GenericAlias,
-    types.UnionType,
-    re.Pattern,
-)
-_UNCHANGING_MODULES = frozenset(
-    [
-        *("jax", "jaxlib", "typing", "abc", "dataclasses", "enum", "datetime", "decimal", "fractions", "uuid"),
-        *("zoneinfo", "operator"),
-    ]
-)
-
-
-def is_unchanging(value: Any) -> bool:
-    """Whether an object whose content is out of reach is known never to change."""
-    kind = type(value)
-    room = kind.__basicsize__ - 8 * (kind.__weakrefoffset__ > 0)
-    if (
-        isinstance(value, _UNCHANGING)
-        or room <= object.__basicsize__
-        or kind.__name__ in ("lock", "RLock", "_thread._local")
-    ):
-        return True
-    return kind.__module__.partition(".")[0] in _UNCHANGING_MODULES

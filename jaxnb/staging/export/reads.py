@@ -12,7 +12,8 @@ import numpy as np
 
 from jaxnb.errors import Refused
 from jaxnb.staging.cells.code import Sees
-from jaxnb.staging.cells.effects import first_effect, may_mutate
+from jaxnb.staging.cells.effects import first_effect
+from jaxnb.staging.cells.mutation import may_mutate
 from jaxnb.staging.export.helpers import Helper
 from jaxnb.staging.export.names import Body, Names
 from jaxnb.staging.export.values import leaves_of

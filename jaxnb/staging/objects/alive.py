@@ -3,12 +3,17 @@
 A lock, a thread, a file or a socket is alive, and so is what a library has built around one: an event loop, a queue, an
 executor, a handler of logs, a checkpointer. What such an object holds is nothing that a program computes with: other
 threads use it at any time, so that no tracer may stand there.
+
+Others are moved on by whoever uses them, such as iterators, and some never change.
 """
 
 from __future__ import annotations
 
+import contextvars
 import io
 import logging
+import random
+import re
 import selectors
 import socket
 import threading
@@ -20,11 +25,11 @@ import jax
 import numpy as np
 
 from jaxnb import _jax
-from jaxnb.runtime import is_library, is_library_class
+from jaxnb.runtime import home_of, is_library, is_library_class
 from jaxnb.staging.cells.reach import ATOMS, state_of
 from jaxnb.staging.objects.mutables import slot_descriptors
 
-__all__ = ["LOCKS", "is_alive", "is_machinery"]
+__all__ = ["LOCKS", "is_alive", "is_machinery", "is_stateful", "is_unchanging"]
 
 LOCKS = (type(threading.Lock()), type(threading.RLock()))
 _ALIVE = (
@@ -116,3 +121,42 @@ def _children(value: Any) -> Iterable[Any]:
         except AttributeError:
             continue
     return held
+
+
+def is_stateful(value: Any) -> bool:
+    """Whether using an object moves it on: random states, files, iterators."""
+    kind = type(value)
+    stateful = issubclass(kind, random.Random | io.IOBase | contextvars.ContextVar)
+    return stateful or home_of(kind).startswith("numpy.random") or hasattr(kind, "__next__")
+
+
+_UNCHANGING = (
+    types.CodeType,
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+    types.WrapperDescriptorType,
+    types.MethodDescriptorType,
+    types.ClassMethodDescriptorType,
+    types.GenericAlias,
+    types.UnionType,
+    re.Pattern,
+)
+_UNCHANGING_MODULES = frozenset(
+    [
+        *("jax", "jaxlib", "typing", "abc", "dataclasses", "enum", "datetime", "decimal", "fractions", "uuid"),
+        *("zoneinfo", "operator"),
+    ]
+)
+
+
+def is_unchanging(value: Any) -> bool:
+    """Whether an object whose content is out of reach is known never to change."""
+    kind = type(value)
+    room = kind.__basicsize__ - 8 * (kind.__weakrefoffset__ > 0)
+    if (
+        isinstance(value, _UNCHANGING)
+        or room <= object.__basicsize__
+        or kind.__name__ in ("lock", "RLock", "_thread._local")
+    ):
+        return True
+    return kind.__module__.partition(".")[0] in _UNCHANGING_MODULES

@@ -18,10 +18,9 @@ from jaxnb._jax import is_jaxpr
 from jaxnb.errors import RunByPython
 from jaxnb.runtime import is_jax_module, is_library, is_library_class, name_of
 from jaxnb.staging.cells.code import Sees
-from jaxnb.staging.cells.effects import is_stateful, is_unchanging
 from jaxnb.staging.cells.reach import ATOMS, hides, state_of
 from jaxnb.staging.objects import functions
-from jaxnb.staging.objects.alive import LOCKS, is_alive
+from jaxnb.staging.objects.alive import LOCKS, is_alive, is_stateful, is_unchanging
 from jaxnb.staging.objects.mutables import CONTEXT, DICT, SLOTS, has_hidden_room, slot_descriptors
 from jaxnb.staging.objects.paths import ATTRIBUTES, OBJECT, Path, Same, render_path
 from jaxnb.staging.objects.slots import IN_IMMUTABLE, Slot

@@ -14,7 +14,7 @@ from jaxnb.errors import Asking, NeedsConcrete, RunByPython
 from jaxnb.program import Finding
 from jaxnb.staging.cells.blocks import COMPOUND, ROLLED, open_statement
 from jaxnb.staging.cells.cell import CellSource, names_changed
-from jaxnb.staging.cells.effects import code_marks
+from jaxnb.staging.cells.marks import code_marks
 from jaxnb.staging.objects.graph import Reached
 from jaxnb.staging.objects.instances import MOVES_ON
 from jaxnb.staging.objects.paths import Choices, render_path

@@ -21,7 +21,8 @@ from jaxnb.runtime import Undo
 from jaxnb.staging import levels
 from jaxnb.staging.cells.blocks import RUNNER, TURNED
 from jaxnb.staging.cells.cell import CellSource, Statement
-from jaxnb.staging.cells.effects import code_marks, may_mutate
+from jaxnb.staging.cells.marks import code_marks
+from jaxnb.staging.cells.mutation import may_mutate
 from jaxnb.staging.cells.reach import functions_reached
 from jaxnb.staging.objects.graph import Reached
 from jaxnb.staging.objects.paths import root_name

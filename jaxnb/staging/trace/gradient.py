@@ -22,7 +22,7 @@ from jaxnb.errors import Refused
 from jaxnb.options import StageOptions
 from jaxnb.staging.cells.cell import CellSource, Statement
 from jaxnb.staging.cells.code import names_of
-from jaxnb.staging.cells.effects import may_mutate
+from jaxnb.staging.cells.mutation import may_mutate
 from jaxnb.staging.trace.builds import Build
 
 __all__ = [
