@@ -6,6 +6,7 @@ arguments do; and JAX takes parts of an array on several devices in a way of its
 
 from __future__ import annotations
 
+from textwrap import indent
 from typing import Any
 
 import jax
@@ -110,6 +111,32 @@ def test_what_is_known_of_placements_is_staged(name: str) -> None:
     namespace, _ = sides()
     on_host = jaxnb.stage(CELLS[name], namespace).on_host
     assert [line for line, _ in on_host] == ([1] if name.startswith("rows") else [])
+
+
+REFUSED = {
+    "a result that nobody takes": "moved + one",
+    "in a function": "def f(a, b):\n    a + b\n    return a\ny = f(moved, one)",
+    "after other operations": "moved * 2 @ jnp.sin(one + 1)",
+    "before others": "(moved * 2 + one).sum() * 3",
+    "on a mesh": "m[0] + moved",
+    "a sharding that does not divide": "jax.device_put(jnp.ones(3), NamedSharding(mesh, P('d')))",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_jax_refuses_is_refused_where_nobody_takes_the_result(name: str) -> None:
+    text = f"moved = jax.device_put(one * 2, jax.devices()[5])\nclash = None\ntry:\n{indent(REFUSED[name], '    ')}\n"
+    text += "except ValueError:\n    clash = 1\nz = u + 1\n"
+    plain, staged = sides()
+    exec(text, plain)
+    jaxnb.stage(text, staged)
+    assert plain["clash"] == staged["clash"] == 1
+
+
+@pytest.mark.parametrize("name", ["f = jax.jit(lambda a, b: a)\nf(one, m)", "jax.jit(lambda: one * 2)() + u"])
+def test_what_jax_computes_is_staged_where_nobody_takes_the_result(name: str) -> None:
+    _, staged = sides()
+    assert "host" not in str(jaxnb.stage(f"{name}\nz = one * 2", staged).status)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,8 @@ _LARGE = 16
 
 _MOST_KNOWN = 2048
 
+_CLASH = "its values lie on different devices"
+
 
 class Conflict(Exception):
     """An operation that the plain cell, too, could not compute, or of which it is not known where its results lie.
@@ -125,7 +127,8 @@ class _Reader:
         self.live, read_by = _live(eqns, outvars, {})
         live = {*self.live}
         beside = {**{var: (like,) for var, like in self.notes.like.items()}, **self.notes.beside}
-        for index in _live(eqns, outvars, beside)[0] if beside else self.live:
+        read = _live(eqns, outvars, beside)[0] if beside else self.live
+        for index in read:
             eqn = eqns[index]
             puts = _jax.puts_of(eqn)
             if puts is not None:
@@ -139,6 +142,31 @@ class _Reader:
             if is_variable(var) and var in self._beside and var not in self.devices:
                 self.commit(var, self._beside[var])
         self._check_spread([eqns[index] for index in self.live])
+        self._check_dead([eqn for index, eqn in enumerate(eqns) if index not in {*read}])
+
+    def _check_dead(self, eqns: Sequence[Any]) -> None:
+        """What no result needs is computed in the plain cell, too, and JAX may refuse it.
+
+        Raises:
+          Conflict: if values on different devices meet there.
+        """
+        devices = dict(self.devices)
+        for eqn in eqns:
+            for put in (puts := _jax.puts_of(eqn) or ()):
+                if put.target is not None and put.source is None:
+                    _check_divides(eqn, put.target, put.result)
+                    devices[put.result] = _jax.devices_of(put.target)
+                elif is_variable(put.operand) and put.operand in devices:
+                    devices[put.result] = devices[put.operand]
+            committed = [] if puts else [var for var in eqn.invars if is_variable(var) and var in devices]
+            if not committed:
+                continue
+            counting = _jax.counting(self.closed, eqn)
+            groups = {devices[var] for var in committed if var in counting}
+            if len(groups | {*map(_jax.devices_of, _jax.named_shardings(eqn))}) > 1:
+                raise Conflict(eqn, _CLASH)
+            for group in groups:
+                devices.update(dict.fromkeys(eqn.outvars, group))
 
     def _check_spread(self, eqns: Sequence[Any]) -> None:
         """What was indexed must be on several devices, or on one, as was taken when it was.
@@ -223,7 +251,7 @@ class _Reader:
             self.commit(results[0], constraint)
             return
         if len(groups) > 1:
-            raise Conflict(eqn, "its values lie on different devices")
+            raise Conflict(eqn, _CLASH)
         if not results:
             return
         mapped = _jax.mapped_shardings(eqn)
