@@ -80,8 +80,18 @@ export class Workbench {
     this.panes = [];
     this.drawTabs();
     this.drawOptions();
+    this.view.dataset.shows = this.store.state.tab;
+    try {
+      this.drawView();
+    } catch (error) {
+      // What stood here before would pass for what was asked for.
+      console.error(error);
+      this.fillView(el('p.message', `This view cannot be drawn: ${wordsOf(error)}`));
+    }
+  }
+
+  private drawView(): void {
     const { tab, program, previous } = this.store.state;
-    this.view.dataset.shows = tab;
     const code = tab === 'code' || tab === 'mesh';
     this.levels.hidden = !code;
     if (code) this.code(tab === 'mesh');

@@ -174,6 +174,10 @@ def test_a_long_program_comes_from_the_kernel_and_is_shown_in_part_without_one(l
     lab.run_all(page)
     shown = opened(page)
     assert "400 ops" in shown.locator("[data-pane=jaxpr] .title").inner_text()
+    shown.get_by_role("tab", name="graph").click()
+    assert shown.locator(".graph .node", has_text="sin").count() > 100
+    shown.get_by_role("tab", name="memory").click()
+    assert shown.locator(".graph").count() == 0
     page.evaluate("jupyterapp.shell.currentWidget.sessionContext.shutdown()")
     page.wait_for_timeout(500)
     page.evaluate(

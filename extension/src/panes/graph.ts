@@ -44,7 +44,11 @@ export class GraphPane {
     signal.addEventListener('abort', () => size.disconnect());
   }
 
-  private get level(): Level { return this.store.state.program.level(this.store.state.graph.level)!; }
+  /** Of a program that was saved without its levels, what was chosen then is none. */
+  private get level(): Level {
+    const { program, graph } = this.store.state;
+    return program.level(graph.level) ?? program.lower[0];
+  }
 
   private draw(): void {
     const { level } = this;
