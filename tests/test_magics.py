@@ -204,6 +204,40 @@ def test_rich_front_ends_get_html_and_json(shell: Shell) -> None:
     assert data["text/plain"].startswith("✓ reused")
 
 
+LOOKED_AT = {
+    "jaxnb.last()": "● staged",
+    "jaxnb.last().program": "◇ program · 2 eqns",
+    "jaxnb.inspect(lambda v: jnp.sin(v) @ w)(x)": "◇ program · 2 eqns",
+}
+
+
+@pytest.mark.parametrize("cell", LOOKED_AT)
+def test_a_run_or_program_that_a_cell_ends_with_is_shown_as_the_inspector(shell: Shell, cell: str) -> None:
+    shell.run("import jaxnb")
+    shell.run("%%jit\ny = jnp.sin(x) @ w")
+    text = shell.run(cell)
+    assert LOOKED_AT[cell] in text and "dot_general" in text and "Level(" not in text
+    shell.ip.display_formatter.active_types = ["text/plain", "text/html"]
+    data, metadata = shell.ip.display_formatter.format(shell.ns["_"])
+    assert {"text/plain", "text/html", "application/vnd.jaxnb.program.v1+json"} == set(data)
+    assert metadata["application/vnd.jaxnb.program.v1+json"]["levels"] == ["jaxpr", "stablehlo", "hlo"]
+
+
+def test_without_the_extension_they_show_themselves_as_text_and_html(shell: Shell) -> None:
+    run = jaxnb.stage("y = jnp.sin(x) @ w", dict(shell.ns))
+    shell.run("%unload_ext jaxnb")
+    for shown in (run, run.program):
+        data, _ = shell.ip.display_formatter.mimebundle_formatter(shown)
+        assert "dot_general" in data["text/plain"] and "dot_general" in data["text/html"]
+    assert repr(run.program) == "<jaxnb.Program of 1 line: jaxpr (2 ops); can be made: stablehlo, hlo>"
+
+
+def test_a_run_that_computed_nothing_is_its_line(shell: Shell) -> None:
+    shell.run("import jaxnb")
+    shell.run("%%jit\nv = 1")
+    assert shell.run("jaxnb.last()").strip().endswith("○ nothing compiled: Python ran every statement")
+
+
 @pytest.mark.parametrize("count", [3, 40, 90, 400])
 def test_an_output_saves_at_most_15_kb(shell: Shell, count: int) -> None:
     shell.ip.display_formatter.active_types = ["text/plain", "text/html"]

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from jaxnb.program.placement.ledger import Ledger
 
 from jaxnb.program.display import Picture, render
+from jaxnb.program.status import Part, Status
 from jaxnb.program.structure import Assigned, Fate, Finding, Level, Link, PlacedOp, Timing
 
 __all__ = ["Maker", "Program"]
@@ -115,6 +116,28 @@ class Program:
     _vmapped: tuple[tuple[str, Level], ...] | None = field(default=None, compare=False, repr=False)
     _maker: Maker | None = field(default=None, compare=False, repr=False)
     _index: LinkIndex | None = field(default=None, init=False, compare=False, repr=False)
+
+    def __repr__(self) -> str:
+        made = [f"{level.name} ({sum(1 for _ in level.ops())} ops)" for level in self.levels if level.name != "source"]
+        more = self.level_names[len(self.levels) :]
+        can = f"; can be made: {', '.join(more)}" if more else ""
+        lines = len(self.source.splitlines())
+        return f"<jaxnb.Program of {lines} line{'' if lines == 1 else 's'}: {', '.join(made) or 'no levels'}{can}>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """The program as text, and as HTML without scripts; where the extension is loaded, that shows the inspector."""
+        return {
+            "text/plain": render(self, "text") if len(self.levels) > 1 else repr(self),
+            "text/html": str(render(self, "html", line=self.status)),
+        }
+
+    @property
+    def status(self) -> Status:
+        """The line of a program that is shown by itself, without the run of a cell."""
+        level = next((level for level in self.levels if level.name != "source"), None)
+        count = sum(len(entry.ops) for entry in level.computations[: level.entries]) if level is not None else 0
+        unit = "eqn" if level is None or level.name == "jaxpr" else "op"
+        return Status((Part("traced", "program"),), (Part("eqns", f"{count} {unit}{'' if count == 1 else 's'}"),))
 
     @property
     def level_names(self) -> tuple[str, ...]:

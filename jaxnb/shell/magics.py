@@ -35,7 +35,7 @@ from jaxnb.shell.header import (
 )
 from jaxnb.shell.inspector_comm import Inspectors, wants_script
 from jaxnb.shell.progress import Progress
-from jaxnb.shell.show import bundle, fix_of, shown_below, terminal_of
+from jaxnb.shell.show import bundle, fix_of, run_of, shown_below, terminal_of
 from jaxnb.staging import (
     Later,
     Run,
@@ -150,6 +150,8 @@ class JaxnbMagics(Magics):
         self._switch_auto()
         self._switch_findings()
         self._inspectors.enter()
+        for kind in (Run, Program):
+            self.shell.display_formatter.mimebundle_formatter.for_type(kind, self._as_value)
 
     def leave(self) -> None:
         """Takes all that out again."""
@@ -159,6 +161,8 @@ class JaxnbMagics(Magics):
         self._watches.stop()
         self._answers.leave()
         self._inspectors.leave()
+        for kind in (Run, Program):
+            self.shell.display_formatter.mimebundle_formatter.pop(kind, None)
         if (workers := sys.modules.get("jaxnb.reading.worker.workers")) is not None:
             workers.end_worker()
         for found, own in (
@@ -223,20 +227,33 @@ class JaxnbMagics(Magics):
             pending["retraces", finding.message] = _Shown(note_of(finding))
         if self.settings.display == "none":
             return
-        rich = self.shell.display_formatter.active_types != ["text/plain"]
+        rich = self._is_rich()
         known = finding_of(error) if rich and (error := getattr(result, "error_in_exec", None)) else None
         if known is not None and (fix := fix_of(known[0])) is not None:
             pending["fix", ""] = _Shown(fix)
         script = rich and wants_script(self.settings.html, self._cell_id)
         for run in [shown.to_show() for shown in pending.values()]:
-            previous = self._inspectors.previous(run, self._cell_id) if script else None
-            terminal = {} if rich else terminal_of(self.shell)
-            data = bundle(run, rich=rich, script=script, previous=previous, **terminal)
-            self.shell.display_pub.publish(data, metadata=self._inspectors.metadata(run) if rich else {})
+            data, metadata = self._bundle_of(run, rich, script)
+            self.shell.display_pub.publish(data, metadata=metadata)
             for shown in shown_below(run) if rich else ():
                 self.shell.display_pub.publish(shown)
         for remark in remarks:
             self.shell.display_pub.publish({"text/plain": remark})
+
+    def _is_rich(self) -> bool:
+        """Whether the front end shows more than text."""
+        return self.shell.display_formatter.active_types != ["text/plain"]
+
+    def _bundle_of(self, run: Run, rich: bool, script: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+        previous = self._inspectors.previous(run, self._cell_id) if script else None
+        terminal = {} if rich else terminal_of(self.shell)
+        data = bundle(run, rich=rich, script=script, previous=previous, **terminal)
+        return data, self._inspectors.metadata(run) if rich else {}
+
+    def _as_value(self, what: Run | Program, include: Any = None, exclude: Any = None) -> tuple[Any, Any]:
+        """How a run or a program is shown that a cell ends with: as the inspector."""
+        rich = self._is_rich()
+        return self._bundle_of(run_of(what), rich, rich and wants_script(self.settings.html, self._cell_id))
 
     def _here(self) -> str:
         """What IPython's tracebacks call the cell that ran."""

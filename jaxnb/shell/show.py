@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from dataclasses import replace
 from functools import lru_cache
 from json import dumps
 from typing import Any
@@ -13,9 +14,9 @@ from weakref import WeakKeyDictionary
 from jaxnb import program as programs, views
 from jaxnb.findings import LINT_KINDS
 from jaxnb.program import Finding, Program, Status
-from jaxnb.staging import Later, Run
+from jaxnb.staging import Later, Run, Shown
 
-__all__ = ["below", "bundle", "fix_of", "shown_below", "terminal_of"]
+__all__ = ["below", "bundle", "fix_of", "run_of", "shown_below", "terminal_of"]
 
 _LINE = "line of the run goes here"
 MOST_SAVED = 15_000
@@ -89,6 +90,16 @@ def bundle(
 def _drawn_line(status: Status) -> tuple[str, dict[str, Any]]:
     """The line as HTML and as JSON: a cell that runs again and again says the same."""
     return str(views.line_element(status)), programs.encode_status(status)
+
+
+def run_of(what: Run | Program) -> Run:
+    """What is published for a run or a program that is shown as a value: all of it, not the line alone."""
+    if isinstance(what, Run):
+        run = what
+    else:
+        run = Run(findings=what.findings, shown=Shown(status=what.status), later=Later(lambda: what))
+    shown = replace(run.shown, as_text=len(run.program.levels) > 1, status=run.status)
+    return replace(run, shown=shown)
 
 
 def terminal_of(shell: Any) -> dict[str, Any]:

@@ -20,6 +20,7 @@ _DRAWN: dict[tuple[type, str], str] = {
     (Program, "axes"): "axes_of",
     (Program, "costs"): "render_costs",
     (Program, "graph"): "render_graph",
+    (Program, "html"): "render_html",
     (Program, "text"): "render_program",
     (Search, "html"): "render_search_html",
     (Search, "svg"): "draw_search",

@@ -66,6 +66,17 @@ def test_a_widget_asks_the_kernel_for_a_level(server, page):
     cell.locator("[data-pane=hlo] .row").first.wait_for(timeout=30_000)
 
 
+def test_a_program_that_a_cell_ends_with_is_the_inspector(server, page):
+    server.write("value.ipynb", [SETUP, CELL, "import jaxnb\njaxnb.last().program"])
+    server.open(page, "value.ipynb")
+    server.run_all(page)
+    cell = page.locator(".jp-Notebook .jp-CodeCell").nth(2)
+    cell.locator(".jp-RenderedJaxnb .line", has_text="program").click(timeout=60_000)
+    cell.locator("[data-pane=jaxpr] .row", has_text="tanh").first.wait_for(timeout=30_000)
+    cell.get_by_role("button", name="HLO …", exact=True).click()
+    cell.locator("[data-pane=hlo] .row").first.wait_for(timeout=30_000)
+
+
 LEAKY = """kept = []
 def f(v):
     kept.append(v * 2)

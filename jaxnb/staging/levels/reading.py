@@ -152,7 +152,7 @@ def read_traced(
         file = python_inspect.getsourcefile(written) or ""
     except (OSError, TypeError):
         lines, first, file = [], 1, ""
-    source = "".join(lines)
+    source = "".join(lines).removesuffix("\n")
     level = with_costs(_spread(read_jaxpr(traced.jaxpr, cell_file="", source=""), traced), costs_of(traced.jaxpr))
     if file:
         level = _at_home(level, file, first, len(lines))

@@ -259,6 +259,13 @@ class Run:
         names = ", ".join(self.outputs)
         return f"<jaxnb.Run {self.line}{': ' + names if names else ''}>"
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """The line and the program as text, and as HTML without scripts; the extension shows the inspector instead."""
+        program, status = self.program, self.status
+        text = f"{status}\n\n{views.render_program(program)}" if len(program.levels) > 1 else str(status)
+        html = str(views.render_html(program, line=status, findings=self.findings))
+        return {"text/plain": text, "text/html": html}
+
     def _display_(self) -> Any:
         """How marimo shows a run: as the inspector, in a frame, which is where it lets scripts run."""
         import marimo
