@@ -98,6 +98,53 @@ def test_inputs_are_the_same_by_their_names():
     assert [kind for kind, *_ in told(new.program.diff(old.program))] == ["added"]
 
 
+LAYER = """
+def layer(v):
+    h = jax.nn.gelu(v @ w)
+    return jnp.concatenate([h, h.reshape(-1, 10)], 0)
+y, pull = jax.vjp(lambda w: layer(batch @ w[:, :64]).mean(), jnp.ones((64, 64)))
+g = pull(jnp.ones(()))[0]"""
+
+
+def resized(old, new, before=LAYER, after=LAYER):
+    namespace = names()
+    runs = []
+    for cell, size in ((before, old), (after, new)):
+        namespace["batch"] = jnp.ones((size, 64))
+        runs.append(jaxnb.stage(cell, namespace))
+    return runs[1].program.diff(runs[0].program)
+
+
+@pytest.mark.parametrize(("old", "new"), [(16, 8), (6, 12), (7, 5)])
+def test_another_batch_size_is_one_sentence(old, new):
+    diff = resized(old, new)
+    assert diff.sizes == {(old, new): ("batch",)}
+    assert {change.kind for change in diff.changes} <= {"same", "resized"} and not diff.same
+    assert str(diff).splitlines()[-1] == f"{old} → {new} (batch): in {diff.count('resized')} ops, nothing else"
+
+
+def test_what_changed_besides_is_told_below():
+    diff = resized(16, 8, after=LAYER.replace("gelu", "relu"))
+    assert "16 → 8 (batch): in" in str(diff) and "nothing else" not in str(diff)
+    changed = [entry for entry in told(diff) if entry[0] != "resized"]
+    assert changed and all(entry[0] in ("added", "removed", "changed") for entry in changed)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "y = batch.sum(1) * 3",
+        "y = batch.sum(1) * 1",
+        "y = batch.sum(0) * 2",
+        "y = batch[:, :32].sum(1) * 2",
+        "y = batch.astype(int).sum(1) * 2",
+    ],
+)
+def test_a_change_of_its_own_is_no_change_of_size(after):
+    diff = resized(16, 8, before="y = batch.sum(1) * 2", after=after)
+    assert any(change.kind not in ("same", "resized") for change in diff.changes)
+
+
 def test_every_level_can_be_compared():
     old, new = staged("y = jnp.sin(x)", "y = jnp.sin(x) @ w")
     for level in ("stablehlo", "hlo"):

@@ -3,13 +3,17 @@
 Ops are aligned computation by computation, in their order: first those that are equal in name, types and parameters,
 then, in the gaps, those of one name. Aligned ops are the same if their operands are aligned, too; otherwise they
 changed, and it is said in what. Bodies of aligned ops are aligned likewise.
+
+Where inputs have other sizes, nearly every op changes, and all in the same: a batch of 16 became one of 8. So an op of
+which only sizes changed, and only as those of the inputs or in the same ratio, is told apart from one that changed.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from jaxnb.program.display import render
 from jaxnb.program.program import Program
@@ -26,7 +30,7 @@ class Change:
     """An op of either program.
 
     Attributes:
-      kind: "same", "changed", "added" or "removed".
+      kind: "same", "resized" (only sizes are others, as `Diff.sizes` says), "changed", "added" or "removed".
       old: where it stands in the old program, as (computation, op); None if it was added.
       new: where it stands in the new one; None if it was removed.
       why: in what it changed, such as "float32[8] → bfloat16[8]".
@@ -60,6 +64,7 @@ class Diff:
     Attributes:
       level: its name.
       changes: every op of both, in the order of the new program.
+      sizes: of the inputs that became others: for each old size and its new one, the names of the inputs.
       amounts: "equations" and the figures of `COLUMNS`: sums over ops, of memory the bytes at the peak, and of seconds
         those of the whole program.
       old: the program before.
@@ -77,6 +82,7 @@ class Diff:
 
     level: str
     changes: tuple[Change, ...]
+    sizes: dict[tuple[int, int], tuple[str, ...]]
     amounts: dict[str, Amount]
     old: Program = field(repr=False)
     new: Program = field(repr=False)
@@ -118,7 +124,10 @@ def compare(old: Program, new: Program, level: str = "jaxpr") -> Diff:
         changes += aligning.computations(
             index if index < before.entries else None, index if index < after.entries else None, 0
         )
-    return Diff(level, tuple(changes), _amounts(old, new, before, after), old, new)
+    sizes = _resized_inputs(before, after)
+    resizing = _Resizing(before, after, sizes)
+    told = tuple(replace(change, kind="resized") if resizing.explains(change) else change for change in changes)
+    return Diff(level, told, sizes, _amounts(old, new, before, after), old, new)
 
 
 class _Aligning:
@@ -197,6 +206,78 @@ class _Aligning:
             yield f"operand {number} is another value"
 
 
+def _resized_inputs(old: Level, new: Level) -> dict[tuple[int, int], tuple[str, ...]]:
+    """The sizes of inputs that became others, each with the names of those inputs."""
+    found: dict[tuple[int, int], list[str]] = {}
+    for before, after in zip(old.computations[: old.entries], new.computations[: new.entries], strict=False):
+        if not before.input_names or not after.input_names:
+            continue
+        there = dict(zip(after.input_names, after.inputs, strict=False))
+        for name, index in zip(before.input_names, before.inputs, strict=False):
+            a = old.values[index].aval
+            b = new.values[there[name]].aval if name in there else None
+            if a is None or b is None or a.dtype != b.dtype or len(a.shape) != len(b.shape):
+                continue
+            for x, y in zip(a.shape, b.shape, strict=True):
+                if x != y and isinstance(x, int) and isinstance(y, int):
+                    found.setdefault((x, y), []).append(name)
+    return {pair: tuple(dict.fromkeys(names)) for pair, names in found.items()}
+
+
+_EXACT = 1e-6
+_NUMBER = re.compile(r"\d+(?:\.\d*)?(?:e[+-]?\d+)?")
+
+
+class _Resizing:
+    """Tells the changes that follow from other sizes of inputs from those that do not."""
+
+    def __init__(self, old: Level, new: Level, sizes: Iterable[tuple[int, int]]) -> None:
+        self.old, self.new = old, new
+        self._sizes = [(x, y) for x, y in sizes if x and y]
+
+    def explains(self, change: Change) -> bool:
+        """Whether the op is the same but for sizes, and numbers in parameters and operands that follow from them."""
+        if not self._sizes or change.kind != "changed" or change.old is None or change.new is None:
+            return False
+        levels = ((self.old, change.old), (self.new, change.new))
+        a, b = (level.computations[computation].ops[op] for level, (computation, op) in levels)
+        old, new = dict(a.attributes), dict(b.attributes)
+        if len(a.inputs) != len(b.inputs) or old.keys() != new.keys():
+            return False
+        if any("is another value" in why for why in change.why):
+            return False
+        for x, y in zip((*a.inputs, *a.outputs), (*b.inputs, *b.outputs), strict=True):
+            if not self._alike(_type(self.old, x), _type(self.new, y), self._is_size):
+                return False
+            here, there = self.old.values[x], self.new.values[y]
+            if here.literal != there.literal:
+                return False
+            if here.literal and not self._alike(here.name, there.name, self._is_count):
+                return False
+        return all(self._alike(old[name], new[name], self._is_size) for name in old)
+
+    def _alike(self, old: str, new: str, follows: Callable[[float, float], bool]) -> bool:
+        if old == new:
+            return True
+        if _NUMBER.sub("#", old) != _NUMBER.sub("#", new):
+            return False
+        pairs = zip(_NUMBER.findall(old), _NUMBER.findall(new), strict=True)
+        return all(x == y or follows(float(x), float(y)) for x, y in pairs)
+
+    def _is_size(self, x: float, y: float) -> bool:
+        """Whether a number of a shape or parameter follows from a size: a multiple or part of it, or so far from it."""
+        return any(x * new == y * old or y - x == new - old for old, new in self._sizes)
+
+    def _is_count(self, x: float, y: float) -> bool:
+        """Whether an operand does, such as what a mean divides by, or multiplies with."""
+        return any(self._counts(x, y, *size) or (x and y and self._counts(1 / x, 1 / y, *size)) for size in self._sizes)
+
+    @staticmethod
+    def _counts(x: float, y: float, old: int, new: int) -> bool:
+        whole = round(x / old)
+        return whole > 0 and abs(x / old - whole) < _EXACT * whole and abs(y / new - whole) < _EXACT * whole
+
+
 def _aligned(
     old: Sequence[tuple[object, ...]], new: Sequence[tuple[object, ...]]
 ) -> Iterator[tuple[int | None, int | None]]:
@@ -222,6 +303,11 @@ def _by_name(
     old: Sequence[object], new: Sequence[object], first_old: int, first_new: int
 ) -> Iterator[tuple[int | None, int | None]]:
     """Aligns a gap by the names of its ops alone."""
+    same = 0
+    while same < min(len(old), len(new)) and old[same] == new[same]:
+        yield first_old + same, first_new + same
+        same += 1
+    old, new, first_old, first_new = old[same:], new[same:], first_old + same, first_new + same
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=len(new) > _LONG)
     for tag, i1, i2, j1, j2 in matcher.get_opcodes():
         if tag == "equal":

@@ -50,8 +50,13 @@ def render_diff(diff: Diff, *, width: int = 100, limit: int | None = _MOST_SHOWN
       width: how many columns there are.
       limit: how many ops at most, or None for all.
     """
-    changed = [change for change in diff.changes if change.kind != "same"]
+    changed = [change for change in diff.changes if change.kind not in ("same", "resized")]
+    resized = diff.count("resized")
     lines = textwrap.wrap(render_sums(diff), width, break_on_hyphens=False) or ["no figure changed"]
+    if resized:
+        lines += textwrap.wrap(_sizes(diff, resized, bool(changed)), width, break_on_hyphens=False)
+    if not changed and resized:
+        return "\n".join(lines)
     if not changed:
         lines.append(f"the same {diff.level}, op by op" if diff.changes else f"no ops at level {diff.level}")
         return "\n".join(lines)
@@ -62,6 +67,14 @@ def render_diff(diff: Diff, *, width: int = 100, limit: int | None = _MOST_SHOWN
     if len(shown) < len(changed):
         rows.append(("", f"… {len(changed) - len(shown)} more"))
     return "\n".join([*lines, *table_lines(Table((Head("", "number"), Head()), tuple(rows)), width)])
+
+
+def _sizes(diff: Diff, count: int, more: bool) -> str:
+    """`batch[0] 16 → 8 in 574 ops; nothing else`: what inputs became, and how many ops differ in that alone."""
+    parts = [
+        f"{x} → {y} ({', '.join(names[:3])}{', …' if len(names) > 3 else ''})" for (x, y), names in diff.sizes.items()
+    ]
+    return f"{', '.join(parts)}: in {count} op{'' if count == 1 else 's'}{'' if more else ', nothing else'}"
 
 
 def _rows(diff: Diff, change: Change) -> Iterator[tuple[str, str]]:
