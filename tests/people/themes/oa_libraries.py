@@ -1483,6 +1483,7 @@ joint = sum(lps.values())
 with handlers.seed(rng_seed=seed), handlers.block(hide=["tau"]), handlers.trace() as outer:
     model(groups)
 do_tr = handlers.trace(handlers.seed(handlers.do(model, data={"tau": 0.1}), 4)).get_trace(groups)
+del do_tr["tau"]["_intervener_id"]
 replayed = handlers.trace(handlers.replay(handlers.seed(model, 99), prior)).get_trace(groups)
 same = bool(jnp.array_equal(replayed["theta"]["value"], prior["theta"]["value"]))
 scaled = handlers.trace(handlers.seed(handlers.scale(model, scale=0.5), 0)).get_trace(groups)
