@@ -60,7 +60,7 @@ def paths_to(
         for path, value in roots:
             if id(value) in wanted:
                 found.setdefault(id(value), []).append(path)
-            else:
+            elif type(value) not in ATOMS:
                 queue.append((value, path))
         most = len(seen) + _MOST  # each kind of root has its share, however much the others lead to
         while queue and len(seen) < most:
