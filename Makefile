@@ -6,11 +6,11 @@ BIN := $(VENV)/bin
 NEW := .venv-newest
 OLDEST_IPYTHON := 8.24.0
 WORKERS ?= 2
-# Of tests with a long table of cases an ordinary run takes some, drawn anew each time, and on the newest jax half of all:
-# see tests/conftest.py. `make test-all SAMPLE= SAMPLE_NEWEST=` takes everything.
-SAMPLE ?= --cases 4
-SAMPLE_NEWEST ?= --cases 4 --one-in 2
-QUICK ?= 400
+# An ordinary run takes one case of each test, and more as long as there is time, drawn anew each time; on the newest jax
+# a part of that: see tests/durations.py. `make test-all SAMPLE= SAMPLE_NEWEST=` takes everything.
+SAMPLE ?= --within 1300
+SAMPLE_NEWEST ?= --within 700
+QUICK ?= 300
 PYTEST := -m pytest -q -n $(WORKERS) --ignore tests/browser
 
 export JAX_PLATFORMS ?= cpu
@@ -69,7 +69,7 @@ browser: $(VENV)/.dev
 # The shell-facing tests once more on the oldest IPython that is supported, laid over the same environment.
 test-oldest-ipython: $(VENV)/.oldest-ipython
 	PYTHONPATH=$(VENV)/oldest-ipython $(BIN)/python -m pytest -q tests/test_magics.py tests/test_semantics.py \
-		tests/test_comment.py tests/test_commands.py tests/test_completion.py $(SAMPLE)
+		tests/test_comment.py tests/test_commands.py tests/test_completion.py --within 100
 
 # The tests once more on the newest jax, where a Python that it supports is found.
 test-newest:

@@ -2,11 +2,11 @@
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from drawing import DEEP, drawn_seed, sample_of
+from drawing import DEEP, drawn_seed
 from durations import *  # hooks
 from hypothesis import settings
 
@@ -25,9 +25,8 @@ drawn_seed()  # before other processes are started, which are to have the same
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--cases", type=int, default=0, help="so many of one test, and a tenth of those beyond; 0: all")
-    parser.addoption("--one-in", type=int, default=1, help="of all that is left one in so many")
-    parser.addoption("--quick", type=float, default=0, help="take what takes so many seconds of the processor in all")
+    parser.addoption("--within", type=float, default=0, help="draw what takes so many seconds of the processor in all")
+    parser.addoption("--quick", type=float, default=0, help="the same, the cheap ones first, and always the same ones")
     parser.addoption("--record", action="store_true", help="write down in durations.txt what each test takes")
 
 
@@ -37,21 +36,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves out what a run is not asked for; a sample is drawn anew each time."""
-    most, one_in = config.getoption("cases"), config.getoption("one_in")
-    if budget := config.getoption("quick"):
-        _keep(config, items, quick(items, budget))
-    if DEEP or (not most and one_in == 1):
+    if (budget := config.getoption("quick")) and not DEEP:
+        chosen = within(items, budget)
+    elif (budget := config.getoption("within")) and not DEEP:
+        chosen = within(items, budget, drawn_seed())
+    else:
         return
-    tests: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    taken: list[pytest.Item] = []
-    for name, cases in tests.items():
-        taken += sample_of(cases, most + max(0, len(cases) - most) // 10, name) if most else cases
-    _keep(config, items, sample_of(taken, -(-len(taken) // one_in)))
-
-
-def _keep(config: pytest.Config, items: list[pytest.Item], chosen: Sequence[pytest.Item]) -> None:
     kept = {id(item) for item in chosen}
     config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
     items[:] = [item for item in items if id(item) in kept]

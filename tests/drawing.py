@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Sequence
-from typing import TypeVar
 
-__all__ = ["DEEP", "drawn_seed", "sample_of"]
-
-Item = TypeVar("Item")
+__all__ = ["DEEP", "drawn_seed"]
 
 DEEP = os.environ.get("JAXNB_DEEP") == "1"
 """Whether long suites run in full."""
@@ -20,9 +16,3 @@ def drawn_seed() -> int:
     if "JAXNB_SEED" not in os.environ:
         os.environ["JAXNB_SEED"] = str(random.SystemRandom().randrange(2**32))
     return int(os.environ["JAXNB_SEED"])
-
-
-def sample_of(items: Sequence[Item], most: int, about: str = "") -> list[Item]:
-    """Some of the items, in their order, or all where there are no more; each `about` has a draw of its own."""
-    drawn = random.Random(f"{drawn_seed()} {about}").sample(range(len(items)), min(most, len(items)))
-    return [items[index] for index in sorted(drawn)]
