@@ -45,6 +45,11 @@ class Holds:
 class Slotted:
     __slots__ = ("k",)
     def __init__(self, k): self.k = k
+class Hides:
+    __slots__ = ("__k", "unset")
+    def __init__(self, k): self.__k = k
+    def times(self, v): return v * self.__k
+hides_x, hides_n = Hides(x), Hides(n)
 class Computes:
     def __call__(self, v): return jnp.sin(v)
 class Tidy(dict):
@@ -138,6 +143,7 @@ def test_a_module_of_the_users_own(monkeypatch: pytest.MonkeyPatch) -> None:
     "text",
     ["x", "jnp.pi", "y = jax", "boxed", "objects", "calls_jax(1)", "calls_calls_jax(a)", "reads_x()", "default(1)"]
     + ["keyword(1)", "over_x(1)", "part(1)", "holds_x", "slotted_x.k", "computes(1)", "Computes", "holds_x.method()"]
+    + ["hides_x.times(2)"]
     + ["def f(): return x", "y = [jnp.sin(v) for v in l]", "x.sum", "optax.sgd(0.1)", "m = x.at", "lambda: x"],
 )
 def test_what_refers_to_jax(ns: dict[str, Any], text: str) -> None:
@@ -147,6 +153,7 @@ def test_what_refers_to_jax(ns: dict[str, Any], text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["a", "n + 1", "y = 3", "np.sin(a)", "plain(n)", "keyed", "over_n(1)", "part_n(1)", "holds_n", "slotted_n.k"]
+    + ["hides_n.times(2)"]
     + ["Holds", "tidy.total()", "d", "print(s)", "math.sin(n)", "missing + 1", "recursive(3)", "def f(x): return x"]
     + ["open", "len(l)", "Slotted(2)", "rng.normal()", "[x for x in l]"],
 )

@@ -250,16 +250,16 @@ def _held(value: Any) -> Iterator[Any]:
     state = state_of(value)
     if isinstance(state, dict):
         yield from list(state.values())
-    for name in _slot_names(type(value)):
-        if hasattr(value, name):
-            yield getattr(value, name)
+    for slot in _slots(type(value)):
+        try:
+            yield slot.__get__(value)
+        except AttributeError:
+            continue  # nothing was assigned yet
 
 
-def _slot_names(kind: type) -> tuple[str, ...]:
+def _slots(kind: type) -> list[types.MemberDescriptorType]:
+    """What reads the slots of a user's class: by the names that they have in it, private ones are called otherwise."""
     if is_library_class(kind):
-        return ()
-    slots = (vars(base).get("__slots__", ()) for base in kind.__mro__)
-    return tuple(name for group in slots for name in ([group] if isinstance(group, str) else group))
-
-
-# --- effects -------------------------------------------------------------------------------------------------------
+        return []
+    items = (item for base in kind.__mro__ for item in vars(base).values())
+    return [item for item in items if isinstance(item, types.MemberDescriptorType)]
