@@ -164,7 +164,8 @@ def test_every_staged_cell_has_its_line(quickstart):
     }
     assert set(lines) == staged
     summaries = [unescape(text) for text in re.findall(r"<summary><span class=\"l\" title=\"(.*?)\">", page.html)]
-    assert summaries == list(lines.values())
+    assert summaries[:-1] == list(lines.values())
+    assert summaries[-1] in summaries[:-1]  # the notebook ends with a run that it shows
     words = [re.match(r"\W*(\w+)", line)[1] for line in lines.values()]
     assert words.count("reused") == 2 and words.count("retraced") == 2
     assert any("float32[1347,64] → float32[256,64]" in line for line in lines.values())
@@ -217,7 +218,7 @@ def test_the_page_begins_with_a_table_of_all_cells(quickstart):
 
 def test_the_style_of_the_outputs_is_in_the_page_once(quickstart):
     _, _, page = quickstart
-    assert page.html.count("<style>.jnb{") == 1 and page.html.count('<div class="jnb"') == 11
+    assert page.html.count("<style>.jnb{") == 1 and page.html.count('<div class="jnb"') == 12
     assert "<style" not in page.html.partition("</head>")[2]
 
 

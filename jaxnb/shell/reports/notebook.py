@@ -150,8 +150,9 @@ def is_meant_to_raise(node: Any) -> bool:
 
 
 def staged_lines(node: Any) -> list[Status | str]:
-    """The one line of each staged run."""
-    return [status_of(output.data) for output in node.outputs if is_staged(output) and not is_note(output)]
+    """The one line of each staged run; a run that the cell shows as a value is none of it."""
+    shown = (output for output in node.outputs if output.output_type == "display_data")
+    return [status_of(output.data) for output in shown if is_staged(output) and not is_note(output)]
 
 
 def status_of(data: Mapping[str, Any]) -> Status | str:
