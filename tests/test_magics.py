@@ -218,7 +218,7 @@ def test_a_run_or_program_that_a_cell_ends_with_is_shown_as_the_inspector(shell:
     text = shell.run(cell)
     assert LOOKED_AT[cell] in text and "dot_general" in text and "Level(" not in text
     shell.ip.display_formatter.active_types = ["text/plain", "text/html"]
-    data, metadata = shell.ip.display_formatter.format(shell.ns["_"])
+    data, metadata = shell.ip.display_formatter.format(shell.ip.ev(cell))
     assert {"text/plain", "text/html", "application/vnd.jaxnb.program.v1+json"} == set(data)
     assert metadata["application/vnd.jaxnb.program.v1+json"]["levels"] == ["jaxpr", "stablehlo", "hlo"]
 
