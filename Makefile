@@ -69,7 +69,7 @@ browser: $(VENV)/.dev
 # The shell-facing tests once more on the oldest IPython that is supported, laid over the same environment.
 test-oldest-ipython: $(VENV)/.oldest-ipython
 	PYTHONPATH=$(VENV)/oldest-ipython $(BIN)/python -m pytest -q tests/test_magics.py tests/test_semantics.py \
-		tests/test_comment.py tests/test_commands.py tests/test_completion.py --within 100
+		tests/test_comment.py tests/test_commands.py tests/test_completion.py $(if $(SAMPLE),--within 100)
 
 # The tests once more on the newest jax, where a Python that it supports is found.
 test-newest:

@@ -282,10 +282,8 @@ def _aligned(
     old: Sequence[tuple[object, ...]], new: Sequence[tuple[object, ...]]
 ) -> Iterator[tuple[int | None, int | None]]:
     """Pairs of positions, in the order of the new sequence; None where there is no counterpart."""
-    start = 0
-    while start < min(len(old), len(new)) and old[start] == new[start]:
-        yield start, start
-        start += 1
+    start = _alike_from_the_top(old, new)
+    yield from ((at, at) for at in range(start))
     end = 0
     while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
         end += 1
@@ -299,14 +297,17 @@ def _aligned(
     yield from ((len(old) - n, len(new) - n) for n in range(end, 0, -1))
 
 
+def _alike_from_the_top(old: Sequence[object], new: Sequence[object]) -> int:
+    """How many items two sequences begin with in common."""
+    return next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+
+
 def _by_name(
     old: Sequence[object], new: Sequence[object], first_old: int, first_new: int
 ) -> Iterator[tuple[int | None, int | None]]:
     """Aligns a gap by the names of its ops alone."""
-    same = 0
-    while same < min(len(old), len(new)) and old[same] == new[same]:
-        yield first_old + same, first_new + same
-        same += 1
+    same = _alike_from_the_top(old, new)
+    yield from ((first_old + at, first_new + at) for at in range(same))
     old, new, first_old, first_new = old[same:], new[same:], first_old + same, first_new + same
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=len(new) > _LONG)
     for tag, i1, i2, j1, j2 in matcher.get_opcodes():

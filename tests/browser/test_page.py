@@ -177,6 +177,24 @@ def test_filters(show):
     assert [text.split("  ")[0] for text in rows(page, "jaxpr") if " = " in text] == ["f = tanh e"]
 
 
+def test_a_view_that_cannot_be_drawn_says_so_in_its_own_place(show):
+    page = show(PROGRAMS["loop"]())
+    page.evaluate(
+        "() => { window.said = []; console.error = error => said.push(error.message);"
+        " document.createElementNS = (space, name) => {"
+        " if (space.includes('svg')) throw new Error('nothing to draw with');"
+        " return Document.prototype.createElementNS.call(document, space, name) }; }"
+    )
+    page.get_by_role("tab", name="graph").click()
+    assert page.locator(".view").inner_text().strip() == "This view cannot be drawn: nothing to draw with"
+    assert page.evaluate("said") == ["nothing to draw with"]
+    page.evaluate("() => { delete document.createElementNS; }")
+    page.get_by_role("tab", name="code").click()
+    assert page.locator("[data-pane=jaxpr] .row").count() > 0
+    page.get_by_role("tab", name="graph").click()
+    assert page.locator(".node").count() > 5
+
+
 def test_the_graph_is_walked_and_opened(show):
     page = show(PROGRAMS["loop"]())
     page.get_by_role("tab", name="graph").click()

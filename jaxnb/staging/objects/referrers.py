@@ -176,7 +176,7 @@ def reader_of(kind: type) -> Reader:
     contents = next((contents for kinds, contents in _CONTENTS if issubclass(kind, kinds)), None)
     if contents is None and not is_library_class(kind):
         contents = _class_edge
-    if contents is _of_tuple and hasattr(kind, "_fields"):
+    if contents is _of_sequence and hasattr(kind, "_fields"):
         contents = _of_named_tuple
     has_state = kind.__dictoffset__ != 0 or "__dict__" in {name for base in kind.__mro__ for name in vars(base)}
     return Reader(contents, has_state, slot_descriptors(kind))
@@ -201,7 +201,7 @@ def _of_dict(value: Any) -> Edges:
     return [("item", key, child) for key, child in list(dict.items(value))]
 
 
-def _of_tuple(value: Any) -> Edges:
+def _of_sequence(value: Any) -> Edges:
     return [("item", index, child) for index, child in enumerate(items_of(value))]
 
 
@@ -268,7 +268,7 @@ def _of_class(value: type) -> Edges:
 
 _CONTENTS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Edges]], ...] = (
     (dict, _of_dict),
-    ((list, tuple, deque), _of_tuple),
+    ((list, tuple, deque), _of_sequence),
     ((set, frozenset), _of_set),
     (np.ndarray, _of_array),
     (functools.partial, _of_attributes("func", "args", "keywords")),

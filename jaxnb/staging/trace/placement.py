@@ -142,7 +142,8 @@ class _Reader:
             if is_variable(var) and var in self._beside and var not in self.devices:
                 self.commit(var, self._beside[var])
         self._check_spread([eqns[index] for index in self.live])
-        self._check_dead([eqn for index, eqn in enumerate(eqns) if index not in {*read}])
+        known = {*read}
+        self._check_dead([eqn for index, eqn in enumerate(eqns) if index not in known])
 
     def _check_dead(self, eqns: Sequence[Any]) -> None:
         """What no result needs is computed in the plain cell, too, and JAX may refuse it.
