@@ -98,17 +98,20 @@ def _line_of_what_is_traced() -> int | None:
 @pytest.mark.parametrize("cell", CELLS.values(), ids=CELLS)
 def test_an_interrupt_leaves_nothing_behind(cell: str) -> None:
     draw = random.Random(drawn_seed())
-    calls = 0
-    for _ in range(2):  # the first run loads modules
-        current_session().clear()
-        calls = _run(cell, _space())
+    _run(cell, _space())  # loads modules
+    session = current_session()
+    assert session is not None
+    session.clear()
+    calls = _run(cell, _space())
     for _ in range(MOMENTS):
-        current_session().clear()
+        session.clear()
         names = _space()
         before, kept, moment = dict(names), _held(), draw.randrange(1, calls)
         try:
             _run(cell, names, moment)
-        except KeyboardInterrupt:
+        except BaseException as error:
+            # what comes while JAX's caches compare their keys they make a ValueError of
+            assert "KeyboardInterrupt" in f"{error!r}", moment
             assert list(names) == list(before) and all(names[name] is before[name] for name in before), moment
             assert names["keeper"].count == 0 and not names["log"] and names["keeper"].w.sum() == 3, moment
         assert not _other(kept, _held()), moment

@@ -44,8 +44,10 @@ def environment(folder):
     spec = folder / "jupyter" / "kernels" / "python3" / "kernel.json"
     spec.parent.mkdir(parents=True)
     spec.write_text(json.dumps({"argv": ["/nowhere/python", "{connection_file}"], "display_name": "Wrong"}))
+    # Under a test a kernel does not take what the process itself says (XLA's warnings) into the cell's output.
+    theirs = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
     return {
-        **os.environ,
+        **theirs,
         "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)]),
         "IPYTHONDIR": str(folder / "ipython"),
         "JUPYTER_PATH": str(folder / "jupyter"),
@@ -226,9 +228,12 @@ def test_progress_is_plain_lines_where_there_is_no_terminal(quickstart):
     out, err, _ = quickstart
     assert "\x1b" not in out + err and "\r" not in out + err
     *lines, last = err.splitlines()
-    assert lines and all(
-        re.fullmatch(rf"cell {number}/{len(lines)}: .* \(\d+\.\d s\)", line) for number, line in enumerate(lines, 1)
-    )
+    odd = [
+        line
+        for number, line in enumerate(lines, 1)
+        if not re.fullmatch(rf"cell {number}/{len(lines)}: .* \(\d+\.\d s\)", line)
+    ]
+    assert lines and not odd
     assert last.startswith("wrote page.html: ")
 
 
