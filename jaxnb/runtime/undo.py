@@ -42,15 +42,18 @@ class Undo:
         setattr(owner, name, value)
 
     def close(self) -> None:
-        """Goes the ways back that are left."""
+        """Goes the ways back that are left, after those of what was entered within this one and never left."""
         failed: Exception | None = None
+        entered = _entered.get(self._thread, [])
+        if self in entered:
+            for inner in reversed(entered[entered.index(self) + 1 :]):
+                inner.close()
         while self._steps:
             try:
                 self._steps[-1]()
             except Exception as error:
                 failed = failed or error
             self._steps.pop()
-        entered = _entered.get(self._thread, [])
         if self in entered:
             entered.remove(self)
         if not entered:

@@ -18,6 +18,7 @@ from jaxnb.errors import Asking, JaxnbError, Refused
 from jaxnb.options import StageOptions
 from jaxnb.program import Diff, Finding, Program, Span
 from jaxnb.reading import SimulatedMesh, total
+from jaxnb.runtime import undo_after, undo_depth
 from jaxnb.staging import levels, mapped
 from jaxnb.staging.cells.cell import CellSource, parse_cell
 from jaxnb.staging.reuse.advice import retrace_findings
@@ -199,7 +200,7 @@ class Session:
                 names=partial(NameLog, cell.filename, self.file_label) if options.names else None,
                 look=self._traced,
             )
-        named = ""
+        named, depth = "", undo_depth()
         try:
             with on_device(device):
                 Runner(execution).run()
@@ -208,11 +209,13 @@ class Session:
                     named = bind_function(execution, written, options.name, entry)
                 seconds = self._wait(execution)
         except BaseException as error:
+            undo_after(depth)  # an interrupt may have come where nothing else would
             self._fail(error, execution, entry)
             raise
         try:
             return self._tell(execution, written, entry, key, cell_id, changed_code, named, seconds)
         except KeyboardInterrupt:  # the cell has done all that it does: what is left is to say so
+            undo_after(depth)
             return Run(
                 value=None if cell.silent else execution.value,
                 outputs=bound_names(entry, namespace, cell.binds),
@@ -602,7 +605,10 @@ class Session:
         return (lambda program: program.diff(before())) if asked and before is not None else None
 
     def _finish(self, run: Run) -> Run:
-        self.remember(run)
+        try:
+            self.remember(run)
+        except KeyboardInterrupt:  # the cell has done all that it does
+            self._last = None
         return run
 
     def remember(self, run: Run) -> None:
