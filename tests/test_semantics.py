@@ -640,6 +640,14 @@ def test_rule_14_disable_jit_runs_plainly_and_says_so(session: Session, ns: Name
     assert "ran plainly" in run.line and run.value == (3,) and ns["z"] == 1
 
 
+def test_rule_14_what_disable_jit_encloses_is_pythons(session: Session, ns: Namespace) -> None:
+    function = "def f(v):\n    if not isinstance(v, jax.core.Tracer): seen.append(float(v.sum()))\n    return v * 2"
+    stage(session, ns, f"seen = []\n@jax.jit\n{function}")
+    for times in (1, 2, 3):
+        run = stage(session, ns, "with jax.disable_jit():\n    a = f(x)\nb = f(a)\nlen(seen), b")
+        assert run.value[0] == times and (run.value[1] == 4 * ns["x"]).all()
+
+
 def test_builtins_are_untouched(session: Session, ns: Namespace) -> None:
     before = dict(vars(builtins))
     stage(session, ns, "y = isinstance(x, jax.Array) and type(x).__name__")

@@ -107,6 +107,10 @@ class Runner:
         state = self._state
         state.context = _jax.trace_context()
         index, statements = 0, cell.statements
+        if jax.config.jax_disable_jit:  # type: ignore[attr-defined]  # JAX then calls nothing that is compiled
+            for statement in statements:
+                self.run_on_host(statement)
+            return
         while index < len(statements):
             if self._is_for_python(record, index, statements[index]):
                 self._by_python(cell, record, index)
