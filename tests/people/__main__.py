@@ -51,8 +51,9 @@ def _run_themes(options: argparse.Namespace) -> None:
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=TESTS.parent)
         *lines, last = done.stdout.splitlines() or [""]
         print("\n".join(lines), flush=True)
-        counted = dict(part.rsplit(" ", 1) for part in last.split(" · ")[1:])
-        print(f"{theme}: {last}" if counted else f"{theme}: ended with {done.returncode}\n{last}", flush=True)
+        ended = done.returncode == 0 and last.startswith("summary · ")
+        counted = dict(part.rsplit(" ", 1) for part in last.split(" · ")[1:]) if ended else {"ended early": "1"}
+        print(f"{theme}: {last}" if ended else f"{theme}: ended with {done.returncode}\n{last}", flush=True)
         total.update({key: int(value) for key, value in counted.items()})
     print("all · " + " · ".join(f"{key} {value}" for key, value in total.items()))
 

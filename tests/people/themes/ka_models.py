@@ -1754,7 +1754,7 @@ x = x[None]
 class Phase(enum.Enum):
     WARM = "warm"
     MAIN = "main"
-    COOL = enum.auto()
+    COOL = "cool"
 @dataclass(slots=True)
 class Run:
     w: jax.Array
