@@ -43,6 +43,16 @@ class Below(Slotted):
     __slots__ = ("d",)
 
 
+class Hidden(Slotted):
+    """Hides a slot behind a property, as `pathlib.PurePath` does from Python 3.13 on."""
+
+    __slots__ = ()
+
+    @property
+    def c(self) -> int:
+        return 1
+
+
 @dataclasses.dataclass(frozen=True)
 class Frozen:
     a: Any
@@ -67,6 +77,13 @@ def slotted(kind: type, items: list[Any]) -> Any:
     made = kind()
     for name, item in zip("abcd" if kind is Below else "abc", items):
         setattr(made, name, item)
+    return made
+
+
+def hidden(items: list[Any]) -> Any:
+    made = Hidden()
+    for name, item in zip("abc", items):
+        vars(Slotted)[name].__set__(made, item)
     return made
 
 
@@ -99,6 +116,7 @@ KINDS: dict[str, tuple[Make, Mutable]] = {
     "class": (make_class, mutables.CLASS),
     "slots": (functools.partial(slotted, Slotted), mutables.SLOTS),
     "slots of a base": (functools.partial(slotted, Below), mutables.SLOTS),
+    "slots behind a property": (hidden, mutables.SLOTS),
     "frozen slots": (lambda items: FrozenSlots(items, len(items)), mutables.SLOTS),
 }
 ITEMS = st.lists(st.integers() | st.text(max_size=3) | st.tuples(st.integers()), max_size=6)

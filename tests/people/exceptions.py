@@ -57,6 +57,10 @@ EXCEPTIONS: dict[str, str] = {
     "iaw-structured-log-of-orbits-with-views": "rounding",  # the last digits in a structured array
     "kam-vmap-of-class-methods-and-bound-partials-with-static-self": "fresh",  # JAX remembers what `self.g` was
     "kam-disable-jit-and-matmul-precision-contexts-nested": "lives",  # a warning that JAX gives when it traces
+    "jam-jaxopt-like-solver-class-with-jit-switch-and-implicit-diff": "fresh",  # JAX remembers what `stepsize` was
+    "iam-nnx-vmapped-ensemble-with-split-states-and-disagreement": "rounding",  # the largest of two that are equal
+    "iam-numpyro-nuts-with-init-strategy-and-extra-fields-report": "rounding",  # steps of a chain
+    "iam-gradient-cached-clip-contrastive-two-towers": "rounding",  # a training that amplifies it
     "mam-value-iteration-while-error-prints-every-few": "rounding",  # differences of logarithms of small errors
     "mam-linen-trainer-writes-csv-rows-and-reads-them-back": "rounding",  # adam over gradients that are all but zero
     "mam-vmc-walkers-class-local-energy-and-equilibration": "rounding",  # where it has diverged, -inf or nan

@@ -390,11 +390,11 @@ class _Slots(Mutable):
             return ABSENT
 
     def restore(self, holder: Any, state: State) -> None:
-        saved = dict(state)
+        saved, now = dict(state), dict(self.save(holder))  # `hasattr` would ask what hides a slot, as a property does
         for name, descriptor in slot_descriptors(type(holder)):
             if name in saved:
                 descriptor.__set__(holder, saved[name])
-            elif hasattr(holder, name):
+            elif name in now:
                 descriptor.__delete__(holder)
 
 
