@@ -15,9 +15,11 @@ from sample_programs import PROGRAMS, loop, mlp
 
 from jaxnb.errors import JaxnbError
 from jaxnb.program import (
+    CALLS,
     PHASES,
     Assigned,
     Aval,
+    Call,
     Computation,
     Fate,
     Finding,
@@ -26,6 +28,7 @@ from jaxnb.program import (
     Link,
     Op,
     Program,
+    Source,
     Span,
     Timing,
     Value,
@@ -69,11 +72,22 @@ memories = st.builds(
     noted,
     texts,
 )
+sources = st.builds(Source, texts, numbers, texts)
 assigned = st.builds(Assigned, texts, places, texts, texts, numbers)
 
 
 def spans(lines: int):
     return st.none() | places | st.builds(Span, st.integers(1, lines), numbers, numbers, numbers)
+
+
+def calls(lines: int):
+    """Calls within one another, a few deep."""
+    kinds, turns = st.sampled_from(CALLS), st.none() | numbers
+
+    def within(parents):
+        return st.builds(Call, texts, kinds, spans(lines), parents, texts, turns)
+
+    return st.recursive(within(st.none()), within, max_leaves=3)
 
 
 @st.composite
@@ -91,7 +105,8 @@ def levels(draw, name: str, lines: int):
         bodies = [tuple(owners[index])] if index in owners else []
         bodies += [()] * draw(st.integers(0, 2))
         pairs = st.lists(st.tuples(texts, texts), max_size=2).map(tuple)
-        settings = st.tuples(st.sampled_from(PHASES), st.lists(texts, max_size=2).map(tuple))
+        made_in = st.none() | calls(lines)
+        settings = st.tuples(st.sampled_from(PHASES), st.lists(texts, max_size=2).map(tuple), made_in)
         costs = st.just(()) | st.tuples(counts, counts, counts, counts, seconds)
         ops = tuple(
             Op(
@@ -109,7 +124,7 @@ def levels(draw, name: str, lines: int):
         inputs, outputs = draw(indices), draw(indices)
         names = [tuple(draw(texts) for _ in some) if draw(st.booleans()) else () for some in (inputs, outputs)]
         computations.append(Computation(draw(texts), inputs, outputs, ops, draw(indices), *names))
-    return Level(name, pool, tuple(computations), entries)
+    return Level(name, pool, tuple(computations), entries, tuple(draw(st.lists(sources, max_size=2))))
 
 
 edits = st.tuples(numbers, texts, texts)

@@ -33,6 +33,8 @@ function check(data: Data): void {
   must(data.avals.shape.every(Array.isArray), 'a shape that is none');
   indices(data.avals.weak_type, sizes.avals, 'weak_type');
   sizes.spans = columns(data.spans, 'line column end_line end_column file:strings', sizes);
+  sizes.calls = data.calls?.name?.length ?? 0;
+  if (data.calls) columns(data.calls, 'name:strings kind:strings span:spans- parent?:calls- path?:strings- turns?', sizes);
   list(data.levels, 'levels').forEach(level => checkLevel(level, sizes));
   const counts = data.levels.map(level => level.computations.ops);
   const places = (column: number[][], level: (row: number) => number, what: string) => column.forEach((pair, row) => {
@@ -73,7 +75,7 @@ function checkLevel({ name, entries, values, computations, ops }: LevelData, kno
     'name:strings inputs:values* outputs:values* constants:values* ops input_names:strings* output_names:strings*', sizes);
   must(Number.isInteger(entries) && entries >= 0 && entries <= sizes.computations, 'entries');
   const count = columns(ops, 'name:strings inputs:values* outputs:values* attributes:strings* span:spans- bodies:computations* ' +
-    `phase?:strings- scopes?:strings* times? ${COLUMNS.map(one => `${one.name}?`).join(' ')}`, sizes);
+    `phase?:strings- scopes?:strings* call?:calls- times? ${COLUMNS.map(one => `${one.name}?`).join(' ')}`, sizes);
   must(computations.ops.reduce((sum, one) => sum + one, 0) === count, 'ops that no computation has');
 }
 

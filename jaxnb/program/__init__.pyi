@@ -1,3 +1,18 @@
+from .amounts import (
+    COUNTED as COUNTED,
+    MEASURED as MEASURED,
+    Amount as Amount,
+    Cost as Cost,
+    add_costs as add_costs,
+    cost_of as cost_of,
+)
+from .calltree import (
+    Node as Node,
+    common_call as common_call,
+    folded as folded,
+    read_tree as read_tree,
+    relocated as relocated,
+)
 from .codec import (
     MIME_TYPE as MIME_TYPE,
     decode as decode,
@@ -98,12 +113,14 @@ from .status import (
     encode_status as encode_status,
 )
 from .structure import (
+    CALLS as CALLS,
     COLUMNS as COLUMNS,
     FACTS as FACTS,
     LEVELS as LEVELS,
     PHASES as PHASES,
     Assigned as Assigned,
     Aval as Aval,
+    Call as Call,
     Computation as Computation,
     Fate as Fate,
     Finding as Finding,
@@ -113,6 +130,7 @@ from .structure import (
     Op as Op,
     Place as Place,
     PlacedOp as PlacedOp,
+    Source as Source,
     Span as Span,
     Timing as Timing,
     Value as Value,

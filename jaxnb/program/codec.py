@@ -7,10 +7,10 @@ are stored once, in tables, and meant by their index; -1 means none.
      "strings": [...], "avals": {"dtype": [...], ...}, "spans": {"line": [...], ...},
      "levels": [{"name": "jaxpr", "entries": 1, "values": {...}, "computations": {...}, "ops": {...}}],
      "links": {...}, "fates": {...}, "findings": [{...}], "timing": {...}, "memory": [{...}], "names": {...},
-     "layout": {...}, "vmapped": [{...}]}
+     "layout": {...}, "vmapped": [{...}], "calls": {...}}
 
 The ops of a level stand in one run of columns, computation after computation; `computations.ops` says how
-many each computation has. What says nothing is left out: fates, costs, times, named axes, memory, names, layouts. For
+many each computation has. What says nothing is left out: fates, calls, costs, times, named axes, memory, names, layouts. For
 a viewer, which draws no diagram by itself, `views.drawings` adds "drawings"; they follow from the rest, and are not
 read back.
 """
@@ -38,6 +38,7 @@ from jaxnb.program.structure import (
     FORMAT_VERSION,
     PHASES,
     Aval,
+    Call,
     Computation,
     Fate,
     Finding,
@@ -45,6 +46,7 @@ from jaxnb.program.structure import (
     Level,
     Link,
     Op,
+    Source,
     Span,
     Value,
 )
@@ -107,7 +109,8 @@ def _encode(program: Program) -> dict[str, Any]:
     strings: Interned[str] = Interned()
     avals: Interned[Aval] = Interned()
     spans: Interned[Span] = Interned()
-    levels = [_encode_level(level, strings, avals, spans) for level in program.levels]
+    calls: Interned[Call] = Interned()
+    levels = [_encode_level(level, strings, avals, spans, calls) for level in program.levels]
     findings = [_encode_finding(finding, spans) for finding in program.findings]
     facts: dict[str, Any] = {}
     if program.timing is not None:
@@ -120,7 +123,7 @@ def _encode(program: Program) -> dict[str, Any]:
         facts["layout"] = room.encode_layout(layout, strings)
     if vmapped := program.made_vmapped:
         facts["vmapped"] = [
-            {"name": strings.index(name), "level": _encode_level(level, strings, avals, spans)}
+            {"name": strings.index(name), "level": _encode_level(level, strings, avals, spans, calls)}
             for name, level in vmapped
         ]
     level_names = [level.name for level in program.levels]
@@ -136,13 +139,10 @@ def _encode(program: Program) -> dict[str, Any]:
             "lower_op": [list(link.lower_op) for link in program.links],
             "inferred": [i for i, link in enumerate(program.links) if not link.exact],
         },
-        "fates": {
-            "op": [list(fate.op) for fate in program.fates],
-            "kind": [strings.index(fate.kind) for fate in program.fates],
-            "into": [[] if fate.into is None else list(fate.into) for fate in program.fates],
-        },
+        **_encode_fates(program.fates, strings),
         "findings": findings,
         **facts,
+        **_encode_calls(calls, strings, spans),
         "avals": {
             "dtype": [strings.index(aval.dtype) for aval in avals.items()],
             "shape": [list(aval.shape) for aval in avals.items()],
@@ -160,7 +160,47 @@ def _encode(program: Program) -> dict[str, Any]:
     }
 
 
-def _encode_level(level: Level, strings: Interned[str], avals: Interned[Aval], spans: Interned[Span]) -> dict[str, Any]:
+def _encode_fates(fates: Sequence[Fate], strings: Interned[str]) -> dict[str, Any]:
+    if not fates:
+        return {}
+    return {
+        "fates": {
+            "op": [list(fate.op) for fate in fates],
+            "kind": [strings.index(fate.kind) for fate in fates],
+            "into": [[] if fate.into is None else list(fate.into) for fate in fates],
+        }
+    }
+
+
+def _encode_calls(calls: Interned[Call], strings: Interned[str], spans: Interned[Span]) -> dict[str, Any]:
+    """The calls that ops name, each behind the one that it was made in."""
+    if not calls.places:
+        return {}
+    rows = calls.items()
+    return {
+        "calls": {
+            "name": strings.indices(call.name for call in rows),
+            "kind": strings.indices(call.kind for call in rows),
+            "span": each_once(spans.index, [call.span for call in rows]),
+            **_within(rows, calls),
+            **_said("path", [call.path for call in rows], strings),
+            **({} if all(call.turns == 1 for call in rows) else {"turns": [_or_none(call.turns) for call in rows]}),
+        }
+    }
+
+
+def _within(rows: Sequence[Call], calls: Interned[Call]) -> dict[str, list[int]]:
+    """The call around each; no column if there are none."""
+    return {"parent": [calls.index(call.parent) for call in rows]} if any(call.parent for call in rows) else {}
+
+
+def _or_none(number: int | None) -> int:
+    return -1 if number is None else number
+
+
+def _encode_level(
+    level: Level, strings: Interned[str], avals: Interned[Aval], spans: Interned[Span], calls: Interned[Call]
+) -> dict[str, Any]:
     ops = list(level.ops())
     computations = level.computations
     return {
@@ -191,8 +231,22 @@ def _encode_level(level: Level, strings: Interned[str], avals: Interned[Aval], s
             "bodies": each_once(list, [op.bodies for op in ops]),
             **_said("phase", ["" if op.phase == PHASES[0] else op.phase for op in ops], strings),
             **_scopes(ops, strings),
+            **_called(ops, calls),
             **_numbers(ops),
         },
+        **_encode_sources(level.sources, strings),
+    }
+
+
+def _encode_sources(sources: Sequence[Source], strings: Interned[str]) -> dict[str, Any]:
+    if not sources:
+        return {}
+    return {
+        "sources": {
+            "file": [strings.index(source.file) for source in sources],
+            "line": [source.line for source in sources],
+            "text": [strings.index(source.text) for source in sources],
+        }
     }
 
 
@@ -233,6 +287,18 @@ def _attributes(ops: Sequence[Op], strings: Interned[str]) -> list[list[int]]:
 def _scopes(ops: Sequence[Op], strings: Interned[str]) -> dict[str, list[list[int]]]:
     found = each_once(strings.indices, [op.scopes for op in ops])
     return {"scopes": found} if any(found) else {}
+
+
+def _called(ops: Sequence[Op], calls: Interned[Call]) -> dict[str, list[int]]:
+    """The column of calls; no column if there are none."""
+
+    def index(call: Call | None) -> int:
+        for step in call.steps() if call is not None else ():
+            calls.index(step)
+        return calls.index(call)
+
+    found = each_once(index, [op.call for op in ops])
+    return {"call": found} if any(place >= 0 for place in found) else {}
 
 
 def _encode_finding(finding: Finding, spans: Interned[Span]) -> dict[str, Any]:
@@ -297,7 +363,8 @@ def _decode(data: Mapping[str, Any]) -> Program:
         Span(*(typed(number, int) for number in numbers), file=at(strings, file))
         for *numbers, file in rows_of(data["spans"], names)
     ]
-    levels = tuple(_decode_level(level, strings, avals, spans) for level in data["levels"])
+    calls = _decode_calls(data.get("calls"), strings, spans)
+    levels = tuple(_decode_level(level, strings, avals, spans, calls) for level in data["levels"])
     inferred = set(data["links"]["inferred"])
     names = ("upper", "upper_op", "lower", "lower_op")
     links = tuple(
@@ -324,14 +391,36 @@ def _decode(data: Mapping[str, Any]) -> Program:
         layout = room.decode_layout(data["layout"], strings)
     if "vmapped" in data:
         vmapped = tuple(
-            (at(strings, one["name"]), _decode_level(one["level"], strings, avals, spans)) for one in data["vmapped"]
+            (at(strings, one["name"]), _decode_level(one["level"], strings, avals, spans, calls))
+            for one in data["vmapped"]
         )
     facts = (timing, memory, names, layout, vmapped)
     return Program(typed(data["source"], str), levels, links, findings, fates, *facts)
 
 
+def _decode_calls(data: Mapping[str, Any] | None, strings: Sequence[str], spans: Sequence[Span]) -> list[Call]:
+    calls: list[Call] = []
+    if data is None:
+        return calls
+    count = len(data["name"])
+    parents, turns = data.get("parent", [-1] * count), data.get("turns", [1] * count)
+    texts = columns_of(data, ("name", "kind", "span"))
+    for name, kind, span, parent, path, often in zip(
+        *texts, parents, _heard(data, "path", strings), turns, strict=True
+    ):
+        where = None if span == -1 else at(spans, span)
+        above = None if parent == -1 else at(calls, parent)
+        turning = None if often == -1 else typed(often, int)
+        calls.append(Call(at(strings, name), at(strings, kind), where, above, path, turning))
+    return calls
+
+
 def _decode_level(
-    data: Mapping[str, Any], strings: Sequence[str], avals: Sequence[Aval], spans: Sequence[Span]
+    data: Mapping[str, Any],
+    strings: Sequence[str],
+    avals: Sequence[Aval],
+    spans: Sequence[Span],
+    calls: Sequence[Call],
 ) -> Level:
     literal = set(data["values"]["literal"])
     values = tuple(
@@ -356,12 +445,14 @@ def _decode_level(
             indices_of(bodies),
             phase or PHASES[0],
             texts_of(scopes, strings),
+            None if call == -1 else at(calls, call),
             *numbers,
         )
-        for name, inputs, outputs, attributes, span, bodies, phase, scopes, *numbers in zip(
+        for name, inputs, outputs, attributes, span, bodies, phase, scopes, call, *numbers in zip(
             *columns_of(data["ops"], names),
             _heard(data["ops"], "phase", strings),
             data["ops"].get("scopes", [()] * len(data["ops"]["name"])),
+            data["ops"].get("call", [-1] * len(data["ops"]["name"])),
             *(_read_numbers(data["ops"], name, usual) for name, usual in _NUMBERS.items()),
             strict=True,
         )
@@ -383,7 +474,11 @@ def _decode_level(
         start += count
     if start != len(ops):
         raise ValueError(f"level {data['name']!r} has {len(ops)} ops, its computations have {start}")
-    return Level(typed(data["name"], str), values, tuple(computations), typed(data["entries"], int))
+    sources = tuple(
+        Source(at(strings, file), typed(line, int), at(strings, text))
+        for file, line, text in (rows_of(data["sources"], ("file", "line", "text")) if "sources" in data else ())
+    )
+    return Level(typed(data["name"], str), values, tuple(computations), typed(data["entries"], int), sources)
 
 
 def _decode_finding(data: Mapping[str, Any], spans: Sequence[Span]) -> Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxnb.program.occupancy import KINDS, SOURCES, Memory
 from jaxnb.program.program import Program
-from jaxnb.program.structure import FATES, PHASES, Fate, Level
+from jaxnb.program.structure import CALLS, FATES, PHASES, Call, Fate, Level
 
 __all__ = ["check_program"]
 
@@ -13,13 +13,14 @@ def check_program(program: Program) -> None:
     """Checks the laws of the structure.
 
     Every index points to something; bodies form a forest below the entry points, so that nothing contains itself;
-    spans of the cell lie inside its source; links name ops that exist, of neighbouring levels, and none occurs twice,
-    so that going down a link and up again leads back; fates name ops that exist; what lives in memory does so at
-    positions that there are; what lives on devices is a value.
+    spans of the cell lie inside its source, those of calls too; links name ops that exist, of neighbouring levels, and
+    none occurs twice, so that going down a link and up again leads back; fates name ops that exist; what lives in
+    memory does so at positions that there are; what lives on devices is a value.
 
     Raises:
       ValueError: naming the law and the place where it does not hold.
     """
+    _check_calls(program)
     names = [level.name for level in program.levels]
     if len(set(names)) != len(names):
         raise ValueError(f"two levels have one name: {names}")
@@ -49,6 +50,19 @@ def check_program(program: Program) -> None:
         _check_indices(values, len(by_name["jaxpr"].values), "what lives somewhere")
     for _, level in program.made_vmapped or ():
         _check_level(level, lines)
+
+
+def _check_calls(program: Program) -> None:
+    lines, known = program.source.count("\n") + 1, set[int]()
+    for op in (op for level in program.levels for op in level.ops()):
+        call: Call | None = op.call
+        while call is not None and id(call) not in known:
+            known.add(id(call))
+            if call.kind not in CALLS:
+                raise ValueError(f"a call of kind {call.kind!r} is none of {', '.join(CALLS)}")
+            if call.span is not None and not call.span.file and not 1 <= call.span.line <= lines:
+                raise ValueError(f"the call of {call.name!r} on line {call.span.line} is not in the source")
+            call = call.parent
 
 
 def _check_fate(fate: Fate, levels: dict[str, Level]) -> None:

@@ -34,6 +34,7 @@ from jaxnb.errors import ChangedJax
 if TYPE_CHECKING:
     from graphviz import Digraph
 
+    from jaxnb.program.calltree import Node
     from jaxnb.program.coverage import Coverage
     from jaxnb.program.diff import Diff
     from jaxnb.program.linking import LinkIndex
@@ -180,6 +181,19 @@ class Program:
         [('neg', 1, (0, 0), ())]
         """
         return room.placed_ops(self, self.level(level))
+
+    def tree(self, level: str = "jaxpr") -> Node:
+        """The call tree of a level: the cell's lines, the functions that they call, and what their ops cost.
+
+        Every op of the level belongs to one node, so that the costs of the nodes add up to those of the level.
+
+        Args:
+          level: which one; it is made if it was not yet.
+
+        Raises:
+          KeyError: as `level`.
+        """
+        return room.read_tree(self.level(level))
 
     def memory(self) -> tuple[Memory, ...]:
         """Who lives in memory when, for each piece of the cell; made when first asked for, and kept.
@@ -382,13 +396,21 @@ class Program:
         """
         return render(self, "text", level=level, **options)
 
-    def costs(self, level: str | None = None, *, width: int | None = None, limit: int | None = 20) -> str:
+    def costs(
+        self, level: str | None = None, *, width: int | None = None, limit: int | None = 20, depth: int = 0
+    ) -> str:
         """The lines of the cell by what they cost, the hottest first, as text; see `views.cost_report.render_costs`.
+
+        Args:
+          level: whose ops are counted; by default the one below the source.
+          width: how many columns there are.
+          limit: how many rows at most, or None for all.
+          depth: how many calls deep the lines are opened into the functions that they call.
 
         Raises:
           KeyError: as `level`.
         """
-        return render(self, "costs", level=level, width=width, limit=limit)
+        return render(self, "costs", level=level, width=width, limit=limit, depth=depth)
 
     def __str__(self) -> str:
         return self.text()

@@ -13,12 +13,14 @@ from jaxnb.program.columns import Column, column, columns_of
 from jaxnb.units import format_seconds
 
 __all__ = [
+    "CALLS",
     "COLUMNS",
     "FACTS",
     "LEVELS",
     "PHASES",
     "Assigned",
     "Aval",
+    "Call",
     "Computation",
     "Fate",
     "Finding",
@@ -28,6 +30,7 @@ __all__ = [
     "Op",
     "Place",
     "PlacedOp",
+    "Source",
     "Span",
     "Timing",
     "Value",
@@ -42,6 +45,9 @@ PHASES = ("primal", "tangent", "transposed", "rematerialised")
 """What an op is to a derivative: the function itself, its derivative forwards or backwards, or the function again."""
 
 FATES = ("folded", "fused", "removed")
+
+CALLS = ("function", "library", "loop", "line")
+"""What a step on the way to an op can be."""
 
 FACTS = frozenset(("dynamic", "static"))
 """Kinds of findings that need nobody: they are shown when what is under a cell is unfolded, and counted nowhere."""
@@ -115,6 +121,42 @@ Place = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
+class Call:
+    """A step on the way from the cell to the ops that it comes to: which function was called where, on what.
+
+    Attributes:
+      name: of the function, as `Block.__call__` or `jax.nn.softmax`; of a loop its primitive; "" for a line.
+      kind: one of `CALLS`: a "function" of the user's, a call into a "library" whose inside is folded, a "loop", or
+        a "line" of the step above that computes something by itself; in the cell's own text the span of the op says
+        which.
+      span: where it is written, in the text of the step above; None where that is not known.
+      parent: the step above; None for the cell.
+      path: to the module that it belongs to, as `blocks[0].attn`, from the outermost one; "" for that itself, and
+        for what belongs to none.
+      turns: of a loop, how often its body runs; None where nobody knows.
+    """
+
+    name: str
+    kind: str = "function"
+    span: Span | None = None
+    parent: Call | None = None
+    path: str = ""
+    turns: int | None = 1
+
+    def steps(self) -> tuple[Call, ...]:
+        """The way here from the cell, this one included.
+
+        >>> inner = Call("g", parent=Call("f"))
+        >>> [call.name for call in inner.steps()]
+        ['f', 'g']
+        """
+        found: list[Call] = [self]
+        while (above := found[-1].parent) is not None:
+            found.append(above)
+        return tuple(reversed(found))
+
+
+@dataclass(frozen=True, slots=True)
 class Op:
     """One step of a computation.
 
@@ -128,6 +170,7 @@ class Op:
       phase: one of `PHASES`.
       scopes: what it stands in, the outermost first: "scan", "while", "vmap", "shard_map", and the names that the
         user gave by `jax.named_scope`.
+      call: the innermost call that it was made in; None for what the cell does by itself.
       flops: of all its runs, without those of the ops in its bodies, so that a sum over ops counts nothing twice; None
         where nobody knows.
       bytes: read and written, likewise.
@@ -144,6 +187,7 @@ class Op:
     bodies: tuple[int, ...] = ()
     phase: str = "primal"
     scopes: tuple[str, ...] = ()
+    call: Call | None = None
     flops: int | None = column("flops", "floating point operations, of all runs", rank=2, leaves=3)
     bytes: int | None = column("bytes", "read and written, of all runs", total="{} moved", rank=3, leaves=1)
     transcendentals: int | None = column(
@@ -197,13 +241,37 @@ class Computation:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """The text of a function that ops were made in.
+
+    Attributes:
+      file: as in the spans there.
+      line: the first one of the text.
+      text: of the whole function.
+    """
+
+    file: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Level:
-    """One form of the program. The first `entries` computations are entry points, the others are bodies."""
+    """One form of the program.
+
+    Attributes:
+      name: one of `LEVELS`.
+      values: of all computations.
+      computations: entry points, and the bodies of ops behind them.
+      entries: how many of these are entry points.
+      sources: of the functions outside of the cell whose calls the ops name, as far as their text is known.
+    """
 
     name: str
     values: tuple[Value, ...] = ()
     computations: tuple[Computation, ...] = ()
     entries: int = 1
+    sources: tuple[Source, ...] = ()
 
     def ops(self) -> Iterator[Op]:
         """Every op, computation by computation."""

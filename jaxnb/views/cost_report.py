@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable
 
-from jaxnb.program import COLUMNS, Level, Op, Program, Timing
+from jaxnb.program import COLUMNS, COUNTED, Cost, Level, Node, Op, Program, Timing, read_tree
+from jaxnb.views.call_tree import branches
 from jaxnb.views.compact import SHORT, bar, short_seconds, short_share
-from jaxnb.views.cost_table import COUNTED, LEAVING, OF_OPS, RANKED, Cost, CostTable
+from jaxnb.views.cost_table import LEAVING, OF_OPS, RANKED, CostTable
 from jaxnb.views.grouping import level_below
 from jaxnb.views.rows import listed
 from jaxnb.views.table import Head, Table, table_lines
@@ -21,7 +22,12 @@ _NARROW = 28  # columns of source that are to be left beside the numbers
 
 
 def render_costs(
-    program: Program, *, width: int | None = None, level: str | None = None, limit: int | None = _MOST_LINES
+    program: Program,
+    *,
+    width: int | None = None,
+    level: str | None = None,
+    limit: int | None = _MOST_LINES,
+    depth: int = 0,
 ) -> str:
     """The lines of a cell by what they cost, the hottest first: by time if it was measured, else by flops, else by
     bytes.
@@ -31,6 +37,7 @@ def render_costs(
       width: how many columns there are; by default those of the terminal.
       level: whose ops are counted; by default the one below the source.
       limit: how many lines at most, or None for all.
+      depth: how many calls deep the lines are opened; 0 tells of the lines of the cell alone.
 
     Raises:
       KeyError: if the program does not have that level.
@@ -49,7 +56,8 @@ def render_costs(
     tally = CostTable(shown)
     lines = [*wrapped(_headline(shown, tally, program.timing), room)]
     if tally.told:
-        lines += table_lines(_table(program, tally, room, limit), room)
+        table = _table(program, tally, room, limit) if depth <= 0 else _tree_table(program, shown, room, limit, depth)
+        lines += table_lines(table, room)
     for text in _unknown(shown):
         lines += wrapped(text, room)
     return "\n".join(line.rstrip() for line in lines)
@@ -77,11 +85,7 @@ def _table(program: Program, tally: CostTable, room: int, limit: int | None) -> 
     by = next(name for name in RANKED if name in tally.told)
     whole = tally.total[by].number or 1
     ranked = sorted(tally.lines.items(), key=lambda item: -_size(item[1], by))
-    told = {*tally.told, "share", "bar", *(["intensity"] if {"flops", "bytes"} <= tally.told else [])}
-    kept = [name for name in _HEADS if name in told]
-    for name in ("bar", "intensity", *LEAVING):
-        if 4 + sum(_HEADS[other].least + 1 for other in kept) + 2 + _NARROW > room and name in kept and name != by:
-            kept.remove(name)
+    kept = _kept(tally.told, by, room)
     source = program.source.split("\n")
     shown = ranked if limit is None else ranked[:limit]
     rows: list[tuple[str, ...]] = []
@@ -95,12 +99,50 @@ def _table(program: Program, tally: CostTable, room: int, limit: int | None) -> 
     return Table((Head("line", "number", 4), *(_HEADS[name] for name in kept), Head("source")), tuple(rows))
 
 
+def _tree_table(program: Program, level: Level, room: int, limit: int | None, depth: int) -> Table:
+    tree = read_tree(level)
+    told = frozenset(name for name, (number, _) in tree.total.items() if number)
+    by = next(name for name in RANKED if name in told)
+    kept = _kept(told, by, room, *(["backward"] if tree.backward else []))
+    whole = _size(tree.total, by) or 1
+    rows: list[tuple[str, ...]] = []
+    found = list(branches(program, level, tree, depth, by))
+    for row in found if limit is None else found[:limit]:
+        cells = (
+            _behind(row.node, by)
+            if name == "backward"
+            else _cell(name, row.node.total, _size(row.node.total, by) / whole)
+            for name in kept
+        )
+        rows.append((str(row.node.count), *cells, "   " * row.depth + row.label))
+    if limit is not None and len(found) > limit:
+        rows.append((f"   … {len(found) - limit} more rows; limit=None shows all",))
+    return Table((Head("ops", "number", 5), *(_HEADS[name] for name in kept), Head("source")), tuple(rows))
+
+
+def _behind(node: Node, by: str) -> str:
+    """The share of what a node costs that runs backwards."""
+    share = _size(node.behind, by) / (_size(node.total, by) or 1)
+    return short_share(share) if share else ""
+
+
+def _kept(told: frozenset[str], by: str, room: int, *more: str) -> list[str]:
+    """The columns that there is room for."""
+    told = told | {"share", "bar", *more, *(["intensity"] if {"flops", "bytes"} <= told else [])}
+    kept = [name for name in _HEADS if name in told]
+    for name in ("bar", "intensity", *LEAVING):
+        if 4 + sum(_HEADS[other].least + 1 for other in kept) + 2 + _NARROW > room and name in kept and name != by:
+            kept.remove(name)
+    return kept
+
+
 def _heads() -> Iterable[tuple[str, Head]]:
     for name in OF_OPS:
         column = COLUMNS[name]
         yield name, Head(column.title, "number", 6 if column.unit == "seconds" else 7, gap=1)
         if name == "bytes":
             yield "intensity", Head("F/B", "number", 4, gap=1)
+    yield "backward", Head("back", "number", 5, gap=1)
     yield "share", Head("share", "number", 5, gap=1)
     yield "bar", Head(least=_BAR, gap=1)
 

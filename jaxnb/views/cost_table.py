@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
-from jaxnb.program import COLUMNS, Level, Op, Program
+from jaxnb.program import COLUMNS, COUNTED, MEASURED, Amount, Cost, Level, Op, Program, add_costs, cost_of
 from jaxnb.views.compact import SHORT, bar
 
 __all__ = [
-    "COUNTED",
     "LEAVING",
     "NO_COLUMNS",
     "OF_OPS",
     "RANKED",
     "SHOWN",
-    "Amount",
     "Columns",
-    "Cost",
     "CostTable",
-    "add_costs",
     "choose_columns",
-    "cost_of",
     "read_cost_table",
 ]
 
@@ -31,59 +26,11 @@ SHOWN = tuple(name for name, column in COLUMNS.items() if column.in_text)
 OF_OPS = tuple(name for name in SHOWN if COLUMNS[name].of == "op")
 """The same of an op."""
 
-COUNTED = tuple(name for name in OF_OPS if not COLUMNS[name].measured)
-"""What may be unknown of an op; what is measured is there or not."""
-
 LEAVING = tuple(sorted(SHOWN, key=lambda name: COLUMNS[name].leaves or 0))
 """What goes first where there is no room for all."""
 
 RANKED = tuple(sorted(OF_OPS, key=lambda name: COLUMNS[name].rank))
 """What ops are ranked by, and what the mark stands for: the first of these that is known."""
-
-_MEASURED = tuple(name for name in OF_OPS if COLUMNS[name].measured)
-
-
-class Amount(NamedTuple):
-    """A number, None where nobody knows it; `least` says that something unknown is left out of it."""
-
-    number: float | None
-    least: bool = False
-
-
-Cost = Mapping[str, Amount]
-"""What something costs, by column; what is not measured is not in it."""
-
-
-def cost_of(op: Op) -> dict[str, Amount]:
-    """What an op costs without its bodies.
-
-    >>> cost_of(Op("tanh", flops=None, bytes=8))["flops"], cost_of(Op("tanh", flops=3, bytes=8))["flops"].number
-    (Amount(number=None, least=True), 3)
-    """
-    loops = op.times is None  # in the body of a `while`, which is counted once
-    found: dict[str, Amount] = {}
-    for column in COUNTED:
-        number = getattr(op, column)
-        found[column] = Amount(number, number is None or (loops and number > 0))
-    for column in _MEASURED:
-        if (number := getattr(op, column)) is not None:
-            found[column] = Amount(number)
-    return found
-
-
-def add_costs(costs: Iterable[Cost]) -> dict[str, Amount]:
-    """The sum of costs, column by column."""
-    total: dict[str, Amount] = {}
-    for cost in costs:
-        for column, (number, least) in cost.items():
-            before = total.get(column)
-            if before is None:
-                total[column] = Amount(number, least)
-            elif number is None:
-                total[column] = Amount(before.number, True)
-            else:
-                total[column] = Amount((before.number or 0) + number, before.least or least)
-    return total
 
 
 class CostTable:
@@ -134,7 +81,7 @@ def _count(columns: dict[str, list[float]], op: Op) -> None:
             found[0] += number
             found[1] += 1
             found[2] += loops and number > 0
-    for column in _MEASURED:
+    for column in MEASURED:
         if (number := getattr(op, column)) is not None:
             found = columns.setdefault(column, [0, 0, 0])
             found[0] += number

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from jaxnb.program import Computation, Level, Op, Program
-from jaxnb.views.cost_table import Cost, CostTable, add_costs, cost_of
+from jaxnb.program import Computation, Cost, Level, Op, Program, add_costs, cost_of
+from jaxnb.views.cost_table import CostTable
 from jaxnb.views.folding import Fold, Folding, share_out
 from jaxnb.views.rows import Group, Row, RowMaker, cut_rows
 

@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from jaxnb.program import Aval, Computation, Level, Op, Value
-from jaxnb.views.cost_table import Cost
+from jaxnb.program import Aval, Computation, Cost, Level, Op, Value
 
 __all__ = [
     "MARKS",

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jaxnb.program import Computation, Level, Op
-from jaxnb.views.cost_table import CostTable, cost_of
+from jaxnb.program import Computation, Level, Op, cost_of
+from jaxnb.views.cost_table import CostTable
 from jaxnb.views.folding import Fold, Folding
 from jaxnb.views.rows import Row, RowMaker, cut_rows, listed
 

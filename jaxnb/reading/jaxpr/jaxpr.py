@@ -12,14 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import count, product
 from string import ascii_lowercase
+from types import CodeType
 from typing import Any
 
 from jax.extend import core as jax_core
 
 from jaxnb import _jax
-from jaxnb._jax import Bodies
-from jaxnb.program import Aval, Computation, Level, Op, Span, Value
+from jaxnb._jax import Bodies, Instances
+from jaxnb.program import Aval, Call, Computation, Level, Op, Span, Value
 from jaxnb.reading.flow.varying import Varying, varying_axes
+from jaxnb.reading.jaxpr.calls import Calls
 from jaxnb.reading.jaxpr.params import Attributes, literal_text, params_key, read_params
 from jaxnb.reading.jaxpr.phases import Setting, read_settings
 from jaxnb.reading.jaxpr.spans import Spans
@@ -40,6 +42,8 @@ def read_jaxpr(
     file_label: Callable[[str], str] = str,
     varying: Varying | None = None,
     called: Span | None = None,
+    instances: Callable[[Any], Instances] = lambda traceback: (),
+    is_cell: Callable[[CodeType], bool] | None = None,
 ) -> Level:
     """Reads a jaxpr and all that is nested in it.
 
@@ -57,6 +61,8 @@ def read_jaxpr(
       file_label: what to call another file of the user; by default its name as Python knows it.
       varying: over which named axes its values vary, where that is not to be found from the jaxpr alone.
       called: where in the cell the function was called of which this is a part, if it is one.
+      instances: gives the objects whose methods a traceback went through, see `InstanceLog`.
+      is_cell: whether code is that of the cell as a whole; by default that of a module in `cell_file`.
 
     Raises:
       ValueError: if there are names, but not one for each input or output.
@@ -75,16 +81,19 @@ def read_jaxpr(
             raise ValueError(f"{len(names)} {kind} names for a jaxpr with {len(variables)} {kind}s")
     with collection_put_off():
         known = varying_axes(closed_jaxpr) if varying is None else varying
-        reading = _Reading(Spans(cell_file, source, file_label, called), known)
+        spans = Spans(cell_file, source, file_label, called)
+        whole = is_cell or (lambda code: code.co_filename == cell_file and code.co_name == "<module>")
+        reading = _Reading(spans, Calls(spans, instances, whole), known)
         reading.computation("main", entry, None, tuple(invar_names), tuple(outvar_names))
-    return Level("jaxpr", tuple(reading.values), tuple(c for c in reading.computations if c is not None))
+    computations = tuple(c for c in reading.computations if c is not None)
+    return Level("jaxpr", tuple(reading.values), computations, sources=reading.calls.sources())
 
 
 class _Reading:
     """What grows while one jaxpr is read."""
 
-    def __init__(self, spans: Spans, varying: Varying) -> None:
-        self.spans = spans
+    def __init__(self, spans: Spans, calls: Calls, varying: Varying) -> None:
+        self.spans, self.calls = spans, calls
         self.varying = varying  # of the computation that is being read
         self.values: list[Value] = []
         self.computations: list[Computation | None] = []
@@ -104,6 +113,7 @@ class _Reading:
         input_names: tuple[str, ...] = (),
         output_names: tuple[str, ...] = (),
         setting: Setting | None = None,
+        caller: Call | None = None,
     ) -> int:
         """Reads a jaxpr as a computation and returns its index."""
         index = len(self.computations)
@@ -115,7 +125,9 @@ class _Reading:
         constants = self._defined(jaxpr.constvars, scope)
         inputs = self._defined(jaxpr.invars, scope)
         settings = read_settings(jaxpr, setting or Setting())
-        ops = tuple(self._op(eqn, scope, used, owner, own) for eqn, own in zip(jaxpr.eqns, settings, strict=True))
+        ops = tuple(
+            self._op(eqn, scope, used, owner, own, caller) for eqn, own in zip(jaxpr.eqns, settings, strict=True)
+        )
         outputs = self._used(jaxpr.outvars, scope)
         self.computations[index] = Computation(name, inputs, outputs, ops, constants, input_names, output_names)
         return index
@@ -127,9 +139,11 @@ class _Reading:
         used: set[jax_core.Var],
         owner: Span | None,
         setting: Setting,
+        caller: Call | None,
     ) -> Op:
         self.ops += 1
         span = owner if self.jaxs_own else self.spans.of(eqn, owner)
+        call = caller if self.jaxs_own else self.calls.of(_jax.eqn_traceback(eqn), caller)
         outputs = self._defined(eqn.outvars, scope, used)
         attributes, found = self._attributes(eqn)
         if self.ops > MOST_OPS and all(id(jaxpr) in self._seen for _, jaxpr in found):
@@ -139,9 +153,18 @@ class _Reading:
         bodies: tuple[int, ...] = ()
         if found:
             inside = setting.inside(name)
-            bodies = tuple(self._body(eqn, path, body, span, inside) for path, body in found)
+            turning = self._turning(eqn, span, call)
+            bodies = tuple(self._body(eqn, path, body, span, inside, turning) for path, body in found)
         inputs = self._used(eqn.invars, scope)
-        return Op(name, inputs, outputs, attributes, span, bodies, setting.phase, setting.scopes)
+        return Op(name, inputs, outputs, attributes, span, bodies, setting.phase, setting.scopes, call)
+
+    def _turning(self, eqn: jax_core.JaxprEqn, span: Span | None, call: Call | None) -> Call | None:
+        """The call that the bodies of an equation stand in: a step of its own for a loop."""
+        name = eqn.primitive.name
+        if name not in ("scan", "while"):
+            return call
+        turns = eqn.params["length"] if name == "scan" else None
+        return self.calls.loop(name, turns if isinstance(turns, int) else None, span, call)
 
     def _attributes(self, eqn: jax_core.JaxprEqn) -> tuple[Attributes, Bodies]:
         """What the parameters of an equation say, and the jaxprs among them."""
@@ -166,11 +189,12 @@ class _Reading:
         body: jax_core.Jaxpr,
         owner: Span | None,
         setting: Setting,
+        caller: Call | None,
     ) -> int:
         outer = self.varying, self.jaxs_own
         self.varying = self.varying.inside(eqn, path)
         self.jaxs_own = self.jaxs_own or path[0] == "update_jaxpr"  # how a scatter combines two elements
-        index = self.computation(_body_name(path, body, eqn.params), body, owner, setting=setting)
+        index = self.computation(_body_name(path, body, eqn.params), body, owner, setting=setting, caller=caller)
         self.varying, self.jaxs_own = outer
         return index
 

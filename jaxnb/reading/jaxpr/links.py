@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from jaxnb import _jax
-from jaxnb.program import Computation, Level, Link, Op, Place
+from jaxnb.program import Computation, Level, Link, Op, Place, common_call
 from jaxnb.reading.jaxpr.ids import number_equations, read_name, split_joined
 from jaxnb.reading.jaxpr.names import MissingOps, NamedOps, Pairs, split_names
 from jaxnb.reading.stablehlo.read import NamedLevel
@@ -212,19 +212,20 @@ def _ask_neighbours(computation: Computation, found: list[Pairs], before: Before
 
 
 def carry_down(upper: Level, lower: Level, links: Iterable[Link]) -> Level:
-    """The lower level with the spans, phases and scopes of what its ops are linked to, exact links first."""
-    best: dict[Place, Link] = {}
+    """The lower level with the spans, phases and scopes of what its ops are linked to, exact links first; and with
+    the call that all of these were made in, as what XLA fuses may come from several."""
+    linked: dict[Place, list[Link]] = {}
     for link in links:
-        known = best.get(link.lower_op)
-        if known is None or (link.exact and not known.exact):
-            best[link.lower_op] = link
+        linked.setdefault(link.lower_op, []).append(link)
 
     def told(place: Place, op: Op) -> Op:
-        link = best.get(place)
-        if link is None:
+        found = linked.get(place)
+        if found is None:
             return op
-        from_ = upper.computations[link.upper_op[0]].ops[link.upper_op[1]]
-        return replace(op, span=from_.span, phase=from_.phase, scopes=from_.scopes)
+        best = [link for link in found if link.exact] or found
+        above = [upper.computations[link.upper_op[0]].ops[link.upper_op[1]] for link in best]
+        from_ = above[0]
+        return replace(op, span=from_.span, phase=from_.phase, scopes=from_.scopes, call=common_call(above))
 
     computations = tuple(
         replace(computation, ops=tuple(told((index, at), op) for at, op in enumerate(computation.ops)))

@@ -62,7 +62,7 @@ class Spans:
     def _find(self, traceback: Hashable) -> Span | None:
         elsewhere: Place | None = None
         for code, offset in traceback_frames(traceback):
-            whose = self._whose.get(id(code)) or self._look_up(code)
+            whose = self.whose(code)
             if whose == "library" or (whose == "user" and elsewhere is not None):
                 continue
             place = place_of(code, offset, self._positions)
@@ -75,8 +75,22 @@ class Spans:
             return self._called
         return self._span(elsewhere, self._file_label(elsewhere.file))
 
-    def _look_up(self, code: CodeType) -> str:
+    def place(self, code: CodeType, offset: int) -> Span | None:
+        """Where a frame of the user's stood."""
+        place = place_of(code, offset, self._positions)
+        if place is None:
+            return None
+        return self._span(place, self.label(code))
+
+    def label(self, code: CodeType) -> str:
+        """What the file of code is called in spans: "" for the cell."""
+        return "" if self.whose(code) == "cell" else self._file_label(code.co_filename)
+
+    def whose(self, code: CodeType) -> str:
         """Whose code it is, the "cell"'s, the "user"'s elsewhere, or a "library"'s; the equations keep it alive."""
+        return self._whose.get(id(code)) or self._look_up(code)
+
+    def _look_up(self, code: CodeType) -> str:
         file = code.co_filename
         whose = "cell" if file == self._cell_file else "user" if _is_users(file) else "library"
         self._whose[id(code)] = whose

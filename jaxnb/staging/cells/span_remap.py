@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import replace
 
-from jaxnb.program import Level, Span
+from jaxnb.program import Level, Span, relocated
 from jaxnb.staging.cells.cell import CellSource
 
 __all__ = ["relaid", "relay"]
@@ -27,15 +26,7 @@ def relaid(level: Level, old: CellSource, new: CellSource) -> Level:
     """
     if old is new or (old.shown, old.text) == (new.shown, new.text):
         return level
-    moved = relay(old, new)
-    computations = tuple(
-        replace(
-            computation,
-            ops=tuple(op if op.span is None else replace(op, span=moved(op.span)) for op in computation.ops),
-        )
-        for computation in level.computations
-    )
-    return replace(level, computations=computations)
+    return relocated(level, relay(old, new))
 
 
 def relay(old: CellSource, new: CellSource) -> Callable[[Span], Span]:

@@ -253,7 +253,8 @@ def join_levels(levels: list[Level]) -> tuple[Level, dict[Place, int]]:
     values = [value for level in levels for value in level.values]
     shifts = [sum(len(level.values) for level in levels[:n]) for n in range(len(levels))]
     computations = [_shifted(levels[n].computations[i], shifts[n], n, place) for n, i in [*entries, *bodies]]
-    return Level(levels[0].name, tuple(values), tuple(computations), len(entries)), place
+    sources = tuple(dict.fromkeys(source for level in levels for source in level.sources))
+    return Level(levels[0].name, tuple(values), tuple(computations), len(entries), sources), place
 
 
 def join_layouts(layouts: list[Layout], levels: list[Level]) -> Layout:

@@ -15,8 +15,8 @@ from typing import Any
 
 import jax
 
-from jaxnb._jax import input_shardings
-from jaxnb.program import Assigned, Finding, Level, Op, Program, Span
+from jaxnb._jax import InstanceLog, Instances, input_shardings
+from jaxnb.program import Assigned, Finding, Level, Program, Span, relocated
 from jaxnb.reading import (
     SimulatedMesh,
     Statement,
@@ -78,6 +78,7 @@ def _read_piece(cell: CellSource, piece: Piece, file_label: Callable[[str], str]
         source=traced.shown,
         file_label=file_label,
         called=piece.called,
+        instances=piece.instances.of if piece.instances is not None else lambda _: (),
     )
     return with_costs(_spread(relaid(level, traced, cell), piece.traced), costs_of(piece.jaxpr))
 
@@ -117,14 +118,17 @@ def read_function(
     """
     if simulated is None:
         simulated = simulated_mesh_of(jax.tree.leaves((args, kwargs)))
+    log = InstanceLog()
     if simulated is None:
-        return read_traced(function, jax.jit(function).trace(*args, **kwargs), args, kwargs)
+        with log:
+            traced = jax.jit(function).trace(*args, **kwargs)
+        return read_traced(function, traced, args, kwargs, instances=log.of)
     placed, tree = jax.tree_util.tree_flatten_with_path((args, kwargs))
     names = [jax.tree_util.keystr(path) for path, _ in placed]
     given, named = jax.tree.unflatten(tree, simulated.place([leaf for _, leaf in placed], names))
-    with simulated.ambient():
+    with simulated.ambient(), log:
         traced = jax.jit(function).trace(*given, **named)
-    return read_traced(function, traced, given, named, simulated=simulated)
+    return read_traced(function, traced, given, named, simulated=simulated, instances=log.of)
 
 
 def read_traced(
@@ -135,6 +139,7 @@ def read_traced(
     *,
     simulated: SimulatedMesh | None = None,
     compiled: Any = None,
+    instances: Callable[[Any], Instances] = lambda traceback: (),
 ) -> Program:
     """The same of a function that was traced already.
 
@@ -145,6 +150,7 @@ def read_traced(
       kwargs: likewise.
       simulated: the mesh that is not there for which it was traced; None for the devices that there are.
       compiled: the executable, if there is one.
+      instances: the objects whose methods its equations were made in, see `InstanceLog`.
     """
     try:
         written = _written(function)
@@ -153,7 +159,13 @@ def read_traced(
     except (OSError, TypeError):
         lines, first, file = [], 1, ""
     source = "".join(lines).removesuffix("\n")
-    level = with_costs(_spread(read_jaxpr(traced.jaxpr, cell_file="", source=""), traced), costs_of(traced.jaxpr))
+    level = read_jaxpr(
+        traced.jaxpr,
+        cell_file="",
+        is_cell=lambda code: code.co_firstlineno == first and code.co_filename == file,
+        instances=instances,
+    )
+    level = with_costs(_spread(level, traced), costs_of(traced.jaxpr))
     if file:
         level = _at_home(level, file, first, len(lines))
     spans = [(Span(1, 0, len(lines), len(lines[-1])), "staged")] if lines else []
@@ -183,12 +195,10 @@ def _written(function: Callable[..., Any]) -> Callable[..., Any]:
 def _at_home(level: Level, file: str, first: int, count: int) -> Level:
     """The same level with spans in `file` counted from the first line of the function."""
 
-    def home(op: Op) -> Op:
-        span = op.span
-        if span is None or span.file != file or not first <= span.line < first + count:
-            return op
+    def home(span: Span) -> Span:
+        if span.file != file or not first <= span.line < first + count:
+            return span
         back = first - 1
-        return replace(op, span=replace(span, file="", line=span.line - back, end_line=span.end_line - back))
+        return replace(span, file="", line=span.line - back, end_line=span.end_line - back)
 
-    computations = tuple(replace(c, ops=tuple(home(op) for op in c.ops)) for c in level.computations)
-    return replace(level, computations=computations)
+    return relocated(level, home)

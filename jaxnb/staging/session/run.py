@@ -18,7 +18,7 @@ from jaxnb.staging.trace.piece import Served
 if TYPE_CHECKING:
     from graphviz import Digraph
 
-    from jaxnb.program import Diff, Hardware, Ledger, Plan, Search, Shardings
+    from jaxnb.program import Diff, Hardware, Ledger, Node, Plan, Search, Shardings
 
 __all__ = ["LastRun", "Later", "Retrace", "Run", "Shown", "Timings"]
 
@@ -219,6 +219,24 @@ class Run:
         if self.later.make_shardings is None:
             raise JaxnbError("of this run nothing is known.", why="nothing was compiled, or its names are gone.")
         return self.later.make_shardings(progress)
+
+    def tree(self, level: str = "jaxpr") -> Node:
+        """The call tree: lines, the functions that they call, and what their ops cost; see `Program.tree`.
+
+        Args:
+          level: which one; it is made if it was not yet.
+        """
+        return self.program.tree(level)
+
+    def costs(self, level: str | None = None, *, limit: int | None = 20, depth: int = 0) -> str:
+        """The lines of the cell by what they cost, the hottest first, as text; see `Program.costs`.
+
+        Args:
+          level: whose ops are counted; by default the one below the source.
+          limit: how many rows at most, or None for all.
+          depth: how many calls deep the lines are opened into the functions that they call.
+        """
+        return self.program.costs(level, limit=limit, depth=depth)
 
     def graph(self, level: str = "jaxpr", *, limit: int | None = 300) -> Digraph:
         """What the cell became as a `graphviz.Digraph`, see `Program.graph`.

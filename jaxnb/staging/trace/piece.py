@@ -97,6 +97,7 @@ class Piece:
       simulated: the mesh that is not there for which it was traced; None for the devices that there are.
       served: the last programs that served a run together and began with this one, and what was found in them.
       used: the number of the cell's run that used it last.
+      instances: the objects whose methods its equations were made in.
       walked: what was reached when it was traced, until it runs for the first time: another walk could meet the objects
         of a set in another order, because they were taken out of it and put back.
     """
@@ -135,6 +136,7 @@ class Piece:
     simulated: SimulatedMesh | None = None
     served: Served | None = None
     used: int = 0
+    instances: _jax.InstanceLog | None = None
     walked: Reached | None = None
 
     def numbered(self) -> Any:

@@ -435,7 +435,16 @@ def _run_trace(trace: Trace, device: Any, log: NameLog | None, ran: Ran | None =
             trace.spread,
             commits=any(isinstance(leaf, jax.Array) and leaf.committed for leaf in leaves),
         )
-        with outside, trace.noticing, _jax.unfiltered_tracebacks(), apart(), watched, noting as trace.notes, running:
+        with (
+            outside,
+            trace.noticing,
+            _jax.unfiltered_tracebacks(),
+            apart(),
+            watched,
+            noting as trace.notes,
+            running,
+            trace.instances,
+        ):
             traced = jax.jit(cell).trace(*leaves)
         if trace.splits and trace.budget is not None:
             trace.check_loops(traced.jaxpr.eqns)
@@ -663,6 +672,7 @@ def _finish(trace: Trace, traced: Any, context: tuple[Any, ...], device: Any, se
         simulated=device if isinstance(device, SimulatedMesh) else None,
         called_back=trace.called_back,
         walked=trace.walked.reached(),
+        instances=trace.instances,
     )
     piece.reasons.extend(trace.recipe.reasons)
     piece.reasons.extend(find_reasons(trace.cell, trace.statements, trace.namespace, scan, traced.jaxpr))

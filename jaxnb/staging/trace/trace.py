@@ -156,7 +156,7 @@ class Trace:
         self.branches: Branches | None = None
         self.checks: list[tuple[int, bool]] = []
         self.said_numbers: list[int] = []
-        self.notes = Notes()
+        self.notes, self.instances = Notes(), _jax.InstanceLog()
         self.sets = ""
         self.names_then: dict[str, Any] = {}
         self.stack: tuple[Called, ...] = ()

@@ -1,0 +1,204 @@
+"""Whose methods made an equation: its frames say which code ran, and not on which object. A traceback is the same for
+each turn of `for block in self.blocks: x = block(x)`, so the objects are looked up while the equation is made.
+
+JAX passes the traceback of an equation on to what it makes of it, so that those of a derivative are known, too.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Iterable, Iterator
+from types import CodeType, FrameType
+from typing import Any
+
+import jax
+import jax.core
+import numpy as np
+from jax._src import source_info_util as _source_info
+
+from jaxnb._jax.base import in_jax
+from jaxnb._jax.eqns import traceback_frames
+from jaxnb.runtime import identity, is_installed, is_own
+
+_context = _source_info._source_info_context  # pyright: ignore[reportPrivateUsage]
+_getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
+
+__all__ = ["InstanceLog", "Instances"]
+
+Instances = tuple[tuple[int, str], ...]
+"""Of a traceback: frames by their place in it, the innermost being 0, each with the path to the object whose method
+ran there, from the outermost one that holds it: "blocks[0].attn", or "" for that itself."""
+
+_MOST_OBJECTS = 10_000
+_MOST_WALKS = 3  # of one object that grows while it is traced
+_PLAIN = (str, bytes, int, float, complex, bool, type(None), type, np.ndarray, np.generic, jax.Array, jax.core.Tracer)
+
+
+class InstanceLog:
+    """Takes down whose methods make equations, while it is entered.
+
+    There is no public hook for this; it costs some microseconds an equation, where tracing one takes a hundred.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[int, tuple[Any, Instances]] = {}  # by the identity of a traceback, which is kept
+        self._places: dict[Any, tuple[int, ...]] = {}
+        self._methods: dict[int, tuple[CodeType, bool]] = {}
+        self._paths: dict[int, _Paths] = {}
+        self._outside = 0
+        self._original: Any = None
+
+    def of(self, traceback: Any) -> Instances:
+        """What is known of the traceback of an equation."""
+        known = self._found.get(identity(traceback))
+        return known[1] if known is not None else ()
+
+    def __enter__(self) -> InstanceLog:
+        current = self._original = _source_info.current
+        found, places = self._found, self._places
+        self._outside = _depth(_getframe(1))
+
+        def noted() -> Any:
+            info = current()
+            if _context.context.traceback:  # that of an equation from which another is made
+                return info
+            traceback = info.traceback
+            known = places.get(traceback)
+            if known is None:
+                known = places[traceback] = self._places_of_methods(traceback)
+            if known:
+                objects: list[tuple[int, Any]] = []
+                for n in known:
+                    objects.append((n, _getframe(n - 1).f_locals.get("self")))
+                found[identity(traceback)] = traceback, tuple(self._with_paths(objects))
+            return info
+
+        _source_info.current = noted
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _source_info.current = self._original
+        self._paths.clear()
+        self._places.clear()
+        self._methods.clear()
+
+    def _places_of_methods(self, traceback: Any) -> tuple[int, ...]:
+        """The frames of methods in a traceback; the same number of steps leads to them from the frame in `noted`."""
+        codes = [code for code, _ in traceback_frames(traceback)]
+        return tuple(n for n, code in enumerate(codes[: len(codes) - self._outside]) if self._is_method(code))
+
+    def _is_method(self, code: CodeType) -> bool:
+        known = self._methods.get(identity(code))
+        if known is None:
+            known = self._methods[identity(code)] = code, _is_method(code)
+        return known[1]
+
+    def _with_paths(self, found: list[tuple[int, Any]]) -> Iterable[tuple[int, str]]:
+        """The frames, the outermost first, and the paths from the outermost object that leads there."""
+        root: _Paths | None = None
+        for place, item in reversed(found):
+            path = _named_by_library(item)
+            if path is None:
+                path = root.path(item) if root is not None else None
+            if path is None:
+                root, path = self._from(item), ""
+            yield place, path
+
+    def _from(self, root: Any) -> _Paths | None:
+        known = self._paths.get(identity(root))
+        if known is None or known.root() is not root:
+            try:
+                known = self._paths[identity(root)] = _Paths(weakref.ref(root))
+            except TypeError:  # of which there is no weak reference: nothing of ours is to keep it
+                return None
+        return known
+
+
+class _Paths:
+    """The ways from an object to what it holds."""
+
+    def __init__(self, root: weakref.ref[Any]) -> None:
+        self.root = root
+        self._walks = 0
+        self._found: dict[int, str] = {}
+        self._missing: set[int] = set()
+
+    def path(self, item: Any) -> str | None:
+        """Where an object lies, or None where it does not."""
+        key = identity(item)
+        if key not in self._found and self._walks < _MOST_WALKS and key not in self._missing:
+            self._walks += 1
+            self._found = _paths_from(self.root())
+            self._missing.add(key)
+        return self._found.get(key)
+
+
+def _paths_from(root: Any) -> dict[int, str]:
+    found = {identity(root): ""}
+    waiting: list[tuple[str, Any]] = [("", root)]
+    for path, value in waiting:  # which grows on the way
+        if len(found) > _MOST_OBJECTS:
+            break
+        for step, child in _children(value):
+            if identity(child) not in found and not issubclass(type(child), _PLAIN):
+                found[identity(child)] = further = f"{path}{step}" if path else step.lstrip(".")
+                waiting.append((further, child))
+    return found
+
+
+def _children(value: Any) -> Iterator[tuple[str, Any]]:
+    """What a value holds, each as a step of a path. Nothing of the value's own code runs."""
+    if issubclass(type(value), list | tuple):
+        for index, item in enumerate(value):
+            yield f"[{index}]", item
+    elif issubclass(type(value), dict):
+        for key, item in list(value.items()):
+            if isinstance(key, str | int):
+                yield f"[{key!r}]", item
+    else:
+        try:
+            attributes = object.__getattribute__(value, "__dict__")
+        except AttributeError:
+            return
+        if isinstance(attributes, dict):
+            for name, item in list(attributes.items()):
+                yield (f"[{name}]" if name.isdigit() else f".{name}"), item
+
+
+def _depth(frame: FrameType | None) -> int:
+    count = 0
+    while frame is not None:
+        frame, count = frame.f_back, count + 1
+    return count
+
+
+def _is_method(code: CodeType) -> bool:
+    """Whether code is that of a method of the user's, or of a library whose objects make up models."""
+    if not code.co_argcount or code.co_varnames[0] != "self":
+        return False
+    file = code.co_filename
+    of_python = is_installed(file) and not any(folder in file for folder in ("site-packages", "dist-packages"))
+    return not (in_jax(file) or is_own(file) or of_python or file == "<string>")
+
+
+def _named_by_library(item: Any) -> str | None:
+    """The path of a module of flax.linen or haiku, which makes its parts while it runs and holds none of them."""
+    for base in type(item).__mro__:
+        name = _NAMING.get((base.__module__, base.__name__))
+        if name is not None:
+            return name(vars(item))
+    return None
+
+
+def _linen_path(attributes: dict[str, Any]) -> str | None:
+    path = getattr(attributes.get("scope"), "path", None)
+    return "/".join(map(str, path)) if isinstance(path, tuple) else None
+
+
+def _haiku_path(attributes: dict[str, Any]) -> str | None:
+    name = attributes.get("module_name")
+    return name if isinstance(name, str) else None
+
+
+_NAMING = {("flax.linen.module", "Module"): _linen_path, ("haiku._src.module", "Module"): _haiku_path}

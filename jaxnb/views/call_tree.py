@@ -1,0 +1,104 @@
+"""The rows of a call tree: lines by what they cost, which open into the functions that they call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from jaxnb.program import Amount, Level, Node, Program, Span, add_costs, folded
+from jaxnb.views.width import clipped, printable
+
+__all__ = ["Branch", "branches"]
+
+_LEAST = 0.005  # of the whole; what is less is counted together
+_SHORT = 52  # columns of a line that is followed by what it calls
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A row.
+
+    Attributes:
+      depth: how many calls lead there.
+      label: a line with its text, or a call.
+      node: what it is about; for several in one row one that has their sums.
+    """
+
+    depth: int
+    label: str
+    node: Node
+
+
+def branches(program: Program, level: Level, tree: Node, depth: int, by: str) -> Iterator[Branch]:
+    """The rows of a tree, of those below one node the dearest first.
+
+    Args:
+      program: whose cell it is.
+      level: that the tree was read from.
+      tree: its root.
+      depth: how many calls deep it is opened.
+      by: the column that says which is dearest.
+    """
+    yield from _Opening(program, level, depth, by, tree).below(folded(tree), 0)
+
+
+class _Opening:
+    def __init__(self, program: Program, level: Level, depth: int, by: str, tree: Node) -> None:
+        self._depth, self._by = depth, by
+        self._whole = self._size(tree) or 1.0
+        self._texts = {("", n): line for n, line in enumerate(program.source.split("\n"), 1)}
+        for source in level.sources:
+            self._texts.update(((source.file, n), line) for n, line in enumerate(source.text.split("\n"), source.line))
+
+    def below(self, node: Node, at: int) -> Iterator[Branch]:
+        """What stands below the cell or a call."""
+        ranked = sorted(node.children, key=lambda child: -self._size(child))
+        small = [child for child in ranked if self._size(child) < _LEAST * self._whole]
+        for child in ranked if len(small) < 2 else ranked[: -len(small)]:
+            yield from self._line(child, at) if child.kind == "line" else self._call(child, at)
+        if len(small) > 1:
+            yield Branch(at, f"… {len(small)} more", _together(small))
+
+    def _line(self, line: Node, at: int) -> Iterator[Branch]:
+        text = self._text(line.span)
+        if len(line.children) == 1:
+            call = line.children[0]
+            yield Branch(at, f"{clipped(text, _SHORT)}  → {_called(call)}", line)
+            if at + 1 < self._depth:
+                yield from self.below(call, at + 1)
+            return
+        yield Branch(at, text, line)
+        if at < self._depth:
+            yield from self.below(Node("", "line", children=line.children), at + 1)
+
+    def _call(self, call: Node, at: int) -> Iterator[Branch]:
+        yield Branch(at, _called(call), call)
+        if at < self._depth:
+            yield from self.below(call, at + 1)
+
+    def _size(self, node: Node) -> float:
+        return node.total.get(self._by, Amount(0)).number or 0.0
+
+    def _text(self, span: Span | None) -> str:
+        if span is None:
+            return "(elsewhere)"
+        return f"{span.line:>3}  {printable(self._texts.get((span.file, span.line), '').strip())}"
+
+
+def _called(call: Node) -> str:
+    """`Block.__call__ ×4 blocks[0…3]`, `scan, 12 turns`."""
+    if call.kind == "loop":
+        return call.name if call.turns is None else f"{call.name}, {call.turns} turns"
+    name = printable(call.name) + (f" ×{call.alike}" if call.alike > 1 else "")
+    return f"{name}  {printable(call.path)}" if call.path else name
+
+
+def _together(nodes: Sequence[Node]) -> Node:
+    return Node(
+        "",
+        "line",
+        count=sum(node.count for node in nodes),
+        backward=sum(node.backward for node in nodes),
+        total=add_costs(node.total for node in nodes),
+        behind=add_costs(node.behind for node in nodes),
+    )
