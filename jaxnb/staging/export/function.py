@@ -25,6 +25,7 @@ from jaxnb.errors import Refused
 from jaxnb.runtime import is_library, is_library_class
 from jaxnb.staging.cells.cell import CellSource
 from jaxnb.staging.cells.code import names_of
+from jaxnb.staging.cells.referents import closure_of
 from jaxnb.staging.export.file import File, NeedsStatic
 from jaxnb.staging.export.helpers import FUTURE_FLAGS, is_definition_like
 from jaxnb.staging.export.names import Body, Names
@@ -75,8 +76,7 @@ def _code_reads(value: Any) -> set[str]:
 def _own_reads(function: Any) -> set[str]:
     if not isinstance(function, types.FunctionType):
         return set()
-    cells = [item.cell_contents for item in function.__closure__ or () if item != types.CellType()]
-    inner = set[str]().union(*(_own_reads(item) for item in cells if item is not function))
+    inner = set[str]().union(*(_own_reads(item) for _, item in closure_of(function) if item is not function))
     own = set(names_of(function.__code__).reads) if not is_library(function.__globals__.get("__name__")) else set[str]()
     return own | inner
 

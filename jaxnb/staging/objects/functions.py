@@ -11,6 +11,7 @@ from jaxnb.runtime import function_of, is_library, is_library_class
 from jaxnb.staging.cells.append_only import NO_GROWTH, Growth
 from jaxnb.staging.cells.code import Sees, code_digest, names_of
 from jaxnb.staging.cells.effects import effect_of_builtin, own_unseen
+from jaxnb.staging.cells.referents import CACHED_FUNCTION, contents_of
 from jaxnb.staging.objects import modules
 from jaxnb.staging.objects.dispatchers import dispatch_cache, is_of_cache
 from jaxnb.staging.objects.inside import follow_inside
@@ -20,7 +21,6 @@ from jaxnb.staging.objects.slots import Method, Slot
 from jaxnb.staging.objects.states import follow_state
 from jaxnb.staging.objects.static import (
     ASKS_ANNOTATIONS,
-    CACHED_FUNCTION,
     DESCRIPTORS,
     NOT_CONTENT,
     OF_WRAPPERS,
@@ -42,12 +42,11 @@ def cell(scan: Scan, value: types.CellType, path: Path) -> None:
     if scan.node(value, None):
         return
     scan.hold(value, CELL)
-    try:
-        content = value.cell_contents
-    except ValueError:
+    held = contents_of(value)
+    if not held:
         scan.parts.append(OPEN)
-        return
-    scan.visit(content, path, Slot(CELL, value, None))
+    for content in held:
+        scan.visit(content, path, Slot(CELL, value, None))
 
 
 def function(scan: Scan, value: types.FunctionType, path: Path, slot: Slot | None) -> None:

@@ -22,7 +22,8 @@ from jaxnb.runtime import is_library, name_of
 from jaxnb.staging.cells.append_only import NO_GROWTH, Growth
 from jaxnb.staging.cells.code import CodeNames, Sees
 from jaxnb.staging.cells.deep import deep_walk
-from jaxnb.staging.cells.reach import hides, state_of
+from jaxnb.staging.cells.reach import hides
+from jaxnb.staging.cells.referents import state_of
 from jaxnb.staging.objects import functions, inside, instances, modules
 from jaxnb.staging.objects.kinds import HANDLERS, other
 from jaxnb.staging.objects.mutables import DICT, Mutable

@@ -38,13 +38,14 @@ from jaxnb.staging.cells.append_only import NO_GROWTH, Growth
 from jaxnb.staging.cells.blocks import TURN, counting_code
 from jaxnb.staging.cells.cell import CellSource, Statement
 from jaxnb.staging.cells.code import Sees
-from jaxnb.staging.cells.reach import ATOMS, refers_to_jax, state_of
+from jaxnb.staging.cells.reach import ATOMS, refers_to_jax
+from jaxnb.staging.cells.referents import CACHED_FUNCTION, state_of
 from jaxnb.staging.objects.graph import Scan
 from jaxnb.staging.objects.journal import restore_changed, restore_names, restore_shell
 from jaxnb.staging.objects.mutables import CLASS, CONTEXT, GROWN_LIST, SLOTS, same_state
 from jaxnb.staging.objects.paths import Choices, Path, render_path, root_name
 from jaxnb.staging.objects.slots import Slot, Slots
-from jaxnb.staging.objects.static import ASKS_CACHE, CACHED_FUNCTION, kept_by
+from jaxnb.staging.objects.static import ASKS_CACHE, kept_by
 from jaxnb.staging.trace.before import Before
 from jaxnb.staging.trace.branches import Branches
 from jaxnb.staging.trace.called_back import CalledBack, NotCalled, read_called_back
