@@ -140,7 +140,7 @@ from .trace.donation import (
     DonationLog as DonationLog,
 )
 from .trace.gradient import (
-    Asked as Asked,
+    DerivativeSpec as DerivativeSpec,
 )
 from .trace.piece import (
     Piece as Piece,

@@ -31,7 +31,7 @@ from jaxnb.staging.export.helpers import FUTURE_FLAGS, is_definition_like
 from jaxnb.staging.export.names import Body, Names
 from jaxnb.staging.export.reads import bound_names, entry_reads, helpers_of, refuse_effects, refuse_odd
 from jaxnb.staging.export.values import leaves_of
-from jaxnb.staging.trace.gradient import Asked
+from jaxnb.staging.trace.gradient import DerivativeSpec
 from jaxnb.staging.trace.piece import Piece
 
 __all__ = ["as_function", "remember", "same_function", "to_source"]
@@ -109,7 +109,7 @@ def to_source(
     results: Mapping[str, Any],
     value: Any = None,
     name: str = "cell",
-    asked: Asked | None = None,
+    asked: DerivativeSpec | None = None,
 ) -> str:
     """The cell as the text of a Python file that needs no jaxnb.
 

@@ -129,7 +129,7 @@ class _Writer(Scan):
         self._parts_seen: set[tuple[int, str]] = set()
         self._abstract: dict[str, str] = {}  # classes with which others can be registered
         super().__init__(
-            namespace, plan.roots, plan.names, choices, plan.hidden, None, plan.sees, plan.growth, None, plan.ran
+            namespace, plan.roots, plan.names, choices, plan.hidden, None, plan.sees, plan.list_uses, None, plan.ran
         )
 
     # --- writing ---
