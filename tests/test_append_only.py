@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import pytest
 
 import jaxnb
-from jaxnb.staging.cells.append_only import ANY, Growth, uses_of
+from jaxnb.staging.cells.append_only import ANY, ListUses, uses_of
 from jaxnb.staging.cells.code import names_of
 
 
@@ -57,7 +57,7 @@ def use_of(text: str, name: str) -> tuple[tuple[Any, ...], str]:
 )
 def test_what_code_does_with_a_name(text: str, subscripts: tuple[Any, ...], use: str) -> None:
     if text.startswith("["):
-        assert names_of(compile(text, "<test>", "exec")).growth.grown == {(("name", "h"),)}
+        assert names_of(compile(text, "<test>", "exec")).list_uses.grown == {(("name", "h"),)}
     else:
         assert use_of(text, "h") == (subscripts, use)
 
@@ -84,15 +84,15 @@ def test_what_code_does_with_a_name(text: str, subscripts: tuple[Any, ...], use:
 def test_a_list_only_grows_where_nothing_reads_it(
     text: str, base: str, subscripts: tuple[Any, ...], answer: bool
 ) -> None:
-    growth = names_of(compile(text, "<test>", "exec")).growth
-    assert growth.only_grows([("name", base)], subscripts) is answer
+    list_uses = names_of(compile(text, "<test>", "exec")).list_uses
+    assert list_uses.only_grows([("name", base)], subscripts) is answer
 
 
 def test_uses_add_up() -> None:
-    one = names_of(compile("h.append(v)", "<test>", "exec")).growth
-    other = names_of(compile("y = h[0]", "<test>", "exec")).growth
+    one = names_of(compile("h.append(v)", "<test>", "exec")).list_uses
+    other = names_of(compile("y = h[0]", "<test>", "exec")).list_uses
     assert one.only_grows([("name", "h")], ()) and not (one | other).only_grows([("name", "h")], ())
-    assert (one | Growth()) is one
+    assert (one | ListUses()) is one
 
 
 # --- staged --------------------------------------------------------------------------------------------------------

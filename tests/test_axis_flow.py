@@ -21,7 +21,7 @@ from jaxnb.api import inspect, stage, xmap_cell
 from jaxnb.errors import JaxnbError
 from jaxnb.program import Level, Program
 from jaxnb.views.axes_diagram import AxesDiagram
-from jaxnb.views.axis_flow import AxisFlow, Bundle, Knot, Strand
+from jaxnb.views.axis_flow import AxisFlow, Bundle, Knot, NamedAxis
 from jaxnb.views.axis_flow_svg import draw_strands
 from jaxnb.views.axis_flow_text import render_strands
 
@@ -122,7 +122,7 @@ def test_where_axes_end_and_meet() -> None:
 
 def test_the_names_of_a_vmap_are_those_that_were_given() -> None:
     (strands,) = diagram("vmap").maps
-    assert strands.kind == "vmap" and strands.names == (Strand("batch", 8),)
+    assert strands.kind == "vmap" and strands.names == (NamedAxis("batch", 8),)
     assert [bundle.named for bundle in strands.bundles[:2]] == [("batch",), ()]
     assert [knot.text for knot in strands.knots if knot.kind == "input"] == ["p", "q"]
     assert any("batch" in knot.ends and knot.text == "psum" for knot in strands.knots)
@@ -136,7 +136,7 @@ def test_a_function_that_is_inspected() -> None:
         return jax.vmap(lambda row: row / jax.lax.psum(row, "n"), axis_name="n")(x)
 
     (strands,) = inspect(f)(names["x"]).axes_diagram().maps
-    assert strands.names == (Strand("n", 8),)
+    assert strands.names == (NamedAxis("n", 8),)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -152,7 +152,7 @@ def test_nothing_stands_out_of_the_frame(name: str) -> None:
 
 def test_names_are_text_everywhere() -> None:
     bundle = Bundle("<b>", "f32[]", ("<i>",), 0)
-    strands = AxisFlow("xmap", (Strand("<i>", 3),), (bundle,), (Knot("input", "<b>", makes=(0,)),))
+    strands = AxisFlow("xmap", (NamedAxis("<i>", 3),), (bundle,), (Knot("input", "<b>", makes=(0,)),))
     for drawn in (draw_strands(strands), AxesDiagram((strands,)).html):
         assert "<b>" not in drawn.replace("<b></b>", "") and "<i>" not in drawn
     ElementTree.fromstring(draw_strands(strands))
@@ -161,7 +161,7 @@ def test_names_are_text_everywhere() -> None:
 def test_long_flows_are_cut() -> None:
     bundle = Bundle("v", "f32[]", ("i",), 0)
     knots = (Knot("input", "v", makes=(0,)), *(Knot("op", "sin", (0,), (0,)) for _ in range(200)))
-    strands = AxisFlow("xmap", (Strand("i", 3),), (bundle,), knots)
+    strands = AxisFlow("xmap", (NamedAxis("i", 3),), (bundle,), knots)
     assert render_strands(strands).endswith("and 121 more") and "and 141 more" in draw_strands(strands)
 
 

@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from jaxnb.staging.cells.referents import slot_descriptors
 from jaxnb.staging.objects import mutables
 from jaxnb.staging.objects.journal import Journal
-from jaxnb.staging.objects.mutables import Mutable, mutable_of, slot_descriptors
+from jaxnb.staging.objects.mutables import Mutable, mutable_of
 
 TESTED = settings(max_examples=60, deadline=None, database=None, print_blob=True)
 

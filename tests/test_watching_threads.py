@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 import jaxnb
-from jaxnb.staging.objects.referrers import edges
+from jaxnb.staging.cells.referents import edges
 from jaxnb.staging.objects.watchers import others_look
 
 

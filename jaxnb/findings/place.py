@@ -14,13 +14,13 @@ from jaxnb.program import Span
 from jaxnb.runtime import is_library, is_own
 from jaxnb.staging import state_of
 
-__all__ = ["Asked", "find_place", "parse_shown"]
+__all__ = ["FailedExpression", "find_place", "parse_shown"]
 
 Parents = dict[ast.AST, ast.AST]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FailedExpression:
     """An expression that could not be evaluated.
 
     Attributes:
@@ -102,7 +102,7 @@ class Asked:
         return None
 
 
-def find_place(error: BaseException, here: str = "", then: dict[str, Any] | None = None) -> Asked | None:
+def find_place(error: BaseException, here: str = "", then: dict[str, Any] | None = None) -> FailedExpression | None:
     """The innermost expression of the user's own code in which an exception came up; None if its text is not known.
 
     Args:
@@ -127,7 +127,7 @@ def find_place(error: BaseException, here: str = "", then: dict[str, Any] | None
         names = {**frame.f_globals, **frame.f_locals, **(then or {} if file == here and _is_top(frame) else {})}
         function = "" if _is_top(frame) else frame.f_code.co_name
         calls = tuple(line for other, _, line in frames if other.f_code.co_filename == file)
-        return Asked(file, text, tree, node, names, function, calls)
+        return FailedExpression(file, text, tree, node, names, function, calls)
     return None
 
 

@@ -99,7 +99,7 @@ from .placement.plan import (
     Plan as Plan,
 )
 from .placement.report import (
-    Asked as Asked,
+    ShardingRow as ShardingRow,
     Shardings as Shardings,
 )
 from .program import (

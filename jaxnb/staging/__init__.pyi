@@ -17,6 +17,12 @@ from .cells.reach import (
     ATOMS as ATOMS,
     is_user_function as is_user_function,
     refers_to_jax as refers_to_jax,
+)
+from .cells.referents import (
+    Edges as Edges,
+    Reader as Reader,
+    closure_of as closure_of,
+    locals_of as locals_of,
     state_of as state_of,
 )
 from .levels.lowering_stages import (
@@ -60,8 +66,6 @@ from .objects.pytrees import (
     leaves_of as leaves_of,
 )
 from .objects.referrers import (
-    Edges as Edges,
-    locals_of as locals_of,
     paths_to as paths_to,
     running_frames as running_frames,
 )
@@ -136,7 +140,7 @@ from .trace.donation import (
     DonationLog as DonationLog,
 )
 from .trace.gradient import (
-    Asked as Asked,
+    DerivativeSpec as DerivativeSpec,
 )
 from .trace.piece import (
     Piece as Piece,

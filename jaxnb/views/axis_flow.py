@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from jaxnb.program import Computation, Level, Op
 from jaxnb.views.rows import short_type
 
-__all__ = ["AxisFlow", "Bundle", "Knot", "Strand", "axis_flow_of", "read_axis_flow"]
+__all__ = ["AxisFlow", "Bundle", "Knot", "NamedAxis", "axis_flow_of", "read_axis_flow"]
 
 _MAPS = frozenset({"xmap", "shard_map"})
 _RESOURCE = re.compile(r"([^\s=,]+)=(?:\(([^)]*)\)|(loop\(\d+\))|([^\s,()]+))")
@@ -30,7 +30,7 @@ _MOST_FOLDED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Strand:
+class NamedAxis:
     """A named axis.
 
     Attributes:
@@ -93,7 +93,7 @@ class AxisFlow:
     """The flow of one mapped function. `kind` is "xmap", "shard_map" or "vmap"."""
 
     kind: str
-    names: tuple[Strand, ...]
+    names: tuple[NamedAxis, ...]
     bundles: tuple[Bundle, ...]
     knots: tuple[Knot, ...]
     line: int | None = None
@@ -190,7 +190,7 @@ class _Reading:
     def read(self, kind: str, resources: Mapping[str, tuple[str, ...]], line: int | None) -> AxisFlow:
         knots = [*self._entries(), *self._steps(), *self._results()]
         names = [name for name in self._order if name != "vmap"]
-        strands = tuple(Strand(name, self._sizes[name], resources.get(name, ())) for name in names)
+        strands = tuple(NamedAxis(name, self._sizes[name], resources.get(name, ())) for name in names)
         return AxisFlow(kind, strands, tuple(self._bundles), tuple(self._folded(knots)), line)
 
     def _entries(self) -> Iterator[Knot]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxnb.program import Asked, Shardings
+from jaxnb.program import ShardingRow, Shardings
 from jaxnb.units import format_bytes
 from jaxnb.views.table import Head, Table, first_rows, table_lines
 from jaxnb.views.text import render_findings
@@ -57,7 +57,7 @@ def shardings_table(shardings: Shardings, limit: int | None = _MOST) -> Table:
     return Table(_HEADS, first_rows(shardings.rows, _row, limit), differing)
 
 
-def _row(row: Asked) -> tuple[str, ...]:
+def _row(row: ShardingRow) -> tuple[str, ...]:
     return (
         "" if row.line is None else str(row.line),
         {"line": "", "argument": "shard_map"}.get(row.role, row.role),

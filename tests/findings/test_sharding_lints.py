@@ -20,7 +20,7 @@ from jaxnb.findings.sharding.lints import sharding_findings
 from jaxnb.findings.sharding.trials import tried_findings
 from jaxnb.findings.values.fixes import apply_edit
 from jaxnb.program import Finding
-from jaxnb.reading.jaxpr.partition import read_cut
+from jaxnb.reading.jaxpr.partition import read_partition
 from jaxnb.reading.placement.read import read_mesh, read_placement
 
 
@@ -186,7 +186,7 @@ def test_a_piece_tells_how_an_array_was_cut(data: st.DataObject) -> None:
     spec = jax.sharding.PartitionSpec(*entries)
     lies = read_placement(jax.sharding.NamedSharding(abstract, spec), shape, "float32")
     piece = lies.boxes[0]
-    found = read_cut(shape, tuple(stop - start for start, stop in piece), read_mesh(abstract))
+    found = read_partition(shape, tuple(stop - start for start, stop in piece), read_mesh(abstract))
     assert found is not None
     if found.text.startswith("P("):
         told = eval(found.text, {"P": jax.sharding.PartitionSpec})

@@ -12,7 +12,7 @@ from jaxnb.errors import LeakedTracer
 from jaxnb.findings.leaking.leaks import Leaks
 from jaxnb.findings.leaking.tracers import was_dead
 from jaxnb.findings.memory.use_after_donate import Deletions, explain_lost
-from jaxnb.findings.place import Asked, find_place
+from jaxnb.findings.place import FailedExpression, find_place
 from jaxnb.findings.retracing.calls import Calls
 from jaxnb.program import Finding
 from jaxnb.staging import DonationLog, History, culprit_of
@@ -81,22 +81,22 @@ class CellMonitor:
             return lost
         if not isinstance(error, LeakedTracer) and not _jax.speaks_of_tracers(error):
             return None
-        asked = find_place(error)
-        tracer = _dead_tracer(error, asked)
+        failed = find_place(error)
+        tracer = _dead_tracer(error, failed)
         if tracer is None:
             return None
         finding = self._leaks.explain_tracer(tracer, namespace, here)
-        if asked is None:
+        if failed is None:
             return finding
-        ours = self._label(asked.file) == here
-        return replace(finding, line=asked.line if ours else None, span=asked.span if ours else None)
+        ours = self._label(failed.file) == here
+        return replace(finding, line=failed.line if ours else None, span=failed.span if ours else None)
 
 
-def _dead_tracer(error: BaseException, asked: Asked | None) -> Any:
+def _dead_tracer(error: BaseException, failed: FailedExpression | None) -> Any:
     """The tracer of a trace that has ended, if an error is about one."""
     if isinstance(error, LeakedTracer):
         tracer, error.tracer = error.tracer, None
         return tracer
-    named = list(asked.tracers()) if asked is not None else []
+    named = list(failed.tracers()) if failed is not None else []
     tracers = (tracer for tracer in (*named, culprit_of(error)) if _jax.is_tracer(tracer))
     return next((tracer for tracer in tracers if was_dead(tracer, error)), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import functools
 import gc
+import itertools
 import threading
 import types
 import weakref
@@ -14,84 +15,120 @@ from typing import Any
 
 from jaxnb.findings.leaking.holder_text import is_written
 from jaxnb.runtime import is_library, is_library_class
-from jaxnb.staging import Edges, locals_of
+from jaxnb.staging import Edges, Reader, locals_of
 
 __all__ = ["hidden_reader"]
 
 
-def hidden_reader(kind: type) -> Callable[[Any], Edges] | None:
+def hidden_reader(kind: type) -> Reader | None:
     """How objects of a type are read for what they hold besides `edges`; None where that is nothing.
 
     That is what a user can get at by a call, or not at all.
     """
-    known = issubclass(kind, _KNOWN) or kind.__module__ in _FUTURES or _is_iterator(kind)
-    return _hidden_edges if known else None
+    own = next((read for applies, read in _HIDDEN if applies(kind)), None)
+    if not issubclass(kind, dict):
+        return own
+    return _of_dict if own is None else lambda value: itertools.chain(own(value), _of_dict(value))
 
 
-def _hidden_edges(value: Any) -> Edges:
-    kind = type(value)
-    if issubclass(kind, BaseException):
-        for name in ("__cause__", "__context__"):
-            yield "attr", name, getattr(value, name)
-        if issubclass(kind, BaseExceptionGroup):
-            yield "attr", "exceptions", value.exceptions
-        yield from _hidden_edges(value.__traceback__)
-    elif issubclass(kind, types.TracebackType):
-        walk: types.TracebackType | None = value
-        while walk is not None:
-            yield from (("raised", name, child) for _, name, child in _read(walk.tb_frame))
-            yield "raised", None, walk.tb_frame
-            walk = walk.tb_next
-    elif issubclass(kind, types.FrameType):
-        yield from _read(value)
-        yield "through", None, value.f_back
-    elif issubclass(kind, types.GeneratorType | types.CoroutineType | types.AsyncGeneratorType):
-        yield from _suspended(value)
-    elif issubclass(kind, contextvars.ContextVar):
-        yield "attr", "get()", contextvars.copy_context().get(value)
-    elif issubclass(kind, contextvars.Context):
-        yield from (("variable", var.name, child) for var, child in value.items())
-    elif issubclass(kind, threading.local):
-        if kind.__init__ is object.__init__:  # else it would be run for a thread that has not used it yet
-            yield from (("attr", name, child) for name, child in _of_this_thread(value).items())
-        yield from _inside(value)
-    elif kind.__module__ in _FUTURES:
-        yield from _of_future(value)
-    elif issubclass(kind, weakref.finalize):
-        yield "attr", "peek()", value.peek()
-    elif issubclass(kind, types.CellType):
-        yield from (("attr", "cell_contents", child) for child in gc.get_referents(value))
-    elif issubclass(kind, types.MethodWrapperType):
-        yield "attr", "__self__", value.__self__
-    elif issubclass(kind, types.MappingProxyType):
-        yield from (("through", None, child) for child in gc.get_referents(value))  # `items` could be the user's code
-    elif issubclass(kind, defaultdict):
-        yield "attr", "default_factory", value.default_factory
-    elif issubclass(kind, type):
-        if not is_library_class(type(value)):
-            yield "attr", "__class__", type(value)
-        for name, child in list(vars(value).items()) if not is_library_class(value) else ():
-            if isinstance(child, functools.partialmethod):  # the class gives a function instead
-                yield "attr", f"__dict__[{name!r}]", child
-    elif issubclass(kind, property):
-        yield from (("attr", name, getattr(value, name)) for name in ("fset", "fdel"))
-    elif _is_iterator(kind):
-        yield from _inside(value)
-    if issubclass(kind, dict):
-        for index, (key, child) in enumerate(list(dict.items(value))):
-            yield "key", index, key
-            if not is_written(key):
-                yield "value", index, child
+def _of_error(value: Any) -> Edges:
+    for name in ("__cause__", "__context__"):
+        yield "attr", name, getattr(value, name)
+    if issubclass(type(value), BaseExceptionGroup):
+        yield "attr", "exceptions", value.exceptions
+    yield from _of_traceback(value.__traceback__)
+
+
+def _of_traceback(value: types.TracebackType | None) -> Edges:
+    while value is not None:
+        yield from (("raised", name, child) for _, name, child in _read(value.tb_frame))
+        yield "raised", None, value.tb_frame
+        value = value.tb_next
+
+
+def _of_frame(value: types.FrameType) -> Edges:
+    yield from _read(value)
+    yield "through", None, value.f_back
+
+
+def _of_variable(value: contextvars.ContextVar[Any]) -> Edges:
+    yield "attr", "get()", contextvars.copy_context().get(value)
+
+
+def _of_context(value: contextvars.Context) -> Edges:
+    return (("variable", var.name, child) for var, child in value.items())
+
+
+def _of_local(value: threading.local) -> Edges:
+    if type(value).__init__ is object.__init__:  # else it would be run for a thread that has not used it yet
+        yield from (("attr", name, child) for name, child in _of_this_thread(value).items())
+    yield from _inside(value)
+
+
+def _of_this_thread(value: Any) -> dict[str, Any]:
+    """What a `threading.local` holds for the thread that asks; its own `__getattribute__` is not run."""
+    return threading.local.__getattribute__(value, "__dict__")
+
+
+def _of_future(value: Any) -> Edges:
+    """The result of a future or task, and its coroutine. The attributes are read: to call `exception()` would tell
+    asyncio that somebody has seen it."""
+    for name, shown in (("_result", "result()"), ("_exception", "exception()"), ("_coro", "get_coro()")):
+        child = getattr(value, name, None)
+        if child is not None:
+            yield "attr", shown, child
+
+
+def _of_finalizer(value: weakref.finalize[Any, Any]) -> Edges:
+    yield "attr", "peek()", value.peek()
+
+
+def _of_cell(value: types.CellType) -> Edges:
+    return (("attr", "cell_contents", child) for child in gc.get_referents(value))
+
+
+def _of_wrapper(value: types.MethodWrapperType) -> Edges:
+    yield "attr", "__self__", value.__self__
+
+
+def _of_proxy(value: types.MappingProxyType[Any, Any]) -> Edges:
+    return (("through", None, child) for child in gc.get_referents(value))  # `items` could be the user's code
+
+
+def _of_defaults(value: defaultdict[Any, Any]) -> Edges:
+    yield "attr", "default_factory", value.default_factory
+
+
+def _of_class(value: type) -> Edges:
+    if not is_library_class(type(value)):
+        yield "attr", "__class__", type(value)
+    for name, child in list(vars(value).items()) if not is_library_class(value) else ():
+        if isinstance(child, functools.partialmethod):  # the class gives a function instead
+            yield "attr", f"__dict__[{name!r}]", child
+
+
+def _of_property(value: property) -> Edges:
+    yield from (("attr", name, getattr(value, name)) for name in ("fset", "fdel"))
+
+
+def _of_dict(value: dict[Any, Any]) -> Edges:
+    for index, (key, child) in enumerate(list(dict.items(value))):
+        yield "key", index, key
+        if not is_written(key):
+            yield "value", index, child
 
 
 _VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
 _ITERATED = ("builtins", "itertools", "operator", "collections", "_collections")
 _FUTURES = ("concurrent.futures._base", "_asyncio", "asyncio.futures", "asyncio.tasks")
-_KNOWN = (
-    *(BaseException, types.TracebackType, types.FrameType, types.CellType, types.MethodWrapperType, type, property),
-    *(types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, types.MappingProxyType, dict),
-    *(contextvars.ContextVar, contextvars.Context, threading.local, weakref.finalize),
-)
+
+
+def _derives(*kinds: type) -> Callable[[type], bool]:
+    return lambda kind: issubclass(kind, kinds)
+
+
+def _is_future(kind: type) -> bool:
+    return kind.__module__ in _FUTURES
 
 
 def _is_iterator(kind: type) -> bool:
@@ -125,21 +162,28 @@ def _is_part(child: Any, frame: types.FrameType) -> bool:
     return machinery or child is frame.f_globals or child is frame.f_builtins
 
 
-def _of_this_thread(value: Any) -> dict[str, Any]:
-    """What a `threading.local` holds for the thread that asks; its own `__getattribute__` is not run."""
-    return threading.local.__getattribute__(value, "__dict__")
-
-
-def _of_future(value: Any) -> Edges:
-    """The result of a future or task, and its coroutine. The attributes are read: to call `exception()` would tell
-    asyncio that somebody has seen it."""
-    for name, shown in (("_result", "result()"), ("_exception", "exception()"), ("_coro", "get_coro()")):
-        child = getattr(value, name, None)
-        if child is not None:
-            yield "attr", shown, child
-
-
 def _read(frame: types.FrameType) -> Edges:
     """What a frame holds; the variables of a library are not named, since the user does not know them."""
     named = not is_library(frame.f_globals.get("__name__", "__main__"))
     return (("local", name if named else None, child) for name, child in locals_of(frame).items())
+
+
+_HIDDEN: tuple[tuple[Callable[[type], bool], Reader], ...] = (
+    (_derives(BaseException), _of_error),
+    (_derives(types.TracebackType), _of_traceback),
+    (_derives(types.FrameType), _of_frame),
+    (_derives(types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType), _suspended),
+    (_derives(contextvars.ContextVar), _of_variable),
+    (_derives(contextvars.Context), _of_context),
+    (_derives(threading.local), _of_local),
+    (_is_future, _of_future),
+    (_derives(weakref.finalize), _of_finalizer),
+    (_derives(types.CellType), _of_cell),
+    (_derives(types.MethodWrapperType), _of_wrapper),
+    (_derives(types.MappingProxyType), _of_proxy),
+    (_derives(defaultdict), _of_defaults),
+    (_derives(type), _of_class),
+    (_derives(property), _of_property),
+    (_is_iterator, _inside),
+)
+"""By the first that applies to a type."""

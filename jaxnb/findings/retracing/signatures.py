@@ -17,7 +17,7 @@ import jax
 
 from jaxnb._jax import Call, context_values
 from jaxnb.runtime import is_library, is_own
-from jaxnb.staging import ATOMS, Change, array_change, code_digest, context_changes, place_text, told_apart
+from jaxnb.staging import ATOMS, Change, array_change, closure_of, code_digest, context_changes, place_text, told_apart
 
 __all__ = ["Item", "Signature", "compare", "describe", "distance", "user_function"]
 
@@ -79,11 +79,7 @@ def describe(call: Call, function: FunctionType) -> dict[str, Item]:
         found.update((f"argument {n} of the partial", _static(value)) for n, value in enumerate(outer.args))
         found.update((f"{name} of the partial", _static(value)) for name, value in outer.keywords.items())
         outer = outer.func
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        try:
-            value = cell.cell_contents
-        except ValueError:  # not bound yet
-            continue
+    for name, value in closure_of(function):
         if type(value) in ATOMS:
             found[f"{name} (closure of {function.__name__})"] = Item("closure", _shown(value))
     found[function.__name__ + " (code)"] = Item("code", code_digest(function.__code__).hex())

@@ -10,7 +10,7 @@ from jaxnb._jax import given_shardings
 from jaxnb.findings.lints.context import LintContext
 from jaxnb.findings.sharding.lints import sharding_findings, spread_of
 from jaxnb.findings.sharding.trials import tried_findings
-from jaxnb.program import Asked, Finding, Mesh, Shardings
+from jaxnb.program import Finding, Mesh, ShardingRow, Shardings
 from jaxnb.reading import read_spread_rows
 from jaxnb.staging import CellSource, Piece, render_path
 
@@ -35,7 +35,7 @@ def read_shardings(
       label: what the user knows a file by.
       progress: called with what is going on.
     """
-    rows: list[Asked] = []
+    rows: list[ShardingRow] = []
     findings: list[Finding] = []
     meshes: list[Mesh] = []
     for piece in pieces:

@@ -44,7 +44,7 @@ from jaxnb.reading import (
     the_worker,
     with_hlo_costs,
 )
-from jaxnb.staging import Asked, leaves_of
+from jaxnb.staging import DerivativeSpec, leaves_of
 from jaxnb.units import format_bytes, format_flops
 
 __all__ = ["PATIENCE", "tried_findings"]
@@ -236,7 +236,7 @@ def _measured(
     spread: Mapping[str, Any],
     mesh: SimulatedMesh,
     there: bool,
-    asked: Asked | None = None,
+    asked: DerivativeSpec | None = None,
 ) -> _Measure | None:
     """What a cell takes when it is compiled; None if it was not, because it may have effects or fails.
 

@@ -17,7 +17,7 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb._jax import History, history_of
 from jaxnb.errors import Asking
-from jaxnb.findings.place import Asked, find_place
+from jaxnb.findings.place import FailedExpression, find_place
 from jaxnb.program import Finding
 from jaxnb.staging import ValueNeeded, culprit_of
 
@@ -34,7 +34,7 @@ def is_about_values(error: BaseException) -> bool:
     return about and _jax.speaks_of_tracers(error)
 
 
-def explain_needed(asking: Asking, here: str, label: Label) -> tuple[Finding, Asked, bool] | None:
+def explain_needed(asking: Asking, here: str, label: Label) -> tuple[Finding, FailedExpression, bool] | None:
     """The finding on an exception that asks for a concrete value, the place, and whether the value is a constant of the
     program; None if the place is not known.
 
@@ -44,39 +44,39 @@ def explain_needed(asking: Asking, here: str, label: Label) -> tuple[Finding, As
       label: what the user knows a file by.
     """
     error, inputs = asking.error, asking.inputs
-    asked = find_place(error, here, asking.names)
-    if asked is None:
+    failed = find_place(error, here, asking.names)
+    if failed is None:
         return None
-    wanted = _wanted(error, asked)
+    wanted = _wanted(error, failed)
     history = _joined([history_of(tracer) for tracer in wanted])
     what = f"a traced {shown}" if (shown := _aval_of(error, wanted)) else "something traced"
     names = _inputs_behind(history, inputs)
     constant = history.constant and bool(wanted)
     made = ", which is made of constants inside the trace" if constant else ""
-    ours = asked.file == here
-    where = f" of {label(asked.file)}" if not ours else ""
-    message = f"`{_short(asked.expression)}`{where} needs the value of {what}{made}: {reason_of(error, asked)}."
-    line = asked.line if ours else _calling_line(error, here)
+    ours = failed.file == here
+    where = f" of {label(failed.file)}" if not ours else ""
+    message = f"`{_short(failed.expression)}`{where} needs the value of {what}{made}: {reason_of(error, failed)}."
+    line = failed.line if ours else _calling_line(error, here)
     lines = _lines_behind(history, here)
     finding = Finding(
         "concretization",
         message,
         line,
-        span=asked.span if ours else None,
+        span=failed.span if ours else None,
         holder=names.replace("`", ""),
-        origin=_origin(asked, next(iter(wanted), None), history, here, label, inputs),
-        trail=tuple(sorted(lines - ({asked.line} if ours else set()))),
+        origin=_origin(failed, next(iter(wanted), None), history, here, label, inputs),
+        trail=tuple(sorted(lines - ({failed.line} if ours else set()))),
     )
-    return finding, asked, constant
+    return finding, failed, constant
 
 
-def _wanted(error: BaseException, asked: Asked) -> list[Any]:
+def _wanted(error: BaseException, failed: FailedExpression) -> list[Any]:
     """The tracers whose values were asked for, the one that tells the most first."""
     culprit = culprit_of(error)
-    named = list(asked.tracers())
+    named = list(failed.tracers())
     if isinstance(error, ValueNeeded):
         return [error.tracer] if error.tracer is not None else named
-    if type(error).__name__ == "TracerBoolConversionError" and named and not isinstance(asked.node, ast.Call):
+    if type(error).__name__ == "TracerBoolConversionError" and named and not isinstance(failed.node, ast.Call):
         return named
     sizes = [tracer for tracer in named if tracer.aval.shape == () and _is_whole(tracer.aval.dtype)]
     return sizes or named or ([culprit] if culprit is not None else [])
@@ -131,14 +131,16 @@ def _lines_behind(history: History, here: str) -> set[int]:
     return found
 
 
-def _origin(asked: Asked, tracer: Any, history: History, here: str, label: Label, inputs: Mapping[int, str]) -> str:
+def _origin(
+    failed: FailedExpression, tracer: Any, history: History, here: str, label: Label, inputs: Mapping[int, str]
+) -> str:
     """In which traced function the expression stands, and of which cell, if not of this one."""
     around = next((item.traced_for for item in history.arguments if id(item.tracer) not in inputs), "")
     if tracer is not None and _jax.is_batched(tracer):
         around = "vmap"
-    inside = f"in `{asked.function}`" if asked.function and not asked.function.startswith("<") else ""
+    inside = f"in `{failed.function}`" if failed.function and not failed.function.startswith("<") else ""
     under = f"under {around}" if around else ""
-    where = f"line {asked.line} of {label(asked.file)}" if asked.file != here else ""
+    where = f"line {failed.line} of {label(failed.file)}" if failed.file != here else ""
     return " ".join(part for part in (where, inside, under) if part)
 
 
@@ -159,11 +161,11 @@ def _short(text: str) -> str:
 # --- the reason ---
 
 
-def reason_of(error: BaseException, asked: Asked) -> str:
+def reason_of(error: BaseException, failed: FailedExpression) -> str:
     """Who asks for the value, as a clause."""
     if isinstance(error, ValueNeeded):
         return error.what
-    kind, node, above = type(error).__name__, asked.node, asked.parent()
+    kind, node, above = type(error).__name__, failed.node, failed.parent()
     if kind == "NonConcreteBooleanIndexError":
         return "as a boolean mask it decides how large the result is"
     if kind == "TracerArrayConversionError":

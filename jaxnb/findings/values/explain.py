@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any
 
 from jaxnb.errors import Asking, NeedsConcrete, unexplained
-from jaxnb.findings.place import Asked
+from jaxnb.findings.place import FailedExpression
 from jaxnb.findings.values import dry_run
 from jaxnb.findings.values.concretization import explain_needed, is_about_values
 from jaxnb.findings.values.fixes import apply_edit, propose
@@ -38,7 +38,9 @@ class Explanation(Explained):
         asking = Asking(error, {}, {})
         if isinstance(error, NeedsConcrete) and error.asked is not None:
             asking, error.asked = error.asked, None
-        self._known: tuple[Finding, list[Fix], Asked | None] | None = self._guarded(lambda: _read(asking, here, label))
+        self._known: tuple[Finding, list[Fix], FailedExpression | None] | None = self._guarded(
+            lambda: _read(asking, here, label)
+        )
 
     def tell(self, namespace: dict[str, Any]) -> None:
         """Attaches the finding, with the best fix, to the exception.
@@ -48,8 +50,8 @@ class Explanation(Explained):
         """
         if self._known is None:
             return
-        finding, fixes, asked = self._known
-        best = self._guarded(lambda: _tried(fixes, asked, namespace)) if asked is not None else None
+        finding, fixes, failed = self._known
+        best = self._guarded(lambda: _tried(fixes, failed, namespace)) if failed is not None else None
         attach(self._error, replace(finding, fix=best or fixes[0]), self._source)
 
     def _guarded(self, find: Callable[[], Any]) -> Any:
@@ -66,26 +68,26 @@ def find_needed(asking: Asking, here: str, label: Label) -> Finding | None:
     return replace(known[0], fix=known[1][0]) if known is not None else None
 
 
-def _read(asking: Asking, here: str, label: Label) -> tuple[Finding, list[Fix], Asked | None] | None:
+def _read(asking: Asking, here: str, label: Label) -> tuple[Finding, list[Fix], FailedExpression | None] | None:
     """The finding, what may help, and the place if it is in the cell itself, where an edit can be tried."""
     error = asking.error
     found = explain_needed(asking, here, label) if is_about_values(error) else None
     if found is None:
         return None
-    finding, asked, constant = found
-    return finding, propose(error, asked, constant), asked if asked.file == here and asked.calls else None
+    finding, failed, constant = found
+    return finding, propose(error, failed, constant), failed if failed.file == here and failed.calls else None
 
 
-def _tried(fixes: list[Fix], asked: Asked, namespace: dict[str, Any]) -> Fix | None:
+def _tried(fixes: list[Fix], failed: FailedExpression, namespace: dict[str, Any]) -> Fix | None:
     """The first fix that works; of those that could not be tried, the first."""
-    behind = sum(node.lineno > asked.calls[0] for node in asked.tree.body)
+    behind = sum(node.lineno > failed.calls[0] for node in failed.tree.body)
     end = perf_counter() + dry_run.PATIENCE
     advice: Fix | None = None
     for fix in fixes:
         left = end - perf_counter()
         verdict: bool | None = None
         if fix.edit is not None and left > 0:
-            verdict = dry_run.works(apply_edit(asked.text, fix.edit), behind, namespace, left)
+            verdict = dry_run.works(apply_edit(failed.text, fix.edit), behind, namespace, left)
         if verdict:
             return replace(fix, verified=True)
         if verdict is None and advice is None:

@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from jaxnb.findings.place import Asked
+from jaxnb.findings.place import FailedExpression
 from jaxnb.findings.values.concretization import called_name
 from jaxnb.findings.values.rewriting import Words, rewrite_if, rewrite_range, rewrite_while, truth
 from jaxnb.program import Fix
@@ -38,49 +38,49 @@ def apply_edit(text: str, edit: Edit) -> str:
     return "\n".join([*lines[: line - 1], *new.split("\n"), *lines[line - 1 + len(taken) :]])
 
 
-def propose(error: BaseException, asked: Asked, from_constants: bool = False) -> list[Fix]:
+def propose(error: BaseException, failed: FailedExpression, from_constants: bool = False) -> list[Fix]:
     """Everything that may help, the likeliest first; the last one is advice in words.
 
     Args:
       error: that asked for a value.
-      asked: where.
+      failed: the expression that needed it.
       from_constants: whether the value was computed inside the trace, from nothing that is traced.
     """
-    words = _words(asked)
+    words = _words(failed)
     found: list[Fix] = []
     if from_constants:
-        found += _at_compile_time(asked, words)
+        found += _at_compile_time(failed, words)
     for rule in _RULES:
-        found += rule(error, asked, words)
-    found += _without_whole(asked)
+        found += rule(error, failed, words)
+    found += _without_whole(failed)
     kept: dict[Any, Fix] = {fix.edit or fix.text: fix for fix in reversed(found)}
-    return [*reversed(kept.values()), Fix(_advice(error, asked))]
+    return [*reversed(kept.values()), Fix(_advice(error, failed))]
 
 
-def _words(asked: Asked) -> Words:
+def _words(failed: FailedExpression) -> Words:
     def named(module: str, default: str) -> str:
-        names = (name for name, value in asked.frame.items() if isinstance(value, types.ModuleType))
-        return next((name for name in names if asked.frame[name].__name__ == module), default)
+        names = (name for name, value in failed.frame.items() if isinstance(value, types.ModuleType))
+        return next((name for name in names if failed.frame[name].__name__ == module), default)
 
     jax = named("jax", "jax")
-    return Words(asked.text, named("jax.numpy", f"{jax}.numpy"), jax, asked.frame, bool(asked.function))
+    return Words(failed.text, named("jax.numpy", f"{jax}.numpy"), jax, failed.frame, bool(failed.function))
 
 
 # --- edits ---
 
 
-def _exchange(asked: Asked, node: ast.AST, new: str) -> Edit:
+def _exchange(failed: FailedExpression, node: ast.AST, new: str) -> Edit:
     """Puts another text where an expression stands."""
     place: Any = node
-    lines = asked.text.split("\n")[place.lineno - 1 : place.end_lineno]
+    lines = failed.text.split("\n")[place.lineno - 1 : place.end_lineno]
     head = lines[0].encode()[: place.col_offset].decode()
     tail = lines[-1].encode()[place.end_col_offset :].decode()
     return place.lineno, "\n".join(lines), head + new + tail
 
 
-def _instead(asked: Asked, first: ast.stmt, last: ast.stmt, new: list[str]) -> Edit | None:
+def _instead(failed: FailedExpression, first: ast.stmt, last: ast.stmt, new: list[str]) -> Edit | None:
     """Puts lines where statements stand; None if something else stands on their lines."""
-    lines = asked.text.split("\n")[first.lineno - 1 : last.end_lineno]
+    lines = failed.text.split("\n")[first.lineno - 1 : last.end_lineno]
     margin = lines[0].encode()[: first.col_offset].decode()
     behind = lines[-1].encode()[last.end_col_offset or 0 :].decode().strip()
     if margin.strip() or (behind and not behind.startswith("#")):
@@ -94,29 +94,29 @@ def _fix(text: str, edit: Edit | None) -> list[Fix]:
 
 # --- rules: each gives what fits, or nothing ---
 
-Rule = Callable[[BaseException, Asked, Words], "list[Fix]"]
+Rule = Callable[[BaseException, FailedExpression, Words], "list[Fix]"]
 
 
-def _make_static(error: BaseException, asked: Asked, words: Words) -> list[Fix]:
+def _make_static(error: BaseException, failed: FailedExpression, words: Words) -> list[Fix]:
     """An argument of a jitted function that only decides about branches and sizes."""
     if isinstance(match := re.search(r"at path (\w+)", str(error)), re.Match) and "abstract array" in str(error):
-        return _static_argument(asked, asked.tree, match[1])
-    function = asked.above(ast.FunctionDef, ast.Lambda)
+        return _static_argument(failed, failed.tree, match[1])
+    function = failed.above(ast.FunctionDef, ast.Lambda)
     if function is None:
         return []
     parameters = {arg.arg for arg in [*function.args.args, *function.args.kwonlyargs, *function.args.posonlyargs]}
-    called = called_name(asked.node)
-    plain = isinstance(asked.node, ast.Call) and isinstance(asked.node.func, ast.Name) and called != "range"
+    called = called_name(failed.node)
+    plain = isinstance(failed.node, ast.Call) and isinstance(failed.node.func, ast.Name) and called != "range"
     if plain or called in ("item", "tolist"):
         return []
     wanted = [
         node.id
-        for node in ast.walk(asked.node)
-        if isinstance(node, ast.Name) and node.id in parameters and _is_small(asked.frame.get(node.id))
+        for node in ast.walk(failed.node)
+        if isinstance(node, ast.Name) and node.id in parameters and _is_small(failed.frame.get(node.id))
     ]
     found: list[Fix] = []
     for name in dict.fromkeys(wanted):
-        found += _static_argument(asked, function, name)
+        found += _static_argument(failed, function, name)
     return found
 
 
@@ -124,22 +124,22 @@ def _is_small(value: Any) -> bool:
     return getattr(value, "shape", None) == () and not str(getattr(value, "dtype", "")).startswith("float")
 
 
-def _static_argument(asked: Asked, function: ast.AST, name: str) -> list[Fix]:
+def _static_argument(failed: FailedExpression, function: ast.AST, name: str) -> list[Fix]:
     """`static_argnames` where the function is jitted: in its decorator, or in the call of `jax.jit` that takes it."""
     text = f"make `{name}` static: it is traced anew for each value."
     named = {node.name for node in ast.walk(function) if isinstance(node, ast.FunctionDef)}
-    for node in ast.walk(asked.tree):
+    for node in ast.walk(failed.tree):
         if isinstance(node, ast.FunctionDef) and (node is function or isinstance(function, ast.Module)):
             for decorator in node.decorator_list:
                 if _is_jit(decorator):
-                    old = ast.get_source_segment(asked.text, decorator) or ""
-                    return _fix(text, _exchange(asked, decorator, f'{old}(static_argnames="{name}")'))
+                    old = ast.get_source_segment(failed.text, decorator) or ""
+                    return _fix(text, _exchange(failed, decorator, f'{old}(static_argnames="{name}")'))
                 if isinstance(decorator, ast.Call) and any(map(_is_jit, [decorator.func, *decorator.args])):
-                    return _fix(text, _with_argument(asked, decorator, name))
+                    return _fix(text, _with_argument(failed, decorator, name))
         if isinstance(node, ast.Call) and _is_jit(node.func) and node.args:
             inside = list(ast.walk(node.args[0]))
             if function in inside or any(isinstance(item, ast.Name) and item.id in named for item in inside):
-                return _fix(text, _with_argument(asked, node, name))
+                return _fix(text, _with_argument(failed, node, name))
     return []
 
 
@@ -147,42 +147,42 @@ def _is_jit(node: ast.AST) -> bool:
     return (isinstance(node, ast.Attribute) and node.attr == "jit") or (isinstance(node, ast.Name) and node.id == "jit")
 
 
-def _with_argument(asked: Asked, call: ast.Call, name: str) -> Edit | None:
+def _with_argument(failed: FailedExpression, call: ast.Call, name: str) -> Edit | None:
     if any(keyword.arg and keyword.arg.startswith("static") for keyword in call.keywords):
         return None
-    text = ast.get_source_segment(asked.text, call) or ""
-    return _exchange(asked, call, f'{text.rstrip()[:-1].rstrip(", ")}, static_argnames="{name}")')
+    text = ast.get_source_segment(failed.text, call) or ""
+    return _exchange(failed, call, f'{text.rstrip()[:-1].rstrip(", ")}, static_argnames="{name}")')
 
 
-def _branch(error: BaseException, asked: Asked, words: Words) -> list[Fix]:
+def _branch(error: BaseException, failed: FailedExpression, words: Words) -> list[Fix]:
     """A branch, loop or conditional expression on a traced condition."""
     if type(error).__name__ != "TracerBoolConversionError":
         return []
-    node: ast.AST = asked.node
-    above = asked.parent()
+    node: ast.AST = failed.node
+    above = failed.parent()
     while isinstance(above, ast.BoolOp | ast.UnaryOp):
-        node, above = above, asked.parent(above)
+        node, above = above, failed.parent(above)
     if isinstance(above, ast.If) and node is above.test:
-        return _branch_statement(asked, above, words)
+        return _branch_statement(failed, above, words)
     if isinstance(above, ast.While) and node is above.test:
         lines = rewrite_while(above, words)
-        edit = _instead(asked, above, above, lines) if lines is not None else None
+        edit = _instead(failed, above, above, lines) if lines is not None else None
         return _fix("let XLA turn the loop: jax.lax.while_loop.", edit)
     if isinstance(above, ast.IfExp) and node is above.test:
         new = f"{words.jnp}.where({truth(node, words)}, {words.of(above.body)}, {words.of(above.orelse)})"
-        return _fix("choose with jnp.where: both sides are computed.", _exchange(asked, above, new))
+        return _fix("choose with jnp.where: both sides are computed.", _exchange(failed, above, new))
     if isinstance(above, ast.Assert):
         return []
     if isinstance(node, ast.BoolOp) and len(node.values) == 2 and not _is_condition(node, words):
         first, second = (words.of(value) for value in node.values)
         sides = (first, second) if isinstance(node.op, ast.Or) else (second, first)
         new = f"{words.jnp}.where({truth(node.values[0], words)}, {', '.join(sides)})"
-        return _fix("choose with jnp.where: both sides are computed.", _exchange(asked, node, new))
+        return _fix("choose with jnp.where: both sides are computed.", _exchange(failed, node, new))
     if isinstance(node, ast.Compare | ast.BoolOp | ast.UnaryOp):
         new = truth(node, words)
         new = f"({new})" if isinstance(above, ast.BinOp | ast.Compare | ast.Attribute) else new
         return _fix(
-            "`and`, `or`, `not`, `in` and chains of comparisons ask for one value.", _exchange(asked, node, new)
+            "`and`, `or`, `not`, `in` and chains of comparisons ask for one value.", _exchange(failed, node, new)
         )
     return []
 
@@ -191,10 +191,10 @@ def _is_condition(node: ast.BoolOp, words: Words) -> bool:
     return all(isinstance(value, ast.Compare) or truth(value, words) == words.of(value) for value in node.values)
 
 
-def _branch_statement(asked: Asked, statement: ast.If, words: Words) -> list[Fix]:
-    while isinstance(outer := asked.parent(statement), ast.If) and outer.orelse == [statement]:
+def _branch_statement(failed: FailedExpression, statement: ast.If, words: Words) -> list[Fix]:
+    while isinstance(outer := failed.parent(statement), ast.If) and outer.orelse == [statement]:
         statement = outer  # an `elif` is rewritten with the `if` that it belongs to
-    body = _siblings(asked, statement)
+    body = _siblings(failed, statement)
     place = body.index(statement)
     after = body[place + 1] if place + 1 < len(body) else None
     rewritten = rewrite_if(statement, after, words)
@@ -207,11 +207,11 @@ def _branch_statement(asked: Asked, statement: ast.If, words: Words) -> list[Fix
         if any("lax.cond" in line for line in lines)
         else ("jnp.where: both sides are computed.")
     )
-    return _fix(f"choose with {how}", _instead(asked, statement, last, lines))
+    return _fix(f"choose with {how}", _instead(failed, statement, last, lines))
 
 
-def _siblings(asked: Asked, statement: ast.stmt) -> list[ast.stmt]:
-    above: Any = asked.parent(statement)
+def _siblings(failed: FailedExpression, statement: ast.stmt) -> list[ast.stmt]:
+    above: Any = failed.parent(statement)
     for name in ("body", "orelse", "finalbody"):
         body = getattr(above, name, None)
         if isinstance(body, list) and statement in body:
@@ -219,32 +219,32 @@ def _siblings(asked: Asked, statement: ast.stmt) -> list[ast.stmt]:
     return [statement]
 
 
-def _loop(error: BaseException, asked: Asked, words: Words) -> list[Fix]:
+def _loop(error: BaseException, failed: FailedExpression, words: Words) -> list[Fix]:
     """`for i in range(n)` with a traced n."""
-    loop = asked.parent()
-    if called_name(asked.node) != "range" or not isinstance(loop, ast.For):
+    loop = failed.parent()
+    if called_name(failed.node) != "range" or not isinstance(loop, ast.For):
         return []
     lines = rewrite_range(loop, words)
-    edit = _instead(asked, loop, loop, lines) if lines is not None else None
+    edit = _instead(failed, loop, loop, lines) if lines is not None else None
     return _fix("let XLA turn the loop: jax.lax.fori_loop.", edit)
 
 
-def _numpy(error: BaseException, asked: Asked, words: Words) -> list[Fix]:
+def _numpy(error: BaseException, failed: FailedExpression, words: Words) -> list[Fix]:
     """A function of NumPy or of `math` that `jax.numpy` has, too."""
-    node = asked.node
+    node = failed.node
     if isinstance(node, ast.Subscript) and type(error).__name__ == "TracerArrayConversionError":
         new = f"{words.jnp}.asarray({words.of(node.value)})[{words.of(node.slice)}]"
-        return _fix("index a JAX array: NumPy's takes concrete indices only.", _exchange(asked, node, new))
+        return _fix("index a JAX array: NumPy's takes concrete indices only.", _exchange(failed, node, new))
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return []
-    owner = asked.frame.get(node.func.value.id) if isinstance(node.func.value, ast.Name) else None
+    owner = failed.frame.get(node.func.value.id) if isinstance(node.func.value, ast.Name) else None
     if not isinstance(owner, types.ModuleType) or owner.__name__ not in ("numpy", "math"):
         return []
     name = {"pow": "power", "fabs": "abs"}.get(node.func.attr, node.func.attr)
     if not _in_jax_numpy(name):
         return []
     text = f"jax.numpy has {name}, too."
-    return _fix(text, _exchange(asked, node.func, f"{words.jnp}.{name}"))
+    return _fix(text, _exchange(failed, node.func, f"{words.jnp}.{name}"))
 
 
 @functools.cache
@@ -254,21 +254,21 @@ def _in_jax_numpy(name: str) -> bool:
     return hasattr(jax.numpy, name)
 
 
-def _number(error: BaseException, asked: Asked, words: Words) -> list[Fix]:
+def _number(error: BaseException, failed: FailedExpression, words: Words) -> list[Fix]:
     """`float(x)`, `int(x)`, `x.item()`: inside a trace the array itself does."""
-    node, called = asked.node, called_name(asked.node)
+    node, called = failed.node, called_name(failed.node)
     if not isinstance(node, ast.Call):
         return []
     text = "keep the array: a trace has no Python numbers."
     if called == "item" and isinstance(node.func, ast.Attribute) and not node.args:
-        return _fix(text, _exchange(asked, node, words.of(node.func.value)))
+        return _fix(text, _exchange(failed, node, words.of(node.func.value)))
     if isinstance(node.func, ast.Name) and called in ("float", "int", "complex", "bool") and len(node.args) == 1:
         value = words.of(node.args[0])
         simple = isinstance(node.args[0], ast.Name | ast.Call | ast.Attribute | ast.Subscript)
         new = (
             truth(node.args[0], words) if called == "bool" else f"{value if simple else f'({value})'}.astype({called})"
         )
-        return _fix(text, _exchange(asked, node, f"({new})" if called == "bool" and not simple else new))
+        return _fix(text, _exchange(failed, node, f"({new})" if called == "bool" and not simple else new))
     return []
 
 
@@ -276,32 +276,32 @@ _TWO = {"max": "maximum", "min": "minimum"}
 _ONE = {"max": "max", "min": "min", "sorted": "sort", "any": "any", "all": "all", "round": "round"}
 
 
-def _builtin(error: BaseException, asked: Asked, words: Words) -> list[Fix]:
+def _builtin(error: BaseException, failed: FailedExpression, words: Words) -> list[Fix]:
     """`max(a, b)`, `sorted(x)`, `any(x)`: Python's own compare one item with the other."""
-    node = asked.node
+    node = failed.node
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.keywords:
         return []
     name = node.func.id
     if len(node.args) >= 2 and name in _TWO:
         parts = [words.of(argument) for argument in node.args]
         new = functools.reduce(lambda a, b: f"{words.jnp}.{_TWO[name]}({a}, {b})", parts)
-        return _fix(f"jnp.{_TWO[name]} compares arrays.", _exchange(asked, node, new))
+        return _fix(f"jnp.{_TWO[name]} compares arrays.", _exchange(failed, node, new))
     if len(node.args) == 1 and name in _ONE and not isinstance(node.args[0], ast.GeneratorExp):
         inner = words.of(node.args[0])
-        return _fix(f"jnp.{_ONE[name]} takes arrays.", _exchange(asked, node, f"{words.jnp}.{_ONE[name]}({inner})"))
+        return _fix(f"jnp.{_ONE[name]} takes arrays.", _exchange(failed, node, f"{words.jnp}.{_ONE[name]}({inner})"))
     return []
 
 
 _INITIAL = {"max": "-{}.inf", "min": "{}.inf"}
 
 
-def _mask(error: BaseException, asked: Asked, words: Words) -> list[Fix]:
+def _mask(error: BaseException, failed: FailedExpression, words: Words) -> list[Fix]:
     """A reduction of the values that a boolean mask selects."""
-    node = asked.node
+    node = failed.node
     if type(error).__name__ != "NonConcreteBooleanIndexError" or not isinstance(node, ast.Subscript):
         return []
-    values, mask, above = words.of(node.value), words.of(node.slice), asked.parent()
-    call = asked.parent(above) if isinstance(above, ast.Attribute) else above
+    values, mask, above = words.of(node.value), words.of(node.slice), failed.parent()
+    call = failed.parent(above) if isinstance(above, ast.Attribute) else above
     if not isinstance(call, ast.Call):
         return []
     if isinstance(above, ast.Attribute) and not call.args and not call.keywords:
@@ -312,28 +312,28 @@ def _mask(error: BaseException, asked: Asked, words: Words) -> list[Fix]:
         return []
     text = "reduce the whole array, and say where: sizes cannot depend on values."
     if name == "len":
-        return _fix(text, _exchange(asked, call, f"{words.jnp}.sum({mask})"))
+        return _fix(text, _exchange(failed, call, f"{words.jnp}.sum({mask})"))
     if name not in ("sum", "mean", "prod", "std", "var", "any", "all", "max", "min"):
         return []
     more = f", initial={_INITIAL[name].format(words.jnp)}" if name in _INITIAL else ""
-    return _fix(text, _exchange(asked, call, f"{words.jnp}.{name}({values}, where={mask}{more})"))
+    return _fix(text, _exchange(failed, call, f"{words.jnp}.{name}({values}, where={mask}{more})"))
 
 
-def _index(error: BaseException, asked: Asked, words: Words) -> list[Fix]:
+def _index(error: BaseException, failed: FailedExpression, words: Words) -> list[Fix]:
     """A list or tuple of arrays indexed by a traced number."""
-    node = asked.node
+    node = failed.node
     if not isinstance(node, ast.Subscript) or isinstance(node.slice, ast.Slice | ast.Tuple):
         return []
     if type(error).__name__ != "TracerIntegerConversionError":
         return []
     new = f"{words.jnp}.asarray({words.of(node.value)})[{words.of(node.slice)}]"
-    return _fix("index an array: a list takes Python's numbers only.", _exchange(asked, node, new))
+    return _fix("index an array: a list takes Python's numbers only.", _exchange(failed, node, new))
 
 
-def _text(error: BaseException, asked: Asked, words: Words) -> list[Fix]:
+def _text(error: BaseException, failed: FailedExpression, words: Words) -> list[Fix]:
     """`print` inside a trace."""
-    call = getattr(asked.statement, "value", None)
-    if not isinstance(asked.statement, ast.Expr) or called_name(call or asked.node) != "print":
+    call = getattr(failed.statement, "value", None)
+    if not isinstance(failed.statement, ast.Expr) or called_name(call or failed.node) != "print":
         return []
     assert isinstance(call, ast.Call)
     if call.keywords or any(isinstance(argument, ast.Starred) for argument in call.args):
@@ -344,7 +344,7 @@ def _text(error: BaseException, asked: Asked, words: Words) -> list[Fix]:
         pieces.append("".join(_format_of(argument, values, words)))
     form = " ".join(pieces).replace('"', '\\"')
     new = f'{words.jax}.debug.print("{form}"{"".join(f", {value}" for value in values)})'
-    return _fix("print when the values are there: jax.debug.print.", _exchange(asked, call, new))
+    return _fix("print when the values are there: jax.debug.print.", _exchange(failed, call, new))
 
 
 def _format_of(node: ast.expr, values: list[str], words: Words) -> Iterator[str]:
@@ -361,16 +361,16 @@ def _format_of(node: ast.expr, values: list[str], words: Words) -> Iterator[str]
             yield "{}"
 
 
-def _at_compile_time(asked: Asked, words: Words) -> list[Fix]:
+def _at_compile_time(failed: FailedExpression, words: Words) -> list[Fix]:
     """What is computed from constants can be computed while tracing."""
-    read = {node.id for node in ast.walk(asked.node) if isinstance(node, ast.Name)}
-    body = _siblings(asked, asked.statement)
-    before = body[: body.index(asked.statement)]
-    making = [item for item in before if isinstance(item, ast.Assign) and _binds(item) & read] or [asked.statement]
+    read = {node.id for node in ast.walk(failed.node) if isinstance(node, ast.Name)}
+    body = _siblings(failed, failed.statement)
+    before = body[: body.index(failed.statement)]
+    making = [item for item in before if isinstance(item, ast.Assign) and _binds(item) & read] or [failed.statement]
     first, last = making[0], making[-1]
     lines = words.lines(body[body.index(first) : body.index(last) + 1])
     head = f"with {words.jax}.ensure_compile_time_eval():"
-    edit = _instead(asked, first, last, [head, *(f"    {line}" if line else line for line in lines)])
+    edit = _instead(failed, first, last, [head, *(f"    {line}" if line else line for line in lines)])
     return _fix("it depends on no input: compute it while tracing.", edit)
 
 
@@ -379,14 +379,14 @@ def _binds(statement: ast.Assign) -> set[str]:
     return {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
-def _not_dynamic(error: BaseException, asked: Asked, words: Words) -> list[Fix]:
+def _not_dynamic(error: BaseException, failed: FailedExpression, words: Words) -> list[Fix]:
     """A number that the header made an input, though the cell needs its value."""
-    header = asked.text.split("\n")[0]
+    header = failed.text.split("\n")[0]
     dynamic = re.search(r" --dynamic[ =]([\w., ]*\w)", header)
-    if asked.function or dynamic is None:
+    if failed.function or dynamic is None:
         return []
     listed = [name.strip() for name in dynamic[1].split(",")]
-    named = {node.id for node in ast.walk(asked.node) if isinstance(node, ast.Name)}
+    named = {node.id for node in ast.walk(failed.node) if isinstance(node, ast.Name)}
     found: list[Fix] = []
     for name in (name for name in listed if name in named):
         others = ", ".join(other for other in listed if other != name)
@@ -397,10 +397,10 @@ def _not_dynamic(error: BaseException, asked: Asked, words: Words) -> list[Fix]:
     return found
 
 
-def _without_whole(asked: Asked) -> list[Fix]:
+def _without_whole(failed: FailedExpression) -> list[Fix]:
     """At the top of a cell Python can run the line between two pieces."""
-    header = asked.text.split("\n")[0]
-    if asked.function or "--whole" not in header:
+    header = failed.text.split("\n")[0]
+    if failed.function or "--whole" not in header:
         return []
     text = "leave --whole out: Python then runs this line between two programs."
     return _fix(text, (1, header, " ".join(header.replace("--whole", "").split())))
@@ -412,21 +412,21 @@ _RULES: tuple[Rule, ...] = (_not_dynamic, _index, _numpy, _make_static, _branch,
 # --- advice in words ---
 
 
-def _advice(error: BaseException, asked: Asked) -> str:
-    kind, called, above = type(error).__name__, called_name(asked.node), asked.parent()
+def _advice(error: BaseException, failed: FailedExpression) -> str:
+    kind, called, above = type(error).__name__, called_name(failed.node), failed.parent()
     if isinstance(above, ast.Assert):
         return "check it with jax.experimental.checkify.check, or outside of the traced function."
     if kind == "NonConcreteBooleanIndexError":
         return "use jnp.where(mask, x, y), which keeps the size, or jnp.nonzero(mask, size=n)."
     if called in ("nonzero", "argwhere", "flatnonzero", "where", "unique"):
         return f"give {called} a size= that is always enough, or call it outside of the traced function."
-    if isinstance(asked.node, ast.Subscript) and isinstance(asked.node.slice, ast.Slice | ast.Tuple):
+    if isinstance(failed.node, ast.Subscript) and isinstance(failed.node.slice, ast.Slice | ast.Tuple):
         return "use jax.lax.dynamic_slice, whose size is fixed, a mask, or make the bound static."
     if kind == "TracerBoolConversionError":
         return "use jnp.where, jax.lax.cond or jax.lax.while_loop, or keep it out of the traced function."
     if kind == "TracerArrayConversionError":
         return "use a function of jax.numpy, jax.pure_callback, or call NumPy outside of the traced function."
-    if isinstance(asked.node, ast.JoinedStr | ast.FormattedValue) or called in ("print", "str", "repr", "format"):
+    if isinstance(failed.node, ast.JoinedStr | ast.FormattedValue) or called in ("print", "str", "repr", "format"):
         return "use jax.debug.print or jax.debug.callback, which see the values when they are there."
     if called == "range":
         return "use jax.lax.fori_loop, or make the count static."

@@ -8,7 +8,7 @@ from jaxnb.program import Finding
 from jaxnb.program.display import Displayed
 from jaxnb.program.placement.data import Mesh
 
-__all__ = ["ROLES", "Asked", "Shardings"]
+__all__ = ["ROLES", "ShardingRow", "Shardings"]
 
 ROLES = ("input", "constraint", "argument", "line", "result")
 """What a value is: an input of the program, what a constraint makes, what a `shard_map` takes or gives, what a line
@@ -16,7 +16,7 @@ ends in, or a result."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ShardingRow:
     """One value.
 
     Attributes:
@@ -65,7 +65,7 @@ class Shardings(Displayed):
       findings: what there is to say about them, with fixes that were tried.
     """
 
-    rows: tuple[Asked, ...]
+    rows: tuple[ShardingRow, ...]
     mesh: Mesh | None = None
     source: str = ""
     findings: tuple[Finding, ...] = ()

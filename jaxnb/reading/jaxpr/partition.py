@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from jaxnb.program import Axis, Mesh
 
-__all__ = ["Axes", "Cut", "Shape", "cuts_text", "read_cut", "uneven_text", "ways_to_cut"]
+__all__ = ["Axes", "Partition", "Shape", "cuts_text", "read_partition", "uneven_text", "ways_to_cut"]
 
 Shape = tuple[int, ...]
 _MOST_WAYS = 64
@@ -21,7 +21,7 @@ Axes = tuple[tuple[str, ...], ...]
 """For each dimension the axes of the mesh that cut it."""
 
 
-class Cut(NamedTuple):
+class Partition(NamedTuple):
     """How a value in between is cut, as its instructions show.
 
     Attributes:
@@ -39,14 +39,14 @@ class Cut(NamedTuple):
     axes: Axes | None = None
 
 
-def read_cut(shape: Shape, piece: Shape, mesh: Mesh | None) -> Cut | None:
+def read_partition(shape: Shape, piece: Shape, mesh: Mesh | None) -> Partition | None:
     """How an array is cut of which a device has a piece; None if no cutting gives it.
 
     >>> from jaxnb.program.placement.data import Axis
     >>> mesh = Mesh((Axis("x", 4), Axis("y", 2)))
-    >>> read_cut((8, 6), (2, 6), mesh).text, read_cut((510, 6), (128, 3), mesh).uneven
+    >>> read_partition((8, 6), (2, 6), mesh).text, read_partition((510, 6), (128, 3), mesh).uneven
     ("P('x', None)", '126 to 128 of 510')
-    >>> read_cut((4, 6), (2, 6), Mesh((Axis("x", 2), Axis("y", 2)))).text
+    >>> read_partition((4, 6), (2, 6), Mesh((Axis("x", 2), Axis("y", 2)))).text
     '2×1 pieces'
     """
 
@@ -63,11 +63,11 @@ def read_cut(shape: Shape, piece: Shape, mesh: Mesh | None) -> Cut | None:
     uneven = "; ".join(dict.fromkeys(filter(None, (uneven_text(shape, piece, parts) for parts in sorted(cuts)))))
     if len(choices) == 1:
         ((parts, axes),) = choices
-        return Cut(cuts_text(axes), piece, math.prod(parts), uneven, axes)
+        return Partition(cuts_text(axes), piece, math.prod(parts), uneven, axes)
     if len(cuts) == 1:
         (parts,) = cuts
-        return Cut(f"{'×'.join(map(str, parts))} pieces", piece, math.prod(parts), uneven)
-    return Cut(f"pieces of {list(piece)}", piece, None, uneven)
+        return Partition(f"{'×'.join(map(str, parts))} pieces", piece, math.prod(parts), uneven)
+    return Partition(f"pieces of {list(piece)}", piece, None, uneven)
 
 
 def ways_to_cut(cuts: Shape, mesh: Mesh | None) -> Iterator[Axes]:

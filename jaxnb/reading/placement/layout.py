@@ -14,7 +14,7 @@ from jaxnb._jax import open_jaxpr
 from jaxnb.program import Layout, Level, Mesh, Placed, Placement, cut_boxes
 from jaxnb.reading.jaxpr.partition import cuts_text, ways_to_cut
 from jaxnb.reading.placement.meshes import read_meshes
-from jaxnb.reading.placement.report import CONSTRAINTS, cut_of
+from jaxnb.reading.placement.report import CONSTRAINTS, partition_of
 from jaxnb.reading.placement.spread import Spread, placed, read_spread, sides
 
 __all__ = ["read_layout"]
@@ -106,7 +106,7 @@ def _typed(aval: Any) -> Placement | None:
 
 def _shown(spread: Spread, place: tuple[int, int], aval: Any) -> Placement | None:
     """How a value lies by the pieces that its instructions compute, where only one set of axes can have cut it."""
-    mesh, cut = spread.mesh, cut_of(spread, place)
+    mesh, cut = spread.mesh, partition_of(spread, place)
     return None if cut is None or cut.axes is None or mesh is None else _cut(mesh, cut.axes, aval)
 
 

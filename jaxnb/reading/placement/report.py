@@ -15,12 +15,12 @@ from typing import Any
 import jax
 
 from jaxnb._jax import open_jaxpr
-from jaxnb.program import Asked, Aval, Mesh, Op, Place, Placement
-from jaxnb.reading.jaxpr.partition import Cut, Shape, read_cut, uneven_text
+from jaxnb.program import Aval, Mesh, Op, Place, Placement, ShardingRow
+from jaxnb.reading.jaxpr.partition import Partition, Shape, read_partition, uneven_text
 from jaxnb.reading.placement.read import spec_text
 from jaxnb.reading.placement.spread import Spread, placed
 
-__all__ = ["CONSTRAINTS", "cut_of", "read_spread_rows"]
+__all__ = ["CONSTRAINTS", "partition_of", "read_spread_rows"]
 
 CONSTRAINTS = {"sharding_constraint": "sharding", "reshard": "dst_sharding"}
 # Instructions of other shapes than what the equation makes, under its name.
@@ -29,7 +29,7 @@ _ON_THE_WAY = frozenset({"all-gather", "all-to-all", "collective-permute", "dyna
 
 def read_spread_rows(
     spread: Spread, given: Sequence[Any], names: tuple[Sequence[str], Sequence[str]]
-) -> tuple[Asked, ...]:
+) -> tuple[ShardingRow, ...]:
     """The values of a program: its inputs, what is constrained, what each line ends in, its results.
 
     Args:
@@ -38,7 +38,7 @@ def read_spread_rows(
       names: what the user calls the inputs, and the results.
     """
     jaxpr, computation = open_jaxpr(spread.closed_jaxpr), spread.jaxpr.computations[0]
-    rows: list[Asked] = []
+    rows: list[ShardingRow] = []
     first_read = _first_lines(computation.ops)
     first = len(jaxpr.invars) - len(given)
     for number, var in enumerate(jaxpr.invars):
@@ -58,7 +58,7 @@ def read_spread_rows(
     return tuple(rows)
 
 
-def cut_of(spread: Spread, place: Place, asked: Placement | None = None) -> Cut | None:
+def partition_of(spread: Spread, place: Place, asked: Placement | None = None) -> Partition | None:
     """How what an equation makes is cut; None where nothing shows it.
 
     Args:
@@ -72,12 +72,12 @@ def cut_of(spread: Spread, place: Place, asked: Placement | None = None) -> Cut 
         return None
     shape = tuple(map(int, aval.shape))
     wanted = _largest(asked) if asked is not None else None
-    found: list[Cut] = []
+    found: list[Partition] = []
     for made in spread.instructions.get(place, ()):
         piece = _piece(aval, spread.hlo.values[made.outputs[0]].aval)
         if piece is not None and piece == wanted:
             return _as(asked, piece)
-        cut = read_cut(shape, piece, spread.mesh) if piece is not None and made.name not in _ON_THE_WAY else None
+        cut = read_partition(shape, piece, spread.mesh) if piece is not None and made.name not in _ON_THE_WAY else None
         if cut is not None and (cut.parts or 1) <= spread.devices:
             found.append(cut)
     if wanted is not None and _is_around(spread, place, aval, wanted):
@@ -85,10 +85,10 @@ def cut_of(spread: Spread, place: Place, asked: Placement | None = None) -> Cut 
     return found[-1] if found and len(set(found)) == 1 else None
 
 
-def _as(asked: Any, piece: Shape) -> Cut:
+def _as(asked: Any, piece: Shape) -> Partition:
     sizes = {axis.name: axis.size for axis in asked.mesh.axes} if asked.mesh is not None else {}
     parts = tuple(math.prod(sizes[name] for name in names) for names in asked.cuts) or (1,) * len(piece)
-    return Cut(asked.spec, piece, math.prod(parts), uneven_text(asked.shape, piece, parts), asked.cuts)
+    return Partition(asked.spec, piece, math.prod(parts), uneven_text(asked.shape, piece, parts), asked.cuts)
 
 
 def _is_around(spread: Spread, place: Place, aval: Aval, wanted: Shape) -> bool:
@@ -124,7 +124,7 @@ def _piece(aval: Aval, local: Aval | None) -> Shape | None:
     return tuple(map(int, local.shape))
 
 
-def _inside(spread: Spread, jaxpr: Any) -> Iterator[Asked]:
+def _inside(spread: Spread, jaxpr: Any) -> Iterator[ShardingRow]:
     """The constraints, what a `shard_map` takes and gives, and what each line ends in."""
     computation = spread.jaxpr.computations[0]
     results = set(computation.outputs)
@@ -146,11 +146,11 @@ def _inside(spread: Spread, jaxpr: Any) -> Iterator[Asked]:
                 yield row
 
 
-def _shown(spread: Spread, place: Place, eqn: Any, op: Op, role: str) -> Asked:
+def _shown(spread: Spread, place: Place, eqn: Any, op: Op, role: str) -> ShardingRow:
     """What an equation makes, with what its instructions show; of a result, with what the program says."""
     row = replace(_row(role, "", eqn.outvars[0].aval, None), asked=_asked_by(eqn, 0), line=op.line)
     name = CONSTRAINTS.get(eqn.primitive.name)
-    cut = cut_of(spread, place, placed(eqn.params[name], eqn.outvars[0].aval) if name is not None else None)
+    cut = partition_of(spread, place, placed(eqn.params[name], eqn.outvars[0].aval) if name is not None else None)
     if cut is None:
         outputs = spread.jaxpr.computations[0].outputs
         lies = spread.results[outputs.index(op.outputs[0])] if op.outputs[0] in outputs else None
@@ -162,7 +162,7 @@ def _shown(spread: Spread, place: Place, eqn: Any, op: Op, role: str) -> Asked:
     return replace(row, got=cut.text, most=math.prod(cut.piece) * itemsize, copies=copies, notes=notes)
 
 
-def _mapped(eqn: Any, op: Op, spread: Spread) -> Iterator[Asked]:
+def _mapped(eqn: Any, op: Op, spread: Spread) -> Iterator[ShardingRow]:
     """What a `shard_map` takes and gives: it gets what its specs ask for."""
     for specs, atoms in ((eqn.params["in_specs"], eqn.invars), (eqn.params["out_specs"], eqn.outvars)):
         for spec, atom in zip(specs, atoms, strict=True):
@@ -184,10 +184,10 @@ def _size(mesh: Mesh | None, name: Any) -> int:
     return sizes.get(str(name), 1)
 
 
-def _row(role: str, name: str, aval: Any, got: Placement | None) -> Asked:
+def _row(role: str, name: str, aval: Any, got: Placement | None) -> ShardingRow:
     shape, dtype = tuple(getattr(aval, "shape", ())), getattr(aval, "dtype", None)
     size = int(getattr(dtype, "itemsize", 0)) * math.prod(_known(n) for n in shape)
-    row = Asked(role, name, f"{dtype}[{','.join(map(str, shape))}]", typed=_typed(aval), nbytes=size)
+    row = ShardingRow(role, name, f"{dtype}[{','.join(map(str, shape))}]", typed=_typed(aval), nbytes=size)
     if got is None:
         return row
     notes = [*(["uneven"] if got.uneven else []), *([got.memory] if got.memory not in ("", "device") else [])]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-__all__ = ["ANY", "NO_GROWTH", "Growth", "Place", "uses_of"]
+__all__ = ["ANY", "NO_USES", "ListUses", "Place", "uses_of"]
 
 ANY = "any subscript"
 
@@ -37,7 +37,7 @@ _GROWING = frozenset({"append", "extend"})
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class ListUses:
     """How code uses places.
 
     Attributes:
@@ -50,10 +50,10 @@ class Growth:
     written: frozenset[Place] = frozenset()
     touched: frozenset[Place] = frozenset()
 
-    def __or__(self, other: Growth) -> Growth:
+    def __or__(self, other: ListUses) -> ListUses:
         if other.grown <= self.grown and other.written <= self.written and other.touched <= self.touched:
             return self
-        return Growth(self.grown | other.grown, self.written | other.written, self.touched | other.touched)
+        return ListUses(self.grown | other.grown, self.written | other.written, self.touched | other.touched)
 
     def only_grows(self, bases: Sequence[tuple[str, Any]], subscripts: tuple[Any, ...]) -> bool:
         """Whether the code appends to the list at a place, and reads neither it nor what holds it by subscripts.
@@ -77,7 +77,7 @@ class Growth:
         return any(place[0] in bases for place in self.touched | self.written)
 
 
-NO_GROWTH = Growth()
+NO_USES = ListUses()
 """Nothing is known of any list."""
 
 

@@ -102,7 +102,7 @@ class CellSource:
     @functools.cached_property
     def grown(self) -> frozenset[Place]:
         """Every place of a list to which some statement appends, or the cell around them."""
-        return self.grown_around.union(*(statement.names.growth.grown for statement in self.statements))
+        return self.grown_around.union(*(statement.names.list_uses.grown for statement in self.statements))
 
     @functools.cached_property
     def reads(self) -> frozenset[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from types import CodeType
 
-from jaxnb.staging.cells.append_only import Growth, Place, uses_of
+from jaxnb.staging.cells.append_only import ListUses, Place, uses_of
 from jaxnb.staging.cells.dropped import dropped_calls
 
 __all__ = ["CodeNames", "Sees", "code_digest", "digest_as", "names_of"]
@@ -110,7 +110,7 @@ class CodeNames:
       mutates: whether an item or attribute is assigned or deleted, or an operator works in place.
       handles_errors: whether there is an `except` clause.
       methods: attributes that are read off something else than a dotted name.
-      growth: which lists it only appends to.
+      list_uses: which lists it only appends to.
       dropped: dotted names that are called without taking what they give.
       rebinds: free variables that it or what is nested in it binds or deletes.
     """
@@ -129,7 +129,7 @@ class CodeNames:
     mutates: bool
     handles_errors: bool
     methods: frozenset[str]
-    growth: Growth
+    list_uses: ListUses
     dropped: frozenset[tuple[str, ...]] = frozenset()
     rebinds: frozenset[str] = frozenset()
 
@@ -362,7 +362,7 @@ def _read_names(code: CodeType) -> CodeNames:
         flags["mutates"],
         flags["handles"],
         frozenset(methods),
-        Growth(**{use: frozenset(places) for use, places in uses.items()}),
+        ListUses(**{use: frozenset(places) for use, places in uses.items()}),
         frozenset(dropped),
         frozenset(rebinds),
     )

@@ -22,7 +22,8 @@ from typing import Any
 from jaxnb.runtime import is_compiled, is_jax_module, is_library, is_library_class, name_of
 from jaxnb.staging.cells.code import CodeNames, code_digest, names_of
 from jaxnb.staging.cells.deep import deep_walk
-from jaxnb.staging.cells.reach import ATOMS, function_parts, hides, is_user_function, state_of, unwrapped
+from jaxnb.staging.cells.reach import ATOMS, hides, is_user_function, unwrapped
+from jaxnb.staging.cells.referents import function_parts, state_of
 from jaxnb.staging.cells.unseen import reads_unseen
 
 __all__ = [

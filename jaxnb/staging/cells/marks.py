@@ -8,7 +8,8 @@ from typing import Any
 
 from jaxnb.runtime import is_library_class
 from jaxnb.staging.cells.code import CodeNames, code_digest, names_of
-from jaxnb.staging.cells.reach import ATOMS, function_parts, is_user_function, state_of
+from jaxnb.staging.cells.reach import ATOMS, is_user_function
+from jaxnb.staging.cells.referents import function_parts, state_of
 
 __all__ = ["code_marks"]
 

@@ -6,28 +6,23 @@ Where it reads no JAX value and refers to JAX nowhere, Python runs it.
 from __future__ import annotations
 
 import builtins
-import functools
 import itertools
-import threading
 import types
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from jaxnb.runtime import is_jax_module, is_library, is_library_class
 from jaxnb.staging.cells.code import CodeNames, names_of
+from jaxnb.staging.cells.referents import function_parts, parts_of, state_of
 
 __all__ = [
     "ATOMS",
-    "function_parts",
     "functions_reached",
     "hides",
     "is_user_function",
-    "items_of",
     "refers_to_jax",
-    "state_of",
     "unwrapped",
 ]
 
@@ -48,22 +43,6 @@ ATOMS = frozenset(
     }
 )
 """Types whose values hold nothing else that matters and never change."""
-
-
-def state_of(value: Any) -> Any:
-    """The `__dict__` of an object, or None. No `__getattr__` of its class is run.
-
-    A partial has one only once somebody has asked for it, and a partial of it is then made otherwise. A
-    `threading.local` has one for each thread: it is that of this one.
-    """
-    if issubclass(type(value), functools.partial):
-        return functools.partial.__reduce__(value)[2][3]  # type: ignore[index]
-    try:
-        if issubclass(type(value), threading.local):
-            return threading.local.__getattribute__(value, "__dict__")
-        return object.__getattribute__(value, "__dict__")
-    except Exception:  # a class may have a `__dict__` of its own that raises anything
-        return None
 
 
 def hides(value: Any) -> bool:
@@ -130,7 +109,7 @@ class _Search:
             return self.klass(value)
         if isinstance(value, types.BuiltinFunctionType | types.MethodType):
             return is_jax_module(value.__module__) or self.value(value.__self__)
-        return any(self.value(item) for item in _held(value)) or self.klass(kind)
+        return any(self.value(item) for item in parts_of(value)) or self.klass(kind)
 
     def module(self, module: types.ModuleType, names: CodeNames | None) -> bool:
         name = getattr(module, "__name__", None)
@@ -200,7 +179,7 @@ class _Functions:
             if is_jax_module(kind.__module__):
                 self._values([state.get("__wrapped__") if isinstance(state, dict) else None])
             else:
-                self._values(itertools.islice(_held(value), _FEW))
+                self._values(itertools.islice(parts_of(value), _FEW))
                 self._class(kind)
 
     def _values(self, values: Iterable[Any]) -> None:
@@ -213,53 +192,9 @@ class _Functions:
             self._values(unwrapped(item) for base in own for item in list(vars(base).values()))
 
 
-def function_parts(function: types.FunctionType) -> Iterator[Any]:
-    """What a function holds: closure, defaults, keyword defaults, `__wrapped__`."""
-    for cell in function.__closure__ or ():
-        try:
-            yield cell.cell_contents
-        except ValueError:
-            continue  # a cell that is not bound yet
-    yield from function.__defaults__ or ()
-    yield from (function.__kwdefaults__ or {}).values()
-
-
 def unwrapped(item: Any) -> Any:
     if isinstance(item, staticmethod | classmethod):
         return item.__func__
     if isinstance(item, property):
         return item.fget
     return item
-
-
-def items_of(value: Any) -> list[Any]:
-    """The items of a list, tuple, set or deque. No `__iter__` of a class that derives from these is run."""
-    kind: Any = next(base for base in (list, tuple, set, frozenset, deque) if isinstance(value, base))
-    return list(kind.__iter__(value))
-
-
-def _held(value: Any) -> Iterator[Any]:
-    """What a container or object holds directly."""
-    if isinstance(value, dict):
-        yield from list(dict.values(value))
-        yield from list(dict.keys(value))
-    elif isinstance(value, list | tuple | set | frozenset | deque):
-        yield from items_of(value)
-    elif isinstance(value, functools.partial):
-        yield from (value.func, *value.args, *value.keywords.values())
-    state = state_of(value)
-    if isinstance(state, dict):
-        yield from list(state.values())
-    for slot in _slots(type(value)):
-        try:
-            yield slot.__get__(value)
-        except AttributeError:
-            continue  # nothing was assigned yet
-
-
-def _slots(kind: type) -> list[types.MemberDescriptorType]:
-    """What reads the slots of a user's class: by the names that they have in it, private ones are called otherwise."""
-    if is_library_class(kind):
-        return []
-    items = (item for base in kind.__mro__ for item in vars(base).values())
-    return [item for item in items if isinstance(item, types.MemberDescriptorType)]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from jaxnb.staging.export.text import indented, signature
-from jaxnb.staging.trace.gradient import Asked
+from jaxnb.staging.trace.gradient import DerivativeSpec
 
 __all__ = ["differentiated"]
 
 
-def differentiated(asked: Asked, parameters: Sequence[str], lines: Sequence[str], taken: Collection[str]) -> list[str]:
+def differentiated(
+    asked: DerivativeSpec, parameters: Sequence[str], lines: Sequence[str], taken: Collection[str]
+) -> list[str]:
     """The lines of a function that returns its dict of results with the derivatives in it.
 
     Args:

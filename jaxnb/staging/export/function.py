@@ -25,12 +25,13 @@ from jaxnb.errors import Refused
 from jaxnb.runtime import is_library, is_library_class
 from jaxnb.staging.cells.cell import CellSource
 from jaxnb.staging.cells.code import names_of
+from jaxnb.staging.cells.referents import closure_of
 from jaxnb.staging.export.file import File, NeedsStatic
 from jaxnb.staging.export.helpers import FUTURE_FLAGS, is_definition_like
 from jaxnb.staging.export.names import Body, Names
 from jaxnb.staging.export.reads import bound_names, entry_reads, helpers_of, refuse_effects, refuse_odd
 from jaxnb.staging.export.values import leaves_of
-from jaxnb.staging.trace.gradient import Asked
+from jaxnb.staging.trace.gradient import DerivativeSpec
 from jaxnb.staging.trace.piece import Piece
 
 __all__ = ["as_function", "remember", "same_function", "to_source"]
@@ -75,8 +76,7 @@ def _code_reads(value: Any) -> set[str]:
 def _own_reads(function: Any) -> set[str]:
     if not isinstance(function, types.FunctionType):
         return set()
-    cells = [item.cell_contents for item in function.__closure__ or () if item != types.CellType()]
-    inner = set[str]().union(*(_own_reads(item) for item in cells if item is not function))
+    inner = set[str]().union(*(_own_reads(item) for _, item in closure_of(function) if item is not function))
     own = set(names_of(function.__code__).reads) if not is_library(function.__globals__.get("__name__")) else set[str]()
     return own | inner
 
@@ -109,7 +109,7 @@ def to_source(
     results: Mapping[str, Any],
     value: Any = None,
     name: str = "cell",
-    asked: Asked | None = None,
+    asked: DerivativeSpec | None = None,
 ) -> str:
     """The cell as the text of a Python file that needs no jaxnb.
 

@@ -25,7 +25,7 @@ from jaxnb.staging.export.reads import (
 from jaxnb.staging.export.text import listed
 from jaxnb.staging.export.values import containers_in, holds_jax, is_array_like, is_array_tree
 from jaxnb.staging.objects.paths import root_name
-from jaxnb.staging.trace.gradient import Asked
+from jaxnb.staging.trace.gradient import DerivativeSpec
 from jaxnb.staging.trace.piece import Piece
 
 __all__ = ["DividedCell", "Part", "no_array"]
@@ -95,7 +95,7 @@ class DividedCell:
         value: Any,
         name: str,
         static: bool = False,
-        asked: Asked | None = None,
+        asked: DerivativeSpec | None = None,
     ) -> None:
         self.asked = asked
         self.cell, self.pieces, self.namespace = cell, pieces, namespace
@@ -129,7 +129,7 @@ class DividedCell:
     def _directions(self) -> Sequence[str]:
         return self.asked.along if self.asked is not None else ()
 
-    def _derive(self, asked: Asked) -> None:
+    def _derive(self, asked: DerivativeSpec) -> None:
         """Adds the derivatives to what the only part gives.
 
         Raises:

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxnb.staging.cells.reach import state_of
+from jaxnb.staging.cells.referents import state_of
 
 __all__ = [
     "abstract",

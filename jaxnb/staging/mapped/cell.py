@@ -120,7 +120,7 @@ def map_cell(cell: CellSource, spec: MapSpec, around: Surroundings) -> CellSourc
     names = _names_read(cell, spec, around)
     body = _compiled(cell, spec, around)
     named = [(name, getattr(named_numpy, other) if other else named_numpy) for name, other in around.named]
-    changes = names.mutates or bool(names.growth.grown)
+    changes = names.mutates or bool(names.list_uses.grown)
     mapped = CellMap(spec, body, [*named, (NUMPY, named_numpy)], around.taken_in, cell.filename, changes)
     span = Span(first, 0, cell.statements[-1].span.end_line, cell.statements[-1].span.end_column)
     call, node = _call(mapped, cell, first)

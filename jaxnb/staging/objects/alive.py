@@ -26,8 +26,8 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb.runtime import home_of, is_library, is_library_class
-from jaxnb.staging.cells.reach import ATOMS, state_of
-from jaxnb.staging.objects.mutables import slot_descriptors
+from jaxnb.staging.cells.reach import ATOMS
+from jaxnb.staging.cells.referents import attributes_of
 
 __all__ = ["LOCKS", "is_alive", "is_machinery", "is_stateful", "is_unchanging"]
 
@@ -113,14 +113,7 @@ def _children(value: Any) -> Iterable[Any]:
         return list(value)
     if type(value) is dict:
         return list(value.values())
-    state = state_of(value)
-    held = list(state.values()) if isinstance(state, dict) else []
-    for _, descriptor in slot_descriptors(type(value)):
-        try:
-            held.append(descriptor.__get__(value))
-        except AttributeError:
-            continue
-    return held
+    return [child for _, child in attributes_of(value)]
 
 
 def is_stateful(value: Any) -> bool:

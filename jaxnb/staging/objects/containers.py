@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxnb.staging.cells.code import Sees
-from jaxnb.staging.cells.reach import ATOMS, items_of, state_of
+from jaxnb.staging.cells.reach import ATOMS
+from jaxnb.staging.cells.referents import has_state, items_of, objects_of, state_of
 from jaxnb.staging.objects import functions
-from jaxnb.staging.objects.mutables import GROWN_LIST, OBJECTS, has_state, mutable_of, objects_of
+from jaxnb.staging.objects.mutables import GROWN_LIST, OBJECTS, mutable_of
 from jaxnb.staging.objects.paths import GROWN, OBJECT, Path
 from jaxnb.staging.objects.slots import Slot
 

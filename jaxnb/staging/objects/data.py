@@ -18,9 +18,9 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb.runtime import is_closed_package
-from jaxnb.staging.cells.reach import ATOMS, hides, state_of
+from jaxnb.staging.cells.reach import ATOMS, hides
+from jaxnb.staging.cells.referents import slots_of, state_of
 from jaxnb.staging.objects.alive import is_alive
-from jaxnb.staging.objects.mutables import SLOTS
 
 __all__ = ["is_data"]
 
@@ -59,7 +59,7 @@ def is_data(value: Any) -> bool:
         elif (not issubclass(kind, _STATES) and is_closed_package(kind.__module__)) or is_alive(item):
             return False
         else:
-            queue += [*(state_of(item) or {}).values(), *(child for _, child in SLOTS.save(item))]
+            queue += [*(state_of(item) or {}).values(), *(child for _, child in slots_of(item))]
         if len(queue) > _MOST_ITEMS:
             return False
     return True

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from jaxnb import _jax
 from jaxnb.runtime import function_of, is_library, is_library_class
-from jaxnb.staging.cells.append_only import NO_GROWTH, Growth
+from jaxnb.staging.cells.append_only import NO_USES, ListUses
 from jaxnb.staging.cells.code import Sees, code_digest, names_of
 from jaxnb.staging.cells.effects import effect_of_builtin, own_unseen
+from jaxnb.staging.cells.referents import CACHED_FUNCTION, contents_of
 from jaxnb.staging.objects import modules
 from jaxnb.staging.objects.dispatchers import dispatch_cache, is_of_cache
 from jaxnb.staging.objects.inside import follow_inside
@@ -20,7 +21,6 @@ from jaxnb.staging.objects.slots import Method, Slot
 from jaxnb.staging.objects.states import follow_state
 from jaxnb.staging.objects.static import (
     ASKS_ANNOTATIONS,
-    CACHED_FUNCTION,
     DESCRIPTORS,
     NOT_CONTENT,
     OF_WRAPPERS,
@@ -42,12 +42,11 @@ def cell(scan: Scan, value: types.CellType, path: Path) -> None:
     if scan.node(value, None):
         return
     scan.hold(value, CELL)
-    try:
-        content = value.cell_contents
-    except ValueError:
+    held = contents_of(value)
+    if not held:
         scan.parts.append(OPEN)
-        return
-    scan.visit(content, path, Slot(CELL, value, None))
+    for content in held:
+        scan.visit(content, path, Slot(CELL, value, None))
 
 
 def function(scan: Scan, value: types.FunctionType, path: Path, slot: Slot | None) -> None:
@@ -64,12 +63,12 @@ def function(scan: Scan, value: types.FunctionType, path: Path, slot: Slot | Non
     digest = code_digest(code)
     runs = library or scan.ran is None or digest in scan.ran
     if scan.node(value, slot) and not (runs and id(value) in scan.closed):
-        scan.growth |= scan.growths.get(id(value), NO_GROWTH)
+        scan.list_uses |= scan.list_uses_of.get(id(value), NO_USES)
         scan.uses |= scan.uses_of.get(id(value), set())
         return
     (scan.closed.discard if runs else scan.closed.add)(id(value))
     uses, scan.uses = scan.uses, set()
-    outer, scan.growth = scan.growth, NO_GROWTH
+    outer, scan.list_uses = scan.list_uses, NO_USES
     nesting, scan.nesting = scan.nesting, 0
     scan.parts.append((FUN, digest, *texts_of(value)))
     scan.hold(value.__dict__, DICT)
@@ -97,7 +96,7 @@ def function(scan: Scan, value: types.FunctionType, path: Path, slot: Slot | Non
         names = names_of(code)
         scan.sees |= names.sees
         if scan.slots is not None:
-            scan.growth |= names.growth
+            scan.list_uses |= names.list_uses
             scan.uses.add((None, names.attributes))
             scan.constructs |= "type" in names.reads or "__class__" in names.attributes
         scan.attributes |= names.attributes
@@ -106,8 +105,8 @@ def function(scan: Scan, value: types.FunctionType, path: Path, slot: Slot | Non
             scan.effect(path, effect[1])
         scan.follow(names.order, (names,), value.__globals__)
         modules.follow_imported(scan, names)
-    scan.growths[id(value)], scan.uses_of[id(value)] = scan.growth, scan.uses
-    scan.growth |= outer
+    scan.list_uses_of[id(value)], scan.uses_of[id(value)] = scan.list_uses, scan.uses
+    scan.list_uses |= outer
     scan.nesting = nesting
     scan.uses |= uses
     scan.depth -= 1
@@ -124,7 +123,7 @@ def method(scan: Scan, value: types.MethodType, path: Path, slot: Slot | None) -
     """A bound method is an object of its own: what hands it on hands on the one that is there in that run."""
     function = id(scan.instead.get(id(value.__func__), value.__func__))
     if scan.node(value, slot) and not (scan.ran is None and function in scan.closed):
-        scan.growth |= scan.growths.get(function, NO_GROWTH)
+        scan.list_uses |= scan.list_uses_of.get(function, NO_USES)
         scan.uses |= scan.uses_of.get(function, set())
         return
     scan.parts.append(types.MethodType)
@@ -209,7 +208,7 @@ def class_(scan: Scan, value: type, path: Path, slot: Slot | None) -> None:
             continue
         scan.parts.append(name)
         inner = function_of(item)
-        outer, scan.growth = scan.growth, NO_GROWTH
+        outer, scan.list_uses = scan.list_uses, NO_USES
         uses, scan.uses = scan.uses, set()
         if isinstance(item, property):
             for part in (item.fset, item.fdel):
@@ -217,9 +216,9 @@ def class_(scan: Scan, value: type, path: Path, slot: Slot | None) -> None:
         inner = scan.instead.get(id(inner), inner)
         scan.visit(inner, (path, "attr", name), Slot(CLASS, value, name) if inner is item else None)
         if isinstance(item, types.FunctionType):
-            scan.methods.append(Method(value, name, scan.instead.get(id(item), item), scan.growth))
-            scan.growth = Growth(scan.growth.grown)
-        scan.growth |= outer
+            scan.methods.append(Method(value, name, scan.instead.get(id(item), item), scan.list_uses))
+            scan.list_uses = ListUses(scan.list_uses.grown)
+        scan.list_uses |= outer
         scan.uses = uses | {(name if by is None and plain else by, names) for by, names in scan.uses}
     scan.depth -= 1
 

@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 
 from jaxnb.errors import Refused
 from jaxnb.runtime import is_library, name_of
-from jaxnb.staging.cells.append_only import NO_GROWTH, Growth
+from jaxnb.staging.cells.append_only import NO_USES, ListUses
 from jaxnb.staging.cells.code import CodeNames, Sees
 from jaxnb.staging.cells.deep import deep_walk
-from jaxnb.staging.cells.reach import hides, state_of
+from jaxnb.staging.cells.reach import hides
+from jaxnb.staging.cells.referents import state_of
 from jaxnb.staging.objects import functions, inside, instances, modules
 from jaxnb.staging.objects.kinds import HANDLERS, other
 from jaxnb.staging.objects.mutables import DICT, Mutable
@@ -66,7 +67,7 @@ class Scan:
       slots: to be filled while scanning for a trace.
       sees: what the code could tell apart besides values, as bits of `Sees`; that is then part of the key, and what
         a tracer could not stand for is static.
-      growth: which lists the code only appends to; what they hold is no part of the key.
+      list_uses: which lists the code only appends to; what they hold is no part of the key.
       instead: what stands for functions of which there are copies, by their id.
       ran: fingerprints of the code that ran in a trace; what other functions of the user read is left out. None if
         every function that may run counts.
@@ -82,7 +83,7 @@ class Scan:
       namespaces: globals of other modules of the user whose names were read.
       sees: what the code, or a function of the user that it reaches, could tell apart besides values.
       dispatchers: functions under `functools.singledispatch` that they may call.
-      growth: which lists they only append to, filled while scanning for a trace.
+      list_uses: which lists they only append to, filled while scanning for a trace.
       reads_grown: whether such a list was met at another place, too, where it may be read.
       grown_bases: where the places of such lists begin, as code writes them.
       methods: functions of classes, which may or may not be called, filled while scanning for a trace.
@@ -112,7 +113,7 @@ class Scan:
         hidden: frozenset[str] = frozenset(),
         slots: Slots | None = None,
         sees: int = Sees.ORDER | Sees.IDENTITY | Sees.ATTRIBUTES,
-        growth: Growth = NO_GROWTH,
+        list_uses: ListUses = NO_USES,
         instead: Mapping[int, Any] | None = None,
         ran: frozenset[bytes] | None = None,
     ) -> None:
@@ -138,16 +139,16 @@ class Scan:
         self.in_library = 0
         self.fixed: tuple[str, ...] = ()  # marks numbers that are never inputs
         self.sees = 0
-        self.growth = NO_GROWTH
-        self.growths: dict[int, Growth] = {}
+        self.list_uses = NO_USES
+        self.list_uses_of: dict[int, ListUses] = {}
         for item in names:
             self.sees |= item.sees
-            self.growth |= item.growth
+            self.list_uses |= item.list_uses
         self.reads_grown = False
         self.grown_bases: set[tuple[str, Any]] = set()
         self.methods: list[Method] = []
         self.grown: set[int] = set()
-        self.only_grows = growth if growth.grown and not sees & (Sees.NAMES | Sees.ATTRIBUTES) else None
+        self.only_grows = list_uses if list_uses.grown and not sees & (Sees.NAMES | Sees.ATTRIBUTES) else None
         self.trees: set[Path] = set()
         self.attributes = {name for item in names for name in item.attributes}
         self.uses: set[tuple[str | None, frozenset[str]]] = {(None, item.attributes) for item in names}

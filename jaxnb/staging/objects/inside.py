@@ -25,6 +25,7 @@ from jaxnb import _jax
 from jaxnb.runtime import function_of, home_of, is_closed_package, is_jax_module, is_library, name_of
 from jaxnb.staging.cells.code import CodeNames, Sees, names_of
 from jaxnb.staging.cells.reach import ATOMS
+from jaxnb.staging.cells.referents import closure_of
 from jaxnb.staging.objects.data import is_data
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Held",
-    "cell_content",
     "exactly",
     "follow_classes",
     "follow_inside",
@@ -149,14 +149,6 @@ class Inside(NamedTuple):
     overridable: tuple[tuple[type, frozenset[str]], ...]
     mutates: bool
     awaits: int
-
-
-def cell_content(cell: types.CellType) -> Any:
-    """What a cell of a closure holds; None for an open one."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
 
 
 def _may_remember(function: types.FunctionType) -> bool:
@@ -404,8 +396,8 @@ class _Search:
             kind = vars(home).get(before[0]) if len(before) == 1 else None
             if isinstance(kind, type) and _is_open(home_of(kind)):
                 self._counted[id(kind), name] = kind, name
-        for cell in current.__closure__ or ():
-            self._function(function_behind(cell_content(cell)))
+        for _, value in closure_of(current):
+            self._function(function_behind(value))
         for name in sorted(names.attributes - self._read.keys()):
             self._read[name] = None
             for bases in self._kinds.values():

@@ -18,10 +18,11 @@ from jaxnb._jax import is_jaxpr
 from jaxnb.errors import RunByPython
 from jaxnb.runtime import is_jax_module, is_library, is_library_class, name_of
 from jaxnb.staging.cells.code import Sees
-from jaxnb.staging.cells.reach import ATOMS, hides, state_of
+from jaxnb.staging.cells.reach import ATOMS, hides
+from jaxnb.staging.cells.referents import has_hidden_room, slot_descriptors, slots_of, state_of
 from jaxnb.staging.objects import functions
 from jaxnb.staging.objects.alive import LOCKS, is_alive, is_stateful, is_unchanging
-from jaxnb.staging.objects.mutables import CONTEXT, DICT, SLOTS, has_hidden_room, slot_descriptors
+from jaxnb.staging.objects.mutables import CONTEXT, DICT, SLOTS
 from jaxnb.staging.objects.paths import ATTRIBUTES, OBJECT, Path, Same, render_path
 from jaxnb.staging.objects.slots import IN_IMMUTABLE, Slot
 from jaxnb.staging.objects.static import ASKS_ANNOTATIONS, OF_MEMBERS, is_library_callable, log_level
@@ -151,7 +152,7 @@ def _as_tree(scan: Scan, value: Any, path: Path) -> None:
     if scan.slots is None:
         return
     children = {id(child) for child in flat[0]}
-    for name, child in {**getattr(value, "__dict__", {}), **dict(SLOTS.save(value))}.items():
+    for name, child in {**getattr(value, "__dict__", {}), **dict(slots_of(value))}.items():
         if type(child) in (float, complex) and id(child) not in children:
             scan.choices.static.add((path, "attr", name))
             scan.choices.unsaid.add((path, "attr", name))

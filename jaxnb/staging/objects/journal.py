@@ -17,7 +17,8 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb.runtime import home_of, identity, is_library, is_library_class, name_of
 from jaxnb.staging.cells.code import CodeNames, Sees, names_of
-from jaxnb.staging.cells.reach import ATOMS, is_user_function, state_of
+from jaxnb.staging.cells.reach import ATOMS, is_user_function
+from jaxnb.staging.cells.referents import slot_descriptors, state_of
 from jaxnb.staging.objects.met import met_from
 from jaxnb.staging.objects.modules import module_at
 from jaxnb.staging.objects.mutables import (
@@ -38,7 +39,6 @@ from jaxnb.staging.objects.mutables import (
     State,
     mutable_of,
     same_state,
-    slot_descriptors,
 )
 from jaxnb.staging.objects.process import process_back
 from jaxnb.staging.objects.pytrees import leaves_of

@@ -20,12 +20,13 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb.errors import RunByPython
 from jaxnb.runtime import is_library_class
-from jaxnb.staging.cells.reach import hides, state_of
+from jaxnb.staging.cells.reach import hides
+from jaxnb.staging.cells.referents import CACHED_FUNCTION, slot_descriptors, state_of
 from jaxnb.staging.objects import containers, functions, instances, leaves
-from jaxnb.staging.objects.mutables import BUFFERS, slot_descriptors
+from jaxnb.staging.objects.mutables import BUFFERS
 from jaxnb.staging.objects.paths import Path, render_path
 from jaxnb.staging.objects.slots import Slot
-from jaxnb.staging.objects.static import CACHED_FUNCTION, FILE_METHODS, is_value
+from jaxnb.staging.objects.static import FILE_METHODS, is_value
 
 if TYPE_CHECKING:
     from jaxnb.staging.objects.graph import Scan

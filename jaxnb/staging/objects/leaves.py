@@ -8,8 +8,9 @@ import numpy as np
 
 from jaxnb.errors import LeakedTracer
 from jaxnb.staging.cells.code import Sees
+from jaxnb.staging.cells.referents import has_state
 from jaxnb.staging.objects import containers
-from jaxnb.staging.objects.mutables import BUFFER, has_state
+from jaxnb.staging.objects.mutables import BUFFER
 from jaxnb.staging.objects.paths import ARRAY, COMPLEX, CONTENT, FLOAT, INT, NUMPY, Path, Same, render_path
 from jaxnb.staging.objects.slots import Slot
 from jaxnb.staging.objects.static import content_of, supported

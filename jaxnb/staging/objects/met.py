@@ -11,8 +11,8 @@ import jax
 from jaxnb import _jax
 from jaxnb.staging.cells.code import names_of
 from jaxnb.staging.cells.reach import ATOMS, hides, is_user_function
+from jaxnb.staging.cells.referents import TypeCache, reader_of
 from jaxnb.staging.objects.alive import is_machinery
-from jaxnb.staging.objects.referrers import edges
 
 __all__ = ["met_from"]
 
@@ -28,7 +28,7 @@ def met_from(value: Any, seen: dict[int, Any], by_name: bool = True) -> Iterator
       seen: objects that were met before, by id; what is met is added, that which hides itself as well.
       by_name: whether what functions look up by a global name counts, which may be another object when they run.
     """
-    stack = [value]
+    stack, readers = [value], TypeCache(reader_of)
     while stack:
         item = stack.pop()
         kind = type(item)
@@ -40,7 +40,7 @@ def met_from(value: Any, seen: dict[int, Any], by_name: bool = True) -> Iterator
         yield item
         if issubclass(kind, types.ModuleType | jax.Array) or _jax.is_tracer_type(kind):
             continue
-        stack.extend(child for _, _, child in edges(item))
+        stack.extend(child for _, _, child in readers.of(item)(item))
         if by_name and issubclass(kind, types.FunctionType) and is_user_function(item):
             around = item.__globals__
             stack.extend(around[name] for name in names_of(item.__code__).reads & around.keys() - {"__builtins__"})

@@ -21,10 +21,10 @@ import jax
 from jaxnb.errors import RunByPython
 from jaxnb.runtime import is_library, is_library_class, name_of
 from jaxnb.staging.cells.code import CodeNames, Sees
-from jaxnb.staging.cells.reach import ATOMS, state_of
+from jaxnb.staging.cells.reach import ATOMS
+from jaxnb.staging.cells.referents import contents_of, state_of
 from jaxnb.staging.objects.data import is_data
 from jaxnb.staging.objects.inside import (
-    cell_content,
     follow_classes,
     follow_inside,
     function_behind,
@@ -211,7 +211,7 @@ def library_function(scan: Scan, function: types.FunctionType, path: Path) -> No
         return
     with _inside(scan, True):
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-            if is_data(cell_content(cell)) and function_behind(cell_content(cell)) is None:
+            if all(is_data(held) and function_behind(held) is None for held in contents_of(cell)):
                 scan.cell(cell, (path, "closure", name))
         if has_mutable_default(function) and is_data(function.__defaults__):
             scan.hold(function, FUNCTION)

@@ -14,15 +14,13 @@ import array
 import contextvars
 import functools
 import types
-import weakref
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxnb.runtime import identity
-from jaxnb.staging.cells.reach import state_of
+from jaxnb.staging.cells.referents import contents_of, objects_of, slot_descriptors, slots_by_name, slots_of, state_of
 
 __all__ = [
     "ABSENT",
@@ -31,11 +29,8 @@ __all__ = [
     "ModuleAttributes",
     "Mutable",
     "State",
-    "has_state",
     "mutable_of",
-    "objects_of",
     "same_state",
-    "slot_descriptors",
 ]
 
 State = list[tuple[Any, Any]]
@@ -295,10 +290,7 @@ class _Cell(Mutable):
     keyed = True
 
     def save(self, holder: types.CellType) -> State:
-        try:
-            return [(None, holder.cell_contents)]
-        except ValueError:
-            return []
+        return [(None, child) for child in contents_of(holder)]
 
     def put(self, holder: types.CellType, key: Any, child: Any) -> None:
         holder.cell_contents = child
@@ -369,23 +361,17 @@ class _Slots(Mutable):
     keyed = True
 
     def save(self, holder: Any) -> State:
-        pairs: State = []
-        for name, descriptor in slot_descriptors(type(holder)):
-            try:
-                pairs.append((name, descriptor.__get__(holder)))
-            except AttributeError:
-                continue
-        return pairs
+        return list(slots_of(holder))
 
     def put(self, holder: Any, key: str, child: Any) -> None:
-        _layout(type(holder)).by_name[key].__set__(holder, child)
+        slots_by_name(type(holder))[key].__set__(holder, child)
 
     def delete(self, holder: Any, key: str) -> None:
-        _layout(type(holder)).by_name[key].__delete__(holder)
+        slots_by_name(type(holder))[key].__delete__(holder)
 
     def get(self, holder: Any, key: str) -> Any:
         try:
-            return _layout(type(holder)).by_name[key].__get__(holder)
+            return slots_by_name(type(holder))[key].__get__(holder)
         except AttributeError:
             return ABSENT
 
@@ -417,68 +403,9 @@ class _Context(Mutable):
             holder.set(state[0][1])
 
 
-class _Layout(NamedTuple):
-    """Where objects of a class keep what they hold, besides their `__dict__`."""
-
-    kind: weakref.ref[type]
-    slots: tuple[tuple[str, Any], ...]
-    by_name: dict[str, Any]
-    hidden: bool
-
-
-_layouts: dict[int, _Layout] = {}
-
-
-def _layout(kind: type) -> _Layout:
-    """Remembered as long as the class lives."""
-    key = identity(kind)
-    known = _layouts.get(key)
-    if known is not None and known[0]() is kind:
-        return known
-    slots = _read_slots(kind)
-    forget = functools.partial(_layouts.pop, key)
-    known = _layouts[key] = _Layout(weakref.ref(kind, forget), slots, dict(slots), _has_hidden_room(kind))
-    return known
-
-
-def slot_descriptors(kind: type) -> tuple[tuple[str, Any], ...]:
-    """The slots of a class by name, base classes first."""
-    return _layout(kind).slots
-
-
-def has_hidden_room(kind: type) -> bool:
-    """Whether objects of a class have room besides their `__dict__` and slots: for fields of compiled code."""
-    return _layout(kind).hidden
-
-
-def _has_hidden_room(kind: type) -> bool:
-    slots = sum(isinstance(item, types.MemberDescriptorType) for base in kind.__mro__ for item in vars(base).values())
-    pointers = slots + (kind.__dictoffset__ > 0) + (kind.__weakrefoffset__ > 0)
-    return kind.__basicsize__ > object.__basicsize__ + 8 * pointers
-
-
-def _read_slots(kind: type) -> tuple[tuple[str, Any], ...]:
-    found: dict[str, Any] = {}
-    for base in reversed(kind.__mro__):
-        for name, item in vars(base).items():
-            if isinstance(item, types.MemberDescriptorType) and "__slots__" in vars(base):
-                found[name] = item
-    return tuple(found.items())
-
-
-def has_state(value: Any) -> bool:
-    """Whether an object has attributes of its own, in a `__dict__` or in slots."""
-    return isinstance(state_of(value), dict) or bool(slot_descriptors(type(value)))
-
-
 LIST, GROWN_LIST, DICT, ORDERED, SET, DEQUE = _List(), _Grown(), _Dict(), _OrderedDict(), _Set(), _Deque()
 CELL, FUNCTION, PARTIAL, CLASS, SLOTS, BUFFER = _Cell(), _Function(), _Partial(), _Class(), _Slots(), _Buffer()
 OBJECTS, CONTEXT = _Objects(), _Context()
-
-
-def objects_of(array: Any) -> Iterator[tuple[Any, Any]]:
-    """What a NumPy array of objects holds, each with the index that a user would write."""
-    return ((at[0] if len(at) == 1 else at, array[at]) for at in np.ndindex(array.shape))
 
 
 def same_state(a: State, b: State) -> bool:

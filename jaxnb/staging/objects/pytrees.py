@@ -11,8 +11,8 @@ from typing import Any
 
 import jax
 
+from jaxnb.staging.cells.referents import TypeCache, reader_of
 from jaxnb.staging.objects.paths import Path
-from jaxnb.staging.objects.referrers import edges
 
 __all__ = ["leaves_of"]
 
@@ -26,6 +26,7 @@ def leaves_of(value: Any, name: str = "") -> Iterator[tuple[Path, Any]]:
     [1, 2, 3]
     """
     seen: dict[int, Any] = {}
+    readers = TypeCache(reader_of)
     stack: list[tuple[Path, Any]] = [((None, "name", name), value)]
     while stack:
         path, item = stack.pop()
@@ -35,7 +36,7 @@ def leaves_of(value: Any, name: str = "") -> Iterator[tuple[Path, Any]]:
             yield path, item
             continue
         seen[id(item)] = item
-        parts = [((path, edge, key), child) for edge, key, child in edges(item) if _is_part(edge, key)]
+        parts = [((path, edge, key), child) for edge, key, child in readers.of(item)(item) if _is_part(edge, key)]
         stack.extend(reversed(parts))
 
 

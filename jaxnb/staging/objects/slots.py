@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from typing import Any, NamedTuple
 
-from jaxnb.staging.cells.append_only import Growth
+from jaxnb.staging.cells.append_only import ListUses
 from jaxnb.staging.objects.mutables import DICT, Mutable
 from jaxnb.staging.objects.paths import Path
 
@@ -27,7 +27,7 @@ class Method(NamedTuple):
     owner: type
     name: str
     function: types.FunctionType
-    growth: Growth
+    list_uses: ListUses
 
 
 class Slots:

@@ -15,13 +15,11 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb.runtime import home_of, is_library
-from jaxnb.staging.cells.reach import state_of
-from jaxnb.staging.objects.mutables import SLOTS
+from jaxnb.staging.cells.referents import CACHED_FUNCTION, attributes_of
 
 __all__ = [
     "ASKS_ANNOTATIONS",
     "ASKS_CACHE",
-    "CACHED_FUNCTION",
     "DESCRIPTORS",
     "FILE_METHODS",
     "NOT_CONTENT",
@@ -42,7 +40,6 @@ __all__ = [
     "texts_of",
 ]
 
-CACHED_FUNCTION = type(functools.lru_cache(lambda: None))
 ASKS_CACHE = frozenset(name for name in vars(CACHED_FUNCTION) if not name.startswith("__"))
 """By which methods code sees how often such a function was called, or empties it."""
 OF_WRAPPERS = frozenset(vars(functools.lru_cache(lambda: None))).union(vars(jax.jit(lambda: None)))
@@ -178,9 +175,7 @@ def is_value(value: Any) -> bool:
 
 
 def _holds_function(value: Any) -> bool:
-    state = state_of(value)
-    held = [*(state.values() if isinstance(state, dict) else ()), *(child for _, child in SLOTS.save(value))]
-    return any(callable(child) and not isinstance(child, type) for child in held)
+    return any(callable(child) and not isinstance(child, type) for _, child in attributes_of(value))
 
 
 @functools.lru_cache(maxsize=1024)

@@ -14,7 +14,7 @@ from collections.abc import Collection
 
 from jaxnb.runtime import is_library, is_own
 from jaxnb.staging.cells.reach import ATOMS
-from jaxnb.staging.objects.referrers import locals_of, referents
+from jaxnb.staging.cells.referents import locals_of, referents
 
 __all__ = ["other_threads", "others_look"]
 

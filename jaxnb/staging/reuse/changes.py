@@ -253,11 +253,11 @@ def _statements_reading(
     itself = [n for n, item in enumerate(statements) if name in item.names.reads]
     more: list[int] = []
     if holder[1] == "name" and isinstance(value, list | dict):
-        more = [n for n in itself if statements[n].names.growth.touches([base])]
+        more = [n for n in itself if statements[n].names.list_uses.touches([base])]
     elif holder[1] == "attr" and listed:
         own = [names_of(value.__code__)] if isinstance(value, FunctionType) else []
         reading = {n: _with_methods(statements[n].names, type(value)) + own for n in itself}
-        more = [n for n, used in reading.items() if any(names.growth.touches([base]) for names in used)]
+        more = [n for n, used in reading.items() if any(names.list_uses.touches([base]) for names in used)]
     called = (n for n, item in enumerate(statements) if _reads(item.names, name, namespace, set()))
     return more or itself or list(called)
 

@@ -28,18 +28,18 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb.runtime import identity, is_library, is_library_class, name_of
 from jaxnb.staging.cells.code import CodeNames, Sees, code_digest
-from jaxnb.staging.cells.reach import ATOMS, hides, state_of
+from jaxnb.staging.cells.reach import ATOMS, hides
+from jaxnb.staging.cells.referents import CACHED_FUNCTION, contents_of, slot_descriptors, state_of
 from jaxnb.staging.objects.alive import is_alive
 from jaxnb.staging.objects.containers import is_grown
 from jaxnb.staging.objects.graph import Reached, Scan
 from jaxnb.staging.objects.inside import exactly
 from jaxnb.staging.objects.leaves import FLOAT32_MAX, INT32, tells_number
 from jaxnb.staging.objects.modules import class_path, used_of
-from jaxnb.staging.objects.mutables import BUFFERS, CELL, SLOTS, slot_descriptors
+from jaxnb.staging.objects.mutables import BUFFERS, SLOTS
 from jaxnb.staging.objects.paths import Choices, Path, Same
 from jaxnb.staging.objects.registered import registered_with
 from jaxnb.staging.objects.static import (
-    CACHED_FUNCTION,
     NOT_VALUES,
     content_of,
     has_docstring,
@@ -129,7 +129,7 @@ class _Writer(Scan):
         self._parts_seen: set[tuple[int, str]] = set()
         self._abstract: dict[str, str] = {}  # classes with which others can be registered
         super().__init__(
-            namespace, plan.roots, plan.names, choices, plan.hidden, None, plan.sees, plan.growth, None, plan.ran
+            namespace, plan.roots, plan.names, choices, plan.hidden, None, plan.sees, plan.list_uses, None, plan.ran
         )
 
     # --- writing ---
@@ -590,8 +590,8 @@ class _Writer(Scan):
             self._unless(f"{cell} is {self._variable_of(value)}")
             super().cell(value, path)
             return
-        if not CELL.save(value):
-            self._unless(f"not {self._constant(CELL.save)}({cell})")
+        if not contents_of(value):
+            self._unless(f"not {self._constant(contents_of)}({cell})")
         self._variables[id(value)] = self._cells[path] = cell
         self._keep.append(value)
         super().cell(value, path)

@@ -21,7 +21,7 @@ from jaxnb.staging.reuse.left import SinceLast
 from jaxnb.staging.session.turn_count import TurnCount
 from jaxnb.staging.trace.assigned import NameLog
 from jaxnb.staging.trace.donation import DonationLog
-from jaxnb.staging.trace.gradient import Asked, asked_for
+from jaxnb.staging.trace.gradient import DerivativeSpec, asked_for
 from jaxnb.staging.trace.piece import Piece
 from jaxnb.staging.trace.reasons import line_reading
 from jaxnb.staging.trace.turns import BUDGET
@@ -101,7 +101,7 @@ class Execution:
     names: Callable[[], NameLog] | None = None
     look: Callable[[CellSource, Piece, dict[str, Any]], None] = lambda cell, piece, namespace: None
 
-    asked: Asked | None = field(init=False)
+    asked: DerivativeSpec | None = field(init=False)
     last_loss: int = field(init=False)
     context: tuple[Any, ...] = field(init=False)
     journal: Journal = field(init=False, default_factory=Journal)

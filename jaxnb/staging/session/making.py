@@ -37,7 +37,7 @@ from jaxnb.staging.session.execution import Execution
 from jaxnb.staging.session.plan import find_stop, make_plan, why_python
 from jaxnb.staging.session.tracebacks import let_go
 from jaxnb.staging.trace.functions import open_called
-from jaxnb.staging.trace.gradient import Asked, refuse_detour
+from jaxnb.staging.trace.gradient import DerivativeSpec, refuse_detour
 from jaxnb.staging.trace.moves import evolving
 from jaxnb.staging.trace.operands import open_operands
 from jaxnb.staging.trace.piece import Piece, Plan
@@ -147,7 +147,7 @@ class Maker:
             return None
         return Left(by_path(scan.parts, scan.where), scan.leaves)
 
-    def refuse_detour(self, asked: Asked, start: int) -> None:
+    def refuse_detour(self, asked: DerivativeSpec, start: int) -> None:
         """Refuses a derivative of what Python computes in between; `start` is where the piece begins.
 
         Raises:
@@ -222,7 +222,7 @@ class Maker:
         return piece
 
     def _trace(
-        self, cell: CellSource, plan: Plan, choices: Choices, donate: tuple[str, ...], asked: Asked | None
+        self, cell: CellSource, plan: Plan, choices: Choices, donate: tuple[str, ...], asked: DerivativeSpec | None
     ) -> Piece:
         __tracebackhide__ = True
         state = self._state
@@ -299,7 +299,7 @@ class Maker:
             line = blamed.get(index, spans[index].line)
             self._give_to_python(cell, record, index, lines.get(line, reasons[0][1]), line)
 
-    def _asked_of(self, record: CodeRecord, start: int, stop: int) -> Asked | None:
+    def _asked_of(self, record: CodeRecord, start: int, stop: int) -> DerivativeSpec | None:
         """The derivative, if the piece from `start` to `stop` binds what is differentiated."""
         state = self._state
         return state.asked if record is state.record and start <= state.last_loss < stop else None

@@ -23,7 +23,7 @@ from jaxnb import _jax
 from jaxnb._jax import shape_and_dtype
 from jaxnb.program import Assigned, Aval, Span
 from jaxnb.runtime import is_library, is_own
-from jaxnb.staging.cells.reach import state_of
+from jaxnb.staging.cells.referents import state_of
 from jaxnb.staging.trace.steps import watch_steps
 from jaxnb.staging.trace.stores import Store, enclosing, is_comprehension, parameters_of, stores_of
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jaxnb.runtime import identities_of, identity, is_library, known, objects_of
-from jaxnb.staging.cells.reach import state_of
+from jaxnb.staging.cells.referents import state_of
 from jaxnb.staging.objects.watchers import other_threads
 
 __all__ = ["Before"]

@@ -17,6 +17,7 @@ import jax
 
 from jaxnb import _jax
 from jaxnb.staging.cells.reach import ATOMS, is_user_function
+from jaxnb.staging.cells.referents import closure_of
 from jaxnb.staging.objects.graph import Scan
 from jaxnb.staging.objects.met import met_from
 from jaxnb.staging.trace.recorder import NumpyValue
@@ -128,10 +129,7 @@ def _own(item: Any, was_there: Callable[[Any], bool], seen: set[int]) -> Iterato
         return
     seen.add(id(item))
     if isinstance(item, types.FunctionType) and not is_user_function(item):
-        for cell in item.__closure__ or ():
-            try:
-                yield from _own(cell.cell_contents, was_there, seen)
-            except ValueError:  # an empty cell
-                continue
+        for _, held in closure_of(item):
+            yield from _own(held, was_there, seen)
     elif isinstance(item, types.FunctionType | types.MethodType) or callable(item) or was_there(item):
         yield item

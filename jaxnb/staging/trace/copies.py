@@ -27,11 +27,11 @@ from jaxnb import _jax
 from jaxnb.errors import RunByPython
 from jaxnb.runtime import Undo, function_of, is_library
 from jaxnb.staging.cells.code import Sees, names_of
-from jaxnb.staging.cells.reach import state_of
+from jaxnb.staging.cells.referents import CACHED_FUNCTION, contents_of, slot_descriptors, state_of
 from jaxnb.staging.objects.graph import Scan
-from jaxnb.staging.objects.mutables import BUFFERS, CELL, DICT, OBJECTS, SLOTS, mutable_of, slot_descriptors
+from jaxnb.staging.objects.mutables import BUFFERS, CELL, DICT, OBJECTS, SLOTS, mutable_of
 from jaxnb.staging.objects.paths import Choices
-from jaxnb.staging.objects.static import CACHED_FUNCTION, OF_WRAPPERS
+from jaxnb.staging.objects.static import OF_WRAPPERS
 from jaxnb.staging.objects.watchers import other_threads, others_look
 from jaxnb.staging.trace.output_recipe import CONTAINER_NEWS
 from jaxnb.staging.trace.piece import Plan
@@ -229,7 +229,7 @@ class Copies:
             return id(vars(value)) not in self._modules
         seen.add(id(value))
         if isinstance(value, types.CellType):
-            return id(value) not in self._rebound and all(self._leads_nowhere(v, seen) for _, v in CELL.save(value))
+            return id(value) not in self._rebound and all(self._leads_nowhere(v, seen) for v in contents_of(value))
         if not isinstance(value, types.FunctionType) or id(value.__globals__) in self._globals:
             return False
         given = (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values(), *value.__dict__.values())

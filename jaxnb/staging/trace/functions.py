@@ -382,7 +382,7 @@ def _open(
     digest = hashlib.blake2b(code_digest(code) + within.encode(), digest_size=16).digest()
     text = "".join(linecache.getlines(code.co_filename))
     names = names_of(code)
-    attributes, grown = around.attributes | names.attributes, around.grown | names.growth.grown
+    attributes, grown = around.attributes | names.attributes, around.grown | names.list_uses.grown
     home = CellSource(text, text, code.co_filename, (), digest, False, 0, attributes, grown)
     opener = _FunctionOpener(home, source, lines, function)
     opener.rewrite()

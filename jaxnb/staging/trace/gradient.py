@@ -26,8 +26,8 @@ from jaxnb.staging.cells.mutation import may_mutate
 from jaxnb.staging.trace.builds import Build
 
 __all__ = [
-    "Asked",
     "Derivative",
+    "DerivativeSpec",
     "Tree",
     "asked_for",
     "differentiate",
@@ -42,7 +42,7 @@ MOST_HESSIAN = 2**24
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DerivativeSpec:
     """Which derivative is asked for.
 
     Attributes:
@@ -78,7 +78,7 @@ class Asked:
         return f"gradient{' and Hessian' if self.hessian else ''} of {self.loss} wrt {', '.join(self.wrt)}"
 
 
-def asked_for(options: StageOptions, cell: CellSource) -> Asked | None:
+def asked_for(options: StageOptions, cell: CellSource) -> DerivativeSpec | None:
     """The derivative that options ask for, if they do.
 
     Raises:
@@ -86,7 +86,7 @@ def asked_for(options: StageOptions, cell: CellSource) -> Asked | None:
     """
     if options.loss is None:
         return None
-    asked = Asked(options.loss, options.wrt, options.has_aux, options.jvp, options.hessian)
+    asked = DerivativeSpec(options.loss, options.wrt, options.has_aux, options.jvp, options.hessian)
     if options.loss not in cell.binds:
         bound = sorted(cell.binds)
         close = difflib.get_close_matches(options.loss, bound, n=1)
@@ -184,7 +184,7 @@ def _not_real(name: str, what: str) -> Refused:
     return Refused(f"`{name}` holds what no gradient can be taken by: it is {what}.", why=why, fix=fix)
 
 
-def read_loss(asked: Asked, namespace: Mapping[str, Any], line: int) -> Any:
+def read_loss(asked: DerivativeSpec, namespace: Mapping[str, Any], line: int) -> Any:
     """The traced value that is to be differentiated.
 
     Raises:
@@ -240,7 +240,7 @@ class Derivative(NamedTuple):
 
 
 def differentiate(
-    asked: Asked, closed: Any, place: int, wrt: Sequence[Tree], along: Sequence[Tree], arguments: Sequence[Any]
+    asked: DerivativeSpec, closed: Any, place: int, wrt: Sequence[Tree], along: Sequence[Tree], arguments: Sequence[Any]
 ) -> Derivative:
     """Differentiates a traced piece.
 
@@ -340,7 +340,7 @@ def _check_direction(value: Tree, direction: Tree, avals: Sequence[Any]) -> None
     )
 
 
-def _notes(asked: Asked, closed: Any, place: int, wrt: Sequence[Tree], count: int) -> list[str]:
+def _notes(asked: DerivativeSpec, closed: Any, place: int, wrt: Sequence[Tree], count: int) -> list[str]:
     """Which names the loss does not depend on."""
     jaxpr = _jax.open_jaxpr(closed)
     inputs = jaxpr.invars[len(jaxpr.invars) - count :]
@@ -356,7 +356,12 @@ def _notes(asked: Asked, closed: Any, place: int, wrt: Sequence[Tree], count: in
 
 
 def refuse_detour(
-    asked: Asked, cell: CellSource, start: int, stop: int, namespace: Mapping[str, Any], host_lines: Iterable[int]
+    asked: DerivativeSpec,
+    cell: CellSource,
+    start: int,
+    stop: int,
+    namespace: Mapping[str, Any],
+    host_lines: Iterable[int],
 ) -> None:
     """Refuses a piece that takes in what earlier statements of the cell made of the values at cell entry.
 
@@ -421,7 +426,7 @@ def _reads(statement: Statement, namespace: Mapping[str, Any]) -> set[str]:
     return found
 
 
-def value_and_derivative(asked: Asked, namespace: Mapping[str, Any]) -> tuple[Any, Any]:
+def value_and_derivative(asked: DerivativeSpec, namespace: Mapping[str, Any]) -> tuple[Any, Any]:
     """What `jax.value_and_grad` or `jax.jvp` would return: what the loss is bound to, and the derivatives."""
     found = tuple(namespace[name] for name in asked.binds if not name.startswith("dd_"))
     return namespace[asked.loss], found[0] if len(found) == 1 else found

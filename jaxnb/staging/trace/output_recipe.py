@@ -37,20 +37,11 @@ from jaxnb._jax import (
     tracer_of,
 )
 from jaxnb.runtime import is_library, is_library_class
-from jaxnb.staging.cells.reach import ATOMS, hides, state_of
+from jaxnb.staging.cells.reach import ATOMS, hides
+from jaxnb.staging.cells.referents import contents_of, slot_descriptors, state_of
 from jaxnb.staging.objects.graph import Reached, Scan
 from jaxnb.staging.objects.journal import Journal
-from jaxnb.staging.objects.mutables import (
-    CELL,
-    DICT,
-    OBJECTS,
-    SLOTS,
-    Change,
-    Mutable,
-    State,
-    mutable_of,
-    slot_descriptors,
-)
+from jaxnb.staging.objects.mutables import DICT, OBJECTS, SLOTS, Change, Mutable, State, mutable_of
 from jaxnb.staging.objects.static import OF_WRAPPERS, PLACEMENTS
 from jaxnb.staging.trace.arrays import copy_of, view_of
 from jaxnb.staging.trace.before import Before
@@ -571,7 +562,7 @@ class Capture:
             return made
 
         self._builds[key] = build
-        state.extend(self.build(child) for _, child in CELL.save(value))
+        state.extend(self.build(child) for child in contents_of(value))
         return build
 
     def _function(self, value: types.FunctionType) -> Build:

@@ -12,7 +12,7 @@ import jax
 from jaxnb import _jax
 from jaxnb.program import Assigned, Finding, Span
 from jaxnb.reading import NO_FIGURES, PLATFORM, Figures, SimulatedMesh, read_figures, with_ids
-from jaxnb.staging.cells.append_only import NO_GROWTH, Growth
+from jaxnb.staging.cells.append_only import NO_USES, ListUses
 from jaxnb.staging.cells.cell import CellSource, Statement
 from jaxnb.staging.cells.code import CodeNames
 from jaxnb.staging.objects.graph import Reached, Scan
@@ -20,10 +20,10 @@ from jaxnb.staging.objects.paths import Choices
 from jaxnb.staging.objects.slots import Slots
 from jaxnb.staging.trace.called_back import CalledBack
 from jaxnb.staging.trace.donation import NO_DONATION, Donation
-from jaxnb.staging.trace.gradient import Asked
+from jaxnb.staging.trace.gradient import DerivativeSpec
 from jaxnb.staging.trace.output_recipe import OutputRecipe
 from jaxnb.staging.trace.placing import Arranged, Placing
-from jaxnb.staging.trace.prelude import Cut, OutOfReach, Prelude
+from jaxnb.staging.trace.prelude import OutOfReach, Prelude, SplitJaxpr
 
 __all__ = ["Piece", "Plan", "Served", "donated_places", "taken"]
 
@@ -33,8 +33,8 @@ class Plan:
     """What is to be traced: statements `start` to `stop`, the names they read, and those they bind before reading.
 
     `sees` says what they, or functions that they reach, could tell apart besides values, as bits of `Sees`,
-    and `growth` which lists they only append to. `ran` holds the fingerprints of the code that ran in the trace, where
-    that is known: see `jaxnb.staging.trace.ran`.
+    and `list_uses` which lists they only append to. `ran` holds the fingerprints of the code that ran in the trace,
+    where that is known: see `jaxnb.staging.trace.ran`.
     """
 
     start: int
@@ -43,7 +43,7 @@ class Plan:
     hidden: frozenset[str]
     names: tuple[CodeNames, ...]
     sees: int = 0
-    growth: Growth = NO_GROWTH
+    list_uses: ListUses = NO_USES
     ran: frozenset[bytes] | None = None
 
     def statements_of(self, cell: CellSource) -> tuple[Statement, ...]:
@@ -58,7 +58,7 @@ class Plan:
         instead: Mapping[int, Any] | None = None,
     ) -> Scan:
         """Walks what the statements reach; `instead` has what stands for functions that classes hold, by id."""
-        looks = self.sees, self.growth
+        looks = self.sees, self.list_uses
         return Scan(namespace, self.roots, self.names, choices, self.hidden, slots, *looks, instead, self.ran)
 
 
@@ -117,7 +117,7 @@ class Piece:
     prelude: Prelude | None = None
     placing: Placing | None = None
     gives: tuple[int, ...] = ()
-    derivative: Asked | None = None
+    derivative: DerivativeSpec | None = None
     called_back: CalledBack | None = None
     donation: Donation = NO_DONATION
     rebuilt: bool = False
@@ -224,7 +224,7 @@ class Piece:
 
     def rebuild(
         self,
-        cut: Cut | None,
+        split: SplitJaxpr | None,
         donation: Donation,
         leaves: Sequence[Any],
         values: Sequence[Any],
@@ -233,21 +233,21 @@ class Piece:
         """Takes out what Python computes, lets the program have the donated buffers, and lays its results.
 
         Args:
-          cut: the prelude and the rest, or None.
+          split: the prelude and the rest, or None.
           donation: what the piece gives up.
           leaves: of the run that was traced.
           values: that Python computed in it.
           arranged: the rest with what is put where before and after it, or None.
         """
-        if cut is None and not donation.leaves and arranged is None:
+        if split is None and not donation.leaves and arranged is None:
             return
-        arguments, places = taken(cut, leaves, values)
-        if cut is not None:
-            self.prelude, self.jaxpr = cut.prelude, cut.closed
-            texts, paths = cut.prelude.texts, self.paths
+        arguments, places = taken(split, leaves, values)
+        if split is not None:
+            self.prelude, self.jaxpr = split.prelude, split.closed
+            texts, paths = split.prelude.texts, self.paths
             self.paths = [paths[at] if kind == "leaf" else (None, "name", texts[at]) for kind, at in places]
             self.n_outputs = len(self.jaxpr.jaxpr.outvars)
-            kept = [(name, cut.prelude.outputs[place]) for name, place in self.results]
+            kept = [(name, split.prelude.outputs[place]) for name, place in self.results]
             self.results = tuple((name, place) for name, (kind, place) in kept if kind == "device")
         self.donation = donation
         donated = donated_places(places, donation)
@@ -276,11 +276,13 @@ class Served:
     findings: tuple[Finding, ...]
 
 
-def taken(cut: Cut | None, leaves: Sequence[Any], values: Sequence[Any]) -> tuple[list[Any], list[tuple[str, int]]]:
+def taken(
+    split: SplitJaxpr | None, leaves: Sequence[Any], values: Sequence[Any]
+) -> tuple[list[Any], list[tuple[str, int]]]:
     """What is left to the program of the leaves, and of which leaf, or value of the prelude, each argument is."""
-    if cut is None:
+    if split is None:
         return list(leaves), [("leaf", index) for index in range(len(leaves))]
-    return cut.prelude.arguments(leaves, values), list(cut.prelude.inputs)
+    return split.prelude.arguments(leaves, values), list(split.prelude.inputs)
 
 
 def donated_places(places: Sequence[tuple[str, int]], donation: Donation) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ from jaxnb import _jax
 from jaxnb._jax import hosted_name
 from jaxnb.staging.trace.recorder import HostCode, Recorder, Unlike
 
-__all__ = ["Cut", "OutOfReach", "Prelude", "find_prelude", "is_python_like", "number_of"]
+__all__ = ["OutOfReach", "Prelude", "SplitJaxpr", "find_prelude", "is_python_like", "number_of"]
 
 _INT_LIMITS = (-(2**31), 2**31 - 1)
 _FLOAT_LIMIT = 3.4028234e38
@@ -123,7 +123,7 @@ class Prelude:
         return [outputs[place] if kind == "device" else values[place] for kind, place in self.outputs]
 
 
-class Cut(NamedTuple):
+class SplitJaxpr(NamedTuple):
     """A prelude, and what is left for the program.
 
     Attributes:
@@ -146,7 +146,7 @@ def find_prelude(
     recorder: Recorder | None = None,
     droppable: Collection[int] = (),
     arrays: Collection[Any] = (),
-) -> Cut:
+) -> SplitJaxpr:
     """Cuts out of a jaxpr what NumPy computed, and what operators compute from Python scalars alone.
 
     Args:
@@ -194,7 +194,7 @@ def find_prelude(
             outputs.append(("device", len(given)))
             given.append(var)
     left = _jax.with_parts(closed, [*front, *(leaves[index] for index in others), *passed], rest, given)
-    return Cut(Prelude(scalars, host, steps, inputs, outputs, said), left, frozenset(places))
+    return SplitJaxpr(Prelude(scalars, host, steps, inputs, outputs, said), left, frozenset(places))
 
 
 def number_of(tracer: Any, known: dict[Any, Any]) -> Any:

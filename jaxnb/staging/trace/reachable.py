@@ -12,8 +12,8 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb._jax import NumpyValue
 from jaxnb.staging.cells.reach import ATOMS
+from jaxnb.staging.cells.referents import TypeCache, reader_of, referents
 from jaxnb.staging.objects.mutables import mutable_of
-from jaxnb.staging.objects.referrers import edges, referents
 
 __all__ = ["has_plain_layout", "holds_tracer", "is_data", "reached_from", "reaches_tracer", "stands_for_a_value"]
 
@@ -22,6 +22,7 @@ def holds_tracer(value: Any) -> bool:
     """Whether an object of JAX's own holds a tracer in a container or attribute."""
     seen: set[int] = set()
     stack: list[Any] = [value]
+    readers = TypeCache(reader_of)
     while stack:
         item = stack.pop()
         if stands_for_a_value(item):
@@ -30,7 +31,7 @@ def holds_tracer(value: Any) -> bool:
             continue
         seen.add(id(item))
         if isinstance(item, _HOLDING) or mutable_of(item) is not None or _is_of_jax(item):
-            stack.extend(child for _, _, child in edges(item))
+            stack.extend(child for _, _, child in readers.of(item)(item))
     return False
 
 

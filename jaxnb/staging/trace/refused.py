@@ -10,7 +10,8 @@ import jax
 from jaxnb import _jax
 from jaxnb.errors import RunByPython
 from jaxnb.staging.cells.code import Sees, names_of
-from jaxnb.staging.cells.reach import refers_to_jax, state_of
+from jaxnb.staging.cells.reach import refers_to_jax
+from jaxnb.staging.cells.referents import state_of
 from jaxnb.staging.objects.graph import Scan
 from jaxnb.staging.trace.piece import Plan
 

@@ -36,13 +36,13 @@ from jaxnb.staging.trace.diagnosis import culprit_of, explain_needed_value, only
 from jaxnb.staging.trace.donation import NO_DONATION, Donation
 from jaxnb.staging.trace.functions import Called
 from jaxnb.staging.trace.giving import UsedAgain, read_given
-from jaxnb.staging.trace.gradient import Asked, Derivative, differentiate
+from jaxnb.staging.trace.gradient import Derivative, DerivativeSpec, differentiate
 from jaxnb.staging.trace.lifted import narrowed_to
 from jaxnb.staging.trace.noticing import Importing, Touched
 from jaxnb.staging.trace.piece import Piece, Plan, donated_places, taken
 from jaxnb.staging.trace.placement import Conflict, read_placements
 from jaxnb.staging.trace.placing import Apart, Arranged, arrange
-from jaxnb.staging.trace.prelude import Cut, OutOfReach, find_prelude
+from jaxnb.staging.trace.prelude import OutOfReach, SplitJaxpr, find_prelude
 from jaxnb.staging.trace.ran import LARGE, Ran
 from jaxnb.staging.trace.reasons import find_reasons, reached_effects, using_effect
 from jaxnb.staging.trace.refused import refuse_seen, sees_stand_ins
@@ -86,7 +86,7 @@ def trace_piece(
     around: CellSource | None = None,
     whole: bool = False,
     donate: tuple[str, ...] = (),
-    asked: Asked | None = None,
+    asked: DerivativeSpec | None = None,
     splits: bool = False,
     names: Callable[[], NameLog] | None = None,
     budget: int | None = BUDGET,
@@ -169,7 +169,7 @@ def _trace(
     device: Any,
     whole: bool,
     donate: tuple[str, ...],
-    asked: Asked | None,
+    asked: DerivativeSpec | None,
     splits: bool,
     names: Callable[[], NameLog] | None,
     budget: int | None,
@@ -298,14 +298,14 @@ def _trace(
         if derivative is not None:
             traced = derivative.traced
         try:
-            cut = _cut(trace, traced)
+            split = _split(trace, traced)
         except OutOfReach as error:
             trace.outside.take_back()
             if not (free := _scalars(trace)):
                 raise _unlike(trace) from error
             choices.make_static(free)
             continue
-        free = _scalars_that_show(trace, traced, cut.hosted if cut is not None and choices.on_host else frozenset())
+        free = _scalars_that_show(trace, traced, split.hosted if split is not None and choices.on_host else frozenset())
         if trace.watch is not None and trace.watch.shown:
             free |= _scalars(trace)  # a jaxpr shows an input where the plain cell has a number
         if not choices.on_host:
@@ -317,7 +317,7 @@ def _trace(
             try:
                 if asked is None and device is None and not whole:
                     gives = _given(trace, traced.jaxpr)
-                arranged = _arranged(trace, traced, cut, donation) if device is None and not whole else None
+                arranged = _arranged(trace, traced, split, donation) if device is None and not whole else None
             except (StopAt, RunByPython):
                 trace.outside.take_back()
                 raise
@@ -332,8 +332,8 @@ def _trace(
             piece.notes.extend(("donate", None, note) for note in donation.notes)
             piece.gives = tuple(index for index in gives if index not in donation.leaves)
             try:
-                values = _computed(cut, device)
-                piece.rebuild(cut, donation, _inputs(trace, device, moved=False), values, arranged)
+                values = _computed(split, device)
+                piece.rebuild(split, donation, _inputs(trace, device, moved=False), values, arranged)
             except Exception as error:
                 trace.outside.take_back()
                 if splits and arranged is not None:
@@ -530,7 +530,7 @@ def _without_places(path: Any) -> Any:
     return _without_places(holder), kind, None if kind == "item" and type(key) is int else key
 
 
-def _cut(trace: Trace, traced: Any) -> Cut | None:
+def _split(trace: Trace, traced: Any) -> SplitJaxpr | None:
     """What NumPy and Python compute before the program, if they do.
 
     Raises:
@@ -545,23 +545,23 @@ def _cut(trace: Trace, traced: Any) -> Cut | None:
             raise OutOfReach
         return None
     numpy = [index for index, leaf in enumerate(trace.scan.leaves) if isinstance(leaf, np.ndarray | np.generic)]
-    cut = find_prelude(traced.jaxpr, scalars, [render_path(path) for path in paths], recorder, numpy, _arrays(trace))
-    outputs = cut.prelude.outputs
+    split = find_prelude(traced.jaxpr, scalars, [render_path(path) for path in paths], recorder, numpy, _arrays(trace))
+    outputs = split.prelude.outputs
     if any(outputs[place][0] != "value" for place in (*trace.said_numbers, *(place for place, _ in trace.checks))):
         raise OutOfReach
-    cut.prelude.checks = [(outputs[place][1], answer) for place, answer in trace.checks]
-    return cut._replace(values=cut.prelude.values(trace.scan.leaves))
+    split.prelude.checks = [(outputs[place][1], answer) for place, answer in trace.checks]
+    return split._replace(values=split.prelude.values(trace.scan.leaves))
 
 
-def _arranged(trace: Trace, traced: Any, cut: Cut | None, donation: Donation) -> Arranged | None:
+def _arranged(trace: Trace, traced: Any, split: SplitJaxpr | None, donation: Donation) -> Arranged | None:
     """What stands around the program, so that its results lie where the plain cell has them.
 
     Raises:
       StopAt: if a statement must be in another program than those before it.
       RunByPython: if one cannot be part of a program.
     """
-    closed = cut.closed if cut is not None else traced.jaxpr
-    arguments, places = taken(cut, trace.scan.leaves, cut.values if cut is not None else ())
+    closed = split.closed if split is not None else traced.jaxpr
+    arguments, places = taken(split, trace.scan.leaves, split.values if split is not None else ())
     donated = donated_places(places, donation)
     try:
         found = read_placements(closed, arguments, trace.notes)
@@ -604,11 +604,11 @@ def _given(trace: Trace, closed: Any) -> tuple[int, ...]:
         raise refused from None
 
 
-def _computed(cut: Cut | None, device: Any) -> Sequence[Any]:
+def _computed(split: SplitJaxpr | None, device: Any) -> Sequence[Any]:
     """What Python computes in the run that was traced; the shapes of it for a mesh that is not there."""
-    if cut is None:
+    if split is None:
         return ()
-    return device.place(cut.values, cut.prelude.texts) if isinstance(device, SimulatedMesh) else cut.values
+    return device.place(split.values, split.prelude.texts) if isinstance(device, SimulatedMesh) else split.values
 
 
 def _unlike(trace: Trace) -> RunByPython:

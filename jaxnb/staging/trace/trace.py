@@ -34,17 +34,18 @@ from jaxnb._jax import (
 )
 from jaxnb.errors import KeepsTraced, RunByPython
 from jaxnb.runtime import Undo
-from jaxnb.staging.cells.append_only import NO_GROWTH, Growth
+from jaxnb.staging.cells.append_only import NO_USES, ListUses
 from jaxnb.staging.cells.blocks import TURN, counting_code
 from jaxnb.staging.cells.cell import CellSource, Statement
 from jaxnb.staging.cells.code import Sees
-from jaxnb.staging.cells.reach import ATOMS, refers_to_jax, state_of
+from jaxnb.staging.cells.reach import ATOMS, refers_to_jax
+from jaxnb.staging.cells.referents import CACHED_FUNCTION, state_of
 from jaxnb.staging.objects.graph import Scan
 from jaxnb.staging.objects.journal import restore_changed, restore_names, restore_shell
 from jaxnb.staging.objects.mutables import CLASS, CONTEXT, GROWN_LIST, SLOTS, same_state
 from jaxnb.staging.objects.paths import Choices, Path, render_path, root_name
 from jaxnb.staging.objects.slots import Slot, Slots
-from jaxnb.staging.objects.static import ASKS_CACHE, CACHED_FUNCTION, kept_by
+from jaxnb.staging.objects.static import ASKS_CACHE, kept_by
 from jaxnb.staging.trace.before import Before
 from jaxnb.staging.trace.branches import Branches
 from jaxnb.staging.trace.called_back import CalledBack, NotCalled, read_called_back
@@ -54,7 +55,7 @@ from jaxnb.staging.trace.copies import Copies, cannot_copy, copies_for_others, d
 from jaxnb.staging.trace.diagnosis import Attempt
 from jaxnb.staging.trace.donation import Donation, plan_donation
 from jaxnb.staging.trace.functions import Called, called_in, counting_turns
-from jaxnb.staging.trace.gradient import Asked, Tree, read_loss, read_tree
+from jaxnb.staging.trace.gradient import DerivativeSpec, Tree, read_loss, read_tree
 from jaxnb.staging.trace.moves import differs_in_key, moved
 from jaxnb.staging.trace.noticing import Importing, Noticing
 from jaxnb.staging.trace.output_recipe import SMALLEST_ID, Capture, Leaked, OutputRecipe, Unreplayable
@@ -95,7 +96,7 @@ class Trace:
         namespace: dict[str, Any],
         choices: Choices,
         donate: tuple[str, ...] = (),
-        asked: Asked | None = None,
+        asked: DerivativeSpec | None = None,
     ) -> None:
         self.copies = copies_for_others(plan, namespace, choices)
         original = namespace
@@ -111,7 +112,7 @@ class Trace:
         wanted = replace(
             plan,
             sees=self.scan.sees | plan.sees | (Sees.IDENTITY if donate else 0),
-            growth=NO_GROWTH if choices.no_growth else self.scan.growth | Growth(cell.grown),
+            list_uses=NO_USES if choices.no_growth else self.scan.list_uses | ListUses(cell.grown),
             hidden=frozenset() if self.scan.sees & Sees.NAMES else plan.hidden,
         )
         if wanted != plan:
@@ -119,7 +120,7 @@ class Trace:
             self.slots = Slots()
             self.scan = plan.scan(namespace, choices, self.slots, instead)
         if self.scan.reads_grown:
-            plan = replace(plan, growth=NO_GROWTH)
+            plan = replace(plan, list_uses=NO_USES)
             self.slots = Slots()
             self.scan = plan.scan(namespace, choices, self.slots, instead)
         self.plan = plan
@@ -236,8 +237,8 @@ class Trace:
         for slot in self.slots.trace_states:
             slot.holder.put(slot.owner, slot.key, _jax.current_trace_state())
         nodes = {id(node): index for index, node in enumerate(self.scan.nodes)}
-        for owner, name, function, growth in self.scan.methods:
-            if growth.touches(self.scan.grown_bases):
+        for owner, name, function, list_uses in self.scan.methods:
+            if list_uses.touches(self.scan.grown_bases):
                 guard = self._guard(function)
                 self.replaced[id(guard)] = nodes[id(function)]
                 if self.copies is None:
@@ -294,8 +295,8 @@ class Trace:
 
     def reached_by(self, statement: Statement) -> Scan:
         """A walk of what one statement reaches."""
-        names = statement.names
-        alone = replace(self.plan, roots=tuple(sorted(names.reads)), names=(names,), sees=0, growth=NO_GROWTH, ran=None)
+        names, roots = statement.names, tuple(sorted(statement.names.reads))
+        alone = replace(self.plan, roots=roots, names=(names,), sees=0, list_uses=NO_USES, ran=None)
         return alone.scan(self.namespace, self.choices, Slots())
 
     def compares_cached(self) -> tuple[int, str] | None:
