@@ -35,6 +35,7 @@ function check(data: Data): void {
   sizes.spans = columns(data.spans, 'line column end_line end_column file:strings', sizes);
   sizes.calls = data.calls?.name?.length ?? 0;
   if (data.calls) columns(data.calls, 'name:strings kind:strings span:spans- parent?:calls- path?:strings- turns?', sizes);
+  must(data.calls?.parent?.every((parent, at) => parent < at) ?? true, 'a call that is before its caller');
   list(data.levels, 'levels').forEach(level => checkLevel(level, sizes));
   const counts = data.levels.map(level => level.computations.ops);
   const places = (column: number[][], level: (row: number) => number, what: string) => column.forEach((pair, row) => {

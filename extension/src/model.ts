@@ -76,6 +76,18 @@ export class Level {
     return pairs;
   }
 
+  /** The calls that an op was made in, the outermost first: `Block.__call__ (blocks[0])`. */
+  calls(op: number): string[] {
+    const { calls } = this.program.data;
+    const said: string[] = [];
+    for (let at = this.data.ops.call?.[op] ?? -1; calls && at >= 0; at = calls.parent?.[at] ?? -1) {
+      const path = this.program.text(calls.path?.[at] ?? -1);
+      const name = this.program.text(calls.name[at]);
+      if (name) said.unshift(path ? `${name} (${path})` : name);
+    }
+    return said;
+  }
+
   phase(op: number): string { return this.program.text(this.data.ops.phase?.[op] ?? -1) || 'primal'; }
   scopes(op: number): string[] { return (this.data.ops.scopes?.[op] ?? []).map(at => this.program.text(at)); }
   span(op: number): Span | null { return this.program.span(this.data.ops.span[op]); }

@@ -29,12 +29,19 @@ export function search(program: Program, query: string): Matches {
 function matcher(level: Level, low: string[], word: string): (op: number) => boolean {
   const text = new Uint8Array(low.length);
   low.forEach((one, at) => { if (one.includes(word)) text[at] = 1; });
+  const { calls } = level.program.data;
   const type = new Uint8Array(level.program.data.avals.dtype.length);
   for (let at = 0; at < type.length; at++) if (level.program.type(at).toLowerCase().includes(word)) type[at] = 1;
-  const { name, outputs, inputs, attributes, scopes } = level.data.ops;
+  const called = new Uint8Array(calls?.name.length ?? 0);  // a call comes behind the one around it
+  calls?.name.forEach((one, at) => {
+    const paths = calls.path?.[at] ?? -1, parent = calls.parent?.[at] ?? -1;
+    called[at] = text[one] || (paths >= 0 && text[paths]) || (parent >= 0 && called[parent]) ? 1 : 0;
+  });
+  const { name, outputs, inputs, attributes, scopes, call } = level.data.ops;
   const values = level.data.values;
   const named = (value: number) => text[values.name[value]] === 1;
   const made = (value: number) => named(value) || (values.aval[value] >= 0 && type[values.aval[value]] === 1);
   return op => text[name[op]] === 1 || outputs[op].some(made) || inputs[op].some(named) ||
-    attributes[op].some(at => text[at] === 1) || !!scopes?.[op].some(at => text[at] === 1);
+    attributes[op].some(at => text[at] === 1) || !!scopes?.[op].some(at => text[at] === 1) ||
+    (!!call && call[op] >= 0 && called[call[op]] === 1);
 }

@@ -43,3 +43,19 @@ test('nothing is found by nothing', () => expect(search(program('neuron'), '  ')
 test('a value is found by its name, where it is made and where it is taken', () => {
   expect(search(new Program(long(100)), 'v42').ops.get('jaxpr')).toEqual([42, 43]);
 });
+
+test('what was called is found, and said from the outside in', () => {
+  const data = structuredClone(program('neuron').data);
+  const at = (text: string) => data.strings.push(text) - 1;
+  data.calls = { name: [at('Model.__call__'), at('jax.nn.softmax')], kind: [at('function'), at('library')], span: [-1, -1],
+    parent: [-1, 0], path: [-1, at('blocks[0].attn')] };
+  const jaxpr = data.levels.find(level => level.name === 'jaxpr')!;
+  jaxpr.ops.call = jaxpr.ops.name.map((_, op) => [1, 0][op] ?? -1);
+  const found = new Program(data);
+  expect(search(found, 'softmax').ops.get('jaxpr')).toEqual([0]);
+  expect(search(found, 'model.__call__').ops.get('jaxpr')).toEqual([0, 1]);
+  expect(search(found, 'attn').ops.get('jaxpr')).toEqual([0]);
+  expect(found.level('jaxpr')!.calls(0)).toEqual(['Model.__call__', 'jax.nn.softmax (blocks[0].attn)']);
+  data.calls.parent = [1, 0];
+  expect(() => new Program(data)).toThrow('before its caller');
+});

@@ -66,7 +66,8 @@ class InstanceLog:
             traceback = info.traceback
             known = places.get(traceback)
             if known is None:
-                known = places[traceback] = self._places_of_methods(traceback)
+                inside = _depth(_getframe(0)) + 1 - self._outside  # JAX may have left out what is outside, or not
+                known = places[traceback] = self._places_of_methods(traceback, inside)
             if known:
                 objects: list[tuple[int, Any]] = []
                 for n in known:
@@ -83,10 +84,10 @@ class InstanceLog:
         self._places.clear()
         self._methods.clear()
 
-    def _places_of_methods(self, traceback: Any) -> tuple[int, ...]:
-        """The frames of methods in a traceback; the same number of steps leads to them from the frame in `noted`."""
+    def _places_of_methods(self, traceback: Any, inside: int) -> tuple[int, ...]:
+        """The frames of methods among the innermost ones of a traceback, the first being that of `current`."""
         codes = [code for code, _ in traceback_frames(traceback)]
-        return tuple(n for n, code in enumerate(codes[: len(codes) - self._outside]) if self._is_method(code))
+        return tuple(n for n, code in enumerate(codes[:inside]) if self._is_method(code))
 
     def _is_method(self, code: CodeType) -> bool:
         known = self._methods.get(identity(code))

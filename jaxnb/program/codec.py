@@ -10,9 +10,9 @@ are stored once, in tables, and meant by their index; -1 means none.
      "layout": {...}, "vmapped": [{...}], "calls": {...}}
 
 The ops of a level stand in one run of columns, computation after computation; `computations.ops` says how
-many each computation has. What says nothing is left out: fates, calls, costs, times, named axes, memory, names, layouts. For
-a viewer, which draws no diagram by itself, `views.drawings` adds "drawings"; they follow from the rest, and are not
-read back.
+many each computation has. What says nothing is left out: fates, calls, costs, times, named axes, memory, names,
+layouts. For a viewer, which draws no diagram by itself, `views.drawings` adds "drawings"; they follow from the rest,
+and are not read back.
 """
 
 from __future__ import annotations

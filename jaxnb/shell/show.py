@@ -28,6 +28,7 @@ MOST_DRAWN = 500_000
 _SPARE = 300
 """Characters by which the line of a later run may be longer than that of the run which a program is drawn for first."""
 _MOST_LINES = 8
+_OPENED = 3  # calls deep, of what each line took
 _LIMITS = (200, 120, 60, 30)
 
 _DRAWN: WeakKeyDictionary[Any, tuple[str, tuple[str, Any] | None]] = WeakKeyDictionary()
@@ -118,7 +119,7 @@ def below(run: Run) -> list[Any]:
     """
     told: list[Any] = []
     if run.timing is not None and run.timing.total is not None:
-        told.append(views.render_costs(run.program, width=100, limit=_MOST_LINES))
+        told.append(views.render_costs(run.program, width=100, limit=_MOST_LINES, depth=_OPENED))
     return told + [shown for shown in (run.diff, run.search, run.plan) if shown is not None]
 
 

@@ -10,7 +10,7 @@ from jaxnb.views.width import clipped, printable
 
 __all__ = ["Branch", "branches"]
 
-_LEAST = 0.005  # of the whole; what is less is counted together
+_LEAST = (0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3)  # of the whole; what is less is counted together
 _SHORT = 52  # columns of a line that is followed by what it calls
 
 
@@ -29,7 +29,7 @@ class Branch:
     node: Node
 
 
-def branches(program: Program, level: Level, tree: Node, depth: int, by: str) -> Iterator[Branch]:
+def branches(program: Program, level: Level, tree: Node, depth: int, by: str, limit: int | None = None) -> list[Branch]:
     """The rows of a tree, of those below one node the dearest first.
 
     Args:
@@ -38,14 +38,21 @@ def branches(program: Program, level: Level, tree: Node, depth: int, by: str) ->
       tree: its root.
       depth: how many calls deep it is opened.
       by: the column that says which is dearest.
+      limit: how many rows there should be at most: the more cheap ones are counted together.
     """
-    yield from _Opening(program, level, depth, by, tree).below(folded(tree), 0)
+    rows: list[Branch] = []
+    together = folded(tree)
+    for least in _LEAST:
+        rows = list(_Opening(program, level, depth, by, tree, least).below(together, 0))
+        if limit is None or len(rows) <= limit:
+            break
+    return rows
 
 
 class _Opening:
-    def __init__(self, program: Program, level: Level, depth: int, by: str, tree: Node) -> None:
+    def __init__(self, program: Program, level: Level, depth: int, by: str, tree: Node, least: float) -> None:
         self._depth, self._by = depth, by
-        self._whole = self._size(tree) or 1.0
+        self._least = least * self._size(tree)
         self._texts = {("", n): line for n, line in enumerate(program.source.split("\n"), 1)}
         for source in level.sources:
             self._texts.update(((source.file, n), line) for n, line in enumerate(source.text.split("\n"), source.line))
@@ -53,7 +60,7 @@ class _Opening:
     def below(self, node: Node, at: int) -> Iterator[Branch]:
         """What stands below the cell or a call."""
         ranked = sorted(node.children, key=lambda child: -self._size(child))
-        small = [child for child in ranked if self._size(child) < _LEAST * self._whole]
+        small = [child for child in ranked if self._size(child) < self._least]
         for child in ranked if len(small) < 2 else ranked[: -len(small)]:
             yield from self._line(child, at) if child.kind == "line" else self._call(child, at)
         if len(small) > 1:

@@ -56,7 +56,8 @@ def render_costs(
     tally = CostTable(shown)
     lines = [*wrapped(_headline(shown, tally, program.timing), room)]
     if tally.told:
-        table = _table(program, tally, room, limit) if depth <= 0 else _tree_table(program, shown, room, limit, depth)
+        opens = depth > 0 and any(op.call is not None for op in shown.ops())
+        table = _tree_table(program, shown, room, limit, depth) if opens else _table(program, tally, room, limit)
         lines += table_lines(table, room)
     for text in _unknown(shown):
         lines += wrapped(text, room)
@@ -106,7 +107,7 @@ def _tree_table(program: Program, level: Level, room: int, limit: int | None, de
     kept = _kept(told, by, room, *(["backward"] if tree.backward else []))
     whole = _size(tree.total, by) or 1
     rows: list[tuple[str, ...]] = []
-    found = list(branches(program, level, tree, depth, by))
+    found = branches(program, level, tree, depth, by, limit)
     for row in found if limit is None else found[:limit]:
         cells = (
             _behind(row.node, by)

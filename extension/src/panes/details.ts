@@ -8,6 +8,9 @@ import { Store } from '../store';
 import { formatCost, NAMES } from '../costs';
 import { sayLinked } from '../say';
 
+const PHASES: Record<string, string> = {
+  tangent: 'forward, for a derivative', transposed: 'backward', rematerialised: 'backward, computed again'
+};
 const LONGEST = 4000;
 const MOST = 24;
 
@@ -64,7 +67,9 @@ export class Details {
     }
     const times = level.times(op);
     if (times !== 1) facts.push(['runs', times < 0 ? 'unknown: inside a while' : `${times.toLocaleString('en-US')} times`]);
-    if (level.phase(op) !== 'primal') facts.push(['phase', level.phase(op)]);
+    if (PHASES[level.phase(op)]) facts.push(['runs', PHASES[level.phase(op)]]);
+    const calls = level.calls(op);
+    if (calls.length) facts.push(['in', calls.join(' › ')]);
     const scopes = level.scopes(op);
     if (scopes.length) facts.push(['scope', scopes.join(' / ')]);
     const fate = level.name === 'jaxpr' ? fateOf(program, op) : '';

@@ -16,8 +16,8 @@ from jaxnb.reading.jaxpr.spans import Spans
 
 __all__ = ["Calls", "public_name"]
 
-_LANGUAGE = re.compile(r"jax(\.(numpy|lax|tree|tree_util|api_util|extend|core|custom_batching|sharding)(\..*)?)?")
-"""Modules of JAX whose functions are what programs are written in: no calls to speak of."""
+_SPEAKING = re.compile(r"jax\.(nn|random|scipy|image|experimental|numpy\.linalg|numpy\.fft)(\..*)?")
+"""Modules of JAX whose functions are calls to speak of; the others are what programs are written in."""
 _WRAPPERS = frozenset({"optax.with_extra_args_support"})
 """They give a function another signature, and are around everything."""
 _TRANSPARENT = frozenset({"<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>"})
@@ -47,21 +47,29 @@ class Calls:
         texts = ((self._spans.label(code), code.co_firstlineno, _text_of(code)) for code in found.values())
         return tuple(Source(*text) for text in texts if text[0] and text[2])
 
-    def of(self, traceback: Hashable, owner: Call | None) -> Call | None:
-        """The innermost call of an equation; what its traceback does not tell is what its owner's does."""
+    def of(self, traceback: Hashable, owner: Call | None, owned: Span | None) -> Call | None:
+        """The innermost call of an equation; what its traceback does not tell is what its owner's does.
+
+        Args:
+          traceback: of the equation.
+          owner: the call of the equation in whose body it is.
+          owned: where that stands in the cell.
+        """
         if traceback is None:
             return owner
         instances = self._instances(traceback)
-        key = (traceback, instances, id(owner))
+        key = (traceback, instances, id(owner), owned)
         if key not in self._found:
-            self._found[key] = self._find(traceback, dict(instances), owner)
+            self._found[key] = self._find(traceback, dict(instances), owner, owned)
         return self._found[key]
 
     def loop(self, primitive: str, turns: int | None, span: Span | None, owner: Call | None) -> Call:
         """The body of a loop as a step of its own."""
         return self._step(Call(primitive, "loop", span if owner is None else None, owner, turns=turns))
 
-    def _find(self, traceback: Hashable, instances: dict[int, str], owner: Call | None) -> Call | None:
+    def _find(
+        self, traceback: Hashable, instances: dict[int, str], owner: Call | None, owned: Span | None
+    ) -> Call | None:
         frames = list(enumerate(traceback_frames(traceback)))
         whose = [self._spans.whose(code) for _, (code, _) in frames]
         outermost = next((n for n in reversed(range(len(frames))) if self._is_cell(frames[n][1][0])), None)
@@ -70,18 +78,20 @@ class Calls:
             where = self._spans.place(*frames[outermost][1])
             rest = range(outermost - 1, -1, -1)
         else:
-            call, where = owner, None
+            call = owner
+            where = owned if owner is None or owner.kind == "function" else None
             rest = range(len(frames) - 1, -1, -1)
         last_user = next((n for n in range(len(frames)) if whose[n] != "library"), len(frames))
         writes = outermost is not None and outermost == last_user  # whether it is the user's text that we are in
         for n in rest:
             code, offset = frames[n][1]
             if whose[n] != "library":
-                if code.co_name not in _TRANSPARENT or call is owner:
+                place = self._spans.place(code, offset)
+                if not _is_part(code, where, place):
                     name = _short(code.co_qualname)
                     call = self._step(Call(name, "function", where, call, instances.get(n, "")))
                     self._functions[id(code)] = code
-                where = self._spans.place(code, offset)
+                where = place
                 writes = True
                 continue
             name, is_last = _library_name(code, n < last_user)
@@ -98,6 +108,15 @@ class Calls:
     def _step(self, call: Call) -> Call:
         key = (call.name, call.kind, call.span, id(call.parent), call.path, call.turns)
         return self._known.setdefault(key, call)
+
+
+def _is_part(code: CodeType, where: Span | None, place: Span | None) -> bool:
+    """Whether code is a part of the line that it is called from: of a comprehension, or a lambda written there."""
+    if code.co_name in _TRANSPARENT:
+        return where is not None
+    if code.co_name != "<lambda>" or where is None or place is None:
+        return False
+    return (where.file, where.line) == (place.file, place.line)
 
 
 _LONGEST = 200  # lines of a function
@@ -172,7 +191,7 @@ def _find_public(file: str, name: str) -> str:
         and other.count(".") <= (2 if package == "jax" else 1)
         and getattr(found, "__dict__", {}).get(name) is item
     ]
-    homes = [home for home in homes if not _LANGUAGE.fullmatch(home)] if package == "jax" else homes
+    homes = [home for home in homes if _SPEAKING.fullmatch(home)] if package == "jax" else homes
     if not homes:
         return ""
     home = min(homes, key=lambda home: (home.count("."), len(home), home))

@@ -143,7 +143,7 @@ class _Reading:
     ) -> Op:
         self.ops += 1
         span = owner if self.jaxs_own else self.spans.of(eqn, owner)
-        call = caller if self.jaxs_own else self.calls.of(_jax.eqn_traceback(eqn), caller)
+        call = caller if self.jaxs_own else self.calls.of(_jax.eqn_traceback(eqn), caller, owner)
         outputs = self._defined(eqn.outvars, scope, used)
         attributes, found = self._attributes(eqn)
         if self.ops > MOST_OPS and all(id(jaxpr) in self._seen for _, jaxpr in found):

@@ -1,0 +1,174 @@
+"""The call tree: every op of a model's step has one place in it, and what the places cost adds up."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+from models.steps import STEPS
+
+import jaxnb
+from jaxnb.program import COUNTED, Call, Computation, Level, Node, Op, Program, Span, decode, encode, folded, read_tree
+
+_NAMES_ONLY = ("get-tuple-element", "tuple", "parameter", "constant")
+
+
+@functools.cache
+def program(name: str) -> Program:
+    step = STEPS[name]
+    return jaxnb.stage(step.cell, step.names()).program
+
+
+def named(tree: Node) -> Counter[str]:
+    return Counter(f"{node.name} {node.path}".strip() for node in tree.walk() if node.name)
+
+
+@pytest.mark.parametrize("level", ["jaxpr", "stablehlo", "hlo"])
+@pytest.mark.parametrize("name", STEPS)
+def test_sums_are_those_of_the_level(name: str, level: str) -> None:
+    known = program(name).level(level)
+    tree = read_tree(known)
+    ops = {(at, n): op for at, made in enumerate(known.computations) for n, op in enumerate(made.ops)}
+    placed = [place for node in tree.walk() for place in node.ops]
+    assert sorted(placed) == sorted(ops)
+    for found in (tree, folded(tree)):
+        assert found.count == len(ops)
+        assert found.backward == sum(op.phase in ("transposed", "rematerialised") for op in ops.values())
+        for column in COUNTED:
+            numbers = [number for op in ops.values() if (number := getattr(op, column)) is not None]
+            amount = found.total.get(column)
+            assert (amount.number if amount is not None else None) == (sum(numbers) if numbers else None)
+        for node in found.walk():
+            assert node.count == len(node.ops) + sum(child.count for child in node.children)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_every_equation_is_below_a_line_of_the_cell(name: str) -> None:
+    for line in program(name).tree().children:
+        assert line.span is not None
+        assert not line.span.file
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_nearly_every_instruction_is_below_a_line_of_the_cell(name: str) -> None:
+    level = program(name).level("hlo")
+    computing = [op for entry in level.computations[: level.entries] for op in entry.ops if op.name not in _NAMES_ONLY]
+    assert sum(op.span is not None for op in computing) >= 0.98 * len(computing)
+    assert sum(op.call is not None for op in computing) > 0.5 * len(computing)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_saved_program_has_the_same_tree(name: str) -> None:
+    known = program(name)
+    again = decode(json.loads(json.dumps(encode(known))))
+    assert again == known
+    assert again.tree() == known.tree()
+    assert again.costs(depth=5, width=120) == known.costs(depth=5, width=120)
+
+
+@pytest.mark.parametrize(
+    ("name", "calls"),
+    [
+        (
+            "transformer",
+            [
+                "token_loss",
+                "Transformer.__call__",
+                "nnx.Embed.__call__ embed",
+                "Block.__call__ blocks[0]",
+                "Block.__call__ blocks[1]",
+                "nnx.MultiHeadAttention.__call__ blocks[1].attn",
+                "nnx.LinearGeneral.__call__ blocks[0].attn.query",
+                "jax.nn.gelu",
+                "optax.softmax_cross_entropy_with_integer_labels",
+                "nnx.Optimizer.update",
+                "optax.clip_by_global_norm.update",
+                "optax.scale_by_adam.update",
+            ],
+        ),
+        (
+            "linen",
+            [
+                "LinenModel.__call__",
+                "LinenBlock.__call__ LinenBlock_0",
+                "LinenBlock.__call__ LinenBlock_1",
+                "linen.Dense.__call__ head",
+                "optax.scale_by_adam.update",
+            ],
+        ),
+        (
+            "mixer",
+            [
+                "Mixer.__call__",
+                "equinox.nn.MLP.__call__ layers[2]",
+                "equinox.nn.Linear.__call__ layers[0].layers[1]",
+                "equinox.nn.LayerNorm.__call__ norm",
+            ],
+        ),
+        ("haiku", ["haiku_forward", "haiku.nets.MLP.__call__ mlp", "haiku.Linear.__call__ mlp/~/linear_1"]),
+        ("by hand", ["Attention.attend", "jax.nn.softmax"]),
+        ("scan and checkpoint", ["step", "gpt_loss", "gpt", "scan", "layer"]),
+    ],
+)
+def test_the_calls_have_the_names_that_people_know(name: str, calls: list[str]) -> None:
+    assert set(calls) <= set(named(program(name).tree()))
+
+
+def test_a_loop_says_its_turns_and_runs_both_ways() -> None:
+    loops = [node for node in program("scan and checkpoint").tree().walk() if node.kind == "loop"]
+    assert [loop.turns for loop in loops] == [6]
+    assert 0 < loops[0].backward < loops[0].count
+
+
+def test_modules_beside_one_another_are_one_row() -> None:
+    text = program("transformer").costs(depth=4, width=140)
+    assert "x = block(x)  → Block.__call__ ×2  blocks[0…1]" in text
+    assert "x = x + self.attn(self.ln1(x))" in text  # the text of the function
+
+
+def test_one_that_differs_stays_by_itself() -> None:
+    block = [Node("f", "function", path=f"blocks[{n}]", count=3 + (n == 1)) for n in range(3)]
+    line = folded(Node("", "line", children=tuple(block)))
+    assert [(node.path, node.alike) for node in line.children] == [("blocks[0…2]", 2), ("blocks[1]", 1)]
+
+
+def test_lines_of_the_cell_alone_need_no_tree() -> None:
+    known = jaxnb.stage("y = x * 2\nz = y.sum()", {"x": STEPS["mixer"].names()["x"]}).program
+    assert all(op.call is None for op in known.level("jaxpr").ops())
+    assert known.costs(depth=3) == known.costs()
+    assert "calls" not in encode(known)
+
+
+def test_a_function_is_the_top_of_its_own_tree() -> None:
+    names = STEPS["scan and checkpoint"].names()
+    known = jaxnb.inspect(names["gpt_loss"])(names["params"], names["x"], names["y"])
+    assert named(known.tree())["gpt"] == 1
+    assert "gpt_loss" not in named(known.tree())
+    assert all(line.span is not None and not line.span.file for line in known.tree().children)
+
+
+def test_places_of_calls_move_with_the_cell() -> None:
+    """A program serves a cell with the same code on other lines."""
+    step = STEPS["transformer"]
+    namespace = step.names()
+    jaxnb.stage(step.cell, namespace)
+    moved = jaxnb.stage(f"# further down\n\n{step.cell}", namespace).program
+    assert [line.line for line in moved.tree().children] == [3, 4]
+
+
+def test_a_run_tells_its_tree_and_costs() -> None:
+    step = STEPS["haiku"]
+    run = jaxnb.stage(step.cell, step.names())
+    assert run.tree() == run.program.tree()
+    assert run.costs(depth=2) == run.program.costs(depth=2)
+    assert run.tree("hlo").count == sum(1 for _ in run.program.level("hlo").ops())
+
+
+def test_what_a_damaged_call_is_told() -> None:
+    op = Op("mul", span=Span(1), call=Call("f", "no kind", Span(9)))
+    damaged: Any = Program("x * 2", (Level("jaxpr", (), (Computation("main", ops=(op,)),)),))
+    with pytest.raises(jaxnb.JaxnbError, match="no kind"):
+        decode(encode(damaged))
