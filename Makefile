@@ -108,6 +108,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/coverage.py
 	$(BIN)/python benchmarks/viewer.py
 	$(BIN)/python benchmarks/levels.py
+	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/xmap.py
 	$(BIN)/python benchmarks/mesh.py
 

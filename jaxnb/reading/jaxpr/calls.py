@@ -39,6 +39,7 @@ class Calls:
         self._found: dict[Hashable, Call | None] = {}
         self._known: dict[Hashable, Call] = {}
         self._functions: dict[int, CodeType] = {}
+        self._names: dict[tuple[int, bool], tuple[str, bool]] = {}
 
     def sources(self) -> tuple[Source, ...]:
         """The text of the user's functions outside of the cell, as far as there is one."""
@@ -94,7 +95,7 @@ class Calls:
                 where = place
                 writes = True
                 continue
-            name, is_last = _library_name(code, n < last_user)
+            name, is_last = self._library_name(code, n < last_user)
             if name:
                 path = instances.get(n, "")
                 call = self._step(Call(name, "library", where, call, path))
@@ -104,6 +105,13 @@ class Calls:
         if writes and call is not None and call is not owner and where is not None and where.file:
             call = self._step(Call("", "line", where, call))  # in the cell the span of the op says it
         return call
+
+    def _library_name(self, code: CodeType, is_innermost: bool) -> tuple[str, bool]:
+        key = (id(code), is_innermost)  # the equations keep it alive
+        found = self._names.get(key)
+        if found is None:
+            found = self._names[key] = _library_name(code, is_innermost)
+        return found
 
     def _step(self, call: Call) -> Call:
         key = (call.name, call.kind, call.span, id(call.parent), call.path, call.turns)
