@@ -188,10 +188,7 @@ def test_who_holds_a_value_is_asked_without_holding_it() -> None:
         gc.enable()
 
 
-def test_rules_of_derivatives_that_hold_tracers_are_let_go(traces: TraceLog) -> None:
-    """A library may keep in a rule what it has seen when it traced a function inside, as optimistix does."""
-    names: dict[str, Any] = {"__name__": "__main__"}
-    begin = """
+KEEPS_IN_A_RULE = """
 def twice(f, y):
     @jax.custom_jvp
     def solve(y): return y * 2
@@ -200,10 +197,35 @@ def twice(f, y):
     solve.defjvp(lambda primals, tangents: (solve(*primals), tangents[0] * len(seen)))
     return solve(y)
 """
-    exec(BEGIN + begin, names)
+
+
+def test_rules_of_derivatives_that_hold_tracers_are_let_go(traces: TraceLog) -> None:
+    """A library may keep in a rule what it has seen when it traced a function inside, as optimistix does."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(BEGIN + KEEPS_IN_A_RULE, names)
     cell = "y = jax.lax.fori_loop(0, 3, lambda i, v: twice(jnp.sin, v), x)"
     run = jaxnb.stage(cell, names)
     assert not run.on_host
     assert not traces_left(traces)
     assert jaxnb.stage(cell, names).reused
     assert names["y"].tolist() == [0.0, 8.0, 16.0]
+
+
+TRANSFORMED = {
+    "a gradient": ("jax.grad(lambda v: (v * inner(x)).sum())(x)", [0.0, 2.0, 4.0]),
+    "forward": ("jax.jvp(lambda v: v * inner(x), (x,), (x,))[1]", [0.0, 2.0, 8.0]),
+    "mapped": ("jax.vmap(lambda v: v * inner(x[1]))(x)", [0.0, 2.0, 4.0]),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_rules_made_within_a_transformation_are_let_go(name: str, traces: TraceLog) -> None:
+    """On Python 3.13 the collector knows a dict, and not the trace of the transformation, to hold the trace around."""
+    code, expected = TRANSFORMED[name]
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(BEGIN + KEEPS_IN_A_RULE + "inner = jax.jit(lambda c: twice(jnp.sin, c))\n", names)
+    run = jaxnb.stage(f"y = {code}", names)
+    assert not run.on_host
+    assert not traces_left(traces)
+    assert jaxnb.stage(f"y = {code}", names).reused
+    assert names["y"].tolist() == expected

@@ -154,7 +154,7 @@ def _let_go_inside(traces: Iterable[weakref.ref[Any]]) -> bool:
     found, last = False, [trace for reference in traces if (trace := reference()) is not None]
     while last:
         around = set(map(id, last))
-        held_by = [item for item in gc.get_referrers(*last) if issubclass(type(item), Trace)]
+        held_by = [item for item in _holders(last) if issubclass(type(item), Trace)]
         last = [item for item in held_by if id(getattr(item, "parent_trace", None)) in around]
         for trace in last:
             if isinstance(trace, _JaxprTrace) and trace.frame.constvar_to_val:
@@ -212,12 +212,22 @@ def _with_tracers(traces: Iterable[weakref.ref[Any]]) -> bool:
     last = [trace for reference in traces if (trace := reference()) is not None]
     seen = set(map(id, last))
     while last:
-        held_by = gc.get_referrers(*last)
+        held_by = _holders(last)
         if any(is_tracer_type(type(item)) for item in held_by):
             return True
         last = [item for item in held_by if issubclass(type(item), Trace) and id(item) not in seen]
         seen.update(map(id, last))
     return False
+
+
+def _holders(traces: Iterable[Any]) -> list[Any]:
+    """What holds these traces, and for a dict of a trace's attributes the trace, too.
+
+    On Python 3.13 attributes lie in such a dict where a class above has slots: those of every transformation's trace.
+    """
+    held_by = gc.get_referrers(*traces)
+    attributes = [item for item in held_by if type(item) is dict and "parent_trace" in item]
+    return held_by + gc.get_referrers(*attributes) if attributes else held_by
 
 
 def _evicting() -> list[Any]:

@@ -18,11 +18,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import jax
 from cells import Case
 from differential import Outcome, Pairing, changes_since, execute, name_of, same_text, snapshot
 from tracers import tracers_alive
 
 import jaxnb
+from jaxnb.staging import current_session
 
 from .cell import PersonCell
 from .files_left import compare_files
@@ -97,7 +99,34 @@ def check_person(cell: PersonCell, both_plain: bool = False) -> Report:
             gc.unfreeze()
             for side in (course.plain, course.staged):  # the plain one may be another by now
                 side.close()
+            _let_go_of_programs()
     return report
+
+
+def _let_go_of_programs() -> None:
+    """Lets go of what a cell was compiled to: what the session keeps for its user, and of JAX what grows too much.
+
+    A compiled program takes up to hundreds of memory maps, and those of a whole theme more than a process may have.
+    """
+    if (session := current_session()) is not None:
+        session.clear()
+    gc.collect()
+    if _maps() > _MOST_MAPS:
+        jax.clear_caches()
+        gc.collect()
+
+
+_MOST_MAPS = 20_000
+"""Memory maps from which on JAX forgets what it has compiled; Linux allows 65,530, and a cell has come to 6,000."""
+
+
+def _maps() -> int:
+    """How many memory maps this process has; 0 where that is not told."""
+    try:
+        with open("/proc/self/maps", "rb") as maps:
+            return sum(1 for _ in maps)
+    except OSError:
+        return 0
 
 
 def _folder(place: str, name: str) -> Path:
