@@ -17,6 +17,7 @@ import pytest
 from jaxnb import _jax
 from jaxnb.api import new_session
 from jaxnb.options import StageOptions
+from jaxnb.runtime import memory_maps, most_memory_maps
 from jaxnb.staging.cells.cell import parse_cell
 from jaxnb.staging.objects.paths import render_path
 from jaxnb.staging.reuse.cache import CodeRecord, explain_change, find_piece, with_other_numbers
@@ -373,3 +374,28 @@ def test_a_block_that_runs_once_a_run_keeps_no_more_than_the_limit() -> None:
     for run, piece in enumerate(pieces):
         record.use(piece, 4, run)
     assert record.pieces == pieces[-4:]
+
+
+def test_programs_of_old_cells_go_where_the_process_has_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes memory maps, of which Linux allows some 65,000; XLA ends the process that wants more."""
+    session, ns = new_session(), namespace("")
+    cells = [f"y = x + {number}" for number in range(6)]
+    for cell in cells:
+        session.stage(cell, ns, StageOptions())
+    assert len(list(session.programs())) == 6
+    monkeypatch.setattr("jaxnb.staging.session.session.memory_maps", lambda: 10_000 * len(list(session.programs())))
+    monkeypatch.setattr("jaxnb.staging.session.session.most_memory_maps", lambda: 65_530)
+    session.stage("y = x * 2", ns, StageOptions())
+    assert len(list(session.programs())) == 3
+    assert session.stage("y = x * 2", ns, StageOptions()).reused
+    assert session.stage(cells[-1], ns, StageOptions()).reused
+    assert not session.stage(cells[0], ns, StageOptions()).reused
+    monkeypatch.setattr("jaxnb.staging.session.session.memory_maps", lambda: 60_000)  # whatever takes them
+    session.stage("y = x * 3", ns, StageOptions())
+    assert session.stage("y = x * 3", ns, StageOptions()).reused
+
+
+def test_a_process_tells_its_memory_maps() -> None:
+    count, most = memory_maps(), most_memory_maps()
+    assert count >= 0
+    assert most is None or count < most

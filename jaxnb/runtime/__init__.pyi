@@ -23,6 +23,7 @@ from .libraries import (
     is_own as is_own,
     name_of as name_of,
 )
+from .maps import memory_maps as memory_maps, most_memory_maps as most_memory_maps
 from .told import (
     tells as tells,
 )

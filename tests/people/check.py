@@ -24,6 +24,7 @@ from differential import Outcome, Pairing, changes_since, execute, name_of, same
 from tracers import tracers_alive
 
 import jaxnb
+from jaxnb.runtime import memory_maps
 from jaxnb.staging import current_session
 
 from .cell import PersonCell
@@ -111,22 +112,13 @@ def _let_go_of_programs() -> None:
     if (session := current_session()) is not None:
         session.clear()
     gc.collect()
-    if _maps() > _MOST_MAPS:
+    if memory_maps() > _MOST_MAPS:
         jax.clear_caches()
         gc.collect()
 
 
 _MOST_MAPS = 20_000
 """Memory maps from which on JAX forgets what it has compiled; Linux allows 65,530, and a cell has come to 6,000."""
-
-
-def _maps() -> int:
-    """How many memory maps this process has; 0 where that is not told."""
-    try:
-        with open("/proc/self/maps", "rb") as maps:
-            return sum(1 for _ in maps)
-    except OSError:
-        return 0
 
 
 def _folder(place: str, name: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +19,7 @@ from jaxnb.errors import Asking, JaxnbError, Refused
 from jaxnb.options import StageOptions
 from jaxnb.program import Diff, Finding, Program, Span
 from jaxnb.reading import SimulatedMesh, total
-from jaxnb.runtime import undo_after, undo_depth
+from jaxnb.runtime import memory_maps, most_memory_maps, undo_after, undo_depth
 from jaxnb.staging import levels, mapped
 from jaxnb.staging.cells.cell import CellSource, parse_cell
 from jaxnb.staging.reuse.advice import retrace_findings
@@ -58,6 +59,7 @@ __all__ = ["Session"]
 
 _MOST_BEFORE = 32
 """Cells whose last program is kept, so that the next one can be compared with it."""
+_FULL = 0.75  # of the memory maps that a process may have; what JAX itself compiles needs some, too
 
 
 class Session:
@@ -254,6 +256,8 @@ class Session:
             execution.unbind_lost()
         if cell_id is not None:
             self._evict(key, cell_id)
+        if execution.traced:
+            self._make_room()
         record.runs += 1
         if changed_code and execution.traced and not execution.changes:
             execution.changes.append(Change("edited", "", changed_code))
@@ -481,6 +485,14 @@ class Session:
         self._cells[cell_id] = key
         if old is not None and old != key and old not in self._cells.values():
             self._records.pop(old, None)
+
+    def _make_room(self) -> None:
+        """Lets go of the programs of cells that ran longest ago where the process is about to have no room for more."""
+        most = most_memory_maps()
+        while most is not None and len(self._records) > 1 and memory_maps() > _FULL * most:
+            for _ in range((len(self._records) + 1) // 2):
+                self._records.popitem(last=False)
+            gc.collect()
 
     def _plainly(self, cell: CellSource, namespace: dict[str, Any]) -> Run:
         before, value = dict(namespace), None
