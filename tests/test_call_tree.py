@@ -129,6 +129,18 @@ def test_modules_beside_one_another_are_one_row() -> None:
     assert "x = x + self.attn(self.ln1(x))" in text  # the text of the function
 
 
+def test_memory_names_the_calls_that_hold_it() -> None:
+    """Values by the hundred have no names that anybody knows: `ug`, `uj`, `un`."""
+    (memory,) = program("transformer").memory()
+    text = str(memory)
+    assert "× jax.nn.gelu, line 26 of Block.__call__" in text
+    assert "× optax.apply_updates" in text
+    assert "blocks[0…1].up" in text
+    assert sum(saved.within != "" for saved in memory.saved if not saved.argument) >= 60
+    again = decode(json.loads(json.dumps(encode(program("transformer")))))
+    assert again.made_memory == (memory,)
+
+
 def test_one_that_differs_stays_by_itself() -> None:
     block = [Node("f", "function", path=f"blocks[{n}]", count=3 + (n == 1)) for n in range(3)]
     line = folded(Node("", "line", children=tuple(block)))

@@ -61,9 +61,10 @@ function check(data: Data): void {
     must(list(place, 'a place of the line').every(part => list(part, 'a part').length === 3 && part.every(one => typeof one === 'string')), 'a part that is no text');
   }
   for (const { held, live, saved, note } of data.memory ?? []) {
-    columns(held, 'name:strings kind:strings nbytes first last op line', sizes);
+    columns(held, 'name:strings kind:strings nbytes first last op line within?:strings', sizes);
     must(Array.isArray(live) && typeof (note ?? '') === 'string', 'memory without bytes');
     indices(saved?.name ?? [], strings, 'saved');
+    indices(saved?.within ?? [], strings, 'within');
   }
 }
 

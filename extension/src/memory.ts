@@ -2,7 +2,7 @@
 
 import { Level, Program } from './model';
 
-export interface Held { name: string; kind: string; nbytes: number; first: number; last: number; op: number; line: number }
+export interface Held { name: string; kind: string; nbytes: number; first: number; last: number; op: number; line: number; within?: string }
 export interface Series {
   /** How it is known: the compiled program's buffers, or liveness over the shown level. */
   source: 'buffers' | 'liveness';
@@ -20,7 +20,7 @@ export interface Series {
 }
 
 /** What the forward pass keeps for the backward pass. */
-export interface Kept { name: string; nbytes: number; line: number; readLine: number }
+export interface Kept { name: string; nbytes: number; line: number; readLine: number; within: string }
 
 /** The series of a program, one a piece; empty where no size is known. */
 export function readMemory(program: Program): Series[] {
@@ -30,9 +30,11 @@ export function readMemory(program: Program): Series[] {
     const { held, saved } = memory;
     const rows = held.name.map((name, row): Held => ({
       name: program.text(name), kind: program.text(held.kind[row]), nbytes: held.nbytes[row], first: held.first[row],
-      last: held.last[row], op: held.op[row].length ? level.place(held.op[row]) : -1, line: held.line[row]
+      last: held.last[row], op: held.op[row].length ? level.place(held.op[row]) : -1, line: held.line[row],
+      within: program.text(held.within?.[row] ?? -1)
     }));
-    const kept = (saved?.name ?? []).map((name, row): Kept => ({ name: program.text(name), nbytes: saved.nbytes[row], line: saved.line[row], readLine: saved.read_line[row] }));
+    const kept = (saved?.name ?? []).map((name, row): Kept => ({ name: program.text(name), nbytes: saved.nbytes[row], line: saved.line[row], readLine: saved.read_line[row],
+      within: program.text(saved.within?.[row] ?? -1) }));
     return [{ ...peakOf(memory.live), source: memory.source, level, computation: memory.computation, held: rows, saved: kept, reserved: memory.reserved, note: memory.note }];
   });
   if (given.length) return given;

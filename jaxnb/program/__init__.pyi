@@ -9,9 +9,12 @@ from .amounts import (
 from .calltree import (
     Node as Node,
     common_call as common_call,
+    common_text as common_text,
     folded as folded,
+    made_in as made_in,
     read_tree as read_tree,
     relocated as relocated,
+    unnumbered as unnumbered,
 )
 from .codec import (
     MIME_TYPE as MIME_TYPE,

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from jaxnb.program.amounts import Amount, Cost, add_costs, cost_of
 from jaxnb.program.structure import Call, Level, Op, Place, Span
 
-__all__ = ["Node", "common_call", "folded", "read_tree", "relocated"]
+__all__ = ["Node", "common_call", "common_text", "folded", "made_in", "read_tree", "relocated", "unnumbered"]
 
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"(?<=\[)\d+(?=\])|(?<=_)\d+")  # of a module among its like: `blocks[0]`, `Block_0`
 _BACKWARD = frozenset({"transposed", "rematerialised"})
 
 
@@ -176,7 +176,7 @@ def folded(node: Node) -> Node:
 
 def _shape(node: Node) -> object:
     """What two nodes have in common that do the same."""
-    named = (node.name, node.kind, node.span, node.turns, _NUMBER.sub("", node.path))
+    named = (node.name, node.kind, node.span, node.turns, unnumbered(node.path))
     return named, node.count, node.backward, node.own.get("flops"), tuple(map(_shape, node.children))
 
 
@@ -186,7 +186,7 @@ def _merged(nodes: Sequence[Node]) -> Node:
         return nodes[0]
     return replace(
         nodes[0],
-        path=_common_path([node.path for node in nodes]),
+        path=common_text([node.path for node in nodes]),
         alike=sum(node.alike for node in nodes),
         children=tuple(_merged(column) for column in zip(*(node.children for node in nodes), strict=True)),
         ops=tuple(place for node in nodes for place in node.ops),
@@ -198,11 +198,43 @@ def _merged(nodes: Sequence[Node]) -> Node:
     )
 
 
-def _common_path(paths: Sequence[str]) -> str:
-    """`blocks[0].attn` and `blocks[3].attn` as `blocks[0…3].attn`."""
-    numbers = [list(map(int, column)) for column in zip(*(_NUMBER.findall(path) for path in paths), strict=True)]
+def unnumbered(text: str) -> str:
+    """What texts have in common that name modules of one kind by their numbers."""
+    return _NUMBER.sub("", text)
+
+
+def common_text(texts: Sequence[str]) -> str:
+    """One text for several that differ in the numbers of modules.
+
+    >>> common_text(["blocks[0].attn", "blocks[3].attn"])
+    'blocks[0…3].attn'
+    """
+    numbers = [list(map(int, column)) for column in zip(*map(_NUMBER.findall, texts), strict=True)]
     said = iter(f"{min(some)}…{max(some)}" if min(some) < max(some) else str(some[0]) for some in numbers)
-    return _NUMBER.sub(lambda _: next(said), paths[0])
+    return _NUMBER.sub(lambda _: next(said), texts[0])
+
+
+def made_in(op: Op) -> str:
+    """Where an op was made, below the line of the cell: the innermost call, and the line of the function around it.
+
+    >>> block = Call("Block.__call__", path="blocks[0]")
+    >>> made_in(Op("dot", call=Call("nnx.Linear.__call__", "library", Span(26, file="m.py"), block, "blocks[0].up")))
+    'nnx.Linear.__call__ blocks[0].up, line 26 of Block.__call__'
+    >>> made_in(Op("dot"))
+    ''
+    """
+    if op.call is None:
+        return ""
+    *around, call = op.call.steps()
+    function = next((step for step in reversed(around) if step.kind == "function"), None)
+    if call.kind == "line" and call.parent is not None:
+        call, span = call.parent, call.span
+        where = "" if span is None else f", line {span.line}"
+    else:
+        outer = next((step.span for step in (call, *reversed(around)) if step.span is not None), None)
+        known = function is not None and outer is not None
+        where = f", line {outer.line} of {function.name}" if known and function and outer else ""
+    return f"{call.name}{' ' if call.path else ''}{call.path}{where}"
 
 
 def common_call(ops: Sequence[Op]) -> Call | None:

@@ -43,8 +43,17 @@ def decode_names(data: Mapping[str, Any], strings: Sequence[str], spans: Sequenc
 
 
 # How each field of a row is written: a text by its index in the strings, a place as a pair, empty where there is none,
-# a line as -1 where none is known.
-_HELD = {"name": "text", "kind": "text", "nbytes": "", "first": "", "last": "", "op": "place", "line": "line"}
+# a line as -1 where none is known. A column of texts of which all are empty may be left out: "text?".
+_HELD = {
+    "name": "text",
+    "kind": "text",
+    "nbytes": "",
+    "first": "",
+    "last": "",
+    "op": "place",
+    "line": "line",
+    "within": "text?",
+}
 _SAVED = {
     "name": "text",
     "nbytes": "",
@@ -55,6 +64,7 @@ _SAVED = {
     "times": "",
     "label": "text",
     "policy": "text",
+    "within": "text?",
 }
 _NOTED = {"op": "place", "line": "line", "nbytes": ""}
 _NOTES = ("recomputed", "dead", "known")
@@ -92,26 +102,32 @@ def decode_memory(data: Mapping[str, Any], strings: Sequence[str]) -> Memory:
 
 def _encode_rows(rows: Sequence[Any], kinds: Mapping[str, str], strings: Interned[str]) -> dict[str, list[Any]]:
     def written(value: Any, kind: str) -> Any:
-        if kind == "text":
+        if kind in ("text", "text?"):
             return strings.index(value)
         if kind == "place":
             return list(value or ())
         return -1 if value is None else value
 
-    return {name: [written(getattr(row, name), kind) for row in rows] for name, kind in kinds.items()}
+    columns = {name: [getattr(row, name) for row in rows] for name in kinds}
+    return {
+        name: [written(value, kinds[name]) for value in column]
+        for name, column in columns.items()
+        if kinds[name] != "text?" or any(column)
+    }
 
 
 def _decode_rows(
     data: Mapping[str, Any], row: type[Row], kinds: Mapping[str, str], strings: Sequence[str]
 ) -> tuple[Row, ...]:
     def read(value: Any, kind: str) -> Any:
-        if kind == "text":
+        if kind in ("text", "text?"):
             return at(strings, value)
         if kind == "place":
             return pair_of(value) if value else None
         return None if kind == "line" and value == -1 else typed(value, int)
 
+    told = {name: kind for name, kind in kinds.items() if kind != "text?" or name in data}
     return tuple(
-        row(*(read(value, kind) for value, kind in zip(values, kinds.values(), strict=True)))
-        for values in rows_of(data, list(kinds))
+        row(**{name: read(value, kind) for (name, kind), value in zip(told.items(), values, strict=True)})
+        for values in rows_of(data, list(told))
     )

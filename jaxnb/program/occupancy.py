@@ -44,6 +44,7 @@ class Held:
       op: the op that makes it; None for inputs and constants. A value inside of a loop or a call is made by an op
         there and lives at the position of the op that owns the loop.
       line: the line of the cell that made it, if known.
+      within: which call below that line made it, see `made_in`; "" where the line itself did.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Held:
     last: int
     op: Place | None = None
     line: int | None = None
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class Saved:
       times: over how many iterations of a loop it is stacked; 1 where it is not.
       label: the name that `checkpoint_name` gave it.
       policy: of the `jax.checkpoint` that keeps it instead of computing it again, such as "dots_saveable".
+      within: as of `Held`.
     """
 
     name: str
@@ -80,6 +83,7 @@ class Saved:
     times: int = 1
     label: str = ""
     policy: str = ""
+    within: str = ""
 
     @property
     def argument(self) -> bool:

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from jaxnb.program import Held, Memory, Noted, Saved
+from jaxnb.program import Held, Memory, Noted, Saved, common_text, unnumbered
 from jaxnb.views.compact import bar, profile, short_bytes, short_share
 from jaxnb.views.rows import listed
 from jaxnb.views.table import Head, Table, table_lines
@@ -84,18 +84,26 @@ class _Living:
     line: int | None
 
 
+def _several(names: Sequence[str], within: Sequence[str]) -> str:
+    """What is said of several values: where they were made, by calls on modules that differ in their numbers only."""
+    if len(names) == 1:
+        return f"{names[0]} in {within[0]}" if within[0] else names[0]
+    return f"{len(names)} × {common_text(within)}" if within[0] else f"{len(names)} values"
+
+
 def _together(held: Sequence[Held], limit: int | None) -> list[_Living]:
-    """Values with their sizes; where there are too many, those of one line, or of one input, are put together."""
+    """Values with their sizes; where there are too many, those of one call, line, or input, are put together."""
     if limit is None or len(held) <= limit:
         return [_Living(one.nbytes, one.kind, one.name, one.line) for one in held]
-    found: dict[tuple[str, int | None, str], list[Held]] = {}
+    found: dict[tuple[str, int | None, str, str], list[Held]] = {}
     for one in held:
-        # Parts of one input are meant by its name; what a line made is meant by the line.
+        # Parts of one input are meant by its name; what a line made is meant by the line and what it calls.
         root = re.split(r"[.\[{]", one.name, maxsplit=1)[0] if one.line is None else ""
-        found.setdefault((one.kind, one.line, root), []).append(one)
+        found.setdefault((one.kind, one.line, root, unnumbered(one.within)), []).append(one)
     living: list[_Living] = []
-    for (kind, line, root), some in found.items():
-        name = some[0].name if len(some) == 1 else f"{root} ×{len(some)}" if root else f"{len(some)} values"
+    for (kind, line, root, _), some in found.items():
+        name = _several([one.name for one in some], [one.within for one in some])
+        name = f"{root} ×{len(some)}" if root and len(some) > 1 else name
         living.append(_Living(sum(one.nbytes for one in some), kind, name, line))
     return sorted(living, key=lambda one: -one.nbytes)
 
@@ -107,7 +115,8 @@ def _held(held: Sequence[Held], peak: int, source: Sequence[str], room: int, lim
     shown = living if limit is None else living[:limit]
     bars = room >= 60
     own = [Head(least=_BAR, gap=1), Head("kind", least=9)] if bars else []
-    heads = (Head("bytes", "number", 6), Head("share", "number"), *own, Head("name", most=max(12, room // 3)))
+    widest = max(12, room // 3 if source else room - 42)
+    heads = (Head("bytes", "number", 6), Head("share", "number"), *own, Head("name", most=widest))
     rows: list[tuple[str, ...]] = []
     for one in shown:
         share = one.nbytes / peak if peak else 0
@@ -128,15 +137,15 @@ def _saved(memory: Memory, source: Sequence[str], room: int, limit: int | None) 
     head = f"kept for the backward pass: {short_bytes(memory.saved_bytes())}{besides if arguments else ''}"
     yield from wrapped(head, room)
     if limit is not None and len(kept) > limit:
-        by_line: dict[int | None, list[Saved]] = {}
+        groups: dict[tuple[int | None, str], list[Saved]] = {}
         for one in kept:
-            by_line.setdefault(one.line, []).append(one)
+            groups.setdefault((one.line, unnumbered(one.within)), []).append(one)
         rows = [
-            (sum(one.nbytes for one in some), _saved_text(some[0]) if len(some) == 1 else f"{len(some)} values", line)
-            for line, some in by_line.items()
+            (sum(one.nbytes for one in some), _several([*map(_saved_text, some)], [one.within for one in some]), line)
+            for (line, _), some in groups.items()
         ]
     else:
-        rows = [(one.nbytes, _saved_text(one), one.line) for one in kept]
+        rows = [(one.nbytes, _several([_saved_text(one)], [one.within]), one.line) for one in kept]
     rows.sort(key=lambda row: -row[0])
     rest = sum(size for size, _, _ in rows[limit:]) if limit is not None else 0
     cells: list[tuple[str, ...]] = [
@@ -144,7 +153,7 @@ def _saved(memory: Memory, source: Sequence[str], room: int, limit: int | None) 
     ]
     if rest:
         cells.append((short_bytes(rest), f"in {len(rows[limit:])} more"))
-    heads = (Head("", "number", 6), Head(most=room // 2), Head("", "number", 4), Head())
+    heads = (Head("", "number", 6), Head(most=room // 2 if source else room - 16), Head("", "number", 4), Head())
     yield from table_lines(Table(heads, tuple(cells)), room)
 
 

@@ -7,6 +7,11 @@ import { Store } from '../store';
 
 const WIDE = 1000, TALL = 150, MOST = 30;
 
+/** `line 1, nnx.Linear.__call__ blocks[0].up`. */
+function place(line: number, within?: string): string {
+  return [line > 0 ? `line ${line}` : '', visible((within ?? '').slice(0, 120))].filter(Boolean).join(', ');
+}
+
 export class MemoryPane {
   readonly element = el('div.memory');
 
@@ -64,7 +69,7 @@ export class MemoryPane {
       const { op, line } = one;
       const name = visible(one.name.slice(0, 80));
       const go = () => this.store.choose(op >= 0 ? { kind: 'op', level: series.level.name, op } : { kind: 'line', line });
-      return [op >= 0 || line > 0 ? button(name, go, { class: 'link' }) : el('code', name), one.kind, formatBytes(one.nbytes), el('td.wide', bar), line > 0 ? `line ${line}` : ''];
+      return [op >= 0 || line > 0 ? button(name, go, { class: 'link' }) : el('code', name), one.kind, formatBytes(one.nbytes), el('td.wide', bar), place(line, one.within)];
     });
     if (living.length > MOST) rows.push([`… ${living.length - MOST} smaller ones`]);
     return table(['held', 'as', 'bytes', '', 'made on'], rows, [2]);
@@ -75,7 +80,7 @@ export class MemoryPane {
     const sum = series.saved.reduce((total, one) => total + one.nbytes, 0);
     const rows = [...series.saved].sort((a, b) => b.nbytes - a.nbytes).slice(0, MOST).map((one): Child[] => [
       el('code', visible(one.name.slice(0, 80))), formatBytes(one.nbytes),
-      one.line > 0 ? `made on line ${one.line}` : '', one.readLine > 0 ? `read on line ${one.readLine}` : '']);
+      place(one.line, one.within), one.readLine > 0 ? `read on line ${one.readLine}` : '']);
     return el('div', el('p', el('b', `saved for the backward pass: ${formatBytes(sum)}`)), table(['saved', 'bytes', 'made', 'read'], rows, [1]));
   }
 }

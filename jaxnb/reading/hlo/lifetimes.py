@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
-from jaxnb.program import Held, Level
+from jaxnb.program import Held, Level, made_in
 from jaxnb.reading.hlo.buffers import Assignment, Buffer
 from jaxnb.reading.hlo.module import Instruction, Module
 
@@ -341,5 +341,7 @@ def _held(
     part = "".join(f"{{{number}}}" for number in life.buffer.part)  # as XLA writes it
     name = (called[life.number] if called else "") or life.name + part
     op = makers.get(life.name) if life.kind in ("output", "temporary") else None
-    line = level.computations[op[0]].ops[op[1]].line if op is not None else None
-    return Held(name, life.kind, life.buffer.nbytes, life.first, life.last, op, line)
+    if op is None:
+        return Held(name, life.kind, life.buffer.nbytes, life.first, life.last)
+    made = level.computations[op[0]].ops[op[1]]
+    return Held(name, life.kind, life.buffer.nbytes, life.first, life.last, op, made.line, made_in(made))

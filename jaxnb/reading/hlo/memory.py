@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from jaxnb._jax import open_jaxpr
-from jaxnb.program import Held, Level, Memory, Noted, Op, Place, Saved
+from jaxnb.program import Held, Level, Memory, Noted, Op, Place, Saved, made_in
 from jaxnb.reading.cost.control import shards
 from jaxnb.reading.cost.sizes import Unsized
 from jaxnb.reading.flow.liveness import Lived, Liveness, live_bytes
@@ -136,6 +136,7 @@ class _Reading:
                 kept.times,
                 kept.label,
                 kept.policy,
+                made_in(self._op(kept.origin)) if kept.origin else "",
             )
             for kept in residuals(self.visited)
         )
@@ -186,7 +187,7 @@ class _Reading:
     def _one(self, name: str, kind: str, nbytes: int, first: int, last: int, op: Place | None) -> Held:
         if op is None:
             return Held(name, kind, nbytes, first, last)
-        return Held(name, kind, nbytes, first, last, self._place(op), self._line(op))
+        return Held(name, kind, nbytes, first, last, self._place(op), self._line(op), made_in(self._op(op)))
 
     def _place(self, place: Place) -> Place:
         return self._places[place[0]], place[1]
