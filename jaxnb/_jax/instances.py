@@ -75,6 +75,8 @@ class InstanceLog:
                 found[identity(traceback)] = traceback, tuple(self._with_paths(objects))
             return info
 
+        # Whoever reads the frames of an equation goes from those of JAX to those of its caller: this is one of JAX's.
+        noted.__code__ = noted.__code__.replace(co_filename=current.__code__.co_filename)
         _source_info.current = noted
         return self
 
