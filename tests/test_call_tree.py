@@ -7,10 +7,12 @@ import json
 from collections import Counter
 from typing import Any
 
+import jax
 import pytest
 from models.steps import STEPS
 
 import jaxnb
+from jaxnb import _jax
 from jaxnb.program import COUNTED, Call, Computation, Level, Node, Op, Program, Span, decode, encode, folded, read_tree
 
 _NAMES_ONLY = ("get-tuple-element", "tuple", "parameter", "constant")
@@ -115,6 +117,14 @@ def test_a_saved_program_has_the_same_tree(name: str) -> None:
 )
 def test_the_calls_have_the_names_that_people_know(name: str, calls: list[str]) -> None:
     assert set(calls) <= set(named(program(name).tree()))
+
+
+def test_nothing_of_ours_stands_in_the_frames_of_an_equation() -> None:
+    """Who reads them goes from JAX's frames to those of its caller, such as what tells operators from functions."""
+    with _jax.InstanceLog():
+        closed = jax.jit(lambda x: x * x + 1).trace(1.0).jaxpr
+    for eqn in closed.eqns:
+        assert not any(code.co_filename.endswith("instances.py") for code, _ in _jax.eqn_frames(eqn))
 
 
 def test_a_loop_says_its_turns_and_runs_both_ways() -> None:
