@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import weakref
 from collections import Counter
 from typing import Any
 
@@ -125,6 +126,56 @@ def test_nothing_of_ours_stands_in_the_frames_of_an_equation() -> None:
         closed = jax.jit(lambda x: x * x + 1).trace(1.0).jaxpr
     for eqn in closed.eqns:
         assert not any(code.co_filename.endswith("instances.py") for code, _ in _jax.eqn_frames(eqn))
+
+
+class Thing:
+    pass
+
+
+class Counts(dict[str, Any]):
+    """Notices whoever looks at it."""
+
+    looked = 0
+
+    def items(self) -> Any:
+        Counts.looked += 1
+        return super().items()
+
+
+class Layer:
+    def __init__(self) -> None:
+        self.alive, self.seen = True, {}
+        self.counts = Counts(a=[1])
+        self.inner: Any = None
+
+    def __call__(self, x: Any) -> Any:
+        thing = Thing()
+        reference = weakref.ref(thing)
+        x = x * 2
+        del thing
+        self.alive = reference() is not None
+        return self.inner(x) if self.inner is not None else x
+
+    def looks(self, x: Any) -> Any:
+        names = locals()
+        y = x + 1
+        self.seen = dict(names)
+        return y
+
+
+def test_looking_at_methods_changes_nothing() -> None:
+    """No variable lives longer for it, no code of an object is run, and who keeps `locals()` has them."""
+    outer, x = Layer(), jax.numpy.ones(3)
+    outer.inner = Layer()
+    with _jax.InstanceLog() as log:
+        closed = jax.jit(outer).trace(x).jaxpr
+        jax.jit(outer.looks).trace(x)
+    assert not outer.alive
+    assert not outer.inner.alive
+    assert Counts.looked == 0
+    assert set(outer.seen) == {"self", "x"}
+    paths = [[path for _, path in log.of(_jax.eqn_traceback(eqn))] for eqn in closed.eqns]
+    assert paths == [[""], ["", "inner"]]
 
 
 def test_a_loop_says_its_turns_and_runs_both_ways() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Iterable, Iterator
-from types import CodeType, FrameType
+from types import CodeType, FrameType, GetSetDescriptorType
 from typing import Any
 
 import jax
@@ -19,7 +19,7 @@ from jax._src import source_info_util as _source_info
 
 from jaxnb._jax.base import in_jax
 from jaxnb._jax.eqns import traceback_frames
-from jaxnb.runtime import identity, is_installed, is_own
+from jaxnb.runtime import home_of, identity, is_installed, is_own
 
 _context = _source_info._source_info_context  # pyright: ignore[reportPrivateUsage]
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
@@ -30,6 +30,8 @@ Instances = tuple[tuple[int, str], ...]
 """Of a traceback: frames by their place in it, the innermost being 0, each with the path to the object whose method
 ran there, from the outermost one that holds it: "blocks[0].attn", or "" for that itself."""
 
+_LOOKING = frozenset({"dir", "eval", "exec", "locals", "vars"})
+"""Names by which code looks at its own variables, which frames keep for it."""
 _MOST_OBJECTS = 10_000
 _MOST_WALKS = 3  # of one object that grows while it is traced
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), type, np.ndarray, np.generic, jax.Array, jax.core.Tracer)
@@ -70,8 +72,8 @@ class InstanceLog:
                 known = places[traceback] = self._places_of_methods(traceback, inside)
             if known:
                 objects: list[tuple[int, Any]] = []
-                for n in known:
-                    objects.append((n, _getframe(n - 1).f_locals.get("self")))
+                for n in known:  # in a comprehension there would be a frame more
+                    objects.append((n, _self_of(_getframe(n - 1))))
                 found[identity(traceback)] = traceback, tuple(self._with_paths(objects))
             return info
 
@@ -152,21 +154,40 @@ def _paths_from(root: Any) -> dict[int, str]:
 
 def _children(value: Any) -> Iterator[tuple[str, Any]]:
     """What a value holds, each as a step of a path. Nothing of the value's own code runs."""
-    if issubclass(type(value), list | tuple):
-        for index, item in enumerate(value):
+    kind = type(value)
+    if issubclass(kind, list):
+        for index, item in enumerate(list.__iter__(value)):
             yield f"[{index}]", item
-    elif issubclass(type(value), dict):
-        for key, item in list(value.items()):
-            if isinstance(key, str | int):
+    elif issubclass(kind, tuple):
+        for index, item in enumerate(tuple.__iter__(value)):
+            yield f"[{index}]", item
+    elif issubclass(kind, dict):
+        for key, item in list(dict.items(value)):
+            if type(key) is str or type(key) is int:
                 yield f"[{key!r}]", item
     else:
-        try:
-            attributes = object.__getattribute__(value, "__dict__")
-        except AttributeError:
-            return
-        if isinstance(attributes, dict):
-            for name, item in list(attributes.items()):
+        for name, item in list(_attributes(value).items()):
+            if type(name) is str:
                 yield (f"[{name}]" if name.isdigit() else f".{name}"), item
+
+
+def _attributes(value: Any) -> dict[Any, Any]:
+    """The `__dict__` of an object, if its class has not put something else in its place."""
+    for base in type(value).__mro__:
+        descriptor = vars(base).get("__dict__")
+        if descriptor is not None:
+            found = descriptor.__get__(value) if type(descriptor) is GetSetDescriptorType else None
+            return found if type(found) is dict else {}
+    return {}
+
+
+def _self_of(frame: FrameType) -> Any:
+    """The object of a method that runs. Before Python 3.13 a frame keeps what it is asked for: it must let go of it."""
+    names = frame.f_locals
+    found = names.get("self")
+    if type(names) is dict:
+        names.clear()
+    return found
 
 
 def _depth(frame: FrameType | None) -> int:
@@ -178,7 +199,7 @@ def _depth(frame: FrameType | None) -> int:
 
 def _is_method(code: CodeType) -> bool:
     """Whether code is that of a method of the user's, or of a library whose objects make up models."""
-    if not code.co_argcount or code.co_varnames[0] != "self":
+    if not code.co_argcount or code.co_varnames[0] != "self" or not _LOOKING.isdisjoint(code.co_names):
         return False
     file = code.co_filename
     of_python = is_installed(file) and not any(folder in file for folder in ("site-packages", "dist-packages"))
@@ -188,9 +209,9 @@ def _is_method(code: CodeType) -> bool:
 def _named_by_library(item: Any) -> str | None:
     """The path of a module of flax.linen or haiku, which makes its parts while it runs and holds none of them."""
     for base in type(item).__mro__:
-        name = _NAMING.get((base.__module__, base.__name__))
+        name = _NAMING.get((home_of(base), base.__name__))
         if name is not None:
-            return name(vars(item))
+            return name(_attributes(item))
     return None
 
 
