@@ -128,6 +128,18 @@ def test_nothing_of_ours_stands_in_the_frames_of_an_equation() -> None:
         assert not any(code.co_filename.endswith("instances.py") for code, _ in _jax.eqn_frames(eqn))
 
 
+def again(x: Any, times: int) -> Any:
+    return again(jax.numpy.sin(x), times - 1) if times else x
+
+
+def test_a_recursion_is_as_deep_as_it_may_be() -> None:
+    known = jaxnb.stage("y = again(x, 200)", {"again": again, "x": jax.numpy.ones(3)}).program
+    tree = known.tree()
+    assert tree.count == 200
+    assert named(tree)["again"] == 50
+    assert decode(json.loads(json.dumps(encode(known)))) == known
+
+
 class Thing:
     pass
 

@@ -84,7 +84,10 @@ class Calls:
             rest = range(len(frames) - 1, -1, -1)
         last_user = next((n for n in range(len(frames)) if whose[n] != "library"), len(frames))
         writes = outermost is not None and outermost == last_user  # whether it is the user's text that we are in
+        depth = len(call.steps()) if call is not None else 0
         for n in rest:
+            if depth >= _DEEPEST:
+                return call
             code, offset = frames[n][1]
             if whose[n] != "library":
                 place = self._spans.place(code, offset)
@@ -92,6 +95,7 @@ class Calls:
                     name = _short(code.co_qualname)
                     call = self._step(Call(name, "function", where, call, instances.get(n, "")))
                     self._functions[id(code)] = code
+                    depth += 1
                 where = place
                 writes = True
                 continue
@@ -99,7 +103,7 @@ class Calls:
             if name:
                 path = instances.get(n, "")
                 call = self._step(Call(name, "library", where, call, path))
-                where, writes = None, False
+                where, writes, depth = None, False, depth + 1
             if is_last:
                 break
         if writes and call is not None and call is not owner and where is not None and where.file:
@@ -127,6 +131,7 @@ def _is_part(code: CodeType, where: Span | None, place: Span | None) -> bool:
     return (where.file, where.line) == (place.file, place.line)
 
 
+_DEEPEST = 50  # calls within one another; of a recursion the rest belongs to the last of them
 _LONGEST = 200  # lines of a function
 
 
