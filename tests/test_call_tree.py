@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import json
+import threading
 import weakref
 from collections import Counter
 from typing import Any
 
 import jax
 import pytest
+from jax._src import source_info_util
 from models.steps import STEPS
 
 import jaxnb
@@ -122,7 +124,7 @@ def test_the_calls_have_the_names_that_people_know(name: str, calls: list[str]) 
 
 def test_nothing_of_ours_stands_in_the_frames_of_an_equation() -> None:
     """Who reads them goes from JAX's frames to those of its caller, such as what tells operators from functions."""
-    with _jax.InstanceLog():
+    with _jax.note_instances(_jax.InstanceLog()):
         closed = jax.jit(lambda x: x * x + 1).trace(1.0).jaxpr
     for eqn in closed.eqns:
         assert not any(code.co_filename.endswith("instances.py") for code, _ in _jax.eqn_frames(eqn))
@@ -179,7 +181,7 @@ def test_looking_at_methods_changes_nothing() -> None:
     """No variable lives longer for it, no code of an object is run, and who keeps `locals()` has them."""
     outer, x = Layer(), jax.numpy.ones(3)
     outer.inner = Layer()
-    with _jax.InstanceLog() as log:
+    with _jax.note_instances(_jax.InstanceLog()) as log:
         closed = jax.jit(outer).trace(x).jaxpr
         jax.jit(outer.looks).trace(x)
     assert not outer.alive
@@ -188,6 +190,32 @@ def test_looking_at_methods_changes_nothing() -> None:
     assert set(outer.seen) == {"self", "x"}
     paths = [[path for _, path in log.of(_jax.eqn_traceback(eqn))] for eqn in closed.eqns]
     assert paths == [[""], ["", "inner"]]
+
+
+def test_threads_note_what_is_theirs_and_nothing_stays() -> None:
+    """Two traces that overlap end in the order in which they began; each knows its own, and JAX is as it was."""
+    original = source_info_util.current
+    logs, begun, ended = (_jax.InstanceLog(), _jax.InstanceLog()), threading.Event(), threading.Event()
+    layer, x = Layer(), jax.numpy.ones(3)
+
+    def beside() -> None:
+        with _jax.note_instances(logs[1]):
+            begun.set()
+            ended.wait(60)
+            jaxprs.append(jax.jit(layer).trace(x).jaxpr)
+
+    jaxprs: list[Any] = []
+    thread = threading.Thread(target=beside)
+    with _jax.note_instances(logs[0]):
+        thread.start()
+        begun.wait(60)
+        jaxprs.append(jax.jit(lambda x: layer(x)).trace(x).jaxpr)
+    ended.set()
+    thread.join()
+    for log, closed in zip(logs, jaxprs, strict=True):
+        assert [log.of(_jax.eqn_traceback(eqn))[-1][1] for eqn in closed.eqns] == [""]
+    assert logs[0].of(_jax.eqn_traceback(jaxprs[1].eqns[0])) == ()
+    assert source_info_util.current is original
 
 
 def test_a_loop_says_its_turns_and_runs_both_ways() -> None:

@@ -149,7 +149,11 @@ from .identity import (
     note_jit_calls as note_jit_calls,
     note_on_host as note_on_host,
 )
-from .instances import InstanceLog as InstanceLog, Instances as Instances
+from .instances import (
+    InstanceLog as InstanceLog,
+    Instances as Instances,
+    note_instances as note_instances,
+)
 from .named import (
     bind_again as bind_again,
     bound_axes as bound_axes,

@@ -7,8 +7,10 @@ JAX passes the traceback of an equation on to what it makes of it, so that those
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from types import CodeType, FrameType, GetSetDescriptorType
 from typing import Any
 
@@ -19,12 +21,16 @@ from jax._src import source_info_util as _source_info
 
 from jaxnb._jax.base import in_jax
 from jaxnb._jax.eqns import traceback_frames
-from jaxnb.runtime import home_of, identity, is_installed, is_own
+from jaxnb.runtime import Undo, home_of, identity, is_installed, is_own
 
 _context = _source_info._source_info_context  # pyright: ignore[reportPrivateUsage]
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
-__all__ = ["InstanceLog", "Instances"]
+__all__ = ["InstanceLog", "Instances", "note_instances"]
+
+_noting: list[InstanceLog] = []
+_hooks = Undo()
+"""What is replaced while anybody notes, whichever thread."""
 
 Instances = tuple[tuple[int, str], ...]
 """Of a traceback: frames by their place in it, the innermost being 0, each with the path to the object whose method
@@ -38,52 +44,39 @@ _PLAIN = (str, bytes, int, float, complex, bool, type(None), type, np.ndarray, n
 
 
 class InstanceLog:
-    """Takes down whose methods make equations, while it is entered.
-
-    There is no public hook for this; it costs some microseconds an equation, where tracing one takes a hundred.
-    """
+    """Whose methods made equations, see `note_instances`."""
 
     def __init__(self) -> None:
+        self.thread, self.outside = 0, 0
         self._found: dict[int, tuple[Any, Instances]] = {}  # by the identity of a traceback, which is kept
         self._places: dict[Any, tuple[int, ...]] = {}
         self._methods: dict[int, tuple[CodeType, bool]] = {}
         self._paths: dict[int, _Paths] = {}
-        self._outside = 0
-        self._original: Any = None
 
     def of(self, traceback: Any) -> Instances:
         """What is known of the traceback of an equation."""
         known = self._found.get(identity(traceback))
         return known[1] if known is not None else ()
 
-    def __enter__(self) -> InstanceLog:
-        current = self._original = _source_info.current
-        found, places = self._found, self._places
-        self._outside = _depth(_getframe(1))
+    def note(self, traceback: Any, frame: FrameType) -> None:
+        """Takes down the methods in a traceback that was just taken; the frame is the second of it."""
+        known = self._places.get(traceback)
+        if known is None:
+            inside = _depth(frame) + 1 - self.outside  # JAX may have left out what is outside, or not
+            known = self._places[traceback] = self._places_of_methods(traceback, inside)
+        if not known:
+            return
+        objects: list[tuple[int, Any]] = []
+        running: FrameType | None = frame
+        at = 1
+        for n in known:
+            while at < n and running is not None:
+                running, at = running.f_back, at + 1
+            objects.append((n, _self_of(running) if running is not None else None))
+        self._found[identity(traceback)] = traceback, tuple(self._with_paths(objects))
 
-        def noted() -> Any:
-            info = current()
-            if _context.context.traceback:  # that of an equation from which another is made
-                return info
-            traceback = info.traceback
-            known = places.get(traceback)
-            if known is None:
-                inside = _depth(_getframe(0)) + 1 - self._outside  # JAX may have left out what is outside, or not
-                known = places[traceback] = self._places_of_methods(traceback, inside)
-            if known:
-                objects: list[tuple[int, Any]] = []
-                for n in known:  # in a comprehension there would be a frame more
-                    objects.append((n, _self_of(_getframe(n - 1))))
-                found[identity(traceback)] = traceback, tuple(self._with_paths(objects))
-            return info
-
-        # Whoever reads the frames of an equation goes from those of JAX to those of its caller: this is one of JAX's.
-        noted.__code__ = noted.__code__.replace(co_filename=current.__code__.co_filename)
-        _source_info.current = noted
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        _source_info.current = self._original
+    def end(self) -> None:
+        """Lets go of all but what was found."""
         self._paths.clear()
         self._places.clear()
         self._methods.clear()
@@ -118,6 +111,45 @@ class InstanceLog:
             except TypeError:  # of which there is no weak reference: nothing of ours is to keep it
                 return None
         return known
+
+
+@contextmanager
+def note_instances(log: InstanceLog) -> Generator[InstanceLog]:
+    """Takes down whose methods make the equations of this thread.
+
+    There is no public hook for this; it costs some microseconds an equation, where tracing one takes a hundred.
+    """
+    log.thread, log.outside = threading.get_ident(), _depth(_getframe(2))
+    with Undo() as undo:
+        undo.add(_forget, log)
+        if not _noting:
+            _install()
+        _noting.append(log)
+        yield log
+
+
+def _forget(log: InstanceLog) -> None:
+    _noting[:] = [item for item in _noting if item is not log]
+    log.end()
+    if not _noting:
+        _hooks.close()
+
+
+def _install() -> None:
+    current = _source_info.current
+
+    def noted() -> Any:
+        info = current()
+        if not _context.context.traceback:  # else it is that of an equation from which another is made
+            thread = threading.get_ident()
+            log = next((log for log in reversed(_noting) if log.thread == thread), None)
+            if log is not None:
+                log.note(info.traceback, _getframe())
+        return info
+
+    # Whoever reads the frames of an equation goes from those of JAX to those of its caller: this is one of JAX's.
+    noted.__code__ = noted.__code__.replace(co_filename=current.__code__.co_filename)
+    _hooks.patch(_source_info, "current", noted)
 
 
 class _Paths:

@@ -15,7 +15,7 @@ from typing import Any
 
 import jax
 
-from jaxnb._jax import InstanceLog, Instances, input_shardings
+from jaxnb._jax import InstanceLog, Instances, input_shardings, note_instances
 from jaxnb.program import Assigned, Finding, Level, Program, Span, relocated
 from jaxnb.reading import (
     SimulatedMesh,
@@ -120,13 +120,13 @@ def read_function(
         simulated = simulated_mesh_of(jax.tree.leaves((args, kwargs)))
     log = InstanceLog()
     if simulated is None:
-        with log:
+        with note_instances(log):
             traced = jax.jit(function).trace(*args, **kwargs)
         return read_traced(function, traced, args, kwargs, instances=log.of)
     placed, tree = jax.tree_util.tree_flatten_with_path((args, kwargs))
     names = [jax.tree_util.keystr(path) for path, _ in placed]
     given, named = jax.tree.unflatten(tree, simulated.place([leaf for _, leaf in placed], names))
-    with simulated.ambient(), log:
+    with simulated.ambient(), note_instances(log):
         traced = jax.jit(function).trace(*given, **named)
     return read_traced(function, traced, given, named, simulated=simulated, instances=log.of)
 
