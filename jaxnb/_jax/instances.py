@@ -21,7 +21,7 @@ from jax._src import source_info_util as _source_info
 
 from jaxnb._jax.base import in_jax
 from jaxnb._jax.eqns import traceback_frames
-from jaxnb.runtime import Undo, home_of, identity, is_installed, is_own
+from jaxnb.runtime import Undo, home_of, identity, is_installed, is_own, locals_of
 
 _context = _source_info._source_info_context  # pyright: ignore[reportPrivateUsage]
 _getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
@@ -37,7 +37,7 @@ Instances = tuple[tuple[int, str], ...]
 ran there, from the outermost one that holds it: "blocks[0].attn", or "" for that itself."""
 
 _LOOKING = frozenset({"dir", "eval", "exec", "locals", "vars"})
-"""Names by which code looks at its own variables, which frames keep for it."""
+"""Names by which code looks at its own variables: what it was given of them would change by looking again."""
 _MOST_OBJECTS = 10_000
 _MOST_WALKS = 3  # of one object that grows while it is traced
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), type, np.ndarray, np.generic, jax.Array, jax.core.Tracer)
@@ -72,7 +72,7 @@ class InstanceLog:
         for n in known:
             while at < n and running is not None:
                 running, at = running.f_back, at + 1
-            objects.append((n, _self_of(running) if running is not None else None))
+            objects.append((n, locals_of(running).get("self") if running is not None else None))
         self._found[identity(traceback)] = traceback, tuple(self._with_paths(objects))
 
     def end(self) -> None:
@@ -211,15 +211,6 @@ def _attributes(value: Any) -> dict[Any, Any]:
             found = descriptor.__get__(value) if type(descriptor) is GetSetDescriptorType else None
             return found if type(found) is dict else {}
     return {}
-
-
-def _self_of(frame: FrameType) -> Any:
-    """The object of a method that runs. Before Python 3.13 a frame keeps what it is asked for: it must let go of it."""
-    names = frame.f_locals
-    found = names.get("self")
-    if type(names) is dict:
-        names.clear()
-    return found
 
 
 def _depth(frame: FrameType | None) -> int:

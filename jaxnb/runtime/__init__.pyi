@@ -4,6 +4,7 @@ from .collecting import (
 from .doors import (
     door as door,
 )
+from .frames import locals_of as locals_of
 from .heap import (
     identities_of as identities_of,
     identity as identity,

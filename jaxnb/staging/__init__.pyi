@@ -22,7 +22,6 @@ from .cells.referents import (
     Edges as Edges,
     Reader as Reader,
     closure_of as closure_of,
-    locals_of as locals_of,
     state_of as state_of,
 )
 from .levels.lowering_stages import (

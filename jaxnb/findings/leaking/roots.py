@@ -12,8 +12,8 @@ import types
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from jaxnb.runtime import is_library, is_own
-from jaxnb.staging import Path, locals_of
+from jaxnb.runtime import is_library, is_own, locals_of
+from jaxnb.staging import Path
 
 __all__ = ["held_elsewhere"]
 

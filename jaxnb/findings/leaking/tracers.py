@@ -11,8 +11,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from jaxnb import _jax
-from jaxnb.runtime import is_own
-from jaxnb.staging import Path, locals_of, running_frames
+from jaxnb.runtime import is_own, locals_of
+from jaxnb.staging import Path, running_frames
 
 if TYPE_CHECKING:
     from jaxnb._jax import Place

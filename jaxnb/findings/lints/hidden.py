@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxnb.findings.leaking.holder_text import is_written
-from jaxnb.runtime import is_library, is_library_class
-from jaxnb.staging import Edges, Reader, locals_of
+from jaxnb.runtime import is_library, is_library_class, locals_of
+from jaxnb.staging import Edges, Reader
 
 __all__ = ["hidden_reader"]
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import functools
 import gc
-import inspect
-import sys
 import threading
 import types
 import weakref
@@ -19,7 +17,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from jaxnb.runtime import identity, is_library_class
+from jaxnb.runtime import identity, is_library_class, locals_of
 
 __all__ = [
     "CACHED_FUNCTION",
@@ -34,7 +32,6 @@ __all__ = [
     "has_hidden_room",
     "has_state",
     "items_of",
-    "locals_of",
     "objects_of",
     "parts_of",
     "reader_of",
@@ -189,21 +186,6 @@ def function_parts(function: types.FunctionType) -> Iterator[Any]:
     yield from (child for _, child in closure_of(function))
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
-
-
-def locals_of(frame: types.FrameType) -> dict[str, Any]:
-    """The local variables of a frame. Before Python 3.13 reading them leaves a copy behind, which would keep values
-    alive that the frame itself has long given up: it is emptied, unless somebody else holds it."""
-    held: Any = frame.f_locals
-    found = dict(held)
-    if sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.gettrace() is None:
-        if sys.getrefcount(held) == _OUR_REFERENCES:
-            held.clear()
-    return found
-
-
-_OUR_REFERENCES = 3
-"""To the copy of its locals: the frame's own, the local variable, and the argument of the one who counts."""
 
 
 # --- by path -------------------------------------------------------------------------------------------------------

@@ -12,9 +12,9 @@ import threading
 import types
 from collections.abc import Collection
 
-from jaxnb.runtime import is_library, is_own
+from jaxnb.runtime import is_library, is_own, locals_of
 from jaxnb.staging.cells.reach import ATOMS
-from jaxnb.staging.cells.referents import locals_of, referents
+from jaxnb.staging.cells.referents import referents
 
 __all__ = ["other_threads", "others_look"]
 
