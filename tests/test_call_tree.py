@@ -230,6 +230,14 @@ def test_modules_beside_one_another_are_one_row() -> None:
     assert "x = x + self.attn(self.ln1(x))" in text  # the text of the function
 
 
+def test_without_a_limit_every_row_is_shown() -> None:
+    known = program("transformer")
+    assert " more" in known.costs(depth=9, width=140)
+    whole = known.costs(depth=9, width=250, limit=None)
+    assert " more" not in whole
+    assert {name.partition(" ")[0] for name in named(known.tree())} <= set(whole.replace("…", " ").split())
+
+
 def test_memory_names_the_calls_that_hold_it() -> None:
     """Values by the hundred have no names that anybody knows: `ug`, `uj`, `un`."""
     (memory,) = program("transformer").memory()

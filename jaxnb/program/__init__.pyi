@@ -14,6 +14,7 @@ from .calltree import (
     made_in as made_in,
     read_tree as read_tree,
     relocated as relocated,
+    together as together,
     unnumbered as unnumbered,
 )
 from .codec import (

@@ -12,7 +12,17 @@ from dataclasses import dataclass, field, replace
 from jaxnb.program.amounts import Amount, Cost, add_costs, cost_of
 from jaxnb.program.structure import Call, Level, Op, Place, Span
 
-__all__ = ["Node", "common_call", "common_text", "folded", "made_in", "read_tree", "relocated", "unnumbered"]
+__all__ = [
+    "Node",
+    "common_call",
+    "common_text",
+    "folded",
+    "made_in",
+    "read_tree",
+    "relocated",
+    "together",
+    "unnumbered",
+]
 
 _NUMBER = re.compile(r"(?<=\[)\d+(?=\])|(?<=_)\d+")  # of a module among its like: `blocks[0]`, `Block_0`
 _BACKWARD = frozenset({"transposed", "rematerialised"})
@@ -185,10 +195,18 @@ def _merged(nodes: Sequence[Node]) -> Node:
     if len(nodes) == 1:
         return nodes[0]
     return replace(
-        nodes[0],
+        together(nodes),
         path=common_text([node.path for node in nodes]),
         alike=sum(node.alike for node in nodes),
         children=tuple(_merged(column) for column in zip(*(node.children for node in nodes), strict=True)),
+    )
+
+
+def together(nodes: Sequence[Node]) -> Node:
+    """The first of some nodes with the ops, numbers and costs of all, and without what they call."""
+    return replace(
+        nodes[0],
+        children=(),
         ops=tuple(place for node in nodes for place in node.ops),
         count=sum(node.count for node in nodes),
         backward=sum(node.backward for node in nodes),
@@ -225,15 +243,13 @@ def made_in(op: Op) -> str:
     """
     if op.call is None:
         return ""
-    *around, call = op.call.steps()
+    *around, last = op.call.steps()
+    call = around[-1] if last.kind == "line" and around else last
+    span = next((step.span for step in (last, *reversed(around)) if step.span is not None), None)
     function = next((step for step in reversed(around) if step.kind == "function"), None)
-    if call.kind == "line" and call.parent is not None:
-        call, span = call.parent, call.span
-        where = "" if span is None else f", line {span.line}"
-    else:
-        outer = next((step.span for step in (call, *reversed(around)) if step.span is not None), None)
-        known = function is not None and outer is not None
-        where = f", line {outer.line} of {function.name}" if known and function and outer else ""
+    where = ""
+    if span is not None and function is not None:
+        where = f", line {span.line}" + ("" if function is call else f" of {function.name}")
     return f"{call.name}{' ' if call.path else ''}{call.path}{where}"
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jaxnb.program import Amount, Level, Node, Program, Span, add_costs, folded
+from jaxnb.program import Amount, Level, Node, Program, Span, folded, together
 from jaxnb.views.width import clipped, printable
 
 __all__ = ["Branch", "branches"]
@@ -38,33 +38,34 @@ def branches(program: Program, level: Level, tree: Node, depth: int, by: str, li
       tree: its root.
       depth: how many calls deep it is opened.
       by: the column that says which is dearest.
-      limit: how many rows there should be at most: the more cheap ones are counted together.
+      limit: how many rows there should be at most: the more cheap ones are counted together. None shows each.
     """
     rows: list[Branch] = []
-    together = folded(tree)
-    for least in _LEAST:
-        rows = list(_Opening(program, level, depth, by, tree, least).below(together, 0))
+    opening, whole = _Opening(program, level, depth, by), folded(tree)
+    for least in _LEAST if limit is not None else (0.0,):
+        opening.least = least * opening.size(whole)
+        rows = list(opening.below(whole, 0))
         if limit is None or len(rows) <= limit:
             break
     return rows
 
 
 class _Opening:
-    def __init__(self, program: Program, level: Level, depth: int, by: str, tree: Node, least: float) -> None:
+    def __init__(self, program: Program, level: Level, depth: int, by: str) -> None:
+        self.least = 0.0
         self._depth, self._by = depth, by
-        self._least = least * self._size(tree)
         self._texts = {("", n): line for n, line in enumerate(program.source.split("\n"), 1)}
         for source in level.sources:
             self._texts.update(((source.file, n), line) for n, line in enumerate(source.text.split("\n"), source.line))
 
     def below(self, node: Node, at: int) -> Iterator[Branch]:
-        """What stands below the cell or a call."""
-        ranked = sorted(node.children, key=lambda child: -self._size(child))
-        small = [child for child in ranked if self._size(child) < self._least]
+        """What stands below the cell, a call, or a line of several calls."""
+        ranked = sorted(node.children, key=lambda child: -self.size(child))
+        small = [child for child in ranked if self.size(child) < self.least]
         for child in ranked if len(small) < 2 else ranked[: -len(small)]:
             yield from self._line(child, at) if child.kind == "line" else self._call(child, at)
         if len(small) > 1:
-            yield Branch(at, f"… {len(small)} more", _together(small))
+            yield Branch(at, f"… {len(small)} more", together(small))
 
     def _line(self, line: Node, at: int) -> Iterator[Branch]:
         text = self._text(line.span)
@@ -76,14 +77,14 @@ class _Opening:
             return
         yield Branch(at, text, line)
         if at < self._depth:
-            yield from self.below(Node("", "line", children=line.children), at + 1)
+            yield from self.below(line, at + 1)
 
     def _call(self, call: Node, at: int) -> Iterator[Branch]:
         yield Branch(at, _called(call), call)
         if at < self._depth:
             yield from self.below(call, at + 1)
 
-    def _size(self, node: Node) -> float:
+    def size(self, node: Node) -> float:
         return node.total.get(self._by, Amount(0)).number or 0.0
 
     def _text(self, span: Span | None) -> str:
@@ -94,18 +95,6 @@ class _Opening:
 
 def _called(call: Node) -> str:
     """`Block.__call__ ×4 blocks[0…3]`, `scan, 12 turns`."""
-    if call.kind == "loop":
-        return call.name if call.turns is None else f"{call.name}, {call.turns} turns"
-    name = printable(call.name) + (f" ×{call.alike}" if call.alike > 1 else "")
+    turns = f", {call.turns} turns" if call.kind == "loop" and call.turns is not None else ""
+    name = printable(call.name) + turns + (f" ×{call.alike}" if call.alike > 1 else "")
     return f"{name}  {printable(call.path)}" if call.path else name
-
-
-def _together(nodes: Sequence[Node]) -> Node:
-    return Node(
-        "",
-        "line",
-        count=sum(node.count for node in nodes),
-        backward=sum(node.backward for node in nodes),
-        total=add_costs(node.total for node in nodes),
-        behind=add_costs(node.behind for node in nodes),
-    )

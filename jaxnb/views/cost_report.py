@@ -57,7 +57,7 @@ def render_costs(
     lines = [*wrapped(_headline(shown, tally, program.timing), room)]
     if tally.told:
         opens = depth > 0 and any(op.call is not None for op in shown.ops())
-        table = _tree_table(program, shown, room, limit, depth) if opens else _table(program, tally, room, limit)
+        table = _tree_table(program, shown, tally, room, limit, depth) if opens else _table(program, tally, room, limit)
         lines += table_lines(table, room)
     for text in _unknown(shown):
         lines += wrapped(text, room)
@@ -100,11 +100,10 @@ def _table(program: Program, tally: CostTable, room: int, limit: int | None) -> 
     return Table((Head("line", "number", 4), *(_HEADS[name] for name in kept), Head("source")), tuple(rows))
 
 
-def _tree_table(program: Program, level: Level, room: int, limit: int | None, depth: int) -> Table:
+def _tree_table(program: Program, level: Level, tally: CostTable, room: int, limit: int | None, depth: int) -> Table:
     tree = read_tree(level)
-    told = frozenset(name for name, (number, _) in tree.total.items() if number)
-    by = next(name for name in RANKED if name in told)
-    kept = _kept(told, by, room, *(["backward"] if tree.backward else []))
+    by = next(name for name in RANKED if name in tally.told)
+    kept = _kept(tally.told, by, room, *(["backward"] if tree.backward else []))
     whole = _size(tree.total, by) or 1
     rows: list[tuple[str, ...]] = []
     found = branches(program, level, tree, depth, by, limit)
