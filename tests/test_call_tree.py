@@ -238,6 +238,37 @@ def test_without_a_limit_every_row_is_shown() -> None:
     assert {name.partition(" ")[0] for name in named(known.tree())} <= set(whole.replace("…", " ").split())
 
 
+TRAIN = """
+def train(params, x, y):
+    losses = []
+    for i in range(3):
+        value, grads = jax.value_and_grad(gpt_loss)(params, x, y)
+        params = jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)
+        losses.append(float(value))
+    return params, losses
+"""
+
+
+def test_a_function_that_was_taken_apart_is_called_once() -> None:
+    namespace = STEPS["scan and checkpoint"].names()
+    jaxnb.stage(TRAIN, namespace)
+    tree = jaxnb.stage("params, losses = train(params, x, y)", namespace).tree()
+    (line,) = tree.children
+    (call,) = line.children
+    assert (line.line, call.name) == (1, "train")
+    assert [child.line for child in call.children] == [5, 6]
+    assert named(tree)["train"] == 1
+    assert "<module>" not in named(tree)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 140])
+def test_what_a_line_calls_is_there_at_any_width(width: int) -> None:
+    text = program("transformer").costs(depth=3, width=width)
+    assert all(len(line) <= width for line in text.split("\n"))
+    assert "→ token_loss" in text
+    assert "→ Transf" in text
+
+
 def test_memory_names_the_calls_that_hold_it() -> None:
     """Values by the hundred have no names that anybody knows: `ug`, `uj`, `un`."""
     (memory,) = program("transformer").memory()

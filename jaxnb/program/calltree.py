@@ -103,27 +103,29 @@ def read_tree(level: Level) -> Node:
     [(1, 1, []), (2, 1, ['f'])]
     """
     root = _Growing("", "cell", None)
-    known: dict[int, _Growing] = {}
+    known: dict[int, tuple[_Growing, set[object]]] = {}
     for index, computation in enumerate(level.computations):
         for at, op in enumerate(computation.ops):
             _home(root, op, known).ops.append(((index, at), op))
     return _grown(root)
 
 
-def _home(root: _Growing, op: Op, known: dict[int, _Growing]) -> _Growing:
+def _home(root: _Growing, op: Op, known: dict[int, tuple[_Growing, set[object]]]) -> _Growing:
     """The node that an op belongs to."""
     if op.call is None:
         return _line_of(root, op.span)
     found = known.get(id(op.call))
     if found is None:
         steps = op.call.steps()
-        found = _line_of(root, steps[0].span or op.span)
+        spans = [steps[0].span or op.span, *(step.span for step in steps[1:])]
+        node = _line_of(root, spans[0])
         for step in steps:
-            found = _below(found, step)
-        known[id(op.call)] = found
-    if op.call.kind in ("function", "loop") and op.span is not None:
-        return _line_of(found, op.span)
-    return found
+            node = _below(node, step)
+        found = known[id(op.call)] = node, set(map(_line_key, spans))
+    node, called_from = found
+    if op.call.kind in ("function", "loop") and _line_key(op.span) not in called_from:
+        return _line_of(node, op.span)  # its text is in the cell, as the span of the op is
+    return node
 
 
 def _below(node: _Growing, step: Call) -> _Growing:
@@ -135,8 +137,12 @@ def _below(node: _Growing, step: Call) -> _Growing:
     return node.child(key, lambda: _Growing(step.name, step.kind, step.span, step.path, step.turns))
 
 
+def _line_key(span: Span | None) -> object:
+    return None if span is None else (span.file, span.line)
+
+
 def _line_of(node: _Growing, span: Span | None) -> _Growing:
-    key = None if span is None else (span.file, span.line)
+    key = _line_key(span)
     whole = None if span is None else Span(span.line, file=span.file)
     return node.child(key, lambda: _Growing("", "line", whole))
 

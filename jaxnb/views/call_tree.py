@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jaxnb.program import Amount, Level, Node, Program, Span, folded, together
-from jaxnb.views.width import clipped, printable
+from jaxnb.views.width import clipped, printable, text_width
 
 __all__ = ["Branch", "branches"]
 
 _LEAST = (0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3)  # of the whole; what is less is counted together
-_SHORT = 52  # columns of a line that is followed by what it calls
+_SHORT = 16  # columns that are left of a line before what it calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +21,22 @@ class Branch:
     Attributes:
       depth: how many calls lead there.
       label: a line with its text, or a call.
+      calls: what the line calls, if that is one thing.
       node: what it is about; for several in one row one that has their sums.
     """
 
     depth: int
     label: str
     node: Node
+    calls: str = ""
+
+    def text(self, room: int) -> str:
+        """The row as text; the line is shortened, if need be, and not what it calls."""
+        before = "   " * self.depth
+        if not self.calls:
+            return before + self.label
+        calls = f"  → {self.calls}"
+        return f"{before}{clipped(self.label, max(_SHORT, room - text_width(before + calls)))}{calls}"
 
 
 def branches(program: Program, level: Level, tree: Node, depth: int, by: str, limit: int | None = None) -> list[Branch]:
@@ -71,7 +81,7 @@ class _Opening:
         text = self._text(line.span)
         if len(line.children) == 1:
             call = line.children[0]
-            yield Branch(at, f"{clipped(text, _SHORT)}  → {_called(call)}", line)
+            yield Branch(at, text, line, _called(call))
             if at + 1 < self._depth:
                 yield from self.below(call, at + 1)
             return

@@ -19,6 +19,7 @@ __all__ = ["render_costs"]
 _BAR = 6
 _MOST_LINES = 20
 _NARROW = 28  # columns of source that are to be left beside the numbers
+_DEEP = 16  # and so many more where lines are opened
 
 
 def render_costs(
@@ -103,21 +104,20 @@ def _table(program: Program, tally: CostTable, room: int, limit: int | None) -> 
 def _tree_table(program: Program, level: Level, tally: CostTable, room: int, limit: int | None, depth: int) -> Table:
     tree = read_tree(level)
     by = next(name for name in RANKED if name in tally.told)
-    kept = _kept(tally.told, by, room, *(["backward"] if tree.backward else []))
+    told = tally.told | {"backward"} if tree.backward else tally.told
+    kept = _kept(told, by, room - _DEEP)
+    left = room - _width(kept)
     whole = _size(tree.total, by) or 1
     rows: list[tuple[str, ...]] = []
     found = branches(program, level, tree, depth, by, limit)
     for row in found if limit is None else found[:limit]:
-        cells = (
-            _behind(row.node, by)
-            if name == "backward"
-            else _cell(name, row.node.total, _size(row.node.total, by) / whole)
-            for name in kept
-        )
-        rows.append((str(row.node.count), *cells, "   " * row.depth + row.label))
+        share = _size(row.node.total, by) / whole
+        cells = (_behind(row.node, by) if name == "backward" else _cell(name, row.node.total, share) for name in kept)
+        rows.append((str(row.node.count), *cells, row.text(left)))
     if limit is not None and len(found) > limit:
-        rows.append((f"   … {len(found) - limit} more rows; limit=None shows all",))
-    return Table((Head("ops", "number", 5), *(_HEADS[name] for name in kept), Head("source")), tuple(rows))
+        more = len(found) - limit
+        rows.append((f"   … {more} more row{'' if more == 1 else 's'}; limit=None shows all",))
+    return Table((Head("ops", "number", 4), *(_HEADS[name] for name in kept), Head("source")), tuple(rows))
 
 
 def _behind(node: Node, by: str) -> str:
@@ -126,14 +126,19 @@ def _behind(node: Node, by: str) -> str:
     return short_share(share) if share else ""
 
 
-def _kept(told: frozenset[str], by: str, room: int, *more: str) -> list[str]:
+def _kept(told: frozenset[str], by: str, room: int) -> list[str]:
     """The columns that there is room for."""
-    told = told | {"share", "bar", *more, *(["intensity"] if {"flops", "bytes"} <= told else [])}
+    told = told | {"share", "bar", *(["intensity"] if {"flops", "bytes"} <= told else [])}
     kept = [name for name in _HEADS if name in told]
     for name in ("bar", "intensity", *LEAVING):
-        if 4 + sum(_HEADS[other].least + 1 for other in kept) + 2 + _NARROW > room and name in kept and name != by:
+        if _width(kept) + _NARROW > room and name in kept and name != by:
             kept.remove(name)
     return kept
+
+
+def _width(kept: Iterable[str]) -> int:
+    """How wide a table is in front of the source."""
+    return 4 + sum(_HEADS[name].least + 1 for name in kept) + 2
 
 
 def _heads() -> Iterable[tuple[str, Head]]:

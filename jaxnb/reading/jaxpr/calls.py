@@ -89,6 +89,8 @@ class Calls:
             if depth >= _DEEPEST:
                 return call
             code, offset = frames[n][1]
+            if code.co_qualname == "<module>":  # a stretch of a function that was taken apart, run by itself
+                continue
             if whose[n] != "library":
                 place = self._spans.place(code, offset)
                 if not _is_part(code, where, place):
