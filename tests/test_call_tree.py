@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import threading
 import weakref
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -17,8 +19,11 @@ from models.steps import STEPS
 import jaxnb
 from jaxnb import _jax
 from jaxnb.program import COUNTED, Call, Computation, Level, Node, Op, Program, Span, decode, encode, folded, read_tree
+from jaxnb.shell.show import below
 
 _NAMES_ONLY = ("get-tuple-element", "tuple", "parameter", "constant")
+
+ROOT = Path(__file__).parents[1]
 
 
 @functools.cache
@@ -236,6 +241,28 @@ def test_without_a_limit_every_row_is_shown() -> None:
     whole = known.costs(depth=9, width=250, limit=None)
     assert " more" not in whole
     assert {name.partition(" ")[0] for name in named(known.tree())} <= set(whole.replace("…", " ").split())
+
+
+def test_the_readme_shows_what_is_shown() -> None:
+    """But for the number of ops and the share of the backward pass, which hang on the version of JAX."""
+
+    def said(text: str) -> set[str]:
+        return {re.sub(r"\d+ %(?= +\d+ %)", "", line[5:].rstrip()) for line in text.split("\n")}
+
+    text = program("transformer").costs(depth=4, width=112, limit=12)
+    assert said(text.partition("\n")[2]) <= said((ROOT / "README.md").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", ["transformer", "scan and checkpoint"])
+def test_what_was_measured_is_opened_too(name: str) -> None:
+    step = STEPS[name]
+    run = jaxnb.stage(step.cell, step.names(), time=True)
+    (text, *_) = below(run)
+    assert "time" in text.split("\n")[1]
+    assert "→ token_loss" in text or "→ step" in text
+    tree = run.tree()
+    total = sum(op.seconds for op in run.program.level("jaxpr").ops() if op.seconds is not None)
+    assert tree.total["seconds"].number == pytest.approx(total)
 
 
 TRAIN = """

@@ -74,7 +74,7 @@ class _Opening:
         small = [child for child in ranked if self.size(child) < self.least]
         for child in ranked if len(small) < 2 else ranked[: -len(small)]:
             yield from self._line(child, at) if child.kind == "line" else self._call(child, at)
-        if len(small) > 1:
+        if len(small) > 1 and (len(small) < len(ranked) or at == 0):  # all of them are what stands above
             yield Branch(at, f"… {len(small)} more", together(small))
 
     def _line(self, line: Node, at: int) -> Iterator[Branch]:
