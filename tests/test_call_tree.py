@@ -19,7 +19,9 @@ from models.steps import STEPS
 import jaxnb
 from jaxnb import _jax
 from jaxnb.program import COUNTED, Call, Computation, Level, Node, Op, Program, Span, decode, encode, folded, read_tree
+from jaxnb.runtime import is_own
 from jaxnb.shell.show import below
+from jaxnb.staging.trace.instances import InstanceLog
 
 _NAMES_ONLY = ("get-tuple-element", "tuple", "parameter", "constant")
 
@@ -129,10 +131,10 @@ def test_the_calls_have_the_names_that_people_know(name: str, calls: list[str]) 
 
 def test_nothing_of_ours_stands_in_the_frames_of_an_equation() -> None:
     """Who reads them goes from JAX's frames to those of its caller, such as what tells operators from functions."""
-    with _jax.note_instances(_jax.InstanceLog()):
+    with InstanceLog().noting():
         closed = jax.jit(lambda x: x * x + 1).trace(1.0).jaxpr
     for eqn in closed.eqns:
-        assert not any(code.co_filename.endswith("instances.py") for code, _ in _jax.eqn_frames(eqn))
+        assert not any(is_own(code.co_filename) for code, _ in _jax.eqn_frames(eqn))
 
 
 def again(x: Any, times: int) -> Any:
@@ -186,7 +188,7 @@ def test_looking_at_methods_changes_nothing() -> None:
     """No variable lives longer for it, no code of an object is run, and who keeps `locals()` has them."""
     outer, x = Layer(), jax.numpy.ones(3)
     outer.inner = Layer()
-    with _jax.note_instances(_jax.InstanceLog()) as log:
+    with InstanceLog().noting() as log:
         closed = jax.jit(outer).trace(x).jaxpr
         jax.jit(outer.looks).trace(x)
     assert not outer.alive
@@ -200,18 +202,18 @@ def test_looking_at_methods_changes_nothing() -> None:
 def test_threads_note_what_is_theirs_and_nothing_stays() -> None:
     """Two traces that overlap end in the order in which they began; each knows its own, and JAX is as it was."""
     original = source_info_util.current
-    logs, begun, ended = (_jax.InstanceLog(), _jax.InstanceLog()), threading.Event(), threading.Event()
+    logs, begun, ended = (InstanceLog(), InstanceLog()), threading.Event(), threading.Event()
     layer, x = Layer(), jax.numpy.ones(3)
 
     def beside() -> None:
-        with _jax.note_instances(logs[1]):
+        with logs[1].noting():
             begun.set()
             ended.wait(60)
             jaxprs.append(jax.jit(layer).trace(x).jaxpr)
 
     jaxprs: list[Any] = []
     thread = threading.Thread(target=beside)
-    with _jax.note_instances(logs[0]):
+    with logs[0].noting():
         thread.start()
         begun.wait(60)
         jaxprs.append(jax.jit(lambda x: layer(x)).trace(x).jaxpr)

@@ -149,11 +149,6 @@ from .identity import (
     note_jit_calls as note_jit_calls,
     note_on_host as note_on_host,
 )
-from .instances import (
-    InstanceLog as InstanceLog,
-    Instances as Instances,
-    note_instances as note_instances,
-)
 from .named import (
     bind_again as bind_again,
     bound_axes as bound_axes,
@@ -210,6 +205,7 @@ from .scalars import (
     number_class as number_class,
     stand_for_number as stand_for_number,
 )
+from .tracebacks import note_tracebacks as note_tracebacks
 from .tracers import (
     TraceLog as TraceLog,
     arguments_of as arguments_of,

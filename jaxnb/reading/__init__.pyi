@@ -52,6 +52,9 @@ from .hlo.rematerialised import (
     Rematerialised as Rematerialised,
     read_rematerialised as read_rematerialised,
 )
+from .jaxpr.calls import (
+    Instances as Instances,
+)
 from .jaxpr.fates import (
     read_fates as read_fates,
 )

@@ -10,11 +10,15 @@ from collections.abc import Callable, Hashable
 from types import CodeType
 from typing import Any
 
-from jaxnb._jax import Instances, traceback_frames
+from jaxnb._jax import traceback_frames
 from jaxnb.program import Call, Source, Span
 from jaxnb.reading.jaxpr.spans import Spans
 
-__all__ = ["Calls", "public_name"]
+__all__ = ["Calls", "Instances", "public_name"]
+
+Instances = tuple[tuple[int, str], ...]
+"""Of a traceback: frames by their place in it, the innermost being 0, each with the path to the object whose method
+ran there, from the outermost one that holds it: "blocks[0].attn", or "" for that itself."""
 
 _SPEAKING = re.compile(r"jax\.(nn|random|scipy|image|experimental|numpy\.linalg|numpy\.fft)(\..*)?")
 """Modules of JAX whose functions are calls to speak of; the others are what programs are written in."""

@@ -18,10 +18,10 @@ from typing import Any
 from jax.extend import core as jax_core
 
 from jaxnb import _jax
-from jaxnb._jax import Bodies, Instances
+from jaxnb._jax import Bodies
 from jaxnb.program import Aval, Call, Computation, Level, Op, Span, Value
 from jaxnb.reading.flow.varying import Varying, varying_axes
-from jaxnb.reading.jaxpr.calls import Calls
+from jaxnb.reading.jaxpr.calls import Calls, Instances
 from jaxnb.reading.jaxpr.params import Attributes, literal_text, params_key, read_params
 from jaxnb.reading.jaxpr.phases import Setting, read_settings
 from jaxnb.reading.jaxpr.spans import Spans

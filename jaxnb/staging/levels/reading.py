@@ -15,9 +15,10 @@ from typing import Any
 
 import jax
 
-from jaxnb._jax import InstanceLog, Instances, input_shardings, note_instances
+from jaxnb._jax import input_shardings
 from jaxnb.program import Assigned, Finding, Level, Program, Span, relocated
 from jaxnb.reading import (
+    Instances,
     SimulatedMesh,
     Statement,
     costs_of,
@@ -32,6 +33,7 @@ from jaxnb.staging.cells.span_remap import relaid
 from jaxnb.staging.levels.lowering_stages import LoweringStages, join_levels, piece_stage, traced_stage
 from jaxnb.staging.levels.naming import abstracted, read_names_of
 from jaxnb.staging.objects.paths import render_path
+from jaxnb.staging.trace.instances import InstanceLog
 from jaxnb.staging.trace.piece import Piece
 
 __all__ = ["read_function", "read_program", "read_traced"]
@@ -120,13 +122,13 @@ def read_function(
         simulated = simulated_mesh_of(jax.tree.leaves((args, kwargs)))
     log = InstanceLog()
     if simulated is None:
-        with note_instances(log):
+        with log.noting():
             traced = jax.jit(function).trace(*args, **kwargs)
         return read_traced(function, traced, args, kwargs, instances=log.of)
     placed, tree = jax.tree_util.tree_flatten_with_path((args, kwargs))
     names = [jax.tree_util.keystr(path) for path, _ in placed]
     given, named = jax.tree.unflatten(tree, simulated.place([leaf for _, leaf in placed], names))
-    with simulated.ambient(), note_instances(log):
+    with simulated.ambient(), log.noting():
         traced = jax.jit(function).trace(*given, **named)
     return read_traced(function, traced, given, named, simulated=simulated, instances=log.of)
 

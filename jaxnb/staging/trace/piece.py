@@ -21,6 +21,7 @@ from jaxnb.staging.objects.slots import Slots
 from jaxnb.staging.trace.called_back import CalledBack
 from jaxnb.staging.trace.donation import NO_DONATION, Donation
 from jaxnb.staging.trace.gradient import DerivativeSpec
+from jaxnb.staging.trace.instances import InstanceLog
 from jaxnb.staging.trace.output_recipe import OutputRecipe
 from jaxnb.staging.trace.placing import Arranged, Placing
 from jaxnb.staging.trace.prelude import OutOfReach, Prelude, SplitJaxpr
@@ -136,7 +137,7 @@ class Piece:
     simulated: SimulatedMesh | None = None
     served: Served | None = None
     used: int = 0
-    instances: _jax.InstanceLog | None = None
+    instances: InstanceLog | None = None
     walked: Reached | None = None
 
     def numbered(self) -> Any:

@@ -443,7 +443,7 @@ def _run_trace(trace: Trace, device: Any, log: NameLog | None, ran: Ran | None =
             watched,
             noting as trace.notes,
             running,
-            _jax.note_instances(trace.instances),
+            trace.instances.noting(),
         ):
             traced = jax.jit(cell).trace(*leaves)
         if trace.splits and trace.budget is not None:

@@ -56,6 +56,7 @@ from jaxnb.staging.trace.diagnosis import Attempt
 from jaxnb.staging.trace.donation import Donation, plan_donation
 from jaxnb.staging.trace.functions import Called, called_in, counting_turns
 from jaxnb.staging.trace.gradient import DerivativeSpec, Tree, read_loss, read_tree
+from jaxnb.staging.trace.instances import InstanceLog
 from jaxnb.staging.trace.moves import differs_in_key, moved
 from jaxnb.staging.trace.noticing import Importing, Noticing
 from jaxnb.staging.trace.output_recipe import SMALLEST_ID, Capture, Leaked, OutputRecipe, Unreplayable
@@ -157,7 +158,7 @@ class Trace:
         self.branches: Branches | None = None
         self.checks: list[tuple[int, bool]] = []
         self.said_numbers: list[int] = []
-        self.notes, self.instances = Notes(), _jax.InstanceLog()
+        self.notes, self.instances = Notes(), InstanceLog()
         self.sets = ""
         self.names_then: dict[str, Any] = {}
         self.stack: tuple[Called, ...] = ()

@@ -7,47 +7,36 @@ JAX passes the traceback of an equation on to what it makes of it, so that those
 from __future__ import annotations
 
 import sys
-import threading
 import weakref
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
-from types import CodeType, FrameType, GetSetDescriptorType
+from types import CodeType, FrameType
 from typing import Any
 
 import jax
 import jax.core
 import numpy as np
-from jax._src import source_info_util as _source_info
 
-from jaxnb._jax.base import in_jax
-from jaxnb._jax.eqns import traceback_frames
-from jaxnb.runtime import Undo, home_of, identity, is_installed, is_own, locals_of
+from jaxnb._jax import in_jax, note_tracebacks, traceback_frames
+from jaxnb.reading import Instances
+from jaxnb.runtime import home_of, identity, is_installed, is_own, locals_of
+from jaxnb.staging.cells.referents import TypeCache, reader_of, state_of
 
-_context = _source_info._source_info_context  # pyright: ignore[reportPrivateUsage]
-_getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
-
-__all__ = ["InstanceLog", "Instances", "note_instances"]
-
-_noting: list[InstanceLog] = []
-_hooks = Undo()
-"""What is replaced while anybody notes, whichever thread."""
-
-Instances = tuple[tuple[int, str], ...]
-"""Of a traceback: frames by their place in it, the innermost being 0, each with the path to the object whose method
-ran there, from the outermost one that holds it: "blocks[0].attn", or "" for that itself."""
+__all__ = ["InstanceLog"]
 
 _LOOKING = frozenset({"dir", "eval", "exec", "locals", "vars"})
 """Names by which code looks at its own variables: what it was given of them would change by looking again."""
 _MOST_OBJECTS = 10_000
 _MOST_WALKS = 3  # of one object that grows while it is traced
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), type, np.ndarray, np.generic, jax.Array, jax.core.Tracer)
+_getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
 class InstanceLog:
-    """Whose methods made equations, see `note_instances`."""
+    """Takes down whose methods make equations, at the cost of some microseconds each; tracing one takes a hundred."""
 
     def __init__(self) -> None:
-        self.thread, self.outside = 0, 0
+        self._outside = 0
         self._found: dict[int, tuple[Any, Instances]] = {}  # by the identity of a traceback, which is kept
         self._places: dict[Any, tuple[int, ...]] = {}
         self._methods: dict[int, tuple[CodeType, bool]] = {}
@@ -58,11 +47,22 @@ class InstanceLog:
         known = self._found.get(identity(traceback))
         return known[1] if known is not None else ()
 
-    def note(self, traceback: Any, frame: FrameType) -> None:
-        """Takes down the methods in a traceback that was just taken; the frame is the second of it."""
+    @contextmanager
+    def noting(self) -> Generator[InstanceLog]:
+        """Takes them down in this thread."""
+        self._outside = _depth(_getframe(2))
+        try:
+            with note_tracebacks(self._note):
+                yield self
+        finally:
+            self._paths.clear()
+            self._places.clear()
+            self._methods.clear()
+
+    def _note(self, traceback: Any, frame: FrameType) -> None:
         known = self._places.get(traceback)
         if known is None:
-            inside = _depth(frame) + 1 - self.outside  # JAX may have left out what is outside, or not
+            inside = _depth(frame) + 1 - self._outside  # JAX may have left out what is outside, or not
             known = self._places[traceback] = self._places_of_methods(traceback, inside)
         if not known:
             return
@@ -75,14 +75,8 @@ class InstanceLog:
             objects.append((n, locals_of(running).get("self") if running is not None else None))
         self._found[identity(traceback)] = traceback, tuple(self._with_paths(objects))
 
-    def end(self) -> None:
-        """Lets go of all but what was found."""
-        self._paths.clear()
-        self._places.clear()
-        self._methods.clear()
-
     def _places_of_methods(self, traceback: Any, inside: int) -> tuple[int, ...]:
-        """The frames of methods among the innermost ones of a traceback, the first being that of `current`."""
+        """The frames of methods among the innermost ones of a traceback."""
         codes = [code for code, _ in traceback_frames(traceback)]
         return tuple(n for n, code in enumerate(codes[:inside]) if self._is_method(code))
 
@@ -113,45 +107,6 @@ class InstanceLog:
         return known
 
 
-@contextmanager
-def note_instances(log: InstanceLog) -> Generator[InstanceLog]:
-    """Takes down whose methods make the equations of this thread.
-
-    There is no public hook for this; it costs some microseconds an equation, where tracing one takes a hundred.
-    """
-    log.thread, log.outside = threading.get_ident(), _depth(_getframe(2))
-    with Undo() as undo:
-        undo.add(_forget, log)
-        if not _noting:
-            _install()
-        _noting.append(log)
-        yield log
-
-
-def _forget(log: InstanceLog) -> None:
-    _noting[:] = [item for item in _noting if item is not log]
-    log.end()
-    if not _noting:
-        _hooks.close()
-
-
-def _install() -> None:
-    current = _source_info.current
-
-    def noted() -> Any:
-        info = current()
-        if not _context.context.traceback:  # else it is that of an equation from which another is made
-            thread = threading.get_ident()
-            log = next((log for log in reversed(_noting) if log.thread == thread), None)
-            if log is not None:
-                log.note(info.traceback, _getframe())
-        return info
-
-    # Whoever reads the frames of an equation goes from those of JAX to those of its caller: this is one of JAX's.
-    noted.__code__ = noted.__code__.replace(co_filename=current.__code__.co_filename)
-    _hooks.patch(_source_info, "current", noted)
-
-
 class _Paths:
     """The ways from an object to what it holds."""
 
@@ -172,45 +127,26 @@ class _Paths:
 
 
 def _paths_from(root: Any) -> dict[int, str]:
+    """The paths to all that an object holds, the shortest to each."""
+    readers = TypeCache(reader_of)
     found = {identity(root): ""}
     waiting: list[tuple[str, Any]] = [("", root)]
     for path, value in waiting:  # which grows on the way
         if len(found) > _MOST_OBJECTS:
             break
-        for step, child in _children(value):
-            if identity(child) not in found and not issubclass(type(child), _PLAIN):
+        for kind, key, child in readers.of(value)(value):
+            step = _step(kind, key)
+            if step and identity(child) not in found and not issubclass(type(child), _PLAIN):
                 found[identity(child)] = further = f"{path}{step}" if path else step.lstrip(".")
                 waiting.append((further, child))
     return found
 
 
-def _children(value: Any) -> Iterator[tuple[str, Any]]:
-    """What a value holds, each as a step of a path. Nothing of the value's own code runs."""
-    kind = type(value)
-    if issubclass(kind, list):
-        for index, item in enumerate(list.__iter__(value)):
-            yield f"[{index}]", item
-    elif issubclass(kind, tuple):
-        for index, item in enumerate(tuple.__iter__(value)):
-            yield f"[{index}]", item
-    elif issubclass(kind, dict):
-        for key, item in list(dict.items(value)):
-            if type(key) is str or type(key) is int:
-                yield f"[{key!r}]", item
-    else:
-        for name, item in list(_attributes(value).items()):
-            if type(name) is str:
-                yield (f"[{name}]" if name.isdigit() else f".{name}"), item
-
-
-def _attributes(value: Any) -> dict[Any, Any]:
-    """The `__dict__` of an object, if its class has not put something else in its place."""
-    for base in type(value).__mro__:
-        descriptor = vars(base).get("__dict__")
-        if descriptor is not None:
-            found = descriptor.__get__(value) if type(descriptor) is GetSetDescriptorType else None
-            return found if type(found) is dict else {}
-    return {}
+def _step(kind: str, key: Any) -> str:
+    """A step of a path as a user would write it; "" for what nobody would."""
+    if kind == "attr" and type(key) is str and not key.startswith("__"):
+        return f"[{key}]" if key.isdigit() else f".{key}"  # flax.nnx keeps the items of a list so
+    return f"[{key!r}]" if kind == "item" and (type(key) is str or type(key) is int) else ""
 
 
 def _depth(frame: FrameType | None) -> int:
@@ -234,16 +170,16 @@ def _named_by_library(item: Any) -> str | None:
     for base in type(item).__mro__:
         name = _NAMING.get((home_of(base), base.__name__))
         if name is not None:
-            return name(_attributes(item))
+            return name(state_of(item))
     return None
 
 
-def _linen_path(attributes: dict[str, Any]) -> str | None:
+def _linen_path(attributes: Any) -> str | None:
     path = getattr(attributes.get("scope"), "path", None)
     return "/".join(map(str, path)) if isinstance(path, tuple) else None
 
 
-def _haiku_path(attributes: dict[str, Any]) -> str | None:
+def _haiku_path(attributes: Any) -> str | None:
     name = attributes.get("module_name")
     return name if isinstance(name, str) else None
 
