@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from types import FrameType
 from typing import Any, NamedTuple
 
 from jax._src import source_info_util as _source_info
@@ -16,12 +14,11 @@ from jaxnb.runtime import Undo
 __all__ = ["note_tracebacks"]
 
 _context = _source_info._source_info_context  # pyright: ignore[reportPrivateUsage]
-_getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]
 
 
 class _Noting(NamedTuple):
     thread: int
-    note: Callable[[Any, FrameType], None]
+    note: Callable[[Any], None]
 
 
 _noting: list[_Noting] = []
@@ -30,13 +27,13 @@ _hooks = Undo()
 
 
 @contextmanager
-def note_tracebacks(note: Callable[[Any, FrameType], None]) -> Generator[None]:
+def note_tracebacks(note: Callable[[Any], None]) -> Generator[None]:
     """Tells of the tracebacks that are taken in this thread, but not of those that an equation has from another.
 
     There is no public hook for this.
 
     Args:
-      note: called with each and with the second frame of it, which runs.
+      note: called with each, by the second frame of it.
     """
     noting = _Noting(threading.get_ident(), note)
     with Undo() as undo:
@@ -60,9 +57,10 @@ def _install() -> None:
         info = current()
         if not _context.context.traceback:  # else it is that of an equation from which another is made
             thread = threading.get_ident()
-            noting = next((noting for noting in reversed(_noting) if noting.thread == thread), None)
-            if noting is not None:
-                noting.note(info.traceback, _getframe())
+            for noting in reversed(_noting):
+                if noting.thread == thread:
+                    noting.note(info.traceback)
+                    break
         return info
 
     # Whoever reads the frames of an equation goes from those of JAX to those of its caller: this is one of JAX's.

@@ -54,6 +54,7 @@ from .hlo.rematerialised import (
 )
 from .jaxpr.calls import (
     Instances as Instances,
+    library_name as library_name,
 )
 from .jaxpr.fates import (
     read_fates as read_fates,

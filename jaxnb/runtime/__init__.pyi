@@ -4,7 +4,7 @@ from .collecting import (
 from .doors import (
     door as door,
 )
-from .frames import locals_of as locals_of
+from .frames import local_of as local_of, locals_of as locals_of
 from .heap import (
     identities_of as identities_of,
     identity as identity,

@@ -7,7 +7,7 @@ import sys
 import types
 from typing import Any
 
-__all__ = ["locals_of"]
+__all__ = ["local_of", "locals_of"]
 
 
 def locals_of(frame: types.FrameType) -> dict[str, Any]:
@@ -15,10 +15,23 @@ def locals_of(frame: types.FrameType) -> dict[str, Any]:
     alive that the frame itself has long given up: it is emptied, unless somebody else holds it."""
     held: Any = frame.f_locals
     found = dict(held)
-    if sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.gettrace() is None:
-        if sys.getrefcount(held) == _OUR_REFERENCES:
-            held.clear()
+    if _leaves_a_copy(frame) and sys.getrefcount(held) == _OUR_REFERENCES:
+        held.clear()
     return found
+
+
+def local_of(frame: types.FrameType, name: str) -> Any:
+    """One of them, or None: for those who ask by the thousand."""
+    held: Any = frame.f_locals
+    found = held.get(name)
+    if _leaves_a_copy(frame) and sys.getrefcount(held) == _OUR_REFERENCES:
+        held.clear()
+    return found
+
+
+def _leaves_a_copy(frame: types.FrameType) -> bool:
+    optimized = frame.f_code.co_flags & inspect.CO_OPTIMIZED
+    return bool(sys.version_info < (3, 13) and optimized and sys.gettrace() is None)
 
 
 _OUR_REFERENCES = 3

@@ -13,8 +13,9 @@ from typing import Any
 from jaxnb._jax import traceback_frames
 from jaxnb.program import Call, Source, Span
 from jaxnb.reading.jaxpr.spans import Spans
+from jaxnb.runtime import is_closed_package
 
-__all__ = ["Calls", "Instances", "public_name"]
+__all__ = ["Calls", "Instances", "library_name", "public_name"]
 
 Instances = tuple[tuple[int, str], ...]
 """Of a traceback: frames by their place in it, the innermost being 0, each with the path to the object whose method
@@ -120,7 +121,7 @@ class Calls:
         key = (id(code), is_innermost)  # the equations keep it alive
         found = self._names.get(key)
         if found is None:
-            found = self._names[key] = _library_name(code, is_innermost)
+            found = self._names[key] = library_name(code, is_innermost)
         return found
 
     def _step(self, call: Call) -> Call:
@@ -154,7 +155,7 @@ def _short(qualname: str) -> str:
     return qualname.rpartition("<locals>.")[2]
 
 
-def _library_name(code: CodeType, is_innermost: bool) -> tuple[str, bool]:
+def library_name(code: CodeType, is_innermost: bool) -> tuple[str, bool]:
     """The public name of a library's function, "" where it is none to speak of, and whether what it calls is folded.
 
     Args:
@@ -186,8 +187,8 @@ def public_name(file: str, name: str) -> str:
     >>> import jax.nn, inspect
     >>> public_name(inspect.getsourcefile(jax.nn.softmax), "softmax")
     'jax.nn.softmax'
-    >>> public_name(inspect.getsourcefile(jax.numpy.mean), "mean")
-    ''
+    >>> public_name(inspect.getsourcefile(jax.numpy.mean), "mean"), public_name(inspect.__file__, "Signature")
+    ('', '')
     """
     key = (file, name)
     if key not in _public:
@@ -202,6 +203,8 @@ def _find_public(file: str, name: str) -> str:
     if module is None or (item := vars(module).get(name)) is None:
         return ""
     package = module.__name__.partition(".")[0]
+    if package != "jax" and is_closed_package(package):
+        return ""  # Python's and NumPy's are no more to speak of than those of jax.numpy
     homes = [
         other
         for other, found in list(sys.modules.items())

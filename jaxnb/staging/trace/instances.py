@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
@@ -18,8 +18,8 @@ import jax.core
 import numpy as np
 
 from jaxnb._jax import in_jax, note_tracebacks, traceback_frames
-from jaxnb.reading import Instances
-from jaxnb.runtime import home_of, identity, is_installed, is_own, locals_of
+from jaxnb.reading import Instances, library_name
+from jaxnb.runtime import home_of, identity, is_installed, is_own, local_of
 from jaxnb.staging.cells.referents import TypeCache, reader_of, state_of
 
 __all__ = ["InstanceLog"]
@@ -41,6 +41,7 @@ class InstanceLog:
         self._places: dict[Any, tuple[int, ...]] = {}
         self._methods: dict[int, tuple[CodeType, bool]] = {}
         self._paths: dict[int, _Paths] = {}
+        self._namings = TypeCache(_naming_of)
 
     def of(self, traceback: Any) -> Instances:
         """What is known of the traceback of an equation."""
@@ -59,20 +60,16 @@ class InstanceLog:
             self._places.clear()
             self._methods.clear()
 
-    def _note(self, traceback: Any, frame: FrameType) -> None:
+    def _note(self, traceback: Any) -> None:
         known = self._places.get(traceback)
         if known is None:
-            inside = _depth(frame) + 1 - self._outside  # JAX may have left out what is outside, or not
+            inside = _depth(_getframe(1)) + 1 - self._outside  # JAX may have left out what is outside, or not
             known = self._places[traceback] = self._places_of_methods(traceback, inside)
         if not known:
             return
         objects: list[tuple[int, Any]] = []
-        running: FrameType | None = frame
-        at = 1
-        for n in known:
-            while at < n and running is not None:
-                running, at = running.f_back, at + 1
-            objects.append((n, locals_of(running).get("self") if running is not None else None))
+        for n in known:  # which is how far they are from here, too; a comprehension would be one further
+            objects.append((n, local_of(_getframe(n), "self")))
         self._found[identity(traceback)] = traceback, tuple(self._with_paths(objects))
 
     def _places_of_methods(self, traceback: Any, inside: int) -> tuple[int, ...]:
@@ -90,7 +87,8 @@ class InstanceLog:
         """The frames, the outermost first, and the paths from the outermost object that leads there."""
         root: _Paths | None = None
         for place, item in reversed(found):
-            path = _named_by_library(item)
+            naming = self._namings.of(item)
+            path = naming(state_of(item)) if naming is not None else None
             if path is None:
                 path = root.path(item) if root is not None else None
             if path is None:
@@ -161,17 +159,18 @@ def _is_method(code: CodeType) -> bool:
     if not code.co_argcount or code.co_varnames[0] != "self" or not _LOOKING.isdisjoint(code.co_names):
         return False
     file = code.co_filename
-    of_python = is_installed(file) and not any(folder in file for folder in ("site-packages", "dist-packages"))
-    return not (in_jax(file) or is_own(file) or of_python or file == "<string>")
+    if in_jax(file) or is_own(file) or file == "<string>":
+        return False
+    return bool(library_name(code, True)[0]) if is_installed(file) else True
 
 
-def _named_by_library(item: Any) -> str | None:
-    """The path of a module of flax.linen or haiku, which makes its parts while it runs and holds none of them."""
-    for base in type(item).__mro__:
-        name = _NAMING.get((home_of(base), base.__name__))
-        if name is not None:
-            return name(state_of(item))
-    return None
+Naming = Callable[[Any], str | None]
+
+
+def _naming_of(kind: type) -> Naming | None:
+    """What tells the path of a module of flax.linen or haiku, which makes its parts while it runs and holds none."""
+    found = (_NAMING.get((home_of(base), base.__name__)) for base in kind.__mro__)
+    return next((naming for naming in found if naming is not None), None)
 
 
 def _linen_path(attributes: Any) -> str | None:
@@ -184,4 +183,7 @@ def _haiku_path(attributes: Any) -> str | None:
     return name if isinstance(name, str) else None
 
 
-_NAMING = {("flax.linen.module", "Module"): _linen_path, ("haiku._src.module", "Module"): _haiku_path}
+_NAMING: dict[tuple[str, str], Naming] = {
+    ("flax.linen.module", "Module"): _linen_path,
+    ("haiku._src.module", "Module"): _haiku_path,
+}
