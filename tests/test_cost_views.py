@@ -160,7 +160,7 @@ def test_memory_is_made_only_for_who_asks_by_name():
         names = ()
         asked = 0
 
-        def memory(self, program):
+        def memory(self, program, made=False):
             self.asked += 1
             return (MEMORY,)
 

@@ -101,7 +101,7 @@ class Maker:
     def make(self, name, above):
         return Level(name), (), ()
 
-    def memory(self, program):
+    def memory(self, program, made=False):
         return ()
 
     def assigned(self):

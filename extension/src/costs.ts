@@ -4,6 +4,7 @@ import { Level, Program } from './model';
 import { formatIn } from './format';
 import { readMemory } from './memory';
 import { COLUMNS as KNOWN } from './schema';
+import type { Tree } from './tree';
 
 export type Measure = typeof KNOWN[number]['name'];
 export const MEASURES = KNOWN.map(one => one.name);
@@ -13,6 +14,12 @@ export const NAMES = said('title');
 export const TELLS = said('tells');
 export const UNITS = said('unit');
 
+/** What is shown at first: time if it was measured, or else flops. */
+export function firstMeasures(costs: Costs, levels: string[]): Measure[] {
+  const known = new Set([...levels, 'source'].flatMap(level => costs.measures(level)));
+  return MEASURES.filter(one => one === (known.has('seconds') ? 'seconds' : 'flops'));
+}
+
 export function formatCost(measure: Measure, cost: number): string { return cost > 0 ? formatIn(UNITS[measure], cost) : ''; }
 
 /** Costs of a program, added up once for each measure and level. */
@@ -21,6 +28,9 @@ export class Costs {
   private largest = new Map<string, number>();
 
   constructor(private readonly program: Program) {}
+
+  /** The tree in which a measure is known: of the topmost level that has it. */
+  tree(measure: Measure): Tree | undefined { return this.program.trees.find(tree => tree.data.measures.includes(measure)); }
 
   /** The measures of which a level, or the source, knows something. */
   measures(level: string): Measure[] {
@@ -48,6 +58,27 @@ export class Costs {
       this.largest.set(key, most);
     }
     return most;
+  }
+
+  /** The same for levels with what the bodies of an op cost. */
+  deep(level: Level, measure: Measure): Float64Array {
+    const key = `${level.name} ${measure} deep`;
+    let found = this.known.get(key);
+    if (!found) {
+      found = this.of(level.name, measure).map(cost => Math.max(0, cost));
+      // A body stands behind the op that owns it: from the end all that is inside is known.
+      for (let op = level.size - 1; op >= 0; op--) {
+        const up = level.owner[level.home[op]];
+        if (up >= 0 && up < op) found[up] += found[op];
+      }
+      this.known.set(key, found);
+    }
+    return found;
+  }
+
+  /** What all ops cost. */
+  whole(level: Level, measure: Measure): number {
+    return this.of(level.name, measure).reduce((sum, cost) => sum + Math.max(0, cost), 0);
   }
 
   private ofOps(level: Level | undefined, measure: Measure): Float64Array {
@@ -79,6 +110,8 @@ export class Costs {
       return costs;
     }
     const level = this.program.lower.find(one => one.columns.includes(measure));
+    const tree = level ? undefined : this.tree(measure);
+    for (const node of tree?.children[0] ?? []) if (!tree!.file(node)) add(tree!.line(node), tree!.cost(node, measure));
     if (level) for (let op = 0; op < level.size; op++) add(level.line(op), level.cost(op, measure));
     return costs;
   }

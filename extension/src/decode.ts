@@ -1,7 +1,7 @@
 /** From the JSON of a saved program to columns that can be trusted: every length and index is checked once, here. */
 
 import { wordsOf } from './format';
-import { COLUMNS, Data, Level as LevelData, VERSION } from './schema';
+import { COLUMNS, Data, Level as LevelData, Tree as TreeData, VERSION } from './schema';
 
 /** Why a program cannot be shown, in words for the user. */
 export class NotShown extends Error {}
@@ -60,12 +60,29 @@ function check(data: Data): void {
   if (data.status) for (const place of [data.status.happened, data.status.cost, data.status.needs]) {
     must(list(place, 'a place of the line').every(part => list(part, 'a part').length === 3 && part.every(one => typeof one === 'string')), 'a part that is no text');
   }
+  for (const { positions, layers, rows } of list(data.curves ?? [], 'curves')) {
+    columns(layers, 'label:string kind:string', {});
+    must(layers.units.length === layers.label.length && layers.units.every(one => list(one, 'units').length === positions.length), 'layers of other positions');
+    columns(rows, 'name:string kind:string nbytes:number count:number line:number within:string', {});
+  }
+  for (const tree of list(data.trees ?? [], 'trees')) checkTree(tree, data);
   for (const { held, live, saved, note } of data.memory ?? []) {
     columns(held, 'name:strings kind:strings nbytes first last op line within?:strings', sizes);
     must(Array.isArray(live) && typeof (note ?? '') === 'string', 'memory without bytes');
     indices(saved?.name ?? [], strings, 'saved');
     indices(saved?.within ?? [], strings, 'within');
   }
+}
+
+function checkTree(tree: TreeData, data: Data): void {
+  const sizes: Record<string, number> = { texts: columns(tree, 'texts:string', {}), nodes: tree.parent?.length ?? 0 };
+  const count = columns(tree, 'parent:nodes- kind:texts name:texts path:texts file:texts line:number text:texts count:number backward:number alike?:number turns?:number', sizes);
+  must(count > 0 && tree.parent.every((parent, at) => parent < at && (parent >= 0 || !at)), 'a node that is before the one above it');
+  const measures = columns(tree, 'measures:string', {});
+  for (const costs of [tree.total, tree.behind]) must(list(costs, 'costs').length === measures && costs.every(one => list(one, 'costs').length === count), 'costs of other nodes');
+  if (!tree.ops) return;
+  const level = data.levels.find(one => one.name === tree.level);
+  must(columns(tree, 'ops:nodes', sizes) === level?.ops.name.length, 'ops that no level has');
 }
 
 function checkLevel({ name, entries, values, computations, ops }: LevelData, known: Record<string, number>): void {

@@ -37,6 +37,11 @@ function scaled(count: number, gap: string, unit: string): string {
   return `${count}${gap}${unit}`;
 }
 
+/** `12 %`, `< 1 %`. */
+export function formatShare(share: number): string {
+  return share > 0 && share < 0.01 ? '< 1 %' : `${Math.round(share * 100)} %`;
+}
+
 /** `1 line`, `2 lines`. */
 export function counted(count: number, noun: string): string {
   return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;

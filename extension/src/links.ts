@@ -9,7 +9,8 @@ export type Found = Map<number, boolean>;
 export type Target =
   | { kind: 'line'; line: number }
   | { kind: 'op'; level: string; op: number }
-  | { kind: 'value'; level: string; value: number };
+  | { kind: 'value'; level: string; value: number }
+  | { kind: 'ops'; level: string; ops: number[]; said: string };
 
 /** Everything that a place is: lines of the cell, and ops by level; and the values that are the same. */
 export interface Linked {
@@ -44,6 +45,7 @@ export class Links {
     if (!level) return found;
     const start: Found = new Map();
     if (target.kind === 'op') start.set(target.op, true);
+    else if (target.kind === 'ops') target.ops.forEach(op => start.set(op, true));
     else {
       found.value = { level: level.name, value: target.value };
       const maker = level.maker(target.value);

@@ -3,6 +3,7 @@
 import { COLUMNS as KNOWN, Data, Level as LevelData, OpColumn } from './schema';
 import { decode } from './decode';
 import { shortType } from './format';
+import { Tree } from './tree';
 
 /** Those of the data: memory is known by other means. */
 export type Column = OpColumn;
@@ -151,6 +152,8 @@ export class Program {
   readonly data: Data;
   readonly lines: string[];
   readonly levels: Level[];
+  /** The call trees of levels; of a program that was saved without its levels that of the first. */
+  readonly trees: Tree[];
   private readonly types = new Map<number, string>();
 
   /** Throws `NotShown` where the data cannot be shown. */
@@ -158,6 +161,7 @@ export class Program {
     this.data = decode(data);
     this.lines = this.data.source.split('\n');
     this.levels = this.data.levels.map((level, at) => new Level(this, at, level));
+    this.trees = (this.data.trees ?? []).map(tree => new Tree(this, tree));
   }
 
   text(at: number): string { return at < 0 ? '' : this.data.strings[at] ?? ''; }

@@ -2,11 +2,12 @@
 
 import { el, fill } from './dom';
 import { NotShown } from './decode';
+import { mainOf } from './groups';
 import { lineElement, lineText } from './line';
 import { Program } from './model';
-import { foldedOf } from './rows';
+import { foldedOf, openedOf } from './rows';
 import { search } from './search';
-import { Measure, MEASURES } from './costs';
+import { Costs, firstMeasures, Measure, MEASURES } from './costs';
 import { Store } from './store';
 import { followTheme } from './theme';
 import { Workbench } from './workbench';
@@ -14,8 +15,9 @@ import { findingElement } from './panes/findings';
 import { Look } from './lab/types';
 import { sheet } from './sheet';
 
-export interface Settings { open: boolean; levels: string[]; measures: Measure[] }
-export const DEFAULTS: Settings = { open: false, levels: ['source', 'jaxpr'], measures: [] };
+/** `measures` are null where what is known decides. */
+export interface Settings { open: boolean; levels: string[]; measures: Measure[] | null }
+export const DEFAULTS: Settings = { open: false, levels: ['source', 'jaxpr'], measures: null };
 
 /** What the surroundings can do for an inspector. Whatever is absent is not offered. */
 export interface Host {
@@ -75,8 +77,9 @@ function draw(root: HTMLElement, program: Program, host: Host, signal: AbortSign
   if (own && !shown.some(name => name !== 'source')) shown.push(own);
   const store = new Store({
     program, previous: previousOf(host), open: settings.open, tab: 'code', shown, hot: null, pin: null,
-    folded: foldedOf(program), measures: MEASURES.filter(one => settings.measures.includes(one)), sort: null,
-    phases: new Set(), scope: '', query: '', matches: search(program, ''), graph: { level: own ?? '', computation: 0 }, diagram: { part: '' }
+    folded: foldedOf(program), opened: openedOf(program),
+    measures: settings.measures ? MEASURES.filter(one => settings.measures!.includes(one)) : firstMeasures(new Costs(program), shown), sort: null,
+    phases: new Set(), scope: '', query: '', matches: search(program, ''), graph: { level: own ?? '', computation: program.lower[0] ? mainOf(program.lower[0]) : 0 }, diagram: { part: '' }
   });
   if (!program.data.source && !program.levels.length) {
     root.append(el('div.line', lineElement(program.data.status, host.line)), ...program.data.findings.map(one => findingElement(program, one, () => undefined)));

@@ -1,8 +1,9 @@
 /** A row as pieces of text that know what they are: what the panes colour and what is copied. */
 
-import { shortened, visible } from './format';
+import { counted, shortened, visible } from './format';
 import { Level } from './model';
-import { FOOT, HEAD, Rows } from './rows';
+import { groupsOf } from './groups';
+import { FOOT, GROUP, HEAD, OP, Rows } from './rows';
 
 export type Kind = 'plain' | 'op' | 'name' | 'literal' | 'type' | 'bound' | 'note' | 'body' | 'attribute';
 export interface Piece { kind: Kind; text: string; value?: number }
@@ -16,6 +17,7 @@ export function rowPieces(level: Level, rows: Rows, row: number, width = 0): Pie
   const item = rows.item[row];
   const indent: Piece = { kind: 'plain', text: '  '.repeat(Math.min(rows.depth[row], 40)) };
   const kind = rows.kind[row];
+  if (kind === GROUP) return [indent, ...groupPieces(level, item)];
   return [indent, ...(kind === HEAD ? headPieces(level, item) : kind === FOOT ? footPieces(level, item) : opPieces(level, item, width - indent.text.length))];
 }
 
@@ -38,6 +40,12 @@ export function opPieces(level: Level, op: number, width = 0): Piece[] {
   const said = level.attributes(op).map(([key, text]) => `${key}=${text}`).join(' ');
   if (said) pieces.push({ kind: 'plain', text: '  ' }, { kind: 'attribute', text: shortened(visible(said.slice(0, 400)), LONGEST_ATTRIBUTE) });
   return pieces;
+}
+
+/** `Block.__call__  blocks[0] · 61 eqns`. */
+function groupPieces(level: Level, at: number): Piece[] {
+  const { label, from, to, backward } = groupsOf(level).all[at];
+  return [{ kind: 'body', text: name(label) }, { kind: 'note', text: `  ${counted(to - from, level.name === 'jaxpr' ? 'eqn' : 'op')}${backward ? ', backward' : ''}` }];
 }
 
 function headPieces(level: Level, at: number): Piece[] {
@@ -79,7 +87,7 @@ function name(text: string): string {
 export function typeColumn(level: Level, rows: Rows, most = 44): number {
   let width = 0;
   for (let row = 0; row < Math.min(rows.kind.length, 400); row++) {
-    if (rows.kind[row] === HEAD || rows.kind[row] === FOOT) continue;
+    if (rows.kind[row] !== OP) continue;
     const pieces = opPieces(level, rows.item[row]);
     const at = pieces.findIndex(piece => piece.kind === 'type');
     if (at < 0) continue;

@@ -1,10 +1,12 @@
 /** The visible rows of a level: computations one in another, as folded, filtered and sorted as the user wants. */
 
+import { groupsOf, Item, wayToMain } from './groups';
 import { Level, Program } from './model';
+import { openedAtFirst } from './sourcerows';
 
-export const HEAD = 0, OP = 1, FOOT = 2;
+export const HEAD = 0, OP = 1, FOOT = 2, GROUP = 3;
 
-/** Rows as columns: what each is, which op or computation, how deep it stands. */
+/** Rows as columns: what each is, which op, computation or group, how deep it stands. */
 export interface Rows { kind: number[]; item: number[]; depth: number[] }
 
 export interface View {
@@ -16,9 +18,11 @@ export interface View {
   scope: string;
   /** What each op costs: the dearest first, without the bodies' structure. */
   sort: Float64Array | null;
+  /** Groups that show what is in them; null where ops are not grouped. */
+  opened: ReadonlySet<number> | null;
 }
 
-export const ALL: View = { folded: new Set(), phases: new Set(), scope: '', sort: null };
+export const ALL: View = { folded: new Set(), phases: new Set(), scope: '', sort: null, opened: null };
 
 /** The rows to show. An op that the filters leave out stays if something in its bodies does not. */
 export function readRows(level: Level, view: View): Rows {
@@ -35,9 +39,18 @@ export function readRows(level: Level, view: View): Rows {
   // A stack of our own: how deep bodies stand in one another is up to the data.
   type Step = { kind: number; item: number; depth: number };
   const stack: Step[] = [];
+  const groups = groupsOf(level);
+  const push = (items: Item[], depth: number) => {
+    for (let at = items.length - 1; at >= 0; at--) {
+      const { op, group } = items[at];
+      stack.push(group < 0 ? { kind: OP, item: op, depth } : { kind: GROUP, item: group, depth });
+    }
+  };
   const enter = (computation: number, depth: number) => {
     stack.push({ kind: FOOT, item: computation, depth: depth + 1 });
-    for (let op = level.start[computation + 1] - 1; op >= level.start[computation]; op--) {
+    const items = kept || !view.opened ? null : groups.items(computation);
+    if (items) push(items, depth + 1);
+    else for (let op = level.start[computation + 1] - 1; op >= level.start[computation]; op--) {
       if (!kept || kept[op]) stack.push({ kind: OP, item: op, depth: depth + 1 });
     }
     stack.push({ kind: HEAD, item: computation, depth });
@@ -46,6 +59,7 @@ export function readRows(level: Level, view: View): Rows {
   while (stack.length) {
     const { kind, item, depth } = stack.pop()!;
     add(rows, kind, item, depth);
+    if (kind === GROUP && view.opened?.has(item)) push(groups.all[item].inside, depth + 1);
     if (kind === OP && !view.folded.has(item)) level.bodies(item).reverse().forEach(body => enter(body, depth + 1));
   }
   return rows;
@@ -83,9 +97,15 @@ const MOST_UNFOLDED = 400;
 export function foldedOf(program: Program): Map<string, Set<number>> {
   return new Map(program.lower.map(level => {
     const folded = new Set<number>();
-    if (level.size > MOST_UNFOLDED) level.data.ops.bodies.forEach((bodies, op) => { if (bodies.length) folded.add(op); });
+    const open = new Set(wayToMain(level));
+    if (level.size > MOST_UNFOLDED) level.data.ops.bodies.forEach((bodies, op) => { if (bodies.length && !open.has(op)) folded.add(op); });
     return [level.name, folded];
   }));
+}
+
+/** The groups that are open at first, level by level, and the lines. */
+export function openedOf(program: Program): Map<string, Set<number>> {
+  return new Map([['source', openedAtFirst(program, program.trees[0])], ...program.lower.map((level): [string, Set<number>] => [level.name, groupsOf(level).opened()])]);
 }
 
 /** What there is to filter by. */

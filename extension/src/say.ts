@@ -20,6 +20,7 @@ export function sayLinked(program: Program, linked: Linked): string {
   else {
     const level = program.level(target.level)!;
     if (target.kind === 'op') self = sayOp(level, target.op);
+    else if (target.kind === 'ops') self = `${target.said} · ${counted(target.ops.length, 'op')}`;
     else self = [shortened(visible(level.valueName(target.value).slice(0, 61)), 60), level.type(target.value), formatBytes(level.nbytes(target.value))].filter(Boolean).join(' ');
   }
   return [self, ...counterparts(linked)].join(' · ');

@@ -2,18 +2,23 @@
 
 import { Level, Program } from './model';
 
-/** Where a search hit: lines of the cell, and ops of a level in their order. */
-export interface Matches { lines: number[]; ops: Map<string, number[]>; count: number }
+/** Where a search hit: lines of the cell, nodes of the first call tree, and ops of a level in their order. */
+export interface Matches { lines: number[]; nodes: number[]; ops: Map<string, number[]>; count: number }
 
 /** Lines and ops that hold a text, whatever the case; several words must all be found. */
 export function search(program: Program, query: string): Matches {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  const found: Matches = { lines: [], ops: new Map(), count: 0 };
+  const found: Matches = { lines: [], nodes: [], ops: new Map(), count: 0 };
   if (!words.length) return found;
   program.lines.forEach((line, at) => {
     const low = line.toLowerCase();
     if (words.every(word => low.includes(word))) found.lines.push(at + 1);
   });
+  const [tree] = program.trees;
+  for (let node = 1; node < (tree?.size ?? 0); node++) {
+    const low = (tree.kind(node) === 'line' ? tree.file(node) ? tree.code(node) : '' : tree.called(node)).toLowerCase();
+    if (words.every(word => low.includes(word))) found.nodes.push(node);
+  }
   const low = program.data.strings.map(text => text.toLowerCase());
   for (const level of program.lower) {
     const hits = words.map(word => matcher(level, low, word));
@@ -22,7 +27,7 @@ export function search(program: Program, query: string): Matches {
     if (ops.length) found.ops.set(level.name, ops);
     found.count += ops.length;
   }
-  found.count += found.lines.length;
+  found.count += found.lines.length + found.nodes.length;
   return found;
 }
 

@@ -5,7 +5,7 @@ import { Matches } from './search';
 import { Program } from './model';
 import { Measure } from './costs';
 
-export type Tab = 'code' | 'mesh' | 'graph' | 'memory' | 'findings' | 'compare';
+export type Tab = 'code' | 'costs' | 'mesh' | 'graph' | 'memory' | 'findings' | 'compare';
 
 export interface State {
   program: Program;
@@ -18,14 +18,16 @@ export interface State {
   hot: Linked | null;
   pin: Linked | null;
   folded: Map<string, Set<number>>;
+  /** The groups of each level that show what is in them, and for "source" nodes of the tree. */
+  opened: Map<string, Set<number>>;
   measures: Measure[];
   sort: Measure | null;
   phases: Set<string>;
   scope: string;
   query: string;
   matches: Matches;
-  /** What the graph shows. */
-  graph: { level: string; computation: number };
+  /** What the graph shows; `each`: every op, where modules could be shown. */
+  graph: { level: string; computation: number; each?: boolean };
   /** Which diagram is shown, of which value, and by what its rows are sorted. */
   diagram: { part: string; row?: number; sort?: string; down?: boolean };
 }

@@ -6,9 +6,11 @@ import { titleOf, wordsOf } from './format';
 import { Program } from './model';
 import type { Host } from './mount';
 import { parts } from './parts';
-import { foldedOf, readFilters } from './rows';
+import { mainOf } from './groups';
+import { foldedOf, openedOf, readFilters } from './rows';
 import { search } from './search';
 import { Store, Tab } from './store';
+import { AreasPane } from './panes/areas';
 import { ComparePane } from './panes/compare';
 import { Details } from './panes/details';
 import { exits } from './panes/exits';
@@ -16,12 +18,14 @@ import { findingElement } from './panes/findings';
 import { GraphPane } from './panes/graph';
 import { LevelPane } from './panes/level';
 import { MemoryPane } from './panes/memory';
+import { hasModules, ModulesPane } from './panes/modules';
 import { SourcePane } from './panes/source';
 import { ROW } from './recycler';
 
 const NARROW = 640;
 const LEVELS = ['source', 'jaxpr', 'stablehlo', 'hlo'];
 const MOST_ROWS = 25, FEWER_ROWS = 14;
+const NODES = 'nodes';  // of the tree, which the source pane shows
 
 export class Workbench {
   private readonly tabs = el('div.tabs', { role: 'tablist', 'aria-label': 'views' });
@@ -36,9 +40,10 @@ export class Workbench {
   private costs: Costs;
   private panes: (SourcePane | LevelPane)[] = [];
   private inner = new AbortController();
-  private graph: GraphPane | null = null;
+  private graph: GraphPane | ModulesPane | null = null;
   private at = -1;
   private asked = false;
+  private askedMemory = false;
   private alone = 1;
   private wide = true;
 
@@ -58,6 +63,7 @@ export class Workbench {
     }, { signal });
     store.on(state => [state.tab], () => this.draw(), signal);
     store.on(state => [state.shown], () => this.draw(), signal);
+    store.on(state => [state.graph], () => { if (store.state.tab === 'graph') this.draw(); }, signal);
     store.on(state => [state.program], () => { this.costs = new Costs(store.state.program); this.draw(); }, signal);
     store.on(state => [state.measures, state.sort, state.phases, state.scope], () => { this.drawOptions(); this.divide(); }, signal);
     const size = new ResizeObserver(() => {
@@ -95,10 +101,20 @@ export class Workbench {
     const code = tab === 'code' || tab === 'mesh';
     this.levels.hidden = !code;
     if (code) this.code(tab === 'mesh');
+    else if (tab === 'costs') this.fillView(new AreasPane(this.store, this.costs, this.inner.signal).element, this.details());
     else if (tab === 'graph') {
-      this.graph = new GraphPane(this.store, this.inner.signal);
+      const { level, computation, each } = this.store.state.graph;
+      const shown = program.level(level) ?? program.lower[0];
+      this.graph = !each && hasModules(shown, computation) ? new ModulesPane(this.store, shown, computation, this.costs, this.inner.signal) : new GraphPane(this.store, this.inner.signal);
       this.fillView(this.graph.element, this.details());
-    } else if (tab === 'memory') this.fillView(new MemoryPane(this.store).element, this.details());
+    } else if (tab === 'memory') {
+      this.fillView(new MemoryPane(this.store).element, this.details());
+      // The buffers of what was compiled say more than the order of the jaxpr.
+      if (!program.data.memory && !this.askedMemory && this.host.levels?.includes('hlo')) {
+        this.askedMemory = true;
+        void this.ask('hlo');
+      }
+    }
     else if (tab === 'findings') this.fillView(...program.data.findings.map(one => findingElement(program, one, this.go)));
     else if (previous) this.fillView(new ComparePane(previous, program, this.inner.signal).element);
   }
@@ -121,9 +137,11 @@ export class Workbench {
       if (name === 'source') this.panes.push(new SourcePane(this.store, this.costs, this.inner.signal));
       else if (level) this.panes.push(new LevelPane(this.store, level, this.costs, this.inner.signal));
     }
-    const rows = Math.max(3, ...names.map(name => name === 'source' ? program.lines.length : (program.level(name)?.size ?? 0) + 3));
-    panes.style.setProperty('--rows', `${Math.min(rows, diagram ? FEWER_ROWS : MOST_ROWS) * ROW + 4}px`);
     panes.append(...this.panes.map(pane => pane.element));
+    const most = diagram ? FEWER_ROWS : MOST_ROWS;
+    const tall = () => panes.style.setProperty('--rows', `${Math.max(3, Math.min(most, Math.max(...this.panes.map(pane => pane.tall)))) * ROW + 4}px`);
+    this.store.on(state => [state.opened, state.folded], tall, this.inner.signal);
+    tall();
     this.fillView(diagram ? el('div.split', panes, this.diagrams()) : panes, this.details());
     this.divide();
     // Heights are known only now.
@@ -171,8 +189,10 @@ export class Workbench {
     const { findings, drawings } = data;
     const count = findings.length;
     const offered: [Tab, string][] = [['code', 'code'], ['graph', 'graph'], ['memory', 'memory']];
-    if (!program.lower.length) offered.splice(1, 2);
+    // Of a program that was saved without its levels the tree and the curve are there.
+    if (!program.lower.length) offered.splice(1, data.curves?.length ? 1 : 2);
     else if (drawings || this.maps) offered.splice(1, 0, ['mesh', data.layout ? 'mesh' : 'axes']);
+    if (MEASURES.some(measure => this.costs.tree(measure))) offered.splice(1, 0, ['costs', this.costs.tree('seconds') ? 'time' : 'costs']);
     if (count) offered.push(['findings', `findings ${count}`]);
     if (previous) offered.push(['compare', 'compare']);
     const buttons = offered.map(([name, title]) => button(title, () => this.store.set({ tab: name }),
@@ -200,6 +220,7 @@ export class Workbench {
     const can = LEVELS.filter(name => !saved.includes(name) && this.host.levels?.includes(name));
     const all = [...LEVELS.filter(name => saved.includes(name) || can.includes(name)), ...saved.filter(name => !LEVELS.includes(name))];
     const single = !this.wide;
+    this.levels.hidden = all.length < 2;
     fill(this.levels, ...all.map(name => {
       const on = single ? shown[Math.min(this.alone, shown.length - 1)] === name : shown.includes(name);
       const missing = can.includes(name);
@@ -229,7 +250,9 @@ export class Workbench {
       const program = new Program(await this.host.ask!(name));
       if (!program.level(name)) throw new Error(`The kernel has no ${titleOf(name)} of this cell.`);
       this.store.set({ hot: null, pin: null });
-      this.store.set({ folded: foldedOf(program), matches: search(program, this.store.state.query), program });
+      const [first] = program.lower;
+      if (!this.store.state.program.lower.length) this.store.state.graph = { level: first.name, computation: mainOf(first) };
+      this.store.set({ folded: foldedOf(program), opened: openedOf(program), matches: search(program, this.store.state.query), program });
       this.say('');
       return true;
     } catch (error) {
@@ -319,7 +342,7 @@ export class Workbench {
     if (!matches.count) return;
     this.at = (this.at + step + matches.count + (this.at < 0 && step < 0 ? 1 : 0)) % matches.count;
     let left = this.at;
-    const groups: [string, number[]][] = [['source', matches.lines], ...matches.ops];
+    const groups: [string, number[]][] = [['source', matches.lines], [NODES, matches.nodes], ...matches.ops];
     for (const [name, found] of groups) {
       if (left >= found.length) { left -= found.length; continue; }
       this.reveal(name, found[left]);
@@ -328,14 +351,17 @@ export class Workbench {
     this.count();
   }
 
-  private reveal(name: string, item: number): void {
+  private reveal(found: string, item: number): void {
     const { shown } = this.store.state;
+    const name = found === NODES ? 'source' : found;
     if (!this.panes.some(pane => pane.name === name)) {
       this.alone = inOrder([...new Set([...shown, name])]).indexOf(name);
       if (shown.includes(name)) this.draw();
       else this.store.set({ shown: inOrder([...shown, name]) });
     }
-    this.panes.find(pane => pane.name === name)?.show(item);
+    const pane = this.panes.find(one => one.name === name);
+    if (found === NODES) (pane as SourcePane | undefined)?.showNode(item);
+    else pane?.show(item);
   }
 }
 

@@ -68,8 +68,8 @@ class Maker(Protocol):
         """
         ...
 
-    def memory(self, program: Program) -> tuple[Memory, ...]:
-        """Who lives in memory when, for each piece of the cell."""
+    def memory(self, program: Program, made: bool = False) -> tuple[Memory, ...]:
+        """Who lives in memory when, for each piece of the cell; by the levels that were `made`, or by all."""
         ...
 
     def assigned(self) -> tuple[Assigned, ...]:
@@ -203,6 +203,13 @@ class Program:
         """
         if self._memory is None and self._maker is not None:
             object.__setattr__(self, "_memory", self._maker.memory(self))
+        return self._memory or ()
+
+    def occupancy(self) -> tuple[Memory, ...]:
+        """The same as `memory` by the levels that were made, for which nothing is lowered: by the order of the jaxpr as
+        long as nobody asked for the buffers."""
+        if self._memory is None and self._maker is not None:
+            return self._maker.memory(self, made=True)
         return self._memory or ()
 
     def names(self) -> tuple[Assigned, ...]:

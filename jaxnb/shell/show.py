@@ -30,6 +30,11 @@ _SPARE = 300
 _MOST_LINES = 8
 _OPENED = 3  # calls deep, of what each line took
 _LIMITS = (200, 120, 60, 30)
+_LEFT_OUT = ((), ("curves",), ("curves", "trees"), ("curves", "drawings"), ("curves", "trees", "drawings"))
+"""What a viewer draws beside the levels that fit, and can do without; as much as there is room for is kept."""
+
+_BRIEF = 10  # equations in the HTML beside a tree
+_STANDING_IN = ((150, 100), (80, 60), (60, 40), (40, 30), (25, 20), (12, 10))  # nodes of a tree, samples of a curve
 
 _DRAWN: WeakKeyDictionary[Any, tuple[str, tuple[str, Any] | None]] = WeakKeyDictionary()
 """What was drawn of the programs that served a run together, which do not change."""
@@ -162,6 +167,16 @@ def _interactive(run: Run, previous: Program | None) -> str | None:
     return None
 
 
+def _standing_in(program: Program, room: int) -> dict[str, Any]:
+    """What stands in for levels that were not saved, in so many bytes: the call tree with its sums, and the memory."""
+    for most, samples in _STANDING_IN:
+        trees = views.encode_trees(program, most=most)[:1]
+        more = {"trees": trees, "curves": views.encode_curves(program, samples=samples)} if trees else {}
+        if more and len(dumps(more).encode()) <= room:
+            return more
+    return {}
+
+
 def _drawn(run: Run, taken: int) -> tuple[str, tuple[str, Any] | None]:
     """The HTML with a place for the line, and the JSON; kept with the programs, because they do not change.
 
@@ -189,18 +204,22 @@ def _drawn(run: Run, taken: int) -> tuple[str, tuple[str, Any] | None]:
     else:
         encoded, left, levels = None, room, ()
     # Where values live takes a while to be read, so this is done only where there is room for it.
-    for save in (views.encode_drawn, programs.encode) if levels == top else ():
-        more = save(program, levels=top)
+    drawn = views.encode_drawn(program, levels=top) if levels == top else {}
+    for less in _LEFT_OUT if drawn else ():
+        more = {key: part for key, part in drawn.items() if key not in less}
         rest = room - len(dumps(more).encode())
         if least <= rest:
             encoded, left = more, rest
             break
+    if encoded is not None and levels != top and (more := _standing_in(program, left - len(view(_BRIEF).encode()))):
+        encoded, html = {**encoded, **more}, view(_BRIEF)
+        left -= len(dumps(more).encode())
     for limit in _LIMITS[:-1]:
         longer = view(limit)
         if len(longer.encode()) <= left:
             html = longer
             break
-    drawn = (html, None if encoded is None else (programs.MIME_TYPE, encoded))
+    found = (html, None if encoded is None else (programs.MIME_TYPE, encoded))
     if run.served is not None:
-        _DRAWN[run.served] = drawn
-    return drawn
+        _DRAWN[run.served] = found
+    return found

@@ -46,6 +46,7 @@ from .interactive import (
 from .line import (
     line_element as line_element,
 )
+from .memory_curve import encode_curves as encode_curves
 from .memory_text import (
     render_memory as render_memory,
 )
@@ -88,4 +89,5 @@ from .text import (
     render_findings as render_findings,
     render_program as render_program,
 )
+from .trees import encode_trees as encode_trees
 from .width import printable as printable

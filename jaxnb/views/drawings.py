@@ -18,10 +18,12 @@ from jaxnb.views.axis_flow_plan import Plan, strands_in
 from jaxnb.views.axis_flow_text import knot_text, strands_title
 from jaxnb.views.collectives import axes_text, ledger_facts, ledger_row, ledger_title
 from jaxnb.views.grids import Grids, ids_text, in_rows, read_array, read_mesh_grids
+from jaxnb.views.memory_curve import encode_curves
 from jaxnb.views.packing import pack
 from jaxnb.views.placement_words import mesh_facts, mesh_title, placement_facts, where_text
 from jaxnb.views.rows import short_type
 from jaxnb.views.tints import axis_hues, piece_hues
+from jaxnb.views.trees import encode_trees
 
 __all__ = ["encode_drawn", "read_drawings"]
 
@@ -35,7 +37,7 @@ _GREY = -1
 
 
 def encode_drawn(program: Program, levels: Collection[str] | None = None) -> dict[str, Any]:
-    """A program for a viewer: as `codec.encode` writes it, and its diagrams, if it has any.
+    """A program for a viewer: as `codec.encode` writes it, its call trees with the curve of its memory, its diagrams.
 
     Where its values live is read for this, which takes no compiler; no level is made.
 
@@ -45,7 +47,12 @@ def encode_drawn(program: Program, levels: Collection[str] | None = None) -> dic
     names = [level.name for level in program.levels if levels is None or level.name in levels]
     drawings = read_drawings(program) if "jaxpr" in names else {}
     data = encode(program, levels)
-    return {**data, "drawings": pack(drawings)} if drawings else data
+    if trees := encode_trees(program, levels):
+        data["trees"] = trees
+        data["curves"] = encode_curves(program)
+    if drawings:
+        data["drawings"] = pack(drawings)
+    return data
 
 
 def read_drawings(program: Program) -> dict[str, Any]:

@@ -43,7 +43,7 @@ export function labPlugin(shared: Shared): object {
 }
 
 function readSettings(composite: Record<string, any>): Partial<Settings> {
-  return { open: composite.open === true, levels: composite.levels ?? [], measures: composite.columns ?? [] };
+  return { open: composite.open === true, levels: composite.levels ?? [], measures: composite.columns ?? null };
 }
 
 /** The last two programs of each cell, so that a run can be compared with the one before it. */

@@ -42,6 +42,7 @@ export class Details {
     const { target } = pin;
     if (target.kind === 'line') return void fill(this.body, ...this.line(program, pin));
     const level = program.level(target.level)!;
+    if (target.kind === 'ops') return void fill(this.body, ...this.ops(level, target.ops, target.said));
     if (target.kind === 'value') return void fill(this.body, this.values(level, { value: [target.value] }));
     fill(this.body, ...this.op(program, level, target.op));
   }
@@ -56,6 +57,20 @@ export class Details {
     if (!rows.length) return [el('p', `Line ${line}: ${shortened(visible(program.lines[line - 1] ?? ''), 400)}`)];
     return [table(['name', 'is'], rows.slice(0, MOST).map(([name, text]) =>
       [el('code', clip(name)), el('code', clip(text)), this.peekButton(name)]), [], el('caption', 'names after this line'))];
+  }
+
+  /** Of ops that belong together what they cost. */
+  private ops(level: Level, ops: number[], said: string): Child[] {
+    const facts: [string, string][] = [['ops', ops.length.toLocaleString('en-US')]];
+    const backward = ops.filter(op => ['transposed', 'rematerialised'].includes(level.phase(op))).length;
+    if (backward) facts.push(['backward', backward.toLocaleString('en-US')]);
+    for (const column of COLUMNS) {
+      const cost = ops.reduce((sum, op) => sum + Math.max(0, level.cost(op, column)), 0);
+      if (cost > 0) facts.push([NAMES[column], formatCost(column, cost)]);
+    }
+    const calls = level.calls(ops[0] ?? 0);
+    if (calls.length) facts.push(['first in', calls.join(' › ')]);
+    return [el('p', el('b', clip(said, 200))), el('dl', ...facts.flatMap(([name, text]) => [el('dt', name), el('dd', clip(text))]))];
   }
 
   private op(program: Program, level: Level, op: number): Child[] {

@@ -93,6 +93,7 @@ export class DiagramPane {
     if (target.kind === 'line') return linked.lines.has(target.line);
     const ops = linked.ops.get(target.level);
     if (target.kind === 'op') return !!ops?.has(target.op);
+    if (target.kind === 'ops') return target.ops.some(op => ops?.has(op));
     return linked.value?.value === target.value || !!ops?.has(this.store.state.program.level(target.level)!.maker(target.value));
   }
 

@@ -2,6 +2,7 @@
 
 import { button, choice, el, fill, svg } from '../dom';
 import { formatBytes, shortened, visible } from '../format';
+import { Canvas, zoomers } from './canvas';
 import { Edge, Node, readGraph } from '../graph';
 import { Laid, layOut } from '../layout';
 import { Target } from '../links';
@@ -9,14 +10,13 @@ import { Level } from '../model';
 import { Store } from '../store';
 
 const LETTER = 6.7, TALL = 34, MOST_LABEL = 26;
-// How large the drawing must be for shapes on its edges, and how wide their letters are.
-const NEAR = 1.25, SMALL = 4.9;
+// How wide the letters of shapes on edges are.
+const SMALL = 4.9;
 
 export class GraphPane {
   readonly element = el('div.graph');
   private readonly bar = el('div.crumbs');
-  private readonly canvas = svg('svg.drawing', { tabindex: 0, role: 'application', 'aria-label': 'graph: arrows go from op to op, enter opens, plus and minus zoom' });
-  private box = { x: 0, y: 0, width: 100, height: 100 };
+  private readonly canvas: Canvas;
   private nodes: Node[] = [];
   private laid!: Laid;
   private shapes: SVGGElement[] = [];
@@ -27,21 +27,11 @@ export class GraphPane {
   private written = new Map<number, [number, number][]>();
 
   constructor(private readonly store: Store, signal: AbortSignal) {
-    this.element.append(this.bar, this.canvas);
-    store.on(state => [state.graph], () => { this.opened = new Set(); this.grouped = null; this.draw(); }, signal);
+    this.canvas = new Canvas('graph', signal);
+    this.element.append(this.bar, this.canvas.element);
     store.on(state => [state.hot, state.pin], () => this.mark(), signal);
-    this.canvas.addEventListener('keydown', event => this.key(event), { signal });
-    this.canvas.addEventListener('wheel', event => {
-      if (!event.ctrlKey && !event.metaKey) return;
-      event.preventDefault();
-      this.zoom(Math.exp(event.deltaY / 300), event);
-    }, { signal, passive: false });
-    this.drag(signal);
+    this.canvas.element.addEventListener('keydown', event => this.key(event), { signal });
     this.draw();
-    // How large it is to be is known only once it is part of the page.
-    const size = new ResizeObserver(() => this.fit());
-    size.observe(this.canvas);
-    signal.addEventListener('abort', () => size.disconnect());
   }
 
   /** Of a program that was saved without its levels, what was chosen then is none. */
@@ -60,9 +50,9 @@ export class GraphPane {
     this.shapes = nodes.map((node, at) => this.node(node, at));
     this.written.clear();
     const lines = svg('g.edges', ...edges.map((edge, at) => this.edge(edge, at)));
-    fill(this.canvas, lines, svg('g', ...this.shapes));
+    fill(this.canvas.element, lines, svg('g', ...this.shapes));
     this.crumbs(left);
-    this.fit();
+    this.canvas.resize(this.laid.width, this.laid.height);
     this.mark();
   }
 
@@ -123,11 +113,12 @@ export class GraphPane {
     const entries = level.data.entries > 1 && way.length === 1 ? choice('computation',
       Array.from({ length: Math.min(level.data.entries, 200) }, (_, at) => [at, `piece ${at + 1}`]), computation, at => this.go(Number(at))) : null;
     fill(this.bar, levels, entries, ...steps, ...[...this.opened].map(scope => button(`${visible(scope.slice(0, 60))} ×`, () => this.reopen(scope), { 'aria-label': `close scope ${scope.slice(0, 60)}` })), left > 0 ? el('span.note', ` … ${left} more ops are not drawn`) : null, el('span.space'),
+      this.store.state.graph.each ? button('modules', () => this.store.set({ graph: { level: level.name, computation } })) : null,
       level.data.ops.scopes ? el('label', el('input', { type: 'checkbox', checked: !!this.grouped, change: () => { this.grouped = !this.grouped; this.opened = new Set(); this.draw(); } }), 'by scope') : null,
-      button('−', () => this.zoom(1.3), { 'aria-label': 'zoom out' }), button('+', () => this.zoom(1 / 1.3), { 'aria-label': 'zoom in' }), button('fit', () => this.fit()));
+      ...zoomers(this.canvas));
   }
 
-  private go(computation: number): void { this.store.set({ graph: { level: this.level.name, computation } }); }
+  private go(computation: number): void { this.store.set({ graph: { ...this.store.state.graph, level: this.level.name, computation } }); }
 
   private opensInto(node: Node): boolean {
     return node.kind === 'scope' || (node.kind === 'op' && this.level.bodies(node.ops[0]).length > 0);
@@ -165,63 +156,15 @@ export class GraphPane {
     });
   }
 
-  private show(): void {
-    const { x, y, width, height } = this.box;
-    this.canvas.setAttribute('viewBox', `${x} ${y} ${width} ${height}`);
-    this.canvas.classList.toggle('near', this.canvas.clientWidth / width > NEAR);
-  }
-
-  private fit(): void {
-    const width = this.laid.width + 40, height = this.laid.height + 40;
-    // As high as the drawing is at this width, within reason.
-    const wide = this.canvas.clientWidth || 800, tall = Math.max(160, Math.min(height * Math.min(wide / width, 1), 620));
-    this.canvas.style.height = `${tall}px`;
-    // Never larger than life, and where all would be too small to read, the top of it.
-    const scale = Math.max(Math.min(wide / width, tall / height, 1), 0.35);
-    this.box = { width: wide / scale, height: tall / scale, x: width / 2 - 20 - wide / scale / 2, y: -20 };
-    if (height < this.box.height) this.box.y -= (this.box.height - height) / 2;
-    this.show();
-  }
-
-  private zoom(factor: number, at?: WheelEvent): void {
-    const frame = this.canvas.getBoundingClientRect();
-    const fx = at && frame.width ? (at.clientX - frame.left) / frame.width : 0.5, fy = at && frame.height ? (at.clientY - frame.top) / frame.height : 0.5;
-    const { box } = this;
-    const scale = Math.min(Math.max(factor, 40 / box.width), 40_000 / box.width);
-    box.x += box.width * fx * (1 - scale);
-    box.y += box.height * fy * (1 - scale);
-    box.width *= scale;
-    box.height *= scale;
-    this.show();
-  }
-
-  private drag(signal: AbortSignal): void {
-    let from: { x: number; y: number } | null = null;
-    const scale = () => this.box.width / (this.canvas.clientWidth || 1);
-    this.canvas.addEventListener('pointerdown', event => { if (event.button === 0) from = { x: event.clientX, y: event.clientY }; }, { signal });
-    this.canvas.addEventListener('pointermove', event => {
-      if (!from) return;
-      if (Math.hypot(event.clientX - from.x, event.clientY - from.y) > 3 && !this.canvas.hasPointerCapture(event.pointerId)) this.canvas.setPointerCapture(event.pointerId);
-      this.box.x -= (event.clientX - from.x) * scale();
-      this.box.y -= (event.clientY - from.y) * scale();
-      from = { x: event.clientX, y: event.clientY };
-      this.show();
-    }, { signal });
-    for (const type of ['pointerup', 'pointercancel', 'lostpointercapture'] as const) this.canvas.addEventListener(type, () => { from = null; }, { signal });
-  }
-
   private key(event: KeyboardEvent): void {
     const ways: Record<string, [number, number]> = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
     const node = this.nodes[this.current];
     if (ways[event.key]) this.step(...ways[event.key]);
-    else if (event.key === '+' || event.key === '=') this.zoom(1 / 1.3);
-    else if (event.key === '-') this.zoom(1.3);
-    else if (event.key === '0') this.fit();
     else if (event.key === 'Enter' && node) this.opensInto(node) ? this.open(node) : this.store.choose(this.target(node));
     else if (event.key === 'Backspace') {
       const owner = this.level.owner[this.store.state.graph.computation];
       if (owner >= 0) this.go(this.level.home[owner]);
-    } else return;
+    } else if (!this.canvas.key(event)) return;
     event.preventDefault();
   }
 
@@ -237,21 +180,13 @@ export class GraphPane {
     });
     if (best < 0) return;
     this.current = best;
-    this.box.x = x[best] - this.box.width / 2;
-    this.box.y = y[best] - this.box.height / 2;
-    this.show();
+    this.canvas.centre(x[best], y[best]);
     this.store.point(this.target(this.nodes[best]));
     this.mark();
   }
 
   /** The drawing as a file of its own. */
-  file(): string {
-    const copy = this.canvas.cloneNode(true) as SVGSVGElement;
-    copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
-    copy.setAttribute('viewBox', `-20 -20 ${this.laid.width + 40} ${this.laid.height + 40}`);
-    copy.prepend(svg('style', 'path{fill:none;stroke:#8b949e}rect{fill:#fff;stroke:#57606a}text{font:11px monospace;text-anchor:middle;fill:#1f2328}.type{fill:#57606a;font-size:10px}.label{font-weight:600}.edges text{display:none}'));
-    return new XMLSerializer().serializeToString(copy);
-  }
+  file(): string { return this.canvas.file(); }
 }
 
 function label(node: Node): string { return shortened(visible(node.label.slice(0, 100)), MOST_LABEL); }

@@ -1,26 +1,40 @@
-/** The left edge of a row: a sign, and a cell with heat for each measure. */
+/** The left edge of a row: the colour of its line, a sign, and a number with a bar for each measure. */
 
 import { button, el } from '../dom';
 import { Costs, formatCost, Measure, NAMES, TELLS } from '../costs';
 import { Store } from '../store';
 
+/** What stands in a column: a cost, of what whole it is a part, and how much of it runs backwards. */
+export interface Cell { measure: Measure; cost: number; whole: number; behind?: number }
+
 /** The edge for an op or a line; at -1 it is empty, so that the code behind it stays aligned. */
-export function gutter(measures: Measure[], costs: Costs, level: string, at: number, sign: string): HTMLElement {
-  const edge = el('span.edge', el('span.sign', sign));
-  for (const measure of measures) {
-    const cost = at < 0 ? -1 : costs.of(level, measure)[at] ?? -1;
-    const cell = el('span.num', { title: cost > 0 ? `${NAMES[measure]}: ${formatCost(measure, cost)}` : undefined }, formatCost(measure, cost));
-    const most = costs.most(level, measure);
-    if (cost > 0 && most > 0) cell.style.setProperty('--share', `${Math.round(Math.sqrt(cost / most) * 45)}%`);
-    edge.append(cell);
-  }
-  return edge;
+export function gutter(measures: Measure[], costs: Costs, level: string, at: number, sign: string, line = 0): HTMLElement {
+  return edge(measures.map((measure): Cell => ({ measure, cost: at < 0 ? -1 : costs.of(level, measure)[at] ?? -1, whole: costs.most(level, measure) })), sign, line);
+}
+
+/** By the golden angle lines beside one another are far apart in colour; grey is what is of no line. */
+export function lineColour(line: number): string { return line > 0 ? `hsl(${Math.round(line * 137.5 + 70) % 360} 55% 55%)` : '#8b949e'; }
+
+/** An edge: a strip in the colour of a line of the cell, 0 for none, a sign, and the columns. */
+export function edge(cells: Cell[], sign: string, line: number): HTMLElement {
+  const strip = el('span.strip');
+  if (line > 0) strip.style.background = lineColour(line);
+  return el('span.edge', strip, el('span.sign', sign), ...cells.map(({ measure, cost, whole, behind = 0 }) => {
+    const parts = cost > 0 && behind > 0 ? `, ${formatCost(measure, behind)} of it backward` : '';
+    const cell = el('span.num', { title: cost > 0 ? `${NAMES[measure]}: ${formatCost(measure, cost)}${parts}` : undefined }, formatCost(measure, cost));
+    if (cost > 0 && whole > 0) {
+      const share = Math.min(1, cost / whole);
+      cell.style.setProperty('--part', share.toFixed(3));
+      cell.style.setProperty('--ahead', `${Math.round((1 - Math.min(1, behind / cost)) * 100)}%`);
+    }
+    return cell;
+  }));
 }
 
 /** What stands above the columns: a press sorts by one, the dearest first, and another one no more. */
 export function columnHeads(store: Store, measures: Measure[]): HTMLElement[] {
   const { sort } = store.state;
-  return [el('span.sign'), ...measures.map(measure => button(`${NAMES[measure]}${measure === sort ? ' ▾' : ''}`,
+  return [el('span.strip'), el('span.sign'), ...measures.map(measure => button(`${NAMES[measure]}${measure === sort ? ' ▾' : ''}`,
     () => store.set({ sort: measure === sort ? null : measure }),
     { class: 'num', 'aria-label': NAMES[measure], 'aria-pressed': String(measure === sort), title: `${TELLS[measure]}; press for the hottest first` }))];
 }

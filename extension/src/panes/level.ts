@@ -1,14 +1,15 @@
 /** A level: its ops as rows with syntax colours, folding, and columns of what they cost. */
 
 import { el } from '../dom';
-import { counted, titleOf } from '../format';
+import { counted, formatShare, titleOf } from '../format';
 import { Linked, Target } from '../links';
 import { Level } from '../model';
 import { rowPieces, typeColumn } from '../pieces';
-import { ALL, around, HEAD, OP, readRows, Rows } from '../rows';
+import { Group, groupsOf } from '../groups';
+import { around, GROUP, HEAD, OP, readRows, Rows } from '../rows';
 import { Store } from '../store';
 import { Costs, Measure } from '../costs';
-import { gutter } from './gutter';
+import { Cell, edge, gutter } from './gutter';
 import { ListPane } from './list';
 
 export class LevelPane extends ListPane {
@@ -20,7 +21,7 @@ export class LevelPane extends ListPane {
 
   constructor(store: Store, private readonly level: Level, private readonly costs: Costs, signal: AbortSignal) {
     super(store, level.name, 'tree', signal);
-    store.on(state => [state.folded, state.sort, state.phases, state.scope, state.measures], () => this.read(), signal);
+    store.on(state => [state.folded, state.opened, state.sort, state.phases, state.scope, state.measures], () => this.read(), signal);
     store.on(state => [state.matches], () => this.find(), signal);
     this.find();
     this.read();
@@ -28,17 +29,26 @@ export class LevelPane extends ListPane {
 
   protected get count(): number { return this.rows.kind.length; }
 
+  override get tall(): number { return this.level.size + 3; }
+
   private read(): void {
-    const { folded, phases, scope, sort, measures } = this.store.state;
+    const { folded, opened, phases, scope, sort, measures } = this.store.state;
     const { level } = this;
     const known = this.costs.measures(this.name);
     this.measures = measures.filter(one => known.includes(one));
     const costs = sort && known.includes(sort) ? this.costs.of(this.name, sort) : null;
-    this.rows = readRows(level, { ...ALL, folded: folded.get(this.name) ?? new Set(), phases, scope, sort: costs });
+    this.rows = readRows(level, { folded: folded.get(this.name) ?? new Set(), phases, scope, sort: costs, opened: opened.get(this.name) ?? new Set() });
     this.rowOf = new Int32Array(level.size).fill(-1);
-    this.rows.kind.forEach((kind, row) => { if (kind === OP) this.rowOf[this.rows.item[row]] = row; });
+    this.rows.kind.forEach((kind, row) => {
+      const item = this.rows.item[row];
+      if (kind === OP) this.rowOf[item] = row;
+      else if (kind === GROUP && !this.isOpen(item)) this.rowOf.fill(row, this.group(item).from, this.group(item).to);
+    });
     this.width = typeColumn(level, this.rows);
-    const shown = this.rows.kind.reduce((sum, kind) => sum + (kind === OP ? 1 : 0), 0);
+    const shown = this.rows.kind.reduce((sum, kind, row) => {
+      const group = kind === GROUP && !this.isOpen(this.rows.item[row]) ? this.group(this.rows.item[row]) : null;
+      return sum + (kind === OP ? 1 : group ? group.to - group.from : 0);
+    }, 0);
     const total = shown === level.size ? counted(level.size, 'op') : `${shown.toLocaleString('en-US')} of ${counted(level.size, 'op')}`;
     this.title.replaceChildren(el('b', titleOf(this.name)), el('span', total));
     this.head(this.measures);
@@ -53,13 +63,14 @@ export class LevelPane extends ListPane {
   protected draw(row: number, element: HTMLElement): void {
     const { rows, level } = this;
     const item = rows.item[row], kind = rows.kind[row];
+    if (kind === GROUP) return this.drawGroup(row, element);
     const bodies = kind === OP && !this.store.state.sort ? level.bodies(item) : [];
     element.setAttribute('role', 'treeitem');
     element.setAttribute('aria-level', String(rows.depth[row] + 1));
     if (bodies.length) element.setAttribute('aria-expanded', String(!this.isFolded(item)));
     if (kind !== OP) element.classList.add(kind === HEAD ? 'head' : 'foot');
     else if (level.phase(item) !== 'primal') element.classList.add('phase');
-    element.append(gutter(this.measures, this.costs, this.name, kind === OP ? item : -1, kind === OP ? phaseSign(level.phase(item)) : ''));
+    element.append(gutter(this.measures, this.costs, this.name, kind === OP ? item : -1, kind === OP ? phaseSign(level.phase(item)) : '', kind === OP ? level.line(item) : 0));
     const code = el('code');
     let sign: HTMLElement | null = bodies.length ? el('span.fold', { 'aria-hidden': 'true' }, this.isFolded(item) ? '▸' : '▾') : null;
     for (const piece of rowPieces(level, rows, row, this.width)) {
@@ -75,11 +86,33 @@ export class LevelPane extends ListPane {
     element.append(code);
   }
 
+  private drawGroup(row: number, element: HTMLElement): void {
+    const { rows, level, costs } = this;
+    const { from, to, backward } = this.group(rows.item[row]);
+    const open = this.isOpen(rows.item[row]);
+    element.classList.add('group');
+    element.setAttribute('role', 'treeitem');
+    element.setAttribute('aria-level', String(rows.depth[row] + 1));
+    element.setAttribute('aria-expanded', String(open));
+    const cells = this.measures.map((measure): Cell => ({ measure, cost: costs.deep(level, measure).subarray(from, to).reduce((sum, one) => sum + one, 0), whole: costs.whole(level, measure) }));
+    const [indent, label, note] = rowPieces(level, rows, row);
+    const share = cells[0]?.whole ? ` · ${formatShare(cells[0].cost / cells[0].whole)}` : '';
+    element.append(edge(cells, backward ? phaseSign('transposed') : '', level.line(from)),
+      el('code', indent.text, el('span.fold', { 'aria-hidden': 'true' }, open ? '▾' : '▸'), el('span.t-call', label.text), el('span.t-note', note.text + share)));
+  }
+
+  private group(at: number): Group { return groupsOf(this.level).all[at]; }
+  private isOpen(group: number): boolean { return this.store.state.opened.get(this.name)?.has(group) ?? false; }
+
   private isFolded(op: number): boolean { return this.store.state.folded.get(this.name)?.has(op) ?? false; }
 
   protected targetOf(row: number): Target | null {
     const item = this.rows.item[row], kind = this.rows.kind[row];
     if (kind === OP) return { kind: 'op', level: this.name, op: item };
+    if (kind === GROUP) {
+      const { from, to, label } = this.group(item);
+      return { kind: 'ops', level: this.name, ops: Array.from({ length: to - from }, (_, at) => from + at), said: label };
+    }
     const owner = this.level.owner[item];
     return owner >= 0 ? { kind: 'op', level: this.name, op: owner } : null;
   }
@@ -96,15 +129,24 @@ export class LevelPane extends ListPane {
     return found;
   }
 
-  protected isHit(row: number): boolean { return this.rows?.kind[row] === OP && this.hits.has(this.rows.item[row]); }
+  protected isHit(row: number): boolean {
+    const item = this.rows?.item[row], kind = this.rows?.kind[row];
+    if (kind !== GROUP) return kind === OP && this.hits.has(item);
+    const { from, to } = this.group(item);
+    if (!this.isOpen(item)) for (let op = from; op < to; op++) if (this.hits.has(op)) return true;
+    return false;
+  }
 
   protected fold(row: number, how: 'toggle' | 'open' | 'close'): boolean {
+    if (this.rows.kind[row] === GROUP) return this.foldGroup(row, how);
     const op = this.rows.item[row];
     const owns = this.rows.kind[row] === OP && this.level.bodies(op).length > 0;
     const folded = this.isFolded(op);
     if (!owns || (how === 'close' && folded)) {
       // By the left key out of a body, to the op that owns it.
-      const up = how !== 'close' ? -1 : this.level.owner[this.rows.kind[row] === OP ? this.level.home[op] : op];
+      if (how !== 'close') return false;
+      if (this.above(row) >= 0) { this.move(this.above(row)); return true; }
+      const up = this.level.owner[this.rows.kind[row] === OP ? this.level.home[op] : op];
       if (up >= 0 && this.rowOf[up] >= 0) this.move(this.rowOf[up]);
       return up >= 0;
     }
@@ -116,6 +158,32 @@ export class LevelPane extends ListPane {
     return true;
   }
 
+  private foldGroup(row: number, how: 'toggle' | 'open' | 'close'): boolean {
+    const open = this.isOpen(this.rows.item[row]);
+    if (how === 'open' && open) { this.move(row + 1); return true; }
+    if (how === 'close' && !open) {
+      const up = this.above(row);
+      if (up >= 0) this.move(up);
+      return up >= 0;
+    }
+    this.openGroup(this.rows.item[row], !open);
+    this.move(row);
+    return true;
+  }
+
+  private openGroup(group: number, open: boolean): void {
+    const next = new Set(this.store.state.opened.get(this.name));
+    if (open) next.add(group); else next.delete(group);
+    this.store.set({ opened: new Map(this.store.state.opened).set(this.name, next) });
+  }
+
+  /** The row of the group around a row, -1 if there is none. */
+  private above(row: number): number {
+    let up = row;
+    while (up >= 0 && this.rows.depth[up] >= this.rows.depth[row]) up--;
+    return up >= 0 && this.rows.kind[up] === GROUP ? up : -1;
+  }
+
   /** Shows an op, unfolding what is around it. */
   show(op: number): void {
     const folded = this.store.state.folded.get(this.name);
@@ -124,6 +192,9 @@ export class LevelPane extends ListPane {
       const next = new Set(folded);
       closed.forEach(one => next.delete(one));
       this.store.set({ folded: new Map(this.store.state.folded).set(this.name, next) });
+    }
+    for (const one of [...around(this.level, op).reverse(), op]) {
+      for (let row = this.rowOf[one]; row >= 0 && this.rows.kind[row] === GROUP; row = this.rowOf[one]) this.openGroup(this.rows.item[row], true);
     }
     if (this.rowOf[op] >= 0) this.move(this.rowOf[op]);
   }

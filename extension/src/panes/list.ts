@@ -36,6 +36,8 @@ export abstract class ListPane {
 
   /** How many rows there are. */
   protected abstract get count(): number;
+  /** How many rows it wants to show. */
+  get tall(): number { return this.count; }
   /** Fills a row. */
   protected abstract draw(row: number, element: HTMLElement): void;
   /** What a row is. */

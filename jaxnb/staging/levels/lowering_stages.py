@@ -133,15 +133,18 @@ class LoweringStages:
             self._made[name] = self._lower() if name == "stablehlo" else self._compile()
         return self._made[name]
 
-    def memory(self, program: Program) -> tuple[Memory, ...]:
+    def memory(self, program: Program, made: bool = False) -> tuple[Memory, ...]:
         """Who lives in memory when: from the buffers of what ran, from the jaxpr of what was only traced."""
         ran = all(stage.compiled() is not None for stage in self._stages)
-        hlo = program.level("hlo") if ran and self._stages else None
+        known = "hlo" in self._made if made else True
+        hlo = program.level("hlo") if ran and known and self._stages else None
         jaxpr = program.level("jaxpr")
-        return tuple(
-            read_memory(stage.closed_jaxpr, jaxpr, n, compiled=stage.compiled(), hlo=hlo, donated=stage.donated())
-            for n, stage in enumerate(self._stages)
-        )
+
+        def read(n: int, stage: Stage) -> Memory:
+            compiled = stage.compiled() if hlo is not None or not made else None
+            return read_memory(stage.closed_jaxpr, jaxpr, n, compiled=compiled, hlo=hlo, donated=stage.donated())
+
+        return tuple(read(n, stage) for n, stage in enumerate(self._stages))
 
     def assigned(self) -> tuple[Assigned, ...]:
         """What every name was after each assignment, see `naming`."""

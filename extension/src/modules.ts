@@ -1,0 +1,191 @@
+/** A computation as modules: calls as boxes that open, forward at the left and backward beside it, and what flows. */
+
+import { groupsOf } from './groups';
+import { Level } from './model';
+
+export interface Box {
+  /** The call, or for what a call does by itself -1 - the call; -1 - 0 is of none. */
+  call: number;
+  backward: boolean;
+  label: string;
+  path: string;
+  ops: number[];
+  /** How many calls it stands for. */
+  alike: number;
+  /** What opens it: a number for `opened`; -1 where nothing is in it. */
+  key: number;
+  x: number; y: number; width: number; height: number;
+}
+
+/** An open call around its boxes. */
+export interface Frame { key: number; label: string; x: number; y: number; width: number; height: number }
+
+export interface Flow { from: number; to: number; nbytes: number; value: number; count: number }
+
+export interface Modules { boxes: Box[]; frames: Frame[]; flows: Flow[]; width: number; height: number; twoSided: boolean }
+
+export const WIDE = 210, TALL = 38;
+const GAP = 16, HEAD = 22, PAD = 10, BETWEEN = 150, MOST_FIRST = 12, LEAST_STACK = 3, SIDE = 90;
+const NUMBER = /(?<=\[)\d+(?=\])|(?<=_)\d+/g;
+
+/** A call in the hierarchy: what it does itself, what it calls, in the order of their first ops. */
+interface Part { call: number; label: string; path: string; own: [number[], number[]]; parts: Part[]; first: number; forward: number; backward: number; stack: Part[] }
+
+/** A part, or what it does by itself, by its first op. */
+interface Row { at: number; part: Part; own: boolean }
+
+/** What a computation calls, one in another. */
+function hierarchy(level: Level, computation: number): Part {
+  const groups = groupsOf(level);
+  const { calls } = level.program.data;
+  const make = (call: number, first: number): Part => ({ call, first, label: call < 0 ? '' : groups.nameOf(call), path: call < 0 ? '' : level.program.text(calls?.path?.[call] ?? -1),
+    own: [[], []], parts: [], forward: 0, backward: 0, stack: [] });
+  const root = make(-1, level.start[computation]);
+  const known = new Map<number, Part>();
+  for (let op = level.start[computation]; op < level.start[computation + 1]; op++) {
+    const side = groups.isBackward(op) ? 1 : 0;
+    let at = root;
+    for (const call of groups.chainOf(op)) {
+      let next = known.get(call);
+      if (!next) { known.set(call, next = make(call, op)); at.parts.push(next); }
+      if (side) at.backward++; else at.forward++;
+      at = next;
+    }
+    if (side) at.backward++; else at.forward++;
+    at.own[side].push(op);
+  }
+  // What all of it is made in is the caller's.
+  let top = root;
+  while (top.parts.length === 1 && !top.own[0].length && !top.own[1].length) [top] = top.parts;
+  stacked(top);
+  return top;
+}
+
+/** Calls beside one another that do the same stand for all of them. */
+function stacked(part: Part): void {
+  const found: Part[] = [];
+  const same = (one: Part) => `${one.label} ${one.path.replace(NUMBER, '')} ${one.forward} ${one.backward} ${one.parts.length}`;
+  for (const one of part.parts) {
+    const before = found.at(-1);
+    if (before && same(before) === same(one)) before.stack.push(one);
+    else found.push(one);
+    stacked(one);
+  }
+  part.parts = found.flatMap(one => one.stack.length + 1 >= LEAST_STACK ? [one] : [one, ...one.stack.splice(0)]);
+}
+
+function opsOf(part: Part, side: number): number[] {
+  return [...part.own[side], ...part.parts.flatMap(one => opsOf(one, side)), ...part.stack.flatMap(one => opsOf(one, side))];
+}
+
+/** Numbers for `opened`: of a call, and of a stack of them. */
+const keyOf = (part: Part) => part.stack.length ? -2 - part.call : part.call;
+const insideOf = (part: Part): Part[] => part.stack.length ? [{ ...part, stack: [] }, ...part.stack] : part.parts;
+
+/** What is open at first: the dearest, until there is enough to see. */
+export function openedAtFirst(level: Level, computation: number, cost: (op: number) => number): Set<number> {
+  const top = hierarchy(level, computation);
+  const sizes = new Map<Part, number>();
+  const size = (part: Part): number => {
+    let found = sizes.get(part);
+    if (found === undefined) sizes.set(part, found = [...part.own.flat()].reduce((sum, op) => sum + cost(op), 0) + [...part.parts, ...part.stack].reduce((sum, one) => sum + size(one), 0));
+    return found;
+  };
+  const found = new Set<number>();
+  const waiting = [...top.parts];
+  let count = waiting.length;
+  while (waiting.length) {
+    const part = waiting.reduce((a, b) => size(b) > size(a) ? b : a);
+    waiting.splice(waiting.indexOf(part), 1);
+    const parts = insideOf(part);
+    if (!parts.length || part.stack.length || count + parts.length > MOST_FIRST) continue;
+    found.add(keyOf(part));
+    count += parts.length - 1;
+    waiting.push(...parts);
+  }
+  return found;
+}
+
+/** The boxes, where they stand, and what flows between them. */
+export function readModules(level: Level, computation: number, opened: ReadonlySet<number>): Modules {
+  const top = hierarchy(level, computation);
+  const boxes: Box[] = [], frames: Frame[] = [];
+  const twoSided = top.backward > 0;
+  const right = WIDE + BETWEEN;
+  const home = new Map<number, number>();
+  let y = 0;
+  const put = (part: Part, own: boolean, key: number) => {
+    let placed = false;
+    for (const side of [0, 1]) {
+      const ops = own ? part.own[side] : opsOf(part, side);
+      if (!ops.length) continue;
+      const names = own ? [...new Set(ops.map(op => level.opName(op)))].slice(0, 4).join(', ') : part.label;
+      const label = own ? names : part.label;
+      const path = own ? '' : part.stack.length ? common([part.path, ...part.stack.map(one => one.path)]) : part.path;
+      boxes.push({ call: own ? -1 - part.call : part.call, backward: side === 1, label, path, ops, alike: own ? 1 : 1 + part.stack.length, key, x: side ? right : 0, y, width: WIDE, height: TALL });
+      ops.forEach(op => home.set(op, boxes.length - 1));
+      placed = true;
+    }
+    if (placed) y += TALL + GAP;
+  };
+  const walk = (part: Part, depth: number) => {
+    // What a call does by itself stands where its first op is.
+    const rows = part.parts.map((one): Row => ({ at: one.first, part: one, own: false }));
+    const first = part.own[0][0] ?? part.own[1][0];
+    if (first !== undefined) rows.push({ at: part.own[0].length ? first : Infinity, part, own: true });
+    rows.sort((a, b) => a.at - b.at);
+    for (const row of rows) {
+      if (row.own) put(row.part, true, -1);
+      else place(row.part, depth);
+    }
+  };
+  const place = (part: Part, depth: number) => {
+    const key = keyOf(part), inside = insideOf(part);
+    if (!inside.length || !opened.has(key)) return put(part, false, inside.length ? key : -1);
+    const from = y;
+    y += HEAD;
+    if (part.stack.length) inside.forEach(one => place(one, depth + 1));
+    else walk(part, depth + 1);
+    const label = part.stack.length ? `${part.label} ×${part.stack.length + 1}` : `${part.label}${part.path ? `  ${part.path}` : ''}`;
+    frames.push({ key, label, x: -PAD - (8 - depth) * 3, y: from, width: (part.backward ? right + WIDE : WIDE) + 2 * (PAD + (8 - depth) * 3), height: y - from - GAP + PAD });
+    y += PAD;
+  };
+  walk(top, 0);
+  return { boxes, frames: frames.reverse(), flows: flows(level, computation, home), width: (twoSided ? right + WIDE : WIDE) + SIDE, height: y, twoSided };
+}
+
+/** What goes from box to box: all values between two of them are one flow. */
+function flows(level: Level, computation: number, home: Map<number, number>): Flow[] {
+  const found = new Map<number, Flow>();
+  const seen = new Set<string>();
+  for (let op = level.start[computation]; op < level.start[computation + 1]; op++) {
+    const to = home.get(op);
+    for (const value of level.data.ops.inputs[op]) {
+      const from = home.get(level.maker(value));
+      if (from === undefined || to === undefined || from === to || seen.has(`${value} ${to}`)) continue;
+      seen.add(`${value} ${to}`);
+      const nbytes = Math.max(0, level.nbytes(value));
+      const key = from * 100_000 + to;
+      const flow = found.get(key);
+      if (!flow) found.set(key, { from, to, nbytes, value, count: 1 });
+      else {
+        if (nbytes > Math.max(0, level.nbytes(flow.value))) flow.value = value;
+        flow.nbytes += nbytes;
+        flow.count++;
+      }
+    }
+  }
+  return [...found.values()];
+}
+
+/** `blocks[0…3].attn`: one text for several that differ in numbers. */
+function common(texts: string[]): string {
+  const numbers = texts.map(text => (text.match(NUMBER) ?? []).map(Number));
+  let at = 0;
+  return texts[0].replace(NUMBER, () => {
+    const column = numbers.map(row => row[at] ?? 0);
+    at++;
+    const least = Math.min(...column), most = Math.max(...column);
+    return least < most ? `${least}…${most}` : String(least);
+  });
+}

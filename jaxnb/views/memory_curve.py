@@ -1,0 +1,182 @@
+"""Who holds memory over the order of a program, as plain data for a viewer: layers that stand on one another.
+
+What was passed in stands at the bottom, by the names that people gave it, then results, what the forward pass keeps for
+the backward pass, by the modules that made it, and at the top what is only there for a while.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jaxnb.program import Held, Memory, Program, common_text, unnumbered
+
+__all__ = ["encode_curves"]
+
+_SAMPLES = 160
+_FINE = 500  # parts of the peak that are told apart
+_MOST_LAYERS = {"input": 4, "output": 3, "residual": 5, "temporary": 1}  # by kind, in the order from the bottom
+_BACKWARD = frozenset({"transposed", "rematerialised"})
+_MOST_ROWS = 14
+_REST = {"input": "other inputs", "output": "results", "residual": "kept for backward", "temporary": "temporaries"}
+
+
+def encode_curves(program: Program, samples: int = _SAMPLES) -> list[dict[str, Any]]:
+    """The layers of each piece of a program, of as many positions as can be told apart; `$defs/curve` says the form.
+
+    No level is made for this: where the buffers were not read yet, it is told by the order of the jaxpr.
+
+    Args:
+      program: whose memory it is.
+      samples: how many positions at most; the peak is one of them.
+    """
+    return [found for memory in program.occupancy() if (found := _encode(program, memory, samples))]
+
+
+def _encode(program: Program, memory: Memory, samples: int) -> dict[str, Any] | None:
+    count = len(memory.live)
+    if not memory.peak or not count:
+        return None
+    held = [one for one in memory.held if one.nbytes]
+    backward = _backward_of(program, memory)
+    kinds = [_kind(one, backward) for one in held]
+    plain = {text: unnumbered(text) for text in {one.within for one in held}}
+    roots = [_root(one, kind, _named(program)) for one, kind in zip(held, kinds, strict=True)]
+    layers, of = _layers(held, kinds, roots, memory, plain)
+    positions = _positions(memory.live, samples)
+    series = [[0] * count for _ in layers]
+    for one, layer in zip(held, of, strict=True):
+        series[layer][one.first] += one.nbytes
+        if one.last + 1 < count:
+            series[layer][one.last + 1] -= one.nbytes
+    for row in series:
+        for at in range(1, count):
+            row[at] += row[at - 1]
+    living = [
+        found for found in zip(held, kinds, roots, strict=True) if found[0].first <= memory.peak_at <= found[0].last
+    ]
+    return {
+        "source": memory.source,
+        "level": memory.level,
+        "computation": memory.computation,
+        "count": count,
+        "peak": memory.peak,
+        "at": memory.peak_at,
+        "turn": _turn(backward),
+        "positions": positions,
+        "unit": (unit := max(1, memory.peak // _FINE)),
+        "layers": {
+            "label": [label for _, label in layers],
+            "kind": [kind for kind, _ in layers],
+            "units": [[round(row[at] / unit) for at in positions] for row in series],
+        },
+        "rows": _rows(living, plain),
+    }
+
+
+def _backward_of(program: Program, memory: Memory) -> list[bool]:
+    """Of each position whether it runs backwards."""
+    level = next((level for level in program.levels if level.name == memory.level), None)
+    if level is None or memory.computation >= len(level.computations):
+        return []
+    return [op.phase in _BACKWARD for op in level.computations[memory.computation].ops]
+
+
+def _kind(one: Held, backward: Sequence[bool]) -> str:
+    """What a layer can be: as `Held.kind`, and "residual" for what is made forwards and last read backwards."""
+    if one.kind in ("input", "constant"):
+        return "input"
+    if one.kind == "output":
+        return "output"
+    spans = one.last < len(backward) and not backward[one.first] and backward[one.last]
+    return "residual" if spans and one.last > one.first + 1 else "temporary"
+
+
+def _turn(backward: Sequence[bool]) -> int:
+    """Where the backward pass begins: with most of the forward pass before it, since XLA may move some of either."""
+    last = max((at for at, one in enumerate(backward) if one), default=-1)
+    best, score, most = -1, 0, -1
+    for at in range(last + 1):
+        if score > most:
+            best, most = at, score
+        score += -1 if backward[at] else 1
+    return best
+
+
+def _named(program: Program) -> frozenset[str]:
+    """What begins the names that people gave to results."""
+    level = next((level for level in program.levels if level.name == "jaxpr"), None)
+    names = [name for c in level.computations[: level.entries] for name in c.output_names] if level is not None else []
+    return frozenset(_beginning(name) for name in names if name)
+
+
+def _beginning(name: str) -> str:
+    return re.split(r"[.\[{]", name, maxsplit=1)[0]
+
+
+def _root(one: Held, kind: str, results: frozenset[str]) -> str:
+    """The name that all parts of one value of the user's begin with, "" for what has none."""
+    found = _beginning(one.name) if kind in ("input", "output") and one.kind != "constant" else ""
+    return found if kind == "input" or found in results else ""
+
+
+def _label(one: Held, kind: str, root: str, plain: Mapping[str, str]) -> str:
+    """What the values of a layer have in common: the beginning of their names, or the call that they come from."""
+    if kind == "residual":
+        return plain[one.within] or (f"line {one.line}" if one.line is not None else "")
+    return root
+
+
+def _layers(
+    held: Sequence[Held], kinds: Sequence[str], roots: Sequence[str], memory: Memory, plain: Mapping[str, str]
+) -> tuple[list[tuple[str, str]], list[int]]:
+    """The layers as (kind, label) from the bottom, and of each value its layer."""
+    sizes: dict[tuple[str, str], int] = {}
+    keys = [(kind, _label(one, kind, root, plain)) for one, kind, root in zip(held, kinds, roots, strict=True)]
+    for one, key in zip(held, keys, strict=True):
+        alive = one.first <= memory.peak_at <= one.last
+        sizes[key] = sizes.get(key, 0) + (one.nbytes if alive else one.nbytes // 16)
+    layers: list[tuple[str, str]] = []
+    place: dict[tuple[str, str], int] = {}
+    for kind, most in _MOST_LAYERS.items():
+        found = sorted((key for key in sizes if key[0] == kind), key=lambda key: -sizes[key])
+        named = [key for key in found if key[1]][:most]
+        for key in named:
+            place[key] = len(layers)
+            texts = [one.within for one, other in zip(held, keys, strict=True) if other == key]
+            layers.append((kind, common_text(texts) if kind == "residual" and key[1] == plain[texts[0]] else key[1]))
+        if len(named) < len(found):
+            place.update({key: len(layers) for key in found if key not in place})
+            layers.append((kind, _REST[kind]))
+    return layers, [place[key] for key in keys]
+
+
+def _positions(live: Sequence[int], samples: int) -> list[int]:
+    """Positions to be drawn: of each stretch the one where the most lives."""
+    count = len(live)
+    if count <= samples:
+        return list(range(count))
+    edges = [count * n // samples for n in range(samples + 1)]
+    return [max(range(a, b), key=live.__getitem__) for a, b in itertools.pairwise(edges)]
+
+
+def _rows(living: Sequence[tuple[Held, str, str]], plain: Mapping[str, str]) -> dict[str, list[Any]]:
+    """Who lives at the peak, values of one origin together."""
+    groups: dict[tuple[str, str, int | None, str], list[Held]] = {}
+    for one, kind, root in living:
+        key = (kind, root, None, "") if root else (kind, "", one.line, plain[one.within])
+        groups.setdefault(key, []).append(one)
+    ranked = sorted(groups.items(), key=lambda item: -sum(one.nbytes for one in item[1]))
+    shown, rest = ranked[:_MOST_ROWS], [one for _, some in ranked[_MOST_ROWS:] for one in some]
+    if rest:
+        shown.append((("", "the rest", None, ""), rest))
+    return {
+        "name": [some[0].name if len(some) == 1 else root or "values" for (_, root, _, _), some in shown],
+        "kind": [kind for (kind, _, _, _), _ in shown],
+        "nbytes": [sum(one.nbytes for one in some) for _, some in shown],
+        "count": [len(some) for _, some in shown],
+        "line": [-1 if line is None else line for (_, _, line, _), _ in shown],
+        "within": [common_text([one.within for one in some]) if text else "" for (_, _, _, text), some in shown],
+    }

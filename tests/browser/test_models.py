@@ -1,0 +1,161 @@
+"""The inspector on training steps of models: every view of a long program, live, saved, dark and narrow."""
+
+from __future__ import annotations
+
+import functools
+import json
+
+import pytest
+from models.steps import STEPS
+from pages import rows
+
+import jaxnb
+from jaxnb.program import MIME_TYPE, encode_status
+from jaxnb.shell.show import bundle
+from jaxnb.views.packing import pack
+
+VIEWS = ("code", "costs", "graph", "memory")
+
+
+@functools.cache
+def run_of(name: str):
+    step = STEPS[name]
+    run = jaxnb.stage(step.cell, step.names())
+    for level in ("jaxpr", "hlo"):
+        run.program.level(level)
+    return run
+
+
+def open_view(page, view: str):
+    page.locator(f"[data-tab={view}]").click()
+    return page.locator(".view")
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(1200, "light"), (400, "dark")], ids=["wide and light", "narrow and dark"]
+)
+@pytest.mark.parametrize("name", STEPS)
+def test_every_view_of_a_model_shows_something(show, name, width, scheme):
+    page = show(run_of(name).program, width=width, scheme=scheme)
+    for view in VIEWS:
+        found = open_view(page, view)
+        assert "cannot be drawn" not in found.inner_text()
+        assert found.locator(".row, .area, .node, .layer").count() > (0 if view == "memory" else 2), view
+        box = found.bounding_box()
+        assert box["width"] <= width
+        assert box["height"] > 60
+
+
+def test_the_source_opens_into_the_lines_of_what_it_calls(show):
+    page = show(run_of("transformer").program)
+    lines = rows(page, "source")
+    assert lines[0].startswith("▾loss, grads = nnx.value_and_grad(token_loss)(model, x, y)")
+    assert any("x = block(x)" in line and "Block.__call__ ×2  blocks[0…1]" in line for line in lines)
+    row = page.locator("[data-pane=source] .row", has_text="opt.update(model, grads)")
+    row.locator(".fold").click()
+    assert any("optax.chain.update" in line for line in rows(page, "source"))
+    page.locator("[data-pane=source] .row", has_text="x = block(x)").locator(".fold").click()
+    assert not any("self.attn" in line for line in rows(page, "source"))
+
+
+def test_the_jaxpr_is_folded_by_calls(show):
+    page = show(run_of("transformer").program)
+    found = rows(page, "jaxpr")
+    assert len(found) < 40
+    assert any("token_loss" in line and "backward" in line and "%" in line for line in found)
+    group = page.locator("[data-pane=jaxpr] .row.group", has_text="Transformer.__call__").first
+    before = len(found)
+    group.locator(".fold").click()
+    assert len(rows(page, "jaxpr")) != before
+    group.click()
+    assert "eqns" in page.locator(".status").inner_text() or "ops" in page.locator(".status").inner_text()
+
+
+def test_modules_open_and_flow(show):
+    page = show(run_of("transformer").program)
+    graph = open_view(page, "graph")
+    assert graph.locator(".node.back").count() > 3
+    block = graph.locator(".node:not(.back)", has_text="Block.__call__").last
+    frames = graph.locator(".frame").count()
+    block.dblclick()
+    assert graph.locator(".frame").count() == frames + 1
+    graph.locator(".frame text", has_text="blocks[1]").click()
+    assert graph.locator(".frame").count() == frames
+    graph.get_by_role("button", name="each op").click()
+    assert open_view(page, "graph").locator(".node").count() > 100
+    page.get_by_role("button", name="modules").click()
+    assert page.locator(".node").count() < 60
+
+
+def test_a_press_goes_into_the_flame_and_back(show):
+    page = show(run_of("transformer").program)
+    view = open_view(page, "costs")
+    whole = view.locator(".area").count()
+    view.locator(".area", has_text="Block.__call__").first.click()
+    assert view.locator(".crumbs b").inner_text().startswith("Block.__call__")
+    assert view.locator(".area").count() < whole
+    view.get_by_role("button", name="cell").click()
+    assert view.locator(".area").count() == whole
+    view.get_by_role("button", name="map").click()
+    assert view.locator(".place.map .area").count() > 10
+
+
+def test_memory_stands_in_layers(show):
+    page = show(run_of("transformer").program)
+    view = open_view(page, "memory")
+    legend = view.locator(".legend").inner_text()
+    assert "model" in legend
+    assert "jax.nn.gelu" in legend
+    assert "backward begins" in legend
+    slider = view.get_by_label("position in the program")
+    slider.focus()
+    page.keyboard.press("Home")
+    assert view.locator(".where").inner_text().startswith("At op 1 of ")
+
+
+def test_search_finds_functions_and_modules(show):
+    page = show(run_of("transformer").program)
+    page.get_by_label("search all levels").fill("blocks[1].attn")
+    assert int(page.locator(".tally").inner_text()) > 50
+    page.keyboard.press("Enter")
+    page.get_by_label("search all levels").fill("MultiHeadAttention")
+    assert page.locator("[data-pane=source] .row.hit").count() >= 1
+    assert page.locator("[data-pane=jaxpr] .row.hit").count() >= 1
+
+
+@pytest.fixture
+def saved(new_page, tmp_path, show):
+    """Opens the output of a cell as a notebook keeps it, where no kernel can be asked."""
+
+    def opened(name, **options):
+        run = run_of(name)
+        page = show(run.program, unfold=False, **options)
+        data = {**bundle(run, rich=True)[MIME_TYPE], "status": encode_status(run.status)}
+        packed = pack({"line": str(run.status), "program": data})
+        path = tmp_path / "page.html"
+        text = path.read_text(encoding="utf-8")
+        start = text.index('<script type="application/vnd.jaxnb.program">') + len(
+            '<script type="application/vnd.jaxnb.program">'
+        )
+        path.write_text(text[:start] + packed + text[text.index("</script>", start) :], encoding="utf-8")
+        page.reload()
+        page.locator(".line").click()
+        return page, data
+
+    return opened
+
+
+@pytest.mark.parametrize("width", [1200, 400])
+@pytest.mark.parametrize("name", STEPS)
+def test_a_reopened_notebook_shows_tree_sums_and_memory(saved, name, width):
+    page, data = saved(name, width=width)
+    assert len(json.dumps(data, separators=(",", ":"))) < 15_000
+    for view in ("code", "costs", "memory"):
+        tab = page.locator(f"[data-tab={view}]")
+        if not tab.count():
+            assert len(data["levels"]) > 1  # a short program has its levels instead
+            continue
+        tab.click()
+        found = page.locator(".view")
+        assert "cannot be drawn" not in found.inner_text()
+        assert found.locator(".row, .area, .layer").count() > (0 if view == "memory" else 2), view
