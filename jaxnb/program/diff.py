@@ -122,7 +122,7 @@ def compare(old: Program, new: Program, level: str = "jaxpr") -> Diff:
     """
     before, after = old.level(level), new.level(level)
     sizes = _resized_inputs(before, after)
-    aligning = _Aligning(before, after, bool(sizes))
+    aligning = _Aligning(before, after, sizes)
     changes: list[Change] = []
     entries = max(before.entries, after.entries)
     for index in range(entries):
@@ -138,9 +138,9 @@ def compare(old: Program, new: Program, level: str = "jaxpr") -> Diff:
 class _Aligning:
     """Aligns the computations of two levels, and remembers which values correspond."""
 
-    def __init__(self, old: Level, new: Level, resized: bool) -> None:
+    def __init__(self, old: Level, new: Level, sizes: Iterable[tuple[int, int]]) -> None:
         self.old, self.new = old, new
-        self._resized = resized
+        self._sizes = {size for pair in sizes for size in pair if size}
         self._values: dict[int, int] = {}  # of the old level, each with its counterpart in the new one
         self._counterparts: set[int] = set()
         self._calls: dict[int, tuple[object, ...]] = {}
@@ -210,13 +210,22 @@ class _Aligning:
         """
         types = tuple(_type(level, index) for index in (*op.inputs, *op.outputs))
         literals = tuple(level.values[index].name for index in op.inputs if level.values[index].literal)
-        content: object = types, literals, op.attributes
-        if self._resized:
-            content = _NUMBER.sub("#", repr(content))
-        form = (op.name, op.phase, len(op.bodies), content)
+        content: object = types, op.attributes
+        blind: object = content, literals
+        if self._sizes:
+            blind = _NUMBER.sub("#", repr(blind))
+            content = _NUMBER.sub(self._unsized, repr(content))
+        form = (op.name, op.phase, len(op.bodies), content, literals)
         call, known = self._call(op.call), self._origins[level is self.new]
         origins = tuple(known.get(index) for index in (*op.inputs, *op.outputs))
-        return (form, call, origins), (form, call), form, (op.name, call), (op.name, call[-1:])
+        rough = (op.name, op.phase, len(op.bodies), blind)
+        return (form, call, origins), (form, call), (rough, call), rough, (op.name, call), (op.name, call[-1:])
+
+    def _unsized(self, found: re.Match[str]) -> str:
+        """A number as it stands in a key: not if it may be of a size that changed."""
+        text = found[0]
+        number = int(text) if text.isdecimal() else 0
+        return "#" if number and any(number % size == 0 for size in self._sizes) else text
 
     def _call(self, call: Call | None) -> tuple[object, ...]:
         """The names and modules of the calls that an op was made in, without their lines, which move."""
