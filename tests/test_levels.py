@@ -546,7 +546,7 @@ def test_results_have_the_names_that_they_are_bound_to():
     run = jaxnb.stage("m, y = n * 2, jnp.tanh(x) * (n * 3)\nz = {'a': y + 1}\nsame = y\nk = m + 1", namespace)
     level = run.program.level("jaxpr")
     (entry,) = level.computations[: level.entries]
-    assert [name for name in entry.output_names if name] == ["y"]
+    assert [name for name in entry.output_names if name] == ["y", "z['a']"]
     held = {held.name: held.line for held in run.program.memory()[0].held}
     assert held["y"] == 1
 

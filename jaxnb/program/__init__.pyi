@@ -33,6 +33,10 @@ from .diff import (
     Diff as Diff,
     compare as compare,
 )
+from .diff_tree import (
+    Difference as Difference,
+    differences_by_call as differences_by_call,
+)
 from .display import Picture as Picture, filled_by as filled_by, lowers as lowers, render as render
 from .explained import attach as attach, finding_of as finding_of
 from .linking import (

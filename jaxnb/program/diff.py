@@ -1,8 +1,8 @@
 """What changed from one program to another: their ops, aligned by structure, and their sums.
 
-Ops are aligned computation by computation, in their order: first those that are equal in name, types and parameters,
-then, in the gaps, those of one name. Aligned ops are the same if their operands are aligned, too; otherwise they
-changed, and it is said in what. Bodies of aligned ops are aligned likewise.
+Ops are aligned computation by computation, in their order: first those that are equal in name, types and parameters
+and were made in the same call, then, in the gaps, those that are equal in less. Aligned ops are the same if their
+operands are aligned, too; otherwise they changed, and it is said in what. Bodies of aligned ops are aligned likewise.
 
 Where inputs have other sizes, nearly every op changes, and all in the same: a batch of 16 became one of 8. So an op of
 which only sizes changed, and only as those of the inputs or in the same ratio, is told apart from one that changed.
@@ -17,10 +17,12 @@ from dataclasses import dataclass, field, replace
 
 from jaxnb.program.display import render
 from jaxnb.program.program import Program
-from jaxnb.program.structure import COLUMNS, Aval, Computation, Level, Op, Place
+from jaxnb.program.structure import COLUMNS, Aval, Call, Computation, Level, Op, Place
 
 __all__ = ["Amount", "Change", "Diff", "compare"]
 
+_FEW = 4
+"""Names that what is made of is told by."""
 _LONG = 400
 """Ops in a gap from which on what occurs very often no longer serves to align it, which would take too long."""
 
@@ -35,6 +37,7 @@ class Change:
       new: where it stands in the new one; None if it was removed.
       why: in what it changed, such as "float32[8] → bfloat16[8]".
       depth: how many ops it stands inside of.
+      follows: whether it changed only in that it takes what was added, or took what was removed.
     """
 
     kind: str
@@ -42,6 +45,7 @@ class Change:
     new: Place | None
     why: tuple[str, ...] = ()
     depth: int = 0
+    follows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +121,15 @@ def compare(old: Program, new: Program, level: str = "jaxpr") -> Diff:
       KeyError: if one of them has no such level.
     """
     before, after = old.level(level), new.level(level)
-    aligning = _Aligning(before, after)
+    sizes = _resized_inputs(before, after)
+    aligning = _Aligning(before, after, sizes)
     changes: list[Change] = []
     entries = max(before.entries, after.entries)
     for index in range(entries):
         changes += aligning.computations(
             index if index < before.entries else None, index if index < after.entries else None, 0
         )
-    sizes = _resized_inputs(before, after)
+    changes = aligning.with_consequences(changes)
     resizing = _Resizing(before, after, sizes)
     told = tuple(replace(change, kind="resized") if resizing.explains(change) else change for change in changes)
     return Diff(level, told, sizes, _amounts(old, new, before, after), old, new)
@@ -133,9 +138,31 @@ def compare(old: Program, new: Program, level: str = "jaxpr") -> Diff:
 class _Aligning:
     """Aligns the computations of two levels, and remembers which values correspond."""
 
-    def __init__(self, old: Level, new: Level) -> None:
+    def __init__(self, old: Level, new: Level, sizes: Iterable[tuple[int, int]]) -> None:
         self.old, self.new = old, new
+        self._sizes = {size for pair in sizes for size in pair if size}
         self._values: dict[int, int] = {}  # of the old level, each with its counterpart in the new one
+        self._counterparts: set[int] = set()
+        self._calls: dict[int, tuple[object, ...]] = {}
+        self._origins = _origins(old), _origins(new)
+
+    def with_consequences(self, changes: Sequence[Change]) -> list[Change]:
+        """The changes of all ops, in which it is said which follow from others."""
+        self._counterparts = set(self._values.values())
+        return [replace(one, follows=True) if self._follows(one) else one for one in changes]
+
+    def _follows(self, change: Change) -> bool:
+        if change.kind != "changed" or change.old is None or change.new is None:
+            return False
+        if not all(why.endswith(_ANOTHER) for why in change.why):
+            return False
+        a, b = (level.computations[c].ops[op] for level, (c, op) in ((self.old, change.old), (self.new, change.new)))
+        pairs = [(x, y) for x, y in zip(a.inputs, b.inputs, strict=True) if not self._correspond(x, y)]
+        return all(x not in self._values or y not in self._counterparts for x, y in pairs)
+
+    def _correspond(self, old: int, new: int) -> bool:
+        literal = self.old.values[old].literal and self.new.values[new].literal
+        return literal or self._values.get(old) == new
 
     def computations(self, old: int | None, new: int | None, depth: int) -> Iterator[Change]:
         """Every op of two computations that correspond, with those of their bodies."""
@@ -143,7 +170,7 @@ class _Aligning:
         after = self.new.computations[new] if new is not None else Computation("")
         self._inputs(before, after)
         for a, b in _aligned(
-            [self._key(self.old, op) for op in before.ops], [self._key(self.new, op) for op in after.ops]
+            [self._keys(self.old, op) for op in before.ops], [self._keys(self.new, op) for op in after.ops]
         ):
             here = None if a is None or old is None else (old, a)
             there = None if b is None or new is None else (new, b)
@@ -176,10 +203,39 @@ class _Aligning:
                 a.bodies[n] if n < len(a.bodies) else None, b.bodies[n] if n < len(b.bodies) else None, depth + 1
             )
 
-    def _key(self, level: Level, op: Op) -> tuple[object, ...]:
+    def _keys(self, level: Level, op: Op) -> tuple[object, ...]:
+        """What two ops may be equal in: first everything, then less and less.
+
+        Where inputs were resized, sizes are no sign: an op of another place may happen to have those of before.
+        """
         types = tuple(_type(level, index) for index in (*op.inputs, *op.outputs))
         literals = tuple(level.values[index].name for index in op.inputs if level.values[index].literal)
-        return (op.name, types, literals, op.attributes, len(op.bodies))
+        content: object = types, op.attributes
+        blind: object = content, literals
+        if self._sizes:
+            blind = _NUMBER.sub("#", repr(blind))
+            content = _NUMBER.sub(self._unsized, repr(content))
+        form = (op.name, op.phase, len(op.bodies), content, literals)
+        call, known = self._call(op.call), self._origins[level is self.new]
+        origins = tuple(known.get(index) for index in (*op.inputs, *op.outputs))
+        rough = (op.name, op.phase, len(op.bodies), blind)
+        return (form, call, origins), (form, call), (rough, call), rough, (op.name, call), (op.name, call[-1:])
+
+    def _unsized(self, found: re.Match[str]) -> str:
+        """A number as it stands in a key: not if it may be of a size that changed."""
+        text = found[0]
+        number = int(text) if text.isdecimal() else 0
+        return "#" if number and any(number % size == 0 for size in self._sizes) else text
+
+    def _call(self, call: Call | None) -> tuple[object, ...]:
+        """The names and modules of the calls that an op was made in, without their lines, which move."""
+        if call is None:
+            return ()
+        found = self._calls.get(id(call))
+        if found is None:
+            named = [step for step in call.steps() if step.kind != "line"]
+            found = self._calls[id(call)] = tuple((step.name, step.path) for step in named)
+        return found
 
     def _differences(self, a: Op, b: Op) -> Iterator[str]:
         types = [[_type(level, i) for i in op.outputs] for level, op in ((self.old, a), (self.new, b))]
@@ -203,7 +259,25 @@ class _Aligning:
         elif _type(self.old, old) != _type(self.new, new):
             yield f"operand {number}: {_type(self.old, old)} → {_type(self.new, new)}"
         elif self._values.get(old) != new:
-            yield f"operand {number} is another value"
+            yield f"operand {number} {_ANOTHER}"
+
+
+def _origins(level: Level) -> dict[int, frozenset[str]]:
+    """What the user calls values of a level; of others what they are made of, where those are a few names.
+
+    By this an optimizer's ops on one parameter are told from those on the next, which are the same otherwise.
+    """
+    found: dict[int, frozenset[str]] = {}
+    for entry in level.computations[: level.entries]:
+        named = [*zip(entry.outputs, entry.output_names, strict=False)]
+        named += zip(entry.inputs, entry.input_names, strict=False)
+        known = {value: frozenset({name}) for value, name in named if name}
+        found.update(known)
+        for op in entry.ops:
+            origins = frozenset[str]().union(*(found.get(index, ()) for index in op.inputs))
+            if origins and len(origins) <= _FEW:
+                found.update((index, origins) for index in op.outputs if index not in known)
+    return found
 
 
 def _resized_inputs(old: Level, new: Level) -> dict[tuple[int, int], tuple[str, ...]]:
@@ -224,6 +298,7 @@ def _resized_inputs(old: Level, new: Level) -> dict[tuple[int, int], tuple[str, 
     return {pair: tuple(dict.fromkeys(names)) for pair, names in found.items()}
 
 
+_ANOTHER = "is another value"
 _EXACT = 1e-6
 _NUMBER = re.compile(r"\d+(?:\.\d*)?(?:e[+-]?\d+)?")
 
@@ -244,7 +319,7 @@ class _Resizing:
         old, new = dict(a.attributes), dict(b.attributes)
         if len(a.inputs) != len(b.inputs) or old.keys() != new.keys():
             return False
-        if any("is another value" in why for why in change.why):
+        if any(_ANOTHER in why for why in change.why):
             return False
         for x, y in zip((*a.inputs, *a.outputs), (*b.inputs, *b.outputs), strict=True):
             if not self._alike(_type(self.old, x), _type(self.new, y), self._is_size):
@@ -278,44 +353,45 @@ class _Resizing:
         return whole > 0 and abs(x / old - whole) < _EXACT * whole and abs(y / new - whole) < _EXACT * whole
 
 
-def _aligned(
-    old: Sequence[tuple[object, ...]], new: Sequence[tuple[object, ...]]
-) -> Iterator[tuple[int | None, int | None]]:
-    """Pairs of positions, in the order of the new sequence; None where there is no counterpart."""
-    start = _alike_from_the_top(old, new)
-    yield from ((at, at) for at in range(start))
-    end = 0
-    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
-        end += 1
-    a, b = old[start : len(old) - end], new[start : len(new) - end]
-    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, a, b, autojunk=len(b) > _LONG).get_opcodes():
-        if tag == "equal":
-            yield from ((start + i, start + j) for i, j in zip(range(i1, i2), range(j1, j2), strict=True))
-        else:
-            names = [key[0] for key in a[i1:i2]], [key[0] for key in b[j1:j2]]
-            yield from _by_name(*names, start + i1, start + j1)
-    yield from ((len(old) - n, len(new) - n) for n in range(end, 0, -1))
+Keys = Sequence[tuple[object, ...]]
+
+
+def _aligned(old: Keys, new: Keys) -> Iterator[tuple[int | None, int | None]]:
+    """Pairs of positions, in the order of the new sequence; None where there is no counterpart.
+
+    Args:
+      old: for each op what it may be equal in to another, the most telling first.
+      new: likewise.
+    """
+    rounds = len(old[0]) if old else len(new[0]) if new else 0
+    known: dict[object, int] = {}
+    numbers = [
+        [[known.setdefault((n, keys[n]), len(known)) for keys in some] for some in (old, new)] for n in range(rounds)
+    ]
+    yield from _by_key(numbers, 0, range(len(old)), range(len(new)))
+
+
+def _by_key(numbers: list[list[list[int]]], at: int, old: range, new: range) -> Iterator[tuple[int | None, int | None]]:
+    """Aligns two parts of sequences by their keys of one kind, and what is between by those of the next."""
+    if not old or not new or at == len(numbers):
+        yield from ((place, None) for place in old)
+        yield from ((None, place) for place in new)
+        return
+    a, b = ([keys[place] for place in part] for keys, part in zip(numbers[at], (old, new), strict=True))
+    start = _alike_from_the_top(a, b)
+    yield from zip(old[:start], new[:start], strict=True)
+    end = _alike_from_the_top(a[start:][::-1], b[start:][::-1])
+    stop_a, stop_b = len(a) - end, len(b) - end
+    matcher = difflib.SequenceMatcher(None, a[start:stop_a], b[start:stop_b], autojunk=stop_b - start > _LONG)
+    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+        here, there = old[start + i1 : start + i2], new[start + j1 : start + j2]
+        yield from zip(here, there, strict=True) if tag == "equal" else _by_key(numbers, at + 1, here, there)
+    yield from zip(old[stop_a:], new[stop_b:], strict=True)
 
 
 def _alike_from_the_top(old: Sequence[object], new: Sequence[object]) -> int:
     """How many items two sequences begin with in common."""
     return next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
-
-
-def _by_name(
-    old: Sequence[object], new: Sequence[object], first_old: int, first_new: int
-) -> Iterator[tuple[int | None, int | None]]:
-    """Aligns a gap by the names of its ops alone."""
-    same = _alike_from_the_top(old, new)
-    yield from ((first_old + at, first_new + at) for at in range(same))
-    old, new, first_old, first_new = old[same:], new[same:], first_old + same, first_new + same
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=len(new) > _LONG)
-    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
-        if tag == "equal":
-            yield from ((first_old + i, first_new + j) for i, j in zip(range(i1, i2), range(j1, j2), strict=True))
-        else:
-            yield from ((first_old + i, None) for i in range(i1, i2))
-            yield from ((None, first_new + j) for j in range(j1, j2))
 
 
 def _amounts(old: Program, new: Program, before: Level, after: Level) -> dict[str, Amount]:

@@ -6,8 +6,8 @@ Ops, values and computations refer to one another by index, so that the whole is
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from jaxnb.program.columns import Column, column, columns_of
 from jaxnb.units import format_seconds
@@ -238,6 +238,15 @@ class Computation:
     constants: tuple[int, ...] = ()
     input_names: tuple[str, ...] = ()
     output_names: tuple[str, ...] = ()
+
+    def called(self, inputs: Sequence[str], outputs: Sequence[str]) -> Computation:
+        """The same with names of the user's, of inputs and of outputs as far as there is one for each."""
+        named = tuple(inputs) if len(inputs) == len(self.inputs) else self.input_names
+        return replace(
+            self,
+            input_names=named,
+            output_names=tuple(outputs) if len(outputs) == len(self.outputs) else self.output_names,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from jaxnb.program import COLUMNS, Change, Diff, Op, Program
+from jaxnb.program import COLUMNS, Change, Diff, Difference, Op, Program, differences_by_call
 from jaxnb.units import format_bytes, format_change, format_flops, format_seconds
 from jaxnb.views.rows import short_type
 from jaxnb.views.table import Head, Table, table_lines
@@ -14,6 +14,9 @@ from jaxnb.views.width import clipped
 __all__ = ["render_diff", "render_sums"]
 
 _MOST_SHOWN = 40
+_MOST_NAMES = 3
+_FEW = 12
+"""Ops that a library made are told one by one, if there are no more."""
 _MARKS = {"added": "+", "removed": "-", "changed": "~"}
 _FORMATS: dict[str, Callable[[float], str]] = {
     "flops": format_flops,
@@ -43,7 +46,7 @@ def _figure(name: str, number: float) -> str:
 
 def render_diff(diff: Diff, *, width: int = 100, limit: int | None = _MOST_SHOWN) -> str:
     """What changed, each op with its line in the cell: `+` in the new program only, `-` in the old one only, `~`
-    in both with what is different.
+    in both with what is different. What is in a function that the cell calls is said by the function.
 
     Args:
       diff: what to show.
@@ -62,10 +65,14 @@ def render_diff(diff: Diff, *, width: int = 100, limit: int | None = _MOST_SHOWN
         return "\n".join(lines)
     told = [f"{diff.count(kind)} {kind}" for kind in _MARKS if diff.count(kind)]
     lines.append(clipped(f"{', '.join(told)}, {diff.count('same')} the same", width))
-    shown = changed if limit is None else changed[:limit]
-    rows = [row for change in shown for row in _rows(diff, change)]
-    if len(shown) < len(changed):
-        rows.append(("", f"… {len(changed) - len(shown)} more"))
+    in_call = [_is_in_call(diff, change, len(changed)) for change in changed]
+    by_call = [change for change, inside in zip(changed, in_call, strict=True) if inside]
+    here = [change for change, inside in zip(changed, in_call, strict=True) if not inside]
+    entries = [[*_rows(diff, change)] for change in here] + _call_rows(diff, by_call)
+    shown = entries if limit is None else entries[:limit]
+    rows = [row for entry in shown for row in entry]
+    if len(shown) < len(entries):
+        rows.append(("", f"… {len(entries) - len(shown)} more"))
     return "\n".join([*lines, *table_lines(Table((Head("", "number"), Head()), tuple(rows)), width)])
 
 
@@ -75,6 +82,37 @@ def _sizes(diff: Diff, count: int, more: bool) -> str:
         f"{x} → {y} ({', '.join(names[:3])}{', …' if len(names) > 3 else ''})" for (x, y), names in diff.sizes.items()
     ]
     return f"{', '.join(parts)}: in {count} op{'' if count == 1 else 's'}{'' if more else ', nothing else'}"
+
+
+def _is_in_call(diff: Diff, change: Change, count: int) -> bool:
+    """Whether an op is said by its call: one in a function of the user's, and where there are many, in any."""
+    call = _op(diff, change).call
+    return call is not None and (count > _FEW or any(step.kind == "function" for step in call.steps()))
+
+
+def _call_rows(diff: Diff, changes: Sequence[Change]) -> list[list[tuple[str, str]]]:
+    """What changed in calls, one row for each line of a function, and how many ops only take what changed."""
+    own = [change for change in changes if not change.follows]
+    rows = [[(str(one.line or ""), _difference_text(one))] for one in differences_by_call(diff, own)]
+    if follow := len(changes) - len(own):
+        rows.append([("", f"~ {follow} op{'s take' if follow > 1 else ' takes'} what changed above")])
+    return rows
+
+
+def _difference_text(one: Difference) -> str:
+    """`~ Block.__call__ blocks[0…3], line 26: exp → tanh`, and how many ops that are."""
+    removed, added = _first(one.removed), _first(one.added)
+    told = [" → ".join(filter(None, (removed, added)))] if removed or added else []
+    told += [_first(one.changed)] if one.changed else []
+    mark = _MARKS["changed" if one.changed or (removed and added) else "removed" if removed else "added"]
+    count = f"{one.old} → {one.new}" if one.old and one.new else str(one.old or one.new)
+    many = max(one.old, one.new) > max(len(one.removed), len(one.added), 1)
+    within = f"{one.within}: " if one.within else ""
+    return f"{mark} {within}{'; '.join(told)}{f' ({count} ops)' if many else ''}"
+
+
+def _first(names: Sequence[str]) -> str:
+    return ", ".join(names[:_MOST_NAMES]) + (f", …+{len(names) - _MOST_NAMES}" if len(names) > _MOST_NAMES else "")
 
 
 def _rows(diff: Diff, change: Change) -> Iterator[tuple[str, str]]:

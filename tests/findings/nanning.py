@@ -129,7 +129,7 @@ CELLS = {
         "x = jnp.array([0.0, 1.0])",
         "y = x * 3\nl = jnp.where(y > 0, jnp.log(y), 0.0).sum()",
         2,
-        ("a derivative holds nan", "in the backward pass `div` gave nan of 0 and 0"),
+        ("`d_x` holds nan", "in the backward pass `div` gave nan of 0 and 0"),
         "y = x * 3\nl = jnp.where(y > 0, jnp.log(jnp.where(y > 0, y, 1)), 0.0).sum()",
         "jnp.where(y > 0, jnp.log(jnp.where(y > 0, y, 1)), 0.0)",
         True,

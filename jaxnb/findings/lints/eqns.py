@@ -9,7 +9,7 @@ from jax.extend import core as jax_core
 from jaxnb._jax import body_jaxprs
 from jaxnb.program import Level, Op, Place
 from jaxnb.reading import Visited, computations
-from jaxnb.staging import Piece, render_path
+from jaxnb.staging import Piece
 
 __all__ = ["Eqns", "closed_bodies"]
 
@@ -29,9 +29,7 @@ class Eqns:
     def __init__(self, piece: Piece, level: Level) -> None:
         self.piece, self.level = piece, level
         self.visited: list[Visited] = computations(piece.jaxpr)
-        names = [render_path(path) for path in piece.paths]
-        count = len(self.visited[0].jaxpr.invars)
-        self.inputs = [""] * (count - len(names)) + names if count >= len(names) else [""] * count
+        self.inputs = piece.input_names()
         self.owners: dict[int, Place] = {
             body: (here.index, number)
             for here in self.visited
@@ -85,11 +83,8 @@ class Eqns:
         return False
 
     def results(self) -> list[str]:
-        """The names that the results are bound to, in their order; "" for what is bound to none."""
-        names = [""] * len(self.visited[0].jaxpr.outvars)
-        for name, at in self.piece.results:
-            names[at] = names[at] or name
-        return names
+        """What the user calls the results, in their order; "" for what is bound to nothing."""
+        return self.piece.output_names()
 
 
 def _variables(atoms: Any) -> list[Any]:

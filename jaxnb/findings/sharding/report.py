@@ -12,7 +12,7 @@ from jaxnb.findings.sharding.lints import sharding_findings, spread_of
 from jaxnb.findings.sharding.trials import tried_findings
 from jaxnb.program import Finding, Mesh, ShardingRow, Shardings
 from jaxnb.reading import read_spread_rows
-from jaxnb.staging import CellSource, Piece, render_path
+from jaxnb.staging import CellSource, Piece
 
 __all__ = ["find_in_plan", "read_shardings"]
 
@@ -43,7 +43,7 @@ def read_shardings(
         spread = spread_of(traced)
         if spread is None:
             continue
-        rows += read_spread_rows(spread, given_shardings(piece.traced), _names(piece))
+        rows += read_spread_rows(spread, given_shardings(piece.traced), (piece.input_names(), piece.output_names()))
         meshes += spread.meshes
         findings += tried_findings(traced, progress=progress)
     return Shardings(tuple(rows), meshes[0] if meshes else None, cell.shown, tuple(findings))
@@ -67,13 +67,3 @@ def find_in_plan(
     """
     found = sharding_findings(LintContext(cell, piece, namespace=namespace, label=label))
     return tuple(finding if finding.kind in shown else replace(finding, folded=True) for finding in found)
-
-
-def _names(piece: Piece) -> tuple[list[str], list[str]]:
-    """What the user calls the inputs and the results."""
-    jaxpr = piece.jaxpr.jaxpr
-    inputs = [render_path(path) for path in piece.paths]
-    results = [""] * len(jaxpr.outvars)
-    for name, place in piece.results:
-        results[place] = results[place] or name
-    return [""] * (len(jaxpr.invars) - len(inputs)) + inputs, results

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
+
+from jax.extend import core as jax_core
 
 from jaxnb._jax import open_jaxpr
 from jaxnb.program import Held, Level, Memory, Noted, Op, Place, Saved, made_in
@@ -18,6 +21,9 @@ from jaxnb.reading.hlo.decode import read_modules
 from jaxnb.reading.hlo.lifetimes import lifetimes, preorder, use_of_memory
 
 __all__ = ["donated_inputs", "read_memory"]
+
+_CALLS = frozenset({"jit", "pjit", "closed_call", "core_call", "remat", "checkpoint"})
+"""Primitives that call their one body once, with what they take."""
 
 
 def read_memory(
@@ -106,6 +112,7 @@ class _Reading:
         self._entry = entry
         self._places = preorder(level, entry)
         self._names: dict[Any, str] = {}
+        self._of_user: dict[Any, str] = {}
         for here, index in zip(self.visited, self._places, strict=True):
             made = level.computations[index]
             values = [*made.inputs, *made.constants, *(value for op in made.ops for value in op.outputs)]
@@ -116,7 +123,27 @@ class _Reading:
             ]
             for v, value in zip(variables, values, strict=True):
                 self._names.setdefault(v, level.values[value].name)
-            self._names.update({v: name for v, name in zip(here.jaxpr.invars, made.input_names, strict=False) if name})
+            self._call(zip(here.jaxpr.outvars, made.output_names, strict=False))
+            self._call(zip(here.jaxpr.invars, made.input_names, strict=False))
+        often = Counter(id(here.jaxpr) for here in self.visited)
+        for here in self.visited:  # each before those that it calls
+            for eqn, bodies in zip(here.jaxpr.eqns, here.bodies, strict=True):
+                inside = self.visited[bodies[0]].jaxpr if len(bodies) == 1 else None
+                if inside is not None and eqn.primitive.name in _CALLS and often[id(inside)] == 1:
+                    self._hand_on(eqn.outvars, inside.outvars)
+                    self._hand_on(eqn.invars, inside.invars)
+
+    def _call(self, names: Iterable[tuple[Any, str]]) -> None:
+        """Notes what the user calls some variables."""
+        named = {v: name for v, name in names if name and type(v) is not jax_core.Literal}
+        self._names.update(named)
+        self._of_user.update(named)
+
+    def _hand_on(self, outside: Sequence[Any], inside: Sequence[Any]) -> None:
+        """What a function is called with, and what it returns, has the same names inside."""
+        if len(outside) == len(inside):
+            pairs = zip(outside, inside, strict=True)
+            self._call((own, self._of_user.get(v, "")) for v, own in pairs if type(v) is not jax_core.Literal)
 
     def live(self, liveness: Liveness) -> Memory:
         """What lives when, and who that is."""
@@ -146,7 +173,6 @@ class _Reading:
         return tuple(Noted(self._place(one.place), self._line(one.place), self._size(one.place)) for one in found)
 
     def _held(self, liveness: Liveness) -> Iterator[Held]:
-        entry = self._level.computations[self._places[0]]
         constants = set(liveness.jaxpr.constvars)
         for value in filter(_has_size, liveness.values):
             name, op = self._names[value.var], None
@@ -155,8 +181,6 @@ class _Reading:
             else:
                 op = (0, value.made)
                 kind = "output" if value.results else "temporary"
-                named = [entry.output_names[number] for number in value.results if number < len(entry.output_names)]
-                name = next(filter(None, named), name)
             yield self._one(name, kind, value.nbytes, value.first, value.last, op)
         for position, inside in liveness.bodies.items():
             eqn = liveness.jaxpr.eqns[position]

@@ -32,7 +32,7 @@ class _Form(NamedTuple):
     text: str
 
 
-def read_hlo(module: Module, input_names: Sequence[str] = ()) -> NamedLevel:
+def read_hlo(module: Module, input_names: Sequence[str] = (), output_names: Sequence[str] = ()) -> NamedLevel:
     """Reads a module from its entry computation down.
 
     A computation that several instructions call (a reducer) is written out for each of them. After `MOST_OPS`
@@ -42,6 +42,7 @@ def read_hlo(module: Module, input_names: Sequence[str] = ()) -> NamedLevel:
     Args:
       module: of which everything that its entry reaches is read.
       input_names: what the user calls the inputs, one for each or none.
+      output_names: likewise for the outputs.
 
     Raises:
       ValueError: if an instruction uses one that is not there.
@@ -49,9 +50,7 @@ def read_hlo(module: Module, input_names: Sequence[str] = ()) -> NamedLevel:
     reading = _Reading(module)
     reading.computation(module.entry, "main")
     computations = [made for made in reading.made if made is not None]
-    if len(input_names) == len(computations[0].inputs):
-        entry = computations[0]
-        computations[0] = Computation(entry.name, entry.inputs, entry.outputs, entry.ops, (), tuple(input_names))
+    computations[0] = computations[0].called(input_names, output_names)
     return NamedLevel(Level("hlo", tuple(reading.values), tuple(computations)), reading.names)
 
 

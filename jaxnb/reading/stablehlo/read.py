@@ -33,7 +33,7 @@ class NamedLevel(NamedTuple):
     names: list[list[str]]
 
 
-def read_stablehlo(module: Any, input_names: Sequence[str] = ()) -> NamedLevel:
+def read_stablehlo(module: Any, input_names: Sequence[str] = (), output_names: Sequence[str] = ()) -> NamedLevel:
     """Reads a module and everything that its main function reaches.
 
     Functions that are called several times are written out for each call, up to `MOST_OPS` ops in all; after that
@@ -42,14 +42,13 @@ def read_stablehlo(module: Any, input_names: Sequence[str] = ()) -> NamedLevel:
     Args:
       module: what `jax.stages.Lowered.compiler_ir("stablehlo")` gives.
       input_names: what the user calls the inputs, one for each or none.
+      output_names: likewise for the outputs.
     """
     reading = _Reading(module)
     main = reading.functions["main"]
     reading.computation("main", main.regions[0].blocks[0], _Around("", ""), sharding_of=main)
     computations = [made for made in reading.computations if made is not None]
-    if len(input_names) == len(computations[0].inputs):
-        entry = computations[0]
-        computations[0] = Computation(entry.name, entry.inputs, entry.outputs, entry.ops, (), tuple(input_names))
+    computations[0] = computations[0].called(input_names, output_names)
     return NamedLevel(Level("stablehlo", tuple(reading.values), tuple(computations)), reading.names)
 
 

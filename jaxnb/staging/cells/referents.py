@@ -248,19 +248,31 @@ def reader_of(kind: type) -> Reader:
 def _of_object(contents: Reader | None, slots: tuple[tuple[str, Any], ...], value: Any) -> Edges:
     if contents is not None:
         yield from contents(value)
-    state = state_of(value)
+    kind, state = type(value), state_of(value)
     if isinstance(state, dict):
         for name, child in list(state.items()):
-            yield "attr", name, child
+            yield "attr", attribute_key(kind, name), child
     for name, child in _filled(value, slots):
-        yield "attr", name, child
+        yield "attr", attribute_key(kind, name), child
 
 
 def _of_slots(contents: Reader | None, slots: tuple[tuple[str, Any], ...], value: Any) -> Edges:
     if contents is not None:
         yield from contents(value)
     for name, child in _filled(value, slots):
-        yield "attr", name, child
+        yield "attr", attribute_key(type(value), name), child
+
+
+class Inner(str):
+    """A private attribute of a library's object, which for users is one with what it holds: `kernel._raw_value`."""
+
+    __slots__ = ()
+
+
+def attribute_key(kind: type, name: Any) -> Any:
+    """The key of an edge to an attribute of an object of this class."""
+    private = type(name) is str and name[:1] == "_" and name[:2] != "__"
+    return Inner(name) if private and is_library_class(kind) else name
 
 
 def _of_nothing(value: Any) -> Edges:

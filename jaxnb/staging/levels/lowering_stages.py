@@ -178,7 +178,11 @@ class LoweringStages:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what JAX says of lowering, it said before the run
                 lowered = stage.lower()
-            named = read_stablehlo(lowered.compiler_ir("stablehlo"), _kept_names(stage, lowered))
+            named = read_stablehlo(
+                lowered.compiler_ir("stablehlo"),
+                _kept_names(stage, lowered),
+                stage.jaxpr.computations[0].output_names,
+            )
             links = link_stablehlo(stage.closed_jaxpr, stage.jaxpr, named)
             level = with_stablehlo_costs(stage.jaxpr, carry_down(stage.jaxpr, named.level, links), links)
             waiting = lowered if stage.compiled() is None else None
@@ -197,7 +201,8 @@ class LoweringStages:
                 made.append((Level("hlo", (), (Computation("main"),)), ()))
                 fates.append(())
                 continue
-            named = read_hlo(modules[0], low.named.level.computations[0].input_names)
+            entry = low.named.level.computations[0]
+            named = read_hlo(modules[0], entry.input_names, entry.output_names)
             links = link_hlo(low.named, named)
             level = with_hlo_costs(carry_down(low.named.level, named.level, links), modules[0])
             made.append((level, links))

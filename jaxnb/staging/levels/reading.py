@@ -32,7 +32,6 @@ from jaxnb.staging.cells.cell import CellSource
 from jaxnb.staging.cells.span_remap import relaid
 from jaxnb.staging.levels.lowering_stages import LoweringStages, join_levels, piece_stage, traced_stage
 from jaxnb.staging.levels.naming import abstracted, read_names_of
-from jaxnb.staging.objects.paths import render_path
 from jaxnb.staging.trace.instances import InstanceLog
 from jaxnb.staging.trace.piece import Piece
 
@@ -68,15 +67,12 @@ def read_program(
 
 
 def _read_piece(cell: CellSource, piece: Piece, file_label: Callable[[str], str]) -> Level:
-    names = tuple(render_path(path) for path in piece.paths)
-    count = len(piece.jaxpr.jaxpr.invars)
-    padded = ("",) * (count - len(names)) + names if count >= len(names) else ()
     traced = piece.cell or cell
     level = read_jaxpr(
         piece.jaxpr,
         cell_file=traced.filename,
-        invar_names=padded,
-        outvar_names=_result_names(piece),
+        invar_names=_unless_bare(piece.input_names()),
+        outvar_names=_unless_bare(piece.output_names()),
         source=traced.shown,
         file_label=file_label,
         called=piece.called,
@@ -85,12 +81,8 @@ def _read_piece(cell: CellSource, piece: Piece, file_label: Callable[[str], str]
     return with_costs(_spread(relaid(level, traced, cell), piece.traced), costs_of(piece.jaxpr))
 
 
-def _result_names(piece: Piece) -> tuple[str, ...]:
-    """What the user calls the results, "" for what is part of something else; none at all if nothing has a name."""
-    names = [""] * len(piece.jaxpr.jaxpr.outvars)
-    for name, place in piece.results:
-        names[place] = names[place] or name
-    return tuple(names) if any(names) else ()
+def _unless_bare(names: Sequence[str]) -> Sequence[str]:
+    return names if any(names) else ()
 
 
 def _spread(level: Level, traced: Any) -> Level:

@@ -72,6 +72,8 @@ def function(scan: Scan, value: types.FunctionType, path: Path, slot: Slot | Non
     nesting, scan.nesting = scan.nesting, 0
     scan.parts.append((FUN, digest, *texts_of(value)))
     scan.hold(value.__dict__, DICT)
+    if scan.slots is not None:
+        scan.slots.attributes[id(value.__dict__)] = path, type(value)
     asks = scan.attributes if library else scan.attributes | names_of(code).attributes
     if not asks.isdisjoint(ASKS_ANNOTATIONS):
         scan.visit(value.__annotations__, (path, "attr", "__annotations__"), None)

@@ -27,7 +27,7 @@ from jaxnb.staging.cells.referents import state_of
 from jaxnb.staging.objects import functions, inside, instances, modules
 from jaxnb.staging.objects.kinds import HANDLERS, other
 from jaxnb.staging.objects.mutables import DICT, Mutable
-from jaxnb.staging.objects.paths import ALIAS, ROOT, Choices, Path, is_below, render_path, root_name
+from jaxnb.staging.objects.paths import ALIAS, ROOT, Choices, Path, is_below, item_keys, root_name
 from jaxnb.staging.objects.registered import follow_registered
 from jaxnb.staging.objects.slots import IN_IMMUTABLE, Immutable, Method, Slot, Slots
 from jaxnb.staging.objects.static import NOT_VALUES
@@ -185,7 +185,7 @@ class Scan:
     def leaves_below(self, text: str) -> list[int]:
         """Positions of the leaves at a path that a user wrote, or inside what stands there."""
         pairs = [*((path, index) for index, path in enumerate(self.paths)), *self.also]
-        return sorted({index for path, index in pairs if is_below(render_path(path), text)})
+        return sorted({index for path, index in pairs if is_below(path, text)})
 
     def reached(self) -> Reached:
         """What running the piece needs of this walk."""
@@ -393,9 +393,10 @@ class Scan:
     def immutable(self, value: Any, children: Any, path: Path, slot: Slot | None, treedef: Any) -> None:
         """A container that must be built anew to hold a tracer: a tuple, or a pytree node with its `treedef`."""
         self.nodes.append(value)
+        children = [*children]
         outer = self.inside
         inner: list[tuple[int, str, int]] = []
-        for index, child in enumerate(children):
+        for index, child in zip(item_keys(value, len(children)), children, strict=True):
             self.inside = []
             self.visit(child, (path, "item", index), IN_IMMUTABLE)
             inner.extend((index, kind, place) for kind, place in self.inside)

@@ -19,7 +19,7 @@ from jaxnb.errors import RunByPython
 from jaxnb.runtime import is_jax_module, is_library, is_library_class, name_of
 from jaxnb.staging.cells.code import Sees
 from jaxnb.staging.cells.reach import ATOMS, hides
-from jaxnb.staging.cells.referents import has_hidden_room, slot_descriptors, slots_of, state_of
+from jaxnb.staging.cells.referents import attribute_key, has_hidden_room, slot_descriptors, slots_of, state_of
 from jaxnb.staging.objects import functions
 from jaxnb.staging.objects.alive import LOCKS, is_alive, is_stateful, is_unchanging
 from jaxnb.staging.objects.mutables import CONTEXT, DICT, SLOTS
@@ -182,15 +182,17 @@ def state(scan: Scan, value: Any, path: Path, known: frozenset[str] = frozenset(
         scan.memo.setdefault(id(state), ("node", len(scan.nodes)))
         scan.nodes.append(state)
         scan.hold(state, DICT)
+        if scan.slots is not None:
+            scan.slots.attributes[id(state)] = path, type(value)
         for name in names:
-            scan.visit(state[name], (path, "attr", name), Slot(DICT, state, name))
+            scan.visit(state[name], (path, "attr", attribute_key(type(value), name)), Slot(DICT, state, name))
     slots = slot_descriptors(type(value))
     if slots:
         scan.hold(value, SLOTS)
         for name, child in SLOTS.save(value):
             if name not in known:
                 scan.parts.append(name)
-                scan.visit(child, (path, "attr", name), Slot(SLOTS, value, name))
+                scan.visit(child, (path, "attr", attribute_key(type(value), name)), Slot(SLOTS, value, name))
 
 
 def _registered(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:

@@ -3,15 +3,48 @@
 from __future__ import annotations
 
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from jaxnb.staging.cells.parts import function_of_statement
+from jaxnb.staging.cells.referents import Inner
 
-__all__ = ["Choices", "Path", "Same", "holders_of", "is_below", "is_mark", "render_path", "root_name", "root_of"]
+__all__ = [
+    "Choices",
+    "Field",
+    "Path",
+    "Same",
+    "holders_of",
+    "is_below",
+    "is_mark",
+    "item_keys",
+    "moved_to",
+    "render_path",
+    "render_paths",
+    "root_name",
+    "root_of",
+]
 
 Path = tuple[Any, str, Any]
 """Where something is held: (path of the holder, kind of edge, key); the holder of a name is None."""
+
+
+class Field(int):
+    """The position of an item that a named tuple has a name for, by which it is shown."""
+
+    name: str
+
+
+def item_keys(value: Any, count: int) -> Iterable[int]:
+    """The keys of the items of a tuple, or of what is taken apart like one."""
+    names = getattr(type(value), "_fields", None) if isinstance(value, tuple) else None
+    if not isinstance(names, tuple) or len(names) != count:
+        return range(count)
+    keys = [Field(index) for index in range(count)]
+    for key, name in zip(keys, names, strict=True):
+        key.name = str(name)
+    return keys
 
 
 class _Mark:
@@ -172,9 +205,15 @@ def holders_of(path: Path) -> Iterator[Path]:
         yield path
 
 
-def is_below(text: str, outer: str) -> bool:
-    """Whether a rendered path is `outer`, or leads to something that `outer` holds."""
-    return text == outer or text.startswith((f"{outer}[", f"{outer}."))
+def is_below(path: Path, outer: str) -> bool:
+    """Whether a path is what a user wrote as `outer`, or leads to something that this holds."""
+    texts = {render_path(path), render_path(path, whole=True)}
+    return any(text == outer or text.startswith((f"{outer}[", f"{outer}.")) for text in texts)
+
+
+def moved_to(path: Path, name: str) -> Path:
+    """The same path from another name."""
+    return (moved_to(path[0], name), *path[1:]) if isinstance(path[0], tuple) else (None, "name", name)
 
 
 def _outside(path: Path) -> Path:
@@ -186,21 +225,32 @@ def _outside(path: Path) -> Path:
     return outside
 
 
-def render_path(path: Path) -> str:
-    """A path as a user would write it: `params['w1']`, `cfg.n`, `helper (closure scale)`."""
+def render_path(path: Path, whole: bool = False) -> str:
+    """A path as a user would write it: `params['w1']`, `cfg.n`, `helper (closure scale)`.
+
+    Args:
+      path: what to write.
+      whole: also where it leads into what a library's object keeps to itself, which stands for the object otherwise.
+    """
     holder, kind, key = path
     if kind == "name":
         return str(key)
     if kind == "global":
         return f"{holder}.{key}"
-    outer = render_path(holder)
+    outer = render_path(holder, whole)
     if kind == "item":
+        if isinstance(key, Field):
+            return f"{outer}.{key.name}"
+        if holder[1] == "attributes" and isinstance(key, str):
+            return f"{outer}.{key}"
         return f"{outer}[{', '.join(map(repr, key)) if isinstance(key, tuple) and key else repr(key)}]"
     if kind == "attr":
-        return f"{outer}.{key}"
+        if isinstance(key, Inner) and not whole:
+            return outer
+        return f"{outer}[{key}]" if str(key).isdigit() else f"{outer}.{key}"  # flax.nnx keeps the items of a list so
     if kind == "closure":
         # of closures inside closures the outermost one is named: that is what the user holds
-        outside = render_path(_outside(holder))
+        outside = render_path(_outside(holder), whole)
         function = function_of_statement(outside)
         return f"{key} (in {function})" if function else f"{key} (closure of {outside})"
     if kind == "defaults":
@@ -212,3 +262,11 @@ def render_path(path: Path) -> str:
     if kind == "cached":
         return f"{outer} (cache)"
     return f"{outer} (member)"
+
+
+def render_paths(paths: Iterable[Path]) -> list[str]:
+    """Paths as a user would write them; those that would look alike are written whole."""
+    paths = list(paths)
+    texts = [render_path(path) for path in paths]
+    often = {text for text, count in Counter(texts).items() if count > 1}
+    return [render_path(path, whole=True) if text in often else text for path, text in zip(paths, texts, strict=True)]

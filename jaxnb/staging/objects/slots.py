@@ -38,6 +38,7 @@ class Slots:
       built: the immutable nodes, inner ones first.
       holders: every holder on the way, to be saved before and compared after.
       held_at: the path of each of them, by id.
+      attributes: of each `__dict__` of an object, by id, the path and the class of the object.
       trace_states: the places that say under which trace their object was made.
       shells: objects, each with its class and its `__dict__`.
       fixed: leaves that some place holds that cannot hold another value, such as a weak reference.
@@ -48,6 +49,7 @@ class Slots:
         self.built: list[Immutable] = []
         self.holders: list[tuple[Any, Mutable]] = []
         self.held_at: dict[int, Path] = {}
+        self.attributes: dict[int, tuple[Path, type]] = {}
         self.trace_states: list[Slot] = []
         self.shells: list[tuple[Any, type, Any]] = []
         self.fixed: set[int] = set()
@@ -59,6 +61,10 @@ class Slot(NamedTuple):
     holder: Mutable
     owner: Any
     key: Any
+
+    def holds(self, value: Any) -> bool:
+        """Whether this value is held here."""
+        return any(child is value and key == self.key for key, child in self.holder.save(self.owner))
 
 
 IN_IMMUTABLE = Slot(DICT, None, None)

@@ -37,7 +37,7 @@ from jaxnb.staging.objects.inside import exactly
 from jaxnb.staging.objects.leaves import FLOAT32_MAX, INT32, tells_number
 from jaxnb.staging.objects.modules import class_path, used_of
 from jaxnb.staging.objects.mutables import BUFFERS, SLOTS
-from jaxnb.staging.objects.paths import Choices, Path, Same
+from jaxnb.staging.objects.paths import Choices, Field, Path, Same
 from jaxnb.staging.objects.registered import registered_with
 from jaxnb.staging.objects.static import (
     NOT_VALUES,
@@ -307,7 +307,7 @@ class _Writer(Scan):
         if kind == "item":
             if type(owner) is np.ndarray:
                 return f"{holder}[{key!r}]"
-            if type(key) not in (str, int, bool, type(None)):
+            if type(key) not in (str, int, bool, type(None), Field):
                 raise _Unsupported
             if isinstance(owner, dict) and type(owner) is not dict:
                 return f"dict_item({holder}, {key!r})"

@@ -31,7 +31,7 @@ def apply_options(cell: CellSource, namespace: dict[str, Any], options: StageOpt
     scan = Scan(namespace, plan.roots, plan.names, every, frozenset(), Slots())
     for name in options.wrt:  # what is differentiated by must not become static
         numbers = {path for index, path in enumerate(scan.paths) if type(scan.leaves[index]) is float}
-        paths = {path for path in numbers if is_below(render_path(path), name)}
+        paths = {path for path in numbers if is_below(path, name)}
         choices.dynamic |= paths
         choices.fixed |= paths
     for option, wanted, target in (
@@ -40,7 +40,7 @@ def apply_options(cell: CellSource, namespace: dict[str, Any], options: StageOpt
         ("donate", options.donate, set[Any]()),
     ):
         for text in wanted:
-            paths = {path for _, path in scan.where if is_below(render_path(path), text)}
+            paths = {path for _, path in scan.where if is_below(path, text)}
             if not paths:
                 read = ", ".join(sorted({render_path(path) for _, path in scan.where if path[1] == "name"}))
                 raise Refused(

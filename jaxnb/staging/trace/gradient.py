@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ from jaxnb.options import StageOptions
 from jaxnb.staging.cells.cell import CellSource, Statement
 from jaxnb.staging.cells.code import names_of
 from jaxnb.staging.cells.mutation import may_mutate
+from jaxnb.staging.objects.paths import Path, moved_to
 from jaxnb.staging.trace.builds import Build
 
 __all__ = [
@@ -232,11 +233,18 @@ class Derivative(NamedTuple):
       traced: JAX's traced stage of the cell and its derivatives.
       names: what is bound to the derivatives, and how it is built.
       notes: what there is to say.
+      places: the results that are bound, each with the name and with the position of the input that it belongs to.
     """
 
     traced: Any
     names: list[tuple[str, Build]]
     notes: list[str]
+    places: Sequence[tuple[str, int | None, int]]
+
+    def paths(self, inputs: Sequence[Path]) -> Iterator[tuple[Path, int]]:
+        """The paths of these results, given those of the inputs."""
+        for name, position, place in self.places:
+            yield (None, "name", name) if position is None else moved_to(inputs[position], name), place
 
 
 def differentiate(
@@ -293,12 +301,13 @@ def differentiate(
     traced = jax.jit(cell_and_derivative).trace(*arguments)
     count = len(closed.out_avals)
     if along:
-        return Derivative(traced, [(asked.binds[0], _output(count))], [])
+        return Derivative(traced, [(asked.binds[0], _output(count))], [], [(asked.binds[0], None, count)])
     first = {position: _output(count + index) for index, position in enumerate(order)}
     names = [(f"d_{tree.name}", tree.build(first)) for tree in wrt]
     if asked.hessian:
         names += [(f"dd_{tree.name}", _rows(tree, wrt, order, count + len(order))) for tree in wrt]
-    return Derivative(traced, names, _notes(asked, closed, place, wrt, len(arguments)))
+    places = [(f"d_{tree.name}", at, count + order.index(at)) for tree in wrt for at in tree.inputs]
+    return Derivative(traced, names, _notes(asked, closed, place, wrt, len(arguments)), places)
 
 
 def _output(place: int) -> Build:

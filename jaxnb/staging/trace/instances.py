@@ -142,7 +142,7 @@ def _paths_from(root: Any) -> dict[int, str]:
 
 def _step(kind: str, key: Any) -> str:
     """A step of a path as a user would write it; "" for what nobody would."""
-    if kind == "attr" and type(key) is str and not key.startswith("__"):
+    if kind == "attr" and isinstance(key, str) and not key.startswith("__"):
         return f"[{key}]" if key.isdigit() else f".{key}"  # flax.nnx keeps the items of a list so
     return f"[{key!r}]" if kind == "item" and (type(key) is str or type(key) is int) else ""
 

@@ -498,6 +498,10 @@ class Capture:
         place = self._places.get(id(value))
         return self._places.get(id(handed_on(value))) if place is None else place
 
+    def makes(self, value: Any) -> bool:
+        """Whether `value` is a result, or part of one, that was not there before."""
+        return id(value) in self._builds and id(value) not in self._nodes
+
     def _container(self, value: Any, kind: type, holder: Mutable) -> Build:
         state: list[tuple[Any, Build]] = []
         make: Build = self._kind(kind)

@@ -16,7 +16,7 @@ from jaxnb.staging.cells.append_only import NO_USES, ListUses
 from jaxnb.staging.cells.cell import CellSource, Statement
 from jaxnb.staging.cells.code import CodeNames
 from jaxnb.staging.objects.graph import Reached, Scan
-from jaxnb.staging.objects.paths import Choices
+from jaxnb.staging.objects.paths import Choices, Path, render_paths
 from jaxnb.staging.objects.slots import Slots
 from jaxnb.staging.trace.called_back import CalledBack
 from jaxnb.staging.trace.donation import NO_DONATION, Donation
@@ -90,7 +90,8 @@ class Piece:
       notes: things to tell the user, as (kind, line, text).
       cell: the whole cell that was traced; the piece may serve others with the same code.
       called: where in the cell the function was called that it is part of, if it is part of one.
-      results: names that the program's results are bound to as they are, each with the number of the result.
+      outputs: where the program's results end up, each with the number of the result: the paths of all names that are
+        bound to one, and a path to each of the others.
       moves: the paths at which it leaves something else than its key says.
       figures: what the one line says of it; None until `read_figures`.
       seconds: how long tracing took.
@@ -130,7 +131,7 @@ class Piece:
     compile_seconds: float = 0.0
     cell: CellSource | None = None
     called: Span | None = None
-    results: tuple[tuple[str, int], ...] = ()
+    outputs: tuple[tuple[Path, int], ...] = ()
     moves: frozenset[Any] = frozenset()
     figures: Figures | None = None
     assigned: tuple[Assigned, ...] | None = None
@@ -146,6 +147,24 @@ class Piece:
         jaxpr = self.traced.jaxpr
         copied = _jax.with_eqns(jaxpr, jaxpr.eqns) if self.rebuilt else with_ids(self.jaxpr)
         return _jax.with_jaxpr(self.traced, copied)
+
+    @property
+    def results(self) -> list[tuple[str, int]]:
+        """Names that the program's results are bound to as they are, each with the number of the result."""
+        return [(path[2], place) for path, place in self.outputs if path[1] == "name"]
+
+    def input_names(self) -> list[str]:
+        """What the user calls the inputs of the program; "" for constants, which come first."""
+        count, names = len(self.jaxpr.jaxpr.invars), render_paths(self.paths)
+        return [""] * (count - len(names)) + names if count >= len(names) else [""] * count
+
+    def output_names(self) -> list[str]:
+        """What the user calls the results of the program; "" for what is bound to nothing."""
+        found: dict[int, Path] = {}
+        for path, place in self.outputs:
+            found.setdefault(place, path)
+        texts = dict(zip(found, render_paths(found.values()), strict=True))
+        return [texts.get(place, "") for place in range(len(self.jaxpr.jaxpr.outvars))]
 
     @property
     def result_types(self) -> list[tuple[Any, ...]]:
@@ -248,8 +267,8 @@ class Piece:
             texts, paths = split.prelude.texts, self.paths
             self.paths = [paths[at] if kind == "leaf" else (None, "name", texts[at]) for kind, at in places]
             self.n_outputs = len(self.jaxpr.jaxpr.outvars)
-            kept = [(name, split.prelude.outputs[place]) for name, place in self.results]
-            self.results = tuple((name, place) for name, (kind, place) in kept if kind == "device")
+            kept = [(path, split.prelude.outputs[place]) for path, place in self.outputs]
+            self.outputs = tuple((path, place) for path, (kind, place) in kept if kind == "device")
         self.donation = donation
         donated = donated_places(places, donation)
         shardings: dict[str, Any] = {}
@@ -260,8 +279,8 @@ class Piece:
             donated = tuple(n for n, at in enumerate(kept) if at in donated)
             arguments = [*(arguments[at] for at in kept), *arranged.shapes]
             self.paths = [self.paths[at] for at in (*kept, *first)]
-            made = [(name, self.placing.place_of(place)) for name, place in self.results]
-            self.results = tuple((name, place) for name, place in made if place is not None)
+            made = [(path, self.placing.place_of(place)) for path, place in self.outputs]
+            self.outputs = tuple((path, place) for path, place in made if place is not None)
             if any(sharding is not None for sharding in arranged.out_shardings):
                 shardings["out_shardings"] = list(arranged.out_shardings)
         function = _jax.as_function(with_ids(self.jaxpr))

@@ -327,6 +327,7 @@ def _trace(
             if derivative is not None:
                 piece.derivative = trace.asked
                 trace.recipe.names.extend(derivative.names)
+                piece.outputs += tuple(derivative.paths(trace.scan.paths))
                 piece.notes.extend(("independent", None, note) for note in derivative.notes)
             piece.assigned = log.assigned() if log is not None else None
             piece.notes.extend(("donate", None, note) for note in donation.notes)
@@ -667,7 +668,7 @@ def _finish(trace: Trace, traced: Any, context: tuple[Any, ...], device: Any, se
         jaxpr=traced.jaxpr,
         n_outputs=len(traced.jaxpr.out_avals),
         seconds=seconds,
-        results=tuple(trace.named_outputs),
+        outputs=tuple(trace.output_paths),
         moves=frozenset(trace.moves),
         simulated=device if isinstance(device, SimulatedMesh) else None,
         called_back=trace.called_back,

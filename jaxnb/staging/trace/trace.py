@@ -59,6 +59,7 @@ from jaxnb.staging.trace.gradient import DerivativeSpec, Tree, read_loss, read_t
 from jaxnb.staging.trace.instances import InstanceLog
 from jaxnb.staging.trace.moves import differs_in_key, moved
 from jaxnb.staging.trace.noticing import Importing, Noticing
+from jaxnb.staging.trace.output_paths import changed_at, output_paths
 from jaxnb.staging.trace.output_recipe import SMALLEST_ID, Capture, Leaked, OutputRecipe, Unreplayable
 from jaxnb.staging.trace.piece import Plan
 from jaxnb.staging.trace.reachable import reached_from, reaches_tracer, stands_for_a_value
@@ -134,7 +135,8 @@ class Trace:
         self.capture: Capture | None = None
         self.recipe = OutputRecipe()
         self.replaced: dict[int, int] = {}
-        self.named_outputs: list[tuple[str, int]] = []
+        self.made: list[tuple[Path, Any]] = []
+        self.output_paths: list[tuple[Path, int]] = []
         self.built: list[Any] = []
         self.current: Statement | None = None
         self.index: int | None = None
@@ -334,8 +336,8 @@ class Trace:
 
     def _still_held(self) -> set[int]:
         """Leaves that the same places hold as before the statements ran, by way of what they did to these places."""
-        held = {i for i, places in enumerate(self.slots.leaves) if any(_holds(s, self.held[i]) for s in places)}
-        nodes = [any(_holds(slot, self.built[i]) for slot in node.slots) for i, node in enumerate(self.slots.built)]
+        held = {i for i, places in enumerate(self.slots.leaves) if any(s.holds(self.held[i]) for s in places)}
+        nodes = [any(slot.holds(self.built[i]) for slot in node.slots) for i, node in enumerate(self.slots.built)]
         return self._with_inside(held, nodes)
 
     def _with_inside(self, leaves: set[int], nodes: list[bool]) -> set[int]:
@@ -672,8 +674,7 @@ class Trace:
                 recipe.names.append((name, self._build(capture, item, f"`{name}`")))
                 if differs_in_key(before.get(name), item):
                     self.moves.add((None, "name", name))
-                if (place := capture.place_of(item)) is not None:
-                    self.named_outputs.append((name, place))
+                self.made.append(((None, "name", name), item))
         recipe.deleted = [name for name in before if name not in self.namespace and self._is_ours(name)]
         for home, (names, old) in enumerate(zip(self.scan.namespaces, before_elsewhere, strict=True)):
             new = {name: item for name, item in names.items() if old.get(name, _ABSENT) is not item}
@@ -682,6 +683,7 @@ class Trace:
                 what = f"`{names.get('__name__')}.{{}}`"
                 builds = [(name, self._build(capture, item, what.format(name))) for name, item in new.items()]
                 recipe.elsewhere.append((home, builds, gone))
+                self.made.extend(((names.get("__name__"), "global", name), item) for name, item in new.items())
         nodes = {id(node): index for index, node in enumerate(self.scan.nodes)}
         for owner, holder, state in placed:
             now = holder.save(owner)
@@ -708,7 +710,7 @@ class Trace:
             )
         if self.copies is not None and any(map(self.copies.is_held, capture.intermediate)):
             raise cannot_copy("what JAX has made of a function of yours")
-        self.capture = capture
+        self.capture, self.output_paths = capture, [*output_paths(capture, self.made, value)]
 
     def _changed(self, capture: Capture, owner: Any, holder: Any, state: Any, now: Any, node: int | None) -> None:
         if node is None:
@@ -725,6 +727,7 @@ class Trace:
         if holder is GROWN_LIST:
             now = [(None, item) for item in owner[state[0][0] :]]
         change = holder.change(state, now)
+        self.made.extend(changed_at(self.slots, owner, holder, change))
         capture.note_keys(key for key, _ in change.children)
         kind = "an attribute" if holder in (SLOTS, CLASS) else f"an item of a {type(owner).__name__}"
         children = [
@@ -794,7 +797,3 @@ def _is_cached(node: Any) -> bool:
 
 def _is_replaced(item: Any, kind: type, state: Any) -> bool:
     return type(item) is not kind or state_of(item) is not state
-
-
-def _holds(slot: Slot, value: Any) -> bool:
-    return any(child is value and key == slot.key for key, child in slot.holder.save(slot.owner))

@@ -21,7 +21,7 @@ from jaxnb.findings.lints.eqns import closed_bodies
 from jaxnb.findings.lints.lint import Lint, When
 from jaxnb.findings.lints.puts import find_puts
 from jaxnb.program import Finding, Fix
-from jaxnb.staging import leaves_of, line_reading, render_path, root_name
+from jaxnb.staging import line_reading, render_path, root_name
 from jaxnb.units import format_bytes
 
 __all__ = ["LINT", "Form", "find_donations", "refusal"]
@@ -62,7 +62,7 @@ def _of_the_cell(traced: LintContext, aliasing: Aliasing) -> Iterator[Finding]:
     """The leaves of `--donate` that no result takes."""
     piece = traced.piece
     inputs, results = _forms(piece)
-    names = _names(traced, len(results))
+    names = piece.output_names()
     takers = {result: at for at, result in aliasing.taken.items()}
     free = [n for n in range(len(results)) if n not in takers]
     by_line: dict[int | None, list[_Vain]] = {}
@@ -80,21 +80,6 @@ def _of_the_cell(traced: LintContext, aliasing: Aliasing) -> Iterator[Finding]:
         by_line.setdefault(line, []).append(_Vain(path, inputs[at].nbytes, said, fix))
     for line, vain in by_line.items():
         yield _in_vain(line, vain)
-
-
-def _names(traced: LintContext, count: int) -> list[str]:
-    """What the results of a piece are bound to: names, or places in containers; "" where neither is known."""
-    names = [""] * count
-    for name, place in traced.piece.results:
-        names[place] = names[place] or name
-    if len(traced.results) == count and "" in names:
-        made = {id(array): n for n, array in enumerate(traced.results) if array is not None and not names[n]}
-        for name in sorted(name for statement in traced.statements for name in statement.names.binds):
-            for path, leaf in leaves_of(traced.namespace.get(name), name):
-                place = made.pop(id(leaf), None)
-                if place is not None:
-                    names[place] = render_path(path)
-    return names
 
 
 class _Vain(NamedTuple):
