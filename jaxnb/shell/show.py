@@ -169,9 +169,10 @@ def _interactive(run: Run, previous: Program | None) -> str | None:
 
 def _standing_in(program: Program, room: int) -> dict[str, Any]:
     """What stands in for levels that were not saved, in so many bytes: the call tree with its sums, and the memory."""
+    curves = views.encode_curves(program)
     for most, samples in _STANDING_IN:
         trees = views.encode_trees(program, most=most)[:1]
-        more = {"trees": trees, "curves": views.encode_curves(program, samples=samples)} if trees else {}
+        more = {"trees": trees, "curves": [views.thinned(curve, samples) for curve in curves]} if trees else {}
         if more and len(dumps(more).encode()) <= room:
             return more
     return {}

@@ -46,7 +46,10 @@ from .interactive import (
 from .line import (
     line_element as line_element,
 )
-from .memory_curve import encode_curves as encode_curves
+from .memory_curve import (
+    encode_curves as encode_curves,
+    thinned as thinned,
+)
 from .memory_text import (
     render_memory as render_memory,
 )

@@ -13,7 +13,7 @@ from typing import Any
 
 from jaxnb.program import Held, Memory, Program, common_text, unnumbered
 
-__all__ = ["encode_curves"]
+__all__ = ["encode_curves", "thinned"]
 
 _SAMPLES = 160
 _FINE = 500  # parts of the peak that are told apart
@@ -43,8 +43,9 @@ def _encode(program: Program, memory: Memory, samples: int) -> dict[str, Any] | 
     backward = _backward_of(program, memory)
     kinds = [_kind(one, backward) for one in held]
     plain = {text: unnumbered(text) for text in {one.within for one in held}}
-    roots = [_root(one, kind, _named(program)) for one, kind in zip(held, kinds, strict=True)]
-    layers, of = _layers(held, kinds, roots, memory, plain)
+    results, at = _named(program), memory.peak_at
+    roots = [_root(one, kind, results) for one, kind in zip(held, kinds, strict=True)]
+    layers, of = _layers(held, kinds, roots, at, plain)
     positions = _positions(memory.live, samples)
     series = [[0] * count for _ in layers]
     for one, layer in zip(held, of, strict=True):
@@ -52,28 +53,33 @@ def _encode(program: Program, memory: Memory, samples: int) -> dict[str, Any] | 
         if one.last + 1 < count:
             series[layer][one.last + 1] -= one.nbytes
     for row in series:
-        for at in range(1, count):
-            row[at] += row[at - 1]
-    living = [
-        found for found in zip(held, kinds, roots, strict=True) if found[0].first <= memory.peak_at <= found[0].last
-    ]
+        row[:] = itertools.accumulate(row)
+    living = [found for found in zip(held, kinds, roots, strict=True) if found[0].first <= at <= found[0].last]
     return {
         "source": memory.source,
         "level": memory.level,
         "computation": memory.computation,
         "count": count,
         "peak": memory.peak,
-        "at": memory.peak_at,
+        "at": at,
         "turn": _turn(backward),
         "positions": positions,
         "unit": (unit := max(1, memory.peak // _FINE)),
         "layers": {
             "label": [label for _, label in layers],
             "kind": [kind for kind, _ in layers],
-            "units": [[round(row[at] / unit) for at in positions] for row in series],
+            "units": [[round(row[place] / unit) for place in positions] for row in series],
         },
         "rows": _rows(living, plain),
     }
+
+
+def thinned(curve: Mapping[str, Any], samples: int) -> dict[str, Any]:
+    """The same curve with so many positions at most, of neighbours the one where the most lives."""
+    rows = curve["layers"]["units"]
+    kept = _positions([sum(column) for column in zip(*rows, strict=True)], samples)
+    layers = {**curve["layers"], "units": [[row[at] for at in kept] for row in rows]}
+    return {**curve, "positions": [curve["positions"][at] for at in kept], "layers": layers}
 
 
 def _backward_of(program: Program, memory: Memory) -> list[bool]:
@@ -130,13 +136,13 @@ def _label(one: Held, kind: str, root: str, plain: Mapping[str, str]) -> str:
 
 
 def _layers(
-    held: Sequence[Held], kinds: Sequence[str], roots: Sequence[str], memory: Memory, plain: Mapping[str, str]
+    held: Sequence[Held], kinds: Sequence[str], roots: Sequence[str], peak_at: int, plain: Mapping[str, str]
 ) -> tuple[list[tuple[str, str]], list[int]]:
     """The layers as (kind, label) from the bottom, and of each value its layer."""
     sizes: dict[tuple[str, str], int] = {}
     keys = [(kind, _label(one, kind, root, plain)) for one, kind, root in zip(held, kinds, roots, strict=True)]
     for one, key in zip(held, keys, strict=True):
-        alive = one.first <= memory.peak_at <= one.last
+        alive = one.first <= peak_at <= one.last
         sizes[key] = sizes.get(key, 0) + (one.nbytes if alive else one.nbytes // 16)
     layers: list[tuple[str, str]] = []
     place: dict[tuple[str, str], int] = {}
