@@ -46,7 +46,7 @@ PHASES = ("primal", "tangent", "transposed", "rematerialised")
 
 FATES = ("folded", "fused", "removed")
 
-CALLS = ("function", "library", "loop", "line")
+CALLS = ("function", "library", "loop", "line", "scope")
 """What a step on the way to an op can be."""
 
 FACTS = frozenset(("dynamic", "static"))
@@ -125,10 +125,11 @@ class Call:
     """A step on the way from the cell to the ops that it comes to: which function was called where, on what.
 
     Attributes:
-      name: of the function, as `Block.__call__` or `jax.nn.softmax`; of a loop its primitive; "" for a line.
-      kind: one of `CALLS`: a "function" of the user's, a call into a "library" whose inside is folded, a "loop", or
-        a "line" of the step above that computes something by itself; in the cell's own text the span of the op says
-        which.
+      name: of the function, as `Block.__call__` or `jax.nn.softmax`; of a loop its primitive; of a scope what it was
+        given; "" for a line.
+      kind: one of `CALLS`: a "function" of the user's, a call into a "library" whose inside is folded, a "loop",
+        a "scope" that the user's code enters by `jax.named_scope`, or a "line" of the step above that computes
+        something by itself; in the cell's own text the span of the op says which.
       span: where it is written, in the text of the step above; None where that is not known.
       parent: the step above; None for the cell.
       path: to the module that it belongs to, as `blocks[0].attn`, from the outermost one; "" for that itself, and
