@@ -28,6 +28,7 @@ __all__ = [
     "Level",
     "Link",
     "Op",
+    "Peaks",
     "Place",
     "PlacedOp",
     "Source",
@@ -370,6 +371,26 @@ class Assigned:
 
 
 @dataclass(frozen=True, slots=True)
+class Peaks:
+    """What a device was measured to do at most, per second.
+
+    Attributes:
+      device: what kind it is.
+      products: flops of matrix products, by dtype.
+      bandwidth: bytes read and written in its memory.
+    """
+
+    device: str
+    products: tuple[tuple[str, float], ...]
+    bandwidth: float
+
+    def rate(self, dtype: str) -> float:
+        """Flops a second of a dtype; of one that was not measured the highest of any, so that nothing is flattered."""
+        known = dict(self.products)
+        return known.get(dtype) or max(known.values())
+
+
+@dataclass(frozen=True, slots=True)
 class Timing:
     """What a program took, in seconds. What each op took is said by `Op.seconds`.
 
@@ -380,6 +401,7 @@ class Timing:
       profiled: one run under the profiler, whose shares the ops have; None if there was none.
       unattributed: the part of `total` that is of no instruction.
       why: what could not be measured, and why; "" if all was.
+      peaks: of the device, if they are known; None for several devices.
     """
 
     total: float | None = None
@@ -388,6 +410,7 @@ class Timing:
     profiled: float | None = None
     unattributed: float = 0.0
     why: str = ""
+    peaks: Peaks | None = None
 
     def __str__(self) -> str:
         """What was measured, in a sentence or two.
