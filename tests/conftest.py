@@ -1,6 +1,7 @@
 """Settings that must be in place before JAX starts, and which cases of long tables an ordinary run takes."""
 
 import os
+import tempfile
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import settings
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("NPROC", "32")
 os.environ.setdefault("JAXNB_VERIFY", "1")  # compares the fast walk with the slow one wherever both are there
+os.environ["JAXNB_CACHE_DIR"] = tempfile.mkdtemp(prefix="jaxnb-tests-")  # what a user has measured changes no text
 flags = os.environ.get("XLA_FLAGS", "")
 if "xla_force_host_platform_device_count" not in flags:
     os.environ["XLA_FLAGS"] = f"{flags} --xla_force_host_platform_device_count=8".strip()

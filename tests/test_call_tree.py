@@ -195,7 +195,7 @@ def test_looking_at_methods_changes_nothing() -> None:
     assert not outer.inner.alive
     assert Counts.looked == 0
     assert set(outer.seen) == {"self", "x"}
-    paths = [[path for _, path in log.of(_jax.eqn_traceback(eqn))] for eqn in closed.eqns]
+    paths = [[ran.path for ran in log.of(_jax.eqn_traceback(eqn))] for eqn in closed.eqns]
     assert paths == [[""], ["", "inner"]]
 
 
@@ -220,7 +220,7 @@ def test_threads_note_what_is_theirs_and_nothing_stays() -> None:
     ended.set()
     thread.join()
     for log, closed in zip(logs, jaxprs, strict=True):
-        assert [log.of(_jax.eqn_traceback(eqn))[-1][1] for eqn in closed.eqns] == [""]
+        assert [log.of(_jax.eqn_traceback(eqn))[-1].path for eqn in closed.eqns] == [""]
     assert logs[0].of(_jax.eqn_traceback(jaxprs[1].eqns[0])) == ()
     assert source_info_util.current is original
 

@@ -107,6 +107,7 @@ from .eqns import (
     place_of as place_of,
     shape_and_dtype as shape_and_dtype,
     traceback_frames as traceback_frames,
+    traced_name as traced_name,
 )
 from .flow import (
     Forward as Forward,

@@ -196,6 +196,7 @@ _FORGET = "way to forget one function"
 _COMPILER = "compiler for devices that are not there"
 _SWITCH = "switch for it"
 _LOCATION = "class of locations"
+_SCOPES = "show scopes in the call tree"
 _OF_BODY = "name in a jaxpr of what it was traced from"
 _OF_SCAN = "account of the parameters of a scan"
 _LIKE_MANY = "index arrays as those on several devices are"
@@ -259,12 +260,12 @@ CONTRACT: tuple[Name, ...] = (
             instead=("jax._src.core.Jaxpr",),
         ),
         Name("DebugInfo.arg_names", "history.history_of", "name the arguments of a function", _MAKER),
-        Name("DebugInfo.func_name", "eqns.function_name", "name the function of a jaxpr", _OF_BODY),
+        Name("DebugInfo.func_name", "eqns.traced_name", "name the function of a jaxpr", _OF_BODY),
         Name("DebugInfo.func_src_info", "tracers.traced_function", "name the function that is traced", _MAKER),
         Name("DebugInfo.traced_for", "base.is_of_custom_rule", "say what a function is traced for", _MAKER),
         Name("EvalTrace", "tracers.depends_on_nothing", "tell that nothing is traced around a tracer", _INSIDES),
         Name("Jaxpr", "eqns.is_jaxpr", "find the jaxprs in an equation", _LIGHT),
-        Name("Jaxpr.debug_info", "eqns.function_name", "name the function of a jaxpr", _OF_BODY),
+        Name("Jaxpr.debug_info", "eqns.traced_name", "name the function of a jaxpr", _OF_BODY),
         Name("Jaxpr.replace", "hlo.with_eqns", "give equations their names in the program", _EDIT, (1, "eqns")),
         Name("JaxprEqn", "eqns.eqn_frames", "say what an equation is", _LIGHT),
         Name("JaxprEqn.ctx", "named.made_like", "compute an equation where it was to be", _WHERE),
@@ -393,6 +394,7 @@ CONTRACT: tuple[Name, ...] = (
     ),
     *_in(
         "jax._src.source_info_util",
+        Name("ExtendNameStackContextManager.__enter__", "tracebacks.note_tracebacks", _SCOPES, _HOOK, arity=1),
         Name("NameStack", "hlo.named_eqn", "give equations their names", "stack of several scopes", (1,)),
         Name("NameStack.stack", "hlo.name_parts", "read the names of equations", "parts of a name"),
         Name("Scope", "hlo.named_eqn", "give equations their names", "scope", (1,)),

@@ -36,6 +36,7 @@ __all__ = [
     "place_of",
     "shape_and_dtype",
     "traceback_frames",
+    "traced_name",
 ]
 
 _ClosedJaxpr: Any = getattr(jax_core, "ClosedJaxpr", jax_core.Jaxpr)  # on jax 0.12 they are one
@@ -202,9 +203,15 @@ def is_kept_apart(eqn: Any) -> bool:
 
 def function_name(jaxpr: jax_core.Jaxpr) -> str:
     """The name of the Python function that was traced to this jaxpr, "" where it has none."""
+    name = traced_name(jaxpr)
+    return name if name.isidentifier() else ""
+
+
+def traced_name(jaxpr: jax_core.Jaxpr) -> str:
+    """The same as the code of that function has it, "<lambda>" for one."""
     # `Jaxpr.debug_info` holds it; `DebugInfo` is exported, the way to it is not documented.
     name = cast(Any, jaxpr).debug_info.func_name
-    return name if isinstance(name, str) and name.isidentifier() else ""
+    return name if isinstance(name, str) else ""
 
 
 def shape_and_dtype(aval: Any) -> tuple[tuple[Any, ...], str, int]:

@@ -114,6 +114,18 @@ from .program import (
     Maker as Maker,
     Program as Program,
 )
+from .roofline import (
+    Roof as Roof,
+    Roofline as Roofline,
+    read_roofline as read_roofline,
+)
+from .sharing import (
+    CONTROL as CONTROL,
+    Shares as Shares,
+    bodies_below as bodies_below,
+    share_upwards as share_upwards,
+    timed_computations as timed_computations,
+)
 from .status import (
     Part as Part,
     Status as Status,
@@ -136,6 +148,7 @@ from .structure import (
     Level as Level,
     Link as Link,
     Op as Op,
+    Peaks as Peaks,
     Place as Place,
     PlacedOp as PlacedOp,
     Source as Source,

@@ -123,7 +123,7 @@ def _home(root: _Growing, op: Op, known: dict[int, tuple[_Growing, set[object]]]
             node = _below(node, step)
         found = known[id(op.call)] = node, set(map(_line_key, spans))
     node, called_from = found
-    if op.call.kind in ("function", "loop") and _line_key(op.span) not in called_from:
+    if op.call.kind in ("function", "loop", "scope") and _line_key(op.span) not in called_from:
         return _line_of(node, op.span)  # its text is in the cell, as the span of the op is
     return node
 

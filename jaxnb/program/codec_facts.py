@@ -7,14 +7,18 @@ from dataclasses import fields
 from typing import Any, TypeVar
 
 from jaxnb.program.occupancy import Held, Memory, Noted, Saved
-from jaxnb.program.structure import Assigned, Span, Timing
+from jaxnb.program.structure import Assigned, Peaks, Span, Timing
 from jaxnb.program.tables import Interned, at, pair_of, rows_of, seconds_of, typed
 
 __all__ = ["decode_memory", "decode_names", "decode_timing", "encode_memory", "encode_names", "encode_timing"]
 
 
 def encode_timing(timing: Timing) -> dict[str, Any]:
-    return {field.name: getattr(timing, field.name) for field in fields(Timing)}
+    found = {field.name: getattr(timing, field.name) for field in fields(Timing) if field.name != "peaks"}
+    if timing.peaks is not None:
+        products = dict(timing.peaks.products)
+        found["peaks"] = {"device": timing.peaks.device, "products": products, "bandwidth": timing.peaks.bandwidth}
+    return found
 
 
 def encode_names(names: Sequence[Assigned], strings: Interned[str], spans: Interned[Span]) -> dict[str, list[int]]:
@@ -31,7 +35,16 @@ def decode_timing(data: Mapping[str, Any]) -> Timing:
     seconds = {name: seconds_of(data[name]) for name in ("total", "spread", "profiled", "unattributed")}
     spread, unattributed = seconds["spread"] or 0.0, seconds["unattributed"] or 0.0
     runs, why = typed(data["runs"], int), typed(data["why"], str)
-    return Timing(seconds["total"], spread, runs, seconds["profiled"], unattributed, why)
+    peaks = _decode_peaks(data["peaks"]) if "peaks" in data else None
+    return Timing(seconds["total"], spread, runs, seconds["profiled"], unattributed, why, peaks)
+
+
+def _decode_peaks(data: Mapping[str, Any]) -> Peaks:
+    rates = [*data["products"].values(), data["bandwidth"]]
+    if not data["products"] or not all(typed(rate, int, float) > 0 for rate in rates):
+        raise ValueError("peaks that are not above 0")
+    products = tuple((typed(dtype, str), float(rate)) for dtype, rate in data["products"].items())
+    return Peaks(typed(data["device"], str), products, float(data["bandwidth"]))
 
 
 def decode_names(data: Mapping[str, Any], strings: Sequence[str], spans: Sequence[Span]) -> tuple[Assigned, ...]:

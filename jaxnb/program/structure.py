@@ -28,6 +28,7 @@ __all__ = [
     "Level",
     "Link",
     "Op",
+    "Peaks",
     "Place",
     "PlacedOp",
     "Source",
@@ -46,7 +47,7 @@ PHASES = ("primal", "tangent", "transposed", "rematerialised")
 
 FATES = ("folded", "fused", "removed")
 
-CALLS = ("function", "library", "loop", "line")
+CALLS = ("function", "library", "loop", "line", "scope")
 """What a step on the way to an op can be."""
 
 FACTS = frozenset(("dynamic", "static"))
@@ -125,10 +126,11 @@ class Call:
     """A step on the way from the cell to the ops that it comes to: which function was called where, on what.
 
     Attributes:
-      name: of the function, as `Block.__call__` or `jax.nn.softmax`; of a loop its primitive; "" for a line.
-      kind: one of `CALLS`: a "function" of the user's, a call into a "library" whose inside is folded, a "loop", or
-        a "line" of the step above that computes something by itself; in the cell's own text the span of the op says
-        which.
+      name: of the function, as `Block.__call__` or `jax.nn.softmax`; of a loop its primitive; of a scope what it was
+        given; "" for a line.
+      kind: one of `CALLS`: a "function" of the user's, a call into a "library" whose inside is folded, a "loop",
+        a "scope" that the user's code enters by `jax.named_scope`, or a "line" of the step above that computes
+        something by itself; in the cell's own text the span of the op says which.
       span: where it is written, in the text of the step above; None where that is not known.
       parent: the step above; None for the cell.
       path: to the module that it belongs to, as `blocks[0].attn`, from the outermost one; "" for that itself, and
@@ -378,6 +380,26 @@ class Assigned:
 
 
 @dataclass(frozen=True, slots=True)
+class Peaks:
+    """What a device was measured to do at most, per second.
+
+    Attributes:
+      device: what kind it is.
+      products: flops of matrix products, by dtype.
+      bandwidth: bytes read and written in its memory.
+    """
+
+    device: str
+    products: tuple[tuple[str, float], ...]
+    bandwidth: float
+
+    def rate(self, dtype: str) -> float:
+        """Flops a second of a dtype; of one that was not measured the highest of any, so that nothing is flattered."""
+        known = dict(self.products)
+        return known.get(dtype) or max(known.values())
+
+
+@dataclass(frozen=True, slots=True)
 class Timing:
     """What a program took, in seconds. What each op took is said by `Op.seconds`.
 
@@ -388,6 +410,7 @@ class Timing:
       profiled: one run under the profiler, whose shares the ops have; None if there was none.
       unattributed: the part of `total` that is of no instruction.
       why: what could not be measured, and why; "" if all was.
+      peaks: of the device, if they are known; None for several devices.
     """
 
     total: float | None = None
@@ -396,6 +419,7 @@ class Timing:
     profiled: float | None = None
     unattributed: float = 0.0
     why: str = ""
+    peaks: Peaks | None = None
 
     def __str__(self) -> str:
         """What was measured, in a sentence or two.

@@ -53,8 +53,11 @@ from .hlo.rematerialised import (
     read_rematerialised as read_rematerialised,
 )
 from .jaxpr.calls import (
+    Entered as Entered,
     Instances as Instances,
+    Ran as Ran,
     library_name as library_name,
+    public_name as public_name,
 )
 from .jaxpr.fates import (
     read_fates as read_fates,

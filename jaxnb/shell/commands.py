@@ -12,10 +12,11 @@ from jaxnb import findings, staging
 from jaxnb.api import open_session
 from jaxnb.errors import BadHeader, JaxnbError
 from jaxnb.findings import leaks, retraces
+from jaxnb.program import Peaks
 from jaxnb.shell.health import doctor
 from jaxnb.shell.progress import Progress
 from jaxnb.staging import backend_started, names_of_shell
-from jaxnb.units import format_bytes
+from jaxnb.units import format_bytes, format_flops
 from jaxnb.views import Head, Table, table_lines
 
 __all__ = ["COMMANDS", "Command", "DeviceList", "DeviceRow", "auto", "devices", "help_text", "run_command"]
@@ -57,10 +58,12 @@ class DeviceList:
     Attributes:
       rows: the devices, those of the default backend first.
       started: whether looking for them started the backend.
+      peaks: what the default device was measured to do at most, if that was asked for.
     """
 
     rows: tuple[DeviceRow, ...]
     started: bool
+    peaks: Peaks | None = None
 
     def __str__(self) -> str:
         rows = tuple(
@@ -68,13 +71,18 @@ class DeviceList:
             for row in self.rows
         )
         lines = table_lines(Table((*map(Head, ("device", "kind", "process", "memory", "")),), rows))
-        return "\n".join([*lines, *(["", "this started the backend"] if self.started else [])])
+        told = [*lines, *(["", "this started the backend"] if self.started else [])]
+        return "\n".join([*told, "", *_peaks_lines(self.peaks)] if self.peaks is not None else told)
 
     __repr__ = __str__
 
 
-def devices() -> DeviceList:
+def devices(measure: bool = False) -> DeviceList:
     """Lists the devices that JAX sees. Starts the backend if it has not started yet, and says so.
+
+    Args:
+      measure: whether to measure what the default device can do at most, which takes some seconds. It is kept in the
+        user's cache folder, and from then on the costs of timed cells say what they achieve of it.
 
     Raises:
       RuntimeError: JAX's own, if no backend can be started.
@@ -88,7 +96,15 @@ def devices() -> DeviceList:
     found = [*own]
     for name in backends():
         found += [device for device in jax.devices(name) if device not in found]
-    return DeviceList(tuple(_row(device, device == default) for device in found), started)
+    peaks = staging.measure_peaks(default) if measure else None
+    return DeviceList(tuple(_row(device, device == default) for device in found), started, peaks)
+
+
+def _peaks_lines(peaks: Peaks) -> list[str]:
+    rows = [(f"products of {dtype}", f"{format_flops(rate)}/s") for dtype, rate in peaks.products]
+    rows.append(("memory, read and written", f"{format_bytes(int(peaks.bandwidth))}/s"))
+    heads = Head(f"measured at most on {peaks.device}"), Head("", "number")
+    return table_lines(Table(heads, tuple(rows)))
 
 
 def auto(on: bool | None = None, shell: Any = None) -> bool:
@@ -228,7 +244,11 @@ def _axes(shell: Any, _: str) -> Any:
 
 COMMANDS: Mapping[str, Command] = {
     "doctor": Command("what is installed, loaded and set, and what is known to go wrong", lambda s, _: str(doctor(s))),
-    "devices": Command("the devices, their memory, and which is the default", lambda _, __: str(devices())),
+    "devices": Command(
+        "the devices, their memory, and which is the default; --measure: what that can do at most",
+        lambda _, word: str(devices(measure=bool(word))),
+        ("--measure",),
+    ),
     "mesh": Command(
         "the mesh of all cells from now on; alone, which it is",
         _mesh,

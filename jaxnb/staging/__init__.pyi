@@ -30,6 +30,11 @@ from .levels.lowering_stages import (
 from .levels.naming import (
     read_names as read_names,
 )
+from .levels.peaks import (
+    known_peaks as known_peaks,
+    measure_peaks as measure_peaks,
+    peaks_file as peaks_file,
+)
 from .levels.reading import (
     read_function as read_function,
     read_program as read_program,

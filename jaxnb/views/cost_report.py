@@ -5,9 +5,23 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable
 
-from jaxnb.program import COLUMNS, COUNTED, Cost, Level, Node, Op, Program, Timing, read_tree
+from jaxnb.program import (
+    COLUMNS,
+    COUNTED,
+    Cost,
+    Level,
+    Node,
+    Op,
+    Place,
+    Program,
+    Roof,
+    Roofline,
+    Timing,
+    read_roofline,
+    read_tree,
+)
 from jaxnb.views.call_tree import branches
-from jaxnb.views.compact import SHORT, bar, short_seconds, short_share
+from jaxnb.views.compact import SHORT, bar, short_amount, short_bytes, short_seconds, short_share
 from jaxnb.views.cost_table import LEAVING, OF_OPS, RANKED, CostTable
 from jaxnb.views.grouping import level_below
 from jaxnb.views.rows import listed
@@ -31,7 +45,7 @@ def render_costs(
     depth: int = 0,
 ) -> str:
     """The lines of a cell by what they cost, the hottest first: by time if it was measured, else by flops, else by
-    bytes.
+    bytes. Where the peaks of the device were measured before, "roof" is what they achieve of what it could.
 
     Args:
       program: whose costs to show.
@@ -55,11 +69,17 @@ def render_costs(
     room = max(40, shutil.get_terminal_size().columns if width is None else width)
     shown = level_below(program, level)
     tally = CostTable(shown)
+    roofs = read_roofline(program, shown)
     lines = [*wrapped(_headline(shown, tally, program.timing), room)]
     if tally.told:
         opens = depth > 0 and any(op.call is not None for op in shown.ops())
-        table = _tree_table(program, shown, tally, room, limit, depth) if opens else _table(program, tally, room, limit)
+        if opens:
+            table = _tree_table(program, shown, tally, room, limit, depth, roofs)
+        else:
+            table = _table(program, shown, tally, room, limit, roofs)
         lines += table_lines(table, room)
+    if roofs is not None:
+        lines += wrapped(_under(shown, roofs, program.timing), room)
     for text in _unknown(shown):
         lines += wrapped(text, room)
     return "\n".join(line.rstrip() for line in lines)
@@ -83,28 +103,71 @@ def _headline(level: Level, tally: CostTable, timing: Timing | None) -> str:
     return " · ".join(parts)
 
 
-def _table(program: Program, tally: CostTable, room: int, limit: int | None) -> Table:
+def _under(level: Level, roofs: Roofline, timing: Timing | None) -> str:
+    """What stands under the roof, and whose roof it is."""
+    peaks = timing.peaks if timing is not None else None
+    if peaks is None:
+        return ""
+    products = ", ".join(f"{short_amount(rate, 'F')}/s {dtype}" for dtype, rate in peaks.products)
+    whole = roofs.of(_places(level))
+    does = "not known of all ops" if whole is None else str(whole)
+    return f"roof: {does} ({peaks.device}: {products}, {short_bytes(peaks.bandwidth)}/s)"
+
+
+def _places(level: Level) -> Iterable[Place]:
+    for index, computation in enumerate(level.computations):
+        for at, op in enumerate(computation.ops):
+            if op.seconds is not None:
+                yield index, at
+
+
+def _by_line(level: Level) -> dict[int | None, list[Place]]:
+    found: dict[int | None, list[Place]] = {}
+    for index, computation in enumerate(level.computations):
+        for at, op in enumerate(computation.ops):
+            found.setdefault(op.line, []).append((index, at))
+    return found
+
+
+def _roof(roof: Roof | None) -> str:
+    return "" if roof is None else f"{short_share(roof.share)} {'mem' if roof.bound == 'memory' else 'flop'}"
+
+
+def _table(
+    program: Program, level: Level, tally: CostTable, room: int, limit: int | None, roofs: Roofline | None
+) -> Table:
     by = next(name for name in RANKED if name in tally.told)
     whole = tally.total[by].number or 1
     ranked = sorted(tally.lines.items(), key=lambda item: -_size(item[1], by))
-    kept = _kept(tally.told, by, room)
+    kept = _kept(tally.told | ({"roof"} if roofs is not None else set[str]()), by, room)
+    places = _by_line(level) if roofs is not None else {}
     source = program.source.split("\n")
     shown = ranked if limit is None else ranked[:limit]
     rows: list[tuple[str, ...]] = []
     for line, cost in shown:
         text = "(elsewhere)" if line is None or not 0 < line <= len(source) else source[line - 1].strip()
         share = _size(cost, by) / whole
-        rows.append(("" if line is None else str(line), *(_cell(name, cost, share) for name in kept), text))
+        roof = _roof(roofs.of(places.get(line, ()))) if roofs is not None else ""
+        cells = (roof if name == "roof" else _cell(name, cost, share) for name in kept)
+        rows.append(("" if line is None else str(line), *cells, text))
     if len(shown) < len(ranked):
         rest = sum(_size(cost, by) for _, cost in ranked[len(shown) :]) / whole
         rows.append((f"   … {len(ranked) - len(shown)} more lines, {short_share(rest)}",))
     return Table((Head("line", "number", 4), *(_HEADS[name] for name in kept), Head("source")), tuple(rows))
 
 
-def _tree_table(program: Program, level: Level, tally: CostTable, room: int, limit: int | None, depth: int) -> Table:
+def _tree_table(
+    program: Program,
+    level: Level,
+    tally: CostTable,
+    room: int,
+    limit: int | None,
+    depth: int,
+    roofs: Roofline | None,
+) -> Table:
     tree = read_tree(level)
     by = next(name for name in RANKED if name in tally.told)
-    told = tally.told | {"backward"} if tree.backward else tally.told
+    told = tally.told | {name for name, is_there in (("backward", tree.backward), ("roof", roofs)) if is_there}
     kept = _kept(told, by, room - _DEEP)
     left = room - _width(kept)
     whole = _size(tree.total, by) or 1
@@ -112,12 +175,20 @@ def _tree_table(program: Program, level: Level, tally: CostTable, room: int, lim
     found = branches(program, level, tree, depth, by, limit)
     for row in found if limit is None else found[:limit]:
         share = _size(row.node.total, by) / whole
-        cells = (_behind(row.node, by) if name == "backward" else _cell(name, row.node.total, share) for name in kept)
+        own = {"backward": _behind(row.node, by), "roof": _roof_of(row.node, roofs)}
+        cells = (own[name] if name in own else _cell(name, row.node.total, share) for name in kept)
         rows.append((str(row.node.count), *cells, row.text(left)))
     if limit is not None and len(found) > limit:
         more = len(found) - limit
         rows.append((f"   … {more} more row{'' if more == 1 else 's'}; limit=None shows all",))
     return Table((Head("ops", "number", 4), *(_HEADS[name] for name in kept), Head("source")), tuple(rows))
+
+
+def _roof_of(node: Node, roofs: Roofline | None) -> str:
+    places = [place for inner in node.walk() for place in inner.ops]
+    if roofs is None or len(places) != node.count:  # of several in one row, what they call is not told
+        return ""
+    return _roof(roofs.of(places))
 
 
 def _behind(node: Node, by: str) -> str:
@@ -130,7 +201,7 @@ def _kept(told: frozenset[str], by: str, room: int) -> list[str]:
     """The columns that there is room for."""
     told = told | {"share", "bar", *(["intensity"] if {"flops", "bytes"} <= told else [])}
     kept = [name for name in _HEADS if name in told]
-    for name in ("bar", "intensity", *LEAVING):
+    for name in ("bar", "intensity", *LEAVING, "roof"):
         if _width(kept) + _NARROW > room and name in kept and name != by:
             kept.remove(name)
     return kept
@@ -147,6 +218,7 @@ def _heads() -> Iterable[tuple[str, Head]]:
         yield name, Head(column.title, "number", 6 if column.unit == "seconds" else 7, gap=1)
         if name == "bytes":
             yield "intensity", Head("F/B", "number", 4, gap=1)
+    yield "roof", Head("roof", "number", 9, gap=1)
     yield "backward", Head("back", "number", 5, gap=1)
     yield "share", Head("share", "number", 5, gap=1)
     yield "bar", Head(least=_BAR, gap=1)

@@ -14,7 +14,7 @@ import pytest
 from covering import covers, inside, private, spy
 from jax.sharding import AxisType, PartitionSpec as P
 
-from jaxnb._jax import base, history, hosted, identity, tracers, watch
+from jaxnb._jax import base, history, hosted, identity, tracebacks, tracers, watch
 
 core, partial_eval, ad = private("core"), private("interpreters.partial_eval"), private("interpreters.ad")
 HERE = __file__
@@ -114,6 +114,19 @@ def test_a_rematerialized_function_has_a_trace_beside_a_jaxpr_trace(monkeypatch:
     assert tracers.transformation_of(operands[0]) == "jax.checkpoint"
     assert isinstance(trace.jaxpr_trace, partial_eval.DynamicJaxprTrace)
     assert id(trace.jaxpr_trace) in tracers.traces_behind([trace])
+
+
+@covers("ExtendNameStackContextManager.__enter__")
+def test_a_scope_is_entered_by_a_method_of_its_own_and_names_what_is_made_within() -> None:
+    entered: list[Any] = []
+    around: list[Any] = []
+    with tracebacks.note_tracebacks(lambda _, scopes: around.append(scopes), entered.append):
+        jax.make_jaxpr(jax.named_scope("whole")(jnp.sin))(1.0)
+        with jax.named_scope("part"):
+            jax.make_jaxpr(jnp.cos)(1.0)
+    assert [scope.name for scope in entered] == ["whole", "part"]
+    assert {scope.name for scopes in around for scope in scopes} >= {"whole"}
+    assert any(scope is entered[0] for scopes in around for scope in scopes)
 
 
 @covers("Trace.__init__", "Trace._weakref", "source_info_util.current")

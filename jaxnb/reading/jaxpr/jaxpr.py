@@ -30,6 +30,8 @@ from jaxnb.runtime import collection_put_off
 __all__ = ["MOST_OPS", "read_jaxpr"]
 
 MOST_OPS = 20_000
+_LOOPS = frozenset({"scan", "while"})
+_CHECKPOINTS = frozenset({"remat2", "checkpoint"})
 
 
 def read_jaxpr(
@@ -99,6 +101,7 @@ class _Reading:
         self.computations: list[Computation | None] = []
         self.ops = 0
         self.jaxs_own = False  # whether what is read is a body that JAX wrote, and keeps from its first caller on
+        self._traced = ""  # the function that it was traced from
         self._letters = _letters()
         self._names: dict[jax_core.Var, str] = {}
         self._avals: dict[int, tuple[Aval, str, Any]] = {}
@@ -125,9 +128,13 @@ class _Reading:
         constants = self._defined(jaxpr.constvars, scope)
         inputs = self._defined(jaxpr.invars, scope)
         settings = read_settings(jaxpr, setting or Setting())
+        outer, self._traced = self._traced, _jax.traced_name(jaxpr)
+        homes = self._homes(jaxpr, owner, caller)
         ops = tuple(
-            self._op(eqn, scope, used, owner, own, caller) for eqn, own in zip(jaxpr.eqns, settings, strict=True)
+            self._op(eqn, scope, used, own, *homes.get(self.calls.first(_jax.eqn_traceback(eqn)), (owner, caller)))
+            for eqn, own in zip(jaxpr.eqns, settings, strict=True)
         )
+        self._traced = outer
         outputs = self._used(jaxpr.outvars, scope)
         self.computations[index] = Computation(name, inputs, outputs, ops, constants, input_names, output_names)
         return index
@@ -137,13 +144,13 @@ class _Reading:
         eqn: jax_core.JaxprEqn,
         scope: dict[jax_core.Var, int],
         used: set[jax_core.Var],
-        owner: Span | None,
         setting: Setting,
+        owner: Span | None,
         caller: Call | None,
     ) -> Op:
         self.ops += 1
         span = owner if self.jaxs_own else self.spans.of(eqn, owner)
-        call = caller if self.jaxs_own else self.calls.of(_jax.eqn_traceback(eqn), caller, owner)
+        call = caller if self.jaxs_own else self.calls.of(_jax.eqn_traceback(eqn), caller, owner, self._traced)
         outputs = self._defined(eqn.outvars, scope, used)
         attributes, found = self._attributes(eqn)
         if self.ops > MOST_OPS and all(id(jaxpr) in self._seen for _, jaxpr in found):
@@ -158,10 +165,35 @@ class _Reading:
         inputs = self._used(eqn.invars, scope)
         return Op(name, inputs, outputs, attributes, span, bodies, setting.phase, setting.scopes, call)
 
+    def _homes(
+        self, jaxpr: jax_core.Jaxpr, owner: Span | None, caller: Call | None
+    ) -> dict[CodeType | None, tuple[Span | None, Call | None]]:
+        """By the function that is the body of a loop, where that stands: JAX takes out of it what is always the same,
+        and such an equation does not say that it was made there."""
+        found: dict[CodeType | None, tuple[Span | None, Call | None]] = {}
+        for eqn in jaxpr.eqns if not self.jaxs_own else ():
+            if eqn.primitive.name in _LOOPS:
+                traceback = _jax.eqn_traceback(eqn)
+                span = self.spans.of(eqn, owner)
+                turning = self._turning(eqn, span, self.calls.of(traceback, caller, owner, self._traced))
+                for code in self._firsts(eqn) - {None, self.calls.first(traceback)}:
+                    found.setdefault(code, (span, turning))
+        return found
+
+    def _firsts(self, loop: jax_core.JaxprEqn) -> set[CodeType | None]:
+        """The functions in which the tracing of a loop's body began, or of what that checkpoints."""
+        found: set[CodeType | None] = set()
+        for _, body in self._attributes(loop)[1]:
+            for eqn in body.eqns:
+                found.add(self.calls.first(_jax.eqn_traceback(eqn)))
+                if eqn.primitive.name in _CHECKPOINTS:
+                    found |= self._firsts(eqn)
+        return found
+
     def _turning(self, eqn: jax_core.JaxprEqn, span: Span | None, call: Call | None) -> Call | None:
         """The call that the bodies of an equation stand in: a step of its own for a loop."""
         name = eqn.primitive.name
-        if name not in ("scan", "while"):
+        if name not in _LOOPS:
             return call
         turns = eqn.params["length"] if name == "scan" else None
         return self.calls.loop(name, turns if isinstance(turns, int) else None, span, call)

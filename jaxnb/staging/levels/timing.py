@@ -20,6 +20,7 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb._jax import body_jaxprs, open_jaxpr
 from jaxnb.reading import read_profile, running_together
+from jaxnb.staging.levels.peaks import known_peaks
 from jaxnb.staging.levels.time_attribution import Measured
 from jaxnb.staging.trace.piece import Piece
 
@@ -95,7 +96,10 @@ def _measure(held: Held, seconds: float) -> Measured:
     except jax.errors.JaxRuntimeError as error:
         return Measured(why=f"not measured: it failed when it was run again ({_first_line(error)}).")
     quartiles = statistics.quantiles(runs, n=4) if len(runs) > 1 else [runs[0]] * 3
-    whole = Measured(statistics.median(runs), min(runs), (quartiles[2] - quartiles[0]) / 2, len(runs))
+    executable = held.compiled.runtime_executable()  # None where the backend does not show it
+    devices = executable.local_devices() if executable is not None else ()
+    peaks = known_peaks(devices[0]) if len(devices) == 1 else None
+    whole = Measured(statistics.median(runs), min(runs), (quartiles[2] - quartiles[0]) / 2, len(runs), peaks=peaks)
     return _with_profile(held, whole)
 
 
