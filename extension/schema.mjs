@@ -17,6 +17,7 @@ function typeOf(schema, indent = '') {
     const item = typeOf(schema.items, indent);
     return item.includes(' ') && !item.startsWith('{') ? `(${item})[]` : `${item}[]`;
   }
+  if (schema.type === 'object' && !schema.properties) return `Record<string, ${typeOf(schema.additionalProperties, indent)}>`;
   if (schema.type === 'object') {
     const inner = `${indent}  `;
     const rows = Object.entries(schema.properties).map(([name, one]) => {

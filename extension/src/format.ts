@@ -67,6 +67,9 @@ export function shortened(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
+/** What people call the phases of a derivative. */
+export const PHASES: Record<string, string> = { primal: 'forward', tangent: 'forward, for a derivative', transposed: 'backward', rematerialised: 'backward, computed again' };
+
 /** What people call a level. */
 export function titleOf(level: string): string { return { stablehlo: 'StableHLO', hlo: 'HLO' }[level] ?? level; }
 

@@ -28,7 +28,7 @@ export class Groups {
     return found;
   }
 
-  /** Those that are open at first: the largest, until there is enough to see. */
+  /** Those that are open at first: the dearest, until there is enough to see. */
   opened(): Set<number> {
     const found = new Set<number>();
     const waiting: number[] = [];
@@ -39,7 +39,14 @@ export class Groups {
     };
     for (let entry = 0; entry < this.level.data.entries; entry++) show(this.items(entry) ?? []);
     if (!count) show(this.items(mainOf(this.level)) ?? []);
-    const size = (group: number) => this.all[group].to - this.all[group].from;
+    const { seconds, flops } = this.level.data.ops;
+    const costs = seconds ?? flops ?? [];
+    const size = (group: number) => {
+      const { from, to } = this.all[group];
+      let sum = (to - from) * 1e-9;
+      for (let op = from; op < to; op++) sum += Math.max(0, costs[op] ?? 0);
+      return sum;
+    };
     while (waiting.length) {
       const group = waiting.reduce((a, b) => size(b) > size(a) ? b : a);
       waiting.splice(waiting.indexOf(group), 1);

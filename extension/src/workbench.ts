@@ -2,7 +2,7 @@
 
 import { button, choice, el, fill, freshId, toggle } from './dom';
 import { Costs, MEASURES, NAMES, TELLS } from './costs';
-import { titleOf, wordsOf } from './format';
+import { PHASES, titleOf, wordsOf } from './format';
 import { Program } from './model';
 import type { Host } from './mount';
 import { parts } from './parts';
@@ -31,7 +31,7 @@ export class Workbench {
   private readonly tabs = el('div.tabs', { role: 'tablist', 'aria-label': 'views' });
   private readonly tools = el('div.tools');
   private readonly options = el('div.options');
-  private readonly levels = el('div.levels', { role: 'group', 'aria-label': 'levels' });
+  private readonly levels = el('div.levels');
   private readonly view: HTMLElement;
   private readonly field = el('input', { type: 'search', placeholder: 'search   /', 'aria-label': 'search all levels', spellcheck: 'false', 'data-lm-suppress-shortcuts': 'true' });
   private readonly tally = el('span.tally', { role: 'status' });
@@ -65,7 +65,7 @@ export class Workbench {
     store.on(state => [state.shown], () => this.draw(), signal);
     store.on(state => [state.graph], () => { if (store.state.tab === 'graph') this.draw(); }, signal);
     store.on(state => [state.program], () => { this.costs = new Costs(store.state.program); this.draw(); }, signal);
-    store.on(state => [state.measures, state.sort, state.phases, state.scope], () => { this.drawOptions(); this.divide(); }, signal);
+    store.on(state => [state.measures, state.sort, state.phases, state.scope], () => { this.drawLevels(); this.drawOptions(); this.divide(); }, signal);
     const size = new ResizeObserver(() => {
       const wide = body.clientWidth >= NARROW || body.clientWidth === 0;
       if (wide !== this.wide) { this.wide = wide; this.draw(); }
@@ -207,10 +207,10 @@ export class Workbench {
       this.store.set({ tab: offered[(at + step + offered.length) % offered.length][0] });
       this.tabs.querySelector<HTMLElement>('[aria-selected=true]')?.focus();
     };
-    const opener = button('options', () => {
+    const opener = button('more', () => {
       this.options.hidden = !this.options.hidden;
       opener.setAttribute('aria-expanded', String(!this.options.hidden));
-    }, { 'aria-expanded': String(!this.options.hidden) });
+    }, { 'aria-expanded': String(!this.options.hidden), title: 'filters, copies and downloads' });
     fill(this.tools, opener);
   }
 
@@ -220,13 +220,26 @@ export class Workbench {
     const can = LEVELS.filter(name => !saved.includes(name) && this.host.levels?.includes(name));
     const all = [...LEVELS.filter(name => saved.includes(name) || can.includes(name)), ...saved.filter(name => !LEVELS.includes(name))];
     const single = !this.wide;
-    this.levels.hidden = all.length < 2;
-    fill(this.levels, ...all.map(name => {
+    fill(this.levels, el('div', { role: 'group', 'aria-label': 'levels' }, ...all.length < 2 ? [] : all.map(name => {
       const on = single ? shown[Math.min(this.alone, shown.length - 1)] === name : shown.includes(name);
       const missing = can.includes(name);
       return toggle(`${titleOf(name)}${missing ? ' …' : ''}`, on, () => void this.toggle(name, missing),
         { class: missing ? 'missing' : undefined, title: missing ? 'ask the kernel for this level' : undefined });
-    }));
+    })), el('span.space'), ...this.columns());
+  }
+
+  /** What is shown beside each line, and by what they are ordered. */
+  private columns(): (HTMLElement | null)[] {
+    const { measures, sort, shown } = this.store.state;
+    const known = MEASURES.filter(measure => [...shown, 'source'].some(name => this.costs.measures(name).includes(measure)));
+    if (!known.length) return [];
+    const columns = el('span', { role: 'group', 'aria-label': 'columns' }, ...known.map(measure =>
+      toggle(NAMES[measure], measures.includes(measure), () => this.store.set({ measures: MEASURES.filter(one => (one === measure) !== measures.includes(one)) }), { title: TELLS[measure] })));
+    const order = choice('order', [['', 'as in the program'], ...known.map((measure): [string, string] => [measure, `hottest first, by ${NAMES[measure]}`])], sort ?? '', value => {
+      const by = MEASURES.find(one => one === value) ?? null;
+      this.store.set({ sort: by, measures: by ? MEASURES.filter(one => one === by || measures.includes(one)) : measures });
+    });
+    return [columns, order];
   }
 
   private async toggle(name: string, missing: boolean): Promise<void> {
@@ -284,17 +297,10 @@ export class Workbench {
   }
 
   private drawOptions(): void {
-    const { program, measures, sort, phases, scope, shown } = this.store.state;
-    const known = MEASURES.filter(measure => [...shown, 'source'].some(name => this.costs.measures(name).includes(measure)));
-    const columns = el('span', { role: 'group', 'aria-label': 'columns' }, el('i', 'columns '), ...known.map(measure =>
-      toggle(NAMES[measure], measures.includes(measure), () => this.store.set({ measures: MEASURES.filter(one => (one === measure) !== measures.includes(one)) }), { title: TELLS[measure] })));
-    const order = el('label', el('i', 'order '), choice('order', [['', 'as in the program'], ...known.map((measure): [string, string] => [measure, `hottest first, by ${NAMES[measure]}`])], sort ?? '', value => {
-      const by = MEASURES.find(one => one === value) ?? null;
-      this.store.set({ sort: by, measures: by ? MEASURES.filter(one => one === by || measures.includes(one)) : measures });
-    }));
+    const { program, phases, scope } = this.store.state;
     const filters = readFilters(program.lower);
     const byPhase = filters.phases.length > 1 ? el('span', { role: 'group', 'aria-label': 'phases' }, el('i', 'phase '), ...filters.phases.map(phase =>
-      toggle(phase, phases.has(phase), () => {
+      toggle(PHASES[phase] ?? phase, phases.has(phase), () => {
         const next = new Set(phases);
         if (!next.delete(phase)) next.add(phase);
         this.store.set({ phases: next });
@@ -304,7 +310,7 @@ export class Workbench {
       if (!this.graph) this.store.set({ tab: 'graph' });
       return this.graph?.file() ?? null;
     }));
-    fill(this.options, known.length ? columns : null, known.length ? order : null, byPhase, byScope, ways);
+    fill(this.options, byPhase, byScope, ways);
   }
 
   private search(): void {

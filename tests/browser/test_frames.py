@@ -105,7 +105,7 @@ def test_in_a_frame_without_an_origin(new_page, tmp_path):
     frame.locator(".line").click()
     frame.locator("[data-pane=jaxpr] .row", has_text="tanh").hover()
     assert frame.locator("[data-pane=source] .row.hot").count() == 1
-    frame.get_by_role("button", name="options").click()
+    frame.get_by_role("button", name="more").click()
     # The clipboard is closed to such a frame; the old way of copying is tried, and nothing fails.
     frame.get_by_role("button", name="copy text").click()
     frame.get_by_role("button", name="copied").wait_for()

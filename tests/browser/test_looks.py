@@ -17,7 +17,7 @@ from jaxnb.views.interactive import render_interactive
 
 def with_columns(page, *names):
     """Shows these columns beside those that are shown at first."""
-    page.get_by_role("button", name="options").click()
+    page.get_by_role("button", name="more").click()
     for name in names:
         column = page.get_by_role("group", name="columns").get_by_role("button", name=name, exact=True)
         if column.get_attribute("aria-pressed") == "false":
@@ -151,18 +151,18 @@ def test_python_and_equations_have_colours(show):
 
 def test_a_scope_and_a_phase_are_filtered_together(show):
     page = show(neuron())
-    page.get_by_role("button", name="options").click()
+    page.get_by_role("button", name="more").click()
     page.get_by_label("scope").select_option("neuron")
     assert len([text for text in rows(page, "jaxpr") if " = " in text]) == 4
-    page.get_by_role("group", name="phases").get_by_role("button", name="primal").click()
+    page.get_by_role("group", name="phases").get_by_role("button", name="forward", exact=True).click()
     assert not any("tanh" in text for text in rows(page, "jaxpr"))
-    page.get_by_role("group", name="phases").get_by_role("button", name="transposed").click()
+    page.get_by_role("group", name="phases").get_by_role("button", name="backward", exact=True).click()
     assert any("tanh" in text for text in rows(page, "jaxpr"))
 
 
 def test_the_text_that_is_copied_has_every_level(show):
     page = show(neuron(), permissions=["clipboard-read", "clipboard-write"])
-    page.get_by_role("button", name="options").click()
+    page.get_by_role("button", name="more").click()
     page.get_by_role("button", name="copy text").click()
     page.get_by_role("button", name="copied").wait_for()
     text = page.evaluate("navigator.clipboard.readText()")
@@ -233,7 +233,7 @@ def test_on_paper_are_all_rows(show):
 @pytest.mark.parametrize("tab", ["code", "graph", "memory", "compare"])
 def test_nothing_is_squeezed_or_cut_at_400_pixels(show, tab):
     page = show(neuron(), width=400, previous=PROGRAMS["mlp"]())
-    page.get_by_role("button", name="options").click()
+    page.get_by_role("button", name="more").click()
     page.locator("[data-pane=jaxpr] .row").nth(1).click()
     page.get_by_role("tab", name=tab).click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 400

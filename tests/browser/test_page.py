@@ -161,7 +161,7 @@ def test_search_goes_across_levels(show):
 def test_columns_and_the_hottest_first(show):
     page = show(hot_program())
     assert page.locator("[data-pane=jaxpr] .row .num").first.is_visible()  # flops, since no time was measured
-    page.get_by_role("button", name="options").click()
+    page.get_by_role("button", name="more").click()
     page.get_by_label("order").select_option("flops")
     assert [text.split(" = ")[1].split()[0] for text in rows(page, "jaxpr")] == ["dot", "sin"]
     assert rows(page, "source") == ["z = y @ y", "y = sin(x)"]
@@ -171,8 +171,8 @@ def test_columns_and_the_hottest_first(show):
 
 def test_filters(show):
     page = show(neuron())
-    page.get_by_role("button", name="options").click()
-    page.get_by_role("button", name="transposed").click()
+    page.get_by_role("button", name="more").click()
+    page.get_by_role("button", name="backward", exact=True).click()
     assert [text.split("  ")[0] for text in rows(page, "jaxpr") if " = " in text] == ["f = tanh e"]
 
 
@@ -290,7 +290,7 @@ def test_advice_is_not_offered_as_a_fix(show):
 
 def test_it_is_taken_along(show):
     page = show(neuron())
-    page.get_by_role("button", name="options").click()
+    page.get_by_role("button", name="more").click()
     found = {}
     for name in ("HTML", "JSON", "SVG"):
         with page.expect_download() as waiting:
@@ -307,7 +307,7 @@ def test_a_hostile_notebook_changes_nothing(show):
     for tab in ("graph", "memory", "findings 1", "compare", "code"):
         if page.get_by_role("tab", name=tab).count():
             page.get_by_role("tab", name=tab).click()
-    page.get_by_role("button", name="options").click()
+    page.get_by_role("button", name="more").click()
     page.locator("[data-pane=jaxpr] .row").nth(1).click()
     page.get_by_label("search all levels").fill("<script>")
     page.keyboard.press("Enter")
@@ -323,7 +323,7 @@ def test_it_can_be_read_by_all(show, scheme):
 
     style = "<style>body{background:#fff}@media(prefers-color-scheme:dark){body{background:#14171b;color:#eee}}</style>"
     page = show(neuron(), scheme=scheme, before=style, previous=PROGRAMS["mlp"]())
-    page.get_by_role("button", name="options").click()
+    page.get_by_role("button", name="more").click()
     page.locator("[data-pane=jaxpr] .row").nth(1).click()
     for tab in ("code", "graph", "memory", "compare"):
         page.get_by_role("tab", name=tab).click()

@@ -1,16 +1,13 @@
 /** Under the panes: what the chosen op, line or value is, with its operands, costs and counterparts. */
 
 import { button, Child, el, fill, table } from '../dom';
-import { formatBytes, shortened, visible } from '../format';
+import { formatBytes, PHASES, shortened, visible } from '../format';
 import { fateOf, Linked, Target } from '../links';
 import { COLUMNS, Level, Program } from '../model';
 import { Store } from '../store';
 import { formatCost, NAMES } from '../costs';
 import { sayLinked } from '../say';
 
-const PHASES: Record<string, string> = {
-  tangent: 'forward, for a derivative', transposed: 'backward', rematerialised: 'backward, computed again'
-};
 const LONGEST = 4000;
 const MOST = 24;
 
@@ -30,7 +27,8 @@ export class Details {
 
   private say(): void {
     const { hot, pin, program } = this.store.state;
-    const linked = hot ?? pin;
+    // What is below tells of what is pinned, and so does this.
+    const linked = pin ?? hot;
     this.status.textContent = linked ? sayLinked(program, linked) : 'Point at a line or an op to see what it is at the other levels; click to keep it.';
     this.status.classList.toggle('idle', !linked);
   }
@@ -82,7 +80,7 @@ export class Details {
     }
     const times = level.times(op);
     if (times !== 1) facts.push(['runs', times < 0 ? 'unknown: inside a while' : `${times.toLocaleString('en-US')} times`]);
-    if (PHASES[level.phase(op)]) facts.push(['runs', PHASES[level.phase(op)]]);
+    if (level.phase(op) !== 'primal') facts.push(['runs', PHASES[level.phase(op)]]);
     const calls = level.calls(op);
     if (calls.length) facts.push(['in', calls.join(' › ')]);
     const scopes = level.scopes(op);

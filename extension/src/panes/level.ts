@@ -1,7 +1,7 @@
 /** A level: its ops as rows with syntax colours, folding, and columns of what they cost. */
 
 import { el } from '../dom';
-import { counted, formatShare, titleOf } from '../format';
+import { counted, formatShare, titleOf, visible } from '../format';
 import { Linked, Target } from '../links';
 import { Level } from '../model';
 import { rowPieces, typeColumn } from '../pieces';
@@ -80,8 +80,7 @@ export class LevelPane extends ListPane {
       sign = null;
     }
     if (bodies.length) {
-      const size = this.isFolded(item) ? el('span.t-note', `  {${bodies.map(body => level.computationName(body).slice(0, 30)).join(', ')}}`) : null;
-      if (size) code.append(size);
+      if (this.isFolded(item)) code.append(el('span.t-note', `  {${holds(level, item, bodies)}}`));
     }
     element.append(code);
   }
@@ -198,6 +197,20 @@ export class LevelPane extends ListPane {
     }
     if (this.rowOf[op] >= 0) this.move(this.rowOf[op]);
   }
+}
+
+const BARE = new Set(['parameter', 'constant', 'bitcast', 'broadcast', 'tuple', 'get-tuple-element', 'copy', 'convert', 'reshape', 'transpose']);
+
+/** What is in the bodies of an op: of a fusion what it computes, the most frequent first, of others their names. */
+function holds(level: Level, op: number, bodies: number[]): string {
+  if (level.opName(op) !== 'fusion') return bodies.map(body => level.computationName(body).slice(0, 30)).join(', ');
+  const counts = new Map<string, number>();
+  for (const body of bodies) for (let at = level.start[body]; at < level.start[body + 1]; at++) {
+    const name = level.opName(at);
+    if (!BARE.has(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  const found = [...counts].sort((a, b) => b[1] - a[1]).map(([name, count]) => count > 1 ? `${name} ×${count}` : name);
+  return visible(found.slice(0, 6).join(', ') + (found.length > 6 ? ', …' : '') || 'moves data');
 }
 
 function phaseSign(phase: string): string {

@@ -30,6 +30,7 @@ export class SourcePane extends ListPane {
   private hits = new Set<number>();
   private nodeHits = new Set<number>();
   private readonly found = new Map<number, string>();
+  private readonly foundAt = new Map<number, string>();
   private readonly tree: Tree | undefined;
 
   constructor(store: Store, private readonly costs: Costs, signal: AbortSignal) {
@@ -37,7 +38,15 @@ export class SourcePane extends ListPane {
     const { program } = store.state;
     this.tree = program.trees[0];
     this.tokens = highlight(program.data.source);
-    for (const finding of program.data.findings) if (finding.line) this.found.set(finding.line, finding.message);
+    for (const finding of program.data.findings) {
+      if (finding.line) this.found.set(finding.line, finding.message);
+      const span = program.span(finding.span ?? -1);
+      if (!span?.file || !this.tree) continue;
+      // Of a function's line, which may be in the tree several times.
+      for (let node = 1; node < this.tree.size; node++) {
+        if (this.tree.kind(node) === 'line' && this.tree.file(node) === span.file && this.tree.line(node) === span.line) this.foundAt.set(node, finding.message);
+      }
+    }
     store.on(state => [state.sort, state.measures, state.opened], () => this.read(), signal);
     store.on(state => [state.matches], () => this.find(), signal);
     this.find();
@@ -85,9 +94,10 @@ export class SourcePane extends ListPane {
     });
     const left = edge(cells, '', line || (node >= 0 ? tree!.lineOf(node) : 0));
     left.append(el('span.number', line ? String(line) : ''));
-    if (line && this.found.has(line)) {
+    const finding = line ? this.found.get(line) : this.foundAt.get(node);
+    if (finding) {
       element.classList.add('found');
-      element.title = this.found.get(line)!.slice(0, 300);
+      element.title = finding.slice(0, 300);
     }
     const code = el('code');
     if (tree) code.append('  '.repeat(depth), el(opens ? 'span.fold' : 'span.gap', { 'aria-hidden': 'true' }, opens ? (this.opened.has(node) ? '▾' : '▸') : ''));
