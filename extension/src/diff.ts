@@ -1,8 +1,9 @@
 /** Two runs of a cell, aligned: which ops stayed, went and came, and what that costs. */
 
-import { NAMES, UNITS } from './costs';
+import { Measure, NAMES, UNITS } from './costs';
 import { Column, COLUMNS, Level, Program } from './model';
 import { readMemory } from './memory';
+import { Tree } from './tree';
 
 export interface Step { kind: '=' | '-' | '+' | '…'; old: number; new: number }
 
@@ -44,15 +45,55 @@ function between(a: string[], b: string[], head: number, rows: number, columns: 
   }
 }
 
-/** What an op is without the names of its values: two runs call the same value by other names. */
+/** What an op is without the names of its values, which two runs call differently, and without their sizes. */
 function signatures(level: Level): string[] {
   const found: string[] = [];
+  const shape = (value: number) => level.type(value).replace(/\d+(?=[,\]])/g, '·');
   for (let op = 0; op < level.size; op++) {
-    const types = level.data.ops.outputs[op].map(value => level.type(value));
-    const taken = level.data.ops.inputs[op].map(value => level.isLiteral(value) ? level.valueName(value) : level.type(value));
+    const types = level.data.ops.outputs[op].map(shape);
+    const taken = level.data.ops.inputs[op].map(value => level.isLiteral(value) ? level.type(value).includes('[]') && level.valueName(value) : shape(value));
     found.push([level.computationName(level.home[op]), level.opName(op), ...taken, '>', ...types].join(' '));
   }
   return found;
+}
+
+/** The sizes that changed in ops that are the same otherwise: `16 → 8` and in how many, the most frequent first. */
+export function resized(before: Level, after: Level, steps: Step[]): { ops: number; sizes: [string, number][] } {
+  const counts = new Map<string, number>();
+  let ops = 0;
+  const types = (level: Level, op: number) => [...level.data.ops.inputs[op], ...level.data.ops.outputs[op]].map(value => level.type(value).match(/\d+(?=[,\]])/g) ?? []);
+  for (const { kind, old, new: now } of steps) {
+    if (kind !== '=') continue;
+    const a = types(before, old), b = types(after, now);
+    const found = new Set<string>();
+    a.forEach((sizes, at) => sizes.forEach((size, axis) => { if (b[at]?.[axis] !== undefined && b[at][axis] !== size) found.add(`${size} → ${b[at][axis]}`); }));
+    if (found.size) ops++;
+    for (const one of found) counts.set(one, (counts.get(one) ?? 0) + 1);
+  }
+  return { ops, sizes: [...counts].sort((x, y) => y[1] - x[1]) };
+}
+
+/** A row of two trees beside one another: `old` and `new` are nodes, -1 where there is none. */
+export interface Pair { old: number; new: number; depth: number }
+
+/** The nodes that cost something else, or are in one of the trees only, below those that they stand in. */
+export function changedNodes(before: Tree, after: Tree, measure: Measure): Pair[] {
+  const key = (tree: Tree, node: number) => `${tree.kind(node)} ${tree.kind(node) === 'line' ? tree.code(node) : `${tree.name(node)} ${tree.path(node)}`}`;
+  const same = (old: number, now: number) => before.data.count[old] === after.data.count[now] && before.cost(old, measure) === after.cost(now, measure);
+  const pairs: Pair[] = [];
+  const walk = (old: number, now: number, depth: number) => {
+    const left = new Map(before.children[old].map(node => [key(before, node), node]));
+    for (const node of after.children[now]) {
+      const other = left.get(key(after, node)) ?? -1;
+      left.delete(key(after, node));
+      if (other >= 0 && same(other, node)) continue;
+      pairs.push({ old: other, new: node, depth });
+      if (other >= 0) walk(other, node, depth + 1);
+    }
+    for (const node of left.values()) pairs.push({ old: node, new: -1, depth });
+  };
+  walk(0, 0, 0);
+  return pairs;
 }
 
 /** The steps with long runs of the same left out, but for a few around what changed. */
@@ -74,18 +115,19 @@ export interface Total { name: string; unit: string; old: number; new: number }
 
 /** What the two cost as a whole; -1 where it is not known. */
 export function totals(before: Program, after: Program): Total[] {
-  const first = (program: Program) => program.lower[0];
-  const sum = (level: Level | undefined, column: Column) => {
-    if (!level?.columns.includes(column)) return -1;
+  // Of a program that was saved without its levels the tree has the sums.
+  const sum = ({ lower: [level], trees: [tree] }: Program, column: Column) => {
+    if (!level?.columns.includes(column)) return tree?.cost(0, column) ?? -1;
     let total = 0;
     for (let op = 0; op < level.size; op++) total += Math.max(0, level.cost(op, column));
     return total;
   };
-  const rows: Total[] = [{ name: 'equations', unit: 'count', old: first(before)?.size ?? -1, new: first(after)?.size ?? -1 }];
+  const count = ({ lower: [level], trees: [tree] }: Program) => level?.size ?? tree?.data.count[0] ?? -1;
+  const rows: Total[] = [{ name: 'equations', unit: 'count', old: count(before), new: count(after) }];
   for (const column of COLUMNS) {
-    if (column !== 'seconds') rows.push({ name: NAMES[column], unit: UNITS[column], old: sum(first(before), column), new: sum(first(after), column) });
+    if (column !== 'seconds') rows.push({ name: NAMES[column], unit: UNITS[column], old: sum(before, column), new: sum(after, column) });
   }
-  const peak = (program: Program) => Math.max(-1, ...readMemory(program).map(series => series.peak));
+  const peak = (program: Program) => Math.max(-1, ...(program.data.curves ?? readMemory(program)).map(series => series.peak));
   rows.push({ name: 'peak memory', unit: 'bytes', old: peak(before), new: peak(after) });
   rows.push({ name: 'time', unit: 'seconds', old: before.data.timing?.total ?? -1, new: after.data.timing?.total ?? -1 });
   return rows.filter(row => row.old >= 0 || row.new >= 0);

@@ -1,12 +1,14 @@
 /** This run beside the previous one of the cell: what it costs, and the ops that came and went. */
 
 import { Child, el, table } from '../dom';
-import { align, folded, Step, totals } from '../diff';
+import { align, changedNodes, folded, resized, Step, totals } from '../diff';
+import { formatCost, MEASURES, NAMES } from '../costs';
 import { counted, formatIn } from '../format';
 import { Level, Program } from '../model';
 import { rowText } from '../pieces';
 import { Recycler } from '../recycler';
 import { OP } from '../rows';
+import { Tree } from '../tree';
 
 export class ComparePane {
   readonly element = el('div.compare');
@@ -18,11 +20,14 @@ export class ComparePane {
       return [el('th', { scope: 'row' }, name), show(old), show(now), change];
     });
     this.element.append(table(['', 'previous', 'this', 'change'], rows, [1, 2, 3]));
+    this.tree(before, after);
     const [old, now] = [before.lower[0], after.lower[0]];
     if (!old || !now || old.name !== now.name) return;
     const steps = align(old, now);
     const changed = steps.filter(step => step.kind !== '=').length;
-    this.element.append(el('p', changed ? `${counted(changed, 'op')} of the ${now.name} came or went:` : `The ${now.name} is the same, op by op.`));
+    const { ops, sizes } = resized(old, now, steps);
+    if (ops) this.element.append(el('p', el('b', sizes.slice(0, 4).map(([text]) => text).join(', ')), ` in ${counted(ops, 'op')}${changed ? '' : '; nothing else'}`));
+    if (changed || !ops) this.element.append(el('p', changed ? `${counted(changed, 'op')} of the ${now.name} came or went:` : `The ${now.name} is the same, op by op.`));
     if (!changed) return;
     const shown = folded(steps);
     const list = el('div.list', { role: 'list', tabindex: 0, 'aria-label': 'what changed' });
@@ -30,7 +35,23 @@ export class ComparePane {
     this.element.append(list);
     new Recycler(list, (row, element) => draw(shown[row], old, now, element), signal).reset(shown.length);
   }
+
+  /** What costs something else, by the calls. */
+  private tree({ trees: [old] }: Program, { trees: [now] }: Program): void {
+    const measure = now && (MEASURES.find(one => one !== 'seconds' && now.data.measures.includes(one) && old?.data.measures.includes(one)));
+    if (!old || !now || !measure) return;
+    const pairs = changedNodes(old, now, measure);
+    const said = (tree: Tree, node: number) => tree.kind(node) === 'line' ? `${tree.line(node) || ''}  ${tree.code(node)}` : tree.called(node);
+    const cost = (tree: Tree, node: number) => node < 0 ? '–' : formatCost(measure, tree.cost(node, measure)) || '0';
+    const rows = pairs.slice(0, MOST).map((pair): Child[] => [
+      el('code', { class: pair.old < 0 ? 'came' : pair.new < 0 ? 'gone' : undefined }, `${'  '.repeat(pair.depth)}${pair.old < 0 ? '+ ' : pair.new < 0 ? '- ' : ''}${pair.new < 0 ? said(old, pair.old) : said(now, pair.new)}`),
+      pair.old < 0 ? '–' : String(old.data.count[pair.old]), pair.new < 0 ? '–' : String(now.data.count[pair.new]), cost(old, pair.old), cost(now, pair.new)]);
+    if (pairs.length > MOST) rows.push([`… ${pairs.length - MOST} more`]);
+    if (rows.length) this.element.append(table(['by calls', 'ops before', 'now', `${NAMES[measure]} before`, 'now'], rows, [1, 2, 3, 4]));
+  }
 }
+
+const MOST = 40;
 
 function draw(step: Step, old: Level, now: Level, element: HTMLElement): void {
   element.setAttribute('role', 'listitem');
