@@ -1,8 +1,8 @@
 """Steps of real models: what the call tree costs over the tracing it comes from.
 
-The steps are those of `tests/models`, each staged anew in every round, once more without taking down whose methods run:
-"noting" is what that adds to tracing. Goals: at most 5 % of the tracing for it, and for tree and text together. Reading
-the level, which is done for all views, has a column of its own. Run with
+The steps are those of `tests/models`, by default the small ones, each staged anew in every round, once more without
+taking down whose methods run: "noting" is what that adds to tracing. Goals: at most 5 % of the tracing for it, and for
+tree and text together. Reading the level, which is done for all views, has a column of its own. Run with
 `python benchmarks/models.py [names ...]`.
 """
 
@@ -23,6 +23,7 @@ os.environ.setdefault("NPROC", "32")
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import jax
+from models.larger import LARGER, LargerStep
 from models.steps import STEPS, Step
 
 import jaxnb
@@ -31,11 +32,12 @@ from jaxnb.staging.session.run import Run
 from jaxnb.staging.trace.instances import InstanceLog
 
 ROUNDS = 7
+ALL: dict[str, Step | LargerStep] = {**STEPS, **LARGER}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=list(STEPS), help=f"which steps: {', '.join(STEPS)}")
+    parser.add_argument("names", nargs="*", default=list(STEPS), help=f"which steps: {', '.join(ALL)}")
     options = parser.parse_args()
     print(f"jax {jax.__version__}, {ROUNDS} rounds, medians; times in ms, sizes in bytes")
     heads = " ".join(f"{head:>6}" for head in ("noting", "level", "tree", "text", "share"))
@@ -45,7 +47,7 @@ def main() -> None:
 
 
 def _measure(name: str) -> None:
-    rounds = [_round(STEPS[name], turn) for turn in range(ROUNDS)]
+    rounds = [_round(ALL[name], turn) for turn in range(ROUNDS)]
     program = rounds[-1][0]
     times = list(zip(*(times for _, times in rounds), strict=True))
     _, trace, reading, growing, telling = (1e3 * statistics.median(column) for column in times)
@@ -58,7 +60,7 @@ def _measure(name: str) -> None:
     print(f"{name:>20} {count:>6} {trace:>7.0f} {shown} {saved:>8} {calls:>8}")
 
 
-def _round(step: Step, turn: int) -> tuple[Program, tuple[float, ...]]:
+def _round(step: Step | LargerStep, turn: int) -> tuple[Program, tuple[float, ...]]:
     with mock.patch.object(InstanceLog, "noting", nullcontext):
         without = _staged(step, -1 - turn).timings.trace
     run = _staged(step, turn)
@@ -71,7 +73,7 @@ def _round(step: Step, turn: int) -> tuple[Program, tuple[float, ...]]:
     return run.program, (without, run.timings.trace, read - begun, grown - read, time.perf_counter() - grown)
 
 
-def _staged(step: Step, turn: int) -> Run:
+def _staged(step: Step | LargerStep, turn: int) -> Run:
     jax.clear_caches()
     return jaxnb.stage(f"{step.cell}\nturn = {turn}", step.names())
 
