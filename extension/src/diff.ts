@@ -87,6 +87,8 @@ export function changedNodes(before: Tree, after: Tree, measure: Measure): Pair[
       const other = left.get(key(after, node)) ?? -1;
       left.delete(key(after, node));
       if (other >= 0 && same(other, node)) continue;
+      // Deep down it is told only where there are other ops.
+      if (other >= 0 && depth > 3 && before.data.count[other] === after.data.count[node]) continue;
       pairs.push({ old: other, new: node, depth });
       if (other >= 0) walk(other, node, depth + 1);
     }
@@ -127,7 +129,7 @@ export function totals(before: Program, after: Program): Total[] {
   for (const column of COLUMNS) {
     if (column !== 'seconds') rows.push({ name: NAMES[column], unit: UNITS[column], old: sum(before, column), new: sum(after, column) });
   }
-  const peak = (program: Program) => Math.max(-1, ...(program.data.curves ?? readMemory(program)).map(series => series.peak));
+  const peak = (program: Program) => Math.max(-1, ...program.data.curves?.map(one => one.peak) ?? readMemory(program).map(one => one.peak));
   rows.push({ name: 'peak memory', unit: 'bytes', old: peak(before), new: peak(after) });
   rows.push({ name: 'time', unit: 'seconds', old: before.data.timing?.total ?? -1, new: after.data.timing?.total ?? -1 });
   return rows.filter(row => row.old >= 0 || row.new >= 0);

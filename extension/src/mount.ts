@@ -38,6 +38,8 @@ export interface Host {
   maps?: boolean;
   /** Brings the script of the diagrams, where it is not in the page. */
   bring?: () => Promise<unknown>;
+  /** Opens the same inspector beside the notebook. */
+  aside?: () => void;
   /** Gives the focus back to the notebook. */
   leave?: () => void;
 }

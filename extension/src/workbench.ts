@@ -45,6 +45,8 @@ export class Workbench {
   private asked = false;
   private askedMemory = false;
   private alone = 1;
+  /** How the panes share the width, by their names, once somebody moved a divider. */
+  private readonly parts = new Map<string, number>();
   private wide = true;
 
   constructor(private readonly store: Store, body: HTMLElement, private readonly host: Host, signal: AbortSignal, private readonly go: (line: number) => void) {
@@ -137,7 +139,7 @@ export class Workbench {
       if (name === 'source') this.panes.push(new SourcePane(this.store, this.costs, this.inner.signal));
       else if (level) this.panes.push(new LevelPane(this.store, level, this.costs, this.inner.signal));
     }
-    panes.append(...this.panes.map(pane => pane.element));
+    panes.append(...this.panes.flatMap((pane, at) => at ? [this.divider(at), pane.element] : [pane.element]));
     const most = diagram ? FEWER_ROWS : MOST_ROWS;
     const tall = () => panes.style.setProperty('--rows', `${Math.max(3, Math.min(most, Math.max(...this.panes.map(pane => pane.tall)))) * ROW + 4}px`);
     this.store.on(state => [state.opened, state.folded], tall, this.inner.signal);
@@ -180,7 +182,39 @@ export class Workbench {
     const { panes, wide } = this;
     const least = wide && panes.length > 1 ? `${this.store.state.measures.length * 5 + 16}em` : 0;
     const parent = panes[0]?.element.parentElement;
-    if (parent && this.store.state.tab === 'code') parent.style.gridTemplateColumns = panes.map(({ name }) => `minmax(${least}, ${name === 'source' && panes.length > 1 ? 3 : 4}fr)`).join(' ');
+    if (!parent || this.store.state.tab !== 'code') return;
+    const parts = panes.map(({ name }) => this.parts.get(name) ?? (name === 'source' && panes.length > 1 ? 3 : 4));
+    parent.style.gridTemplateColumns = parts.map(part => `minmax(${least}, ${part}fr)`).join(' 5px ');
+  }
+
+  /** What stands between two panes and can be dragged, or moved by the arrow keys. */
+  private divider(at: number): HTMLElement {
+    const made = el('div.divider', { role: 'separator', tabindex: 0, 'aria-orientation': 'vertical', 'aria-label': 'divider' });
+    const [left, right] = [this.panes[at - 1], this.panes[at]];
+    const move = (by: number) => {
+      const [a, b] = [left.element.clientWidth, right.element.clientWidth];
+      const whole = this.panes.reduce((sum, pane) => sum + pane.element.clientWidth, 0) || 1;
+      for (const pane of this.panes) this.parts.set(pane.name, (pane.element.clientWidth / whole) * 100);
+      const moved = Math.max(60, Math.min(a + b - 60, a + by));
+      this.parts.set(left.name, (moved / whole) * 100);
+      this.parts.set(right.name, ((a + b - moved) / whole) * 100);
+      this.divide();
+    };
+    let from = NaN;
+    made.addEventListener('pointerdown', event => { from = event.clientX; made.setPointerCapture(event.pointerId); event.preventDefault(); });
+    made.addEventListener('pointermove', event => {
+      if (Number.isNaN(from)) return;
+      move(event.clientX - from);
+      from = event.clientX;
+    });
+    for (const type of ['pointerup', 'pointercancel'] as const) made.addEventListener(type, () => { from = NaN; });
+    made.addEventListener('keydown', event => {
+      const by = { ArrowLeft: -20, ArrowRight: 20 }[event.key];
+      if (!by) return;
+      event.preventDefault();
+      move(by);
+    });
+    return made;
   }
 
   private drawTabs(): void {
@@ -211,7 +245,13 @@ export class Workbench {
       this.options.hidden = !this.options.hidden;
       opener.setAttribute('aria-expanded', String(!this.options.hidden));
     }, { 'aria-expanded': String(!this.options.hidden), title: 'filters, copies and downloads' });
-    fill(this.tools, opener);
+    const { host } = this;
+    const root = this.view.closest<HTMLElement>('.root');
+    fill(this.tools, host.aside && button('beside', host.aside, { title: 'open it beside the notebook' }),
+      document.fullscreenEnabled ? button('whole window', () => {
+        if (document.fullscreenElement) void document.exitFullscreen();
+        else void root?.requestFullscreen();
+      }) : null, opener);
   }
 
   private drawLevels(): void {

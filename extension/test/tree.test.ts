@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { flame, squarify, treemap } from '../src/areas';
 import { Costs, firstMeasures } from '../src/costs';
+import { align, changedNodes, resized } from '../src/diff';
 import { groupsOf, mainOf } from '../src/groups';
 import { Program } from '../src/model';
 import { openedAtFirst as opened, readModules } from '../src/modules';
@@ -124,4 +125,21 @@ test('damaged trees are told', () => {
   for (const change of [(t: any) => { t.parent[3] = 7; }, (t: any) => { t.name[0] = 99; }, (t: any) => { t.total[0].pop(); }, (t: any) => { t.ops.pop(); }, (t: any) => { t.measures = []; }]) {
     expect(broken(change)).toThrow(/damaged/);
   }
+});
+
+describe('two runs beside one another', () => {
+  const other = model();
+  other.trees[0].total[0] = [1120, 960, 960, 640, 640, 320, 320, 160, 160];
+  other.avals.shape = [[16, 'n']];
+  const after = new Program(other);
+  test('the calls that cost something else are told, and no others', () => {
+    expect(changedNodes(tree, after.trees[0], 'flops').map(({ old, depth }) => [old, depth])).toEqual([[1, 0], [2, 1], [5, 2], [6, 3]]);
+    expect(changedNodes(tree, tree, 'flops')).toEqual([]);
+  });
+  test('ops of other sizes are the same ops', () => {
+    const now = after.level('jaxpr')!;
+    const steps = align(level, now);
+    expect(steps.every(step => step.kind === '=')).toBe(true);
+    expect(resized(level, now, steps)).toEqual({ ops: 96, sizes: [['8 → 16', 96]] });
+  });
 });

@@ -59,11 +59,12 @@ def widget(run: Run, *, previous: Run | None = None, namespace: dict[str, Any] |
         levels = traitlets.List().tag(sync=True)
         previous = traitlets.Dict(None, allow_none=True).tag(sync=True)
 
+    before = [] if previous is None else views.encode_trees(previous.program)
     shown = Inspector(
         program={**views.encode_drawn(program), "status": programs.encode_status(run.status)},
         line=run.line,
         levels=[name for name in program.level_names if name != "source"],
-        previous=None if previous is None else programs.encode(previous.program),
+        previous=None if previous is None else {**programs.encode(previous.program), "trees": before},
     )
 
     def reply(_: Any, question: dict[str, Any], buffers: Any) -> None:

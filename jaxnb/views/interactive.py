@@ -116,7 +116,7 @@ def render_interactive(
         encoded["status"] = encode_status(line)
     data: dict[str, object] = {"line": str(line), "program": encoded}
     if previous is not None:
-        data["previous"] = encode(previous, levels=levels)
+        data["previous"] = {**encode(previous, levels=levels), "trees": room.encode_trees(previous, levels)}
     opening = f'<div class="jnb" data-jaxnb="{mark[1]}"{_WITH_DIAGRAMS * ("drawings" in encoded)}>'
     inner = static.removeprefix(_OPENING).removesuffix("</div>")
     beside = f'<script type="application/vnd.jaxnb.program">{pack(data)}</script></div>'

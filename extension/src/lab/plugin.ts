@@ -3,7 +3,7 @@
 import type { Host, Mounted, Settings } from '../mount';
 import { parts } from '../parts';
 import { askKernel } from './kernel';
-import { MimeModel, Notebook, Panel, RenderMime, SettingRegistry, Tracker, WidgetClass } from './types';
+import { App, MimeModel, Notebook, Panel, RenderMime, SettingRegistry, Tracker, WidgetClass } from './types';
 
 export const MIME = 'application/vnd.jaxnb.program.v1+json';
 const ID = 'jaxnb:plugin';
@@ -25,9 +25,9 @@ export function labPlugin(shared: Shared): object {
     autoStart: true,
     requires: [shared.IRenderMimeRegistry],
     optional: [shared.INotebookTracker, shared.ISettingRegistry],
-    async activate(_app: unknown, rendermime: RenderMime, tracker: Tracker | null, registry: SettingRegistry | null) {
+    async activate(app: App, rendermime: RenderMime, tracker: Tracker | null, registry: SettingRegistry | null) {
       let settings: Partial<Settings> = {};
-      const Renderer = rendererClass(shared, rendermime, tracker, () => settings);
+      const Renderer = rendererClass(shared, app, rendermime, tracker, () => settings);
       // Not safe in Jupyter's sense: in a notebook that is not trusted the text is shown instead.
       rendermime.addFactory({ safe: false, mimeTypes: [MIME], createRenderer: (options: object) => new Renderer(options) }, 0);
       try {
@@ -58,8 +58,9 @@ function previousRun(key: string, data: unknown): unknown {
 }
 
 let loading: Promise<unknown> | undefined;
+let opened = 0;
 
-function rendererClass({ Widget, bring }: Shared, rendermime: RenderMime, tracker: Tracker | null, settings: () => Partial<Settings>): new (options: object) => object {
+function rendererClass({ Widget, bring }: Shared, app: App, rendermime: RenderMime, tracker: Tracker | null, settings: () => Partial<Settings>): new (options: object) => object {
   return class extends Widget {
     private mounted?: Mounted;
     private model?: MimeModel;
@@ -119,7 +120,22 @@ function rendererClass({ Widget, bring }: Shared, rendermime: RenderMime, tracke
           host.peek = name => ask({ want: 'value', name });
         }
       }
+      host.aside = () => this.aside(data, host, line);
       this.mounted = parts.mount!(this.node, data, host);
+    }
+
+    /** The same once more, in a tab beside the notebook. */
+    private aside(data: unknown, host: Host, line: string): void {
+      const beside = new Widget();
+      beside.id = `jaxnb-${++opened}`;
+      beside.title.label = line.slice(0, 40) || 'jaxnb';
+      beside.title.closable = true;
+      beside.addClass('jp-RenderedJaxnb');
+      beside.node.style.cssText = 'overflow:auto;padding:8px';
+      const place = document.createElement('div');
+      beside.node.append(place);
+      app.shell.add(beside, 'main', { mode: 'split-right' });
+      parts.mount!(place, data, { ...host, aside: undefined, settings: { ...host.settings, open: true } });
     }
 
     /** The static view, which Lab draws: it has the first equations of a program that was too long to be saved. */

@@ -1,6 +1,6 @@
 /** The little of Jupyter's interfaces that is used here. */
 
-export interface LuminoWidget { node: HTMLElement; isAttached: boolean; isDisposed: boolean; addClass(name: string): void; dispose(): void }
+export interface LuminoWidget { id: string; title: { label: string; closable: boolean }; node: HTMLElement; isAttached: boolean; isDisposed: boolean; addClass(name: string): void; dispose(): void }
 export type WidgetClass = new (options?: object) => LuminoWidget;
 
 export interface Comm {
@@ -21,7 +21,6 @@ export interface Notebook extends LuminoWidget {
 }
 
 export interface Panel extends LuminoWidget {
-  id: string;
   content: Notebook;
   sessionContext: { session: { kernel: Kernel | null } | null };
 }
@@ -42,6 +41,9 @@ export interface RenderMime {
 export interface SettingRegistry {
   load(id: string): Promise<{ composite: Record<string, any>; changed: { connect(call: () => void): void } }>;
 }
+
+/** Where a widget can be put. */
+export interface App { shell: { add(widget: LuminoWidget, area: string, options?: object): void } }
 
 /** The kernel's answer to a look at a value. */
 export interface Look { text?: string; html?: string }

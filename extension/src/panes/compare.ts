@@ -20,8 +20,12 @@ export class ComparePane {
       return [el('th', { scope: 'row' }, name), show(old), show(now), change];
     });
     this.element.append(table(['', 'previous', 'this', 'change'], rows, [1, 2, 3]));
+    this.ops(before, after, signal);
     this.tree(before, after);
-    const [old, now] = [before.lower[0], after.lower[0]];
+  }
+
+  /** What came, what went, and what has other sizes, in the order of the program. */
+  private ops({ lower: [old] }: Program, { lower: [now] }: Program, signal: AbortSignal): void {
     if (!old || !now || old.name !== now.name) return;
     const steps = align(old, now);
     const changed = steps.filter(step => step.kind !== '=').length;
