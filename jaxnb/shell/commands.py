@@ -14,6 +14,7 @@ from jaxnb.errors import BadHeader, JaxnbError
 from jaxnb.findings import leaks, retraces
 from jaxnb.program import Peaks
 from jaxnb.shell.health import doctor
+from jaxnb.shell.journal import Journal
 from jaxnb.shell.progress import Progress
 from jaxnb.staging import backend_started, names_of_shell
 from jaxnb.units import format_bytes, format_flops
@@ -210,6 +211,11 @@ def _retraces(shell: Any, _: str) -> str:
     return str(retraces(magics.session if magics is not None else None))
 
 
+def _session(shell: Any, _: str) -> Any:
+    magics = getattr(shell, "_jaxnb_magics", None)
+    return (magics.journal if magics is not None else Journal()).report()
+
+
 def _memory(shell: Any, word: str) -> str:
     magics = getattr(shell, "_jaxnb_magics", None)
     if word:
@@ -243,6 +249,9 @@ def _axes(shell: Any, _: str) -> Any:
 
 
 COMMANDS: Mapping[str, Command] = {
+    "session": Command(
+        "all staged cells at a glance: what was traced again, what ran in Python, what each costs", _session
+    ),
     "doctor": Command("what is installed, loaded and set, and what is known to go wrong", lambda s, _: str(doctor(s))),
     "devices": Command(
         "the devices, their memory, and which is the default; --measure: what that can do at most",

@@ -34,6 +34,7 @@ from jaxnb.shell.header import (
     parse_header,
 )
 from jaxnb.shell.inspector_comm import Inspectors, wants_script
+from jaxnb.shell.journal import Journal
 from jaxnb.shell.progress import Progress
 from jaxnb.shell.show import bundle, fix_of, run_of, shown_below, terminal_of
 from jaxnb.staging import (
@@ -131,6 +132,7 @@ class JaxnbMagics(Magics):
         session.home = self.shell.user_ns
         self._raw = ""
         self._cell_id: str | None = None
+        self.journal = Journal()
         self._pending: dict[tuple[str, str], _Shown] = {}
         self._remarks: list[str] = []
         self._watches = CellMonitor(session.history, session.lost, self.label_of)
@@ -596,17 +598,20 @@ class JaxnbMagics(Magics):
     def _stage(self, cell: str, options: StageOptions, progress: Progress) -> Run:
         __tracebackhide__ = True
         shown, offset = self._displayed(cell)
-        return self.session.stage(
+        filename = self._filename(shown)
+        run = self.session.stage(
             cell,
             self.shell.user_ns,
             options,
-            filename=self._filename(shown),
+            filename=filename,
             shown=shown,
             offset=offset,
             cell_id=self._cell_id,
             progress=progress,
             before_host=progress.silence,
         )
+        self.journal.add(run, shown, self.label_of(filename), self._cell_id)
+        return run
 
     def _displayed(self, cell: str) -> tuple[str, int]:
         """The cell with its magic lines as the user sees it, and how many lines those are."""

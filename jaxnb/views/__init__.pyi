@@ -83,8 +83,10 @@ from .style import (
     style_element as style_element,
 )
 from .table import (
+    Cell as Cell,
     Head as Head,
     Table as Table,
+    table_element as table_element,
     table_lines as table_lines,
 )
 from .text import (
