@@ -25,7 +25,9 @@ export interface Flow { from: number; to: number; nbytes: number; value: number;
 export interface Modules { boxes: Box[]; frames: Frame[]; flows: Flow[]; width: number; height: number; twoSided: boolean }
 
 export const WIDE = 210, TALL = 38;
-const GAP = 16, HEAD = 22, PAD = 10, BETWEEN = 150, MOST_FIRST = 12, LEAST_STACK = 3, SIDE = 90;
+const GAP = 16, HEAD = 22, PAD = 10, BETWEEN = 150, LEAST_STACK = 3, SIDE = 90;
+// What is open at first: so many rows, of what is worth it, and stacks of so many.
+const MOST_FIRST = 12, WORTH = 0.03, MOST_STACK = 6;
 const NUMBER = /(?<=\[)\d+(?=\])|(?<=_)\d+/g;
 
 /** A call in the hierarchy: what it does itself, what it calls, in the order of their first ops. */
@@ -98,7 +100,7 @@ export function openedAtFirst(level: Level, computation: number, cost: (op: numb
     const part = waiting.reduce((a, b) => size(b) > size(a) ? b : a);
     waiting.splice(waiting.indexOf(part), 1);
     const parts = insideOf(part);
-    if (!parts.length || part.stack.length || count + parts.length > MOST_FIRST) continue;
+    if (!parts.length || parts.length > MOST_STACK && part.stack.length || count + parts.length > MOST_FIRST || size(part) < WORTH * size(top)) continue;
     found.add(keyOf(part));
     count += parts.length - 1;
     waiting.push(...parts);

@@ -50,7 +50,7 @@ export class ModulesPane {
     const most = Math.max(1, ...drawn.flows.map(flow => flow.nbytes));
     const frames = drawn.frames.map(({ key, label, x, y, width, height }) => svg('g.frame', { click: () => this.toggle(key) },
       svg('rect', { x, y, width, height, rx: 6 }), svg('text', { x: x + 8, y: y + 15 }, `▾ ${shortened(visible(label), 60)}`), svg('title', 'press to close')));
-    fill(this.canvas.element, svg('g.frames', ...frames), svg('g.edges', ...drawn.flows.map(flow => this.flow(flow, most, fat.has(flow)))), svg('g', ...this.shapes));
+    fill(this.canvas.element, svg('g.frames', ...frames), svg('g.edges', ...[...drawn.flows].sort((a, b) => a.nbytes - b.nbytes).map(flow => this.flow(flow, most, fat.has(flow)))), svg('g', ...this.shapes));
     const left = Math.min(-90, ...drawn.frames.map(one => one.x));
     this.canvas.resize(drawn.width - left, drawn.height, left);
     const levels = choice('level', this.store.state.program.lower.map(one => [one.name, one.name]), level.name, name => this.store.set({ graph: { level: name, computation: mainOf(this.store.state.program.level(name)!) } }));
