@@ -27,6 +27,7 @@ from jaxnb.runtime import undo_after, undo_depth
 from jaxnb.staging.cells.blocks import ROLLED
 from jaxnb.staging.cells.cell import CellSource
 from jaxnb.staging.cells.effects import first_unseen
+from jaxnb.staging.objects.graph import Scan
 from jaxnb.staging.objects.paths import Choices, render_path
 from jaxnb.staging.objects.slots import Slots
 from jaxnb.staging.trace.assigned import NameLog, log_names
@@ -182,6 +183,7 @@ def _trace(
     imported: set[str] = set()
     plan = replace(plan, ran=None)  # other values may lead to other code
     narrows = asked is None and device is None and not (whole or donate)  # donation asks who else holds an array
+    may_narrow: bool | None = None
     while True:
         trace = Trace(cell, plan, namespace, choices, donate, asked)
         traces.append(trace)
@@ -202,7 +204,9 @@ def _trace(
             raise error
         start = perf_counter()
         log = names() if names is not None else None
-        ran = Ran() if plan.ran is not None or (narrows and _may_narrow(trace)) else None
+        if narrows and may_narrow is None:
+            may_narrow = _may_narrow(trace)
+        ran = Ran() if plan.ran is not None or (narrows and may_narrow) else None
         if ran is None or plan.ran is not None:
             refuse_seen(trace.scan)
         try:
@@ -381,8 +385,18 @@ def _explain(trace: Trace, error: BaseException) -> None:
 
 
 def _may_narrow(trace: Trace) -> bool:
-    """Whether it is worth knowing which functions run."""
-    return len(trace.scan.parts) > LARGE or _reaches_too_much(trace)
+    """Whether it is worth knowing which functions run, which takes Python 3.11 as long again as the trace, and more."""
+    if _reaches_too_much(trace):
+        return True
+    if len(trace.scan.parts) <= LARGE:
+        return False
+    if_none_ran = replace(trace.plan, ran=frozenset[bytes]()).scan(trace.namespace, trace.choices, Slots())
+    return _is_smaller(if_none_ran, trace)
+
+
+def _is_smaller(scan: Scan, trace: Trace) -> bool:
+    """Whether another trace would gain from a walk; not for a large model, of which most is used."""
+    return 2 * len(scan.parts) <= len(trace.scan.parts)
 
 
 def _reaches_too_much(trace: Trace) -> bool:
@@ -403,8 +417,8 @@ def _narrowed(trace: Trace, traced: Any, plan: Plan, ran: Ran) -> Plan:
         return plan
     narrower = replace(trace.plan, ran=ran.digests())
     scan = narrower.scan(trace.namespace, trace.choices, Slots())
-    if 2 * len(scan.parts) > len(trace.scan.parts) and not _reaches_too_much(trace):
-        return plan  # a large model, of which most is used: another trace would gain little
+    if not _is_smaller(scan, trace) and not _reaches_too_much(trace):
+        return plan
     # what moves on with each trace must not be traced again
     reasons = find_reasons(trace.cell, trace.statements, trace.namespace, scan, traced.jaxpr)
     return plan if reasons else replace(plan, ran=narrower.ran)
