@@ -134,6 +134,7 @@ class _Loops:
         self._by_place: dict[tuple[_Frame, ...], Loop] = {}
         self._levels: dict[Any, list[_Level]] = {}
         self._differentiates: dict[int, tuple[Any, bool]] = {}
+        self._backward: dict[int, tuple[object, bool]] = {}
 
     @property
     def found(self) -> Iterable[Loop]:
@@ -144,7 +145,7 @@ class _Loops:
         levels = self._levels.get(place)
         if levels is None:
             levels = self._levels[place] = self._read_levels(eqn)
-        backward = _is_backward(eqn)
+        backward = self._is_backward(eqn)
         steps = backward or self._has_steps(eqn)
         for level in levels:
             transformed = level.transformed
@@ -194,7 +195,7 @@ class _Loops:
 
     def _is_step(self, eqn: Any) -> bool:
         """Whether an equation, or one inside of it, is of a backward pass."""
-        return _is_backward(eqn) or self._has_steps(eqn)
+        return self._is_backward(eqn) or self._has_steps(eqn)
 
     def _has_steps(self, eqn: Any) -> bool:
         return any(self._steps_in(jaxpr) for jaxpr in _jax.inner_jaxprs(eqn))
@@ -204,6 +205,9 @@ class _Loops:
             self._differentiates[id(jaxpr)] = (jaxpr, any(map(self._is_step, jaxpr.eqns)))
         return self._differentiates[id(jaxpr)][1]
 
-
-def _is_backward(eqn: Any) -> bool:
-    return "transpose" in str(eqn_scope(eqn))
+    def _is_backward(self, eqn: Any) -> bool:
+        scope = eqn_scope(eqn)  # whose text takes longer to make than all the rest here
+        known = self._backward.get(id(scope))
+        if known is None:
+            known = self._backward[id(scope)] = scope, "transpose" in str(scope)
+        return known[1]
