@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from time import perf_counter
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -264,6 +265,7 @@ def _trace(
             if not free and not scalars_freed:
                 scalars_freed, free = True, _scalars(trace)  # it may stand in a trace of its own, which hides them
             if free:
+                choices.make_static(_scalars_shown_so_far(trace))  # or the next trace would show that at its end
                 choices.make_static(free | _alike(trace, free, needing), trace.index)
                 continue
             _explain(trace, error)
@@ -639,15 +641,23 @@ def _unlike(trace: Trace) -> RunByPython:
 
 
 def _scalars_that_show(trace: Trace, traced: Any, hosted: frozenset[Any]) -> set[Any]:
+    jaxpr = traced.jaxpr.jaxpr
+    return _shown(trace, _Tail(jaxpr, len(trace.scan.leaves)), range(len(jaxpr.outvars)), hosted)
+
+
+def _scalars_shown_so_far(trace: Trace) -> set[Any]:
+    """Those that the next trace would find to show, as far as this one has come."""
+    if trace.choices.on_host:
+        return set()  # Python may compute what they show in
+    eqns = list(map(_jax.as_equation, trace.eqns_then))
+    return _shown(trace, SimpleNamespace(invars=[tracer.val for tracer in trace.tracers], eqns=eqns, outvars=()))
+
+
+def _shown(trace: Trace, jaxpr: Any, outputs: Sequence[int] = (), hosted: frozenset[Any] = frozenset()) -> set[Any]:
     leaves = trace.scan.leaves
     floats = {i for i, leaf in enumerate(leaves) if type(leaf) in (float, complex)}
     ints = {i for i, leaf in enumerate(leaves) if type(leaf) is int}
-    if not floats and not ints:
-        return set()
-    jaxpr = traced.jaxpr.jaxpr
-    shown = scalars_that_show(
-        _Tail(jaxpr, len(leaves)), floats, ints, range(len(jaxpr.outvars)), hosted, _arrays(trace)
-    )
+    shown = scalars_that_show(jaxpr, floats, ints, outputs, hosted, _arrays(trace))
     return {trace.scan.paths[index] for index in shown} & _scalars(trace)
 
 
