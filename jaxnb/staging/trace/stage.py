@@ -185,9 +185,11 @@ def _trace(
     plan = replace(plan, ran=None)  # other values may lead to other code
     narrows = asked is None and device is None and not (whole or donate)  # donation asks who else holds an array
     may_narrow: bool | None = None
+    known = plan  # with what a walk has found that the code could tell apart: otherwise each trace walks twice
     while True:
-        trace = Trace(cell, plan, namespace, choices, donate, asked)
+        trace = Trace(cell, known, namespace, choices, donate, asked)
         traces.append(trace)
+        known = trace.plan
         trace.whole, trace.splits, trace.budget = whole, splits, budget
         trace.noticing.imported = imported
         trace.here = device is None and not whole and asked is None
@@ -287,13 +289,14 @@ def _trace(
             trace.outside.take_back()
             raise cannot_copy("what a callback reads and writes")
         if trace.reads_grown:
-            choices.no_growth = True
+            choices.no_growth, known = True, plan
             trace.outside.take_back()
             continue
         again = trace.asked_where is not None and not choices.lays
         choices.lays |= again
         if ran is not None and (narrower := _narrowed(trace, traced, plan, ran)) != plan:
             again, narrows, plan = True, narrower.ran is not None, narrower
+            known = plan
         if again:
             trace.outside.take_back()
             continue
