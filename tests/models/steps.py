@@ -14,18 +14,23 @@ from flax import nnx
 
 from models import written
 
-__all__ = ["STEPS", "Step"]
+__all__ = ["STEPS", "Step", "transformer_step"]
 
 
 class Step(NamedTuple):
-    """A cell, and what makes the names that it reads."""
+    """A cell, and what makes the names that it reads; and the same as one would write it under `jax.jit`.
+
+    `jitted` is what stands before the first step, and `call` the step.
+    """
 
     cell: str
     names: Callable[[], dict[str, Any]]
+    jitted: str
+    call: str
 
 
-def _transformer() -> dict[str, Any]:
-    model = written.Transformer(2, 16, 2, nnx.Rngs(0))
+def _transformer(depth: int) -> dict[str, Any]:
+    model = written.Transformer(depth, 16, 2, nnx.Rngs(0))
     tokens = jnp.ones((2, 8), jnp.int32)
     tx = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(1e-3))
     return {"model": model, "opt": nnx.Optimizer(model, tx, wrt=nnx.Param), "x": tokens, "y": tokens}
@@ -57,10 +62,24 @@ def _named(names: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
     return lambda: {**_COMMON, **names()}
 
 
+def transformer_step(depth: int) -> Step:
+    """A step of a transformer of flax.nnx with this many blocks."""
+    return Step(
+        "loss, grads = nnx.value_and_grad(token_loss)(model, x, y)\nopt.update(model, grads)",
+        _named(lambda: _transformer(depth)),
+        "graph, state = nnx.split((model, opt))\n"
+        "@jax.jit\n"
+        "def step(state, x, y):\n"
+        "    model, opt = nnx.merge(graph, state)\n"
+        "    loss, grads = nnx.value_and_grad(token_loss)(model, x, y)\n"
+        "    opt.update(model, grads)\n"
+        "    return loss, grads, nnx.state((model, opt))",
+        "loss, grads, state = step(state, x, y)",
+    )
+
+
 STEPS: dict[str, Step] = {
-    "transformer": Step(
-        "loss, grads = nnx.value_and_grad(token_loss)(model, x, y)\nopt.update(model, grads)", _named(_transformer)
-    ),
+    "transformer": transformer_step(2),
     "linen": Step(
         "def loss(params):\n"
         "    return jnp.mean(model.apply(params, x) ** 2)\n"
@@ -68,12 +87,27 @@ STEPS: dict[str, Step] = {
         "updates, state = tx.update(grads, state)\n"
         "params = optax.apply_updates(params, updates)",
         _named(_linen),
+        "@jax.jit\n"
+        "def step(params, state, x):\n"
+        "    value, grads = jax.value_and_grad(lambda p: jnp.mean(model.apply(p, x) ** 2))(params)\n"
+        "    updates, state = tx.update(grads, state)\n"
+        "    return value, grads, updates, state, optax.apply_updates(params, updates)",
+        "value, grads, updates, state, params = step(params, state, x)",
     ),
     "mixer": Step(
         "loss, grads = eqx.filter_value_and_grad(lambda model, x: jax.vmap(model)(x).mean())(model, x)",
         _named(lambda: {"model": written.Mixer(jax.random.key(0)), "x": jnp.ones((5, 8))}),
+        "@eqx.filter_jit\n"
+        "def step(model, x):\n"
+        "    return eqx.filter_value_and_grad(lambda model, x: jax.vmap(model)(x).mean())(model, x)",
+        "loss, grads = step(model, x)",
     ),
-    "haiku": Step("loss, grads = jax.value_and_grad(lambda p: net.apply(p, x).mean())(params)", _named(_haiku)),
+    "haiku": Step(
+        "loss, grads = jax.value_and_grad(lambda p: net.apply(p, x).mean())(params)",
+        _named(_haiku),
+        "step = jax.jit(jax.value_and_grad(lambda p, x: net.apply(p, x).mean()))",
+        "loss, grads = step(params, x)",
+    ),
     "by hand": Step(
         "for layer in layers:\n    x = x + layer.attend(x)\nloss = jnp.sum(x)",
         _named(
@@ -82,6 +116,16 @@ STEPS: dict[str, Step] = {
                 "x": jnp.ones((4, 8)),
             }
         ),
+        "import copy\n"
+        "weights = [layer.qkv for layer in layers]\n"
+        "@jax.jit\n"
+        "def step(weights, x):\n"
+        "    for layer, qkv in zip(layers, weights):\n"
+        "        layer = copy.copy(layer)\n"
+        "        layer.qkv = qkv\n"
+        "        x = x + layer.attend(x)\n"
+        "    return x, jnp.sum(x)",
+        "x, loss = step(weights, x)",
     ),
     "scan and checkpoint": Step(
         "@jax.jit\n"
@@ -90,5 +134,10 @@ STEPS: dict[str, Step] = {
         "    return value, jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)\n"
         "value, params = step(params, x, y)",
         _named(_gpt),
+        "@jax.jit\n"
+        "def step(params, x, y):\n"
+        "    value, grads = jax.value_and_grad(gpt_loss)(params, x, y)\n"
+        "    return value, jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)",
+        "value, params = step(params, x, y)",
     ),
 }

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from time import perf_counter
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -27,6 +28,7 @@ from jaxnb.runtime import undo_after, undo_depth
 from jaxnb.staging.cells.blocks import ROLLED
 from jaxnb.staging.cells.cell import CellSource
 from jaxnb.staging.cells.effects import first_unseen
+from jaxnb.staging.objects.graph import Scan
 from jaxnb.staging.objects.paths import Choices, render_path
 from jaxnb.staging.objects.slots import Slots
 from jaxnb.staging.trace.assigned import NameLog, log_names
@@ -182,9 +184,12 @@ def _trace(
     imported: set[str] = set()
     plan = replace(plan, ran=None)  # other values may lead to other code
     narrows = asked is None and device is None and not (whole or donate)  # donation asks who else holds an array
+    may_narrow: bool | None = None
+    known = plan  # with what a walk has found that the code could tell apart: otherwise each trace walks twice
     while True:
-        trace = Trace(cell, plan, namespace, choices, donate, asked)
+        trace = Trace(cell, known, namespace, choices, donate, asked)
         traces.append(trace)
+        known = trace.plan
         trace.whole, trace.splits, trace.budget = whole, splits, budget
         trace.noticing.imported = imported
         trace.here = device is None and not whole and asked is None
@@ -202,7 +207,9 @@ def _trace(
             raise error
         start = perf_counter()
         log = names() if names is not None else None
-        ran = Ran() if plan.ran is not None or (narrows and _may_narrow(trace)) else None
+        if narrows and may_narrow is None:
+            may_narrow = _may_narrow(trace)
+        ran = Ran() if plan.ran is not None or (narrows and may_narrow) else None
         if ran is None or plan.ran is not None:
             refuse_seen(trace.scan)
         try:
@@ -260,6 +267,7 @@ def _trace(
             if not free and not scalars_freed:
                 scalars_freed, free = True, _scalars(trace)  # it may stand in a trace of its own, which hides them
             if free:
+                choices.make_static(_scalars_shown_so_far(trace))  # or the next trace would show that at its end
                 choices.make_static(free | _alike(trace, free, needing), trace.index)
                 continue
             _explain(trace, error)
@@ -281,13 +289,14 @@ def _trace(
             trace.outside.take_back()
             raise cannot_copy("what a callback reads and writes")
         if trace.reads_grown:
-            choices.no_growth = True
+            choices.no_growth, known = True, plan
             trace.outside.take_back()
             continue
         again = trace.asked_where is not None and not choices.lays
         choices.lays |= again
         if ran is not None and (narrower := _narrowed(trace, traced, plan, ran)) != plan:
             again, narrows, plan = True, narrower.ran is not None, narrower
+            known = plan
         if again:
             trace.outside.take_back()
             continue
@@ -382,8 +391,18 @@ def _explain(trace: Trace, error: BaseException) -> None:
 
 
 def _may_narrow(trace: Trace) -> bool:
-    """Whether it is worth knowing which functions run."""
-    return len(trace.scan.parts) > LARGE or _reaches_too_much(trace)
+    """Whether it is worth knowing which functions run, which takes Python 3.11 as long again as the trace, and more."""
+    if _reaches_too_much(trace):
+        return True
+    if len(trace.scan.parts) <= LARGE:
+        return False
+    if_none_ran = replace(trace.plan, ran=frozenset[bytes]()).scan(trace.namespace, trace.choices, Slots())
+    return _is_smaller(if_none_ran, trace)
+
+
+def _is_smaller(scan: Scan, trace: Trace) -> bool:
+    """Whether another trace would gain from a walk; not for a large model, of which most is used."""
+    return 2 * len(scan.parts) <= len(trace.scan.parts)
 
 
 def _reaches_too_much(trace: Trace) -> bool:
@@ -404,8 +423,8 @@ def _narrowed(trace: Trace, traced: Any, plan: Plan, ran: Ran) -> Plan:
         return plan
     narrower = replace(trace.plan, ran=ran.digests())
     scan = narrower.scan(trace.namespace, trace.choices, Slots())
-    if 2 * len(scan.parts) > len(trace.scan.parts) and not _reaches_too_much(trace):
-        return plan  # a large model, of which most is used: another trace would gain little
+    if not _is_smaller(scan, trace) and not _reaches_too_much(trace):
+        return plan
     # what moves on with each trace must not be traced again
     reasons = find_reasons(trace.cell, trace.statements, trace.namespace, scan, traced.jaxpr)
     return plan if reasons else replace(plan, ran=narrower.ran)
@@ -626,15 +645,23 @@ def _unlike(trace: Trace) -> RunByPython:
 
 
 def _scalars_that_show(trace: Trace, traced: Any, hosted: frozenset[Any]) -> set[Any]:
+    jaxpr = traced.jaxpr.jaxpr
+    return _shown(trace, _Tail(jaxpr, len(trace.scan.leaves)), range(len(jaxpr.outvars)), hosted)
+
+
+def _scalars_shown_so_far(trace: Trace) -> set[Any]:
+    """Those that the next trace would find to show, as far as this one has come."""
+    if trace.choices.on_host:
+        return set()  # Python may compute what they show in
+    eqns = list(map(_jax.as_equation, trace.eqns_then))
+    return _shown(trace, SimpleNamespace(invars=[tracer.val for tracer in trace.tracers], eqns=eqns, outvars=()))
+
+
+def _shown(trace: Trace, jaxpr: Any, outputs: Sequence[int] = (), hosted: frozenset[Any] = frozenset()) -> set[Any]:
     leaves = trace.scan.leaves
     floats = {i for i, leaf in enumerate(leaves) if type(leaf) in (float, complex)}
     ints = {i for i, leaf in enumerate(leaves) if type(leaf) is int}
-    if not floats and not ints:
-        return set()
-    jaxpr = traced.jaxpr.jaxpr
-    shown = scalars_that_show(
-        _Tail(jaxpr, len(leaves)), floats, ints, range(len(jaxpr.outvars)), hosted, _arrays(trace)
-    )
+    shown = scalars_that_show(jaxpr, floats, ints, outputs, hosted, _arrays(trace))
     return {trace.scan.paths[index] for index in shown} & _scalars(trace)
 
 

@@ -163,6 +163,7 @@ class Trace:
         self.notes, self.instances = Notes(), InstanceLog()
         self.sets = ""
         self.names_then: dict[str, Any] = {}
+        self.eqns_then: list[Any] = []
         self.stack: tuple[Called, ...] = ()
         self._running: tuple[CodeType, ...] = ()  # of the statement that is traced
         self.over: list[weakref.ref[Any]] = []
@@ -387,7 +388,7 @@ class Trace:
         answer_as_eager(
             _jax.current_trace(),
             hands_on=self.asked is None and bool(plan.sees & Sees.IDENTITY),
-            no_arrays=[tracer for tracer, leaf in zip(tracers, self.scan.leaves, strict=True) if not _is_array(leaf)],
+            no_arrays=[t for t, leaf in zip(tracers, self.scan.leaves, strict=True) if not isinstance(leaf, jax.Array)],
             is_there=self._is_there,
             on_callback=self._keep_called,
         )
@@ -465,6 +466,7 @@ class Trace:
                         value = self._statements(stand_ins, caught)
                 except BaseException as error:
                     self.names_then = dict(namespace)
+                    self.eqns_then = list(_jax.equations_so_far()) if isinstance(error, _NEEDING) else []
                     self.stack = called_in(error.__traceback__, self._running)
                     raise
             stand_ins.check(watch)
@@ -785,10 +787,7 @@ def _holds_id(part: Any) -> bool:
 
 
 _ABSENT = object()
-
-
-def _is_array(leaf: Any) -> bool:
-    return isinstance(leaf, jax.Array)
+_NEEDING = ValueNeeded, *_jax.TRACING_ERRORS
 
 
 def _is_cached(node: Any) -> bool:

@@ -111,12 +111,30 @@ def long_loop(eqns: Iterable[Any], filename: str) -> Loop | None:
     return max(filter(lambda loop: loop.is_long, loops.found), key=lambda loop: loop.equations, default=None)
 
 
+@dataclass(slots=True)
+class _Level:
+    """A function on the way from the cell to equations of one place.
+
+    Attributes:
+      offset: how far in it they were made.
+      transformed: whether JAX called it, or one around it.
+      way: the functions up to it, itself among them.
+      loop: what it turns, once an equation counts for it.
+    """
+
+    offset: int
+    transformed: bool
+    way: tuple[_Frame, ...]
+    loop: Loop | None = None
+
+
 class _Loops:
     def __init__(self, filename: str) -> None:
         self._filename = filename
         self._by_place: dict[tuple[_Frame, ...], Loop] = {}
-        self._frames: dict[Any, list[_Frame]] = {}
+        self._levels: dict[Any, list[_Level]] = {}
         self._differentiates: dict[int, tuple[Any, bool]] = {}
+        self._backward: dict[int, tuple[object, bool]] = {}
 
     @property
     def found(self) -> Iterable[Loop]:
@@ -124,28 +142,44 @@ class _Loops:
 
     def add(self, eqn: Any, size: int) -> None:
         place = eqn_traceback(eqn)
-        if place not in self._frames:
-            self._frames[place] = self._read_frames(eqn)
-        frames = self._frames[place]
-        steps, transformed = self._is_step(eqn), False
-        for depth in range(1, len(frames)):
-            transformed = transformed or frames[depth - 1].transformed
-            key, frame = tuple(frames[:depth]), frames[depth]
-            if transformed and _is_backward(eqn):
+        levels = self._levels.get(place)
+        if levels is None:
+            levels = self._levels[place] = self._read_levels(eqn)
+        backward = self._is_backward(eqn)
+        steps = backward or self._has_steps(eqn)
+        for level in levels:
+            transformed = level.transformed
+            if transformed and backward:
                 break  # it goes through the same places in reverse
-            if key not in self._by_place:
-                way = tuple(frames[: depth + 1])
-                self._by_place[key] = Loop(frame.code.co_name, frames[0][:2], frames=way)
-            loop = self._by_place[key]
-            call = place if size > _CALL and depth == len(frames) - 1 else None
-            if frame.offset < loop.last or (frame.offset == loop.last and call in loop.calls):
+            loop = level.loop or self._loop_of(level)
+            call = place if size > _CALL and level is levels[-1] else None
+            if level.offset < loop.last or (level.offset == loop.last and call in loop.calls):
                 loop.turns += 1
                 loop.calls.clear()
             if call is not None:
                 loop.calls.add(call)
-            loop.last = frame.offset
+            loop.last = level.offset
             loop.equations += size
             loop.steps = loop.steps or (steps and not transformed)
+
+    def _loop_of(self, level: _Level) -> Loop:
+        """The loop of a level, which hashes the code on the way: not for each equation."""
+        *outside, frame = level.way
+        loop = self._by_place.get(key := tuple(outside))
+        if loop is None:
+            loop = self._by_place[key] = Loop(frame.code.co_name, level.way[0][:2], frames=level.way)
+        level.loop = loop
+        return loop
+
+    def _read_levels(self, eqn: Any) -> list[_Level]:
+        """The functions in which an equation was made, below the cell."""
+        frames = self._read_frames(eqn)
+        found: list[_Level] = []
+        transformed = False
+        for depth in range(1, len(frames)):
+            transformed = transformed or frames[depth - 1].transformed
+            found.append(_Level(frames[depth].offset, transformed, tuple(frames[: depth + 1])))
+        return found
 
     def _read_frames(self, eqn: Any) -> list[_Frame]:
         """The frames of the user's and of libraries, from the cell on."""
@@ -161,8 +195,9 @@ class _Loops:
 
     def _is_step(self, eqn: Any) -> bool:
         """Whether an equation, or one inside of it, is of a backward pass."""
-        if _is_backward(eqn):
-            return True
+        return self._is_backward(eqn) or self._has_steps(eqn)
+
+    def _has_steps(self, eqn: Any) -> bool:
         return any(self._steps_in(jaxpr) for jaxpr in _jax.inner_jaxprs(eqn))
 
     def _steps_in(self, jaxpr: Any) -> bool:
@@ -170,6 +205,9 @@ class _Loops:
             self._differentiates[id(jaxpr)] = (jaxpr, any(map(self._is_step, jaxpr.eqns)))
         return self._differentiates[id(jaxpr)][1]
 
-
-def _is_backward(eqn: Any) -> bool:
-    return "transpose" in str(eqn_scope(eqn))
+    def _is_backward(self, eqn: Any) -> bool:
+        scope = eqn_scope(eqn)  # whose text takes longer to make than all the rest here
+        known = self._backward.get(id(scope))
+        if known is None:
+            known = self._backward[id(scope)] = scope, "transpose" in str(scope)
+        return known[1]
