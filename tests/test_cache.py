@@ -399,3 +399,40 @@ def test_a_process_tells_its_memory_maps() -> None:
     count, most = memory_maps(), most_memory_maps()
     assert count >= 0
     assert most is None or count < most
+
+
+def test_a_block_does_not_take_over_which_statement_around_it_needed_a_value() -> None:
+    record = CodeRecord()
+    path = (None, "name", "n")
+    record.choices.make_static([path], needed_at=7)
+    entered = record.enter(0, parse_cell("x = x + n", filename="cell"))
+    assert path in entered.choices.static
+    assert not entered.choices.needed_at
+    assert record.choices.needed_at == {path: 7}
+
+
+def test_a_loop_with_fewer_statements_than_the_cell_traces_anew_with_other_sizes() -> None:
+    from jax.experimental import sparse
+
+    cell = (
+        "idx = jnp.asarray(edges[:, ::-1])\n"
+        "A = sparse.BCOO((jnp.ones(len(edges)), idx), shape=(n, n))\n"
+        "deg = jnp.zeros(n).at[edges[:, 0]].add(1.0)\n"
+        "M = A * jnp.where(deg > 0, 1 / deg, 0)[None, :]\n"
+        "r = jnp.full(n, 1 / n)\n"
+        "for i in range(iters):\n"
+        "    new = damp * (M @ r) + (1 - damp) / n\n"
+        "    delta = jnp.abs(new - r).sum()\n"
+        "    r = new\n"
+        "    if delta < 1e-2:\n"
+        "        break\n"
+    )
+    edges = np.array([[0, 1], [1, 2], [2, 0], [2, 3], [3, 0]])
+    names: dict[str, Any] = {"np": np, "jnp": jnp, "sparse": sparse, "edges": edges, "n": 4, "damp": 0.85, "iters": 6}
+    session = new_session()
+    for change in ("", "damp = 0.5", "edges = np.concatenate([edges, [[1, 3]]])"):
+        exec(change, names)
+        plain = dict(names)
+        exec(cell, plain)
+        session.stage(cell, names, StageOptions())
+        np.testing.assert_allclose(names["r"], plain["r"], rtol=1e-5)

@@ -70,6 +70,7 @@ EXCEPTIONS: dict[str, str] = {
     "mam-kalman-likelihood-fitted-in-a-function-with-lists": "rounding",  # the last digit, as float64
     "mam-jacobi-eigen-sweeps-while-offdiagonal-large": "rounding",  # what is left of a norm of zero
     "mam-training-figure-with-two-axes-and-best-mark": "rounding",  # the last digit, as float64
+    "mbw-singledispatch-walker-over-mixed-records": "lives",  # what `singledispatchmethod` keeps, as above
     "mbw-weak-value-cache-of-models-and-finalizer-log": "lives",
     "kbw-frozen-dataclass-hash-and-cache-keyed-by-it": "lives",  # what a function under `functools.cache` keeps
     "kbw-static-jit-args-and-trace-counters": "fresh",  # counts how often a function is traced

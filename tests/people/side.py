@@ -30,6 +30,7 @@ __all__ = ["Side"]
 
 _LIBRARIES = ("jax", "flax", "orbax", "absl", "etils", "asyncio", "matplotlib", "h5py", "numexpr", "tensorstore")
 _TEMPORARY = re.compile(r"\btmp[a-z0-9_]{8}\b")
+_CELL = re.compile(r"<(?:jaxnb )?cell [0-9a-f]+>")  # the name of its file, of which there is one a side
 _CONTEXTS = {  # in `mesh` since JAX 0.12
     name: getattr(jax_config, name, None) or getattr(jax_mesh, name)
     for name in ("abstract_mesh_context_manager", "device_context")
@@ -102,8 +103,8 @@ class Side:
         self.namespace.clear()
 
     def neutral(self, text: str) -> str:
-        """A text without the names of this side's directory and of temporary files."""
-        return _TEMPORARY.sub("tmp", text.replace(str(self.place), "<here>"))
+        """A text without the names of this side's directory, of temporary files and of the cell."""
+        return _CELL.sub("<cell>", _TEMPORARY.sub("tmp", text.replace(str(self.place), "<here>")))
 
     def world(self) -> dict[str, Any]:
         """What a cell may have changed in the process, in a form that can be compared."""

@@ -115,7 +115,9 @@ class CodeRecord:
     def enter(self, index: int, block: CellSource) -> CodeRecord:
         """What is kept of a block that is about to run."""
         if (index, block.digest) not in self.blocks:
-            self.blocks[index, block.digest] = CodeRecord(choices=self.choices.copy(), in_loop=True)
+            choices = self.choices.copy()
+            choices.needed_at.clear()  # statements of the code around, which are others in the block
+            self.blocks[index, block.digest] = CodeRecord(choices=choices, in_loop=True)
         return self.blocks[index, block.digest]
 
     def within(self, index: int, block: CellSource) -> CodeRecord:
