@@ -406,7 +406,7 @@ def test_a_block_does_not_take_over_which_statement_around_it_needed_a_value() -
     path = (None, "name", "n")
     record.choices.make_static([path], needed_at=7)
     entered = record.enter(0, parse_cell("x = x + n", filename="cell"))
-    assert path in entered.choices.static
+    assert path in entered.choices.needed
     assert not entered.choices.needed_at
     assert record.choices.needed_at == {path: 7}
 
