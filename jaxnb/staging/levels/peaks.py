@@ -1,15 +1,14 @@
 """What a device does at most, measured on it: flops a second of products by dtype, and bytes a second of its memory.
 
-Each is the median of calls within a quarter of a second, of operands that grow until a call takes long enough, or the
-memory ends. What was measured is kept for the process, and in the user's cache folder by kind of device and version of
-JAX.
+Each is the quickest of the calls within a quarter of a second, since other work only slows them, of operands that grow
+until a call takes long enough, or the memory ends. What was measured is kept for the process, and in the user's cache
+folder by kind of device and version of JAX.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import statistics
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -83,9 +82,9 @@ def _products(dtype: str) -> float:
     rows = 256
     while True:
         matrix = jnp.ones((rows, rows), dtype)
-        spent = _median(lambda matrix=matrix: multiply(matrix, matrix), 0.0)
+        spent = _quickest(lambda matrix=matrix: multiply(matrix, matrix), 0.0)
         if spent >= _LONG or rows >= _LARGEST:
-            return 2 * rows**3 / _median(lambda matrix=matrix: multiply(matrix, matrix), _SECONDS)
+            return 2 * rows**3 / _quickest(lambda matrix=matrix: multiply(matrix, matrix), _SECONDS)
         rows *= 2
 
 
@@ -103,14 +102,14 @@ def _bandwidth(device: Any) -> float:
             held[0] = triad(held[0], other)
             return held[0]
 
-        if 2 * count > most or _median(step, 0.0) >= _LONG:
-            return 3 * 4 * count / _median(step, _SECONDS)
+        if 2 * count > most or _quickest(step, 0.0) >= _LONG:
+            return 3 * 4 * count / _quickest(step, _SECONDS)
         held.clear()
         count *= 2
 
 
-def _median(call: Callable[[], Any], seconds: float) -> float:
-    """What a call takes until its result is there, the first one left out."""
+def _quickest(call: Callable[[], Any], seconds: float) -> float:
+    """What a call takes at least until its result is there, the first one left out."""
     jax.block_until_ready(call())
     spent: list[float] = []
     end = perf_counter() + seconds
@@ -118,7 +117,7 @@ def _median(call: Callable[[], Any], seconds: float) -> float:
         start = perf_counter()
         jax.block_until_ready(call())
         spent.append(perf_counter() - start)
-    return statistics.median(spent)
+    return min(spent)
 
 
 def _saved() -> dict[str, Any]:
