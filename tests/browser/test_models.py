@@ -123,6 +123,27 @@ def test_search_finds_functions_and_modules(show):
     assert page.locator("[data-pane=jaxpr] .row.hit").count() >= 1
 
 
+def test_panes_are_divided_by_hand_and_details_stand_beside(show):
+    page = show(run_of("transformer").program, width=1300)
+    source = page.locator("[data-pane=source]")
+    before = source.bounding_box()["width"]
+    divider = page.get_by_role("separator")
+    divider.focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    assert abs(source.bounding_box()["width"] - before - 60) < 4
+    box = divider.bounding_box()
+    page.mouse.move(box["x"] + 2, box["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(box["x"] - 98, box["y"] + 100, steps=4)
+    page.mouse.up()
+    assert abs(source.bounding_box()["width"] - before + 40) < 6
+    page.locator("[data-pane=jaxpr] .row.group").first.click()
+    details, panes = page.locator(".details").bounding_box(), page.locator(".panes").bounding_box()
+    assert details["x"] >= panes["x"] + panes["width"] - 1
+    assert page.get_by_role("button", name="whole window").count() == 1
+
+
 @pytest.fixture
 def saved(new_page, tmp_path, show):
     """Opens the output of a cell as a notebook keeps it, where no kernel can be asked."""
