@@ -184,12 +184,14 @@ export class Workbench {
     const parent = panes[0]?.element.parentElement;
     if (!parent || this.store.state.tab !== 'code') return;
     const parts = panes.map(({ name }) => this.parts.get(name) ?? (name === 'source' && panes.length > 1 ? 3 : 4));
+    const whole = parts.reduce((sum, part) => sum + part, 0);
+    parent.querySelectorAll('.divider').forEach((one, at) => one.setAttribute('aria-valuenow', String(Math.round((parts.slice(0, at + 1).reduce((sum, part) => sum + part, 0) / whole) * 100))));
     parent.style.gridTemplateColumns = parts.map(part => `minmax(${least}, ${part}fr)`).join(' 5px ');
   }
 
   /** What stands between two panes and can be dragged, or moved by the arrow keys. */
   private divider(at: number): HTMLElement {
-    const made = el('div.divider', { role: 'separator', tabindex: 0, 'aria-orientation': 'vertical', 'aria-label': 'divider' });
+    const made = el('div.divider', { role: 'separator', tabindex: 0, 'aria-orientation': 'vertical', 'aria-label': 'divider', 'aria-valuenow': 50 });
     const [left, right] = [this.panes[at - 1], this.panes[at]];
     const move = (by: number) => {
       const [a, b] = [left.element.clientWidth, right.element.clientWidth];

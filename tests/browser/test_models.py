@@ -180,3 +180,16 @@ def test_a_reopened_notebook_shows_tree_sums_and_memory(saved, name, width):
         found = page.locator(".view")
         assert "cannot be drawn" not in found.inner_text()
         assert found.locator(".row, .area, .layer").count() > (0 if view == "memory" else 2), view
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_screen_reader_can_use_every_view(show, scheme):
+    from axe_playwright_python.sync_playwright import Axe
+
+    style = "<style>body{background:#fff}@media(prefers-color-scheme:dark){body{background:#14171b;color:#eee}}</style>"
+    page = show(run_of("transformer").program, scheme=scheme, before=style)
+    for view in VIEWS:
+        open_view(page, view)
+        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+        serious = [one for one in found if one["impact"] in ("serious", "critical")]
+        assert not serious, (view, [(one["id"], [node["html"][:300] for node in one["nodes"]][:3]) for one in serious])

@@ -15,7 +15,7 @@ const TALL = 22, MAP_TALL = 400, MARGIN = 18;
 export class AreasPane {
   readonly element = el('div.areas');
   private readonly bar = el('div.crumbs');
-  private readonly place = el('div.place', { role: 'tree', 'aria-label': 'what costs most', tabindex: -1 });
+  private readonly place = el('div.place', { role: 'group', 'aria-label': 'what costs most' });
   private readonly known: Measure[];
   private measure: Measure;
   private map = false;
