@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -82,6 +83,39 @@ def f(v):
     kept.append(v * 2)
     return v + 1
 y = jax.jit(f)(x)"""
+
+
+MODEL = """import sys
+sys.path.insert(0, {tests!r})
+from models.steps import STEPS
+globals().update(STEPS["transformer"].names())"""
+STEP = """%%jit
+loss, grads = nnx.value_and_grad(token_loss)(model, x, y)
+opt.update(model, grads);"""
+
+
+def test_a_model_is_delivered_by_the_kernel_view_by_view(server, page):
+    """Its levels do not fit into the output: the kernel is asked, and a notebook without one keeps tree and memory."""
+    server.write("model.ipynb", [SETUP, MODEL.format(tests=str(Path(__file__).parents[1])), STEP])
+    server.open(page, "model.ipynb")
+    server.run_all(page)
+    found = page.locator(".jp-Notebook .jp-CodeCell").nth(2).locator(".jp-RenderedJaxnb")
+    found.locator(".line").wait_for(timeout=120_000)
+    found.locator(".line").click()
+    found.locator("[data-pane=source] .row", has_text="Block.__call__").first.wait_for(timeout=60_000)
+    found.locator("[data-pane=jaxpr] .row.group", has_text="token_loss").first.wait_for(timeout=60_000)
+    found.locator("[data-tab=graph]").click()
+    found.locator(".node", has_text="Block.__call__").first.wait_for()
+    found.locator("[data-tab=costs]").click()
+    found.locator(".area", has_text="Block.__call__").first.wait_for()
+    found.locator("[data-tab=memory]").click()
+    found.get_by_text("from the compiled program's buffers").wait_for(timeout=60_000)
+    assert found.locator(".layer").count() > 5
+    assert found.locator("summary").count() == 0, "the static view does not stand below"
+    beside = found.get_by_role("button", name="beside")
+    if server.app == "lab":
+        beside.click()
+        page.locator(".lm-DockPanel .jp-RenderedJaxnb .body:visible").nth(1).wait_for()
 
 
 def test_a_leak_is_told_under_the_cell_with_its_line(server, page):
