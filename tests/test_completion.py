@@ -150,6 +150,7 @@ def offered(text: str) -> tuple[str, list[str]] | None:
             "%jaxnb |",
             "",
             [
+                "session",
                 "doctor",
                 "devices",
                 "mesh",

@@ -30,10 +30,17 @@ _SPARE = 300
 _MOST_LINES = 8
 _OPENED = 3  # calls deep, of what each line took
 _LIMITS = (200, 120, 60, 30)
-_LEFT_OUT = ((), ("curves",), ("curves", "trees"), ("curves", "drawings"), ("curves", "trees", "drawings"))
-"""What a viewer draws beside the levels that fit, and can do without; as much as there is room for is kept."""
-
 _BRIEF = 10  # equations in the HTML beside a tree
+_LEFT_OUT = (
+    (_LIMITS[-1], ()),
+    (_LIMITS[-1], ("curves",)),
+    (_LIMITS[-1], ("curves", "trees")),
+    (_BRIEF, ("curves", "trees")),
+    (_LIMITS[-1], ("curves", "drawings")),
+    (_LIMITS[-1], ("curves", "trees", "drawings")),
+)
+"""Equations in the HTML, and what a viewer draws beside the levels and can do without; the first that fits is saved."""
+
 _STANDING_IN = ((150, 100), (80, 60), (60, 40), (40, 30), (25, 20), (12, 10))  # nodes of a tree, samples of a curve
 
 _DRAWN: WeakKeyDictionary[Any, tuple[str, tuple[str, Any] | None]] = WeakKeyDictionary()
@@ -206,11 +213,12 @@ def _drawn(run: Run, taken: int) -> tuple[str, tuple[str, Any] | None]:
         encoded, left, levels = None, room, ()
     # Where values live takes a while to be read, so this is done only where there is room for it.
     drawn = views.encode_drawn(program, levels=top) if levels == top else {}
-    for less in _LEFT_OUT if drawn else ():
+    for shortest, less in _LEFT_OUT if drawn else ():
         more = {key: part for key, part in drawn.items() if key not in less}
         rest = room - len(dumps(more).encode())
-        if least <= rest:
-            encoded, left = more, rest
+        shorter = html if shortest == _LIMITS[-1] else view(shortest)
+        if len(shorter.encode()) <= rest:
+            html, encoded, left = shorter, more, rest
             break
     if encoded is not None and levels != top and (more := _standing_in(program, left - len(view(_BRIEF).encode()))):
         encoded, html = {**encoded, **more}, view(_BRIEF)
