@@ -46,6 +46,21 @@ export function toggle(label: string, pressed: boolean, act: () => void, attribu
   return button(label, act, { 'aria-pressed': String(pressed), ...attributes });
 }
 
+/** Makes the buttons of a group one stop of the Tab key, between which the arrow keys go. */
+export function oneStop<T extends HTMLElement>(group: T): T {
+  const buttons = [...group.querySelectorAll<HTMLElement>('button')];
+  const stop = (at: number) => buttons.forEach((one, place) => { one.tabIndex = place === at ? 0 : -1; });
+  stop(0);
+  group.addEventListener('focusin', event => stop(buttons.indexOf(event.target as HTMLElement)));
+  group.addEventListener('keydown', event => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step || !buttons.length) return;
+    event.preventDefault();
+    buttons[(buttons.indexOf(event.target as HTMLElement) + step + buttons.length) % buttons.length].focus();
+  });
+  return group;
+}
+
 /** A table: its heads, of which an empty one is no heading, and its rows of cells. */
 export function table(heads: Child[], rows: Child[][], right: number[] = [], first: Child = null): HTMLElement {
   const side = (at: number) => ({ class: right.includes(at) ? 'right' : undefined });

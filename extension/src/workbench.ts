@@ -1,6 +1,6 @@
 /** What opens under the line: tabs, search, options, the panes of the chosen tab, and the strip of details. */
 
-import { button, choice, el, fill, freshId, toggle } from './dom';
+import { button, choice, el, fill, freshId, oneStop, toggle } from './dom';
 import { Costs, MEASURES, NAMES, TELLS } from './costs';
 import { PHASES, titleOf, wordsOf } from './format';
 import { Program } from './model';
@@ -262,12 +262,12 @@ export class Workbench {
     const can = LEVELS.filter(name => !saved.includes(name) && this.host.levels?.includes(name));
     const all = [...LEVELS.filter(name => saved.includes(name) || can.includes(name)), ...saved.filter(name => !LEVELS.includes(name))];
     const single = !this.wide;
-    fill(this.levels, el('div', { role: 'group', 'aria-label': 'levels' }, ...all.length < 2 ? [] : all.map(name => {
+    fill(this.levels, oneStop(el('div', { role: 'group', 'aria-label': 'levels' }, ...all.length < 2 ? [] : all.map(name => {
       const on = single ? shown[Math.min(this.alone, shown.length - 1)] === name : shown.includes(name);
       const missing = can.includes(name);
       return toggle(`${titleOf(name)}${missing ? ' …' : ''}`, on, () => void this.toggle(name, missing),
         { class: missing ? 'missing' : undefined, title: missing ? 'ask the kernel for this level' : undefined });
-    })), el('span.space'), ...this.columns());
+    }))), el('span.space'), ...this.columns());
   }
 
   /** What is shown beside each line, and by what they are ordered. */
@@ -275,8 +275,8 @@ export class Workbench {
     const { measures, sort, shown } = this.store.state;
     const known = MEASURES.filter(measure => [...shown, 'source'].some(name => this.costs.measures(name).includes(measure)));
     if (!known.length) return [];
-    const columns = el('span', { role: 'group', 'aria-label': 'columns' }, ...known.map(measure =>
-      toggle(NAMES[measure], measures.includes(measure), () => this.store.set({ measures: MEASURES.filter(one => (one === measure) !== measures.includes(one)) }), { title: TELLS[measure] })));
+    const columns = oneStop(el('span', { role: 'group', 'aria-label': 'columns' }, ...known.map(measure =>
+      toggle(NAMES[measure], measures.includes(measure), () => this.store.set({ measures: MEASURES.filter(one => (one === measure) !== measures.includes(one)) }), { title: TELLS[measure] }))));
     const order = choice('order', [['', 'as in the program'], ...known.map((measure): [string, string] => [measure, `hottest first, by ${NAMES[measure]}`])], sort ?? '', value => {
       const by = MEASURES.find(one => one === value) ?? null;
       this.store.set({ sort: by, measures: by ? MEASURES.filter(one => one === by || measures.includes(one)) : measures });
