@@ -80,7 +80,7 @@ def default(value: Any) -> Any:
         (lambda x: x, "v"),
         (lambda x: [0, x], "v[1]"),
         (lambda x: (0, (x,)), "v[1][0]"),
-        (lambda x: Point(1, x), "v[1]"),
+        (lambda x: Point(1, x), "v.b"),
         (lambda x: {"w1": x}, "v['w1']"),
         (lambda x: {3: {(1, 2): x}}, "v[3][1, 2]"),
         (lambda x: deque([x]), "v[0]"),
