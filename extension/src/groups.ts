@@ -74,7 +74,7 @@ export class Groups {
   private group(from: number, to: number, depth: number): number {
     let deep = depth;
     while (this.shared(from, to, deep + 1)) deep++;
-    const made: Group = { from, to, label: this.label(from, deep), backward: this.isBackward(from), inside: [] };
+    const made: Group = { from, to, label: this.label(from, deep), backward: this.level.isBackward(from), inside: [] };
     const at = this.all.push(made) - 1;
     made.inside = this.split(from, to, deep + 1);
     return at;
@@ -86,12 +86,10 @@ export class Groups {
     return key >= 0;
   }
 
-  isBackward(op: number): boolean { return ['transposed', 'rematerialised'].includes(this.level.phase(op)); }
-
   /** What tells the runs at a depth apart: the line of the cell, then call by call, forward or backward; -1 beyond. */
   private key(op: number, depth: number): number {
     const step = depth ? this.chainOf(op)[depth - 1] ?? -1 : this.level.line(op);
-    return step < 0 ? -1 : 2 * step + (this.isBackward(op) ? 1 : 0);
+    return step < 0 ? -1 : 2 * step + (this.level.isBackward(op) ? 1 : 0);
   }
 
   /** The calls that an op was made in, the outermost first, without the lines between them. */

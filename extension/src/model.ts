@@ -90,6 +90,8 @@ export class Level {
   }
 
   phase(op: number): string { return this.program.text(this.data.ops.phase?.[op] ?? -1) || 'primal'; }
+  /** Whether an op runs backwards, or again for that. */
+  isBackward(op: number): boolean { return ['transposed', 'rematerialised'].includes(this.phase(op)); }
   scopes(op: number): string[] { return (this.data.ops.scopes?.[op] ?? []).map(at => this.program.text(at)); }
   span(op: number): Span | null { return this.program.span(this.data.ops.span[op]); }
 

@@ -4,8 +4,8 @@ import { groupsOf } from './groups';
 import { Level } from './model';
 
 export interface Box {
-  /** The call, or for what a call does by itself -1 - the call; -1 - 0 is of none. */
-  call: number;
+  /** Whether it is what a call does by itself. */
+  own: boolean;
   backward: boolean;
   label: string;
   path: string;
@@ -45,7 +45,7 @@ function hierarchy(level: Level, computation: number): Part {
   const root = make(-1, level.start[computation]);
   const known = new Map<number, Part>();
   for (let op = level.start[computation]; op < level.start[computation + 1]; op++) {
-    const side = groups.isBackward(op) ? 1 : 0;
+    const side = level.isBackward(op) ? 1 : 0;
     let at = root;
     for (const call of groups.chainOf(op)) {
       let next = known.get(call);
@@ -124,7 +124,7 @@ export function readModules(level: Level, computation: number, opened: ReadonlyS
       const names = own ? [...new Set(ops.map(op => level.opName(op)))].slice(0, 4).join(', ') : part.label;
       const label = own ? names : part.label;
       const path = own ? '' : part.stack.length ? common([part.path, ...part.stack.map(one => one.path)]) : part.path;
-      boxes.push({ call: own ? -1 - part.call : part.call, backward: side === 1, label, path, ops, alike: own ? 1 : 1 + part.stack.length, key, x: side ? right : 0, y, width: WIDE, height: TALL });
+      boxes.push({ own, backward: side === 1, label, path, ops, alike: own ? 1 : 1 + part.stack.length, key, x: side ? right : 0, y, width: WIDE, height: TALL });
       ops.forEach(op => home.set(op, boxes.length - 1));
       placed = true;
     }

@@ -313,7 +313,9 @@ export class Workbench {
     } catch (error) {
       this.say(wordsOf(error));
       const { fallback } = this.host;
-      if (fallback && !this.store.state.program.lower.length) this.fillView(fallback());
+      // A program that was saved with its tree shows that.
+      const { lower, trees } = this.store.state.program;
+      if (fallback && !lower.length && !trees.length) this.fillView(fallback());
       return false;
     }
   }

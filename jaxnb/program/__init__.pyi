@@ -133,6 +133,7 @@ from .status import (
     encode_status as encode_status,
 )
 from .structure import (
+    BACKWARD as BACKWARD,
     CALLS as CALLS,
     COLUMNS as COLUMNS,
     FACTS as FACTS,

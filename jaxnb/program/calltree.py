@@ -25,7 +25,6 @@ __all__ = [
 ]
 
 _NUMBER = re.compile(r"(?<=\[)\d+(?=\])|(?<=_)\d+")  # of a module among its like: `blocks[0]`, `Block_0`
-_BACKWARD = frozenset({"transposed", "rematerialised"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +149,7 @@ def _line_of(node: _Growing, span: Span | None) -> _Growing:
 def _grown(node: _Growing) -> Node:
     children = tuple(_unwrapped(_grown(child)) for child in node.children.values())
     own = add_costs(cost_of(op) for _, op in node.ops)
-    backward = [op for _, op in node.ops if op.phase in _BACKWARD]
+    backward = [op for _, op in node.ops if op.is_backward]
     return Node(
         node.name,
         node.kind,

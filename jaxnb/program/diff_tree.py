@@ -137,7 +137,7 @@ class _Reading:
         if change.kind != "changed" and only is not None:
             return line, _within(only), f"{only.name} {only.path}".strip(), _CALL
         name = op.name if change.kind != "changed" else f"{op.name} ({'; '.join(change.why)})"
-        rank = _BACKWARD if op.phase in ("transposed", "rematerialised") else _OP
+        rank = _BACKWARD if op.is_backward else _OP
         return line, made_in(replace(op, call=call)), name, rank
 
     def _op(self, side: int, place: Place) -> Op:

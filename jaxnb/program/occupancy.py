@@ -14,6 +14,7 @@ Ops are meant by their place, (computation, op), as `Program.linked` takes them:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -55,6 +56,11 @@ class Held:
     op: Place | None = None
     line: int | None = None
     within: str = ""
+
+    @property
+    def root(self) -> str:
+        """What the names of all parts of one value begin with: `opt` of `opt.opt_state[0].mu['w']`."""
+        return re.split(r"[.\[{]", self.name, maxsplit=1)[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,11 @@ what a fusion keeps to itself is not read or written. Functions like exp are not
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from jaxnb.program.program import Program
 from jaxnb.program.sharing import Shares, is_one_piece, share_upwards
 from jaxnb.program.structure import Level, Op, Peaks, Place
-
-if TYPE_CHECKING:
-    from jaxnb.program.program import Program
 
 __all__ = ["Roof", "Roofline", "read_roofline"]
 

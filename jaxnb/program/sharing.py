@@ -10,12 +10,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from jaxnb.program.program import Program
 from jaxnb.program.structure import Level, Op, Place
-
-if TYPE_CHECKING:
-    from jaxnb.program.program import Program
 
 __all__ = ["CONTROL", "Shares", "bodies_below", "is_one_piece", "share_upwards", "timed_computations"]
 

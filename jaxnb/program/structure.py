@@ -13,6 +13,7 @@ from jaxnb.program.columns import Column, column, columns_of
 from jaxnb.units import format_seconds
 
 __all__ = [
+    "BACKWARD",
     "CALLS",
     "COLUMNS",
     "FACTS",
@@ -44,6 +45,9 @@ LEVELS = ("source", "jaxpr", "stablehlo", "hlo")
 
 PHASES = ("primal", "tangent", "transposed", "rematerialised")
 """What an op is to a derivative: the function itself, its derivative forwards or backwards, or the function again."""
+
+BACKWARD = frozenset({"transposed", "rematerialised"})
+"""The phases of a backward pass."""
 
 FATES = ("folded", "fused", "removed")
 
@@ -202,6 +206,11 @@ class Op:
     def line(self) -> int | None:
         """The line in the program's own cell, or None."""
         return self.span.line if self.span is not None and not self.span.file else None
+
+    @property
+    def is_backward(self) -> bool:
+        """Whether it runs backwards, or again for that."""
+        return self.phase in BACKWARD
 
 
 COLUMNS = {

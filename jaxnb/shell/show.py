@@ -20,7 +20,8 @@ __all__ = ["below", "bundle", "fix_of", "run_of", "shown_below", "terminal_of"]
 
 _LINE = "line of the run goes here"
 MOST_SAVED = 15_000
-"""Bytes of one output in the notebook. A long program is elided in the HTML; its JSON then has the cell only."""
+"""Bytes of one output in the notebook. A long program is elided in the HTML; its JSON then has the cell, its call tree
+and its memory."""
 
 MOST_DRAWN = 500_000
 """Characters of one output that brings the script: some 20,000 equations."""
@@ -176,11 +177,12 @@ def _interactive(run: Run, previous: Program | None) -> str | None:
 
 def _standing_in(program: Program, room: int) -> dict[str, Any]:
     """What stands in for levels that were not saved, in so many bytes: the call tree with its sums, and the memory."""
-    curves = views.encode_curves(program)
-    for most, samples in _STANDING_IN:
-        trees = views.encode_trees(program, most=most)[:1]
-        more = {"trees": trees, "curves": [views.thinned(curve, samples) for curve in curves]} if trees else {}
-        if more and len(dumps(more).encode()) <= room:
+    trees = views.standing_in(program, [most for most, _ in _STANDING_IN])
+    curves: list[dict[str, Any]] | None = None
+    for tree, (_, samples) in zip(trees, _STANDING_IN, strict=False):
+        curves = views.encode_curves(program) if curves is None else curves
+        more = {"trees": [tree], "curves": [views.thinned(curve, samples) for curve in curves]}
+        if len(dumps(more).encode()) <= room:
             return more
     return {}
 

@@ -94,5 +94,8 @@ from .text import (
     render_findings as render_findings,
     render_program as render_program,
 )
-from .trees import encode_trees as encode_trees
+from .trees import (
+    encode_trees as encode_trees,
+    standing_in as standing_in,
+)
 from .width import printable as printable

@@ -7,7 +7,6 @@ the backward pass, by the modules that made it, and at the top what is only ther
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,7 +17,6 @@ __all__ = ["encode_curves", "thinned"]
 _SAMPLES = 160
 _FINE = 500  # parts of the peak that are told apart
 _MOST_LAYERS = {"input": 4, "output": 3, "residual": 5, "temporary": 1}  # by kind, in the order from the bottom
-_BACKWARD = frozenset({"transposed", "rematerialised"})
 _MOST_ROWS = 14
 _REST = {"input": "other inputs", "output": "results", "residual": "kept for backward", "temporary": "temporaries"}
 
@@ -87,7 +85,7 @@ def _backward_of(program: Program, memory: Memory) -> list[bool]:
     level = next((level for level in program.levels if level.name == memory.level), None)
     if level is None or memory.computation >= len(level.computations):
         return []
-    return [op.phase in _BACKWARD for op in level.computations[memory.computation].ops]
+    return [op.is_backward for op in level.computations[memory.computation].ops]
 
 
 def _kind(one: Held, backward: Sequence[bool]) -> str:
@@ -115,16 +113,12 @@ def _named(program: Program) -> frozenset[str]:
     """What begins the names that people gave to results."""
     level = next((level for level in program.levels if level.name == "jaxpr"), None)
     names = [name for c in level.computations[: level.entries] for name in c.output_names] if level is not None else []
-    return frozenset(_beginning(name) for name in names if name)
-
-
-def _beginning(name: str) -> str:
-    return re.split(r"[.\[{]", name, maxsplit=1)[0]
+    return frozenset(Held(name, "output", 0, 0, 0).root for name in names if name)
 
 
 def _root(one: Held, kind: str, results: frozenset[str]) -> str:
     """The name that all parts of one value of the user's begin with, "" for what has none."""
-    found = _beginning(one.name) if kind in ("input", "output") and one.kind != "constant" else ""
+    found = one.root if kind in ("input", "output") and one.kind != "constant" else ""
     return found if kind == "input" or found in results else ""
 
 

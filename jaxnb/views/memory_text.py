@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -98,7 +97,7 @@ def _together(held: Sequence[Held], limit: int | None) -> list[_Living]:
     found: dict[tuple[str, int | None, str, str], list[Held]] = {}
     for one in held:
         # Parts of one input are meant by its name; what a line made is meant by the line and what it calls.
-        root = re.split(r"[.\[{]", one.name, maxsplit=1)[0] if one.line is None else ""
+        root = one.root if one.line is None else ""
         found.setdefault((one.kind, one.line, root, unnumbered(one.within)), []).append(one)
     living: list[_Living] = []
     for (kind, line, root, _), some in found.items():

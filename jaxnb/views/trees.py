@@ -8,37 +8,50 @@ their sums.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from jaxnb.program import COLUMNS, Amount, Cost, Level, Node, Program, folded, read_tree, together
 from jaxnb.views.cost_table import RANKED
 
-__all__ = ["encode_trees"]
+__all__ = ["encode_trees", "standing_in"]
 
 _MOST_MEASURES = 3  # of a tree that stands in for its level
 _LONGEST = 200  # letters of a line that are kept
 
 
-def encode_trees(
-    program: Program, levels: Collection[str] | None = None, most: int | None = None
-) -> list[dict[str, Any]]:
+def encode_trees(program: Program, levels: Collection[str] | None = None) -> list[dict[str, Any]]:
     """The trees of the levels in which something was called; `$defs/tree` of the format says what is in one.
 
     Args:
       program: no level of it is made for this.
       levels: which levels; by default all that were made.
-      most: how many nodes a tree should have at most, the dearest. None keeps all, and tells of each op its node.
     """
     made = [level for level in program.levels if levels is None or level.name in levels]
-    return [_encode(level, most) for level in made if any(op.call is not None for op in level.ops())]
+    found = ((level, folded(read_tree(level))) for level in made if _calls(level))
+    return [{**_encode(level, tree), "ops": _nodes_of_ops(level, tree)} for level, tree in found]
 
 
-def _encode(level: Level, most: int | None) -> dict[str, Any]:
-    tree = folded(read_tree(level))
-    kept = tree if most is None else _pruned(tree, most)
-    rows = list(kept.walk())
+def standing_in(program: Program, sizes: Iterable[int]) -> Iterator[dict[str, Any]]:
+    """The tree of the first level in which something was called, without its ops; nothing if there is none.
+
+    Args:
+      program: no level of it is made for this.
+      sizes: how many nodes it should have at most, the dearest, for each that is wanted.
+    """
+    level = next(filter(_calls, program.levels), None)
+    if level is not None:
+        tree = folded(read_tree(level))
+        yield from (_encode(level, _pruned(tree, most), _MOST_MEASURES) for most in sizes)
+
+
+def _calls(level: Level) -> bool:
+    return any(op.call is not None for op in level.ops())
+
+
+def _encode(level: Level, tree: Node, measures: int | None = None) -> dict[str, Any]:
+    rows = list(tree.walk())
     texts: dict[str, int] = {"": 0}
 
     def column(of: Callable[[Node], str]) -> list[int]:
@@ -47,7 +60,7 @@ def _encode(level: Level, most: int | None) -> dict[str, Any]:
     lines = {(source.file, n): text for source in level.sources for n, text in _numbered(source.text, source.line)}
     found: dict[str, Any] = {
         "level": level.name,
-        "parent": _parents(kept),
+        "parent": _parents(tree),
         "kind": column(lambda node: node.kind),
         "name": column(lambda node: node.name),
         "path": column(lambda node: node.path),
@@ -61,13 +74,11 @@ def _encode(level: Level, most: int | None) -> dict[str, Any]:
         found["alike"] = [node.alike for node in rows]
     if any(node.turns != 1 for node in rows):
         found["turns"] = [-1 if node.turns is None else node.turns for node in rows]
-    told = [name for name, column in COLUMNS.items() if column.of == "op" and _known(tree.total, name) > 0]
-    told = told if most is None else [name for name in told if name in RANKED[:_MOST_MEASURES]] or told
+    known = [name for name in COLUMNS if COLUMNS[name].of == "op" and _known(tree.total, name) > 0]
+    told = known if measures is None else [name for name in known if name in RANKED[:measures]] or known
     found["measures"] = told
     found["total"] = [[_known(node.total, name) for node in rows] for name in told]
     found["behind"] = [[max(0, _known(node.behind, name)) for node in rows] for name in told]
-    if most is None:
-        found["ops"] = _nodes_of_ops(level, rows)
     return {**found, "texts": list(texts)}
 
 
@@ -101,12 +112,12 @@ def _known(cost: Cost, name: str) -> float:
     return -1 if number is None else number if isinstance(number, int) else float(f"{number:.4g}")
 
 
-def _nodes_of_ops(level: Level, rows: Sequence[Node]) -> list[int]:
+def _nodes_of_ops(level: Level, tree: Node) -> list[int]:
     starts = [0]
     for computation in level.computations:
         starts.append(starts[-1] + len(computation.ops))
     found = [0] * starts[-1]
-    for row, node in enumerate(rows):
+    for row, node in enumerate(tree.walk()):
         for computation, at in node.ops:
             found[starts[computation] + at] = row
     return found

@@ -60,7 +60,7 @@ export class Details {
   /** Of ops that belong together what they cost. */
   private ops(level: Level, ops: number[], said: string): Child[] {
     const facts: [string, string][] = [['ops', ops.length.toLocaleString('en-US')]];
-    const backward = ops.filter(op => ['transposed', 'rematerialised'].includes(level.phase(op))).length;
+    const backward = ops.filter(op => level.isBackward(op)).length;
     if (backward) facts.push(['backward', backward.toLocaleString('en-US')]);
     for (const column of COLUMNS) {
       const cost = ops.reduce((sum, op) => sum + Math.max(0, level.cost(op, column)), 0);

@@ -15,8 +15,7 @@ const LETTERS = 30, FAT = 14;
 
 /** Whether a computation is one that is better seen as modules. */
 export function hasModules(level: Level, computation: number): boolean {
-  return !!groupsOf(level).items(computation) && new Set(Array.from({ length: level.start[computation + 1] - level.start[computation] },
-    (_, at) => groupsOf(level).chainOf(level.start[computation] + at)[0] ?? -1)).size > 0;
+  return groupsOf(level).items(computation)?.some(item => item.group >= 0) ?? false;
 }
 
 export class ModulesPane {
@@ -72,7 +71,7 @@ export class ModulesPane {
     const opens = box.key !== -1 || this.body(box) >= 0;
     const said = [box.path, `${box.ops.length} eqn${box.ops.length === 1 ? '' : 's'}`, share > 0 ? formatShare(share) : ''].filter(Boolean).join(' · ');
     const name = `${box.label}${box.alike > 1 ? ` ×${box.alike}` : ''}`;
-    return svg('g', { class: `node ${box.call < 0 ? 'op' : 'scope'}${opens ? ' opens' : ''}${box.backward ? ' back' : ''}`, transform: `translate(${box.x} ${box.y})`,
+    return svg('g', { class: `node ${box.own ? 'op' : 'scope'}${opens ? ' opens' : ''}${box.backward ? ' back' : ''}`, transform: `translate(${box.x} ${box.y})`,
       click: () => { this.current = at; this.store.choose(this.target(box)); }, dblclick: () => this.open(box),
       pointerenter: () => this.store.point(this.target(box)), pointerleave: () => this.store.point(null) },
       svg('title', visible(`${name}\n${said}${measure ? `\n${formatCost(measure, cost)}` : ''}`)),

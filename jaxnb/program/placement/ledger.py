@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from jaxnb.program import Aval, Level, Op, PlacedOp, Program
+from jaxnb.program import BACKWARD, Aval, Level, Op, PlacedOp, Program
 from jaxnb.program.placement.data import Axis, Mesh
 from jaxnb.program.placement.groups import axes_of_groups, axes_of_pairs, parse_groups
 
@@ -224,7 +224,7 @@ def _read(
 def _is_backward(op: Op, eqns: Sequence[Op]) -> bool:
     """Whether a collective belongs to the backward pass; one that was merged does if most of it does."""
     phases = [eqn.phase for eqn in eqns] if len(eqns) > 1 else [op.phase]
-    return 2 * sum(phase in ("transposed", "rematerialised") for phase in phases) > len(phases)
+    return 2 * sum(phase in BACKWARD for phase in phases) > len(phases)
 
 
 def _members(op: Op, meshes: Sequence[Mesh]) -> tuple[tuple[str, ...] | None, int | None]:
