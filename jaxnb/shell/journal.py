@@ -148,7 +148,7 @@ def _cells(row: CellRow) -> Sequence[str]:
 
 
 def _linked(row: CellRow) -> str | Cell:
-    """The label, by which Jupyter goes to the cell."""
+    """The label as a link to the cell, which our extension of Jupyter follows."""
     if row.cell_id is None:
         return row.label
     link = {"href": f"#cell-id={row.cell_id}"}

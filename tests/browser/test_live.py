@@ -118,6 +118,37 @@ def test_a_model_is_delivered_by_the_kernel_view_by_view(server, page):
         page.locator(".lm-DockPanel .jp-RenderedJaxnb .body:visible").nth(1).wait_for()
 
 
+def test_a_model_is_shown_from_the_notebook_where_the_kernel_has_forgotten_it(server, page):
+    server.write("forgotten.ipynb", [SETUP, MODEL.format(tests=str(Path(__file__).parents[1])), STEP])
+    server.open(page, "forgotten.ipynb")
+    server.run_all(page)
+    found = page.locator(".jp-Notebook .jp-CodeCell").nth(2).locator(".jp-RenderedJaxnb")
+    found.locator(".line").wait_for(timeout=120_000)
+    assert run_new_cell(page, "get_ipython()._jaxnb_magics._inspectors.forget()\nprint('forgotten')") == "forgotten"
+    found.locator(".line").click()
+    found.get_by_text("run the cell again").wait_for()
+    assert found.locator("[data-pane=source] .row", has_text="Block.__call__").count() >= 1
+    assert found.locator("summary").count() == 0, "the static view does not stand below"
+    found.locator("[data-tab=memory]").click()
+    assert found.locator(".layer").count() > 5
+    found.locator("[data-tab=costs]").click()
+    assert found.locator(".area").count() > 5
+
+
+def test_a_press_in_the_list_of_cells_goes_to_one(server, page):
+    server.write("session.ipynb", [SETUP, CELL, *["1 + 1"] * 40, "%jaxnb session"])
+    server.open(page, "session.ipynb")
+    server.run_all(page)
+    table = page.locator(".jp-Notebook .jp-CodeCell").last.locator("table")
+    page.evaluate("jupyterapp.shell.currentWidget.content.activeCellIndex = 42")
+    page.evaluate("{ const { content } = jupyterapp.shell.currentWidget; content.scrollToItem(42) }")
+    table.wait_for(timeout=60_000)
+    assert "h = jnp.tanh(x * w)" in table.inner_text()
+    table.get_by_role("link").first.click()
+    page.wait_for_function("() => jupyterapp.shell.currentWidget.content.activeCellIndex === 1")
+    page.locator(".jp-Notebook .jp-CodeCell", has_text="h = jnp.tanh(x * w)").first.wait_for(timeout=5_000)
+
+
 def test_a_leak_is_told_under_the_cell_with_its_line(server, page):
     server.write("leak.ipynb", [SETUP, LEAKY])
     server.open(page, "leak.ipynb")

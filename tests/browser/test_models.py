@@ -141,7 +141,10 @@ def test_panes_are_divided_by_hand_and_details_stand_beside(show):
     page.locator("[data-pane=jaxpr] .row.group").first.click()
     details, panes = page.locator(".details").bounding_box(), page.locator(".panes").bounding_box()
     assert details["x"] >= panes["x"] + panes["width"] - 1
-    assert page.get_by_role("button", name="whole window").count() == 1
+    page.get_by_role("button", name="whole window").click()
+    page.wait_for_function("() => !!document.fullscreenElement")
+    page.get_by_role("button", name="whole window").click()
+    page.wait_for_function("() => !document.fullscreenElement")
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ export function labPlugin(shared: Shared): object {
       const Renderer = rendererClass(shared, app, rendermime, tracker, () => settings);
       // Not safe in Jupyter's sense: in a notebook that is not trusted the text is shown instead.
       rendermime.addFactory({ safe: false, mimeTypes: [MIME], createRenderer: (options: object) => new Renderer(options) }, 0);
+      document.addEventListener('click', event => followToCell(event, tracker), true);
       try {
         const loaded = await registry?.load(ID);
         const read = () => { settings = readSettings(loaded!.composite); };
@@ -40,6 +41,21 @@ export function labPlugin(shared: Shared): object {
       }
     }
   };
+}
+
+/** A link of ours to a cell, such as those of `%jaxnb session`: Jupyter itself follows none within a notebook. */
+function followToCell(event: MouseEvent, tracker: Tracker | null): void {
+  const link = (event.target as Element).closest?.<HTMLAnchorElement>('.jnb a[href*="#cell-id="]');
+  if (!link) return;
+  const id = decodeURIComponent(link.hash.slice('#cell-id='.length));
+  tracker?.forEach(({ content }) => {
+    const cell = content.node.contains(link) ? content.widgets.findIndex(one => one.model.id === id) : -1;
+    if (cell < 0) return;
+    event.preventDefault();
+    event.stopPropagation();
+    content.activeCellIndex = cell;
+    void content.scrollToCell(content.widgets[cell], 'center');
+  });
 }
 
 function readSettings(composite: Record<string, any>): Partial<Settings> {

@@ -17,6 +17,7 @@ export interface Notebook extends LuminoWidget {
   widgets: { node: HTMLElement; model: { id: string } }[];
   activeCellIndex: number;
   mode: string;
+  scrollToCell(cell: Notebook['widgets'][number], align: string): Promise<void>;
   activate(): void;
 }
 
