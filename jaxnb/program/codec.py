@@ -101,7 +101,10 @@ def _with_levels(program: Program, names: Collection[str]) -> Program:
     links = tuple(link for link in program.links if link.upper in names and link.lower in names)
     kept = tuple(level for level in program.levels if level.name in names)
     fates = program.fates if {"jaxpr", "hlo"} <= {level.name for level in kept} else ()
-    facts = (program.timing, program.made_memory, program.made_names, program.made_layout, program.made_vmapped)
+    memory = program.made_memory
+    if memory is not None and not all(piece.level in names for piece in memory):
+        memory = None  # its positions are those of a level that is not there
+    facts = (program.timing, memory, program.made_names, program.made_layout, program.made_vmapped)
     return Program(program.source, kept, links, program.findings, fates, *facts)
 
 

@@ -202,29 +202,31 @@ def _drawn(run: Run, taken: int) -> tuple[str, tuple[str, Any] | None]:
         return views.render_html(program, line=_LINE, findings=run.findings, limit=limit, level=run.shown.level)
 
     room = MOST_SAVED - taken - _SPARE
-    html, encoded = view(_LIMITS[-1]), None
-    least = len(html.encode())
+    html, encoded, left = view(_LIMITS[-1]), None, room
     # The inspector asks the kernel for what was not saved; the HTML shows what it can.
     top = ("source", run.shown.level or "jaxpr")
-    for levels in (top, ("source",), *([] if program.findings else [()])):
-        encoded = programs.encode(program, levels=levels)
-        left = room - len(dumps(encoded).encode())
-        if least <= left:
-            break
+    plain = programs.encode(program, levels=top)
+    after = room - len(dumps(plain).encode())
+    if len(html.encode()) <= after:
+        encoded, left = plain, after
+        # Where values live takes a while to be read, so this is done only where there is room for it.
+        drawn = views.encode_drawn(program, levels=top)
+        for shortest, less in _LEFT_OUT:
+            more = {key: part for key, part in drawn.items() if key not in less}
+            after = room - len(dumps(more).encode())
+            shorter = html if shortest == _LIMITS[-1] else view(shortest)
+            if len(shorter.encode()) <= after:
+                html, encoded, left = shorter, more, after
+                break
     else:
-        encoded, left, levels = None, room, ()
-    # Where values live takes a while to be read, so this is done only where there is room for it.
-    drawn = views.encode_drawn(program, levels=top) if levels == top else {}
-    for shortest, less in _LEFT_OUT if drawn else ():
-        more = {key: part for key, part in drawn.items() if key not in less}
-        rest = room - len(dumps(more).encode())
-        shorter = html if shortest == _LIMITS[-1] else view(shortest)
-        if len(shorter.encode()) <= rest:
-            html, encoded, left = shorter, more, rest
-            break
-    if encoded is not None and levels != top and (more := _standing_in(program, left - len(view(_BRIEF).encode()))):
-        encoded, html = {**encoded, **more}, view(_BRIEF)
-        left -= len(dumps(more).encode())
+        brief = view(_BRIEF)
+        for levels in (("source",), *([] if program.findings else [()])):
+            bare = programs.encode(program, levels=levels)
+            after = room - len(dumps(bare).encode())
+            if len(brief.encode()) <= after:
+                more = _standing_in(program, after - len(brief.encode())) if levels else {}
+                html, encoded, left = brief, {**bare, **more}, after - len(dumps(more).encode())
+                break
     for limit in _LIMITS[:-1]:
         longer = view(limit)
         if len(longer.encode()) <= left:

@@ -118,7 +118,7 @@ class RowMaker:
             op.name,
             self.names(op.inputs, " "),
             self.types(op.outputs),
-            ", ".join(self.bound[v] for v in op.outputs if v in self.bound) if entry else "",
+            listed([self.bound[v] for v in op.outputs if v in self.bound], ", ") if entry else "",
             tuple((name, text) for name, text in op.attributes if text not in told),
             " ".join(filter(None, notes)),
             mark=MARKS.get(op.phase, ""),
