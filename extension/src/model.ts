@@ -95,10 +95,12 @@ export class Level {
   scopes(op: number): string[] { return (this.data.ops.scopes?.[op] ?? []).map(at => this.program.text(at)); }
   span(op: number): Span | null { return this.program.span(this.data.ops.span[op]); }
 
-  /** The line in the cell, 0 where there is none. */
+  /** The line in the cell; of what was made in other files that which called it; 0 where there is none. */
   line(op: number): number {
-    const at = this.data.ops.span[op];
-    return at < 0 || this.program.text(this.program.data.spans.file[at]) ? 0 : this.program.data.spans.line[at];
+    const { calls } = this.program.data;
+    let found = this.program.cellLine(this.data.ops.span[op]);
+    for (let at = this.data.ops.call?.[op] ?? -1; !found && calls && at >= 0; at = calls.parent?.[at] ?? -1) found = this.program.cellLine(calls.span[at]);
+    return found;
   }
 
   /** What an op costs, -1 where it is not known. */
@@ -190,6 +192,9 @@ export class Program {
     if (!itemsize[aval] || sizes.some(size => typeof size !== 'number')) return -1;
     return (sizes as number[]).reduce((product, size) => product * size, itemsize[aval]);
   }
+
+  /** The line of a span in the cell, 0 if it is none. */
+  cellLine(at: number): number { return at < 0 || this.text(this.data.spans.file[at]) ? 0 : this.data.spans.line[at]; }
 
   span(at: number): Span | null {
     if (at < 0) return null;

@@ -143,3 +143,17 @@ describe('two runs beside one another', () => {
     expect(resized(level, now, steps)).toEqual({ ops: 96, sizes: [['8 → 16', 96]] });
   });
 });
+
+test('what was made in another file is of the line of the cell that called it', () => {
+  const data = model();
+  const file = data.strings.push('m.py') - 1;
+  const { spans } = data;
+  spans.line.push(40); spans.column.push(0); spans.end_line.push(40); spans.end_column.push(8); spans.file.push(file);
+  data.levels[1].ops.span.fill(spans.line.length - 1);
+  data.calls.span[0] = 0;
+  data.calls.span[6] = 1;
+  const away = new Program(data);
+  const level = away.level('jaxpr')!;
+  expect([level.line(0), level.line(79), level.line(90)]).toEqual([1, 1, 2]);
+  expect(new Costs(away).measures('source')).toContain('flops');
+});

@@ -6,6 +6,7 @@ import functools
 import json
 
 import pytest
+from models.larger import LARGER
 from models.steps import STEPS
 from pages import rows
 
@@ -19,7 +20,7 @@ VIEWS = ("code", "costs", "graph", "memory")
 
 @functools.cache
 def run_of(name: str):
-    step = STEPS[name]
+    step = STEPS[name] if name in STEPS else LARGER[name]
     run = jaxnb.stage(step.cell, step.names())
     for level in ("jaxpr", "hlo"):
         run.program.level(level)
@@ -31,12 +32,7 @@ def open_view(page, view: str):
     return page.locator(".view")
 
 
-@pytest.mark.parametrize(
-    ("width", "scheme"), [(1200, "light"), (400, "dark")], ids=["wide and light", "narrow and dark"]
-)
-@pytest.mark.parametrize("name", STEPS)
-def test_every_view_of_a_model_shows_something(show, name, width, scheme):
-    page = show(run_of(name).program, width=width, scheme=scheme)
+def look_at_every_view(page, width):
     for view in VIEWS:
         found = open_view(page, view)
         assert "cannot be drawn" not in found.inner_text()
@@ -44,6 +40,14 @@ def test_every_view_of_a_model_shows_something(show, name, width, scheme):
         box = found.bounding_box()
         assert box["width"] <= width
         assert box["height"] > 60
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(1200, "light"), (400, "dark")], ids=["wide and light", "narrow and dark"]
+)
+@pytest.mark.parametrize("name", STEPS)
+def test_every_view_of_a_model_shows_something(show, name, width, scheme):
+    look_at_every_view(show(run_of(name).program, width=width, scheme=scheme), width)
 
 
 def test_the_source_opens_into_the_lines_of_what_it_calls(show):
@@ -172,7 +176,19 @@ def saved(new_page, tmp_path, show):
 @pytest.mark.parametrize("width", [1200, 400])
 @pytest.mark.parametrize("name", STEPS)
 def test_a_reopened_notebook_shows_tree_sums_and_memory(saved, name, width):
-    page, data = saved(name, width=width)
+    look_at_what_was_saved(*saved(name, width=width))
+
+
+@pytest.mark.parametrize("name", LARGER)
+def test_larger_models_show_every_view_live_and_reopened(show, saved, name):
+    page = show(run_of(name).program)
+    look_at_every_view(page, 1200)
+    open_view(page, "code")
+    assert page.locator("[data-pane=source] .num[title]").count() > 2, "lines have their costs"
+    look_at_what_was_saved(*saved(name))
+
+
+def look_at_what_was_saved(page, data):
     assert len(json.dumps(data, separators=(",", ":"))) < 15_000
     for view in ("code", "costs", "memory"):
         tab = page.locator(f"[data-tab={view}]")
