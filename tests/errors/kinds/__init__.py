@@ -1,0 +1,1 @@
+"""The cells, by what is wrong with them."""
