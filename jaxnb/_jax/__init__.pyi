@@ -201,6 +201,10 @@ from .placement import (
     unreduced_kind as unreduced_kind,
     whole_like as whole_like,
 )
+from .raising import (
+    RAISING as RAISING,
+    unflattened as unflattened,
+)
 from .scalars import (
     answer_truth as answer_truth,
     number_class as number_class,

@@ -31,6 +31,7 @@ from .sharding.report import (
 )
 from .values.explain import (
     Explanation as Explanation,
+    explain_plain as explain_plain,
     find_needed as find_needed,
     try_options as try_options,
 )

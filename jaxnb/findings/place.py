@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import linecache
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
@@ -14,9 +15,13 @@ from jaxnb.program import Span
 from jaxnb.runtime import is_library, is_own
 from jaxnb.staging import state_of
 
-__all__ = ["FailedExpression", "find_place", "parse_shown"]
+__all__ = ["Entry", "FailedExpression", "Label", "find_place", "parse_shown", "place_of", "users_frames"]
 
 Parents = dict[ast.AST, ast.AST]
+Label = Callable[[str], str]
+"""What the user knows a file by."""
+Entry = tuple[FrameType, int, int]
+"""A frame, the instruction that it carried out, and its line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +74,12 @@ class FailedExpression:
         return self._parents.get(self.node if node is None else node)
 
     def above(self, *kinds: type[ast.AST]) -> Any:
-        """The innermost node of one of these kinds around the expression, or None."""
-        found: ast.AST | None = self.node
+        """The innermost node of one of these kinds around the expression, or None; it may be that itself."""
+        return self.node if isinstance(self.node, kinds) else self.above_of(self.node, *kinds)
+
+    def above_of(self, node: ast.AST, *kinds: type[ast.AST]) -> Any:
+        """The innermost node of one of these kinds that another one stands in, or None."""
+        found = self.parent(node)
         while found is not None and not isinstance(found, kinds):
             found = self.parent(found)
         return found
@@ -83,21 +92,21 @@ class FailedExpression:
     def tracers(self) -> Iterator[Any]:
         """The tracers that names in the expression stand for, or items and attributes of these, as `state['n']`."""
         for node in ast.walk(self.node):
-            value = self._value(node)
+            value = self.value_of(node)
             if _jax.is_tracer(value):
                 yield value
 
-    def _value(self, node: ast.AST) -> Any:
+    def value_of(self, node: ast.AST) -> Any:
         """What a part of the expression stands for, as far as that can be told without running anything."""
         if isinstance(node, ast.Name):
-            return self.frame.get(node.id)
+            return self.frame.get(node.id, getattr(builtins, node.id, None))
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-            holder, key = self._value(node.value), node.slice.value
+            holder, key = self.value_of(node.value), node.slice.value
             if type(holder) in (list, tuple) and isinstance(key, int):
                 return holder[key] if -len(holder) <= key < len(holder) else None
             return holder.get(key) if type(holder) is dict else None
         if isinstance(node, ast.Attribute):
-            state = state_of(self._value(node.value))
+            state = state_of(self.value_of(node.value))
             return state.get(node.attr) if isinstance(state, dict) else None
         return None
 
@@ -110,25 +119,47 @@ def find_place(error: BaseException, here: str = "", then: dict[str, Any] | None
       here: the file name of a cell whose names were put back since.
       then: what they stood for.
     """
-    frames: list[tuple[FrameType, int, int]] = []
+    frames: list[Entry] = []
     traceback = error.__traceback__
     while traceback is not None:
         frames.append((traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno))
         traceback = traceback.tb_next
-    for frame, instruction, _ in reversed(frames):
-        file = frame.f_code.co_filename
-        if is_own(file) or _jax.in_jax(file) or is_library(frame.f_globals.get("__name__", "__main__")):
-            continue
-        text = "".join(linecache.getlines(file))
-        tree = parse_shown(text)
-        node = _node_at(tree, frame.f_code, instruction) if tree is not None else None
-        if tree is None or node is None:
-            return None
-        names = {**frame.f_globals, **frame.f_locals, **(then or {} if file == here and _is_top(frame) else {})}
-        function = "" if _is_top(frame) else frame.f_code.co_name
-        calls = tuple(line for other, _, line in frames if other.f_code.co_filename == file)
-        return FailedExpression(file, text, tree, node, names, function, calls)
-    return None
+    mine = users_frames(frames)
+    return place_of(frames, mine[-1], here, then) if mine else None
+
+
+def users_frames(frames: Sequence[Entry]) -> list[int]:
+    """Which of the frames of a traceback are of the user's own code."""
+    return [index for index, (frame, _, _) in enumerate(frames) if _is_users(frame)]
+
+
+def _is_users(frame: FrameType) -> bool:
+    file = frame.f_code.co_filename
+    return not (is_own(file) or _jax.in_jax(file) or is_library(frame.f_globals.get("__name__", "__main__")))
+
+
+def place_of(
+    frames: Sequence[Entry], index: int, here: str = "", then: dict[str, Any] | None = None
+) -> FailedExpression | None:
+    """The expression that one of the frames of a traceback was carrying out; None if its text is not known.
+
+    Args:
+      frames: as (frame, instruction, line), the outermost first.
+      index: which of them.
+      here: the file name of a cell whose names were put back since.
+      then: what they stood for.
+    """
+    frame, instruction, _ = frames[index]
+    file = frame.f_code.co_filename
+    text = "".join(linecache.getlines(file))
+    tree = parse_shown(text)
+    node = _node_at(tree, frame.f_code, instruction) if tree is not None else None
+    if tree is None or node is None:
+        return None
+    names = {**frame.f_globals, **frame.f_locals, **(then or {} if file == here and _is_top(frame) else {})}
+    function = "" if _is_top(frame) else frame.f_code.co_name
+    calls = tuple(line for other, _, line in frames[: index + 1] if other.f_code.co_filename == file)
+    return FailedExpression(file, text, tree, node, names, function, calls)
 
 
 def _is_top(frame: FrameType) -> bool:

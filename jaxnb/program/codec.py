@@ -311,7 +311,9 @@ def _encode_finding(finding: Finding, spans: Interned[Span]) -> dict[str, Any]:
         data["line"] = finding.line
     if finding.span is not None:
         data["span"] = spans.index(finding.span)
-    data |= {key: text for key in ("holder", "origin") if (text := getattr(finding, key))}
+    data |= {key: text for key in ("holder", "origin", "said") if (text := getattr(finding, key))}
+    if finding.operands:
+        data["operands"] = list(finding.operands)
     if finding.trail:
         data["trail"] = list(finding.trail)
     if finding.folded:
@@ -502,6 +504,8 @@ def _decode_finding(data: Mapping[str, Any], spans: Sequence[Span]) -> Finding:
         fix,
         tuple(typed(line, int) for line in data.get("trail", ())),
         typed(data.get("folded", False), bool),
+        tuple(typed(text, str) for text in data.get("operands", ())),
+        typed(data.get("said", ""), str),
     )
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from jaxnb.program.columns import Column, column, columns_of
 from jaxnb.units import format_seconds
@@ -356,6 +357,8 @@ class Finding:
       fix: what to do, if something is known.
       trail: the lines of the cell on which the value came about that this is about.
       folded: whether it is only counted under the cell, and shown when that is unfolded.
+      operands: the values that it is about, each with what it is and where it was made.
+      said: what JAX itself says of it, where it is about an error.
     """
 
     kind: str
@@ -367,6 +370,23 @@ class Finding:
     fix: Fix | None = None
     trail: tuple[int, ...] = ()
     folded: bool = False
+    operands: tuple[str, ...] = ()
+    said: str = ""
+
+    @property
+    def id(self) -> str:
+        """What the kind is called in documents, such as "JNB-contraction"."""
+        return f"JNB-{self.kind}"
+
+    def to_json(self) -> dict[str, Any]:
+        """It as data that `json.dumps` takes, without the fields that say nothing.
+
+        >>> Finding("x64", "`a` was rounded to float32.", line=3).to_json()
+        {'id': 'JNB-x64', 'message': '`a` was rounded to float32.', 'line': 3}
+        """
+        said = {key: value for key, value in asdict(self).items() if value not in (None, "", (), False)}
+        said.pop("kind")
+        return {"id": self.id, **said}
 
 
 @dataclass(frozen=True, slots=True)

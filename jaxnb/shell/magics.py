@@ -17,11 +17,11 @@ from traitlets import Bool, Enum, Integer, List
 from traitlets.config import Configurable
 
 import jaxnb.shell as room
-from jaxnb import staging, views
+from jaxnb import findings, staging, views
 from jaxnb.errors import BadHeader, JaxnbError, LeftBehind, unexplained
 from jaxnb.findings import LINT_KINDS, CellMonitor, TracebackHooks, note_of
 from jaxnb.options import StageOptions
-from jaxnb.program import COLUMNS, LEVELS, Finding, Part, Program, Status, finding_of
+from jaxnb.program import COLUMNS, LEVELS, Finding, Part, Program, Status, attach, finding_of
 from jaxnb.shell.commands import run_command
 from jaxnb.shell.comment import DIRECTIVES, AutoStage, as_cell_magic, read_directive
 from jaxnb.shell.completion import header_matcher
@@ -297,9 +297,24 @@ class JaxnbMagics(Magics):
         except Exception as fault:  # the cell's own error is what counts
             print(unexplained(fault), file=sys.stderr)
             return
+        if found is None and self.settings.findings != "off":
+            self._explain_plain(error)
         if found is not None and found.message not in getattr(error, "__notes__", ()):
             told = found.message if found.kind == "deleted" else views.render_findings([found], source=self._raw)
             print(told, file=sys.stderr)
+
+    def _explain_plain(self, error: BaseException) -> None:
+        """Says below an error of a plain cell what it comes of, where it has to do with JAX."""
+        if isinstance(error, JaxnbError) or "_render_traceback_" in vars(error):
+            return  # one of a staged cell
+        try:
+            found = findings.explain_plain(error, self.label_of, self.shell.user_ns)
+        except Exception as fault:  # the cell's own error is what counts
+            print(unexplained(fault), file=sys.stderr)
+            return
+        if found is not None:
+            attach(error, *found)
+            print(f"\n{views.render_findings([found[0]], width=100, source=found[1])}", file=sys.stderr)
 
     # --- magics ---
 

@@ -137,6 +137,9 @@ from .session.tracebacks import (
     tidy as tidy,
     told_of as told_of,
 )
+from .trace.assigned import (
+    describe as describe,
+)
 from .trace.diagnosis import (
     culprit_of as culprit_of,
 )

@@ -132,6 +132,6 @@ def _finding_element(finding: Finding) -> Html:
         parts += [element("br"), "Try: " if not fix.verified else "Try (it works): ", fix.text]
         if fix.options:
             parts += [" ", element("code", None, fix.options)]
-        if fix.edit is not None:
+        if fix.edit is not None and fix.verified:
             parts.append(element("pre", None, "\n".join(edit_lines(fix))))
     return element("div", {"class": "f"}, *parts)

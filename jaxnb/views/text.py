@@ -186,6 +186,7 @@ def detail_lines(finding: Finding, width: int, source: str) -> Iterable[str]:
     held, made = fed_by(finding)
     known = [f"{held}{finding.holder}"] if finding.holder and f"`{finding.holder}`" not in finding.message else []
     known += [f"{made}{finding.origin}"] if finding.origin else []
+    facts += [f"  {fact}" for fact in finding.operands]
     facts += [f"  {fact}" for fact in known] if made else [f"  {', '.join(known)}"] if known else []
     if finding.fix is not None:
         tried = " (tried: it works)" if finding.fix.verified else ""
@@ -193,9 +194,11 @@ def detail_lines(finding: Finding, width: int, source: str) -> Iterable[str]:
         facts.append(f"  try: {finding.fix.text}{options}{tried}")
     for fact in facts:
         yield from wrapped(fact, width)
-    if finding.fix is not None and finding.fix.edit is not None:
+    if finding.fix is not None and finding.fix.edit is not None and finding.fix.verified:
         yield f"    line {finding.fix.edit[0]}"
         yield from (f"    {printable(line)}" for line in edit_lines(finding.fix))
+    if finding.said:
+        yield from wrapped(f"  JAX: {finding.said}", width)
 
 
 def render_painted(lines: Iterable[PaintedLine]) -> Iterable[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb._jax import History, history_of
 from jaxnb.errors import Asking
+from jaxnb.findings.errors.scene import Scene
 from jaxnb.findings.place import FailedExpression, find_place
 from jaxnb.program import Finding
 from jaxnb.staging import ValueNeeded, culprit_of
@@ -26,12 +28,27 @@ __all__ = ["explain_needed", "is_about_values"]
 Label = Callable[[str], str]
 
 
-def is_about_values(error: BaseException) -> bool:
-    """Whether an exception says that something of a trace should have been concrete."""
+def is_about_values(scene: Scene) -> bool:
+    """Whether an exception says that something of a trace should have been concrete: by its class, by the check of JAX
+    that raised it, or because code that knows no tracers was given one."""
+    error = scene.error
     if isinstance(error, (ValueNeeded, *_jax.TRACING_ERRORS)):
         return True
-    about = isinstance(error, TypeError | IndexError | ValueError) and not isinstance(error, _jax.SHOWN_ERRORS)
-    return about and _jax.speaks_of_tracers(error)
+    if not isinstance(error, TypeError | IndexError | ValueError) or isinstance(error, _jax.SHOWN_ERRORS):
+        return False
+    traced = [operand for operand in scene.operands if _jax.is_tracer(operand.value)]
+    sizes = [operand for operand in traced if operand.shape == () and _is_whole(operand.value.aval.dtype)]
+    if scene.steps:
+        return bool(sizes) and not _jax.RAISING["size-static"].isdisjoint(scene.inside)
+    return bool(traced) and _knows_no_tracers(scene.failed)
+
+
+def _knows_no_tracers(failed: FailedExpression) -> bool:
+    """Whether an expression asks Python itself, or what is written in C, for an item or a result."""
+    node = failed.node
+    if isinstance(node, ast.Subscript):
+        return type(failed.value_of(node.value)) in (list, tuple, dict, str, bytes, range)
+    return isinstance(node, ast.Call) and isinstance(failed.value_of(node.func), types.BuiltinFunctionType | type)
 
 
 def explain_needed(asking: Asking, here: str, label: Label) -> tuple[Finding, FailedExpression, bool] | None:

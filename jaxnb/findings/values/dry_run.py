@@ -22,13 +22,12 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb._jax import apart, let_go
-from jaxnb.findings.place import parse_shown
 from jaxnb.runtime import is_library
 from jaxnb.staging import ATOMS, CodeNames, Statement, first_effect, is_user_function, names_of, read_statement, resolve
 
 __all__ = ["PATIENCE", "harmless_statements", "inputs_of", "works"]
 
-PATIENCE = 0.05
+PATIENCE = 0.2
 """Seconds for which a cell may be held up (SEMANTICS, rule 11)."""
 
 THREAD = "jaxnb tries a fix"
@@ -40,32 +39,49 @@ class _GivenUp(BaseException):
 
 
 def works(
-    text: str, behind: int, namespace: dict[str, Any], seconds: float | None = None, dynamic: tuple[str, ...] = ()
+    body: Sequence[ast.stmt],
+    namespace: dict[str, Any],
+    seconds: float | None = None,
+    dynamic: tuple[str, ...] = (),
+    since: int = 0,
+    ran: int = 0,
 ) -> bool | None:
-    """Whether a cell can be traced, as far as it went without the fix.
-
-    Statements that the last one does not depend on are left out.
+    """Whether statements of a cell can be traced, the last of them and what it depends on.
 
     Args:
-      text: the cell as displayed, with the fix in it.
-      behind: how many of its statements are not reached.
-      namespace: what the cell would begin with; it is not changed.
+      body: the statements of the cell with the fix in it, up to the one that failed without it.
+      namespace: what they begin with; it is not changed.
       seconds: after which it is given up, by default `PATIENCE`.
       dynamic: names of Python numbers that are to be inputs.
+      since: the first of the statements that is carried out again.
+      ran: how many of them have run, so that the namespace has what they bound.
 
     Returns:
-      None if it was not tried to the end: the code may have effects, or the time was over.
+      None if it was not tried to the end: the code may have effects, the time was over, or what a statement began with
+      is not known any more.
     """
-    tree = parse_shown(text)
-    if tree is None:
-        return False
-    statements = _needed(tree.body[: len(tree.body) - behind])
+    if not body:
+        return None
+    statements = _needed(body[since:])
+    if _began_with(statements, body[since:ran]):
+        return None
     inputs = inputs_of(statements, namespace)
     if inputs is None or not all(_is_harmless(statement, namespace) for statement in statements):
         return None
     if not inputs.keys() >= set(dynamic):
         return None
     return _traced(statements, namespace, inputs, PATIENCE if seconds is None else seconds, dynamic)
+
+
+def _began_with(statements: Sequence[Statement], ran: Sequence[ast.stmt]) -> bool:
+    """Whether statements read what those that have run meanwhile bound anew."""
+    changed = {name for node in ran for name in read_statement(node, False, "<a fix that is tried>", 0).names.binds}
+    bound: set[str] = set()
+    for statement in statements:
+        if statement.names.reads & changed - bound:
+            return True
+        bound |= statement.names.binds
+    return False
 
 
 def harmless_statements(nodes: Sequence[ast.stmt], namespace: dict[str, Any]) -> list[Statement] | None:

@@ -1,23 +1,32 @@
-"""From an exception to a finding whose fix was tried: what is shown when a staged cell fails for want of a value."""
+"""From an exception to a finding whose fix was tried: what is shown when a cell fails."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-from jaxnb.errors import Asking, NeedsConcrete, unexplained
-from jaxnb.findings.place import FailedExpression
+from jaxnb import _jax
+from jaxnb.errors import Asking, JaxnbError, NeedsConcrete, unexplained
+from jaxnb.findings.errors.explainer import Told, tell
+from jaxnb.findings.errors.scene import Operand, Scene, read_scene
+from jaxnb.findings.place import FailedExpression, parse_shown
 from jaxnb.findings.values import dry_run
 from jaxnb.findings.values.concretization import explain_needed, is_about_values
 from jaxnb.findings.values.fixes import apply_edit, propose
 from jaxnb.program import Finding, Fix, attach
 from jaxnb.staging import Explained
 
-__all__ = ["Explanation", "find_needed", "try_options"]
+__all__ = ["Explanation", "explain_plain", "find_needed", "try_options"]
 
 Label = Callable[[str], str]
+Known = tuple[Finding, "list[Fix]", Scene]
+"""A finding, what may help, and what is known of the error."""
+
+MOST_OPERANDS = 5
+"""So many operands are told."""
 
 
 class Explanation(Explained):
@@ -38,9 +47,7 @@ class Explanation(Explained):
         asking = Asking(error, {}, {})
         if isinstance(error, NeedsConcrete) and error.asked is not None:
             asking, error.asked = error.asked, None
-        self._known: tuple[Finding, list[Fix], FailedExpression | None] | None = self._guarded(
-            lambda: _read(asking, here, label)
-        )
+        self._known: Known | None = self._guarded(lambda: _read(asking, here, label))
 
     def tell(self, namespace: dict[str, Any]) -> None:
         """Attaches the finding, with the best fix, to the exception.
@@ -50,9 +57,9 @@ class Explanation(Explained):
         """
         if self._known is None:
             return
-        finding, fixes, failed = self._known
-        best = self._guarded(lambda: _tried(fixes, failed, namespace)) if failed is not None else None
-        attach(self._error, replace(finding, fix=best or fixes[0]), self._source)
+        finding, fixes, scene = self._known
+        best = self._guarded(lambda: _tried(fixes, scene, namespace, done=0))
+        attach(self._error, replace(finding, fix=best), self._source)
 
     def _guarded(self, find: Callable[[], Any]) -> Any:
         try:
@@ -62,37 +69,220 @@ class Explanation(Explained):
             return None
 
 
+def explain_plain(error: BaseException, label: Label, namespace: dict[str, Any]) -> tuple[Finding, str] | None:
+    """The finding on an error that a plain cell raised, and the text that its lines are of; None if there is nothing to
+    say.
+
+    Args:
+      error: with its frames.
+      label: what the user knows a file by.
+      namespace: the names as the failed statement saw them; fixes are tried on a copy.
+    """
+    known = _read(Asking(error, {}, {}), None, label)
+    if known is None:
+        return None
+    finding, fixes, scene = known
+    top = scene.callers[-1] if scene.callers else scene.failed
+    done = sum((node.end_lineno or 0) < top.line for node in top.tree.body)
+    return replace(finding, fix=_tried(fixes, scene, namespace, done)), top.text
+
+
 def find_needed(asking: Asking, here: str, label: Label) -> Finding | None:
     """The finding on an exception that asks for a concrete value, with advice that was not tried."""
     known = _read(asking, here, label)
-    return replace(known[0], fix=known[1][0]) if known is not None else None
+    return replace(known[0], fix=known[1][0]) if known is not None and known[1] else None
 
 
-def _read(asking: Asking, here: str, label: Label) -> tuple[Finding, list[Fix], FailedExpression | None] | None:
-    """The finding, what may help, and the place if it is in the cell itself, where an edit can be tried."""
+# --- reading ---
+
+
+def _read(asking: Asking, here: str | None, label: Label) -> Known | None:
+    """The finding without a fix, what may help, and the scene."""
     error = asking.error
-    found = explain_needed(asking, here, label) if is_about_values(error) else None
-    if found is None:
+    if isinstance(error, SyntaxError | KeyboardInterrupt) or (isinstance(error, JaxnbError) and not asking.names):
         return None
-    finding, failed, constant = found
-    return finding, propose(error, failed, constant), failed if failed.file == here and failed.calls else None
+    scene = read_scene(error, here, label, asking.names)
+    if scene is None:
+        return None
+    if is_about_values(scene):
+        found = explain_needed(asking, scene.here, label)
+        if found is None:
+            return None
+        finding, failed, constant = found
+        said = "" if isinstance(error, JaxnbError) else _sentence(error)
+        return replace(finding, said=said), propose(error, failed, constant), scene
+    if not _is_of_jax(scene):
+        return None
+    found = tell(scene)
+    kind, told = found if found is not None else ("error", Told(_sentence(error)))
+    return _finding(scene, kind, told), list(told.fixes), scene
 
 
-def _tried(fixes: list[Fix], failed: FailedExpression, namespace: dict[str, Any]) -> Fix | None:
-    """The first fix that works; of those that could not be tried, the first."""
-    behind = sum(node.lineno > failed.calls[0] for node in failed.tree.body)
+def _is_of_jax(scene: Scene) -> bool:
+    """Whether an error has to do with JAX: it raised it, ran around it, or arrays are what the expression works on."""
+    jax_below = any(step.module.partition(".")[0] in _jax.JAX_PACKAGES for step in scene.steps)
+    return jax_below or bool(scene.under) or any(_is_jax(operand.value) for operand in scene.operands)
+
+
+def _is_jax(value: Any) -> bool:
+    return _jax.is_tracer(value) or isinstance(value, _jax.Array)
+
+
+def _finding(scene: Scene, kind: str, told: Told) -> Finding:
+    failed = scene.failed
+    ours = failed.file == scene.here
+    line = told.line if told.line is not None else failed.line if ours else _calling_line(scene)
+    about = scene.operands if told.about is None else told.about
+    return Finding(
+        kind,
+        told.message,
+        line,
+        span=failed.span if ours and line == failed.line else None,
+        origin=_origin(scene),
+        trail=(line,) if line is not None else (),
+        operands=tuple(_operand_texts(about)),
+        said="" if told.message == _sentence(scene.error) else _sentence(scene.error),
+    )
+
+
+def _operand_texts(operands: Iterable[Operand]) -> list[str]:
+    """Each with what it is and where it comes from, once."""
+    shown: dict[str, None] = {}
+    for operand in operands:
+        if operand.value is None and not operand.made:
+            continue
+        if isinstance(operand.node, ast.Constant | ast.Lambda) or _is_module(operand.value):
+            continue
+        made = f", {operand.made}" if operand.made else ""
+        shown[f"`{_clipped(operand.text, 60)}`: {_clipped(operand.aval, 90)}{made}"] = None
+    return list(shown)[:MOST_OPERANDS]
+
+
+def _is_module(value: Any) -> bool:
+    return type(value).__name__ in ("module", "function", "builtin_function_or_method", "PjitFunction", "type")
+
+
+def _clipped(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+_NAMES_OF_TRANSFORMS = {
+    "value_and_grad_f": "grad",
+    "grad_f": "grad",
+    "vmap_f": "vmap",
+    "scan": "scan",
+    "while_loop": "while_loop",
+    "fori_loop": "fori_loop",
+    "cond": "cond",
+    "switch": "switch",
+    "_trace_for_jit": "jit",
+    "shard_map": "shard_map",
+    "fun_remat": "checkpoint",
+    "jacfun": "jacobian",
+}
+
+
+def _origin(scene: Scene) -> str:
+    """In which function the expression stands, of which cell, if not of this one, and under which transformations."""
+    failed = scene.failed
+    parts: list[str] = []
+    if failed.file != scene.here:
+        parts.append(
+            f"`{_clipped(' '.join(failed.expression.split()), 60)}`, line {failed.line} of {scene.label(failed.file)}"
+        )
+    if failed.function and not failed.function.startswith("<"):
+        parts.append(f"in `{failed.function}`")
+    under = dict.fromkeys(known for name in scene.under if (known := _NAMES_OF_TRANSFORMS.get(name)))
+    if under:
+        parts.append(f"under {', '.join(under)}")
+    return " ".join(parts) if failed.function or failed.file != scene.here else ""
+
+
+def _calling_line(scene: Scene) -> int | None:
+    return next((caller.line for caller in scene.callers if caller.file == scene.here), None)
+
+
+def _sentence(error: BaseException) -> str:
+    """What an error says itself, without its name and without what JAX adds to every message."""
+    text = str(error.args[0]) if len(error.args) == 1 and isinstance(error, KeyError) else str(error)
+    kept: list[str] = []
+    for line in text.strip().splitlines():
+        if line.startswith(("See https://", "-----", "This concrete value", "For simplicity, JAX has removed")):
+            break
+        if line.strip():
+            kept.append(" ".join(line.split()))
+    return _clipped(" ".join(kept), 600)
+
+
+# --- fixes ---
+
+
+def _tried(fixes: list[Fix], scene: Scene, namespace: dict[str, Any], done: int) -> Fix | None:
+    """The first fix that works; of those that could not be tried, the first; what was tried in vain is not told.
+
+    Args:
+      fixes: what may help.
+      scene: of the error.
+      namespace: what the statements begin with; fixes are tried on a copy.
+      done: how many statements of the cell have run, so that the namespace has what they bound.
+    """
     end = perf_counter() + dry_run.PATIENCE
     advice: Fix | None = None
     for fix in fixes:
         left = end - perf_counter()
         verdict: bool | None = None
         if fix.edit is not None and left > 0:
-            verdict = dry_run.works(apply_edit(failed.text, fix.edit), behind, namespace, left)
+            try:
+                verdict = _works(fix, scene, namespace, done, left)
+            except ValueError:  # the lines are not those of a cell that can be edited
+                verdict = None
+        elif fix.edit is not None:
+            fix = replace(fix, text=f"{fix.text.rstrip('.')} (not tried: the time for it was over).")
         if verdict:
             return replace(fix, verified=True)
         if verdict is None and advice is None:
             advice = fix
     return advice
+
+
+def _works(fix: Fix, scene: Scene, namespace: dict[str, Any], done: int, seconds: float) -> bool | None:
+    """Whether the cell goes on past where it failed with a fix in it; None if that was not found out."""
+    assert fix.edit is not None
+    failed = scene.failed
+    top = scene.callers[-1] if scene.callers else failed
+    if top.file != scene.here:
+        return None
+    if failed.file != scene.here and not failed.file == top.file:
+        return _works_in_other(fix, failed, top, namespace, seconds)
+    tree = parse_shown(apply_edit(top.text, fix.edit))
+    if tree is None:
+        return False
+    until = sum(node.lineno <= _end(top) for node in top.tree.body)
+    since = min([done, *(n for n, node in enumerate(top.tree.body) if (node.end_lineno or 0) >= fix.edit[0])])
+    return dry_run.works(tree.body[:until], namespace, seconds, since=since, ran=done)
+
+
+def _end(place: FailedExpression) -> int:
+    return place.calls[0] if place.calls else place.line
+
+
+def _works_in_other(
+    fix: Fix, failed: FailedExpression, top: FailedExpression, namespace: dict[str, Any], seconds: float
+) -> bool | None:
+    """The same where the fix is of a function that another cell defined."""
+    assert fix.edit is not None
+    tree = parse_shown(apply_edit(failed.text, fix.edit))
+    if tree is None:
+        return False
+    defined = [node for node in tree.body if isinstance(node, ast.FunctionDef) and _around(node, fix.edit[0])]
+    if not defined:
+        return None
+    calling = [node for node in top.tree.body if node.lineno <= _end(top) <= (node.end_lineno or 0)]
+    return dry_run.works([*defined, *calling], namespace, seconds) if calling else None
+
+
+def _around(node: ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
 
 
 def try_options(finding: Finding, source: str, namespace: dict[str, Any]) -> Finding:
@@ -108,5 +298,7 @@ def try_options(finding: Finding, source: str, namespace: dict[str, Any]) -> Fin
     option, _, names = fix.options.partition(" ") if fix is not None else ("", "", "")
     if fix is None or option != "--dynamic":
         return finding
-    verdict = dry_run.works(source, 0, namespace, dynamic=tuple(name.strip() for name in names.split(",")))
+    tree = parse_shown(source)
+    named = tuple(name.strip() for name in names.split(","))
+    verdict = tree is not None and dry_run.works(tree.body, namespace, dynamic=named)
     return replace(finding, fix=replace(fix, verified=bool(verdict)))

@@ -1,0 +1,61 @@
+"""The functions of JAX in which its errors come up, by what these are about.
+
+An error of JAX is mostly a plain `TypeError` or `ValueError`: which check it failed is told by the frame that raised it,
+and by nothing else that stays the same from version to version. `tests/contract` looks each name up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+
+__all__ = ["RAISING", "unflattened"]
+
+RAISING: dict[str, frozenset[str]] = {
+    "broadcast": frozenset(
+        {"promote_shapes", "broadcast_shapes", "_broadcast_arrays", "_try_broadcast_shapes", "broadcasting_shape_rule"}
+    ),
+    "contraction": frozenset({"_dot_general_shape_rule", "dot_general", "dot", "matmul", "tensordot", "vdot", "inner"}),
+    "concatenation": frozenset({"_concatenate_shape_rule", "concatenate"}),
+    "stacking": frozenset({"_stack_shape_rule", "stack"}),
+    "reshape": frozenset({"_compute_newshape", "_reshape_shape_rule", "reshape"}),
+    "broadcast-to": frozenset({"_broadcast_to"}),
+    "axis": frozenset({"canonicalize_axis", "_canonicalize_axis_allow_named", "canonicalize_axis_tuple"}),
+    "convolution": frozenset({"_conv_general_dilated_shape_rule", "conv_general_dilated", "conv_shape_tuple"}),
+    "mask": frozenset({"expand_bool_indices", "_expand_bool_indices"}),
+    "indices": frozenset({"_parse_indices", "from_raw_indices"}),
+    "carry": frozenset({"_check_carry_type"}),
+    "body": frozenset({"_create_jaxpr"}),
+    "scan-length": frozenset({"_infer_scan_length"}),
+    "branches": frozenset({"_check_branch_outputs"}),
+    "gradient-input": frozenset({"_check_input_dtype_revderiv", "_check_input_dtype_grad"}),
+    "gradient-output": frozenset({"_check_scalar"}),
+    "gradient-dtype": frozenset({"_check_output_dtype_revderiv", "_check_output_dtype_grad"}),
+    "gradient": frozenset({"value_and_grad_f", "grad_f"}),
+    "jacobian": frozenset({"_check_input_dtype_jacrev", "_check_input_dtype_jacfwd"}),
+    "reverse-while": frozenset({"_while_transpose_error"}),
+    "mapped-sizes": frozenset({"_mapped_axis_size"}),
+    "mapped": frozenset({"vmap_f"}),
+    "abstract": frozenset({"_infer_input_type", "_infer_params"}),
+    "returned": frozenset({"_check_returned_jaxtypes"}),
+    "argnames": frozenset({"_validate_argnames", "_validate_argnums"}),
+    "prng": frozenset({"_check_prng_key", "_check_prng_key_data"}),
+    "axis-name": frozenset({"axis_size", "axis_index", "_psum"}),
+    "tree": frozenset({"tree_map", "flatten_up_to"}),
+    "linearize": frozenset({"linearize"}),
+    "arraylike": frozenset({"check_arraylike", "check_arraylike_or_none"}),
+    "size-static": frozenset(
+        {"canonicalize_shape", "_canonicalize_dimension", "canonicalize_dim", "concrete_or_error"}
+    ),
+}
+"""Names of functions of JAX, by the check that they make."""
+
+
+def unflattened(value: Any) -> Any:
+    """A pytree of avals that JAX's checks hold flat, with its structure apart; anything else as it is.
+
+    The class is private and was renamed: `FlatTree`, then `Pytree`. Both have the parts `vals` and `tree`.
+    """
+    leaves, tree = getattr(value, "vals", None), getattr(value, "tree", None)
+    return value if leaves is None or tree is None else jax.tree.unflatten(tree, list(leaves))

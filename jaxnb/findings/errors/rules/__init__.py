@@ -1,0 +1,1 @@
+"""The explanations, by what went wrong: each module has its `EXPLAINERS`."""
