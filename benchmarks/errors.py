@@ -62,6 +62,9 @@ def main() -> None:
             if options.missing and missing:
                 kind = outcome.finding.kind if outcome.finding is not None else "-"
                 print(f"{case.kind}/{case.name} {form} ({kind}): {missing} · {perf_counter() - begin:.1f} s", flush=True)
+                said = outcome.finding.fix.text if outcome.finding is not None and outcome.finding.fix else ""
+                if missing:
+                    print(f"      wants {case.cause} {case.fix}\n      {case.line}: {case.cell.splitlines()[case.line - 1]}\n      {outcome.finding and outcome.finding.line}: {outcome.finding and outcome.finding.message} · {said!r}")
             if options.show and (missing or not options.missing):
                 print("\n".join(f"    {line}" for line in outcome.text.strip().splitlines()[-26:]), flush=True)
     head = ("kind", "form", "cases", "cause", "line", "names", "fix", "tried", "works", "accused")

@@ -28,12 +28,12 @@ class Outcome:
       text: all that is shown of it, the error's own words first.
       finding: the explanation, or the finding that fits best; None if there is none.
       cause: whether all facts are there.
-      line: whether the line is right.
+      line: whether the line is among those that are shown.
       names: the share of the user's names that are said.
       fix: whether the edit or advice is said.
       tried: whether it was tried.
       works: whether the cell runs with it; None if it was not tried.
-      seconds: that the explanation took, trials included.
+      unsaid: the names that are not said.
     """
 
     text: str
@@ -44,7 +44,7 @@ class Outcome:
     fix: bool
     tried: bool
     works: bool | None
-    seconds: float = 0.0
+    unsaid: tuple[str, ...] = ()
 
 
 def new_shell() -> InteractiveShell:
@@ -67,20 +67,21 @@ def check(shell: InteractiveShell, case: ErrorCase, staged: bool) -> Outcome:
     findings = _findings(error, staged)
     told = "\n".join([str(error or ""), *(_text(finding) for finding in findings)])
     line = case.line + staged
-    best = next((one for one in findings if one.line == line), findings[0] if findings else None)
+    best = next((one for one in findings if line in _lines(one)), findings[0] if findings else None)
     whole = told if case.raises else "\n".join(_text(finding) for finding in findings)
     fix = best.fix if best is not None else None
     fixes = "\n".join(_fix_text(one) for one in findings)
-    names = [re.search(rf"(?<!\w){re.escape(name)}(?!\w)", whole) is not None for name in case.names]
+    names = [any(_is_said(one, whole) for one in name.split("|")) for name in case.names]
     return Outcome(
         text + told,
         best,
         all(any(wording.casefold() in whole.casefold() for wording in part) for part in case.cause) and bool(findings),
-        best is not None and best.line == line,
+        best is not None and line in _lines(best),
         sum(names) / len(names) if names else 1.0,
         not case.fix or any(_bare(wording) in _bare(fixes) for wording in case.fix),
         fix is not None and fix.verified,
         _works(shell, case, best, staged) if fix is not None and fix.verified and fix.edit is not None else None,
+        tuple(name for name, said in zip(case.names, names, strict=True) if not said),
     )
 
 
@@ -94,7 +95,7 @@ def check_twin(shell: InteractiveShell, case: ErrorCase, staged: bool) -> list[F
 def what_is_missing(case: ErrorCase, outcome: Outcome) -> str:
     """In short, what is not as it should be; "" if everything is."""
     missing = [name for name in ("cause", "line", "fix") if not getattr(outcome, name)]
-    missing += ["names"] if outcome.names < 1 else []
+    missing += [f"names {', '.join(outcome.unsaid)}"] if outcome.unsaid else []
     missing += ["works"] if outcome.works is False else []
     return ", ".join(missing)
 
@@ -119,6 +120,15 @@ def _findings(error: BaseException | None, staged: bool) -> list[Finding]:
         return [known[0]] if known is not None else []
     run = jaxnb.last() if staged else None
     return list(run.findings) if run is not None else []
+
+
+def _lines(finding: Finding) -> set[int | None]:
+    """The lines that are shown, the one of the cause among them."""
+    return {finding.line, *finding.trail}
+
+
+def _is_said(name: str, text: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name.strip())}(?!\w)", text) is not None
 
 
 def _text(finding: Finding) -> str:

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from jaxnb.findings.errors.scene import Operand, Scene
 from jaxnb.program import Fix
 
-__all__ = ["advice", "bracketed", "dimensions", "exchange", "exchanged", "instead", "joined", "sized"]
+__all__ = [
+    "advice",
+    "bare",
+    "bracketed",
+    "called_again",
+    "dimensions",
+    "exchange",
+    "exchanged",
+    "function_of",
+    "grown",
+    "instead",
+    "joined",
+    "returned_of",
+    "sized",
+    "words_of",
+]
 
 
 def exchange(scene: Scene, text: str, *new: tuple[ast.AST, str]) -> Fix:
@@ -91,3 +107,66 @@ def sized(operand: Operand) -> str:
 def joined(names: Sequence[str], word: str = "and") -> str:
     """Names in a sentence: "a, b and c"."""
     return f" {word} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def called_again(scene: Scene) -> list[ast.AST]:
+    """The positional arguments of the failed call."""
+    node = scene.failed.node
+    return list(node.args) if isinstance(node, ast.Call) else []
+
+
+def function_of(scene: Scene, function: Any) -> str:
+    """What the user calls a function that a transformation was given: its name, or "<lambda>"; "" if it is unknown."""
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    while hasattr(function, "func"):
+        function = function.func
+    return str(getattr(function, "__name__", ""))
+
+
+def returned_of(scene: Scene, name: str) -> tuple[ast.expr | None, int | None]:
+    """The expression that a function of this text returns, and its line; (None, None) if it is not one of this text."""
+    for node in ast.walk(scene.failed.tree):
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            ends = [item for item in _own(node) if isinstance(item, ast.Return) and item.value is not None]
+            if ends:
+                return ends[-1].value, ends[-1].lineno
+    if name == "<lambda>":
+        found = [node for node in ast.walk(scene.failed.node) if isinstance(node, ast.Lambda)]
+        found = found or [node for node in ast.walk(scene.failed.tree) if isinstance(node, ast.Lambda)]
+        if len(found) == 1:
+            return found[0].body, found[0].body.lineno
+    return None, None
+
+
+def _own(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    """The nodes of a function without those of functions in it."""
+    pending: list[ast.AST] = list(function.body)
+    while pending:
+        node = pending.pop(0)
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            pending += ast.iter_child_nodes(node)
+
+
+def words_of(scene: Scene, module: str = "jax.numpy", default: str = "jnp") -> str:
+    """What the user calls a module, such as "jnp"."""
+    frame = scene.failed.frame
+    named = (name for name, value in frame.items() if type(value).__name__ == "module" and value.__name__ == module)
+    return next(named, default)
+
+
+def _with_argument(text: str, argument: str) -> str:
+    """The text of a call with one more argument."""
+    inner = text.rstrip()[:-1].rstrip().rstrip(",")
+    return f"{inner}{'' if inner.endswith('(') else ', '}{argument})"
+
+
+def grown(scene: Scene, said: str, call: ast.Call, argument: str) -> Fix:
+    """A fix that gives a call of this text one more argument."""
+    return instead(scene, said, call, _with_argument(ast.get_source_segment(scene.failed.text, call) or "", argument))
+
+
+def bare(node: ast.AST, text: str) -> str:
+    """The text of an expression so that an attribute can follow."""
+    return text if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call) else f"({text})"

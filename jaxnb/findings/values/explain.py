@@ -139,7 +139,7 @@ def _finding(scene: Scene, kind: str, told: Told) -> Finding:
         line,
         span=failed.span if ours and line == failed.line else None,
         origin=_origin(scene),
-        trail=(line,) if line is not None else (),
+        trail=tuple(sorted({at for at in (line, failed.line if ours else None) if at is not None})),
         operands=tuple(_operand_texts(about)),
         said="" if told.message == _sentence(scene.error) else _sentence(scene.error),
     )

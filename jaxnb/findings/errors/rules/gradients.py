@@ -1,0 +1,289 @@
+"""Gradients of what has none: integers, losses that are no scalars, functions with and without auxiliary results."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxnb._jax import RAISING
+from jaxnb.findings.errors.edits import advice, called_again, exchange, exchanged, function_of, joined, returned_of
+from jaxnb.findings.errors.explainer import Explainer, Told
+from jaxnb.findings.errors.scene import Operand, Scene, abstract_text
+from jaxnb.program import Fix
+from jaxnb.staging import describe
+
+__all__ = ["EXPLAINERS"]
+
+_TRANSFORMS = frozenset(
+    {"grad", "value_and_grad", "jacrev", "jacfwd", "jacobian", "hessian", "vjp", "jvp", "linearize"}
+)
+
+
+def _transform(scene: Scene) -> str:
+    """What the user called: `grad` or `value_and_grad`."""
+    for node in ast.walk(scene.failed.tree):
+        name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+        if name == "value_and_grad" and "value_and_grad" in scene.text(scene.failed.node):
+            return "value_and_grad"
+    return "value_and_grad" if "grad_f" not in scene.inside and "value_and_grad_f" in scene.inside else "grad"
+
+
+def _inputs(scene: Scene) -> Told | None:
+    step = scene.step("value_and_grad_f", "jacfun")
+    names = step.names if step is not None else {}
+    argnums: Any = names.get("argnums", 0)
+    args = names.get("args", ())
+    wanted = argnums if isinstance(argnums, tuple) else (argnums,)
+    odd: list[str] = []
+    about: list[Operand] = []
+    fixes: list[Fix] = []
+    given = called_again(scene)
+    function = function_of(scene, names.get("fun"))
+    for number in wanted:
+        if not isinstance(number, int) or number >= len(args):
+            continue
+        leaves = jax.tree_util.tree_flatten_with_path(args[number])[0]
+        bad = [(path, leaf) for path, leaf in leaves if not _is_real(leaf)]
+        text = scene.text(given[number]) if number < len(given) else f"argument {number}"
+        for path, leaf in bad[:3]:
+            odd.append(f"`{text}{jax.tree_util.keystr(path)}` is {_kind(leaf)}")
+        if bad and number < len(given):
+            about.append(Operand(text, given[number], args[number], scene.origin(given[number])))
+            fixes += _as_floats(scene, given[number], leaves, bad)
+    if not odd:
+        return None
+    floats = [n for n, value in enumerate(args) if n not in wanted and _is_real(value)]
+    if floats and len(args) > 1:
+        fixes += _argnums(scene, floats[0])
+    shown = f" `{function}`" if function else ""
+    verb = "are" if len(odd) > 1 else "is"
+    message = f"`{_transform(scene)}`{shown} derives by floats, and {joined(odd).replace(' is ', ' is ', 1)}."
+    del verb
+    told = "cast it to float, or derive by the arguments that are floats: argnums=."
+    return Told(message, (*fixes, advice(told)), tuple(about))
+
+
+def _is_real(value: Any) -> bool:
+    try:
+        return bool(jnp.issubdtype(jnp.result_type(value), jnp.inexact))
+    except TypeError:
+        return False
+
+
+def _kind(leaf: Any) -> str:
+    return describe(leaf) if hasattr(leaf, "dtype") else f"the {type(leaf).__name__} {leaf!r}"[:60]
+
+
+def _as_floats(scene: Scene, node: ast.AST, leaves: Any, bad: Any) -> Iterator[Fix]:
+    text = scene.text(node)
+    if len(leaves) != 1 or len(bad) != 1:
+        return
+    leaf = bad[0][1]
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        yield exchange(scene, "give a float", (node, f"{float(node.value)}"))
+    elif hasattr(leaf, "astype"):
+        simple = isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
+        yield exchange(scene, "cast it", (node, f"{text if simple else f'({text})'}.astype(float)"))
+    elif type(leaf) is int:
+        yield exchange(scene, "give a float", (node, f"float({text})"))
+
+
+def _argnums(scene: Scene, number: int) -> Iterator[Fix]:
+    """`argnums=` in the call of `grad`, wherever it stands."""
+    for call in _grad_calls(scene):
+        if any(keyword.arg == "argnums" for keyword in call.keywords):
+            continue
+        text = ast.get_source_segment(scene.failed.text, call) or ""
+        new = f"{text.rstrip()[:-1].rstrip(', ')}, argnums={number})"
+        yield Fix(f"derive by another argument: `{new}`.", edit=exchanged(scene.failed.text, [(call, new)]))
+
+
+def _grad_calls(scene: Scene) -> list[ast.Call]:
+    """Calls such as `jax.grad(f)`, those in the failed expression first."""
+    inside = [node for node in ast.walk(scene.failed.node) if _makes_grad(node)]
+    others = [node for node in ast.walk(scene.failed.tree) if _makes_grad(node) and node not in inside]
+    found = inside or others[-1:]
+    return [node for node in found if isinstance(node, ast.Call)]
+
+
+def _makes_grad(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name in _TRANSFORMS
+
+
+def _output(scene: Scene) -> Told | None:
+    step = scene.step(*RAISING["gradient-output"])
+    value = step.names.get("x") if step is not None else None
+    outer = scene.step("value_and_grad_f")
+    name = function_of(scene, outer.names.get("fun") if outer is not None else None)
+    shown = f"`{name}`" if name else "the function"
+    transform = _transform(scene)
+    node, line = returned_of(scene, name)
+    line = line if node is not None else None
+    if isinstance(value, tuple | list | dict) or value is None:
+        what = "nothing" if value is None else abstract_text(value)
+        message = f"`{transform}` takes a function that returns one scalar, and {shown} returns {what}."
+        fixes: list[Fix] = []
+        if isinstance(value, tuple) and len(value) == 2 and getattr(value[0], "shape", None) == ():
+            for call in _grad_calls(scene):
+                text = ast.get_source_segment(scene.failed.text, call) or ""
+                new = f"{text.rstrip()[:-1].rstrip(', ')}, has_aux=True)"
+                fixes.append(
+                    Fix(f"say that the second is auxiliary: `{new}`.", edit=exchanged(scene.failed.text, [(call, new)]))
+                )
+            return Told(
+                message,
+                (*fixes, advice("give has_aux=True: the gradients then come with the second result.")),
+                (),
+                line,
+            )
+        hint = "return the loss from it." if value is None else "return one scalar, and the rest with has_aux=True."
+        return Told(message, (advice(hint),), (), line)
+    message = f"`{transform}` takes a function that returns one scalar, and {shown} returns {describe(value)}."
+    fixes = []
+    if node is not None and hasattr(value, "shape"):
+        text = ast.get_source_segment(scene.failed.text, node) or ""
+        words = next(
+            (key for key, item in scene.failed.frame.items() if getattr(item, "__name__", "") == "jax.numpy"), "jnp"
+        )
+        if value.shape and all(size == 1 for size in value.shape):
+            simple = isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
+            new = f"{text if simple else f'({text})'}.squeeze()"
+            fixes.append(Fix(f"drop the axes of size 1: `{new}`.", edit=exchanged(scene.failed.text, [(node, new)])))
+        for how in ("mean", "sum"):
+            new = f"{words}.{how}({text})"
+            fixes.append(Fix(f"reduce it to one number: `{new}`.", edit=exchanged(scene.failed.text, [(node, new)])))
+    told = "reduce it with mean or sum; for a derivative of each item take jax.vmap(jax.grad(f)), or jax.jacobian."
+    return Told(message, (*fixes, advice(told)), (), line)
+
+
+def _dtype(scene: Scene) -> Told | None:
+    outer = scene.step("value_and_grad_f", "jacfun")
+    step = scene.step(*RAISING["gradient-dtype"])
+    value = step.names.get("x") if step is not None else None
+    name = function_of(scene, outer.names.get("fun") if outer is not None else None)
+    shown = f"`{name}`" if name else "the function"
+    node, line = returned_of(scene, name)
+    transform = _transform(scene)
+    message = f"`{transform}` takes a function with a real result, and {shown} returns {describe(value)}."
+    complex_ = "complex" in str(getattr(value, "dtype", ""))
+    fixes: list[Fix] = []
+    if node is not None:
+        text = ast.get_source_segment(scene.failed.text, node) or ""
+        words = next(
+            (key for key, item in scene.failed.frame.items() if getattr(item, "__name__", "") == "jax.numpy"), "jnp"
+        )
+        for how in ("real", "abs") if complex_ else ():
+            fixes.append(
+                Fix(
+                    f"take a real loss: `{words}.{how}({text})`.",
+                    edit=exchanged(scene.failed.text, [(node, f"{words}.{how}({text})")]),
+                )
+            )
+        if not complex_:
+            simple = isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
+            new = f"{text if simple else f'({text})'}.astype(float)"
+            fixes.append(Fix(f"return a float: `{new}`.", edit=exchanged(scene.failed.text, [(node, new)])))
+    told = (
+        "take its real part or absolute value; holomorphic=True for functions that are holomorphic."
+        if complex_
+        else "return a float: integers and booleans have no derivative."
+    )
+    return Told(message, (*fixes, advice(told)), (), line if node is not None else None)
+
+
+def _aux(scene: Scene) -> Told | None:
+    outer = scene.step("value_and_grad_f")
+    if outer is None or not outer.names.get("has_aux"):
+        return None
+    name = function_of(scene, outer.names.get("fun"))
+    node, line = returned_of(scene, name)
+    shown = f"`{name}`" if name else "the function"
+    fixes: list[Fix] = []
+    for call in _grad_calls(scene):
+        given = next((keyword for keyword in call.keywords if keyword.arg == "has_aux"), None)
+        if given is not None:
+            text = ast.get_source_segment(scene.failed.text, call) or ""
+            new = re.sub(r",\s*has_aux\s*=\s*True", "", text)
+            fixes.append(Fix(f"leave has_aux out: `{new}`.", edit=exchanged(scene.failed.text, [(call, new)])))
+    if node is not None and not isinstance(node, ast.Tuple):
+        text = ast.get_source_segment(scene.failed.text, node) or ""
+        fixes.append(
+            Fix(f"return a pair: `{text}, None`.", edit=exchanged(scene.failed.text, [(node, f"({text}, None)")]))
+        )
+    got = re.search(r"got type <class '[\w.]*?(\w+)'>|(?:tuple|pair).*length (\d+)", str(scene.error))
+    count = len(node.elts) if isinstance(node, ast.Tuple) else None
+    what = f"{count} results" if count is not None else "one value, no pair" if got else "no pair"
+    message = f"with has_aux=True {shown} has to return a pair (loss, auxiliary), and it returns {what}."
+    return Told(
+        message, (*fixes, advice("return (loss, aux), or leave has_aux out.")), (), line if node is not None else None
+    )
+
+
+def _reverse_while(scene: Scene) -> Told | None:
+    loops = [node for node in ast.walk(scene.failed.tree) if _is_loop(node)]
+    shown = next((scene.text(node.func).rpartition(".")[2] for node in loops), "while_loop")
+    lines = [node.lineno for node in loops]
+    message = (
+        f"the length of `{shown}`{f' of line {lines[0]}' if lines else ''} is known only while it runs, and reverse mode"
+        " would have to keep what every turn computed."
+    )
+    fixes: list[Fix] = []
+    for call in loops:
+        if scene.text(call.func).endswith("fori_loop"):
+            continue
+    told = "let it make a fixed number of turns: lax.scan, or lax.fori_loop with bounds that are Python numbers; or take jax.jacfwd or jax.jvp, which go forward."
+    return Told(message, (*fixes, advice(told)), None, lines[0] if len(set(lines)) == 1 else None)
+
+
+def _is_loop(node: ast.AST) -> Any:
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name in ("while_loop", "fori_loop")
+
+
+def _too_few(scene: Scene) -> Told | None:
+    """`argnums` beyond the arguments."""
+    step = scene.step("value_and_grad_f", "jacfun")
+    if step is None or scene.steps[-1].name not in ("value_and_grad_f", "jacfun"):
+        return None
+    argnums, args = step.names.get("argnums"), step.names.get("args", ())
+    most = step.names.get("max_argnum", argnums if isinstance(argnums, int) else 0)
+    if not isinstance(most, int) or most < len(args):
+        return None
+    name = function_of(scene, step.names.get("fun"))
+    named = step.names.get("kwargs") or {}
+    by_name = f"; those by keyword ({', '.join(named)}) do not count" if named else ""
+    counted = f"{len(args)} positional argument{'s' * (len(args) != 1)}"
+    message = (
+        f"argnums={argnums} asks for argument {most} of `{name or 'the function'}`, which was given {counted}{by_name}."
+    )
+    return Told(message, (*_other_argnums(scene, len(args)), advice("count from 0, and give it by position.")))
+
+
+def _other_argnums(scene: Scene, count: int) -> Iterator[Fix]:
+    for call in _grad_calls(scene):
+        given = next((keyword.value for keyword in call.keywords if keyword.arg == "argnums"), None)
+        given = call.args[1] if given is None and len(call.args) > 1 else given
+        if isinstance(given, ast.Constant) and count:
+            yield Fix(
+                f"count from 0: `argnums={count - 1}`.", edit=exchanged(scene.failed.text, [(given, str(count - 1))])
+            )
+
+
+EXPLAINERS = (
+    Explainer("gradient-input", (TypeError,), _inputs, inside=RAISING["gradient-input"] | RAISING["jacobian"]),
+    Explainer("gradient-output", (TypeError,), _output, inside=RAISING["gradient-output"]),
+    Explainer("gradient-dtype", (TypeError,), _dtype, inside=RAISING["gradient-dtype"]),
+    Explainer("reverse-while", (ValueError,), _reverse_while, inside=RAISING["reverse-while"]),
+    Explainer("has-aux", (TypeError, ValueError), _aux, inside=RAISING["linearize"]),
+    Explainer("argnums", (TypeError, ValueError), _too_few, inside=RAISING["gradient"]),
+)
