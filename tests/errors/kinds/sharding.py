@@ -113,7 +113,7 @@ kernel = jax.device_put(params["kernel"], columns)
 bias = jax.device_put(params["bias"], NamedSharding(mesh, P("model")))
 ---
 cause: (32,)|one dimension|1 dimension|1-d|rank 1|ndim 1; 2|two; model
-names: bias|params
+names: params
 fix: P("model")|P('model')|shorter|one entry|P()
 
 ### sharding-in-shardings-short raises=ValueError line=5 devices=4
