@@ -2,9 +2,9 @@
 
     python benchmarks/errors.py [--kind KINDS] [--only NAMES] [--missing] [--twins]
 
-`cause`, `line`, `fix`: of how many cases all of it is said; `names`: the share of the user's names; `tried`: how many fixes
-were tried; `works`: of the edits that are shown as tried, how many let the cell run; `accused`: of how many right cells
-something is said.
+`cause`, `line`, `fix`: of how many cases all of it is said; `names`: the share of the user's names; `tried`: how many
+fixes were tried; `works`: of the edits that are shown as tried, how many let the cell run; `accused`: of how many right
+cells something is said.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ os.environ.setdefault("NPROC", "32")
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.errors.__main__ import all_cases  # noqa: E402
-from tests.errors.check import able, check, check_twin, new_shell, what_is_missing  # noqa: E402
+from tests.errors.__main__ import all_cases
+from tests.errors.check import able, check, check_twin, new_shell, what_is_missing
 
 
 def main() -> None:
@@ -61,10 +61,13 @@ def main() -> None:
             missing = what_is_missing(case, outcome) + (", twin accused" if accused else "")
             if options.missing and missing:
                 kind = outcome.finding.kind if outcome.finding is not None else "-"
-                print(f"{case.kind}/{case.name} {form} ({kind}): {missing} · {perf_counter() - begin:.1f} s", flush=True)
-                said = outcome.finding.fix.text if outcome.finding is not None and outcome.finding.fix else ""
-                if missing:
-                    print(f"      wants {case.cause} {case.fix}\n      {case.line}: {case.cell.splitlines()[case.line - 1]}\n      {outcome.finding and outcome.finding.line}: {outcome.finding and outcome.finding.message} · {said!r}")
+                print(
+                    f"{case.kind}/{case.name} {form} ({kind}): {missing} · {perf_counter() - begin:.1f} s", flush=True
+                )
+                found, fix = outcome.finding, outcome.finding.fix if outcome.finding is not None else None
+                print(f"      wants {case.cause} {case.fix}")
+                print(f"      {case.line}: {case.cell.splitlines()[case.line - 1]}")
+                print(f"      {found and found.line}: {found and found.message} · {fix and fix.text}")
             if options.show and (missing or not options.missing):
                 print("\n".join(f"    {line}" for line in outcome.text.strip().splitlines()[-26:]), flush=True)
     head = ("kind", "form", "cases", "cause", "line", "names", "fix", "tried", "works", "accused")

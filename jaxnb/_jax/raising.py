@@ -1,7 +1,7 @@
 """The functions of JAX in which its errors come up, by what these are about.
 
-An error of JAX is mostly a plain `TypeError` or `ValueError`: which check it failed is told by the frame that raised it,
-and by nothing else that stays the same from version to version. `tests/contract` looks each name up.
+An error of JAX is mostly a plain `TypeError` or `ValueError`: which check it failed is told by the frame that raised
+it, and by nothing else that stays the same from version to version. `tests/contract` looks each name up.
 """
 
 from __future__ import annotations
@@ -46,7 +46,13 @@ RAISING: dict[str, frozenset[str]] = {
     "linearize": frozenset({"linearize"}),
     "arraylike": frozenset({"check_arraylike", "check_arraylike_or_none"}),
     "size-static": frozenset(
-        {"canonicalize_shape", "_canonicalize_dimension", "canonicalize_dim", "concrete_or_error"}
+        {
+            "canonicalize_shape",
+            "canonicalize_dim",
+            "concrete_or_error",
+            "validate_slices",
+            "_verify_params_are_hashable",
+        }
     ),
 }
 """Names of functions of JAX, by the check that they make."""

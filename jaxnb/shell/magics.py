@@ -314,7 +314,8 @@ class JaxnbMagics(Magics):
             return
         if found is not None:
             attach(error, *found)
-            print(f"\n{views.render_findings([found[0]], width=100, source=found[1])}", file=sys.stderr)
+            told = replace(found[0], said="")  # which stands above
+            print(f"\n{views.render_findings([told], width=100, source=found[1])}", file=sys.stderr)
 
     # --- magics ---
 

@@ -59,7 +59,8 @@ def _check(shell: Any, case: ErrorCase) -> str:
         name = "" if error is None else type(error).__name__
         if name != raises:
             told = "" if error is None else "".join(traceback.format_exception(error))[-1500:]
-            return f"{'the cell' if text is case.cell else 'its twin'} raises {name or 'nothing'}, not {raises or 'nothing'}\n{told}"
+            which = "the cell" if text is case.cell else "its twin"
+            return f"{which} raises {name or 'nothing'}, not {raises or 'nothing'}\n{told}"
     return ""
 
 

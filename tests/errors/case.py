@@ -44,9 +44,9 @@ class ErrorCase:
       cell: the wrong cell.
       twin: the right one, which must run and of which nothing must be said. It differs by the smallest edit.
       raises: name of the class of the exception that the plain cell raises; "" if it runs and is silently wrong.
-      line: of the cell where the cause stands, from 1; for an error in a function of the cell, the line in that function.
+      line: of the cell where the cause stands, from 1; of an error in a function of the cell, the line in there.
       cause: what the explanation has to contain, each part in one of several wordings.
-      names: the user's names that have to be said.
+      names: the user's names that have to be said; `a|b` for either of two.
       fix: what the edit or the advice has to contain, in one of several wordings; () where there is nothing to advise.
       needs: libraries without which it is skipped.
       devices: how many devices it needs at least.
@@ -77,8 +77,8 @@ class ErrorCase:
 def written(kind: str, text: str, prelude: str = "", **common: Any) -> tuple[ErrorCase, ...]:
     """The cases of a kind, from one text.
 
-    A case begins with a line `### name options` and the address of its source as a comment. Parted by lines `---` follow
-    the setup, the wrong cell, the right cell, and what has to be said: `cause`, `names` and `fix`, one line each; parts
+    A case begins with a line `### name options` and the address of its source as a comment. Parted by lines `---`
+    follow the setup, the wrong cell, the right cell, and what has to be said: `cause`, `names` and `fix`, one line each; parts
     that all have to be there are parted by `;`, and wordings of which one is enough by `|`.
 
     Args:

@@ -11,6 +11,7 @@ from jaxnb.program import Fix
 
 __all__ = [
     "advice",
+    "assigned_in",
     "bare",
     "bracketed",
     "called_again",
@@ -115,7 +116,7 @@ def called_again(scene: Scene) -> list[ast.AST]:
     return list(node.args) if isinstance(node, ast.Call) else []
 
 
-def function_of(scene: Scene, function: Any) -> str:
+def function_of(function: Any) -> str:
     """What the user calls a function that a transformation was given: its name, or "<lambda>"; "" if it is unknown."""
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
@@ -137,6 +138,23 @@ def returned_of(scene: Scene, name: str) -> tuple[ast.expr | None, int | None]:
         if len(found) == 1:
             return found[0].body, found[0].body.lineno
     return None, None
+
+
+def assigned_in(scope: ast.AST, name: str, before: int) -> ast.expr | None:
+    """What a name was last assigned above a line of a function or of a cell; None if it was not, or not alone."""
+    found: ast.Assign | None = None
+    for item in ast.walk(scope):
+        named = isinstance(item, ast.Assign) and any(
+            isinstance(one, ast.Name) and one.id == name for one in item.targets
+        )
+        if (
+            isinstance(item, ast.Assign)
+            and named
+            and item.lineno < before
+            and (found is None or item.lineno > found.lineno)
+        ):
+            found = item
+    return found.value if found is not None else None
 
 
 def _own(function: ast.FunctionDef) -> Iterator[ast.AST]:

@@ -24,12 +24,14 @@ class Told:
       fixes: edits, the likeliest first, then advice in words; none if nothing helps.
       about: the values that it is about; by default the operands of the expression.
       line: where the cause stands, if that is not the line of the expression.
+      guesses: edits that are told only if they were tried and work; they are tried first.
     """
 
     message: str
     fixes: tuple[Fix, ...] = ()
     about: tuple[Operand, ...] | None = None
     line: int | None = None
+    guesses: tuple[Fix, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What is known of an error: the user's expression, what was called there, with which values, and where these were made.
+"""What is known of an error: the user's expression, what was called there, with what, and where that was made.
 
 Nothing is told by the words of an error. What it is about follows from its class and from the frames in which it was
 raised; the operands are those that the expression names, or those that the called function was given.
@@ -18,7 +18,7 @@ import jax
 
 from jaxnb import _jax
 from jaxnb.findings.place import FailedExpression, Label, place_of, users_frames
-from jaxnb.staging import describe
+from jaxnb.staging import describe, state_of
 
 __all__ = ["Operand", "Scene", "Step", "abstract_text", "last_binding", "parameters_of", "read_scene"]
 
@@ -95,7 +95,7 @@ _PASSING = frozenset(
 )
 _OPERATOR = re.compile(r"_operator_(?P<name>\w+)")
 _REFLECTED = frozenset("radd rsub rmul rmatmul rtruediv rfloordiv rmod rpow rdivmod rand ror rxor".split())
-_SIGNS: dict[type[ast.AST], str] = {
+_SIGNS: dict[Any, str] = {
     **{ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**"},
     **{ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"},
     **{ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="},
@@ -134,10 +134,8 @@ class Scene:
         operator."""
         found: set[str] = set()
         node = self.failed.node
-        sign = _SIGNS.get(type(getattr(node, "op", None)))
-        if isinstance(node, ast.Compare):
-            sign = _SIGNS.get(type(node.ops[0]))
-        if sign:
+        operator: Any = node.ops[0] if isinstance(node, ast.Compare) else getattr(node, "op", None)
+        if sign := _SIGNS.get(type(operator)):
             found.add(sign)
         if isinstance(node, ast.Subscript):
             found.add("[]")
@@ -188,6 +186,15 @@ class Scene:
             known = self.given[0]
             return self._operand(node.args[place], known[place] if place < len(known) else None)
         return None
+
+    def is_known(self, node: ast.AST) -> bool:
+        """Whether it can be told what a part of the cell stands for: None may be what it is, or not known."""
+        if isinstance(node, ast.Name):
+            return node.id in self.failed.frame
+        if isinstance(node, ast.Attribute):
+            state = state_of(self.failed.value_of(node.value))
+            return isinstance(state, dict) and node.attr in state
+        return isinstance(node, ast.Constant)
 
     def text(self, node: ast.AST) -> str:
         """The text of a part of the cell, on one line."""
@@ -303,7 +310,9 @@ def _items(node: ast.AST, value: Any) -> Iterator[tuple[ast.AST, Any]]:
         values = value if isinstance(value, list | tuple) and len(value) == len(node.elts) else [None] * len(node.elts)
         for item, inner in zip(node.elts, values, strict=True):
             yield from _items(item, inner)
-    elif not isinstance(node, ast.Constant | ast.Starred):
+    elif isinstance(node, ast.Constant):
+        yield node, node.value
+    elif not isinstance(node, ast.Starred):
         yield node, value
 
 
@@ -368,7 +377,8 @@ def read_scene(
 def _unfiltered(error: BaseException) -> TracebackType | None:
     """All frames of an error: where JAX cuts out its own, it keeps them with the cause."""
     cause = error.__cause__
-    return cause.__traceback__ if type(cause).__name__ == "UnfilteredStackTrace" else error.__traceback__
+    hidden = cause is not None and type(cause).__name__ == "UnfilteredStackTrace"
+    return cause.__traceback__ if cause is not None and hidden else error.__traceback__
 
 
 def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int, int]]:

@@ -36,18 +36,26 @@ def is_about_values(scene: Scene) -> bool:
         return True
     if not isinstance(error, TypeError | IndexError | ValueError) or isinstance(error, _jax.SHOWN_ERRORS):
         return False
-    traced = [operand for operand in scene.operands if _jax.is_tracer(operand.value)]
-    sizes = [operand for operand in traced if operand.shape == () and _is_whole(operand.value.aval.dtype)]
-    if scene.steps:
-        return bool(sizes) and not _jax.RAISING["size-static"].isdisjoint(scene.inside)
-    return bool(traced) and _knows_no_tracers(scene.failed)
+    traced = list(scene.failed.tracers())
+    if not traced:
+        return False
+    if scene.steps and not _jax.RAISING["size-static"].isdisjoint(scene.inside):
+        return any(_is_whole(tracer.aval.dtype) for tracer in traced)
+    node = scene.failed.node
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):  # as many of a list
+        sides = (node.left, node.right)
+        return any(isinstance(side, ast.List) or type(scene.failed.value_of(side)) in (list, str) for side in sides)
+    return not scene.steps and _knows_no_tracers(scene.failed)
 
 
 def _knows_no_tracers(failed: FailedExpression) -> bool:
-    """Whether an expression asks Python itself, or what is written in C, for an item or a result."""
+    """Whether an expression asks Python itself, or what is written in C, for an item, a text or a result."""
     node = failed.node
     if isinstance(node, ast.Subscript):
-        return type(failed.value_of(node.value)) in (list, tuple, dict, str, bytes, range)
+        written = isinstance(node.value, ast.Dict | ast.List | ast.Tuple | ast.Constant)
+        return written or type(failed.value_of(node.value)) in (list, tuple, dict, str, bytes, range)
+    if isinstance(node, ast.JoinedStr | ast.FormattedValue):
+        return True
     return isinstance(node, ast.Call) and isinstance(failed.value_of(node.func), types.BuiltinFunctionType | type)
 
 

@@ -22,10 +22,11 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb._jax import apart, let_go
+from jaxnb.findings.place import parse_shown
 from jaxnb.runtime import is_library
 from jaxnb.staging import ATOMS, CodeNames, Statement, first_effect, is_user_function, names_of, read_statement, resolve
 
-__all__ = ["PATIENCE", "harmless_statements", "inputs_of", "works"]
+__all__ = ["PATIENCE", "harmless_statements", "inputs_of", "traces", "works"]
 
 PATIENCE = 0.2
 """Seconds for which a cell may be held up (SEMANTICS, rule 11)."""
@@ -39,6 +40,22 @@ class _GivenUp(BaseException):
 
 
 def works(
+    text: str, behind: int, namespace: dict[str, Any], seconds: float | None = None, dynamic: tuple[str, ...] = ()
+) -> bool | None:
+    """Whether a cell can be traced from its beginning as far as it went without the fix; see `traces`.
+
+    Args:
+      text: the cell as displayed, with the fix in it.
+      behind: how many of its statements are not reached.
+      namespace: what the cell would begin with; it is not changed.
+      seconds: after which it is given up, by default `PATIENCE`.
+      dynamic: names of Python numbers that are to be inputs.
+    """
+    tree = parse_shown(text)
+    return False if tree is None else traces(tree.body[: len(tree.body) - behind], namespace, seconds, dynamic)
+
+
+def traces(
     body: Sequence[ast.stmt],
     namespace: dict[str, Any],
     seconds: float | None = None,

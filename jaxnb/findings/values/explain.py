@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
+
+import jax
 
 from jaxnb import _jax
 from jaxnb.errors import Asking, JaxnbError, NeedsConcrete, unexplained
@@ -22,8 +24,23 @@ from jaxnb.staging import Explained
 __all__ = ["Explanation", "explain_plain", "find_needed", "try_options"]
 
 Label = Callable[[str], str]
-Known = tuple[Finding, "list[Fix]", Scene]
-"""A finding, what may help, and what is known of the error."""
+
+
+class Known(NamedTuple):
+    """What is known of an error.
+
+    Attributes:
+      finding: what there is to say, without a fix.
+      fixes: what may help, the likeliest first.
+      scene: of the error.
+      guesses: edits that are told only if they were tried and work.
+    """
+
+    finding: Finding
+    fixes: Sequence[Fix]
+    scene: Scene
+    guesses: Sequence[Fix] = ()
+
 
 MOST_OPERANDS = 5
 """So many operands are told."""
@@ -57,9 +74,9 @@ class Explanation(Explained):
         """
         if self._known is None:
             return
-        finding, fixes, scene = self._known
-        best = self._guarded(lambda: _tried(fixes, scene, namespace, done=0))
-        attach(self._error, replace(finding, fix=best), self._source)
+        known = self._known
+        best = self._guarded(lambda: _tried(known, namespace, done=0))
+        attach(self._error, _with_fix(known, best), self._source)
 
     def _guarded(self, find: Callable[[], Any]) -> Any:
         try:
@@ -81,16 +98,25 @@ def explain_plain(error: BaseException, label: Label, namespace: dict[str, Any])
     known = _read(Asking(error, {}, {}), None, label)
     if known is None:
         return None
-    finding, fixes, scene = known
+    scene = known.scene
     top = scene.callers[-1] if scene.callers else scene.failed
     done = sum((node.end_lineno or 0) < top.line for node in top.tree.body)
-    return replace(finding, fix=_tried(fixes, scene, namespace, done)), top.text
+    return _with_fix(known, _tried(known, namespace, done)), top.text
+
+
+def _with_fix(known: Known, fix: Fix | None) -> Finding:
+    """A finding with what helps, and the line that is edited among those that it shows."""
+    finding, scene = known.finding, known.scene
+    edited = {fix.edit[0]} if fix is not None and fix.edit is not None and fix.verified else set[int]()
+    here = scene.failed.file == scene.here
+    trail = sorted({*finding.trail, *(edited if here else ())})
+    return replace(finding, fix=fix, trail=tuple(trail))
 
 
 def find_needed(asking: Asking, here: str, label: Label) -> Finding | None:
     """The finding on an exception that asks for a concrete value, with advice that was not tried."""
     known = _read(asking, here, label)
-    return replace(known[0], fix=known[1][0]) if known is not None and known[1] else None
+    return replace(known.finding, fix=known.fixes[0]) if known is not None and known.fixes else None
 
 
 # --- reading ---
@@ -110,22 +136,26 @@ def _read(asking: Asking, here: str | None, label: Label) -> Known | None:
             return None
         finding, failed, constant = found
         said = "" if isinstance(error, JaxnbError) else _sentence(error)
-        return replace(finding, said=said), propose(error, failed, constant), scene
+        return Known(replace(finding, said=said), propose(error, failed, constant), scene)
     if not _is_of_jax(scene):
         return None
     found = tell(scene)
     kind, told = found if found is not None else ("error", Told(_sentence(error)))
-    return _finding(scene, kind, told), list(told.fixes), scene
+    return Known(_finding(scene, kind, told), told.fixes, scene, told.guesses)
 
 
 def _is_of_jax(scene: Scene) -> bool:
     """Whether an error has to do with JAX: it raised it, ran around it, or arrays are what the expression works on."""
+    if isinstance(scene.error, AttributeError) and scene.error.name in dir(jax.Array):
+        return True
     jax_below = any(step.module.partition(".")[0] in _jax.JAX_PACKAGES for step in scene.steps)
-    return jax_below or bool(scene.under) or any(_is_jax(operand.value) for operand in scene.operands)
+    return jax_below or bool(scene.under) or any(_holds_arrays(operand.value) for operand in scene.operands)
 
 
-def _is_jax(value: Any) -> bool:
-    return _jax.is_tracer(value) or isinstance(value, _jax.Array)
+def _holds_arrays(value: Any) -> bool:
+    """Whether something is an array of JAX, or a container that has one among its first items."""
+    items = list(dict.values(value)) if type(value) is dict else value if type(value) in (list, tuple) else [value]
+    return any(_jax.is_tracer(item) or isinstance(item, _jax.Array) for item in items[:8])
 
 
 def _finding(scene: Scene, kind: str, told: Told) -> Finding:
@@ -151,7 +181,7 @@ def _operand_texts(operands: Iterable[Operand]) -> list[str]:
     for operand in operands:
         if operand.value is None and not operand.made:
             continue
-        if isinstance(operand.node, ast.Constant | ast.Lambda) or _is_module(operand.value):
+        if isinstance(operand.node, ast.Constant | ast.Lambda) or operand.text == "self" or _is_module(operand.value):
             continue
         made = f", {operand.made}" if operand.made else ""
         shown[f"`{_clipped(operand.text, 60)}`: {_clipped(operand.aval, 90)}{made}"] = None
@@ -202,12 +232,16 @@ def _calling_line(scene: Scene) -> int | None:
     return next((caller.line for caller in scene.callers if caller.file == scene.here), None)
 
 
+_ADDED = ("See https://", "-----", "This concrete value", "For simplicity, JAX has removed", "The error occurred while")
+"""How lines begin that JAX adds to what it says."""
+
+
 def _sentence(error: BaseException) -> str:
     """What an error says itself, without its name and without what JAX adds to every message."""
     text = str(error.args[0]) if len(error.args) == 1 and isinstance(error, KeyError) else str(error)
     kept: list[str] = []
     for line in text.strip().splitlines():
-        if line.startswith(("See https://", "-----", "This concrete value", "For simplicity, JAX has removed")):
+        if line.startswith(_ADDED):
             break
         if line.strip():
             kept.append(" ".join(line.split()))
@@ -217,30 +251,31 @@ def _sentence(error: BaseException) -> str:
 # --- fixes ---
 
 
-def _tried(fixes: list[Fix], scene: Scene, namespace: dict[str, Any], done: int) -> Fix | None:
+def _tried(known: Known, namespace: dict[str, Any], done: int) -> Fix | None:
     """The first fix that works; of those that could not be tried, the first; what was tried in vain is not told.
 
     Args:
-      fixes: what may help.
-      scene: of the error.
+      known: of the error.
       namespace: what the statements begin with; fixes are tried on a copy.
       done: how many statements of the cell have run, so that the namespace has what they bound.
     """
     end = perf_counter() + dry_run.PATIENCE
     advice: Fix | None = None
-    for fix in fixes:
+    for fix in (*known.guesses, *known.fixes):
         left = end - perf_counter()
         verdict: bool | None = None
         if fix.edit is not None and left > 0:
             try:
-                verdict = _works(fix, scene, namespace, done, left)
+                verdict = _works(fix, known.scene, namespace, done, left)
             except ValueError:  # the lines are not those of a cell that can be edited
                 verdict = None
         elif fix.edit is not None:
             fix = replace(fix, text=f"{fix.text.rstrip('.')} (not tried: the time for it was over).")
         if verdict:
-            return replace(fix, verified=True)
-        if verdict is None and advice is None:
+            failed = known.scene.failed
+            where = f"in {known.scene.label(failed.file)}, " if failed.file != known.scene.here else ""
+            return replace(fix, text=f"{where}{fix.text}", verified=True)
+        if verdict is None and advice is None and fix not in known.guesses:
             advice = fix
     return advice
 
@@ -252,14 +287,14 @@ def _works(fix: Fix, scene: Scene, namespace: dict[str, Any], done: int, seconds
     top = scene.callers[-1] if scene.callers else failed
     if top.file != scene.here:
         return None
-    if failed.file != scene.here and not failed.file == top.file:
+    if failed.file != scene.here:
         return _works_in_other(fix, failed, top, namespace, seconds)
     tree = parse_shown(apply_edit(top.text, fix.edit))
     if tree is None:
         return False
     until = sum(node.lineno <= _end(top) for node in top.tree.body)
     since = min([done, *(n for n, node in enumerate(top.tree.body) if (node.end_lineno or 0) >= fix.edit[0])])
-    return dry_run.works(tree.body[:until], namespace, seconds, since=since, ran=done)
+    return dry_run.traces(tree.body[:until], namespace, seconds, since=since, ran=done)
 
 
 def _end(place: FailedExpression) -> int:
@@ -278,7 +313,7 @@ def _works_in_other(
     if not defined:
         return None
     calling = [node for node in top.tree.body if node.lineno <= _end(top) <= (node.end_lineno or 0)]
-    return dry_run.works([*defined, *calling], namespace, seconds) if calling else None
+    return dry_run.traces([*defined, *calling], namespace, seconds) if calling else None
 
 
 def _around(node: ast.stmt, line: int) -> bool:
@@ -298,7 +333,5 @@ def try_options(finding: Finding, source: str, namespace: dict[str, Any]) -> Fin
     option, _, names = fix.options.partition(" ") if fix is not None else ("", "", "")
     if fix is None or option != "--dynamic":
         return finding
-    tree = parse_shown(source)
-    named = tuple(name.strip() for name in names.split(","))
-    verdict = tree is not None and dry_run.works(tree.body, namespace, dynamic=named)
+    verdict = dry_run.works(source, 0, namespace, dynamic=tuple(name.strip() for name in names.split(",")))
     return replace(finding, fix=replace(fix, verified=bool(verdict)))

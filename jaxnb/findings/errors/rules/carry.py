@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import jax
 
 from jaxnb._jax import RAISING, unflattened
-from jaxnb.findings.errors.edits import advice, dimensions, exchanged, joined
+from jaxnb.findings.errors.edits import (
+    advice,
+    assigned_in,
+    bare,
+    bracketed,
+    dimensions,
+    exchange,
+    function_of,
+    instead,
+    joined,
+    words_of,
+)
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.scene import Operand, Scene, abstract_text
 from jaxnb.program import Fix
@@ -41,17 +52,31 @@ def _carry(scene: Scene) -> Told | None:
         return None
     name, init, body = _loop(scene)
     before, after = unflattened(step.names.get("in_carry")), unflattened(step.names.get("out_carry"))
+    if name == "fori_loop" and isinstance(before, tuple) and isinstance(after, tuple):
+        before, after = before[1], after[1]  # beside the index
+    called = function_of(step.names.get("body_fun"))
+    function = _function(scene, body) or _defined(scene, called)
+    known = _body_name(body) if body is not None else f"`{called}`" if called else "the body"
     pairs = _pairs(before, after)
-    function = _function(scene, body)
     if pairs is None:
-        return _structure(name, init, body, before, after)
-    shown = [f"{path}{abstract_text(a)} before and {abstract_text(b)} after a turn" for path, a, b in pairs]
-    differ = _how(pairs[0][1], pairs[0][2])
-    told = "; ".join(shown[:3]) + (f"; {len(shown) - 3} more" if len(shown) > 3 else "")
+        return _structure(scene, name, init, known, function, before, after)
+    path, a, b = pairs[0]
+    shown = [
+        f"{f'`carry{where}`' if where else 'it'} is {abstract_text(one)} before and {abstract_text(two)} after a turn"
+        for where, one, two in pairs[:3]
+    ]
+    more = f", and {len(pairs) - 3} more differ" if len(pairs) > 3 else ""
     named = f" `{init.text}`" if init is not None and len(init.text) <= 40 else ""
-    message = f"the carry{named} of `{name}` has to be of one type: {told} of `{_body_name(body)}`. {differ}"
+    message = f"the carry{named} of `{name}` has to be of one type: {'; '.join(shown)} of {known}{more}. {_how(a, b)}"
+    node, line = _component(name, function, path)
+    fixes = [
+        *_carry_fixes(scene, init, pairs),
+        *_cast_in_body(scene, name, function, node, a, b),
+    ]
     about = tuple(operand for operand in (init,) if operand is not None)
-    return Told(message, (*_carry_fixes(scene, init, function, pairs), advice(_carry_advice(pairs[0]))), about)
+    swapped = name == "scan" and not path and a.shape != b.shape
+    guesses = tuple(_swapped(scene, _returned(function))) if swapped else ()
+    return Told(message, (*fixes, advice(_carry_advice(a, b))), about, line, guesses)
 
 
 def _pairs(before: Any, after: Any) -> list[tuple[str, Any, Any]] | None:
@@ -60,16 +85,32 @@ def _pairs(before: Any, after: Any) -> list[tuple[str, Any, Any]] | None:
     leaves, other = jax.tree.flatten(after)
     if own != other:
         return None
-    different = [
-        (_path(path), a, b)
-        for (path, a), b in zip(paths, leaves, strict=True)
-        if (a.shape, a.dtype) != (b.shape, b.dtype)
-    ]
-    return different or [(_path(path), a, b) for (path, a), b in zip(paths, leaves, strict=True)][:1]
+    named = [(jax.tree_util.keystr(path), a, b) for (path, a), b in zip(paths, leaves, strict=True)]
+    return [(path, a, b) for path, a, b in named if (a.shape, a.dtype) != (b.shape, b.dtype)] or named[:1]
 
 
-def _path(path: Sequence[Any]) -> str:
-    return f"carry{jax.tree_util.keystr(tuple(path))} is " if path else "it is "
+def _defined(scene: Scene, name: str) -> Any:
+    """The function of this name in the text."""
+    found = [node for node in ast.walk(scene.failed.tree) if isinstance(node, ast.FunctionDef) and node.name == name]
+    return found[-1] if found else None
+
+
+def _component(name: str, function: Any, path: str) -> tuple[ast.expr | None, int | None]:
+    """The expression of the new carry at a path in what a body returns, and the line on which it is made."""
+    value = _returned(function)
+    if value is None:
+        return None, getattr(function, "lineno", None)
+    carry = value.elts[0] if name == "scan" and isinstance(value, ast.Tuple) and value.elts else value
+    node = _part(_resolved(function, carry), path) if path else carry
+    node = node if node is not None else carry
+    return node, _resolved(function, node).lineno
+
+
+def _resolved(function: Any, node: Any) -> Any:
+    """What a name was last assigned in a function; anything else as it is."""
+    if not isinstance(node, ast.Name) or not isinstance(function, ast.FunctionDef):
+        return node
+    return assigned_in(function, node.id, 1 << 30) or node
 
 
 def _how(a: Any, b: Any) -> str:
@@ -78,27 +119,84 @@ def _how(a: Any, b: Any) -> str:
     return f"The dtypes differ: {a.dtype} and {b.dtype}."
 
 
-def _carry_advice(pair: tuple[str, Any, Any]) -> str:
-    _, a, b = pair
+def _carry_advice(a: Any, b: Any) -> str:
     if a.shape != b.shape:
-        return f"begin with an array of shape {dimensions(b.shape)}, such as jnp.zeros, or let the body return {dimensions(a.shape)}."
-    return f"begin with {b.dtype}, or cast what the body returns: .astype({_name_of(a)}.dtype)."
+        shape = dimensions(b.shape)
+        return (
+            f"begin with an array of shape {shape}, such as jnp.zeros({shape}), or let a turn return the same shape"
+            f" {dimensions(a.shape)}: sum or reshape what it adds."
+        )
+    return (
+        f"begin with {b.dtype}: jnp.zeros(…, dtype=jnp.{b.dtype}), or cast what a turn gives: .astype(jnp.{a.dtype})."
+    )
 
 
-def _name_of(value: Any) -> str:
-    return "carry"
-
-
-def _structure(name: str, init: Operand | None, body: Operand | None, before: Any, after: Any) -> Told:
+def _structure(
+    scene: Scene, name: str, init: Operand | None, known: str, function: Any, before: Any, after: Any
+) -> Told:
     shown = f" `{init.text}`" if init is not None and len(init.text) <= 40 else ""
     message = (
         f"the carry{shown} of `{name}` has to keep its structure: it is {abstract_text(before)} before and"
-        f" {abstract_text(after)} after a turn of `{_body_name(body)}`."
+        f" {abstract_text(after)} after a turn of {known}."
     )
-    hint = "return from the body what the carry begins with, item by item."
+    value = _returned(function)
+    line = getattr(value, "lineno", getattr(function, "lineno", None))
+    fixes = tuple(_structure_fixes(scene, name, value, before, after))
+    hint = advice(_structure_advice(name, known, function, before, after))
+    guesses = tuple(_swapped(scene, value)) if name == "scan" else ()
+    return Told(message, (*fixes, hint), (init,) if init is not None else (), line, guesses)
+
+
+def _swapped(scene: Scene, value: Any) -> Iterator[Fix]:
+    """A pair (y, carry) in the order that `scan` takes."""
+    if isinstance(value, ast.Tuple) and len(value.elts) == 2:
+        first, second = (ast.get_source_segment(scene.failed.text, item) or "" for item in value.elts)
+        yield instead(scene, "return the carry first", value, f"{second}, {first}")
+
+
+def _structure_advice(name: str, known: str, function: Any, before: Any, after: Any) -> str:
+    if after is None and before is not None:
+        return f"return the new carry: {known} returns None."
+    if isinstance(before, dict) and isinstance(after, dict):
+        extra, missing = sorted(set(after) - set(before)), sorted(set(before) - set(after))
+        said = [f"add {joined([repr(key) for key in extra])} to the initial carry, or return it as y"] if extra else []
+        said += [f"return {joined([repr(key) for key in missing])}, too"] if missing else []
+        return f"use the same keys: {', and '.join(said)}."
+    if isinstance(before, tuple) and isinstance(after, tuple) and len(before) != len(after):
+        named = _unpacked(function)
+        more = f" It is unpacked as {named}." if named else ""
+        return f"return as many items as the carry begins with: {len(before)}, not {len(after)}.{more}"
     if name == "scan":
-        hint = "return (carry, y) from the body, with a carry like the init."
-    return Told(message, (advice(hint),), (init,) if init is not None else ())
+        return "return (carry, y) from the body, carry first, with the same structure as the initial carry."
+    if isinstance(after, tuple) and not isinstance(before, tuple):
+        return f"return only the carry from the body of `{name}`; lax.scan collects results besides."
+    return "return from the body what the carry begins with, item by item."
+
+
+def _structure_fixes(scene: Scene, name: str, value: Any, before: Any, after: Any) -> Iterator[Fix]:
+    pair = value if isinstance(value, ast.Tuple) and len(value.elts) == 2 else None
+    carry = pair.elts[0] if pair is not None and name == "scan" else value
+    text = scene.failed.text
+    if {type(before), type(after)} == {list, tuple} and isinstance(carry, ast.Tuple | ast.List):
+        inner = ", ".join(ast.get_source_segment(text, item) or "" for item in carry.elts)
+        kind, new = ("list", f"[{inner}]") if isinstance(before, list) else ("tuple", f"({inner},)")
+        yield instead(scene, f"return a {kind}, as the carry is one", carry, new)
+    if pair is None:
+        return
+    first, second = (ast.get_source_segment(text, item) or "" for item in pair.elts)
+    if name == "scan" and before is None:
+        yield instead(scene, "return None as the carry, as it begins", pair, f"None, {second}")
+    elif name != "scan" and isinstance(after, tuple) and not isinstance(before, tuple):
+        yield instead(scene, "return only the carry", pair, first)
+
+
+def _unpacked(function: Any) -> str:
+    """The names into which a body takes its carry apart, such as "i, x, x_old"."""
+    arguments = [item.arg for item in getattr(getattr(function, "args", None), "args", ())]
+    for item in ast.walk(function) if function is not None else ():
+        if isinstance(item, ast.Assign) and isinstance(item.value, ast.Name) and item.value.id in arguments:
+            return ast.unparse(item.targets[0]).strip("()")
+    return ""
 
 
 def _plain(text: str) -> str:
@@ -108,61 +206,54 @@ def _plain(text: str) -> str:
 def _body_name(body: Operand | None) -> str:
     if body is None:
         return "the body"
-    return "the lambda" if isinstance(body.node, ast.Lambda) else body.text
+    return "the lambda" if isinstance(body.node, ast.Lambda) else f"`{body.text}`"
 
 
 def _function(scene: Scene, body: Operand | None) -> Any:
-    """The definition of the body, if it stands in the same text."""
-    if body is None:
-        return None
-    if isinstance(body.node, ast.Lambda):
-        return body.node
+    """The definition of a body or condition, if it stands in the same text."""
+    if body is None or isinstance(body.node, ast.Lambda):
+        return body.node if body is not None else None
     if not isinstance(body.node, ast.Name):
         return None
-    found = [
-        node for node in ast.walk(scene.failed.tree) if isinstance(node, ast.FunctionDef) and node.name == body.node.id
-    ]
-    return found[-1] if found else None
+    made = _made_of(scene, body.node)
+    return _defined(scene, body.node.id) or (made if isinstance(made, ast.Lambda) else None)
 
 
-def _carry_fixes(scene: Scene, init: Operand | None, function: Any, pairs: list[tuple[str, Any, Any]]) -> Iterator[Fix]:
-    """The init in the type that the body returns, then the body's result cast to that of the init."""
+_MAKERS = frozenset("zeros ones full array asarray arange zeros_like ones_like full_like".split())
+
+
+def _carry_fixes(scene: Scene, init: Operand | None, pairs: list[tuple[str, Any, Any]]) -> Iterator[Fix]:
+    """The init in the type that the body returns."""
     if init is None or len(pairs) != 1:
         return
     path, a, b = pairs[0]
-    jnp = next(
-        (key for key, value in scene.failed.frame.items() if getattr(value, "__name__", "") == "jax.numpy"), "jnp"
-    )
-    part = _part(init.node, path)
-    node = part if part is not None else init.node
-    whole = part is not None or path == "it is "
+    jnp = words_of(scene)
+    node = _part(init.node, path) if path else init.node
+    if node is None and isinstance(init.node, ast.Name):
+        node = _part(_made_of(scene, init.node), path)
+    if node is None:
+        return
     text = ast.get_source_segment(scene.failed.text, node) or ""
     made = _made_of(scene, node) if isinstance(node, ast.Name) else node
-    if not whole:
-        return
+    maker = made.func.attr if isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) else ""
     dtype = f"{jnp}.{b.dtype}"
-    if a.shape == b.shape:
-        if (
-            isinstance(made, ast.Call)
-            and isinstance(made.func, ast.Attribute)
-            and made.func.attr
-            in ("zeros", "ones", "full", "array", "asarray", "arange", "zeros_like", "ones_like", "full_like")
-        ):
+    if a.shape == b.shape and jax.numpy.promote_types(a.dtype, b.dtype) == b.dtype:
+        if isinstance(made, ast.Call) and maker in _MAKERS:
             yield from _with_dtype(scene, made, dtype)
-        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        elif isinstance(made, ast.Call) and maker == str(a.dtype):
+            yield instead(scene, f"begin with {b.dtype}", made.func, dtype)
+        elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
             value = repr(float(node.value)) if "float" in str(b.dtype) else text
-            yield _put(scene, f"begin with {b.dtype}", node, f"{jnp}.{b.dtype}({value})")
-        yield _put(scene, f"begin with {b.dtype}", node, f"{jnp}.asarray({text}, {dtype})")
-    elif a.shape == ():
-        fill = f"{jnp}.full({dimensions(b.shape)}, {text}, {dtype})"
+            yield instead(scene, f"begin with {b.dtype}", node, f"{dtype}({value})")
+        else:
+            yield instead(scene, f"begin with {b.dtype}", node, f"{jnp}.asarray({text}, {dtype})")
+    elif a.shape == () and b.shape != ():
         zero = isinstance(node, ast.Constant) and node.value == 0
-        yield _put(
-            scene,
-            "begin with the shape that a turn gives",
-            node,
-            f"{jnp}.zeros({dimensions(b.shape)}, {dtype})" if zero else fill,
-        )
-    yield from _cast_in_body(scene, function, a, b)
+        shape = dimensions(b.shape)
+        new = f"{jnp}.zeros({shape}, {dtype})" if zero else f"{jnp}.full({shape}, {text}, {dtype})"
+        yield instead(scene, "begin with the shape that a turn gives", node, new)
+    elif isinstance(made, ast.Call) and maker in ("zeros", "ones", "full", "empty") and made.args:
+        yield instead(scene, "begin with the shape that a turn gives", made.args[0], dimensions(b.shape))
 
 
 def _with_dtype(scene: Scene, call: ast.Call, dtype: str) -> Iterator[Fix]:
@@ -180,39 +271,33 @@ def _with_dtype(scene: Scene, call: ast.Call, dtype: str) -> Iterator[Fix]:
     place = places.get(call.func.attr if isinstance(call.func, ast.Attribute) else "", 99)
     given = call.args[place] if given is None and len(call.args) > place else given
     if given is not None:
-        yield _put(scene, f"begin with {dtype.rpartition('.')[2]}", given, dtype)
+        yield instead(scene, f"begin with {dtype.rpartition('.')[2]}", given, dtype)
         return
     text = ast.get_source_segment(scene.failed.text, call) or ""
-    yield _put(
+    yield instead(
         scene, f"begin with {dtype.rpartition('.')[2]}", call, f"{text.rstrip()[:-1].rstrip(', ')}, dtype={dtype})"
     )
 
 
-def _cast_in_body(scene: Scene, function: Any, a: Any, b: Any) -> Iterator[Fix]:
-    if function is None or a.shape != b.shape:
+def _cast_in_body(scene: Scene, name: str, function: Any, node: ast.expr | None, a: Any, b: Any) -> Iterator[Fix]:
+    """What a turn gives, cast to what the carry is; in another shape where axes of size 1 are all that differs."""
+    if function is None or node is None:
         return
+    made = _resolved(function, node)
+    text = ast.get_source_segment(scene.failed.text, made) or ""
     parameters = [item.arg for item in function.args.args]
-    returned = function.body if isinstance(function, ast.Lambda) else None
-    if isinstance(function, ast.FunctionDef):
-        ends = [node for node in function.body if isinstance(node, ast.Return)]
-        returned = ends[-1].value if ends else None
-    if returned is None or not parameters:
-        return
-    value = returned.elts[0] if isinstance(returned, ast.Tuple) and returned.elts else returned
-    if isinstance(value, ast.Tuple):
-        return
-    text = ast.get_source_segment(scene.failed.text, value) or ""
-    simple = isinstance(value, ast.Name | ast.Call | ast.Attribute | ast.Subscript)
-    name = parameters[1] if "fori_loop" in scene.called and len(parameters) > 1 else parameters[0]
-    yield _put(scene, "cast what a turn gives", value, f"{text if simple else f'({text})'}.astype({name}.dtype)")
+    carry = parameters[1] if name == "fori_loop" and len(parameters) > 1 else next(iter(parameters), "")
+    value = _returned(function)
+    alone = value is node or (name == "scan" and isinstance(value, ast.Tuple) and value.elts[0] is node)
+    dtype = f"{carry}.dtype" if alone and carry else f"{words_of(scene)}.{a.dtype}"
+    if a.shape == b.shape:
+        yield instead(scene, "cast what a turn gives", made, f"{bare(made, text)}.astype({dtype})")
+    elif [n for n in a.shape if n != 1] == [n for n in b.shape if n != 1]:
+        yield instead(scene, "keep the shape", made, f"{bare(made, text)}.reshape({dimensions(a.shape)})")
 
 
-def _put(scene: Scene, text: str, node: ast.AST, new: str) -> Fix:
-    return Fix(f"{text}: `{' '.join(new.split())}`.", edit=exchanged(scene.failed.text, [(node, new)]))
-
-
-def _part(node: ast.AST, path: str) -> ast.AST | None:
-    """The item of a tuple or dict that is written out, at a path such as "carry[1] is "."""
+def _part(node: Any, path: str) -> Any:
+    """The item of a tuple or dict that is written out, at a path such as "[1]"; None if it is not."""
     for key in re.findall(r"\[([^]]*)\]", path):
         if isinstance(node, ast.Tuple | ast.List) and key.isdigit() and int(key) < len(node.elts):
             node = node.elts[int(key)]
@@ -223,17 +308,12 @@ def _part(node: ast.AST, path: str) -> ast.AST | None:
             node = node.values[places[0]]
         else:
             return None
-    return node if path.startswith("carry") else None
+    return node
 
 
-def _made_of(scene: Scene, node: ast.Name) -> ast.AST | None:
-    found: ast.AST | None = None
+def _made_of(scene: Scene, node: ast.Name) -> ast.expr | None:
     scope = scene.failed.above(ast.FunctionDef) or scene.failed.tree
-    for item in ast.walk(scope):
-        if isinstance(item, ast.Assign) and item.lineno <= scene.failed.line:
-            if any(isinstance(target, ast.Name) and target.id == node.id for target in item.targets):
-                found = item.value
-    return found
+    return assigned_in(scope, node.id, scene.failed.line)
 
 
 # --- bodies and conditions ---
@@ -241,44 +321,32 @@ def _made_of(scene: Scene, node: ast.Name) -> ast.AST | None:
 
 def _body(scene: Scene) -> Told | None:
     name, _, body = _loop(scene)
-    step = scene.step(*RAISING["body"], "scan", "while_loop")
     said = str(scene.error)
-    function = _function(scene, body)
-    if name == "scan":
+    if name == "scan" and scene.steps[-1].name in RAISING["body"]:
+        function = _function(scene, body)
+        value = _returned(function)
+        line = getattr(value, "lineno", getattr(function, "lineno", None))
         got = re.search(r"got (.*?)\.?$", said.split("\n")[0])
         shown = f": it returned {_plain(got[1])}" if got else ""
         fixes: list[Fix] = []
-        value = _returned(function)
         if value is not None and not isinstance(value, ast.Tuple):
             text = ast.get_source_segment(scene.failed.text, value) or ""
-            fixes.append(
-                _put(
-                    scene,
-                    "return a pair",
-                    value,
-                    f"{text}, None" if isinstance(function, ast.FunctionDef) else f"({text}, None)",
-                )
-            )
-        message = f"the body `{_body_name(body)}` of `scan` has to return a pair (carry, y){shown}."
-        return Told(message, (*fixes, advice("return carry, y; y may be None.")), _as_operands(body))
-    if name == "while_loop":
+            new = f"{text}, None" if isinstance(function, ast.FunctionDef) else f"({text}, None)"
+            fixes.append(instead(scene, "return a pair", value, new))
+        message = f"the body {_body_name(body)} of `scan` has to return a pair (carry, y){shown}."
+        return Told(message, (*fixes, advice("return carry, y; y may be None.")), _as_operands(body), line)
+    if name == "while_loop" and scene.steps[-1].name in RAISING["body"]:
         condition = scene.argument(0, "cond_fun")
-        got = re.search(r"got output type\(s\) (.*?)\.?$", said)
-        shown = f": it is {_plain(got[1]).strip('[]')}" if got else ""
         value = _returned(_function(scene, condition))
+        got = re.search(r"got output type\(s\) (.*?)\.?$", said)
+        shown = f": it is {_plain(got[1].strip('[]'))}" if got else ""
         fixes = []
         if value is not None:
-            jnp = next(
-                (key for key, item in scene.failed.frame.items() if getattr(item, "__name__", "") == "jax.numpy"), "jnp"
-            )
             text = ast.get_source_segment(scene.failed.text, value) or ""
-            fixes = [
-                _put(scene, "reduce it", value, f"{jnp}.all({text})"),
-                _put(scene, "reduce it", value, f"{jnp}.any({text})"),
-            ]
-        message = f"the condition `{_body_name(condition)}` of `while_loop` has to return one boolean{shown}."
-        return Told(message, (*fixes, advice("reduce it with jnp.all or jnp.any.")), _as_operands(condition))
-    del step
+            fixes = [instead(scene, "reduce it", value, f"{words_of(scene)}.{how}({text})") for how in ("any", "all")]
+        message = f"the condition {_body_name(condition)} of `while_loop` has to return one boolean, a scalar{shown}."
+        hint = advice("reduce it with jnp.all or jnp.any.")
+        return Told(message, (*fixes, hint), _as_operands(condition), getattr(value, "lineno", None))
     return None
 
 
@@ -289,7 +357,7 @@ def _as_operands(*operands: Operand | None) -> tuple[Operand, ...]:
 def _returned(function: Any) -> Any:
     if isinstance(function, ast.Lambda):
         return function.body
-    ends = [node for node in getattr(function, "body", ()) if isinstance(node, ast.Return)]
+    ends = [node for node in ast.walk(function) if isinstance(node, ast.Return)] if function is not None else []
     return ends[-1].value if ends else None
 
 
@@ -306,9 +374,21 @@ def _length(scene: Scene) -> Told | None:
     named = [operand for operand in scene.operands if xs is not None and _inside(operand.node, xs.node)]
     shown = joined([f"`{o.text}` {dimensions(o.shape or ())}" for o in named if o.is_array]) or joined(shapes)
     message = f"`scan` goes along the first axis of all of its xs, and they differ there: {shown}{given}."
+    hint = "give xs one leading size: slice the longer one, such as [:-1], or leave length out."
     if not shapes and length is None:
-        message = "`scan` knows no length: it has neither xs nor length."
-    return Told(message, (advice("give xs one leading size, transpose what is turned, or leave length out."),))
+        body = scene.argument(0, "f")
+        message = f"`scan` of {_body_name(body)} knows no length: it has no xs (None) and no length."
+        hint = "say how many turns it makes: length=."
+    fixes = list(_sliced(scene, named)) if len(set(shapes)) == 2 else []
+    return Told(message, (*fixes, advice(hint)), None if named else ())
+
+
+def _sliced(scene: Scene, named: list[Operand]) -> Iterator[Fix]:
+    arrays = [operand for operand in named if operand.is_array and operand.shape]
+    if len(arrays) >= 2:
+        longest = max(arrays, key=lambda one: (one.shape or (0,))[0])
+        shortest = min((one.shape or (0,))[0] for one in arrays)
+        yield exchange(scene, "take as many", (longest.node, f"{bracketed(longest)}[:{shortest}]"))
 
 
 def _inside(node: ast.AST, whole: ast.AST) -> bool:

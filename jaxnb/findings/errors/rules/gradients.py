@@ -43,7 +43,7 @@ def _inputs(scene: Scene) -> Told | None:
     about: list[Operand] = []
     fixes: list[Fix] = []
     given = called_again(scene)
-    function = function_of(scene, names.get("fun"))
+    function = function_of(names.get("fun"))
     for number in wanted:
         if not isinstance(number, int) or number >= len(args):
             continue
@@ -61,9 +61,7 @@ def _inputs(scene: Scene) -> Told | None:
     if floats and len(args) > 1:
         fixes += _argnums(scene, floats[0])
     shown = f" `{function}`" if function else ""
-    verb = "are" if len(odd) > 1 else "is"
-    message = f"`{_transform(scene)}`{shown} derives by floats, and {joined(odd).replace(' is ', ' is ', 1)}."
-    del verb
+    message = f"`{_transform(scene)}`{shown} derives by floats, and {joined(odd)}."
     told = "cast it to float, or derive by the arguments that are floats: argnums=."
     return Told(message, (*fixes, advice(told)), tuple(about))
 
@@ -122,7 +120,7 @@ def _output(scene: Scene) -> Told | None:
     step = scene.step(*RAISING["gradient-output"])
     value = step.names.get("x") if step is not None else None
     outer = scene.step("value_and_grad_f")
-    name = function_of(scene, outer.names.get("fun") if outer is not None else None)
+    name = function_of(outer.names.get("fun") if outer is not None else None)
     shown = f"`{name}`" if name else "the function"
     transform = _transform(scene)
     node, line = returned_of(scene, name)
@@ -168,7 +166,7 @@ def _dtype(scene: Scene) -> Told | None:
     outer = scene.step("value_and_grad_f", "jacfun")
     step = scene.step(*RAISING["gradient-dtype"])
     value = step.names.get("x") if step is not None else None
-    name = function_of(scene, outer.names.get("fun") if outer is not None else None)
+    name = function_of(outer.names.get("fun") if outer is not None else None)
     shown = f"`{name}`" if name else "the function"
     node, line = returned_of(scene, name)
     transform = _transform(scene)
@@ -203,7 +201,7 @@ def _aux(scene: Scene) -> Told | None:
     outer = scene.step("value_and_grad_f")
     if outer is None or not outer.names.get("has_aux"):
         return None
-    name = function_of(scene, outer.names.get("fun"))
+    name = function_of(outer.names.get("fun"))
     node, line = returned_of(scene, name)
     shown = f"`{name}`" if name else "the function"
     fixes: list[Fix] = []
@@ -228,24 +226,21 @@ def _aux(scene: Scene) -> Told | None:
 
 
 def _reverse_while(scene: Scene) -> Told | None:
-    loops = [node for node in ast.walk(scene.failed.tree) if _is_loop(node)]
+    loops = [node for node in ast.walk(scene.failed.tree) if isinstance(node, ast.Call) and _is_loop(node)]
     shown = next((scene.text(node.func).rpartition(".")[2] for node in loops), "while_loop")
     lines = [node.lineno for node in loops]
     message = (
-        f"the length of `{shown}`{f' of line {lines[0]}' if lines else ''} is known only while it runs, and reverse mode"
-        " would have to keep what every turn computed."
+        f"the length of `{shown}`{f' of line {lines[0]}' if lines else ''} is known only while it runs, and reverse"
+        " mode would have to keep what every turn computed."
     )
-    fixes: list[Fix] = []
-    for call in loops:
-        if scene.text(call.func).endswith("fori_loop"):
-            continue
-    told = "let it make a fixed number of turns: lax.scan, or lax.fori_loop with bounds that are Python numbers; or take jax.jacfwd or jax.jvp, which go forward."
-    return Told(message, (*fixes, advice(told)), None, lines[0] if len(set(lines)) == 1 else None)
+    told = (
+        "let it make a fixed number of turns: lax.scan, or lax.fori_loop with bounds that are Python numbers; or take"
+        " jax.jacfwd or jax.jvp, which go forward."
+    )
+    return Told(message, (advice(told),), None, lines[0] if len(set(lines)) == 1 else None)
 
 
-def _is_loop(node: ast.AST) -> Any:
-    if not isinstance(node, ast.Call):
-        return False
+def _is_loop(node: ast.Call) -> bool:
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     return name in ("while_loop", "fori_loop")
 
@@ -259,7 +254,7 @@ def _too_few(scene: Scene) -> Told | None:
     most = step.names.get("max_argnum", argnums if isinstance(argnums, int) else 0)
     if not isinstance(most, int) or most < len(args):
         return None
-    name = function_of(scene, step.names.get("fun"))
+    name = function_of(step.names.get("fun"))
     named = step.names.get("kwargs") or {}
     by_name = f"; those by keyword ({', '.join(named)}) do not count" if named else ""
     counted = f"{len(args)} positional argument{'s' * (len(args) != 1)}"

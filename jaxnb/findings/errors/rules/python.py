@@ -1,28 +1,24 @@
-"""Python's own mistakes in code that works on arrays: None, lists and text where arrays belong, items that are not there."""
+"""Python's own mistakes in code that works on arrays: None, lists and text where arrays belong, what is not there."""
 
 from __future__ import annotations
 
 import ast
 import difflib
+import re
 from collections.abc import Iterator
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
-from jaxnb.findings.errors.edits import advice, bracketed, exchange, exchanged, joined
+from jaxnb._jax import RAISING
+from jaxnb.findings.errors.edits import advice, bracketed, exchange, exchanged, grown, joined, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
-from jaxnb.findings.errors.scene import Operand, Scene
+from jaxnb.findings.errors.scene import Operand, Scene, parameters_of
 from jaxnb.program import Fix
 from jaxnb.staging import describe
 
 __all__ = ["EXPLAINERS"]
-
-
-def _module(scene: Scene, name: str, default: str) -> str:
-    frame = scene.failed.frame
-    return next(
-        (key for key, value in frame.items() if type(value).__name__ == "module" and value.__name__ == name), default
-    )
 
 
 # --- operators ---
@@ -33,13 +29,17 @@ def _operator(scene: Scene) -> Told | None:
     if not isinstance(node, ast.BinOp | ast.UnaryOp | ast.AugAssign | ast.Compare):
         return None
     sign = next((name for name in scene.called if not name[0].isalpha()), "the operator")
-    values = [(operand, _kind(operand)) for operand in scene.operands]
+    values = [(operand, _kind(scene, operand)) for operand in scene.operands]
     odd = [(operand, kind) for operand, kind in values if kind]
     if not odd:
         return None
     operand, kind = odd[0]
-    others = [f"`{other.text}` {other.aval}" for other, _ in values if other is not operand]
-    with_what = f" with {joined(others)}" if others else ""
+    others = [
+        f"`{other.text}` {other.aval}" if other.is_array else f"`{other.text}`"
+        for other, _ in values
+        if other is not operand
+    ]
+    with_what = f" with {joined(others)}{' (an array)' if kind == 'text' else ''}" if others else ""
     return Told(
         f"`{operand.text}` is {kind}: `{sign}` cannot combine it{with_what}.",
         (*_instead_of(scene, operand), advice(_ADVICE.get(kind.split()[-1], "make an array of it first."))),
@@ -47,18 +47,17 @@ def _operator(scene: Scene) -> Told | None:
 
 
 _ADVICE = {
-    "None": "give it a value, or do without the operation where it is None.",
-    "text": "text cannot be computed with: map it to numbers outside, or format it with an f-string.",
+    "None": "give it a value, or test `is None` and do without the operation there.",
+    "text": "format it with an f-string, in a trace with jax.debug.print; map text to numbers outside.",
     "function": "call it.",
     "dict": "take one of its items, or use jax.tree.map.",
 }
 
 
-def _kind(operand: Operand) -> str:
+def _kind(scene: Scene, operand: Operand) -> str:
     value = operand.value
     if value is None:
-        known = (isinstance(operand.node, ast.Name) and operand.made) or isinstance(operand.node, ast.Constant)
-        return "None" if known else ""
+        return "None" if scene.is_known(operand.node) else ""
     if isinstance(value, str):
         return "text"
     if isinstance(value, bytes | list | tuple | set):
@@ -73,7 +72,7 @@ def _kind(operand: Operand) -> str:
 def _instead_of(scene: Scene, operand: Operand) -> Iterator[Fix]:
     value, node = operand.value, scene.failed.node
     if isinstance(value, list | tuple):
-        new = f"{_module(scene, 'jax.numpy', 'jnp')}.asarray({operand.text})"
+        new = f"{words_of(scene)}.asarray({operand.text})"
         yield exchange(scene, "make an array of it", (operand.node, new))
     if value is None and isinstance(node, ast.BinOp):
         other = node.left if operand.node is node.right else node.right
@@ -83,6 +82,11 @@ def _instead_of(scene: Scene, operand: Operand) -> Iterator[Fix]:
         yield exchange(scene, "leave it out where it is None", (node, new))
     if callable(value) and not operand.is_array:
         yield exchange(scene, "call it", (operand.node, f"{bracketed(operand)}()"))
+    if isinstance(value, dict) and isinstance(node, ast.BinOp):
+        tree_map = f"{words_of(scene, 'jax', 'jax')}.tree.map"
+        part = Operand("p", ast.Name("p"))
+        new = scene.text(node).replace(operand.text, part.text, 1)
+        yield exchange(scene, "go through its leaves", (node, f"{tree_map}(lambda p: {new}, {operand.text})"))
 
 
 # --- calls ---
@@ -124,35 +128,49 @@ _METHODS_OF_OTHERS = {
 
 
 def _attribute(scene: Scene) -> Told | None:
-    node = scene.failed.node
-    if not isinstance(node, ast.Attribute):
-        call = node if isinstance(node, ast.Call) else None
-        node = call.func if call is not None and isinstance(call.func, ast.Attribute) else None
-    if not isinstance(node, ast.Attribute):
+    error = scene.error
+    name, holder = getattr(error, "name", None), getattr(error, "obj", None)
+    if scene.steps:
+        step = scene.steps[0]
+        name, holder = step.names.get("name"), step.names.get("self")
+        if step.name != "__getattr__":
+            return None
+    if not isinstance(name, str):
         return None
-    holder = scene.failed.value_of(node.value)
-    name, text = node.attr, scene.text(node.value)
+    node = next(
+        (one for one in ast.walk(scene.failed.node) if isinstance(one, ast.Attribute) and one.attr == name), None
+    )
+    if node is None:
+        return None
+    text = scene.text(node.value)
     if type(holder).__name__ == "module":
         return _of_module(scene, holder, node)
     array = hasattr(holder, "shape") and hasattr(holder, "dtype")
-    if holder is None and not (isinstance(node.value, ast.Name) and node.value.id in scene.failed.frame):
-        return None
     shown = Operand(text, node.value, holder, scene.origin(node.value))
     fixes: list[Fix] = []
-    if array:
+    if array or (type(holder) in (int, float, bool, list, tuple) and hasattr(jnp, name)):
         fixes += _as_function(scene, node, text)
     close = difflib.get_close_matches(name, [one for one in dir(holder) if not one.startswith("_")], 1, 0.75)
     if close:
         fixes.append(exchange(scene, f"take `{close[0]}`", (node, f"{text}.{close[0]}")))
-    what = f"an array {describe(holder)}" if array else "None" if holder is None else f"a {type(holder).__name__}"
-    return Told(f"`{text}` is {what}, and has no attribute `{name}`.", tuple(fixes), (shown,))
+    kind = type(holder).__name__
+    what = f"an array {describe(holder)}" if array else "None" if holder is None else f"a {kind}"
+    hint = (
+        [advice(f"make an array of it first: {words_of(scene)}.asarray({text}).{name}.")]
+        if name in dir(jax.Array)
+        else []
+    )
+    if array and name in _METHODS_OF_OTHERS:
+        form = _METHODS_OF_OTHERS[name].replace("{0}", text).replace("{1}", "…")
+        hint = [advice(f"JAX arrays are not those of PyTorch, nor lists: `{form}`.")]
+    return Told(f"`{text}` is {what}, and has no attribute `{name}`.", (*fixes, *hint), (shown,))
 
 
 def _as_function(scene: Scene, node: ast.Attribute, text: str) -> Iterator[Fix]:
     above = scene.failed.parent(node) if node is not scene.failed.node else scene.failed.parent()
     call = above if isinstance(above, ast.Call) and above.func is node else None
     inner = [scene.text(item) for item in call.args] if call is not None else []
-    words = {"jnp": _module(scene, "jax.numpy", "jnp"), "np": _module(scene, "numpy", "np")}
+    words = {"jnp": words_of(scene), "np": words_of(scene, "numpy", "np")}
     form = _METHODS_OF_OTHERS.get(node.attr)
     if form is not None and call is not None and ("{1}" not in form or inner):
         new = (
@@ -188,6 +206,7 @@ def _key(scene: Scene) -> Told | None:
     listed = joined([f"{key!r}" for key in keys[:6]]) + (f" and {len(keys) - 6} more" if len(keys) > 6 else "")
     close = difflib.get_close_matches(str(asked), [str(key) for key in keys], 1, 0.6)
     fixes = [exchange(scene, f"take {close[0]!r}", (node.slice, repr(close[0])))] if close else []
+    fixes += [advice(f"take one of {listed}, or put {asked!r} into `{text}` where it is made.")] if listed else []
     shown = Operand(text, node.value, holder, scene.origin(node.value))
     return Told(f"`{text}` has no key {asked!r}: it has {listed or 'none at all'}.", tuple(fixes), (shown,))
 
@@ -238,24 +257,142 @@ def _set_item(scene: Scene) -> Told | None:
 
 
 def _iteration(scene: Scene) -> Told | None:
-    scalar = next((o for o in scene.operands if o.is_array and o.shape == ()), None)
-    if scalar is None:
-        node = scene.failed.node
-        value = scene.failed.value_of(node)
-        if not (hasattr(value, "dtype") and getattr(value, "shape", None) == ()):
-            return None
-        scalar = Operand(scene.text(node), node, value, scene.origin(node))
-    told = f"`{scalar.text}` is a scalar {scalar.aval}: there is nothing to go through."
-    return Told(told, (advice("use the scalar itself, or jnp.atleast_1d."),), (scalar,))
+    step = scene.step("__iter__")
+    value: Any = step.names.get("self") if step is not None else None
+    if not hasattr(value, "shape") or value.shape != ():
+        return None
+    statement = scene.failed.statement
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple):
+        return _unpacking(scene)
+    node = scene.failed.node
+    text = scene.text(node)
+    told = f"`{text}` is a scalar {describe(value)}: it has no axis to iterate over."
+    fixes: list[Fix] = []
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args and not node.keywords:
+        fixes.append(exchange(scene, "go through the array itself", (node, scene.text(node.func.value))))
+    shown = Operand(text, node, value, scene.origin(node))
+    hint = advice("go through an array that has an axis, or use the scalar itself without the loop.")
+    return Told(told, (*fixes, hint), (shown,))
 
 
-_ALL = (TypeError, ValueError)
+def _unpacking(scene: Scene) -> Told | None:
+    """`a, b = value` where the value has another number of parts."""
+    statement = scene.failed.statement
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Tuple | ast.List):
+        return None
+    targets = statement.targets[0]
+    names = joined([f"`{scene.text(item)}`" for item in targets.elts])
+    count = len(targets.elts)
+    value: Any = scene.failed.value_of(statement.value)
+    step = scene.step("__iter__")
+    if value is None and step is not None:
+        value = step.names["self"]
+    text = " ".join(scene.text(statement.value).split())
+    shown = Operand(text, statement.value, value, scene.origin(statement.value))
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        shape = tuple(value.shape)
+        if not shape:
+            message = f"`{text}` is a scalar {describe(value)}, one value, and there are {count} names for it, {names}."
+            return Told(message, (advice("give it one name, or let it return a tuple: return loss, preds."),), (shown,))
+        message = f"`{text}` {describe(value)} has {shape[0]} rows, and there are {count} names for them, {names}."
+        fixes: list[Fix] = []
+        if len(shape) == 2 and shape[1] == count:
+            fixes.append(exchange(scene, "unpack its columns", (statement.value, f"{bracketed(shown)}.T")))
+        return Told(message, (*fixes, advice("index the columns, such as [:, 0], or transpose it with .T.")), (shown,))
+    if isinstance(value, tuple | list | dict):
+        message = f"`{text}` has {len(value)} items, and there are {count} names for them, {names}."
+        return Told(message, (advice(f"give {len(value)} names, or let it have {count} items."),), (shown,))
+    return None
+
+
+def _cached(scene: Scene) -> Told | None:
+    """A function that remembers its results by its arguments, and is given an array."""
+    node = scene.failed.node
+    if not isinstance(node, ast.Call) or scene.steps:
+        return None
+    function = scene.failed.value_of(node.func)
+    if type(function).__name__ != "_lru_cache_wrapper":
+        return None
+    arrays = [operand for operand in scene.operands if operand.is_array]
+    name = scene.text(node.func)
+    told = f"`{name}` remembers its results by its arguments (lru_cache), and {_plural(arrays)} no hash."
+    return Told(told, (advice("make the argument static under jit, or do without the cache."),))
+
+
+def _plural(arrays: list[Operand]) -> str:
+    shown = joined([f"`{operand.text}` {operand.aval}" for operand in arrays]) or "an array"
+    return f"{shown} {'has' if len(arrays) <= 1 else 'have'}"
+
+
+def _no_array(scene: Scene) -> Told | None:
+    """A list, a dict or None given to a function of JAX that takes arrays."""
+    for operand in scene.operands:
+        if (kind := _kind(scene, operand)) and not isinstance(operand.node, ast.Constant):
+            name = next((one for one in scene.called if one[0].isalpha()), "it")
+            fixes = list(_instead_of(scene, operand)) if isinstance(operand.value, list | tuple) else []
+            hint = "make an array of it: jnp.array, or jnp.stack of arrays." if "a " in kind else "give it an array."
+            return Told(f"`{operand.text}` is {kind}, and `{name}` takes arrays.", (*fixes, advice(hint)))
+    return None
+
+
+_FAILED_CALL = re.compile(r"(?P<name>[\w.<>]+)\(\) (?:missing|takes|got)")
+
+
+def _arguments(scene: Scene) -> Told | None:
+    """A function of the user's that is called with other arguments than it takes."""
+    match = _FAILED_CALL.match(str(scene.error))
+    if match is None:
+        return None
+    name = match["name"].rpartition(".")[2]
+    defined = next((n for n in ast.walk(scene.failed.tree) if isinstance(n, ast.FunctionDef) and n.name == name), None)
+    value = scene.failed.frame.get(name)
+    parameters = parameters_of(defined) if defined is not None else _parameters(value)
+    if parameters is None:
+        return None
+    under = scene.under or tuple(step.name for step in scene.steps)
+    by = next((one for one in ("scan", "fori_loop", "while_loop", "cond", "vmap_f", "grad_f") if one in under), "")
+    takes = f"`{name}` takes {len(parameters)} argument{'s' * (len(parameters) != 1)} ({', '.join(parameters)})"
+    given = _BY.get(by, "")
+    said = str(scene.error).partition("() ")[2].rstrip(".")
+    message = f"{takes}{f', and {given}' if given else ''}: {said}."
+    fixes = list(_in_order(scene, name, defined, by))
+    hint = "give it those, or bind the others before: functools.partial, a lambda, or a default value."
+    return Told(message, (*fixes, advice(hint)), None, defined.lineno if defined is not None and by in _BY else None)
+
+
+_BY = {
+    "scan": "`scan` calls it with two, the carry and a slice of xs",
+    "fori_loop": "`fori_loop` calls it with two, the index and the carry",
+    "while_loop": "`while_loop` calls it with one, the carry",
+}
+
+
+def _parameters(value: Any) -> list[str] | None:
+    while hasattr(value, "__wrapped__"):
+        value = value.__wrapped__
+    code = getattr(value, "__code__", None)
+    return list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]) if code is not None else None
+
+
+def _in_order(scene: Scene, name: str, defined: Any, by: str) -> Iterator[Fix]:
+    """A name of the cell like the parameter that is missing, given to the call."""
+    missing = re.findall(r"'(\w+)'", str(scene.error)) if "missing" in str(scene.error) else []
+    node = scene.failed.node
+    if by in _BY or len(missing) != 1:
+        return
+    if missing[0] in scene.failed.frame and isinstance(node, ast.Call):
+        yield grown(scene, f"give `{missing[0]}`, too", node, missing[0])
+
 
 EXPLAINERS = (
     Explainer("immutable", (TypeError,), _set_item, inside=frozenset({"_unimplemented_setitem", "__setitem__"})),
     Explainer("iteration", (TypeError,), _iteration, inside=frozenset({"__iter__"})),
+    Explainer("unpacking", (TypeError, ValueError), _unpacking),
     Explainer("operands", (TypeError,), _operator),
+    Explainer("no-array", (TypeError, ValueError), _no_array, inside=RAISING["arraylike"]),
+    Explainer("cached", (TypeError,), _cached),
     Explainer("call", (TypeError,), _call),
+    Explainer("arguments", (TypeError,), _arguments),
     Explainer("attribute", (AttributeError,), _attribute),
     Explainer("key", (KeyError,), _key),
     Explainer("name", (NameError,), _name),

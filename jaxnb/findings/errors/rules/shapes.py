@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jaxnb._jax import RAISING
-from jaxnb.findings.errors.edits import advice, bracketed, dimensions, exchange, exchanged, joined, sized
+from jaxnb.findings.errors.edits import advice, assigned_in, bracketed, dimensions, exchange, exchanged, joined, sized
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.scene import Operand, Scene
 from jaxnb.program import Fix
@@ -201,12 +201,7 @@ def _assigned(scene: Scene, node: ast.AST) -> ast.AST | None:
     if not isinstance(node, ast.Name):
         return None
     scope = scene.failed.above(ast.FunctionDef, ast.AsyncFunctionDef) or scene.failed.tree
-    found: ast.AST | None = None
-    for item in ast.walk(scope):
-        if isinstance(item, ast.Assign) and item.lineno < scene.failed.line:
-            if any(isinstance(target, ast.Name) and target.id == node.id for target in item.targets):
-                found = item.value
-    return found
+    return assigned_in(scope, node.id, scene.failed.line)
 
 
 # --- concatenating and stacking ---
@@ -236,7 +231,7 @@ def _concatenation(scene: Scene) -> Told | None:
         if differ:
             n = differ[0]
             message = (
-                f"{sized(first)} and {sized(other)} cannot be joined along axis {axis}: all other axes have to be equal,"
+                f"{sized(first)} and {sized(other)} cannot be joined along axis {axis}: all others have to be equal,"
                 f" and axis {n} is {one[n]} in `{first.text}` and {two[n]} in `{other.text}`."
             )
             return Told(
@@ -332,7 +327,8 @@ def _reshape(scene: Scene) -> Told | None:
         return None
     if -1 in sizes:
         rest = _size(tuple(n for n in sizes if n != -1))
-        message = f"{sized(array)} has {size} elements, which {rest} does not divide: {dimensions(sizes)} leaves no whole axis."
+        shape = dimensions(sizes)
+        message = f"{sized(array)} has {size} elements, which {rest} does not divide: {shape} leaves no whole axis."
     else:
         message = f"{sized(array)} has {size} elements, and {dimensions(sizes)} has {_size(sizes)}."
     return Told(
@@ -372,7 +368,7 @@ def _reshapes(scene: Scene, array: Operand, sizes: Shape, size: int) -> Iterator
             yield exchange(scene, f"let axis {place} be what is left", (nodes[place], "-1"))
 
 
-def _size_nodes(scene: Scene) -> list[ast.AST]:
+def _size_nodes(scene: Scene) -> Sequence[ast.AST]:
     node = scene.failed.node
     if not isinstance(node, ast.Call):
         return []
@@ -510,7 +506,7 @@ def _convolution(scene: Scene) -> Told | None:
     if lhs is None or rhs is None:
         return None
     first, second = tuple(lhs.shape), tuple(rhs.shape)
-    named = [o for o in scene.arrays]
+    named = scene.arrays
     texts = [f"`{o.text}` {dimensions(shape)}" for o, shape in zip(named, (first, second), strict=False)]
     shown = (
         " and ".join(texts) if len(texts) == 2 else f"the input {dimensions(first)} and the kernel {dimensions(second)}"
@@ -529,7 +525,7 @@ def _convolution(scene: Scene) -> Told | None:
         hint = advice(
             "check dimension_numbers: JAX takes NCHW and OIHW by default, or make the kernel take as many channels."
         )
-        layouts = [exchange_layout for exchange_layout in _layouts(scene)]
+        layouts = list(_layouts(scene))
         return Told(f"{shown} do not fit: {whose}, and {takes}{by}.", (*layouts, hint))
     return Told(
         f"{shown} do not fit this convolution.", (advice("check strides, padding, groups and dimension_numbers."),)
