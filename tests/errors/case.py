@@ -78,8 +78,8 @@ def written(kind: str, text: str, prelude: str = "", **common: Any) -> tuple[Err
     """The cases of a kind, from one text.
 
     A case begins with a line `### name options` and the address of its source as a comment. Parted by lines `---`
-    follow the setup, the wrong cell, the right cell, and what has to be said: `cause`, `names` and `fix`, one line each; parts
-    that all have to be there are parted by `;`, and wordings of which one is enough by `|`.
+    follow the setup, the wrong cell, the right cell, and what has to be said: `cause`, `names` and `fix`, one line
+    each; parts that all have to be there are parted by `;`, and wordings of which one is enough by `|`.
 
     Args:
       kind: of all of them.

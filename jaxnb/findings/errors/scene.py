@@ -196,6 +196,16 @@ class Scene:
             return isinstance(state, dict) and node.attr in state
         return isinstance(node, ast.Constant)
 
+    @property
+    def forward_line(self) -> int | None:
+        """Of an error of the backward pass, the line of the same text that it belongs to."""
+        cause = self.error.__cause__
+        if type(cause).__name__ != "JaxStackTraceBeforeTransformation" or cause is None:
+            return None
+        frames = list(_frames(cause.__traceback__))
+        lines = [line for frame, _, line in frames if frame.f_code.co_filename == self.failed.file]
+        return lines[-1] if lines else None
+
     def text(self, node: ast.AST) -> str:
         """The text of a part of the cell, on one line."""
         segment = ast.get_source_segment(self.failed.text, node) or ast.unparse(node)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 import sys
 import warnings
@@ -18,15 +19,33 @@ __all__ = ["as_shown_by_ipython", "label_of", "let_go", "render", "show_only_use
 
 
 def tidy(error: BaseException) -> None:
-    """Cuts the frames of JAX, jaxnb and IPython out of an exception's traceback, and out of those it came from."""
+    """Cuts the frames of JAX, of libraries on it, of jaxnb and IPython out of an exception's traceback, and out of those it came from."""
     seen: set[int] = set()
     current: BaseException | None = error
     while current is not None and id(current) not in seen:
         seen.add(id(current))
         current.__traceback__ = _user_frames(current.__traceback__)
         if type(current.__cause__).__name__ == "JaxStackTraceBeforeTransformation":
+            _note_forward(current, current.__cause__)
             current.__cause__ = None
         current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+
+
+def _note_forward(error: BaseException, before: BaseException | None) -> None:
+    """Says at an error of the backward pass which line of the user's code in the forward pass it belongs to."""
+    frames = _user_frames(before.__traceback__) if before is not None else None
+    while frames is not None and frames.tb_next is not None:
+        frames = frames.tb_next
+    if frames is None:
+        return
+    file, line = frames.tb_frame.f_code.co_filename, frames.tb_lineno
+    error.add_note(f"It is the backward pass of line {line}: {linecache.getline(file, line).strip()}")
+
+
+# Libraries on JAX, whose frames say nothing about the user's code.
+_ON_JAX = frozenset(
+    "flax optax equinox opt_einsum haiku chex jaxtyping diffrax lineax optimistix numpyro orbax".split()
+)
 
 
 _IN_IPYTHON = re.compile(r"[/\\](IPython|ipykernel)[/\\]")
@@ -37,7 +56,14 @@ def _user_frames(traceback: TracebackType | None) -> TracebackType | None:
     while traceback is not None:
         frame, at, line = traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno
         path = frame.f_code.co_filename
-        if frame.f_code.co_name != PART and not is_own(path) and not _jax.in_jax(path) and not _IN_IPYTHON.search(path):
+        on_jax = str(frame.f_globals.get("__name__")).partition(".")[0] in _ON_JAX
+        if (
+            frame.f_code.co_name != PART
+            and not on_jax
+            and not is_own(path)
+            and not _jax.in_jax(path)
+            and not _IN_IPYTHON.search(path)
+        ):
             outer = entries[-1][0] if entries else None
             if outer is not None and (
                 _is_block_of(outer.f_code, frame.f_code) or is_statement_of(outer.f_code, frame.f_code)

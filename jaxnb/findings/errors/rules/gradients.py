@@ -228,7 +228,9 @@ def _aux(scene: Scene) -> Told | None:
 def _reverse_while(scene: Scene) -> Told | None:
     loops = [node for node in ast.walk(scene.failed.tree) if isinstance(node, ast.Call) and _is_loop(node)]
     shown = next((scene.text(node.func).rpartition(".")[2] for node in loops), "while_loop")
-    lines = [node.lineno for node in loops]
+    forward = scene.forward_line
+    lines = [forward] if forward is not None else [node.lineno for node in loops]
+    shown = next((scene.text(n.func).rpartition(".")[2] for n in loops if n.lineno == forward), shown)
     message = (
         f"the length of `{shown}`{f' of line {lines[0]}' if lines else ''} is known only while it runs, and reverse"
         " mode would have to keep what every turn computed."
