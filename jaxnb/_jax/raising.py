@@ -16,6 +16,7 @@ RAISING: dict[str, frozenset[str]] = {
     "broadcast": frozenset(
         {"promote_shapes", "broadcast_shapes", "_broadcast_arrays", "_try_broadcast_shapes", "broadcasting_shape_rule"}
     ),
+    "lax": frozenset({"broadcasting_shape_rule", "_select_shape_rule", "_try_broadcast_shapes"}),
     "contraction": frozenset({"_dot_general_shape_rule", "dot_general", "dot", "matmul", "tensordot", "vdot", "inner"}),
     "concatenation": frozenset({"_concatenate_shape_rule", "concatenate"}),
     "stacking": frozenset({"_stack_shape_rule", "stack"}),
@@ -34,6 +35,8 @@ RAISING: dict[str, frozenset[str]] = {
     "gradient-dtype": frozenset({"_check_output_dtype_revderiv", "_check_output_dtype_grad"}),
     "gradient": frozenset({"value_and_grad_f", "grad_f"}),
     "jacobian": frozenset({"_check_input_dtype_jacrev", "_check_input_dtype_jacfwd"}),
+    "cotangent": frozenset({"_vjp_check_ct_avals"}),
+    "callable": frozenset({"check_callable"}),
     "reverse-while": frozenset({"_while_transpose_error"}),
     "mapped-sizes": frozenset({"_mapped_axis_size"}),
     "mapped": frozenset({"vmap_f"}),

@@ -7,13 +7,13 @@ import importlib.util
 import io
 import re
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 from IPython.core.interactiveshell import InteractiveShell
 
 import jaxnb
 from jaxnb.program import Finding, finding_of
+from jaxnb.views import render_findings
 
 from .case import ErrorCase
 
@@ -65,15 +65,17 @@ def check(shell: InteractiveShell, case: ErrorCase, staged: bool) -> Outcome:
     _begin(shell, case)
     text, error = _run(shell, f"%%jit\n{case.cell}" if staged else case.cell)
     findings = _findings(error, staged)
-    told = "\n".join([str(error or ""), *(_text(finding) for finding in findings)])
+    source = f"%%jit\n{case.cell}" if staged else case.cell
+    shown = render_findings(findings, width=200, source=source)
+    told = f"{error or ''}\n{shown}"
     line = case.line + staged
     best = next((one for one in findings if line in _lines(one)), findings[0] if findings else None)
-    whole = told if case.raises else "\n".join(_text(finding) for finding in findings)
+    whole = told if case.raises else shown
     fix = best.fix if best is not None else None
     fixes = "\n".join(_fix_text(one) for one in findings)
     names = [any(_is_said(one, whole) for one in name.split("|")) for name in case.names]
     return Outcome(
-        text + told,
+        f"{text}\n{told}",
         best,
         all(any(wording.casefold() in whole.casefold() for wording in part) for part in case.cause) and bool(findings),
         best is not None and line in _lines(best),
@@ -129,11 +131,6 @@ def _lines(finding: Finding) -> set[int | None]:
 
 def _is_said(name: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name.strip())}(?!\w)", text) is not None
-
-
-def _text(finding: Finding) -> str:
-    parts = [finding.message, *finding.operands, finding.holder, finding.origin, finding.said, _fix_text(finding)]
-    return "\n".join(part for part in parts if part)
 
 
 def _fix_text(finding: Finding) -> str:

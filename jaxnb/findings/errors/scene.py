@@ -7,6 +7,7 @@ raised; the operands are those that the expression names, or those that the call
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -81,11 +82,13 @@ class Step:
       name: of the function, such as "concatenate"; of an operator's method its own, such as "_operator_add".
       module: that it stands in.
       names: what its arguments and other names stood for when it raised.
+      arguments: its positional arguments, as far as their names still stand for them.
     """
 
     name: str
     module: str
     names: Mapping[str, Any]
+    arguments: tuple[Any, ...] = ()
 
 
 # What only passes a call on.
@@ -398,7 +401,12 @@ def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int, i
 
 
 def _step(frame: FrameType) -> Step:
-    return Step(frame.f_code.co_name, str(frame.f_globals.get("__name__", "")), frame.f_locals)
+    code, names = frame.f_code, frame.f_locals
+    positional = [names[name] for name in code.co_varnames[: code.co_argcount] if name in names]
+    if code.co_flags & inspect.CO_VARARGS:
+        more = names.get(code.co_varnames[code.co_argcount + code.co_kwonlyargcount])
+        positional += more if isinstance(more, tuple) else ()
+    return Step(code.co_name, str(frame.f_globals.get("__name__", "")), names, tuple(positional))
 
 
 def _given(below: Sequence[Step]) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
@@ -408,8 +416,5 @@ def _given(below: Sequence[Step]) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
         if step.name in _PASSING and isinstance(arguments, tuple):
             return arguments, named if isinstance(named, dict) else {}
     if below and below[0].name not in _PASSING:
-        first = below[0].names
-        own = tuple(first[name] for name in ("self", "other") if name in first)
-        more = first.get("args")
-        return (*own, *(more if isinstance(more, tuple) else ())), {}
+        return below[0].arguments, {}
     return (), {}

@@ -62,6 +62,7 @@ def traces(
     dynamic: tuple[str, ...] = (),
     since: int = 0,
     ran: int = 0,
+    all_of_it: bool = False,
 ) -> bool | None:
     """Whether statements of a cell can be traced, the last of them and what it depends on.
 
@@ -72,6 +73,7 @@ def traces(
       dynamic: names of Python numbers that are to be inputs.
       since: the first of the statements that is carried out again.
       ran: how many of them have run, so that the namespace has what they bound.
+      all_of_it: whether statements are tried, too, that the last one does not depend on.
 
     Returns:
       None if it was not tried to the end: the code may have effects, the time was over, or what a statement began with
@@ -79,7 +81,7 @@ def traces(
     """
     if not body:
         return None
-    statements = _needed(body[since:])
+    statements = [_read(node) for node in body[since:]] if all_of_it else _needed(body[since:])
     if _began_with(statements, body[since:ran]):
         return None
     inputs = inputs_of(statements, namespace)
@@ -90,9 +92,13 @@ def traces(
     return _traced(statements, namespace, inputs, PATIENCE if seconds is None else seconds, dynamic)
 
 
+def _read(node: ast.stmt) -> Statement:
+    return read_statement(node, False, "<a fix that is tried>", 0)
+
+
 def _began_with(statements: Sequence[Statement], ran: Sequence[ast.stmt]) -> bool:
     """Whether statements read what those that have run meanwhile bound anew."""
-    changed = {name for node in ran for name in read_statement(node, False, "<a fix that is tried>", 0).names.binds}
+    changed = {name for node in ran for name in _read(node).names.binds}
     bound: set[str] = set()
     for statement in statements:
         if statement.names.reads & changed - bound:
@@ -103,13 +109,13 @@ def _began_with(statements: Sequence[Statement], ran: Sequence[ast.stmt]) -> boo
 
 def harmless_statements(nodes: Sequence[ast.stmt], namespace: dict[str, Any]) -> list[Statement] | None:
     """Statements as they are compiled; None if one of them may have effects."""
-    statements = [read_statement(node, False, "<a fix that is tried>", 0) for node in nodes]
+    statements = [_read(node) for node in nodes]
     return statements if all(_is_harmless(statement, namespace) for statement in statements) else None
 
 
 def _needed(nodes: Sequence[ast.stmt]) -> list[Statement]:
     """The last statement, and those above it that bind what it reads, directly or not."""
-    statements = [read_statement(node, False, "<a fix that is tried>", 0) for node in nodes]
+    statements = [_read(node) for node in nodes]
     needed, reads = [statements[-1]], set(statements[-1].names.reads)
     for statement in reversed(statements[:-1]):
         if statement.names.binds & reads:

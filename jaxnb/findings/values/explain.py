@@ -148,8 +148,14 @@ def _is_of_jax(scene: Scene) -> bool:
     """Whether an error has to do with JAX: it raised it, ran around it, or arrays are what the expression works on."""
     if isinstance(scene.error, AttributeError) and scene.error.name in dir(jax.Array):
         return True
+    if any(_is_module_of_jax(scene.failed.value_of(node)) for node in ast.walk(scene.failed.statement)):
+        return True
     jax_below = any(step.module.partition(".")[0] in _jax.JAX_PACKAGES for step in scene.steps)
     return jax_below or bool(scene.under) or any(_holds_arrays(operand.value) for operand in scene.operands)
+
+
+def _is_module_of_jax(value: Any) -> bool:
+    return type(value).__name__ == "module" and value.__name__.partition(".")[0] in _jax.JAX_PACKAGES
 
 
 def _holds_arrays(value: Any) -> bool:
@@ -294,7 +300,12 @@ def _works(fix: Fix, scene: Scene, namespace: dict[str, Any], done: int, seconds
         return False
     until = sum(node.lineno <= _end(top) for node in top.tree.body)
     since = min([done, *(n for n, node in enumerate(top.tree.body) if (node.end_lineno or 0) >= fix.edit[0])])
-    return dry_run.traces(tree.body[:until], namespace, seconds, since=since, ran=done)
+    end = perf_counter() + seconds
+    whole = dry_run.traces(tree.body, namespace, seconds, since=since, ran=done, all_of_it=True)
+    left = end - perf_counter()
+    if whole is not None or until == len(tree.body) or left <= 0:
+        return whole
+    return dry_run.traces(tree.body[:until], namespace, left, since=since, ran=done)
 
 
 def _end(place: FailedExpression) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import jax
 
@@ -243,7 +243,7 @@ def _carry_fixes(scene: Scene, init: Operand | None, pairs: list[tuple[str, Any,
         elif isinstance(made, ast.Call) and maker == str(a.dtype):
             yield instead(scene, f"begin with {b.dtype}", made.func, dtype)
         elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            value = repr(float(node.value)) if "float" in str(b.dtype) else text
+            value = repr(float(cast(float, node.value))) if "float" in str(b.dtype) else text
             yield instead(scene, f"begin with {b.dtype}", node, f"{dtype}({value})")
         else:
             yield instead(scene, f"begin with {b.dtype}", node, f"{jnp}.asarray({text}, {dtype})")

@@ -11,7 +11,16 @@ import jax
 import jax.numpy as jnp
 
 from jaxnb._jax import RAISING
-from jaxnb.findings.errors.edits import advice, called_again, exchange, exchanged, function_of, joined, returned_of
+from jaxnb.findings.errors.edits import (
+    advice,
+    bracketed,
+    called_again,
+    exchange,
+    exchanged,
+    function_of,
+    joined,
+    returned_of,
+)
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.scene import Operand, Scene, abstract_text
 from jaxnb.program import Fix
@@ -44,6 +53,8 @@ def _inputs(scene: Scene) -> Told | None:
     fixes: list[Fix] = []
     given = called_again(scene)
     function = function_of(names.get("fun"))
+    if names.get("holomorphic"):
+        return None
     for number in wanted:
         if not isinstance(number, int) or number >= len(args):
             continue
@@ -126,7 +137,8 @@ def _output(scene: Scene) -> Told | None:
     node, line = returned_of(scene, name)
     line = line if node is not None else None
     if isinstance(value, tuple | list | dict) or value is None:
-        what = "nothing" if value is None else abstract_text(value)
+        kind = "" if value is None else f"the {type(value).__name__} "
+        what = "nothing (None)" if value is None else f"{kind}{abstract_text(value)}"
         message = f"`{transform}` takes a function that returns one scalar, and {shown} returns {what}."
         fixes: list[Fix] = []
         if isinstance(value, tuple) and len(value) == 2 and getattr(value[0], "shape", None) == ():
@@ -276,8 +288,94 @@ def _other_argnums(scene: Scene, count: int) -> Iterator[Fix]:
             )
 
 
+def _holomorphic(scene: Scene) -> Told | None:
+    """Inputs of another kind than `holomorphic` says."""
+    step = scene.step(*RAISING["gradient-input"], *RAISING["jacobian"])
+    if step is None:
+        return None
+    value, holomorphic = step.names.get("x"), step.names.get("holomorphic")
+    given = [
+        operand for operand in scene.operands if operand.is_array and operand.dtype == str(getattr(value, "dtype", ""))
+    ]
+    shown = f"`{given[-1].text}` is {given[-1].aval}" if given else f"the input is {describe(value)}"
+    fixes: list[Fix] = []
+    if holomorphic:
+        if given:
+            fixes.append(
+                exchange(scene, "make it complex", (given[-1].node, f"{bracketed(given[-1])}.astype(complex)"))
+            )
+        message = f"holomorphic=True derives by complex numbers, and {shown}."
+        return Told(message, (*fixes, advice("leave holomorphic out, or give a complex input, such as x + 0j.")))
+    message = f"it derives by real numbers, and {shown}."
+    hint = "give holomorphic=True for a holomorphic function, derive by real and imaginary part apart, or use jax.jvp."
+    return Told(message, (advice(hint),))
+
+
+def _tangent(scene: Scene) -> Told | None:
+    """Tangents and cotangents of other types than what they belong to."""
+    primals, tangents = scene.argument(1, "primals"), scene.argument(2, "tangents")
+    if "jvp" in scene.called and primals is not None and tangents is not None:
+        before = [o for o in scene.operands if any(node is o.node for node in ast.walk(primals.node)) and o.is_array]
+        after = [o for o in scene.operands if any(node is o.node for node in ast.walk(tangents.node)) and o.is_array]
+        for one, two in zip(before, after, strict=False):
+            if (one.shape, one.dtype) != (two.shape, two.dtype):
+                message = f"the tangent `{two.text}` {two.aval} has to be of the type of `{one.text}`, {one.aval}."
+                fix = exchange(scene, "cast it", (two.node, f"{bracketed(two)}.astype({bracketed(one)}.dtype)"))
+                return Told(message, (fix, advice("give tangents like the primals: jnp.ones_like.")))
+    return None
+
+
+def _cotangent(scene: Scene) -> Told | None:
+    node = scene.failed.node
+    got = re.search(r"got ([\w\[\],]+\]), but expected ([\w\[\],]+\])", str(scene.error))
+    if not isinstance(node, ast.Call) or not node.args or got is None:
+        return None
+    text = scene.text(node.args[0])
+    name = scene.text(node.func)
+    message = f"`{name}` takes a cotangent like the result of the function, {got[2]}, and `{text}` is {got[1]}."
+    hint = advice(f"give it the shape and dtype of the result, {got[2]}: jnp.ones_like(y).")
+    return Told(message, (hint,))
+
+
+def _no_function(scene: Scene) -> Told | None:
+    """`jax.grad(f(x))` for `jax.grad(f)(x)`."""
+    node = scene.failed.node
+    if (
+        not isinstance(node, ast.Call)
+        or not node.args
+        or not scene.called & (_TRANSFORMS | {"jit", "vmap", "pmap", "checkpoint"})
+    ):
+        return None
+    inner = node.args[0]
+    name = scene.text(node.func)
+    value = scene.failed.value_of(inner)
+    what = (
+        describe(value)
+        if value is not None
+        else "the result of a call"
+        if isinstance(inner, ast.Call)
+        else "no function"
+    )
+    fixes: list[Fix] = []
+    if isinstance(inner, ast.Call):
+        text = scene.text(inner)
+        function = scene.text(inner.func)
+        rest = "".join(f", {scene.text(item)}" for item in node.args[1:])
+        named = "".join(f", {keyword.arg}={scene.text(keyword.value)}" for keyword in node.keywords)
+        new = f"{name}({function}{rest}{named}){text[len(function) :]}"
+        fixes.append(exchange(scene, "give it the function itself", (node, new)))
+    return Told(
+        f"`{name}` takes a function, and `{scene.text(inner)}` is {what}.",
+        (*fixes, advice("give it the function, or a lambda.")),
+    )
+
+
 EXPLAINERS = (
     Explainer("gradient-input", (TypeError,), _inputs, inside=RAISING["gradient-input"] | RAISING["jacobian"]),
+    Explainer("holomorphic", (TypeError,), _holomorphic, inside=RAISING["gradient-input"] | RAISING["jacobian"]),
+    Explainer("tangent", (TypeError, ValueError), _tangent, called=frozenset({"jvp"})),
+    Explainer("cotangent", (TypeError, ValueError), _cotangent, inside=RAISING["cotangent"]),
+    Explainer("no-function", (TypeError,), _no_function, inside=RAISING["callable"]),
     Explainer("gradient-output", (TypeError,), _output, inside=RAISING["gradient-output"]),
     Explainer("gradient-dtype", (TypeError,), _dtype, inside=RAISING["gradient-dtype"]),
     Explainer("reverse-while", (ValueError,), _reverse_while, inside=RAISING["reverse-while"]),

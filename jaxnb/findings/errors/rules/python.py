@@ -302,7 +302,17 @@ def _unpacking(scene: Scene) -> Told | None:
     if isinstance(value, tuple | list | dict):
         message = f"`{text}` has {len(value)} items, and there are {count} names for them, {names}."
         return Told(message, (advice(f"give {len(value)} names, or let it have {count} items."),), (shown,))
-    return None
+    got = re.search(r"got (\d+)|too many", str(scene.error))
+    if got is None or scene.steps:
+        return None
+    has = f"{got[1]} parts" if got[1] else f"more than {count} parts"
+    hint = "give as many names as it has parts."
+    if "has_aux" in text and isinstance(targets, ast.Tuple) and count == 3:
+        first, second, third = (scene.text(item) for item in targets.elts)
+        hint = f"with has_aux=True it is ((loss, aux), gradients): ({first}, {second}), {third} = …"
+        fixes = [exchange(scene, "take the pair apart", (targets, f"({first}, {second}), {third}"))]
+        return Told(f"`{text}` has {has}, and there are {count} names for them, {names}.", (*fixes, advice(hint)), ())
+    return Told(f"`{text}` has {has}, and there are {count} names for them, {names}.", (advice(hint),), ())
 
 
 def _cached(scene: Scene) -> Told | None:

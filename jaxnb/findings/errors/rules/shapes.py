@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import jax.numpy as jnp
+
 from jaxnb._jax import RAISING
-from jaxnb.findings.errors.edits import advice, assigned_in, bracketed, dimensions, exchange, exchanged, joined, sized
+from jaxnb.findings.errors.edits import (
+    advice,
+    assigned_in,
+    bracketed,
+    dimensions,
+    exchange,
+    exchanged,
+    joined,
+    sized,
+    words_of,
+)
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.scene import Operand, Scene
 from jaxnb.program import Fix
@@ -42,7 +55,17 @@ def _contraction(scene: Scene) -> Told | None:
         f"{sized(a)} and {sized(b)} do not fit: {product} contracts {own} of `{a.text}`, {first[-1]}, with {where} of"
         f" `{b.text}`, {second[axis]}."
     )
-    return Told(message, (*_products(scene, a, b), advice("make the two axes one size, or give the axes to einsum.")))
+    rows = dimensions((first[-1], *second[1:])) if len(second) <= 2 else f"{first[-1]} there"
+    told = f"both have to be equal: give `{b.text}` {first[-1]} rows, {rows}, or `{a.text}` {second[axis]} columns."
+    return Told(message, (*_products(scene, a, b), advice(told)), guesses=tuple(_unflattened(scene, a)))
+
+
+def _unflattened(scene: Scene, operand: Operand) -> Iterator[Fix]:
+    """`x.reshape(-1)` that takes the batch with it, and a transpose that is one too many."""
+    node = operand.node
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("reshape", "ravel"):
+        holder = scene.text(node.func.value)
+        yield exchange(scene, "keep the first axis", (node, f"{holder}.reshape({holder}.shape[0], -1)"))
 
 
 def _leading(first: Shape, second: Shape) -> str:
@@ -108,13 +131,28 @@ def _of_two(scene: Scene, a: Operand, b: Operand, axis: int) -> Told:
         f"{sized(a)} and {sized(b)} do not broadcast: counted from the right, axis {axis} has {first[axis]} in"
         f" `{a.text}` and {second[axis]} in `{b.text}`."
     )
-    return Told(message, (*_broadcasts(scene, a, b), advice(_broadcast_advice(first, second))))
+    told = (
+        f"give both {first[axis]} there, or both {second[axis]}, or one of them size 1: slice the longer one,"
+        " transpose, reshape, or insert an axis with [:, None]."
+    )
+    return Told(message, (*_broadcasts(scene, a, b), advice(told)), guesses=tuple(_placed(scene, a, b)))
 
 
-def _broadcast_advice(first: Shape, second: Shape) -> str:
-    if len(first) == len(second):
-        return "give both one size there, or slice the longer one."
-    return "insert an axis of size 1 with [:, None], or transpose one of them."
+def _placed(scene: Scene, a: Operand, b: Operand) -> Iterator[Fix]:
+    """One operand without its axes of size 1, where these stand otherwise in the other."""
+    for operand, other in ((b, a), (a, b)):
+        own, wanted = _shape(operand), _shape(other)
+        core = [size for size in own if size != 1]
+        if len(own) < 2 or len(core) == len(own) or len(core) > len(wanted):
+            continue
+        for places in itertools.combinations(range(len(wanted)), len(core)):
+            shape = [1] * len(wanted)
+            for place, size in zip(places, core, strict=True):
+                shape[place] = size
+            if _clash(tuple(shape), wanted) is None and tuple(shape) != own:
+                new = f"{bracketed(operand)}.reshape{dimensions(shape)}"
+                yield exchange(scene, "lay its axes otherwise", (operand.node, new))
+                break
 
 
 def _inner_broadcast(scene: Scene) -> Told | None:
@@ -164,10 +202,10 @@ def _broadcasts(scene: Scene, a: Operand, b: Operand) -> Iterator[Fix]:
     own, wanted = _shape(a), _shape(b)
     if len(own) == len(wanted) == 1:
         small, large = (a, b) if own[0] < wanted[0] else (b, a)
-        yield exchange(scene, "combine each with each", (b.node, f"{bracketed(b)}[:, None]"))
-        yield exchange(
-            scene, f"take as many of `{large.text}`", (large.node, f"{bracketed(large)}[:{_shape(small)[0]}]")
-        )
+        length = _shape(small)[0]
+        slices = exchange(scene, f"take as many of `{large.text}`", (large.node, f"{bracketed(large)}[:{length}]"))
+        each = exchange(scene, "combine each with each", (b.node, f"{bracketed(b)}[:, None]"))
+        yield from (slices, each) if abs(own[0] - wanted[0]) <= 2 else (each, slices)
 
 
 def _keeping(scene: Scene, operand: Operand, other: Operand) -> Iterator[Fix]:
@@ -208,7 +246,7 @@ def _assigned(scene: Scene, node: ast.AST) -> ast.AST | None:
 
 
 def _concatenation(scene: Scene) -> Told | None:
-    arrays = [operand for operand in scene.arrays if operand.shape is not None]
+    arrays = _spread(scene)
     axis_given = scene.argument(1, "axis")
     axis = (
         axis_given.value if axis_given is not None and isinstance(axis_given.value, int) else _constant(axis_given, 0)
@@ -239,6 +277,18 @@ def _concatenation(scene: Scene) -> Told | None:
                 (*_joins(scene, first, other), advice("join along the axis that differs, or make the others equal.")),
             )
     return None
+
+
+def _spread(scene: Scene) -> list[Operand]:
+    """The arrays of an expression, those in lists that have a name one by one."""
+    found: list[Operand] = []
+    for operand in scene.operands:
+        if operand.is_array:
+            found.append(operand)
+        elif isinstance(operand.value, list | tuple):
+            items = [Operand(f"{operand.text}[{n}]", operand.node, item) for n, item in enumerate(operand.value)]
+            found += [item for item in items if item.is_array]
+    return found
 
 
 def _constant(operand: Operand | None, default: int) -> int:
@@ -295,11 +345,13 @@ def _stacked(scene: Scene) -> tuple[Fix, ...]:
 
 
 def _stacking(scene: Scene) -> Told | None:
-    arrays = list(scene.arrays)
+    arrays = _spread(scene)
+    if not arrays:
+        return None
     other = next((o for o in arrays[1:] if _shape(o) != _shape(arrays[0])), None)
     if other is None:
         return None
-    message = f"{sized(arrays[0])} and {sized(other)} cannot be stacked: what is stacked has one shape."
+    message = f"{sized(arrays[0])} and {sized(other)} cannot be stacked: all have to have the same shape."
     fixes: list[Fix] = []
     node = scene.failed.node
     one, two = _shape(arrays[0]), _shape(other)
@@ -309,7 +361,7 @@ def _stacking(scene: Scene) -> Told | None:
         if len(differ) == 1 and len(node.args) == 1 and not node.keywords:
             new = f"{scene.text(node.func.value)}.concatenate({scene.text(node.args[0])}{axis})"
             fixes.append(exchange(scene, "join them", (node, new)))
-    return Told(message, (*fixes, advice("join them with jnp.concatenate, or pad them to one shape.")))
+    return Told(message, (*fixes, advice("pad them to the same shape, or join them with jnp.concatenate.")))
 
 
 # --- reshaping ---
@@ -331,13 +383,11 @@ def _reshape(scene: Scene) -> Told | None:
         message = f"{sized(array)} has {size} elements, which {rest} does not divide: {shape} leaves no whole axis."
     else:
         message = f"{sized(array)} has {size} elements, and {dimensions(sizes)} has {_size(sizes)}."
-    return Told(
-        message,
-        (
-            *_reshapes(scene, array, sizes, size),
-            advice("let one axis be -1, or keep the leading axis and flatten the rest."),
-        ),
+    divides = f"take sizes whose product is {size}, or divides it with one axis -1"
+    told = (
+        f"{divides}; jnp.broadcast_to repeats an axis of size 1." if size == 1 or 1 in _shape(array) else f"{divides}."
     )
+    return Told(message, (*_reshapes(scene, array, sizes, size), advice(told)))
 
 
 def _wanted_sizes(scene: Scene, wanted: Any) -> Shape | None:
@@ -415,7 +465,13 @@ def _broadcast_to(scene: Scene) -> Told | None:
     if len(own) == len(wanted) and all(n >= k for n, k in zip(own, wanted, strict=True)):
         index = ", ".join(f":{k}" if n != k else ":" for n, k in zip(own, wanted, strict=True))
         fixes.append(exchange(scene, "take as much as fits", (value.node, f"{bracketed(value)}[{index}]")))
-    return Told(message, (*fixes, advice("give it the shape of the place, or an axis of size 1.")))
+    return Told(message, (*fixes, advice(_place_advice(value, own, wanted))))
+
+
+def _place_advice(value: Operand, own: Shape, wanted: Shape) -> str:
+    if wanted == ():
+        return f"one element takes a scalar: take one item, such as `{value.text}[0]`, or set a slice of {own[0]}."
+    return f"give it the shape {dimensions(wanted)}, or an axis of size 1."
 
 
 def _place_set(scene: Scene) -> Any:
@@ -475,7 +531,16 @@ def _mask(scene: Scene) -> Told | None:
         if other:
             index = ", ".join([":"] * other + [mask.text])
             fixes.append(exchange(scene, f"apply it to axis {other}", (scene.failed.node.slice, index)))
-    return Told(message, (*fixes, advice("the mask has as many items as the axis that it chooses from.")))
+    return Told(
+        message,
+        (
+            *fixes,
+            advice(
+                f"give it the same length: {wanted[place] if place < len(wanted) else 0} items for axis {place}, or index"
+                " another axis, such as [:, mask]."
+            ),
+        ),
+    )
 
 
 def _indices(scene: Scene) -> Told | None:
@@ -522,11 +587,13 @@ def _convolution(scene: Scene) -> Told | None:
         whose = f"the input has {first[spec[1]]} channels (axis {spec[1]})"
         takes = f"the kernel takes {second[kernel[1]]} (axis {kernel[1]})"
         by = f" for each of {groups} groups" if groups != 1 else ""
+        channels = first[spec[1]] // max(1, groups)
         hint = advice(
-            "check dimension_numbers: JAX takes NCHW and OIHW by default, or make the kernel take as many channels."
+            f"make the kernel take {channels} channel{'s' * (channels != 1)}, or check dimension_numbers: JAX takes"
+            " NCHW and OIHW by default."
         )
-        layouts = list(_layouts(scene))
-        return Told(f"{shown} do not fit: {whose}, and {takes}{by}.", (*layouts, hint))
+        message = f"{shown} do not fit: {whose}, and {takes}{by}."
+        return Told(message, (hint,), guesses=tuple(_layouts(scene)))
     return Told(
         f"{shown} do not fit this convolution.", (advice("check strides, padding, groups and dimension_numbers."),)
     )
@@ -557,6 +624,8 @@ def _einsum(scene: Scene) -> Told | None:
         return None
     inputs = text.replace(" ", "").split("->")[0].split(",")
     arrays = [o for o in scene.operands if o.is_array]
+    if len(arrays) < len(node.args) - 1:  # one of them is not known
+        return None
     if len(inputs) != len(arrays):
         message = f"'{text}' names {len(inputs)} operand{'s' * (len(inputs) != 1)}, and {len(arrays)} are given."
         return Told(message, (advice("name each operand, parted by commas."),))
@@ -565,15 +634,29 @@ def _einsum(scene: Scene) -> Told | None:
         shape = _shape(operand)
         if len(letters) != len(shape):
             message = f"'{letters}' names {len(letters)} axes, and {sized(operand)} has {len(shape)}."
-            return Told(message, (advice("name each axis of each operand."),))
+            told = f"name each of its {len(shape)} axes, or the leading ones together: '...{letters}'."
+            if [len(one) for one in reversed(inputs)] == [len(_shape(o)) for o in arrays]:
+                changed = exchange(scene, "exchange the operands", *_exchanged(arrays[0], arrays[-1]))
+                return Told(message, (advice(f"give the operands in the order of '{text}'."),), guesses=(changed,))
+            return Told(message, (advice(told),))
         for letter, size in zip(letters, shape, strict=True):
             known = sizes.setdefault(letter, (size, operand))
             if known[0] != size and 1 not in (known[0], size):
                 message = f"`{letter}` in '{text}' is {known[0]} in {sized(known[1])} and {size} in {sized(operand)}."
                 return Told(
-                    message, (*_letters(scene, spec, text, inputs, arrays), advice("axes of one letter have one size."))
+                    message,
+                    (
+                        *_letters(scene, spec, text, inputs, arrays),
+                        advice(
+                            f"axes of one letter have the same size: give both {known[0]} or {size}, or another letter."
+                        ),
+                    ),
                 )
     return None
+
+
+def _exchanged(a: Operand, b: Operand) -> tuple[tuple[ast.AST, str], tuple[ast.AST, str]]:
+    return (a.node, b.text), (b.node, a.text)
 
 
 def _letters(scene: Scene, spec: Any, text: str, inputs: list[str], arrays: list[Operand]) -> Iterator[Fix]:
@@ -594,6 +677,28 @@ def _letters(scene: Scene, spec: Any, text: str, inputs: list[str], arrays: list
             if fits and isinstance(spec.node, ast.Constant):
                 _, arrow, out = text.replace(" ", "").partition("->")
                 yield exchange(scene, "exchange the letters", (spec.node, repr(f"{','.join(changed)}{arrow}{out}")))
+
+
+def _no_broadcasting(scene: Scene) -> Told | None:
+    """Functions of `lax`, which take operands of one shape and dtype."""
+    node = scene.failed.node
+    arrays = [operand for operand in scene.operands if operand.shape is not None]
+    if not isinstance(node, ast.Call) or len({operand.shape for operand in arrays}) < 2:
+        return None
+    name = scene.text(node.func)
+    called = name.rpartition(".")[2]
+    other = {"select": "where", "div": "divide", "rem": "remainder", "sub": "subtract", "mul": "multiply"}.get(
+        called, called
+    )
+    fixes: list[Fix] = []
+    if name != called and hasattr(jnp, other):
+        fixes.append(exchange(scene, "use the function that broadcasts", (node.func, f"{words_of(scene)}.{other}")))
+    shown = joined([f"`{operand.text}` {dimensions(operand.shape or ())}" for operand in arrays])
+    ranks = sorted({len(operand.shape or ()) for operand in arrays})
+    told = f"they have {joined([str(rank) for rank in ranks])} dimensions" if len(ranks) > 1 else "the sizes differ"
+    message = f"`{name}` does not broadcast, and {shown} have other shapes: {told}."
+    hint = advice(f"use jnp.{other}, which broadcasts, or give all one shape, such as with jnp.zeros_like or [None].")
+    return Told(message, (*fixes, hint))
 
 
 def _squeeze(scene: Scene) -> Told | None:
@@ -638,7 +743,9 @@ def _update(scene: Scene) -> Told | None:
         return Told(message, (exchange(scene, "give it as many axes", (b.node, f"{bracketed(b)}{index}")),))
     place = next((n for n, (x, y) in enumerate(zip(_shape(a), _shape(b), strict=True)) if y > x), 0)
     message = f"{sized(b)} is larger than {sized(a)} along axis {place}: an update lies within what it changes."
-    return Told(message, (advice("slice the update, or make room."),))
+    most, least = _shape(a)[place], _shape(b)[place]
+    told = f"make the update no larger than {most} there, or what it changes no smaller than {least}."
+    return Told(message, (advice(told),))
 
 
 def _solve(scene: Scene) -> Told | None:
@@ -656,7 +763,11 @@ def _solve(scene: Scene) -> Told | None:
     if len(arrays) > 1:
         b = arrays[1]
         message = f"{sized(a)} and {sized(b)} do not fit: `{b.text}` needs {shape[-1]} rows."
-        fixes = [exchange(scene, f"transpose `{b.text}`", (b.node, _turned(b)))] if len(_shape(b)) == 2 else []
+        fixes: list[Fix] = []
+        if len(_shape(b)) == len(shape) - 1:
+            fixes.append(exchange(scene, "make columns of it", (b.node, f"{bracketed(b)}[..., None]")))
+        if len(_shape(b)) == 2:
+            fixes.append(exchange(scene, f"transpose `{b.text}`", (b.node, _turned(b))))
         return Told(message, (*fixes, advice("give one right-hand side of that length, or columns of it.")))
     return None
 
@@ -690,6 +801,13 @@ EXPLAINERS = (
         _contraction,
         inside=RAISING["contraction"],
         called=frozenset({"@", "matmul", "dot", "tensordot", "vdot", "inner"}),
+    ),
+    Explainer(
+        "no-broadcasting",
+        _BAD,
+        _no_broadcasting,
+        called=frozenset({"select", "add", "sub", "mul", "div", "max", "min", "rem"}),
+        inside=RAISING["lax"],
     ),
     Explainer("broadcast", _BAD, _broadcast, inside=RAISING["broadcast"]),
 )
