@@ -19,7 +19,7 @@ __all__ = ["as_shown_by_ipython", "label_of", "let_go", "render", "show_only_use
 
 
 def tidy(error: BaseException) -> None:
-    """Cuts frames of JAX, of libraries on it, of jaxnb and IPython out of the traceback of an exception and of its causes."""
+    """Cuts frames of JAX, of libraries on it, of jaxnb and IPython out of the tracebacks of an exception."""
     seen: set[int] = set()
     current: BaseException | None = error
     while current is not None and id(current) not in seen:

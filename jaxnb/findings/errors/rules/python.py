@@ -6,7 +6,7 @@ import ast
 import difflib
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -290,7 +290,7 @@ def _unpacking(scene: Scene) -> Told | None:
     text = " ".join(scene.text(statement.value).split())
     shown = Operand(text, statement.value, value, scene.origin(statement.value))
     if hasattr(value, "shape") and hasattr(value, "dtype"):
-        shape = tuple(value.shape)
+        shape = tuple(cast(Any, value).shape)
         if not shape:
             message = f"`{text}` is a scalar {describe(value)}, one value, and there are {count} names for it, {names}."
             return Told(message, (advice("give it one name, or let it return a tuple: return loss, preds."),), (shown,))
