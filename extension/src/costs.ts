@@ -4,6 +4,7 @@ import { Level, Program } from './model';
 import { formatIn } from './format';
 import { readMemory } from './memory';
 import { COLUMNS as KNOWN } from './schema';
+import type { State } from './store';
 import type { Tree } from './tree';
 
 export type Measure = typeof KNOWN[number]['name'];
@@ -21,6 +22,20 @@ export function firstMeasures(costs: Costs, levels: string[]): Measure[] {
 }
 
 export function formatCost(measure: Measure, cost: number): string { return cost > 0 ? formatIn(UNITS[measure], cost) : ''; }
+
+const SCHEDULED = ['hlo'], SCREENFUL = 25;
+
+/** Whether a level begins with what costs most: a long one, whose order is a compiler's and says nothing of the cell. */
+export function beginsHot(level: Level): boolean { return SCHEDULED.includes(level.name) && level.apart.length > SCREENFUL; }
+
+/** By what a level is sorted, as the user wants it or by itself; null for its own order. */
+export function orderOf({ sort, ordered, measures }: State, costs: Costs, level: Level): Measure | null {
+  const known = costs.measures(level.name);
+  if (sort) return known.includes(sort) ? sort : null;
+  if (!beginsHot(level) || ordered.has(level.name)) return null;
+  const ranks = known.filter(one => one !== 'memory');
+  return ranks.find(one => one === 'seconds') ?? ranks.find(one => measures.includes(one)) ?? ranks[0] ?? null;
+}
 
 /** Costs of a program, added up once for each measure and level. */
 export class Costs {
@@ -48,32 +63,40 @@ export class Costs {
     return found;
   }
 
-  /** The largest, for the heat. */
+  /** The largest, for the heat; of a level of what it runs as one piece. */
   most(level: string, measure: Measure): number {
     const key = `${level} ${measure}`;
     let most = this.largest.get(key);
     if (most === undefined) {
       most = 0;
-      for (const cost of this.of(level, measure)) if (cost > most) most = cost;
+      const of = this.program.level(level);
+      const costs = of && level !== 'source' ? this.deep(of, measure) : this.of(level, measure);
+      for (const cost of of && level !== 'source' ? of.apart.map(op => costs[op]) : costs) if (cost > most) most = cost;
       this.largest.set(key, most);
     }
     return most;
   }
 
-  /** The same for levels with what the bodies of an op cost. */
+  /** The same for levels with what the bodies of an op cost; memory, which does not add up, without. */
   deep(level: Level, measure: Measure): Float64Array {
     const key = `${level.name} ${measure} deep`;
     let found = this.known.get(key);
     if (!found) {
       found = this.of(level.name, measure).map(cost => Math.max(0, cost));
       // A body stands behind the op that owns it: from the end all that is inside is known.
-      for (let op = level.size - 1; op >= 0; op--) {
+      for (let op = measure === 'memory' ? -1 : level.size - 1; op >= 0; op--) {
         const up = level.owner[level.home[op]];
         if (up >= 0 && up < op) found[up] += found[op];
       }
       this.known.set(key, found);
     }
     return found;
+  }
+
+  /** What ops are ranked by: of what nobody knows next to nothing, so that it comes last and is still there. */
+  ranks(level: Level, measure: Measure): Float64Array {
+    const known = this.of(level.name, measure);
+    return this.deep(level, measure).map((cost, op) => cost || (known[op] < 0 && measure !== 'seconds' && measure !== 'memory' ? 1e-9 : 0));
   }
 
   /** What all ops cost. */

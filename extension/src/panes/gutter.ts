@@ -2,14 +2,15 @@
 
 import { button, el } from '../dom';
 import { Costs, formatCost, Measure, NAMES, TELLS } from '../costs';
+import { Level } from '../model';
 import { Store } from '../store';
 
 /** What stands in a column: a cost, of what whole it is a part, and how much of it runs backwards. */
 export interface Cell { measure: Measure; cost: number; whole: number; behind?: number }
 
-/** The edge for an op or a line; at -1 it is empty, so that the code behind it stays aligned. */
-export function gutter(measures: Measure[], costs: Costs, level: string, at: number, sign: string, line = 0): HTMLElement {
-  return edge(measures.map((measure): Cell => ({ measure, cost: at < 0 ? -1 : costs.of(level, measure)[at] ?? -1, whole: costs.most(level, measure) })), sign, line);
+/** The edge for an op, with what is in its bodies or without; at -1 it is empty, so that the code behind it stays aligned. */
+export function gutter(measures: Measure[], costs: Costs, level: Level, at: number, deep: boolean, sign: string, line = 0): HTMLElement {
+  return edge(measures.map((measure): Cell => ({ measure, cost: at < 0 ? -1 : (deep ? costs.deep(level, measure) : costs.of(level.name, measure))[at] ?? -1, whole: costs.most(level.name, measure) })), sign, line);
 }
 
 /** By the golden angle lines beside one another are far apart in colour; grey is what is of no line. */
@@ -31,10 +32,9 @@ export function edge(cells: Cell[], sign: string, line: number): HTMLElement {
   }));
 }
 
-/** What stands above the columns: a press sorts by one, the dearest first, and another one no more. */
-export function columnHeads(store: Store, measures: Measure[]): HTMLElement[] {
-  const { sort } = store.state;
+/** What stands above the columns of a level: a press sorts by one, the dearest first, and another one no more. */
+export function columnHeads(store: Store, measures: Measure[], level: string, sort: Measure | null): HTMLElement[] {
   return [el('span.strip'), el('span.sign'), ...measures.map(measure => button(`${NAMES[measure]}${measure === sort ? ' ▾' : ''}`,
-    () => store.set({ sort: measure === sort ? null : measure }),
+    () => store.set(measure === sort ? { sort: null, ordered: new Set([...store.state.ordered, level]) } : { sort: measure }),
     { class: 'num', 'aria-label': NAMES[measure], 'aria-pressed': String(measure === sort), title: `${TELLS[measure]}; press for the hottest first` }))];
 }

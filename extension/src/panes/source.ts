@@ -65,7 +65,7 @@ export class SourcePane extends ListPane {
     this.rowOf = new Map(this.rows.map(({ node }, row) => [node, row]));
     const hottest = sort ? `hottest first, by ${NAMES[sort]}` : counted(program.lines.length, 'line');
     this.title.replaceChildren(el('b', 'source'), el('span', hottest));
-    this.head(this.measures);
+    this.head(this.measures, sort);
     this.restart();
   }
 
