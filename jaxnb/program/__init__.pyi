@@ -118,6 +118,7 @@ from .roofline import (
     Roof as Roof,
     Roofline as Roofline,
     read_roofline as read_roofline,
+    roof_of as roof_of,
 )
 from .sharing import (
     CONTROL as CONTROL,

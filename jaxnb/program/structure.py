@@ -216,6 +216,14 @@ class Op:
 COLUMNS = {
     **columns_of(Op),
     "memory": Column("bytes", "live while it runs", total="peak {}", rank=4, leaves=2, of="line", name="memory"),
+    "roof": Column(
+        "share",
+        "achieved of what the device can, where a run was timed",
+        rank=6,
+        leaves=None,
+        of="derived",
+        name="roof",
+    ),
 }
 """What is shown beside ops and lines, by name, in the order of the texts."""
 

@@ -19,6 +19,7 @@ from jaxnb.program import (
     Timing,
     read_roofline,
     read_tree,
+    roof_of,
 )
 from jaxnb.views.call_tree import branches
 from jaxnb.views.compact import SHORT, bar, short_amount, short_bytes, short_seconds, short_share
@@ -165,7 +166,7 @@ def _tree_table(
     depth: int,
     roofs: Roofline | None,
 ) -> Table:
-    tree = read_tree(level)
+    tree = read_tree(level, roofs.costs() if roofs is not None else None)
     by = next(name for name in RANKED if name in tally.told)
     told = tally.told | {name for name, is_there in (("backward", tree.backward), ("roof", roofs)) if is_there}
     kept = _kept(told, by, room - _DEEP)
@@ -175,20 +176,13 @@ def _tree_table(
     found = branches(program, level, tree, depth, by, limit)
     for row in found if limit is None else found[:limit]:
         share = _size(row.node.total, by) / whole
-        own = {"backward": _behind(row.node, by), "roof": _roof_of(row.node, roofs)}
+        own = {"backward": _behind(row.node, by), "roof": _roof(roof_of(row.node.total))}
         cells = (own[name] if name in own else _cell(name, row.node.total, share) for name in kept)
         rows.append((str(row.node.count), *cells, row.text(left)))
     if limit is not None and len(found) > limit:
         more = len(found) - limit
         rows.append((f"   … {more} more row{'' if more == 1 else 's'}; limit=None shows all",))
     return Table((Head("ops", "number", 4), *(_HEADS[name] for name in kept), Head("source")), tuple(rows))
-
-
-def _roof_of(node: Node, roofs: Roofline | None) -> str:
-    places = [place for inner in node.walk() for place in inner.ops]
-    if roofs is None or len(places) != node.count:  # of several in one row, what they call is not told
-        return ""
-    return _roof(roofs.of(places))
 
 
 def _behind(node: Node, by: str) -> str:

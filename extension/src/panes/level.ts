@@ -8,7 +8,7 @@ import { rowPieces, typeColumn } from '../pieces';
 import { Group, groupsOf } from '../groups';
 import { around, GROUP, HEAD, OP, readRows, Rows } from '../rows';
 import { Store } from '../store';
-import { beginsHot, Costs, Measure, NAMES, orderOf } from '../costs';
+import { adds, beginsHot, Costs, Measure, NAMES, orderOf } from '../costs';
 import { Cell, edge, gutter } from './gutter';
 import { ListPane } from './list';
 
@@ -104,9 +104,9 @@ export class LevelPane extends ListPane {
     element.setAttribute('role', 'treeitem');
     element.setAttribute('aria-level', String(rows.depth[row] + 1));
     element.setAttribute('aria-expanded', String(open));
-    const cells = this.measures.map((measure): Cell => ({ measure, cost: costs.deep(level, measure).subarray(from, to).reduce((sum, one) => sum + one, 0), whole: costs.whole(level, measure) }));
+    const cells = this.measures.map((measure): Cell => ({ measure, cost: costs.over(level, measure, withBodies(level, from, to)), whole: adds(measure) ? costs.whole(level, measure) : costs.most(level.name, measure) }));
     const [indent, label, note] = rowPieces(level, rows, row);
-    const share = cells[0]?.whole ? ` · ${formatShare(cells[0].cost / cells[0].whole)}` : '';
+    const share = cells[0]?.whole && adds(cells[0].measure) ? ` · ${formatShare(cells[0].cost / cells[0].whole)}` : '';
     element.append(edge(cells, backward ? phaseSign('transposed') : '', level.line(from)),
       el('code', indent.text, el('span.fold', { 'aria-hidden': 'true' }, open ? '▾' : '▸'), el('span.t-call', label.text), el('span.t-note', note.text + share)));
   }
@@ -216,6 +216,13 @@ export class LevelPane extends ListPane {
 }
 
 const BARE = new Set(['parameter', 'constant', 'bitcast', 'broadcast', 'tuple', 'get-tuple-element', 'copy', 'convert', 'reshape', 'transpose']);
+
+/** Some ops, and those in their bodies. */
+function withBodies(level: Level, from: number, to: number): number[] {
+  const found = Array.from({ length: to - from }, (_, at) => from + at);
+  for (const op of found) for (const body of level.bodies(op)) for (let at = level.start[body]; at < level.start[body + 1]; at++) found.push(at);
+  return found;
+}
 
 /** What is in the bodies of an op: of a fusion what it computes, the most frequent first, of others their names. */
 function holds(level: Level, op: number, bodies: number[]): string {
