@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import jsonschema
 import pytest
 from shells import Shell, shell
 
 import jaxnb
 from jaxnb.program import (
     Aval,
+    Call,
     Computation,
     Level,
     Link,
@@ -30,11 +33,15 @@ from jaxnb.program import (
     encode,
     read_roofline,
     read_tree,
+    roof_of,
 )
 from jaxnb.staging import known_peaks, measure_peaks, peaks_file
 from jaxnb.staging.levels import peaks as module
-from jaxnb.views import render_costs
+from jaxnb.views import encode_drawn, render_costs
 
+VALIDATOR = jsonschema.Draft202012Validator(
+    json.loads(files("jaxnb.program").joinpath("program.schema.json").read_text("utf-8"))
+)
 PEAKS = Peaks("made up", (("float32", 1000.0), ("bfloat16", 4000.0)), 100.0)
 F32 = Value("a", Aval("float32", (4,), itemsize=4))
 BF16 = Value("b", Aval("bfloat16", (4,), itemsize=2))
@@ -105,6 +112,50 @@ def test_the_table_has_a_column_once_there_are_peaks() -> None:
     untimed = of_instructions(*(replace(op, seconds=None) for op in ops))
     assert "roof" not in render_costs(untimed, width=100)
     assert "roof" not in render_costs(of_instructions(*ops[:2]), width=40).split("\n")[1]  # where there is no room
+
+
+def called() -> Program:
+    """Lines that call functions, in which one call's roof is not known."""
+    dear, cheap, dark = (Call(name, span=Span(line)) for name, line in (("dear", 1), ("cheap", 1), ("dark", 2)))
+    program = of_instructions(
+        instruction(1, 100, 20, 0.4, call=dear),
+        instruction(1, 100, 2, 0.4, call=cheap),
+        instruction(2, None, 1, 0.1, call=dark),
+        instruction(2, 0, 0, 0.1),
+        instruction(3, 400, 2, 0.0),
+    )
+    return program
+
+
+@pytest.mark.parametrize("level", ["jaxpr", "hlo"])
+def test_sums_of_a_call_tree_have_the_roofs_of_their_ops(level: str) -> None:
+    program = called()
+    shown = program.level(level)
+    roofs = read_roofline(program, shown)
+    assert roofs is not None
+    tree = read_tree(shown, roofs.costs())
+    for node in tree.walk():
+        places = [place for inner in node.walk() for place in inner.ops]
+        expected, found = roofs.of(places), roof_of(node.total)
+        assert (found and found.bound) == (expected and expected.bound)
+        assert (found and found.share) == pytest.approx(expected and expected.share)
+    text = render_costs(program, width=110, depth=2, level=level)
+    assert "50 % mem" in text and "25 % flop" in text and "38 % mem" in text
+
+
+def test_a_viewer_has_the_roofs_by_op_and_by_call() -> None:
+    data = encode_drawn(called())
+    VALIDATOR.validate(data)
+    assert [(one["level"], one["column"]) for one in data["derived"]] == [("jaxpr", "roof"), ("hlo", "roof")]
+    assert data["derived"][1]["of"] == [0.5, 0.25, -1, 0, 0]
+    assert data["derived"][1]["by_memory"] == [0]
+    tree = data["trees"][0]
+    shares = tree["total"][tree["measures"].index("roof")]
+    named = {tree["texts"][name]: share for name, share in zip(tree["name"], shares, strict=True)}
+    assert (named["dear"], named["cheap"], named["dark"]) == (0.5, 0.25, -1)
+    assert shares[tree["line"].index(1)] == 0.375
+    without = encode_drawn(of_instructions(instruction(1, 100, 20, 0.4), peaks=None))
+    assert "derived" not in without
 
 
 def test_peaks_are_saved_with_the_program() -> None:

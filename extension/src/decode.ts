@@ -63,9 +63,14 @@ function check(data: Data): void {
   for (const { positions, layers, rows } of list(data.curves ?? [], 'curves')) {
     columns(layers, 'label:string kind:string', {});
     must(layers.units.length === layers.label.length && layers.units.every(one => list(one, 'units').length === positions.length), 'layers of other positions');
-    columns(rows, 'name:string kind:string nbytes:number count:number line:number within:string', {});
+    columns(rows, 'name:string kind:string nbytes:number count:number line:number within:string saves?:number', {});
   }
   for (const tree of list(data.trees ?? [], 'trees')) checkTree(tree, data);
+  for (const found of list(data.derived ?? [], 'derived')) {
+    const count = data.levels.find(one => one.name === found.level)?.ops.name.length ?? -1;
+    must(columns(found, 'of:number', {}) === count && COLUMNS.some(one => one.name === found.column), 'a column that no level has');
+    indices(found.by_memory ?? [], count, 'by_memory');
+  }
   for (const { held, live, saved, note } of data.memory ?? []) {
     columns(held, 'name:strings kind:strings nbytes first last op line within?:strings', sizes);
     must(Array.isArray(live) && typeof (note ?? '') === 'string', 'memory without bytes');
@@ -80,6 +85,7 @@ function checkTree(tree: TreeData, data: Data): void {
   must(count > 0 && tree.parent.every((parent, at) => parent < at && (parent >= 0 || !at)), 'a node that is before the one above it');
   const measures = columns(tree, 'measures:string', {});
   for (const costs of [tree.total, tree.behind]) must(list(costs, 'costs').length === measures && costs.every(one => list(one, 'costs').length === count), 'costs of other nodes');
+  indices(tree.by_memory ?? [], count, 'by_memory');
   if (!tree.ops) return;
   const level = data.levels.find(one => one.name === tree.level);
   must(columns(tree, 'ops:nodes', sizes) === level?.ops.name.length, 'ops that no level has');

@@ -22,9 +22,9 @@ export function formatSeconds(seconds: number): string {
   return `${(seconds * 1e9).toFixed(0)} ns`;
 }
 
-/** A number by what it counts: bytes, seconds, or anything. */
+/** A number by what it counts: bytes, seconds, a share, or anything. */
 export function formatIn(unit: string, count: number): string {
-  return unit === 'bytes' ? formatBytes(count) : unit === 'seconds' ? formatSeconds(count) : formatCount(count);
+  return unit === 'share' ? formatShare(count) : unit === 'bytes' ? formatBytes(count) : unit === 'seconds' ? formatSeconds(count) : formatCount(count);
 }
 
 function scaled(count: number, gap: string, unit: string): string {

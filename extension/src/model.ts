@@ -21,6 +21,7 @@ export class Level {
   /** The op that owns each computation, -1 for entries. */
   readonly owner: Int32Array;
   private makers?: Int32Array;
+  private pieces?: number[];
   private readers?: Map<number, number[]>;
   private readonly literals: Set<number>;
 
@@ -111,6 +112,23 @@ export class Level {
 
   /** The columns in which something is known. */
   get columns(): Column[] { return COLUMNS.filter(column => this.data.ops[column]?.some(one => (one ?? -1) > 0)); }
+
+  /**
+   * The ops that run one by one: those of the entries, and those in the bodies of what costs nothing by itself, as loops.
+   * A fusion is one piece, and what is in it is not among them.
+   */
+  get apart(): number[] {
+    if (!this.pieces) {
+      this.pieces = [];
+      const waiting = Array.from({ length: this.data.entries }, (_, at) => at);
+      for (const at of waiting) for (let op = this.start[at]; op < this.start[at + 1]; op++) {
+        const bodies = this.bodies(op);
+        if (bodies.length && !COLUMNS.some(column => this.cost(op, column) > 0)) waiting.push(...bodies);
+        else this.pieces.push(op);
+      }
+    }
+    return this.pieces;
+  }
 
   /** The op that makes a value, -1 for inputs, constants and literals. */
   maker(value: number): number {

@@ -1,5 +1,6 @@
 /** The visible rows of a level: computations one in another, as folded, filtered and sorted as the user wants. */
 
+import { beginsHot } from './costs';
 import { groupsOf, Item, wayToMain } from './groups';
 import { Level, Program } from './model';
 import { openedAtFirst } from './sourcerows';
@@ -16,7 +17,7 @@ export interface View {
   phases: ReadonlySet<string>;
   /** Only ops in this scope; all if "". */
   scope: string;
-  /** What each op costs: the dearest first, without the bodies' structure. */
+  /** What each op costs with its bodies: what runs as one piece, the dearest first. */
   sort: Float64Array | null;
   /** Groups that show what is in them; null where ops are not grouped. */
   opened: ReadonlySet<number> | null;
@@ -28,14 +29,6 @@ export const ALL: View = { folded: new Set(), phases: new Set(), scope: '', sort
 export function readRows(level: Level, view: View): Rows {
   const rows: Rows = { kind: [], item: [], depth: [] };
   const kept = keptOps(level, view);
-  if (view.sort) {
-    const costs = view.sort;
-    const ops: number[] = [];
-    for (let op = 0; op < level.size; op++) if ((!kept || kept[op] === 2) && costs[op] > 0) ops.push(op);
-    ops.sort((a, b) => costs[b] - costs[a] || a - b);
-    for (const op of ops) add(rows, OP, op, 0);
-    return rows;
-  }
   // A stack of our own: how deep bodies stand in one another is up to the data.
   type Step = { kind: number; item: number; depth: number };
   const stack: Step[] = [];
@@ -55,7 +48,9 @@ export function readRows(level: Level, view: View): Rows {
     }
     stack.push({ kind: HEAD, item: computation, depth });
   };
-  for (let entry = level.data.entries - 1; entry >= 0; entry--) enter(entry, 0);
+  const costs = view.sort;
+  if (costs) push(level.apart.filter(op => (!kept || kept[op]) && costs[op] > 0).sort((a, b) => costs[b] - costs[a] || a - b).map((op): Item => ({ op, group: -1 })), 1);
+  else for (let entry = level.data.entries - 1; entry >= 0; entry--) enter(entry, 0);
   while (stack.length) {
     const { kind, item, depth } = stack.pop()!;
     add(rows, kind, item, depth);
@@ -93,12 +88,12 @@ export function around(level: Level, op: number): number[] {
 
 const MOST_UNFOLDED = 400;
 
-/** What is folded at first, level by level: all bodies of a level that is long. */
+/** What is folded at first, level by level: all bodies of a level that is long, or begins with what costs most. */
 export function foldedOf(program: Program): Map<string, Set<number>> {
   return new Map(program.lower.map(level => {
     const folded = new Set<number>();
     const open = new Set(wayToMain(level));
-    if (level.size > MOST_UNFOLDED) level.data.ops.bodies.forEach((bodies, op) => { if (bodies.length && !open.has(op)) folded.add(op); });
+    if (level.size > MOST_UNFOLDED || beginsHot(level)) level.data.ops.bodies.forEach((bodies, op) => { if (bodies.length && !open.has(op)) folded.add(op); });
     return [level.name, folded];
   }));
 }

@@ -22,6 +22,8 @@ export interface State {
   opened: Map<string, Set<number>>;
   measures: Measure[];
   sort: Measure | null;
+  /** The levels that are shown in their own order, though they begin with what costs most. */
+  ordered: Set<string>;
   phases: Set<string>;
   scope: string;
   query: string;

@@ -279,7 +279,7 @@ export class Workbench {
       toggle(NAMES[measure], measures.includes(measure), () => this.store.set({ measures: MEASURES.filter(one => (one === measure) !== measures.includes(one)) }), { title: TELLS[measure] }))));
     const order = choice('order', [['', 'as in the program'], ...known.map((measure): [string, string] => [measure, `hottest first, by ${NAMES[measure]}`])], sort ?? '', value => {
       const by = MEASURES.find(one => one === value) ?? null;
-      this.store.set({ sort: by, measures: by ? MEASURES.filter(one => one === by || measures.includes(one)) : measures });
+      this.store.set({ sort: by, ordered: new Set(by ? this.store.state.ordered : LEVELS), measures: by ? MEASURES.filter(one => one === by || measures.includes(one)) : measures });
     });
     return [columns, order];
   }

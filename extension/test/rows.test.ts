@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { Costs, orderOf } from '../src/costs';
 import { Program } from '../src/model';
 import { rowText } from '../src/pieces';
 import { ALL, around, foldedOf, HEAD, OP, readFilters, readRows } from '../src/rows';
@@ -112,4 +113,58 @@ test('bodies may be nested as deep as they like', () => {
   const rows = readRows(read, ALL);
   expect(rows.kind.filter(kind => kind === OP)).toHaveLength(deep);
   expect(rowText(read, rows, 15_000).length).toBeLessThan(200);
+});
+
+describe('what runs as one piece', () => {
+  const some = program('neuron');
+  const hlo = some.level('hlo')!;
+  hlo.data.ops.bytes = [64, 96, 0, 0];
+  test('has the cost of all that is in it', () => {
+    for (const name of ['mlp', 'loop', 'neuron']) {
+      const found = program(name);
+      const costs = new Costs(found);
+      for (const level of found.lower) for (const measure of costs.measures(level.name)) {
+        if (measure === 'memory') continue;
+        const deep = costs.deep(level, measure);
+        expect(level.apart.reduce((sum, op) => sum + deep[op], 0)).toBe(costs.whole(level, measure));
+        expect(costs.most(level.name, measure)).toBe(Math.max(...level.apart.map(op => deep[op])));
+      }
+    }
+  });
+  test('is a row, which opens', () => {
+    const fusion = hlo.data.ops.bodies.findIndex(bodies => bodies.length);
+    const sort = new Costs(hlo.program).ranks(hlo, 'bytes');
+    const shut = readRows(hlo, { ...ALL, sort, folded: new Set([fusion]) });
+    expect(shut.kind.every(kind => kind === OP)).toBe(true);
+    expect([...shut.item].sort((a, b) => sort[b] - sort[a])).toEqual(shut.item);
+    const open = readRows(hlo, { ...ALL, sort });
+    const at = open.item.indexOf(fusion);
+    expect([open.kind[at], open.kind[at + 1], open.depth[at + 1]]).toEqual([OP, HEAD, 2]);
+  });
+  test('of unknown cost comes last', () => {
+    const some = long(40);
+    some.levels[1].ops.flops[0] = null;
+    const level = new Program(some).level('jaxpr')!;
+    const rows = readRows(level, { ...ALL, sort: new Costs(level.program).ranks(level, 'flops') });
+    expect([rows.item.length, rows.item.at(-1)]).toEqual([40, 0]);
+  });
+});
+
+describe('a level that a compiler has put in order', () => {
+  const named = (name: string, count = 40) => {
+    const some = long(count);
+    some.levels[1].name = name;
+    return new Program(some);
+  };
+  const order = (found: Program, state: object = {}) => orderOf({ sort: null, ordered: new Set(), measures: ['flops'], ...state } as never, new Costs(found), found.lower[0]);
+  test('begins with what costs most', () => expect(order(named('hlo'))).toBe('flops'));
+  test('does not if it is short', () => expect(order(named('hlo', 20))).toBe(null));
+  test('does not once somebody wants its own order', () => expect(order(named('hlo'), { ordered: new Set(['hlo']) })).toBe(null));
+  test('others do not', () => expect(order(named('jaxpr'))).toBe(null));
+  test('is sorted by what somebody wants', () => expect(order(named('jaxpr'), { sort: 'flops' })).toBe('flops'));
+  test('time says more', () => {
+    const some = named('hlo');
+    some.lower[0].data.ops.seconds = some.lower[0].data.ops.flops;
+    expect(order(some)).toBe('seconds');
+  });
 });

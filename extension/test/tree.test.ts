@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { flame, squarify, treemap } from '../src/areas';
-import { Costs, firstMeasures } from '../src/costs';
+import { adds, Costs, firstMeasures, formatCost } from '../src/costs';
 import { align, changedNodes, resized } from '../src/diff';
 import { groupsOf, mainOf } from '../src/groups';
 import { Program } from '../src/model';
@@ -102,6 +102,13 @@ describe('modules', () => {
     expect(boxes.filter(one => !one.backward).map(one => one.path || one.label)).toEqual(['blocks[0]', 'blocks[1]', 'blocks[2]', 'blocks[3]', 'head', 'update']);
     expect(new Set(boxes.flatMap(one => one.ops)).size).toBe(96);
   });
+  test('a box is as high as its share says, within limits', () => {
+    const { boxes } = readModules(level, 0, new Set([0]), op => op < 40 ? 10 : 1);
+    const sum = (ops: number[]) => ops.reduce((total, op) => total + (op < 40 ? 10 : 1), 0);
+    for (const box of boxes) expect(box.height).toBe(Math.round(38 + (96 * sum(box.ops)) / 456));
+    for (const box of boxes) for (const other of boxes) if (box !== other && box.x === other.x) expect(box.y + box.height <= other.y || other.y + other.height <= box.y).toBe(true);
+    expect(new Set(readModules(level, 0, new Set([0])).boxes.map(box => box.height))).toEqual(new Set([38]));
+  });
   test('those that are dear are open at first', () => { expect([...opened(level, 0, () => 1)]).toContain(0); });
 });
 
@@ -156,4 +163,26 @@ test('what was made in another file is of the line of the cell that called it', 
   const level = away.level('jaxpr')!;
   expect([level.line(0), level.line(79), level.line(90)]).toEqual([1, 1, 2]);
   expect(new Costs(away).measures('source')).toContain('flops');
+});
+
+describe('a roof', () => {
+  const timed = model();
+  timed.levels[1].ops.seconds = timed.levels[1].ops.name.map(() => 0.5);
+  timed.derived = [{ level: 'jaxpr', column: 'roof', of: timed.levels[1].ops.name.map((_: number, op: number) => op < 8 ? 0.5 : op < 80 ? 0.25 : op < 88 ? -1 : 0), by_memory: [0] }];
+  const shown = new Program(timed);
+  const costs = new Costs(shown), jaxpr = shown.level('jaxpr')!;
+  test('is a column, shown at first', () => expect(firstMeasures(costs, ['jaxpr'])).toEqual(['seconds', 'roof']));
+  test('of several ops is what they come to in their time', () => {
+    expect(costs.over(jaxpr, 'roof', [0, 8])).toBe(0.375);
+    expect(costs.over(jaxpr, 'roof', [0, 80])).toBe(-1);
+    expect(costs.over(jaxpr, 'roof', [0, 90])).toBe(0.25);
+    expect(costs.of('source', 'roof')[0]).toBeCloseTo((8 * 0.5 + 72 * 0.25) / 80);
+    expect(costs.of('source', 'roof')[1]).toBe(-1);
+  });
+  test('says what it is bound by', () => expect([costs.bound('jaxpr', 0), costs.bound('jaxpr', 1)]).toEqual(['bound by memory', 'bound by flops']));
+  test('does not add up with what is in bodies, nor fill a flame', () => {
+    expect([adds('roof'), adds('memory'), adds('flops')]).toEqual([false, false, true]);
+    expect(formatCost('roof', 0.814)).toBe('81 %');
+  });
+  test('that no level has is told', () => expect(() => new Program({ ...timed, derived: [{ ...timed.derived[0], level: 'hlo' }] })).toThrow(/damaged/));
 });

@@ -17,6 +17,9 @@ from .calltree import (
     together as together,
     unnumbered as unnumbered,
 )
+from .checkpointing import (
+    Checkpoints as Checkpoints,
+)
 from .codec import (
     MIME_TYPE as MIME_TYPE,
     decode as decode,
@@ -27,6 +30,10 @@ from .columns import (
 )
 from .coverage import (
     read_coverage as read_coverage,
+)
+from .derived import (
+    Derived as Derived,
+    read_derived as read_derived,
 )
 from .diff import (
     Change as Change,
@@ -110,6 +117,11 @@ from .placement.report import (
     ShardingRow as ShardingRow,
     Shardings as Shardings,
 )
+from .placement.traffic import (
+    Traffic as Traffic,
+    read_traffic as read_traffic,
+    traffic_of as traffic_of,
+)
 from .program import (
     Maker as Maker,
     Program as Program,
@@ -118,6 +130,7 @@ from .roofline import (
     Roof as Roof,
     Roofline as Roofline,
     read_roofline as read_roofline,
+    roof_of as roof_of,
 )
 from .sharing import (
     CONTROL as CONTROL,

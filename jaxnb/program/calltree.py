@@ -6,7 +6,7 @@ Every op of a level belongs to one node, so that what the nodes cost adds up to 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from jaxnb.program.amounts import Amount, Cost, add_costs, cost_of
@@ -76,12 +76,13 @@ class Node:
 class _Growing:
     """A node while ops are being put into it."""
 
-    __slots__ = ("children", "kind", "name", "ops", "path", "span", "turns")
+    __slots__ = ("children", "kind", "more", "name", "ops", "path", "span", "turns")
 
     def __init__(self, name: str, kind: str, span: Span | None, path: str = "", turns: int | None = 1) -> None:
         self.name, self.kind, self.span, self.path, self.turns = name, kind, span, path, turns
         self.children: dict[object, _Growing] = {}
         self.ops: list[tuple[Place, Op]] = []
+        self.more: list[tuple[Cost, bool]] = []  # beside the columns, and whether it is of what runs backwards
 
     def child(self, key: object, make: Callable[[], _Growing]) -> _Growing:
         found = self.children.get(key)
@@ -90,10 +91,17 @@ class _Growing:
         return found
 
 
-def read_tree(level: Level) -> Node:
+def read_tree(
+    level: Level, more: Mapping[Place, Cost] | None = None, elsewhere: Iterable[tuple[Op, Cost]] = ()
+) -> Node:
     """The call tree of a level, whose root is the cell.
 
     Below it are its lines, and below these what they call. What is of no line is a line without a span.
+
+    Args:
+      level: whose ops.
+      more: what ops cost beside their columns, which is added up with these, by names of its own.
+      elsewhere: likewise of what has no op in the level, each with an op that says where it was made.
 
     >>> ops = (Op("mul", span=Span(1), flops=3), Op("exp", span=Span(2), call=Call("f", span=Span(2))))
     >>> from jaxnb.program import Computation
@@ -105,7 +113,12 @@ def read_tree(level: Level) -> Node:
     known: dict[int, tuple[_Growing, set[object]]] = {}
     for index, computation in enumerate(level.computations):
         for at, op in enumerate(computation.ops):
-            _home(root, op, known).ops.append(((index, at), op))
+            home = _home(root, op, known)
+            home.ops.append(((index, at), op))
+            if more and (cost := more.get((index, at))):
+                home.more.append((cost, op.is_backward))
+    for op, cost in elsewhere:
+        _home(root, op, known).more.append((cost, op.is_backward))
     return _grown(root)
 
 
@@ -148,8 +161,9 @@ def _line_of(node: _Growing, span: Span | None) -> _Growing:
 
 def _grown(node: _Growing) -> Node:
     children = tuple(_unwrapped(_grown(child)) for child in node.children.values())
-    own = add_costs(cost_of(op) for _, op in node.ops)
+    own = add_costs([*(cost_of(op) for _, op in node.ops), *(cost for cost, _ in node.more)])
     backward = [op for _, op in node.ops if op.is_backward]
+    behind = add_costs([*map(cost_of, backward), *(cost for cost, is_backward in node.more if is_backward)])
     return Node(
         node.name,
         node.kind,
@@ -163,13 +177,19 @@ def _grown(node: _Growing) -> Node:
         len(backward) + sum(child.backward for child in children),
         own,
         add_costs([own, *(child.total for child in children)]),
-        add_costs([add_costs(map(cost_of, backward)), *(child.behind for child in children)]),
+        add_costs([behind, *(child.behind for child in children)]),
     )
 
 
 def _unwrapped(node: Node) -> Node:
     """A node, or the one call of a library's that it only passes everything on to."""
-    if node.kind == "library" and not node.ops and len(node.children) == 1 and node.children[0].kind == "library":
+    if (
+        node.kind == "library"
+        and not node.ops
+        and not node.own
+        and len(node.children) == 1
+        and node.children[0].kind == "library"
+    ):
         return replace(node.children[0], span=node.span, path=node.children[0].path or node.path)
     return node
 

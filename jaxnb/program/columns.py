@@ -22,17 +22,17 @@ class Column:
       rank: its place among the others where the most telling stands first.
       leaves: its place among those that leave a text in which there is no room for all, the first at 0; None for what
         is in no text. The inspector has room.
-      of: whose it is.
+      of: whose it is; "derived" is what follows from the levels, of ops as well as of lines and calls.
       name: the field of `Op`.
     """
 
-    unit: Literal["flops", "bytes", "seconds", "count"]
+    unit: Literal["flops", "bytes", "seconds", "count", "share"]
     tells: str
     head: str = ""
     total: str = "{}"
     rank: int = 9
     leaves: int | None = 0
-    of: Literal["op", "line"] = "op"
+    of: Literal["op", "line", "derived"] = "op"
     name: str = ""
 
     @property

@@ -397,7 +397,8 @@ def _alike_from_the_top(old: Sequence[object], new: Sequence[object]) -> int:
 def _amounts(old: Program, new: Program, before: Level, after: Level) -> dict[str, Amount]:
     found = {"equations": Amount(sum(1 for _ in before.ops()), sum(1 for _ in after.ops()))}
     # First what is counted, and last what was measured.
-    for column in sorted(COLUMNS.values(), key=lambda column: (column.measured, column.of == "line")):
+    compared = (column for column in COLUMNS.values() if column.of != "derived")
+    for column in sorted(compared, key=lambda column: (column.measured, column.of == "line")):
         found[column.name] = Amount(_total(old, before, column.name), _total(new, after, column.name))
     return found
 

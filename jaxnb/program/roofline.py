@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from jaxnb.program.amounts import Amount, Cost
 from jaxnb.program.program import Program
 from jaxnb.program.sharing import Shares, is_one_piece, share_upwards
 from jaxnb.program.structure import Level, Op, Peaks, Place
 
-__all__ = ["Roof", "Roofline", "read_roofline"]
+__all__ = ["Roof", "Roofline", "read_roofline", "roof_of"]
 
 _PRODUCTS = frozenset({"dot", "convolution"})
 
@@ -57,7 +58,36 @@ class Roofline:
             by_memory += self._by_memory.get(place, 0.0)
         if not seconds or not least:
             return None
-        return Roof(least / seconds, "memory" if by_memory * 2 >= least else "flops")
+        return _roof(least, seconds, by_memory)
+
+    def costs(self) -> dict[Place, Cost]:
+        """Of each op the seconds that it takes at least, "attainable", and those of them that are for its bytes, "by
+        memory": what `roof_of` needs of the sums of a call tree."""
+        found: dict[Place, Cost] = {}
+        for index, computation in enumerate(self._level.computations):
+            for at, op in enumerate(computation.ops if index not in self._inside else ()):
+                place = index, at
+                if op.seconds is None or self._unknown.get(place):
+                    found[place] = {"attainable": Amount(None, True)}
+                elif least := self._least.get(place):
+                    found[place] = {"attainable": Amount(least), "by memory": Amount(self._by_memory.get(place, 0.0))}
+        return found
+
+
+def roof_of(cost: Cost) -> Roof | None:
+    """The roof of ops whose costs were added up, with those of `Roofline.costs`; None where nobody knows.
+
+    >>> print(roof_of({"seconds": Amount(0.4), "attainable": Amount(0.3), "by memory": Amount(0.2)}))
+    75 % of what this device can, bound by memory
+    """
+    (least, unknown), (seconds, _) = cost.get("attainable", Amount(None)), cost.get("seconds", Amount(None))
+    if not least or unknown or not seconds:
+        return None
+    return _roof(least, seconds, cost.get("by memory", Amount(0.0)).number or 0.0)
+
+
+def _roof(least: float, seconds: float, by_memory: float) -> Roof:
+    return Roof(least / seconds, "memory" if by_memory * 2 >= least else "flops")
 
 
 def read_roofline(program: Program, level: Level) -> Roofline | None:

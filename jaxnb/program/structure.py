@@ -217,6 +217,15 @@ class Op:
 COLUMNS = {
     **columns_of(Op),
     "memory": Column("bytes", "live while it runs", total="peak {}", rank=4, leaves=2, of="line", name="memory"),
+    "roof": Column(
+        "share",
+        "achieved of what the device can, where a run was timed",
+        rank=6,
+        leaves=None,
+        of="derived",
+        name="roof",
+    ),
+    "sent": Column("bytes", "sent by a device to others, of all runs", rank=7, leaves=None, of="derived", name="sent"),
 }
 """What is shown beside ops and lines, by name, in the order of the texts."""
 
@@ -298,6 +307,12 @@ class Level:
         """Every op, computation by computation."""
         for computation in self.computations:
             yield from computation.ops
+
+    def placed(self) -> Iterator[tuple[Place, Op]]:
+        """Every op with where it stands, computation by computation."""
+        for index, computation in enumerate(self.computations):
+            for at, op in enumerate(computation.ops):
+                yield (index, at), op
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,10 +35,10 @@ _BRIEF = 10  # equations in the HTML beside a tree
 _LEFT_OUT = (
     (_LIMITS[-1], ()),
     (_LIMITS[-1], ("curves",)),
-    (_LIMITS[-1], ("curves", "trees")),
-    (_BRIEF, ("curves", "trees")),
+    (_LIMITS[-1], ("curves", "trees", "derived")),
+    (_BRIEF, ("curves", "trees", "derived")),
     (_LIMITS[-1], ("curves", "drawings")),
-    (_LIMITS[-1], ("curves", "trees", "drawings")),
+    (_LIMITS[-1], ("curves", "trees", "derived", "drawings")),
 )
 """Equations in the HTML, and what a viewer draws beside the levels and can do without; the first that fits is saved."""
 

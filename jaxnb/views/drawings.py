@@ -17,6 +17,7 @@ from jaxnb.views.axis_flow import AxisFlow, Knot, axis_flow_of, read_axis_flow
 from jaxnb.views.axis_flow_plan import Plan, strands_in
 from jaxnb.views.axis_flow_text import knot_text, strands_title
 from jaxnb.views.collectives import axes_text, ledger_facts, ledger_row, ledger_title
+from jaxnb.views.derived import encode_derived
 from jaxnb.views.grids import Grids, ids_text, in_rows, read_array, read_mesh_grids
 from jaxnb.views.memory_curve import encode_curves
 from jaxnb.views.packing import pack
@@ -50,6 +51,8 @@ def encode_drawn(program: Program, levels: Collection[str] | None = None) -> dic
     if trees := encode_trees(program, levels):
         data["trees"] = trees
         data["curves"] = encode_curves(program)
+    if derived := encode_derived(program, levels):
+        data["derived"] = derived
     if drawings:
         data["drawings"] = pack(drawings)
     return data

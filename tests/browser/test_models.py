@@ -6,9 +6,10 @@ import functools
 import json
 
 import pytest
+import test_checkpointing as checkpointing
 from models.larger import LARGER
 from models.steps import STEPS
-from pages import rows
+from pages import level_button, rows
 
 import jaxnb
 from jaxnb.program import MIME_TYPE, encode_status
@@ -212,3 +213,38 @@ def test_a_screen_reader_can_use_every_view(show, scheme):
         found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
         serious = [one for one in found if one["impact"] in ("serious", "critical")]
         assert not serious, (view, [(one["id"], [node["html"][:300] for node in one["nodes"]][:3]) for one in serious])
+
+
+def test_hlo_begins_with_what_costs_most_and_can_be_put_in_order(show):
+    page = show(run_of("transformer").program)
+    level_button(page, "HLO").click()
+    pane = page.locator("[data-pane=hlo]")
+    hottest = pane.get_by_role("button", name="hottest first")
+    assert hottest.get_attribute("aria-pressed") == "true"
+    assert pane.locator(".heads [aria-pressed=true]").inner_text().startswith("flops")
+    shares = pane.locator(".row .num[title^=flops]").evaluate_all(
+        "cells => cells.map(cell => [Number(cell.closest('.row').dataset.row), +cell.style.getPropertyValue('--part')])"
+    )
+    assert [share for _, share in sorted(shares)] == sorted((share for _, share in shares), reverse=True)
+    first = rows(page, "hlo")
+    assert any("= fusion  {dot" in row for row in first)
+    fusion = pane.locator(".row", has_text="fusion").first
+    fusion.locator(".fold").click()
+    assert len(pane.locator(".row.head").all()) == 1
+    hottest.click()
+    assert hottest.get_attribute("aria-pressed") == "false"
+    assert rows(page, "hlo")[0].startswith("main")
+    hottest.click()
+    hlo = run_of("transformer").program.level("hlo")
+    cheap = next(op for op in hlo.computations[0].ops if not op.flops and not op.bodies)
+    page.get_by_label("search all levels").fill(f"{hlo.values[cheap.outputs[0]].name}")
+    page.keyboard.press("Enter")
+    assert pane.locator(".row.cursor.hit").count() == 1
+    assert hottest.get_attribute("aria-pressed") == "false"
+
+
+def test_memory_says_what_checkpointing_would_save(show):
+    program = checkpointing.memory_of(checkpointing.CELL.format("layer"), checkpointing.names(), buffers=True)[0]
+    view = open_view(show(program), "memory")
+    (saves,) = set(checkpointing.told(program).values())
+    assert f"jax.checkpoint around layer would save {saves / 1e3:.0f} KB" in view.inner_text()

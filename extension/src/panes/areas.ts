@@ -2,7 +2,7 @@
 
 import { button, choice, el, fill, toggle } from '../dom';
 import { Area, flame, treemap } from '../areas';
-import { Costs, formatCost, Measure, MEASURES, NAMES } from '../costs';
+import { adds, Costs, formatCost, Measure, MEASURES, NAMES } from '../costs';
 import { formatShare } from '../format';
 import { SourceRow } from '../sourcerows';
 import { Store } from '../store';
@@ -22,7 +22,7 @@ export class AreasPane {
   private way: SourceRow[] = [];
 
   constructor(private readonly store: Store, private readonly costs: Costs, signal: AbortSignal) {
-    this.known = MEASURES.filter(measure => costs.tree(measure));
+    this.known = MEASURES.filter(measure => adds(measure) && costs.tree(measure));
     this.measure = store.state.sort && this.known.includes(store.state.sort) ? store.state.sort : this.known[0];
     this.element.append(this.bar, this.place);
     const size = new ResizeObserver(() => { if (this.map) this.draw(); });

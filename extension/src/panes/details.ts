@@ -78,6 +78,9 @@ export class Details {
       const cost = level.cost(op, column);
       if (cost > 0) facts.push([NAMES[column], formatCost(column, cost)]);
     }
+    for (const one of program.data.derived ?? []) {
+      if (one.level === level.name && one.of[op] > 0) facts.push([NAMES[one.column], `${formatCost(one.column, one.of[op])}${one.by_memory ? ` of what this device can, bound by ${one.by_memory.includes(op) ? 'memory' : 'flops'}` : ''}`]);
+    }
     const times = level.times(op);
     if (times !== 1) facts.push(['runs', times < 0 ? 'unknown: inside a while' : `${times.toLocaleString('en-US')} times`]);
     if (level.phase(op) !== 'primal') facts.push(['runs', PHASES[level.phase(op)]]);

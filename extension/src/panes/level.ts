@@ -1,6 +1,6 @@
 /** A level: its ops as rows with syntax colours, folding, and columns of what they cost. */
 
-import { el } from '../dom';
+import { el, fill, toggle } from '../dom';
 import { counted, formatShare, titleOf, visible } from '../format';
 import { Linked, Target } from '../links';
 import { Level } from '../model';
@@ -8,7 +8,7 @@ import { rowPieces, typeColumn } from '../pieces';
 import { Group, groupsOf } from '../groups';
 import { around, GROUP, HEAD, OP, readRows, Rows } from '../rows';
 import { Store } from '../store';
-import { Costs, Measure } from '../costs';
+import { adds, beginsHot, Costs, Measure, NAMES, orderOf } from '../costs';
 import { Cell, edge, gutter } from './gutter';
 import { ListPane } from './list';
 
@@ -18,10 +18,11 @@ export class LevelPane extends ListPane {
   private width = 0;
   private measures: Measure[] = [];
   private hits = new Set<number>();
+  private by: Measure | null = null;
 
   constructor(store: Store, private readonly level: Level, private readonly costs: Costs, signal: AbortSignal) {
     super(store, level.name, 'tree', signal);
-    store.on(state => [state.folded, state.opened, state.sort, state.phases, state.scope, state.measures], () => this.read(), signal);
+    store.on(state => [state.folded, state.opened, state.sort, state.ordered, state.phases, state.scope, state.measures], () => this.read(), signal);
     store.on(state => [state.matches], () => this.find(), signal);
     this.find();
     this.read();
@@ -36,7 +37,8 @@ export class LevelPane extends ListPane {
     const { level } = this;
     const known = this.costs.measures(this.name);
     this.measures = measures.filter(one => known.includes(one));
-    const costs = sort && known.includes(sort) ? this.costs.of(this.name, sort) : null;
+    const by = this.by = orderOf(this.store.state, this.costs, level);
+    const costs = by && this.costs.ranks(level, by);
     this.rows = readRows(level, { folded: folded.get(this.name) ?? new Set(), phases, scope, sort: costs, opened: opened.get(this.name) ?? new Set() });
     this.rowOf = new Int32Array(level.size).fill(-1);
     this.rows.kind.forEach((kind, row) => {
@@ -50,9 +52,18 @@ export class LevelPane extends ListPane {
       return sum + (kind === OP ? 1 : group ? group.to - group.from : 0);
     }, 0);
     const total = shown === level.size ? counted(level.size, 'op') : `${shown.toLocaleString('en-US')} of ${counted(level.size, 'op')}`;
-    this.title.replaceChildren(el('b', titleOf(this.name)), el('span', total));
-    this.head(this.measures);
+    const { ordered } = this.store.state;
+    fill(this.title, el('b', titleOf(this.name)), el('span', total), beginsHot(level) && !sort && toggle('hottest first', !!by, () => this.order(!ordered.has(this.name)),
+      { title: by ? `by ${NAMES[by]}; press for the order of the module` : 'the order of the module; press for what costs most' }));
+    this.head(this.measures, by);
     this.restart();
+  }
+
+  /** Whether it is shown in its own order. */
+  private order(own: boolean): void {
+    const ordered = new Set(this.store.state.ordered);
+    if (own) ordered.add(this.name); else ordered.delete(this.name);
+    this.store.set({ ordered });
   }
 
   private find(): void {
@@ -64,24 +75,24 @@ export class LevelPane extends ListPane {
     const { rows, level } = this;
     const item = rows.item[row], kind = rows.kind[row];
     if (kind === GROUP) return this.drawGroup(row, element);
-    const bodies = kind === OP && !this.store.state.sort ? level.bodies(item) : [];
+    const bodies = kind === OP ? level.bodies(item) : [];
     element.setAttribute('role', 'treeitem');
     element.setAttribute('aria-level', String(rows.depth[row] + 1));
     if (bodies.length) element.setAttribute('aria-expanded', String(!this.isFolded(item)));
     if (kind !== OP) element.classList.add(kind === HEAD ? 'head' : 'foot');
     else if (level.phase(item) !== 'primal') element.classList.add('phase');
-    element.append(gutter(this.measures, this.costs, this.name, kind === OP ? item : -1, kind === OP ? phaseSign(level.phase(item)) : '', kind === OP ? level.line(item) : 0));
+    element.append(gutter(this.measures, this.costs, level, kind === OP ? item : -1, bodies.length > 0 && (!!this.by || this.isFolded(item)), kind === OP ? phaseSign(level.phase(item)) : '', kind === OP ? level.line(item) : 0));
     const code = el('code');
     let sign: HTMLElement | null = bodies.length ? el('span.fold', { 'aria-hidden': 'true' }, this.isFolded(item) ? '▸' : '▾') : null;
+    const note = bodies.length > 0 && this.isFolded(item) && el('span.t-note', `  {${holds(level, item, bodies)}}`);
     for (const piece of rowPieces(level, rows, row, this.width)) {
       if (piece.kind === 'plain') code.append(piece.text);
       else code.append(el('span', { class: `t-${piece.kind}`, 'data-value': piece.value }, piece.text));
       if (sign) code.append(sign);
       sign = null;
+      if (note && this.by && piece.kind === 'op') code.append(note);  // what is hot is known by what it computes
     }
-    if (bodies.length) {
-      if (this.isFolded(item)) code.append(el('span.t-note', `  {${holds(level, item, bodies)}}`));
-    }
+    if (note && !this.by) code.append(note);
     element.append(code);
   }
 
@@ -93,9 +104,9 @@ export class LevelPane extends ListPane {
     element.setAttribute('role', 'treeitem');
     element.setAttribute('aria-level', String(rows.depth[row] + 1));
     element.setAttribute('aria-expanded', String(open));
-    const cells = this.measures.map((measure): Cell => ({ measure, cost: costs.deep(level, measure).subarray(from, to).reduce((sum, one) => sum + one, 0), whole: costs.whole(level, measure) }));
+    const cells = this.measures.map((measure): Cell => ({ measure, cost: costs.over(level, measure, withBodies(level, from, to)), whole: adds(measure) ? costs.whole(level, measure) : costs.most(level.name, measure) }));
     const [indent, label, note] = rowPieces(level, rows, row);
-    const share = cells[0]?.whole ? ` · ${formatShare(cells[0].cost / cells[0].whole)}` : '';
+    const share = cells[0]?.whole && adds(cells[0].measure) ? ` · ${formatShare(cells[0].cost / cells[0].whole)}` : '';
     element.append(edge(cells, backward ? phaseSign('transposed') : '', level.line(from)),
       el('code', indent.text, el('span.fold', { 'aria-hidden': 'true' }, open ? '▾' : '▸'), el('span.t-call', label.text), el('span.t-note', note.text + share)));
   }
@@ -195,11 +206,23 @@ export class LevelPane extends ListPane {
     for (const one of [...around(this.level, op).reverse(), op]) {
       for (let row = this.rowOf[one]; row >= 0 && this.rows.kind[row] === GROUP; row = this.rowOf[one]) this.openGroup(this.rows.item[row], true);
     }
+    // What costs nothing stands in no other order than that of the level.
+    if (this.rowOf[op] < 0 && this.by && !around(this.level, op).some(one => this.rowOf[one] >= 0)) {
+      this.store.set({ sort: null, ordered: new Set([...this.store.state.ordered, this.name]) });
+      return this.show(op);
+    }
     if (this.rowOf[op] >= 0) this.move(this.rowOf[op]);
   }
 }
 
 const BARE = new Set(['parameter', 'constant', 'bitcast', 'broadcast', 'tuple', 'get-tuple-element', 'copy', 'convert', 'reshape', 'transpose']);
+
+/** Some ops, and those in their bodies. */
+function withBodies(level: Level, from: number, to: number): number[] {
+  const found = Array.from({ length: to - from }, (_, at) => from + at);
+  for (const op of found) for (const body of level.bodies(op)) for (let at = level.start[body]; at < level.start[body + 1]; at++) found.push(at);
+  return found;
+}
 
 /** What is in the bodies of an op: of a fusion what it computes, the most frequent first, of others their names. */
 function holds(level: Level, op: number, bodies: number[]): string {

@@ -50,8 +50,8 @@ export abstract class ListPane {
   protected abstract fold(row: number, how: 'toggle' | 'open' | 'close'): boolean;
 
   /** The heads of the columns, by which rows are sorted. */
-  protected head(measures: Measure[]): void {
-    fill(this.heads, ...columnHeads(this.store, measures));
+  protected head(measures: Measure[], sort: Measure | null): void {
+    fill(this.heads, ...columnHeads(this.store, measures, this.name, sort));
     this.heads.hidden = !measures.length;
   }
 

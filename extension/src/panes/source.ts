@@ -65,7 +65,7 @@ export class SourcePane extends ListPane {
     this.rowOf = new Map(this.rows.map(({ node }, row) => [node, row]));
     const hottest = sort ? `hottest first, by ${NAMES[sort]}` : counted(program.lines.length, 'line');
     this.title.replaceChildren(el('b', 'source'), el('span', hottest));
-    this.head(this.measures);
+    this.head(this.measures, sort);
     this.restart();
   }
 
@@ -90,7 +90,7 @@ export class SourcePane extends ListPane {
     const cells = this.measures.map((measure): Cell => {
       const own = node >= 0 && tree!.cost(node, measure) >= 0;
       return { measure, cost: this.cost(this.rows[row], measure), behind: own ? tree!.behind(node, measure) : 0,
-        whole: own ? tree!.cost(0, measure) : costs.most('source', measure) };
+        whole: own ? tree!.cost(0, measure) : costs.most('source', measure), note: own && measure === 'roof' ? costs.bound('source', node) : '' };
     });
     const left = edge(cells, '', line || (node >= 0 ? tree!.lineOf(node) : 0));
     left.append(el('span.number', line ? String(line) : ''));
