@@ -1,7 +1,7 @@
 """Programs that read what they have just written over it, and how they are compiled so that they do not.
 
-XLA on CPUs updates a part of an array in place, together with what the update is computed of. Where that is another part
-of the same array, it must not. That it is the same one, XLA overlooks if the shape was changed in between
+XLA on CPUs updates a part of an array in place, together with what the update is computed of. Where that is another
+part of the same array, it must not. That it is the same one, XLA overlooks if the shape was changed in between
 (openxla/xla#49176, seen with jaxlib 0.10 to 0.12), as in `base.at[1:].set(base[:-1]).reshape(1, -1)`: the values are
 wrong, and nothing says so. Without fusion there is no such thing.
 """
