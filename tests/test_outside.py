@@ -422,6 +422,20 @@ def test_a_destructor_runs_once(ns: Namespace) -> None:
         assert ns["gone"] == [1] * turn
 
 
+def test_the_environment_is_noticed_in_long_sessions(ns: Namespace, tmp_path: Path) -> None:
+    """CPython 3.13 remembers an item of a class, and forgets to look again once the class was changed 1,000 times."""
+    define(ns, "import os\ndef f(v): return v * len(os.environ.get('PATH', ''))", tmp_path)
+    kind = type(os.environ)
+    original = kind.__getitem__
+    for turn in range(1200):
+        kind.__getitem__ = (lambda self, key: original(self, key)) if turn % 2 == 0 else original  # type: ignore[method-assign]
+        os.environ.get("PATH")
+    for _ in range(50):
+        os.environ.get("PATH")
+    run = jaxnb.stage("y = f(x)", ns)
+    assert "it reads os.environ" in run.line
+
+
 COLLECTED = """
 import gc, os, sys, time
 pauses, K = [], jnp.float32(2.0)

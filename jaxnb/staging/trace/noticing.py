@@ -116,6 +116,7 @@ class Importing(Touched):
         self.name = name
 
 
+_READS_ENVIRON = type(os.environ).__getitem__.__code__
 _noticing: dict[int, list[Noticing]] = {}
 _hooked: list[bool] = []
 
@@ -151,7 +152,10 @@ class Noticing:
                 if hasattr(owner, name):
                     self._ask(owner, name, short)
         self._undo.patch(builtins, "globals", _globals)
-        self._ask(type(os.environ), "__getitem__", "reads os.environ")
+        for environ in (os.environ, getattr(os, "environb", None)):
+            # not of their class: CPython 3.13 no longer sees there what a class was given a thousand times
+            if "encodekey" in getattr(environ, "__dict__", {}):
+                self._ask(environ, "encodekey", "reads os.environ", _READS_ENVIRON)
         self._ask(abc.ABCMeta, "register", REGISTERS_ABSTRACT)
         self._ask(weakref.finalize, "__init__", WAITS)
         # the event comes late, when the thread is already listed, and not at all before Python 3.12
@@ -189,8 +193,8 @@ class Noticing:
         self.touched = self.touched or touched
         raise touched
 
-    def _ask(self, owner: Any, name: str, short: str) -> None:
-        self._undo.patch(owner, name, _asking(getattr(owner, name), short))
+    def _ask(self, owner: Any, name: str, short: str, caller: Any = None) -> None:
+        self._undo.patch(owner, name, _asking(getattr(owner, name), short, caller))
 
 
 def _forget(thread: int, noticing: Noticing) -> None:
@@ -201,10 +205,14 @@ def _forget(thread: int, noticing: Noticing) -> None:
         _noticing.pop(thread, None)
 
 
-def _asking(original: Callable[..., Any], short: str) -> Callable[..., Any]:
+def _asking(original: Callable[..., Any], short: str, only: Any = None) -> Callable[..., Any]:
+    """What stands for a function that raises no audit event; with `only`, it counts where this code calls it."""
+
     def function(*args: Any, **kwargs: Any) -> Any:
         noticing = _noticing.get(threading.get_ident())
         caller = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        if only is not None and caller.f_code is not only:
+            return original(*args, **kwargs)
         if noticing and _counts(caller, short in _OWN_ONLY) and not is_within_collection(caller):
             if not noticing[-1].lets_look or short in _MORE_THAN_LOOKING:
                 noticing[-1].stop(f"it {short}")
