@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import sys
@@ -419,6 +420,63 @@ def test_a_destructor_runs_once(ns: Namespace) -> None:
     for turn in (1, 2, 3):
         jaxnb.stage("d = D(x)\ny = d.v * 2\ndel d\nz = y + 1", ns)
         assert ns["gone"] == [1] * turn
+
+
+def test_the_environment_is_noticed_in_long_sessions(ns: Namespace, tmp_path: Path) -> None:
+    """CPython 3.13 remembers an item of a class, and forgets to look again once the class was changed 1,000 times."""
+    define(ns, "import os\ndef f(v): return v * len(os.environ.get('PATH', ''))", tmp_path)
+    kind = type(os.environ)
+    original = kind.__getitem__
+    for turn in range(1200):
+        kind.__getitem__ = (lambda self, key: original(self, key)) if turn % 2 == 0 else original  # type: ignore[method-assign]
+        os.environ.get("PATH")
+    for _ in range(50):
+        os.environ.get("PATH")
+    run = jaxnb.stage("y = f(x)", ns)
+    assert "it reads os.environ" in run.line
+
+
+COLLECTED = """
+import gc, os, sys, time
+pauses, K = [], jnp.float32(2.0)
+def timed(phase, info): pauses.append(time.perf_counter())
+class Timer:
+    def __call__(self, phase, info): self.last = self.clock()
+    def clock(self): return time.time()
+    def say(self, phase, info): print(".", end="", file=sys.stderr) or os.stat(".")
+called = Timer()
+said = called.say
+def f(v):
+    for turn in range(5):
+        v = v * K + len([[i] for i in range(turn)])
+    return v
+"""
+
+
+@pytest.mark.parametrize("callback", ["timed", "called", "said"])
+def test_what_the_garbage_collector_calls_is_not_the_doing_of_the_cell(
+    ns: Namespace, tmp_path: Path, callback: str
+) -> None:
+    define(ns, COLLECTED, tmp_path)
+    gc.callbacks.append(ns[callback])
+    thresholds = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        run, again = jaxnb.stage(text := "y = f(x) * 2", ns), jaxnb.stage(text, ns)
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(ns[callback])
+    assert (run.pieces, run.on_host, again.reused) == (1, (), True), run.line
+
+
+def test_a_callback_of_the_garbage_collector_that_the_cell_calls_is_its_doing(ns: Namespace, tmp_path: Path) -> None:
+    define(ns, COLLECTED + "def g(v): return v * (timed('start', {}) or 1)", tmp_path)
+    gc.callbacks.append(ns["timed"])
+    try:
+        run = jaxnb.stage("y = g(x)", ns)
+    finally:
+        gc.callbacks.remove(ns["timed"])
+    assert run.pieces == 0 and "it reads a clock" in run.line
 
 
 IMPORTED = """

@@ -26,6 +26,11 @@ x = jax.device_put(jnp.arange(8.0).reshape(4, 2), NamedSharding(four, P("e")))
 m = jax.device_put(jnp.arange(16.0), NamedSharding(mesh, P("d")))
 w = jax.device_put(jnp.ones(3), NamedSharding(mesh, P()))
 i = jnp.int32(3)
+grid = jax.make_mesh((2, 2), ("r", "c"), axis_types=(AxisType.Auto,) * 2, devices=jax.devices()[:4])
+e, v, b = (
+    jax.device_put(a, NamedSharding(grid, P(*s)))
+    for a, s in ((jnp.arange(16.0).reshape(4, 4), ("r", "c")), (jnp.ones((4, 2)), ("c", None)), (jnp.zeros(2), ()))
+)
 """
 CELLS = {
     "a number that is put on a mesh": "n = jax.device_put(jnp.zeros([], int), NamedSharding(mesh, P()))\ny = m * 2",
@@ -61,6 +66,13 @@ e = lax.dynamic_slice(m, (i,), (8,))
 k, s = lax.slice(m, (0,), (8,)), lax.slice(m, (0,), (8,), (2,))
 n = lax.dynamic_update_slice(m, jnp.ones(2), (3,))
 o = m.at[:8].set(0.0)""",
+    "a gradient of a product of what is split along two axes": """
+g = jax.grad(lambda t: ((t["e"][:2] @ t["w"] + t["b"]) ** 2).sum())({"e": e, "w": v, "b": b})
+h = jax.value_and_grad(lambda v: jnp.sum((e @ v) ** 2))(v)""",
+    "what functions of several operations give": """
+r, s, t = jnp.add(v, b), jnp.matmul(e[0], v), jnp.swapaxes(e @ v, 0, 1)
+n, k = jnp.linalg.norm(e), jnp.linalg.norm(e, axis=1)
+p, q, o = jnp.where(e > 3, e, b[0]), jnp.hypot(v, b), jnp.cross(e[:, :3], e[:, 1:])""",
     "parts of what lies on one device": "a = jnp.ones(5)\nb, c = a[2:], a[0]\nd = m * 1",
 }
 

@@ -171,6 +171,7 @@ from .placement import (
     Label as Label,
     Notes as Notes,
     Put as Put,
+    Written as Written,
     ask_shardings as ask_shardings,
     can_be_asked_for as can_be_asked_for,
     computed as computed,

@@ -38,6 +38,7 @@ from jaxnb.runtime import Undo
 __all__ = [
     "Label",
     "Notes",
+    "Written",
     "ask_shardings",
     "can_be_asked_for",
     "computed",
@@ -465,6 +466,26 @@ def eqn_key(eqn: Any) -> Any:
 # --- while tracing -----------------------------------------------------------------------------------
 
 
+class Written(NamedTuple):
+    """A function under `jit` that JAX wrote out where it was called, and which outside of a trace is one program.
+
+    Attributes:
+      params: of the call.
+      args: the variables and literals that it was given.
+      results: the variables that it gave; one of its own for what it handed on.
+    """
+
+    params: dict[str, Any]
+    args: tuple[Any, ...]
+    results: tuple[Any, ...]
+
+    def call(self, eqn: Any) -> Any:
+        """The call, as an equation with the same line as one that was written out of it."""
+        effects = getattr(self.params["jaxpr"], "jaxpr", self.params["jaxpr"]).effects
+        invars, outvars = list(self.args), list(self.results)
+        return eqn.replace(primitive=_pjit.jit_p, params=self.params, invars=invars, outvars=outvars, effects=effects)
+
+
 class Notes:
     """What a trace forgets of where values would lie.
 
@@ -474,6 +495,7 @@ class Notes:
       beside: for what came out of a function under `jit` which JAX writes out, and was computed of a part of its
         arguments, all of these.
       spread: for variables that were indexed, whether they were taken to be on several devices.
+      written: the functions under `jit` that JAX wrote out, in order.
     """
 
     def __init__(self) -> None:
@@ -481,6 +503,7 @@ class Notes:
         self.like: dict[Any, Any] = {}
         self.beside: dict[Any, tuple[Any, ...]] = {}
         self.spread: dict[Any, bool] = {}
+        self.written: list[Written] = []
 
 
 class _Watching(NamedTuple):
@@ -604,7 +627,10 @@ def _sharded_hook(original: Any) -> Any:
 
 
 def _inlining_hook(original: Any) -> Any:
-    """What a function under `jit` gives lies where its arguments do, also what was not computed of all of them."""
+    """What a function under `jit` gives lies where its arguments do, also what was not computed of all of them.
+
+    How it lies there is what XLA chooses for the function as a whole.
+    """
 
     def rule(trace: Any, source_info: Any, *args: Any, **params: Any) -> Any:
         results = original(trace, source_info, *args, **params)
@@ -623,6 +649,9 @@ def _inlining_hook(original: Any) -> Any:
             if not is_variable(var) or (var not in own and of.get(var, frozenset()) != used):
                 results[index] = _as_variable(results[index])
                 notes.beside[results[index].val] = given
+        made = [var if var in own else item.val for var, item in zip(jaxpr.outvars, results, strict=True)]
+        if len(jaxpr.eqns) > 1 and all(map(is_variable, made)):
+            notes.written.append(Written(params, tuple(arg.val for arg in args), tuple(made)))
         return results
 
     return rule

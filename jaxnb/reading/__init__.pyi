@@ -45,6 +45,9 @@ from .hlo.memory import (
     donated_inputs as donated_inputs,
     read_memory as read_memory,
 )
+from .hlo.overlap import (
+    compile_lowered as compile_lowered,
+)
 from .hlo.read import (
     read_hlo as read_hlo,
 )

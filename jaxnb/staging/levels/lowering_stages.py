@@ -63,7 +63,7 @@ class Stage:
     def compile(self, lowered: Any) -> Any:
         """Compiles what was lowered; for a mesh that is not there, in a process of its own."""
         if self.simulated is None:
-            return lowered.compile()
+            return reading.compile_lowered(lowered)
         return reading.the_worker(self.simulated.size).compile(lowered, self.simulated)
 
 

@@ -5,7 +5,7 @@ thread not be started while a cell is traced: Python then runs the statement, on
 audit events (PEP 578), before they happen, whoever asks for them; what a hook raises takes the place of the act. The
 few that raise none are in `cells.unseen`; while a cell is traced, these functions are asked in its thread.
 
-What JAX does for itself, imports, and reading the source of code do not count.
+What JAX does for itself, imports, reading the source of code, and what the garbage collector calls do not count.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 
 from jaxnb.runtime import Undo, is_library
 from jaxnb.staging.cells.unseen import CHANGES, REGISTERS_ABSTRACT, STATE, UNSEEN, WAITS
+from jaxnb.staging.trace.collecting import is_within_collection
 
 __all__ = ["Importing", "Noticing", "Touched"]
 
@@ -115,6 +116,7 @@ class Importing(Touched):
         self.name = name
 
 
+_READS_ENVIRON = type(os.environ).__getitem__.__code__
 _noticing: dict[int, list[Noticing]] = {}
 _hooked: list[bool] = []
 
@@ -150,7 +152,10 @@ class Noticing:
                 if hasattr(owner, name):
                     self._ask(owner, name, short)
         self._undo.patch(builtins, "globals", _globals)
-        self._ask(type(os.environ), "__getitem__", "reads os.environ")
+        for environ in (os.environ, getattr(os, "environb", None)):
+            # not of their class: CPython 3.13 no longer sees there what a class was given a thousand times
+            if "encodekey" in getattr(environ, "__dict__", {}):
+                self._ask(environ, "encodekey", "reads os.environ", _READS_ENVIRON)
         self._ask(abc.ABCMeta, "register", REGISTERS_ABSTRACT)
         self._ask(weakref.finalize, "__init__", WAITS)
         # the event comes late, when the thread is already listed, and not at all before Python 3.12
@@ -181,15 +186,15 @@ class Noticing:
         package = name.partition(".")[0]
         if self.imported is None or name in self.imported or package in _NEVER_FIRST:
             return
-        if not _is_within(frame) and not _is_of_jax(frame):
+        if not _is_within(frame) and not _is_of_jax(frame) and not is_within_collection(frame):
             self._raise(Importing(name))
 
     def _raise(self, touched: Touched) -> NoReturn:
         self.touched = self.touched or touched
         raise touched
 
-    def _ask(self, owner: Any, name: str, short: str) -> None:
-        self._undo.patch(owner, name, _asking(getattr(owner, name), short))
+    def _ask(self, owner: Any, name: str, short: str, caller: Any = None) -> None:
+        self._undo.patch(owner, name, _asking(getattr(owner, name), short, caller))
 
 
 def _forget(thread: int, noticing: Noticing) -> None:
@@ -200,10 +205,15 @@ def _forget(thread: int, noticing: Noticing) -> None:
         _noticing.pop(thread, None)
 
 
-def _asking(original: Callable[..., Any], short: str) -> Callable[..., Any]:
+def _asking(original: Callable[..., Any], short: str, only: Any = None) -> Callable[..., Any]:
+    """What stands for a function that raises no audit event; with `only`, it counts where this code calls it."""
+
     def function(*args: Any, **kwargs: Any) -> Any:
         noticing = _noticing.get(threading.get_ident())
-        if noticing and _counts(sys._getframe(1), short in _OWN_ONLY):  # pyright: ignore[reportPrivateUsage]
+        caller = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        if only is not None and caller.f_code is not only:
+            return original(*args, **kwargs)
+        if noticing and _counts(caller, short in _OWN_ONLY) and not is_within_collection(caller):
             if not noticing[-1].lets_look or short in _MORE_THAN_LOOKING:
                 noticing[-1].stop(f"it {short}")
             noticing[-1].looked.append(f"it {short}")
@@ -222,7 +232,9 @@ def _globals() -> dict[str, Any]:
 def _stop_by_text(caller: FrameType) -> None:
     """Ends a trace in which a function of the user is about to find names by their text."""
     noticing = _noticing.get(threading.get_ident())
-    if noticing and not is_library(caller.f_globals.get("__name__", "__main__")) and not _is_of_jax(caller):
+    if not noticing or is_library(caller.f_globals.get("__name__", "__main__")) or _is_of_jax(caller):
+        return
+    if not is_within_collection(caller):
         noticing[-1].stop("it finds names by their text")
 
 
@@ -261,7 +273,8 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
     if short is None:
         return
     noticing = _noticing.get(threading.get_ident())
-    if not noticing or not _counts(sys._getframe(1)):  # pyright: ignore[reportPrivateUsage]
+    caller = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    if not noticing or not _counts(caller) or is_within_collection(caller):
         return
     if event == "open":
         short = _opening(args)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import jax
 
 from jaxnb import _jax
-from jaxnb._jax import Label, Notes, Put, is_variable
+from jaxnb._jax import Label, Notes, Put, Written, is_variable
 
 __all__ = ["Conflict", "Placements", "read_placements"]
 
@@ -116,6 +116,8 @@ class _Reader:
         self._beside: dict[Any, Any] = {}  # constants, with the sharding that they have if nothing else says how
         self._here: dict[Any, list[Any]] = {}
         self._inputs = {*closed.jaxpr.invars, *closed.jaxpr.constvars}
+        self._written = _written_out(closed.jaxpr.eqns, notes.written)
+        self._settled: dict[int, tuple[Any, ...]] = {}  # by position among those, with their devices
 
     def commit(self, var: Any, sharding: Any, devices: tuple[Any, ...] | None = None) -> None:
         """A variable is committed; with `devices` alone, how it lies there is the program's own choice."""
@@ -136,7 +138,12 @@ class _Reader:
                 if index in live:
                     self.puts[index] = done
                 continue
-            self._compute(eqn, read_by, ambient)
+            if (devices := self._settled.get(self._written.get(index, -1))) is not None:
+                for var in eqn.outvars:
+                    if var not in self.devices:
+                        self.commit(var, None, devices)
+            else:
+                self._compute(eqn, read_by, ambient, self._written.get(index))
             self.arrays.update(eqn.outvars)
         for var in outvars:
             if is_variable(var) and var in self._beside and var not in self.devices:
@@ -209,7 +216,7 @@ class _Reader:
         sharding = found.pop()
         return sharding if sharding is not None else _jax.replicated((_jax.default_device(),))
 
-    def _compute(self, eqn: Any, read_by: Mapping[Any, int], ambient: bool) -> None:
+    def _compute(self, eqn: Any, read_by: Mapping[Any, int], ambient: bool, written: int | None) -> None:
         results = [var for var in eqn.outvars if type(var).__name__ != "DropVar"]
         for var in results:
             like = self.notes.like.get(var)
@@ -291,9 +298,31 @@ class _Reader:
                 if label is not None and told[var] is None:
                     self.labels[var] = label
             return
-        for var, sharding in zip(results, self._ask(eqn, operands, results, committed), strict=True):
+        if written is None or not self._ask_whole(eqn, written):
+            self._lay(results, self._ask(eqn, operands, results, committed))
+
+    def _lay(self, results: Sequence[Any], shardings: Sequence[Any]) -> None:
+        for var, sharding in zip(results, shardings, strict=True):
             devices = _jax.devices_of(sharding)
             self.commit(var, sharding if _jax.can_be_asked_for(sharding) else None, devices)
+
+    def _ask_whole(self, eqn: Any, written: int) -> bool:
+        """Lays the results of a function that JAX has written out; False if it has to be asked part by part.
+
+        Args:
+          eqn: the first part of which it has to be asked how its results lie.
+          written: which function.
+        """
+        call = self.notes.written[written].call(eqn)
+        operands = list(dict.fromkeys(filter(is_variable, call.invars)))
+        committed = [var for var in _jax.counting(self.closed, call) if var in self.devices]
+        groups = {self.devices[var] for var in committed}
+        if len(groups) != 1 or any(self.shardings[var] is None for var in committed):
+            return False
+        results = list(dict.fromkeys(call.outvars))
+        self._lay(results, self._ask(call, operands, results, committed, eqn))
+        (self._settled[written],) = groups
+        return True
 
     def _constraint(self, eqn: Any) -> Any:
         operand = eqn.invars[0] if eqn.invars and is_variable(eqn.invars[0]) else None
@@ -313,7 +342,9 @@ class _Reader:
             return False
         return self._inputs.issuperset(committed) and not any(read_by.get(var) for var in results)
 
-    def _ask(self, eqn: Any, operands: Sequence[Any], results: Sequence[Any], committed: Sequence[Any]) -> list[Any]:
+    def _ask(
+        self, eqn: Any, operands: Sequence[Any], results: Sequence[Any], committed: Sequence[Any], part: Any = None
+    ) -> list[Any]:
         shardings = [self.shardings.get(var) if var in committed else None for var in operands]
         if any(self.shardings[var] is None for var in committed):
             raise Conflict(eqn, "how its values lie on their devices is not known")
@@ -329,7 +360,7 @@ class _Reader:
                 known[key] = _jax.ask_shardings(self.closed, eqn, operands, results, shardings)
             except Exception as error:
                 text = str(error).partition("\n")[0]
-                raise Conflict(eqn, f"JAX refuses it: {text}"[:120]) from None
+                raise Conflict(part or eqn, f"JAX refuses it: {text}"[:120]) from None
             if len(_asked) > _MOST_KNOWN:
                 _asked.popitem(last=False)
         return known[key]
@@ -349,6 +380,23 @@ def _shape(shardings: Mapping[Any, Any], var: Any, result: Any) -> bool:
 
 def _fits(var: Any, like: Any, sharding: Any) -> bool:
     return var.aval.shape == like.aval.shape or sharding.is_fully_replicated
+
+
+def _written_out(eqns: Sequence[Any], written: Sequence[Written]) -> dict[int, int]:
+    """Of which function that JAX has written out equations are parts, by position; not of those of one part."""
+    maker = {var: index for index, eqn in enumerate(eqns) for var in eqn.outvars} if written else {}
+    found: dict[int, int] = {}
+    for place, each in enumerate(written):
+        known, todo = set(filter(is_variable, each.args)), list(each.results)
+        parts: set[int] = set()
+        while todo:
+            var = todo.pop()
+            if var not in known and var in maker:
+                parts.add(maker[var])
+                todo += filter(is_variable, eqns[maker[var]].invars)
+            known.add(var)
+        found.update(dict.fromkeys(parts if len(parts) > 1 else (), place))
+    return found
 
 
 def _live(

@@ -24,6 +24,7 @@ from jaxnb import _jax
 from jaxnb.runtime import Undo
 from jaxnb.staging.cells.reach import ATOMS
 from jaxnb.staging.objects.process import set_filters
+from jaxnb.staging.trace.collecting import is_within_collection
 
 __all__ = ["Said", "SideEffects", "write_to"]
 
@@ -164,8 +165,12 @@ class SideEffects:
 
     # Each takes in something that comes from the thread that traces, and returns whether it did.
 
+    def _is_of_cell(self) -> bool:
+        """Whether it is the code that is traced that says something."""
+        return threading.get_ident() == self._thread and not is_within_collection(sys._getframe(2))  # pyright: ignore[reportPrivateUsage]
+
     def _hold_text(self, stream: str, text: str) -> bool:
-        if threading.get_ident() != self._thread:
+        if not self._is_of_cell():
             return False
         if stream == "stderr" and sys._getframe(2).f_globals.get("__name__") in _PASSED_ON:  # pyright: ignore[reportPrivateUsage]
             return False
@@ -173,7 +178,7 @@ class SideEffects:
         return True
 
     def _hold_record(self, logger: logging.Logger, record: logging.LogRecord) -> bool:
-        if threading.get_ident() != self._thread or logger.name.partition(".")[0] in _TRACERS_OWN:
+        if not self._is_of_cell() or logger.name.partition(".")[0] in _TRACERS_OWN:
             return False
         args, message = record.args, record.msg
         if not isinstance(args, tuple) or not all(type(item) in ATOMS or _jax.is_tracer(item) for item in args):
@@ -192,7 +197,7 @@ class SideEffects:
         One that the statement itself records, by `warnings.catch_warnings`, is part of what it binds. One of a function
         that JAX traces is no reason to leave it to Python: libraries warn of what is out of date there, too.
         """
-        if threading.get_ident() == self._thread:
+        if self._is_of_cell():
             if self._registering:
                 return False
             if _shown_by() != self._shown_by:
@@ -209,7 +214,7 @@ class SideEffects:
         return True
 
     def _hold_output(self, say: Callable[[], Any]) -> bool:
-        if threading.get_ident() != self._thread:
+        if not self._is_of_cell():
             return False
         self.unsure = True
         self.said.append(Said(say, ()))
