@@ -8,9 +8,12 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
+import jax
+
 from jaxnb import _jax
 from jaxnb.errors import Asking, JaxnbError, NeedsConcrete, unexplained
 from jaxnb.findings.errors.explainer import Told, tell
+from jaxnb.findings.errors.functions import called_value
 from jaxnb.findings.errors.scene import Operand, Scene, read_scene
 from jaxnb.findings.place import FailedExpression, parse_shown
 from jaxnb.findings.values import dry_run
@@ -121,7 +124,14 @@ def _read(asking: Asking, here: str | None, label: Label) -> Known | None:
 def _is_of_jax(scene: Scene) -> bool:
     """Whether an error has to do with JAX: it raised it, ran around it, or arrays are what the expression works on."""
     jax_below = any(step.module.partition(".")[0] in _jax.JAX_PACKAGES for step in scene.steps)
-    return jax_below or bool(scene.under) or any(_is_jax(operand.value) for operand in scene.operands)
+    if jax_below or bool(scene.under) or _jax.statics_of(called_value(scene)[0]) is not None:
+        return True
+    return any(_is_jax(leaf) for operand in scene.operands for leaf in jax.tree.leaves(_contained(operand.value)))
+
+
+def _contained(value: Any) -> Any:
+    """A value whose leaves may be looked at: no iterator and no object of another's class."""
+    return value if type(value) in (dict, list, tuple) or hasattr(value, "dtype") else None
 
 
 def _is_jax(value: Any) -> bool:
