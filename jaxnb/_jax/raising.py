@@ -57,6 +57,14 @@ RAISING: dict[str, frozenset[str]] = {
     "static-hash": frozenset({"_infer_params"}),
     "donated": frozenset({"_pjit_call_impl_python"}),
     "callable": frozenset({"check_callable"}),
+    "custom": frozenset({"__call__"}),
+    "custom-call": frozenset({"process_custom_vjp_call", "process_custom_jvp_call"}),
+    "custom-typed": frozenset({"typeof", "_str_abstractify"}),
+    "custom-forward": frozenset({"_flatten_fwd"}),
+    "custom-backward": frozenset({"_flatten_bwd"}),
+    "custom-jvp": frozenset({"_flatten_jvp"}),
+    "custom-mode": frozenset({"raise_custom_vjp_error_on_jvp"}),
+    "static-first": frozenset({"_prepend_static_args"}),
     "size-static": frozenset(
         {"canonicalize_shape", "_canonicalize_dimension", "canonicalize_dim", "concrete_or_error"}
     ),
