@@ -204,6 +204,9 @@ from .placement import (
 )
 from .raising import (
     RAISING as RAISING,
+    donated_of as donated_of,
+    is_pmapped as is_pmapped,
+    statics_of as statics_of,
     unflattened as unflattened,
 )
 from .scalars import (

@@ -1,4 +1,4 @@
-"""The functions of JAX in which its errors come up, by what these are about.
+"""The functions of JAX in which its errors come up, by what they are about.
 
 An error of JAX is mostly a plain `TypeError` or `ValueError`: which check it failed is told by the frame that raised
 it, and by nothing else that stays the same from version to version. `tests/contract` looks each name up.
@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 
-__all__ = ["RAISING", "unflattened"]
+__all__ = ["RAISING", "donated_of", "is_pmapped", "statics_of", "unflattened"]
 
 RAISING: dict[str, frozenset[str]] = {
     "broadcast": frozenset(
@@ -48,6 +48,26 @@ RAISING: dict[str, frozenset[str]] = {
     "tree": frozenset({"tree_map", "flatten_up_to"}),
     "linearize": frozenset({"linearize"}),
     "arraylike": frozenset({"check_arraylike", "check_arraylike_or_none"}),
+    "mapped-structure": frozenset({"flatten_axes"}),
+    "mapping": frozenset({"vmap", "pmap", "_prepare_pmap"}),
+    "axis-names": frozenset({"axis_size", "_check_axis_names"}),
+    "pmap-sizes": frozenset(
+        {"_common_shard_shape", "pjit_check_aval_sharding", "_fun", "_mapped_axis_size", "_squeeze_shape_rule"}
+    ),
+    "divisibility": frozenset({"_check_divisibility"}),
+    "reduced": frozenset({"_axis_size"}),
+    "permutation": frozenset({"_transpose_shape_rule"}),
+    "static-hash": frozenset({"_infer_params"}),
+    "donated": frozenset({"_pjit_call_impl_python"}),
+    "callable": frozenset({"check_callable"}),
+    "custom": frozenset({"__call__"}),
+    "custom-call": frozenset({"process_custom_vjp_call", "process_custom_jvp_call"}),
+    "custom-typed": frozenset({"typeof", "_str_abstractify"}),
+    "custom-forward": frozenset({"_flatten_fwd"}),
+    "custom-backward": frozenset({"_flatten_bwd"}),
+    "custom-jvp": frozenset({"_flatten_jvp"}),
+    "custom-mode": frozenset({"raise_custom_vjp_error_on_jvp"}),
+    "static-first": frozenset({"_prepend_static_args"}),
     "size-static": frozenset(
         {
             "canonicalize_shape",
@@ -68,3 +88,26 @@ def unflattened(value: Any) -> Any:
     """
     leaves, tree = getattr(value, "vals", None), getattr(value, "tree", None)
     return value if leaves is None or tree is None else jax.tree.unflatten(tree, list(leaves))
+
+
+def statics_of(function: Any) -> tuple[tuple[int, ...], tuple[str, ...]] | None:
+    """The places and names of the static arguments of what `jax.jit` made of a function; None of anything else.
+
+    The only way to them is the state that is pickled; both versions have it.
+    """
+    if type(function).__name__ != "PjitFunction":
+        return None
+    state = function.__getstate__()
+    return tuple(state["static_argnums"]), tuple(state["static_argnames"])
+
+
+def donated_of(function: Any) -> tuple[int, ...]:
+    """The places of the arguments that what `jax.jit` made of a function may overwrite."""
+    if type(function).__name__ != "PjitFunction":
+        return ()
+    return tuple(getattr(function.__getstate__()["global_cache_key"], "donate_argnums", ()))
+
+
+def is_pmapped(function: Any) -> bool:
+    """Whether it is what `jax.pmap` made of a function: that has no class of its own."""
+    return getattr(function, "__globals__", {}).get("__name__") == "jax._src.pmap"

@@ -135,6 +135,8 @@ def users_frames(frames: Sequence[Entry]) -> list[int]:
 
 def _is_users(frame: FrameType) -> bool:
     file = frame.f_code.co_filename
+    if file == "<string>":  # what dataclasses and named tuples generate says that it is of the user's module
+        return False
     return not (is_own(file) or _jax.in_jax(file) or is_library(frame.f_globals.get("__name__", "__main__")))
 
 

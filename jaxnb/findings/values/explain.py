@@ -13,6 +13,7 @@ import jax
 from jaxnb import _jax
 from jaxnb.errors import Asking, JaxnbError, NeedsConcrete, unexplained
 from jaxnb.findings.errors.explainer import Told, tell
+from jaxnb.findings.errors.functions import called_value
 from jaxnb.findings.errors.scene import Operand, Scene, read_scene
 from jaxnb.findings.place import FailedExpression, parse_shown
 from jaxnb.findings.values import dry_run
@@ -151,7 +152,9 @@ def _is_of_jax(scene: Scene) -> bool:
     if any(_is_module_of_jax(scene.failed.value_of(node)) for node in ast.walk(scene.failed.statement)):
         return True
     jax_below = any(step.module.partition(".")[0] in _jax.JAX_PACKAGES for step in scene.steps)
-    return jax_below or bool(scene.under) or any(_holds_arrays(operand.value) for operand in scene.operands)
+    if jax_below or bool(scene.under) or _jax.statics_of(called_value(scene)[0]) is not None:
+        return True
+    return any(_holds_arrays(operand.value) for operand in scene.operands)
 
 
 def _is_module_of_jax(value: Any) -> bool:
