@@ -203,6 +203,7 @@ from .placement import (
 )
 from .raising import (
     RAISING as RAISING,
+    TELLING as TELLING,
     unflattened as unflattened,
 )
 from .scalars import (

@@ -121,7 +121,7 @@ def _read(asking: Asking, here: str | None, label: Label) -> Known | None:
 def _is_of_jax(scene: Scene) -> bool:
     """Whether an error has to do with JAX: it raised it, ran around it, or arrays are what the expression works on."""
     jax_below = any(step.module.partition(".")[0] in _jax.JAX_PACKAGES for step in scene.steps)
-    return jax_below or bool(scene.under) or any(_is_jax(operand.value) for operand in scene.operands)
+    return jax_below or bool(scene.under) or scene.of_library or any(_is_jax(one.value) for one in scene.operands)
 
 
 def _is_jax(value: Any) -> bool:
@@ -252,7 +252,7 @@ def _works(fix: Fix, scene: Scene, namespace: dict[str, Any], done: int, seconds
     top = scene.callers[-1] if scene.callers else failed
     if top.file != scene.here:
         return None
-    if failed.file != scene.here and not failed.file == top.file:
+    if failed.file not in (scene.here, top.file) and not _is_of(top.text, fix.edit):
         return _works_in_other(fix, failed, top, namespace, seconds)
     tree = parse_shown(apply_edit(top.text, fix.edit))
     if tree is None:
@@ -260,6 +260,12 @@ def _works(fix: Fix, scene: Scene, namespace: dict[str, Any], done: int, seconds
     until = sum(node.lineno <= _end(top) for node in top.tree.body)
     since = min([done, *(n for n, node in enumerate(top.tree.body) if (node.end_lineno or 0) >= fix.edit[0])])
     return dry_run.works(tree.body[:until], namespace, seconds, since=since, ran=done)
+
+
+def _is_of(text: str, edit: tuple[int, str, str]) -> bool:
+    """Whether the lines that an edit changes stand in a text."""
+    line, old, _ = edit
+    return text.split("\n")[line - 1 : line + old.count("\n")] == old.split("\n")
 
 
 def _end(place: FailedExpression) -> int:
