@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from jaxnb._jax import RAISING, unflattened
-from jaxnb.findings.errors.calls import bound_to, name_called, named_like, put, segment, with_more
+from jaxnb.findings.errors.calls import argument_of, bound_to, name_called, named_like, put, segment, with_more
 from jaxnb.findings.errors.edits import advice, function_of, joined, returned_of, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.scene import Scene, Step
@@ -195,15 +195,16 @@ def _unknown_axis(scene: Scene) -> Told | None:
         return None
     axis = str(unknown[0])
     if not known:
+        mapped = _mapping_call(scene)
+        whose = f"`{segment(*mapped)}` does not name its axis." if mapped is not None else "`jit` alone does not."
         message = (
-            f"`{collective}` is over the axis {axis!r}, and nothing around it maps over an axis of that name:"
-            " `jit` alone does not."
+            f"`{collective}` is over the axis {axis!r}, and nothing around it maps over an axis of that name: {whose}"
         )
         hint = (
             f"name the axis where it is mapped, as in jax.vmap(…, axis_name={axis!r}) or jax.shard_map over a mesh with"
             f" it; or remove `{collective}`."
         )
-        return Told(message, (advice(hint),))
+        return Told(message, (*_named_where_mapped(scene, axis), advice(hint)))
     around = f"the axis around it is {known[0]!r}" if len(known) == 1 else f"the axes around it are {quoted(known)}"
     message = f"`{collective}` is over the axis {axis!r}, and {around}."
     near = named_like(axis, known)
@@ -214,6 +215,22 @@ def _unknown_axis(scene: Scene) -> Told | None:
         if written is not None:
             fixes.append(put(scene.failed, "reduce over the axis that is there", written, f'"{name}"'))
     return Told(message, (*fixes, advice(f"reduce over {quoted(known)}, or rename the axis of the mesh.")))
+
+
+def _mapping_call(scene: Scene) -> tuple[FailedExpression, ast.Call] | None:
+    """The innermost `vmap` or `pmap` around the expression that names no axis."""
+    for place in scene.callers:
+        made = bound_to(place, place.node.func) if isinstance(place.node, ast.Call) else None
+        unnamed = argument_of(made, -1, "axis_name") is None
+        if isinstance(made, ast.Call) and name_called(made) in ("vmap", "pmap") and unnamed:
+            return place, made
+    return None
+
+
+def _named_where_mapped(scene: Scene, axis: str) -> Iterator[Fix]:
+    found = _mapping_call(scene)
+    if found is not None:
+        yield with_more(found[0], "name the axis where it is mapped", found[1], f'axis_name="{axis}"')
 
 
 def name_of_call(scene: Scene) -> str:

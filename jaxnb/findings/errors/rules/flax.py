@@ -316,7 +316,7 @@ def _unbound(scene: Scene) -> Told | None:
         fixes.append(put(place, "apply it", node, f"{text}.apply({', '.join([variables, *given])})"))
     new = f"{text}.init_with_output({', '.join([key_word(scene, place), *given])})[0]"
     fixes.append(put(place, "initialise it, and take its output", node, new))
-    return Told(message, (*fixes, advice(f"variables = {text}.init(key, x), then {text}.apply(variables, x).")))
+    return Told(message, (*fixes, advice(f"variables = {text}.init(key, x), then {text}.apply(variables, x).")), ())
 
 
 def _width(scene: Scene) -> Told | None:
