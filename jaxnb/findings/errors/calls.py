@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from jaxnb.findings.errors.edits import exchanged, words_of
@@ -172,10 +172,19 @@ def lines_put(place: FailedExpression, first: int, last: int, new: list[str]) ->
     return first, "\n".join(place.text.split("\n")[first - 1 : last]), "\n".join(new)
 
 
-def required(function: Any, name: str) -> bool:
-    """Whether a function, or a class, has to be given an argument of this name."""
+def required(function: Any, name: str, given: tuple[Any, ...] = (), named: Mapping[str, Any] | None = None) -> bool:
+    """Whether a method is not given an argument of this name that it needs.
+
+    Args:
+      function: takes its object first.
+      name: of the argument.
+      given: the others by position, without the object.
+      named: the others by name.
+    """
     try:
-        parameter = inspect.signature(function).parameters.get(name)
+        signature = inspect.signature(function)
+        bound = signature.bind_partial(None, *given, **(named or {})).arguments
     except (TypeError, ValueError):
         return False
-    return parameter is not None and parameter.default is inspect.Parameter.empty
+    parameter = signature.parameters.get(name)
+    return parameter is not None and parameter.default is inspect.Parameter.empty and name not in bound

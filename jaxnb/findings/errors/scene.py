@@ -429,7 +429,7 @@ def _given(below: Sequence[Step]) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
         arguments, named = step.names.get("args"), step.names.get("kwargs")
         if step.name in _PASSING and isinstance(arguments, tuple):
             return arguments, named if isinstance(named, dict) else {}
-    if below and below[0].name not in _PASSING:
+    if below and below[0].name not in _PASSING and not _of_library(below[0].module):
         first = below[0].names
         own = tuple(first[name] for name in ("self", "other") if name in first)
         more = first.get("args")

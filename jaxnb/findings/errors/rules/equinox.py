@@ -9,6 +9,7 @@ from typing import Any
 
 from jaxnb._jax import RAISING
 from jaxnb.findings.errors.calls import (
+    argument_of,
     bound_to,
     class_of,
     is_of,
@@ -232,7 +233,8 @@ def _not_set(scene: Scene) -> Told | None:
 
 def _without_key(scene: Scene, kind: type, step: Step | None) -> Told | None:
     given = step.names.get("kwargs") if step is not None else None
-    if not isinstance(given, dict) or "key" in given or not required(kind.__init__, "key"):
+    placed = step.names.get("args") if step is not None else ()
+    if not isinstance(given, dict) or not required(kind.__init__, "key", tuple(placed or ()), given):
         return None
     message = f"`{kind.__name__}` needs a random key, from which it draws its initial parameters: the argument key."
     fix = with_more(scene.failed, "give it a key", scene.failed.node, f"key={key_word(scene, scene.failed)}")  # type: ignore[arg-type]
@@ -322,8 +324,11 @@ def _conv(scene: Scene) -> Told | None:
     layer = _step(scene, "__call__")
     module = layer.names.get("self") if layer is not None else None
     channels, rank = getattr(module, "in_channels", None), getattr(module, "num_spatial_dims", None)
-    x = layer.names.get("x") if layer is not None else None
-    shape, node = tuple(getattr(x, "shape", ())), scene.failed.node
+    node = scene.failed.node
+    argument = argument_of(node, 0, "x")
+    x = scene.failed.value_of(argument) if argument is not None else None
+    x = x if x is not None or layer is None else layer.names.get("x")
+    shape = tuple(getattr(x, "shape", ()))
     if not isinstance(channels, int) or not isinstance(rank, int) or not isinstance(node, ast.Call):
         return None
     text, what = scene.text(node.func), scene.text(node.args[0]) if node.args else "the input"

@@ -174,7 +174,7 @@ def _rngs(scene: Scene) -> Told | None:
     if step is None or not isinstance(node, ast.Call):
         return None
     kind, given = step.names.get("cls"), step.names.get("kwargs") or {}
-    if not isinstance(kind, type) or "rngs" in given or not required(kind.__init__, "rngs"):
+    if not isinstance(kind, type) or not required(kind.__init__, "rngs", tuple(step.names.get("args") or ()), given):
         return None
     message = f"`{kind.__name__}` needs rngs, from which it draws its initial parameters, and is given none."
     fix = with_more(scene.failed, "pass them on", node, f"rngs={_rngs_word(scene)}")
