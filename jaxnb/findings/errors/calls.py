@@ -89,8 +89,9 @@ def bound_to(place: FailedExpression, node: ast.AST | None) -> ast.expr | None:
         return node if isinstance(node, ast.expr) else None
     wanted, found = ast.unparse(node), None
     for item in ast.walk(place.tree):
-        above = isinstance(item, ast.Assign) and (isinstance(node, ast.Attribute) or item.lineno <= place.line)
-        if above and any(ast.unparse(target) == wanted for target in item.targets):
+        if not isinstance(item, ast.Assign) or (isinstance(node, ast.Name) and item.lineno > place.line):
+            continue
+        if any(ast.unparse(target) == wanted for target in item.targets):
             found = item.value
     return found
 

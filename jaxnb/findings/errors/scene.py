@@ -172,6 +172,7 @@ class Scene:
         return (
             any(_of_library(step.module) for step in self.steps)
             or _is_array(called)
+            or (isinstance(self.error, StopIteration) and _names_jax(self.failed))
             or any(_holds_arrays(operand.value) for operand in self.operands)
         )
 
@@ -387,6 +388,12 @@ def _tells(step: Step) -> bool:
 
 def _of_library(module: str) -> bool:
     return module.partition(".")[0] in LIBRARIES
+
+
+def _names_jax(failed: FailedExpression) -> bool:
+    """Whether the text around an expression works with JAX."""
+    names = {node.id for node in ast.walk(failed.tree) if isinstance(node, ast.Name)}
+    return any(str(getattr(failed.frame.get(name), "__name__", "")).startswith("jax") for name in names)
 
 
 def _holds_arrays(value: Any) -> bool:

@@ -97,8 +97,14 @@ def _derived(scene: Scene) -> Told | None:
     name = _name(scene)
     function = scene.argument(0, "callback")
     whose = f" `{function.text}`" if function is not None and isinstance(function.node, ast.Name) else ""
-    message = f"`{name}` has no derivative: JAX does not see what the host function{whose} computes, and a gradient goes through it."
-    hint = "give it one with jax.custom_jvp or jax.custom_vjp, compute it in jnp, or cut the gradient: jax.lax.stop_gradient on its arguments."
+    message = (
+        f"`{name}` has no derivative: JAX does not see what the host function{whose} computes, and a gradient goes"
+        " through it."
+    )
+    hint = (
+        "give it one with jax.custom_jvp or jax.custom_vjp, compute it in jnp, or cut the gradient:"
+        " jax.lax.stop_gradient on its arguments."
+    )
     return Told(message, (advice(hint),))
 
 
@@ -320,7 +326,10 @@ def _print(scene: Scene) -> Told | None:
         left = joined([f"`{one}`" for one in texts[places:]]) or f"{len(given) - places} arguments"
         old = re.findall(r"%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]", text)
         style = f"; {joined(old)} is no field, as fields are written {{}}" if old else ""
-        message = f"the format {text!r} of `debug.print` has {places} fields for {len(given)} arguments, so {left} would not be used{style}."
+        message = (
+            f"the format {text!r} of `debug.print` has {places} fields for {len(given)} arguments, so {left} would"
+            f" not be used{style}."
+        )
         fixes = []
         node = argument_of(scene.failed.node, 0, "fmt")
         if isinstance(node, ast.Constant):

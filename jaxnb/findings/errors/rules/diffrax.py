@@ -117,7 +117,10 @@ def _too_many(scene: Scene) -> Told | None:
     fixes: list[Fix] = []
     if isinstance(target, ast.Constant):
         fixes.append(put(place, "allow more steps, max_steps", target, str(max(needed, 2 * limit))))
-    hint = "allow more with max_steps, take larger steps (dt0, or a looser PIDController), or for a stiff problem an implicit solver such as Kvaerno5."
+    hint = (
+        "allow more with max_steps, take larger steps (dt0, or a looser PIDController), or for a stiff problem an"
+        " implicit solver such as Kvaerno5."
+    )
     return Told(message, (*fixes, advice(hint)))
 
 
@@ -127,7 +130,10 @@ def _first_step(scene: Scene) -> Told | None:
     if step is None or place is None or "dt0" not in step.names or step.names["dt0"] is not None:
         return None
     kind = type(step.names.get("self")).__name__
-    message = f"dt0 is None, and the step size controller is {kind}, which takes steps of the size dt0: a constant step size has to be given."
+    message = (
+        f"dt0 is None, and the step size controller is {kind}, which takes steps of the size dt0: a constant step"
+        " size has to be given."
+    )
     node = _given(place, "dt0")
     span = [_value(place, name) for name in ("t0", "t1")]
     fixes: list[Fix] = []

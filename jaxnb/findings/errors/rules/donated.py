@@ -79,8 +79,8 @@ def _lost(scene: Scene) -> Told | None:
     when = "in an earlier turn of the loop" if again else f"on {line}"
     other = "" if given == name or name.startswith(given) else f", the same buffer as `{name}`,"
     message = (
-        f"`{given}`{other} was donated to `{function}` {when}, by donate_argnums or donate_argnames: the buffer was given"
-        f" away, and `{name}` ({shape}) is deleted."
+        f"`{given}`{other} was donated to `{function}` {when}, by donate_argnums or donate_argnames: the buffer was"
+        f" given away, and `{name}` ({shape}) is deleted."
     )
     return Told(
         message, tuple(_fixes(scene, place, taken, again)), line=place.line if scene.failed.file == scene.here else None
@@ -221,8 +221,8 @@ def _twice(scene: Scene) -> Told | None:
         one, two = segment(place, first), segment(place, argument)
         what = f"`{one}` is" if one == two else f"`{one}` and `{two}` are one array, which is"
         message = (
-            f"{what} given to `{segment(place, node.func)}` twice, and both arguments are donated: the same buffer cannot"
-            " be given away twice."
+            f"{what} given to `{segment(place, node.func)}` twice, and both arguments are donated: the same buffer"
+            " cannot be given away twice."
         )
         fix = put(place, "hand over a copy", argument, f"{words_of(scene)}.copy({two})")
         return Told(message, (fix, advice("hand over a copy, or donate one of the two: donate_argnums=(0,).")))

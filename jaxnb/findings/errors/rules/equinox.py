@@ -1,4 +1,4 @@
-"""Modules of equinox under transformations that do not take what they hold, frozen ones, and batches given to layers."""
+"""Modules of equinox: under transformations that take arrays only, frozen ones, and layers that are given batches."""
 
 from __future__ import annotations
 
@@ -145,7 +145,10 @@ def _initialised(scene: Scene) -> Told | None:
         return None
     operand, path, value = found
     call = scene.text(scene.failed.node.func) if isinstance(scene.failed.node, ast.Call) else "init"
-    message = f"`{call}` makes a state for each leaf, and `{operand.text}{path}` is {_kind(value)}: the module holds more than arrays."
+    message = (
+        f"`{call}` makes a state for each leaf, and `{operand.text}{path}` is {_kind(value)}: the module holds more"
+        " than arrays."
+    )
     new = f"{_eqx(scene)}.filter({operand.text}, {_eqx(scene)}.is_inexact_array)"
     fix = put(scene.failed, "take its arrays only", operand.node, new)
     return Told(message, (fix, advice("pass eqx.filter(model, eqx.is_inexact_array).")), (operand,))
@@ -157,8 +160,14 @@ def _scanned(scene: Scene) -> Told | None:
     if step is None or found is None:
         return None
     operand, path, value = found
-    message = f"the carry of `{step.name}` can only hold arrays, and `{operand.text}{path}` is {_kind(value)}, which the module holds."
-    hint = f"carry its arrays: dynamic, static = eqx.partition({operand.text}, eqx.is_array), and eqx.combine(dynamic, static) in the body."
+    message = (
+        f"the carry of `{step.name}` can only hold arrays, and `{operand.text}{path}` is {_kind(value)}, which the"
+        " module holds."
+    )
+    hint = (
+        f"carry its arrays: dynamic, static = eqx.partition({operand.text}, eqx.is_array), and eqx.combine(dynamic,"
+        " static) in the body."
+    )
     return Told(message, (advice(hint),), (operand,))
 
 
@@ -264,8 +273,8 @@ def _static_arrays(scene: Scene) -> Told | None:
             if field.metadata.get("static") and hasattr(getattr(value, field.name, None), "dtype"):
                 kind = type(value).__name__
                 message = (
-                    f"`{operand.text}.{field.name}` is an array in a static field of `{kind}`: static fields are part of"
-                    " what is compiled and are compared by hash and equality, which arrays do not have."
+                    f"`{operand.text}.{field.name}` is an array in a static field of `{kind}`: static fields are part"
+                    " of what is compiled and are compared by hash and equality, which arrays do not have."
                 )
                 return Told(
                     message,
@@ -304,7 +313,10 @@ def _one_example(scene: Scene, module: Any, shape: Any, wanted: tuple[int, ...])
         return None
     text, kind = scene.text(node.func), type(module).__name__
     what = scene.text(node.args[0]) if node.args else "the input"
-    message = f"`{text}` is a {kind} that maps one example of shape {dimensions(wanted)}, and `{what}` has shape {dimensions(shape)}"
+    message = (
+        f"`{text}` is a {kind} that maps one example of shape {dimensions(wanted)}, and `{what}` has shape"
+        f" {dimensions(shape)}"
+    )
     if tuple(shape[-len(wanted) :]) == wanted and len(shape) > len(wanted):
         word = words_of(scene, "jax", "jax")
         batch = "a batch of" if len(shape) == len(wanted) + 1 else "batches of"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from jaxnb.findings.errors.calls import (
     argument_of,
@@ -149,11 +150,17 @@ def _in_use(scene: Scene) -> Told | None:
     name = argument_of(node, -1, "name")
     shown = name.value if isinstance(name, ast.Constant) else "that name"
     whose = f" in `{holder.name}`" if holder is not None else ""
-    message = f"the name {shown!r} is already in use{whose}: two submodules, or a parameter and one, cannot have the same name."
+    message = (
+        f"the name {shown!r} is already in use{whose}: two submodules, or a parameter and one, cannot have the same"
+        " name."
+    )
     fixes: list[Fix] = []
     if isinstance(name, ast.Constant):
         fixes.append(put(scene.failed, "give it another name", name, f'"{shown}_2"'))
-    hint = f"to share the parameters make the module once, as in {shown} = …, and call it twice; otherwise choose another name."
+    hint = (
+        f"to share the parameters make the module once, as in {shown} = …, and call it twice; otherwise choose"
+        " another name."
+    )
     return Told(message, (*fixes, advice(hint)), ())
 
 
@@ -166,7 +173,10 @@ def _frozen(scene: Scene) -> Told | None:
     text = segment(scene.failed, node)
     where = f" in `{function.name}`" if function is not None else ""
     whose = f" of `{holder.name}`" if holder is not None else ""
-    message = f"`{text}` is set{where}{whose}, and a linen module is frozen outside of `setup`: it is called again with other values."
+    message = (
+        f"`{text}` is set{where}{whose}, and a linen module is frozen outside of `setup`: it is called again with"
+        " other values."
+    )
     statement = scene.failed.statement
     fixes: list[Fix] = []
     if isinstance(statement, ast.Assign) and function is not None and segment(scene.failed, node.value) == "self":
@@ -204,8 +214,8 @@ def _immutable(scene: Scene) -> Told | None:
     path = str(getattr(step.names.get("self"), "path_text", "")).lstrip("/")
     place = _applying(scene)
     message = (
-        f"`{path or 'the module'}` writes its `{name}` into the collection {collection!r}, and {_called(place)} is called"
-        f" without mutable, so that the collection is immutable."
+        f"`{path or 'the module'}` writes its `{name}` into the collection {collection!r}, and {_called(place)} is"
+        f" called without mutable, so that the collection is immutable."
     )
     argument = f'mutable=["{collection}"]'
     fixes: list[Fix] = []
@@ -274,7 +284,7 @@ def _no_collections(scene: Scene) -> Told | None:
     place = placed(scene, "apply") or own(scene)
     given = argument_of(place.node, 0, "variables")
     step = scene.step("bind")
-    value = step.names.get("variables") if step is not None else None
+    value: Any = step.names.get("variables") if step is not None else None
     text = segment(place, given) if given is not None else "the first argument"
     keys = joined([f"{key!r}" for key in list(value)[:4]]) if hasattr(value, "keys") else type(value).__name__
     message = (
@@ -309,7 +319,10 @@ def _unbound(scene: Scene) -> Told | None:
     if not isinstance(node, ast.Call):
         return None
     text = segment(place, node.func)
-    message = f"`{text}` is a module without parameters, and is called directly: parameters come from `init`, and `apply` takes them."
+    message = (
+        f"`{text}` is a module without parameters, and is called directly: parameters come from `init`, and `apply`"
+        " takes them."
+    )
     given = [segment(place, item) for item in (*node.args, *node.keywords)]
     fixes: list[Fix] = []
     if (variables := _variables(place)) is not None:
@@ -360,8 +373,8 @@ def _pair(scene: Scene) -> Told | None:
         return None
     text = segment(place, node.value)
     message = (
-        f"`{text}` is a tuple: `{segment(place, made.func)}` with mutable={segment(place, given)} returns the output and"
-        " the updated collections."
+        f"`{text}` is a tuple: `{segment(place, made.func)}` with mutable={segment(place, given)} returns the output"
+        " and the updated collections."
     )
     statement = place.parent(made)
     fixes: list[Fix] = []
@@ -370,10 +383,63 @@ def _pair(scene: Scene) -> Told | None:
     return Told(message, (*fixes, advice(f"unpack it: {text}, updated = …, or take {text}[0].")))
 
 
+def _transform(scene: Scene) -> Told | None:
+    """A transformation of JAX, instead of the one of linen, around a function that makes submodules."""
+    if type(scene.error).__name__ not in ("UnexpectedTracerError", "JaxTransformError"):
+        return None
+    node = scene.failed.node
+    holder = scene.failed.above(ast.ClassDef)
+    words = ("scan", "while_loop", "fori_loop", "cond", "switch", "vmap", "jit", "grad", "value_and_grad", "checkpoint")
+    call = node if name_called(node) in words else node.func if isinstance(node, ast.Call) else None
+    word = name_called(call)
+    bodies: list[ast.expr] = call.args if isinstance(call, ast.Call) else []
+    if (
+        word not in words
+        or holder is None
+        or not any(step in scene.under for step in ("wrapped_module_method", "apply", "init"))
+    ):
+        return None
+    for body in bodies:
+        made = next(_modules_of(scene.failed, body), None)
+        if made is None:
+            continue
+        function = segment(scene.failed, body) if isinstance(body, ast.Name) else "the lambda"
+        message = (
+            f"`{word}` of JAX traces `{function}`, which makes the submodule `{segment(scene.failed, made)}` of"
+            f" `{holder.name}`: its parameters are made inside of that trace, and leak out of it."
+        )
+        other = {"scan": f"{_linen(scene)}.scan or {_linen(scene)}.RNN", "checkpoint": f"{_linen(scene)}.remat"}
+        return Told(
+            message,
+            (
+                advice(
+                    f"use {other.get(word, f'{_linen(scene)}.{word}')}, which lift modules through the transformation."
+                ),
+            ),
+        )
+    return None
+
+
+def _modules_of(place: FailedExpression, body: ast.expr) -> Iterator[ast.Call]:
+    """The submodules that a function makes."""
+    function: ast.AST | None = body if isinstance(body, ast.Lambda) else None
+    if isinstance(body, ast.Name):
+        named = [node for node in ast.walk(place.tree) if isinstance(node, ast.FunctionDef) and node.name == body.id]
+        function = named[-1] if named else None
+    for node in ast.walk(function) if function is not None else ():
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
+            root = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+            kind = place.value_of(root)
+            kind = getattr(kind, node.func.attr, None) if isinstance(node.func, ast.Attribute) else kind
+            if isinstance(kind, type) and any(one.__module__.startswith("flax.linen") for one in kind.__mro__):
+                yield node
+
+
 _ATTRIBUTE: tuple[type[BaseException], ...] = (AttributeError,)
 _ANY: tuple[type[BaseException], ...] = (Exception,)
 
 EXPLAINERS = (
+    Explainer("linen-transform", _ANY, _transform),
     Explainer("linen-list", _ATTRIBUTE, _frozen_list),
     Explainer("linen-outside", _ATTRIBUTE, _outside, inside=frozenset({"__getattr__"})),
     Explainer("linen-pair", _ATTRIBUTE, _pair),

@@ -47,8 +47,8 @@ def _plain_list(scene: Scene) -> Told | None:
     found = list(dict.fromkeys(type(leaf).__name__ for leaf in _data(value)))
     held = joined([f"`{name}`" for name in found[:3]]) or "arrays"
     message = (
-        f"`{scene.text(scene.failed.node)}` is a plain {type(value).__name__} that holds modules or arrays ({held}): nnx"
-        f" takes the attribute `{key}` for static, and its data would not be seen."
+        f"`{scene.text(scene.failed.node)}` is a plain {type(value).__name__} that holds modules or arrays ({held}):"
+        f" nnx takes the attribute `{key}` for static, and its data would not be seen."
     )
     statement, fixes = scene.failed.statement, list[Fix]()
     word = kinds.get(type(value))  # type: ignore[arg-type]
@@ -84,7 +84,10 @@ def _grads(scene: Scene) -> Told | None:
     if _step(scene, "_check_grads_wrapper") is None or not isinstance(node, ast.Call):
         return None
     given = [scene.text(item) for item in node.args]
-    message = f"`{scene.text(node.func)}` takes (model, grads), and is given {joined([f'`{one}`' for one in given]) or 'nothing'} alone."
+    message = (
+        f"`{scene.text(node.func)}` takes (model, grads), and is given"
+        f" {joined([f'`{one}`' for one in given]) or 'nothing'} alone."
+    )
     models = [name for name in _models(scene) if name not in given]
     new = [f"{scene.text(node.func)}({', '.join([name, *given])})" for name in models[:2]]
     fixes = [put(scene.failed, "pass the model, too", node, one) for one in new]
@@ -123,7 +126,10 @@ def _merge(scene: Scene) -> Told | None:
         return None
     given = [scene.text(item) for item in node.args]
     states = joined([f"`{one}`" for one in given[1:]])
-    message = f"`merge` needs {wanted} arrays for `{given[0] if given else 'graphdef'}`, and {states or 'the state'} has {got}"
+    message = (
+        f"`merge` needs {wanted} arrays for `{given[0] if given else 'graphdef'}`, and {states or 'the state'} has"
+        f" {got}"
+    )
     frame = scene.failed.frame
     others = {
         name: value
@@ -196,7 +202,10 @@ def _called_without(scene: Scene) -> Told | None:
     kind = type(module).__name__
     if getattr(module, "rngs", None) is not None or "rngs" not in layer.names:
         return None
-    message = f"`{text}` is a {kind} that is not deterministic, and has no rngs to draw from: neither its constructor nor the call is given any."
+    message = (
+        f"`{text}` is a {kind} that is not deterministic, and has no rngs to draw from: neither its constructor nor"
+        " the call is given any."
+    )
     made, fixes = bound_to(scene.failed, node.func), list[Fix]()
     if isinstance(made, ast.Call) and name_called(made) == kind:
         scope = next(
@@ -221,7 +230,10 @@ def _sequential(scene: Scene) -> Told | None:
     odd = next((one for one in layers if not callable(one)), None)
     if odd is None:
         return None
-    message = f"`{text}` is a Sequential of a list ({type(odd).__name__}), which is not callable: it takes each layer as an argument of its own."
+    message = (
+        f"`{text}` is a Sequential of a list ({type(odd).__name__}), which is not callable: it takes each layer as an"
+        " argument of its own."
+    )
     made, fixes = bound_to(scene.failed, node.func), list[Fix]()
     if isinstance(made, ast.Call) and name_called(made) == "Sequential" and len(made.args) == 1:
         item = made.args[0]

@@ -176,8 +176,8 @@ def _discrete(scene: Scene) -> Told | None:
     name, kind = str(site.get("name")), type(base).__name__
     model = _model(scene)
     message = (
-        f"the site {name!r} of {model} is discrete ({kind}): NUTS and HMC follow gradients, so they cannot sample it, and"
-        " it cannot be summed out, as it has no enumerate support."
+        f"the site {name!r} of {model} is discrete ({kind}): NUTS and HMC follow gradients, so they cannot sample it,"
+        " and it cannot be summed out, as it has no enumerate support."
     )
     return Told(
         message,
@@ -223,7 +223,11 @@ def _arguments(scene: Scene) -> Told | None:
     if not missing:
         return None
     call = scene.text(node.func)
-    message = f"the model `{function.__name__}` has the argument{'s' if len(missing) > 1 else ''} {joined([f'`{name}`' for name in missing])}, and `{call}` is not given {'them' if len(missing) > 1 else 'it'}: what follows the key goes to the model."
+    message = (
+        f"the model `{function.__name__}` has the argument{'s' if len(missing) > 1 else ''}"
+        f" {joined([f'`{name}`' for name in missing])}, and `{call}` is not given"
+        f" {'them' if len(missing) > 1 else 'it'}: what follows the key goes to the model."
+    )
     fixes: list[Fix] = []
     if all(name in scene.failed.frame for name in missing) and node.args:
         last = node.args[-1]

@@ -71,8 +71,8 @@ def _without_params(scene: Scene) -> Told | None:
     given = [scene.text(item) for item in node.args]
     names = [one for one in _like(scene, updates, given) if one not in given]
     message = (
-        f"`update` of `{optimiser}` needs the parameters, params, as its weight decay or scaling depends on them, and is"
-        f" given {joined([f'`{one}`' for one in given])} alone."
+        f"`update` of `{optimiser}` needs the parameters, params, as its weight decay or scaling depends on them, and"
+        f" is given {joined([f'`{one}`' for one in given])} alone."
     )
     fixes = [with_more(scene.failed, "pass the parameters, too", node, name) for name in names[:3]]
     return Told(message, (*fixes, advice(f"pass them: {optimiser}.update(grads, state, params).")))
@@ -100,8 +100,8 @@ def _one_hot(scene: Scene) -> Told | None:
     if step.name != "softmax_cross_entropy" or not integers or one[:-1] != two or not isinstance(node, ast.Call):
         return None
     message = (
-        f"`softmax_cross_entropy` takes a distribution over the classes for each example, and `{labels.text}` are integer"
-        f" labels: {labels.aval}, where `{logits.text}` is {dimensions(one)}."
+        f"`softmax_cross_entropy` takes a distribution over the classes for each example, and `{labels.text}` are"
+        f" integer labels: {labels.aval}, where `{logits.text}` is {dimensions(one)}."
     )
     fix = put(
         scene.failed,
@@ -198,7 +198,7 @@ def _other_state(scene: Scene) -> Told | None:
 def _trees(state: Any) -> Iterator[Any]:
     """The trees in a state that are shaped like the parameters."""
     if isinstance(state, tuple) and hasattr(state, "_fields"):
-        for name in state._fields:
+        for name in getattr(state, "_fields", ()):
             value = getattr(state, name)
             if name in ("mu", "nu", "trace", "sum_of_squares"):
                 yield value
@@ -223,7 +223,10 @@ def _applied(scene: Scene) -> Told | None:
         return None
     one, two = (scene.text(item) for item in nodes if item is not None)
     kinds = type(params).__name__, type(updates).__name__
-    message = f"`apply_updates` takes two trees of one structure, and `{one}` is a {kinds[0]} {abstract_text(params)}, `{two}` a {kinds[1]} {abstract_text(updates)}."
+    message = (
+        f"`apply_updates` takes two trees of one structure, and `{one}` is a {kinds[0]} {abstract_text(params)},"
+        f" `{two}` a {kinds[1]} {abstract_text(updates)}."
+    )
     fixes: list[Fix] = []
     for item in nodes:
         if isinstance(item, ast.Call) and name_called(item) in ("tuple", "list", "dict") and len(item.args) == 1:
@@ -242,7 +245,10 @@ def _extra(scene: Scene) -> Told | None:
     if not needed:
         return None
     optimiser = segment(scene.failed, node.func.value) if isinstance(node.func, ast.Attribute) else "the optimiser"
-    message = f"`update` of `{optimiser}` also needs {joined([f'`{name}`' for name in needed])}: it searches along a line with the loss."
+    message = (
+        f"`update` of `{optimiser}` also needs {joined([f'`{name}`' for name in needed])}: it searches along a line"
+        " with the loss."
+    )
     known = _of_value_and_grad(scene)
     hint = f"pass {', '.join(f'{name}=…' for name in needed)}."
     if all(name in known for name in needed):

@@ -129,12 +129,15 @@ def _too_long(scene: Scene) -> Told | None:
 def _other_specs(scene: Scene, sharding: Any, specs: Iterable[Any]) -> Iterator[Fix]:
     """The failed call with another spec in the place of its sharding."""
     for n, argument in enumerate(scene.failed.node.args if isinstance(scene.failed.node, ast.Call) else ()):
-        if n and scene.failed.value_of(argument) is sharding or name_called(argument) == "NamedSharding":
+        if (n and scene.failed.value_of(argument) is sharding) or name_called(argument) == "NamedSharding":
             mesh = next((key for key, value in scene.failed.frame.items() if value is sharding.mesh), None)
             if mesh is None:
                 return
             for spec in specs:
-                new = f"{_word(scene, jax.sharding.NamedSharding, 'jax.sharding.NamedSharding')}({mesh}, {_written(scene, spec)})"
+                new = (
+                    f"{_word(scene, jax.sharding.NamedSharding, 'jax.sharding.NamedSharding')}({mesh},"
+                    f" {_written(scene, spec)})"
+                )
                 yield put(scene.failed, "shard it by a spec that fits", argument, new)
             return
 
@@ -219,7 +222,7 @@ def _mesh(scene: Scene) -> Told | None:
         ]
         return Told(message, (*fixes, advice(f"choose sizes whose product is {count}, or ask for fewer devices.")))
     rank = getattr(devices, "ndim", None)
-    if rank is None or rank == len(names):
+    if devices is None or rank is None or rank == len(names):
         return None
     message = (
         f"the devices of a mesh stand in an array with one dimension for each axis: there are {len(names)} axes,"
@@ -301,7 +304,10 @@ def _devices(scene: Scene) -> Told | None:
     sets = {tuple(_device_ids(one.value)): one for one in reversed(arrays)}
     if len(sets) > 1:
         (one_ids, one), (two_ids, two) = sorted(sets.items(), key=lambda item: arrays.index(item[1]))[:2]
-        message = f"`{one.text}` lies on {_ids(one_ids)} and `{two.text}` on {_ids(two_ids)}: one computation runs on one set of devices."
+        message = (
+            f"`{one.text}` lies on {_ids(one_ids)} and `{two.text}` on {_ids(two_ids)}: one computation runs on one"
+            " set of devices."
+        )
         return Told(message, (*_moved(scene, one, two), advice(_put_advice(two.text))), (one, two))
     return _inner_devices(scene, arrays, fails)
 
@@ -390,7 +396,10 @@ def _no_mesh(scene: Scene) -> Told | None:
     if not isinstance(spec, P):
         return None
     name = name_called(scene.failed.node) or "with_sharding_constraint"
-    message = f"`{name}` got the PartitionSpec {_spec_text(spec)} alone, and there is no mesh in the context that it could be of."
+    message = (
+        f"`{name}` got the PartitionSpec {_spec_text(spec)} alone, and there is no mesh in the context that it could"
+        " be of."
+    )
     fixes: list[Fix] = []
     meshes = [key for key, value in scene.failed.frame.items() if isinstance(value, jax.sharding.Mesh)]
     node = scene.failed.node
@@ -412,7 +421,9 @@ def _inputs(scene: Scene) -> Told | None:
     step = scene.step(*RAISING["shard-map-inputs"])
     if step is None:
         return None
-    mesh, specs, values = (step.names.get(key) for key in ("mesh", "in_specs_flat", "xs"))
+    mesh: Any = step.names.get("mesh")
+    specs: Any = step.names.get("in_specs_flat")
+    values: Any = step.names.get("xs")
     function = function_of(scene, step.names.get("f")) or "the function"
     operands = _given_operands(scene)
     for n, (spec, value) in enumerate(zip(specs or (), values or (), strict=False)):
@@ -424,7 +435,10 @@ def _inputs(scene: Scene) -> Told | None:
         at = f"in_specs[{n}]={_spec_text(spec)}" if len(specs or ()) > 1 else f"in_specs={_spec_text(spec)}"
         if len(spec) > len(shape):
             kind = "a scalar, rank 0" if not shape else f"of rank {len(shape)}, shape {dimensions(shape)}"
-            message = f"{whose} is {kind}, and {at} of `shard_map` has {len(spec)} entr{'y' if len(spec) == 1 else 'ies'} for its axes."
+            message = (
+                f"{whose} is {kind}, and {at} of `shard_map` has {len(spec)} entr{'y' if len(spec) == 1 else 'ies'}"
+                " for its axes."
+            )
             return Told(
                 message,
                 (
@@ -526,7 +540,10 @@ def _explicit(scene: Scene) -> Told | None:
     if step is not None:
         axes = {one for key in ("lhs_contracting_spec", "rhs_contracting_spec") for one in step.names.get(key) or ()}
         named = quoted(sorted(axes - {None}, key=str))
-        message = f"{joined(shown)} are both sharded over {named} along the axis that is summed over, so it is ambiguous how the result is sharded."
+        message = (
+            f"{joined(shown)} are both sharded over {named} along the axis that is summed over, so it is ambiguous"
+            " how the result is sharded."
+        )
         return Told(
             message,
             (
@@ -543,7 +560,10 @@ def _explicit(scene: Scene) -> Told | None:
     if (step := scene.step(*RAISING["sharded-reshape"])) is not None:
         sizes = step.names.get("new_sizes")
         to = f" to {dimensions(sizes)}" if isinstance(sizes, tuple) else ""
-        message = f"`reshape` of {joined(shown)}{to} merges or splits an axis that is sharded, so the sharding of the result is not determined."
+        message = (
+            f"`reshape` of {joined(shown)}{to} merges or splits an axis that is sharded, so the sharding of the"
+            " result is not determined."
+        )
         return Told(
             message,
             (
@@ -553,11 +573,10 @@ def _explicit(scene: Scene) -> Told | None:
             about,
         )
     if len(typed) > 1 and rule:
-        what = name_called(scene.failed.node) or "the operation"
+        what = name_called(scene.failed.node)
+        result = f"the result of `{what}`" if what else "their result"
         message = (
-            f"{joined(shown)} are sharded along different dimensions: the result of `{what}` would have one mesh axis on two of them."
-            if not isinstance(scene.failed.node, ast.BinOp)
-            else f"{joined(shown)} are sharded along different dimensions: their result would have one mesh axis on two of them."
+            f"{joined(shown)} are sharded along different dimensions: {result} would have one mesh axis on two of them."
         )
         return Told(
             message,
