@@ -67,7 +67,7 @@ RAISING: dict[str, frozenset[str]] = {
     "sharded-indexing": frozenset({"_gather_sharding_rule"}),
     "sharded-reshape": frozenset({"_reshape_sharding_rule"}),
     "callback-result": frozenset({"_check_shape_dtype"}),
-    "callback-mapped": frozenset({"ffi_batching_rule", "io_callback_batching_rule", "batch_partitioned_callback"}),
+    "callback-mapped": frozenset({"ffi_batching_rule", "io_callback_batching_rule"}),
     "callback-derived": frozenset({"pure_callback_jvp_rule", "pure_callback_transpose_rule", "io_callback_jvp_rule"}),
     "callback-run": frozenset({"_wrapped_callback", "pure_callback_impl", "io_callback_impl"}),
     "print": frozenset({"debug_print"}),

@@ -422,17 +422,17 @@ def _inputs(scene: Scene) -> Told | None:
     if step is None:
         return None
     mesh: Any = step.names.get("mesh")
-    specs: Any = step.names.get("in_specs_flat")
-    values: Any = step.names.get("xs")
+    specs: list[Any] = list(step.names.get("in_specs_flat") or ())
+    values: list[Any] = list(step.names.get("xs") or ())
     function = function_of(scene, step.names.get("f")) or "the function"
     operands = _given_operands(scene)
-    for n, (spec, value) in enumerate(zip(specs or (), values or (), strict=False)):
+    for n, (spec, value) in enumerate(zip(specs, values, strict=False)):
         shape = tuple(getattr(value, "shape", ()))
         if not isinstance(spec, P):
             continue
         parameter = _parameter(scene, step, n)
         whose = _argument_text(operands, n, shape, parameter)
-        at = f"in_specs[{n}]={_spec_text(spec)}" if len(specs or ()) > 1 else f"in_specs={_spec_text(spec)}"
+        at = f"in_specs[{n}]={_spec_text(spec)}" if len(specs) > 1 else f"in_specs={_spec_text(spec)}"
         if len(spec) > len(shape):
             kind = "a scalar, rank 0" if not shape else f"of rank {len(shape)}, shape {dimensions(shape)}"
             message = (
