@@ -248,8 +248,9 @@ def _width(scene: Scene) -> Told | None:
         sample = next((call for call in calls_named(made, "sample")), None) if made is not None else None
         if made is None or sample is None or not sampled.shape or not other.shape:
             continue
-        axis = -1 if sampled is arrays[1] else 0
-        size, wanted = sampled.shape[0 if axis == -1 else -1], other.shape[axis]
+        last = sampled is arrays[1]
+        axis = len(other.shape) - 1 if last else 0
+        size, wanted = sampled.shape[0 if last else -1], other.shape[axis]
         site = argument_of(sample, 0, "name")
         named = f" site {site.value!r}," if isinstance(site, ast.Constant) else ""
         message = (
