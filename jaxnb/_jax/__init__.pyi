@@ -204,6 +204,7 @@ from .placement import (
 )
 from .raising import (
     RAISING as RAISING,
+    TELLING as TELLING,
     donated_of as donated_of,
     is_pmapped as is_pmapped,
     statics_of as statics_of,

@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 
-__all__ = ["RAISING", "donated_of", "is_pmapped", "statics_of", "unflattened"]
+__all__ = ["RAISING", "TELLING", "donated_of", "is_pmapped", "statics_of", "unflattened"]
 
 RAISING: dict[str, frozenset[str]] = {
     "broadcast": frozenset(
@@ -59,7 +59,6 @@ RAISING: dict[str, frozenset[str]] = {
     "permutation": frozenset({"_transpose_shape_rule"}),
     "static-hash": frozenset({"_infer_params"}),
     "donated": frozenset({"_pjit_call_impl_python"}),
-    "callable": frozenset({"check_callable"}),
     "custom": frozenset({"__call__"}),
     "custom-call": frozenset({"process_custom_vjp_call", "process_custom_jvp_call"}),
     "custom-typed": frozenset({"typeof", "_str_abstractify"}),
@@ -77,8 +76,35 @@ RAISING: dict[str, frozenset[str]] = {
             "_verify_params_are_hashable",
         }
     ),
+    "indivisible": frozenset({"_common_shard_shape"}),
+    "sharding-of-value": frozenset({"pjit_check_aval_sharding"}),
+    "mesh-axis": frozenset({"_check_mesh_resource_axis"}),
+    "mesh-axis-twice": frozenset({"_check_unique_resources"}),
+    "mesh": frozenset({"make_mesh", "__new__"}),
+    "prefix": frozenset({"flatten_axis_resources"}),
+    "devices": frozenset({"_run_python_pjit"}),
+    "auto-axes": frozenset({"check_shardings_are_auto"}),
+    "no-mesh": frozenset({"_create_sharding_for_array"}),
+    "shard-map-inputs": frozenset({"_check_specs_vs_args"}),
+    "shard-map": frozenset({"wrapped", "_shard_map_impl"}),
+    "shard-map-checks": frozenset({"_shmap_checks"}),
+    "varying": frozenset({"pvary"}),
+    "named-axis": frozenset({"_check_axis_names"}),
+    "explicit-sharding": frozenset({"call_sharding_rule", "call_shape_dtype_sharding_rule"}),
+    "sharded-contraction": frozenset({"_dot_general_sharding_rule"}),
+    "sharded-indexing": frozenset({"_gather_sharding_rule"}),
+    "sharded-reshape": frozenset({"_reshape_sharding_rule"}),
+    "callback-result": frozenset({"_check_shape_dtype"}),
+    "callback-mapped": frozenset({"ffi_batching_rule", "io_callback_batching_rule"}),
+    "callback-derived": frozenset({"pure_callback_jvp_rule", "pure_callback_transpose_rule", "io_callback_jvp_rule"}),
+    "callback-run": frozenset({"_wrapped_callback", "pure_callback_impl", "io_callback_impl"}),
+    "print": frozenset({"debug_print"}),
+    "deleted": frozenset({"_check_if_deleted"}),
 }
 """Names of functions of JAX, by the check that they make."""
+
+TELLING = frozenset({"jax._src.shard_map"})
+"""Modules whose inner functions, though they only call on what the user gave, hold what an error is about."""
 
 
 def unflattened(value: Any) -> Any:

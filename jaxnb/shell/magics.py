@@ -297,14 +297,19 @@ class JaxnbMagics(Magics):
         except Exception as fault:  # the cell's own error is what counts
             print(unexplained(fault), file=sys.stderr)
             return
-        if found is None and self.settings.findings != "off":
-            self._explain_plain(error)
-        if found is not None and found.message not in getattr(error, "__notes__", ()):
-            told = found.message if found.kind == "deleted" else views.render_findings([found], source=self._raw)
-            print(told, file=sys.stderr)
+        lost = found is not None and found.kind == "deleted"
+        if (found is None or lost) and self.settings.findings != "off":
+            self._explain_plain(error, found)
+        elif found is not None and found.message not in getattr(error, "__notes__", ()):
+            print(views.render_findings([found], source=self._raw), file=sys.stderr)
 
-    def _explain_plain(self, error: BaseException) -> None:
-        """Says below an error of a plain cell what it comes of, where it has to do with JAX."""
+    def _explain_plain(self, error: BaseException, lost: Finding | None = None) -> None:
+        """Says below an error of a plain cell what it comes of, where it has to do with JAX.
+
+        Args:
+          error: with its frames.
+          lost: what is known of the array that it is about, which an earlier cell gave away.
+        """
         if isinstance(error, JaxnbError) or "_render_traceback_" in vars(error):
             return  # one of a staged cell
         try:
@@ -312,6 +317,8 @@ class JaxnbMagics(Magics):
         except Exception as fault:  # the cell's own error is what counts
             print(unexplained(fault), file=sys.stderr)
             return
+        if lost is not None and (found is None or found[0].kind == "error"):
+            found = replace(lost, said=str(error)), found[1] if found is not None else self._raw
         if found is not None:
             attach(error, *found)
             told = replace(found[0], said="")  # which stands above

@@ -21,7 +21,7 @@ from jaxnb import _jax
 from jaxnb.findings.place import FailedExpression, Label, place_of, users_frames
 from jaxnb.staging import describe, state_of
 
-__all__ = ["Operand", "Scene", "Step", "abstract_text", "last_binding", "parameters_of", "read_scene"]
+__all__ = ["LIBRARIES", "Operand", "Scene", "Step", "abstract_text", "last_binding", "parameters_of", "read_scene"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,8 @@ _PASSING = frozenset(
     "reraise_with_filtered_traceback cache_miss wrapper wrapped cached_func wrapped_fun call_impl fun_remat_call"
     " deferring_binary_op".split()
 )
+LIBRARIES = frozenset("flax equinox optax numpyro diffrax".split())
+"""Whose errors are explained like those of JAX."""
 _OPERATOR = re.compile(r"_operator_(?P<name>\w+)")
 _REFLECTED = frozenset("radd rsub rmul rmatmul rtruediv rfloordiv rmod rpow rdivmod rand ror rxor".split())
 _SIGNS: dict[Any, str] = {
@@ -162,6 +164,18 @@ class Scene:
     def step(self, *names: str) -> Step | None:
         """The innermost call of one of these functions below the expression."""
         return next((step for step in reversed(self.steps) if step.name in names), None)
+
+    @cached_property
+    def of_library(self) -> bool:
+        """Whether a library that stands on JAX raised it, or the expression works on what holds arrays."""
+        node = self.failed.node
+        called = self.failed.value_of(node.func) if isinstance(node, ast.Call) else None
+        return (
+            any(_of_library(step.module) for step in self.steps)
+            or _is_array(called)
+            or (isinstance(self.error, StopIteration) and _names_jax(self.failed))
+            or any(_holds_arrays(operand.value) for operand in self.operands)
+        )
 
     @cached_property
     def operands(self) -> tuple[Operand, ...]:
@@ -373,18 +387,53 @@ def read_scene(
         return None
     below = [_step(frame) for frame, _, _ in frames[mine[-1] + 1 :]]
     around = [
-        frame.f_code.co_name for frame, _, _ in frames[mine[0] : mine[-1]] if _jax.in_jax(frame.f_code.co_filename)
+        frame.f_code.co_name
+        for frame, _, _ in frames[mine[0] : mine[-1]]
+        if _jax.in_jax(frame.f_code.co_filename) or _of_library(str(frame.f_globals.get("__name__", "")))
     ]
     return Scene(
         error,
         places[0],
         here,
         label,
-        tuple(step for step in below if step.name not in _PASSING),
+        tuple(step for step in below if _tells(step) or step is below[-1]),
         tuple(place for place in places[1:] if place is not None),
         _given(below),
         tuple(name for name in around if name not in _PASSING),
     )
+
+
+def _tells(step: Step) -> bool:
+    """Whether a call does more than to pass another one on."""
+    return step.name not in _PASSING or step.module in _jax.TELLING
+
+
+def _of_library(module: str) -> bool:
+    return module.partition(".")[0] in LIBRARIES
+
+
+def _names_jax(failed: FailedExpression) -> bool:
+    """Whether the text around an expression works with JAX."""
+    names = {node.id for node in ast.walk(failed.tree) if isinstance(node, ast.Name)}
+    return any(str(getattr(failed.frame.get(name), "__name__", "")).startswith("jax") for name in names)
+
+
+def _holds_arrays(value: Any) -> bool:
+    """Whether a value is an array, or a container or an object of the user's whose parts are."""
+    if type(value) in (list, tuple, dict):
+        parts = list(value.values()) if type(value) is dict else list(value)
+    else:
+        state = state_of(value) if type(value).__module__ == "__main__" else None
+        parts = list(state.values()) if isinstance(state, dict) else []
+    return _is_array(value) or any(_is_array(part) for part in parts[:_MOST_PARTS])
+
+
+def _is_array(value: Any) -> bool:
+    return _jax.is_tracer(value) or isinstance(value, jax.Array)
+
+
+_MOST_PARTS = 20
+"""So many parts of a container are looked at."""
 
 
 def _unfiltered(error: BaseException) -> TracebackType | None:
@@ -415,6 +464,6 @@ def _given(below: Sequence[Step]) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
         arguments, named = step.names.get("args"), step.names.get("kwargs")
         if step.name in _PASSING and isinstance(arguments, tuple):
             return arguments, named if isinstance(named, dict) else {}
-    if below and below[0].name not in _PASSING:
+    if below and below[0].name not in _PASSING and not _of_library(below[0].module):
         return below[0].arguments, {}
     return (), {}

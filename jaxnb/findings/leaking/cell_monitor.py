@@ -3,12 +3,15 @@ again, arrays that were given away; and what to say when a later cell uses one o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from jaxnb import _jax
 from jaxnb.errors import LeakedTracer
+from jaxnb.findings.errors.explainer import tell
+from jaxnb.findings.errors.scene import Scene, read_scene
 from jaxnb.findings.leaking.leaks import Leaks
 from jaxnb.findings.leaking.tracers import was_dead
 from jaxnb.findings.memory.use_after_donate import Deletions, explain_lost
@@ -89,7 +92,32 @@ class CellMonitor:
         if failed is None:
             return finding
         ours = self._label(failed.file) == here
-        return replace(finding, line=failed.line if ours else None, span=failed.span if ours else None)
+        scene = read_scene(error, None, self._label)
+        told = tell(scene) if scene is not None else None
+        if told is not None and told[0] in _OF_TRANSFORMS:
+            finding = replace(finding, message=told[1].message, fix=told[1].fixes[-1])
+        return replace(
+            finding,
+            line=failed.line if ours else None,
+            span=failed.span if ours else None,
+            trail=failed.calls if ours else (),
+            operands=tuple(_held(finding.holder, namespace, scene)),
+        )
+
+
+_OF_TRANSFORMS = ("linen-transform",)
+"""Explanations of other errors that say more of a leak than who holds the tracer."""
+
+
+def _held(holder: str, namespace: Mapping[str, Any], scene: Scene | None) -> Iterator[str]:
+    """What the container is that holds a tracer, and the call of the cell that came upon it."""
+    root = re.split(r"[.\[]", holder)[0]
+    value = namespace.get(root) if holder != root else None
+    if type(value) in (list, dict, set, tuple):
+        yield f"`{root}`: a {type(value).__name__} that holds it"
+    if scene is not None and scene.callers:
+        top = scene.callers[-1]
+        yield f"`{' '.join(top.expression.split())}`: line {top.line}, which came upon it"
 
 
 def _dead_tracer(error: BaseException, failed: FailedExpression | None) -> Any:

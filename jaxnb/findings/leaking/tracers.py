@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+import jax
+import jax.numpy as jnp
+
 from jaxnb import _jax
 from jaxnb.runtime import is_own, locals_of
 from jaxnb.staging import Path, running_frames
@@ -173,6 +176,10 @@ def _called(name: str) -> str:
     return "a lambda" if name == "<lambda>" else f"`{name}`"
 
 
+def _is_key(tracer: Any) -> bool:
+    return jnp.issubdtype(getattr(tracer, "dtype", float), jax.dtypes.prng_key)
+
+
 _LOOK = "look at it with jax.debug.callback"
 _BY_PURPOSE = {
     "scan": "return {it} from {function} in its second result, which scan stacks, or carry it through the scan.",
@@ -217,6 +224,8 @@ def advice(tracer: Any, path: Path, scope: str, name: str) -> str:
         return f"return {it} from {called} as well: {differ}({argument}, ..., has_aux=True); or {_LOOK}."
     if kind == "jax.vmap":
         return f"return {it} from {called}: jax.vmap gives all of them; or {_LOOK}."
+    if _jax.depends_on_nothing(tracer) and _is_key(tracer) and purpose == "scan":
+        return f"split the key outside of {called} and pass the keys as xs of the scan, or carry {it} through it."
     if _jax.depends_on_nothing(tracer):
         return f"compute {it} outside of {called}: it depends on none of its arguments."
     by_purpose = _BY_PURPOSE.get("shard_map" if kind == "jax.shard_map" else purpose)

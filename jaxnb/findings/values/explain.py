@@ -152,7 +152,7 @@ def _is_of_jax(scene: Scene) -> bool:
     if any(_is_module_of_jax(scene.failed.value_of(node)) for node in ast.walk(scene.failed.statement)):
         return True
     jax_below = any(step.module.partition(".")[0] in _jax.JAX_PACKAGES for step in scene.steps)
-    if jax_below or bool(scene.under) or _jax.statics_of(called_value(scene)[0]) is not None:
+    if jax_below or scene.under or scene.of_library or _jax.statics_of(called_value(scene)[0]) is not None:
         return True
     return any(_holds_arrays(operand.value) for operand in scene.operands)
 
@@ -296,7 +296,7 @@ def _works(fix: Fix, scene: Scene, namespace: dict[str, Any], done: int, seconds
     top = scene.callers[-1] if scene.callers else failed
     if top.file != scene.here:
         return None
-    if failed.file != scene.here:
+    if failed.file != scene.here and not _is_of(top.text, fix.edit):
         return _works_in_other(fix, failed, top, namespace, seconds)
     tree = parse_shown(apply_edit(top.text, fix.edit))
     if tree is None:
@@ -309,6 +309,12 @@ def _works(fix: Fix, scene: Scene, namespace: dict[str, Any], done: int, seconds
     if whole is not None or until == len(tree.body) or left <= 0:
         return whole
     return dry_run.traces(tree.body[:until], namespace, left, since=since, ran=done)
+
+
+def _is_of(text: str, edit: tuple[int, str, str]) -> bool:
+    """Whether the lines that an edit changes stand in a text."""
+    line, old, _ = edit
+    return text.split("\n")[line - 1 : line + old.count("\n")] == old.split("\n")
 
 
 def _end(place: FailedExpression) -> int:

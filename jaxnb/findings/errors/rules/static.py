@@ -458,7 +458,7 @@ def _twice(scene: Scene) -> Told | None:
         return None
     a, b = same[0]
     first, second = node.args[a], node.args[b]
-    name = function_of(scene, called_value(scene)[0]) or function_of(scene, _jitted(scene))
+    name = function_of(called_value(scene)[0]) or function_of(_jitted(scene))
     of = f"`{name}`" if name else "the call"
     which = "both of them are donated" if donated[a] and donated[b] else "one of them is donated"
     message = (

@@ -1,0 +1,151 @@
+"""Differential equations whose vector field does not fit the state, and solvers that do not get to the end."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+from typing import Any
+
+from jaxnb.findings.errors.calls import argument_of, bound_to, placed, put, segment
+from jaxnb.findings.errors.edits import advice, exchanged, function_of, returned_of, words_of
+from jaxnb.findings.errors.explainer import Explainer, Told
+from jaxnb.findings.errors.scene import Operand, Scene, Step, abstract_text
+from jaxnb.findings.place import FailedExpression
+from jaxnb.program import Fix
+
+__all__ = ["EXPLAINERS"]
+
+_ORDER = ("terms", "solver", "t0", "t1", "dt0", "y0", "args")
+"""The first parameters of `diffeqsolve`."""
+
+
+def _step(scene: Scene, *names: str) -> Step | None:
+    """The innermost call of one of these functions of diffrax."""
+    return next(
+        (step for step in reversed(scene.steps) if step.name in names and step.module.startswith("diffrax")), None
+    )
+
+
+def _given(place: FailedExpression, name: str) -> ast.expr | None:
+    return argument_of(place.node, _ORDER.index(name) if name in _ORDER else -1, name)
+
+
+def _value(place: FailedExpression, name: str) -> Any:
+    node = _given(place, name)
+    return node.value if isinstance(node, ast.Constant) else place.value_of(node) if node is not None else None
+
+
+def _field(scene: Scene) -> Told | None:
+    """What the vector field returns is of another structure or shape than the state."""
+    step = _step(scene, "vf")
+    if step is None or "out" not in step.names:
+        return None
+    out, y = step.names["out"], step.names.get("y")
+    place = placed(scene, "diffeqsolve") or scene.failed
+    function = getattr(step.names.get("self"), "vector_field", None)
+    name = function_of(getattr(function, "vector_field", function)) or "the vector field"
+    node = _given(place, "y0")
+    state = f"`{segment(place, node)}`, y0," if node is not None and segment(place, node) != "y0" else "`y0`"
+    message = (
+        f"`{name}` returns {_shown(out)}, and the state {state} is {abstract_text(y)}: a vector field returns the"
+        " derivative of each entry, in the same structure and shape."
+    )
+    value, _ = returned_of(scene, name)
+    fixes: list[Fix] = []
+    if isinstance(value, ast.List | ast.Tuple) and isinstance(out, list | tuple) and hasattr(y, "shape"):
+        text = segment(scene.failed, value)
+        text = text if text.startswith(("[", "(")) else f"[{text}]"
+        fixes.append(put(scene.failed, "make it one array", value, f"{words_of(scene)}.array({text})"))
+    about = (Operand(segment(place, node), node, y),) if node is not None else None
+    return Told(message, (*fixes, advice(f"return an array of the shape of the state, {abstract_text(y)}.")), about)
+
+
+def _shown(value: Any) -> str:
+    kind = type(value).__name__
+    return f"a {kind} {abstract_text(value)}" if isinstance(value, list | tuple | dict) else abstract_text(value)
+
+
+def _signature(scene: Scene) -> Told | None:
+    step = _step(scene, "vf")
+    function = getattr(step.names.get("self"), "vector_field", None) if step is not None else None
+    function = getattr(function, "vector_field", function)
+    if step is None or not callable(function) or "out" in step.names:
+        return None
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+    try:
+        signature.bind(None, None, None)
+    except TypeError:
+        name = function_of(function) or "the vector field"
+        names = list(signature.parameters)
+        message = (
+            f"`{name}` takes {len(names)} argument{'s' if len(names) != 1 else ''}, ({', '.join(names)}), and diffrax"
+            " calls a vector field with 3 arguments: (t, y, args)."
+        )
+        fixes: list[Fix] = []
+        for node in ast.walk(scene.failed.tree):
+            if isinstance(node, ast.FunctionDef) and node.name == name and node.args.args:
+                first, last = node.args.args[0], node.args.args[-1]
+                whole = ast.copy_location(ast.Name("_"), first)
+                whole.end_lineno, whole.end_col_offset = last.end_lineno, last.end_col_offset
+                edit = exchanged(scene.failed.text, [(whole, "t, y, args")])
+                fixes.append(Fix(f"let it take these: `def {name}(t, y, args)`.", edit=edit))
+        return Told(message, (*fixes, advice("let it take (t, y, args), in that order.")))
+    return None
+
+
+def _too_many(scene: Scene) -> Told | None:
+    """A solver that has used up its steps."""
+    place = placed(scene, "diffeqsolve")
+    if type(scene.error).__name__ != "EquinoxRuntimeError" or place is None:
+        return None
+    if "max_steps" not in str(scene.error):
+        return None
+    most, node = _value(place, "max_steps"), _given(place, "max_steps")
+    limit = most if isinstance(most, int) else 4096
+    named = f"=`{segment(place, node)}`" if node is not None and not isinstance(node, ast.Constant) else ""
+    span = [_value(place, name) for name in ("t0", "t1", "dt0")]
+    needed = 16 * limit
+    message = f"the solver took {limit} steps, as many as max_steps{named} allows, and did not reach t1."
+    if all(isinstance(one, int | float) for one in span) and _given(place, "stepsize_controller") is None:
+        needed = math.ceil((span[1] - span[0]) / span[2]) + 1
+        message += f" From {span[0]} to {span[1]} it takes {needed - 1} of dt0={span[2]}."
+    target = bound_to(place, node)
+    fixes: list[Fix] = []
+    if isinstance(target, ast.Constant):
+        fixes.append(put(place, "allow more steps, max_steps", target, str(max(needed, 2 * limit))))
+    hint = (
+        "allow more with max_steps, take larger steps (dt0, or a looser PIDController), or for a stiff problem an"
+        " implicit solver such as Kvaerno5."
+    )
+    return Told(message, (*fixes, advice(hint)))
+
+
+def _first_step(scene: Scene) -> Told | None:
+    step = _step(scene, "init")
+    place = placed(scene, "diffeqsolve")
+    if step is None or place is None or "dt0" not in step.names or step.names["dt0"] is not None:
+        return None
+    kind = type(step.names.get("self")).__name__
+    message = (
+        f"dt0 is None, and the step size controller is {kind}, which takes steps of the size dt0: a constant step"
+        " size has to be given."
+    )
+    node = _given(place, "dt0")
+    span = [_value(place, name) for name in ("t0", "t1")]
+    fixes: list[Fix] = []
+    if node is not None and all(isinstance(one, int | float) for one in span):
+        fixes.append(put(place, "give a step, dt0", node, f"{(span[1] - span[0]) / 100:g}"))
+    hint = "give dt0, or pass stepsize_controller=diffrax.PIDController(rtol=1e-5, atol=1e-6), which chooses it."
+    return Told(message, (*fixes, advice(hint)))
+
+
+EXPLAINERS = (
+    Explainer("diffrax-field", (ValueError, TypeError), _field, inside=frozenset({"vf"})),
+    Explainer("diffrax-arguments", (TypeError,), _signature, inside=frozenset({"vf"})),
+    Explainer("diffrax-steps", (RuntimeError,), _too_many),
+    Explainer("diffrax-step-size", (ValueError,), _first_step, inside=frozenset({"init"})),
+)
