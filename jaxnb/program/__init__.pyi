@@ -28,6 +28,10 @@ from .columns import (
 from .coverage import (
     read_coverage as read_coverage,
 )
+from .derived import (
+    Derived as Derived,
+    read_derived as read_derived,
+)
 from .diff import (
     Change as Change,
     Diff as Diff,
@@ -109,6 +113,11 @@ from .placement.plan import (
 from .placement.report import (
     ShardingRow as ShardingRow,
     Shardings as Shardings,
+)
+from .placement.traffic import (
+    Traffic as Traffic,
+    read_traffic as read_traffic,
+    traffic_of as traffic_of,
 )
 from .program import (
     Maker as Maker,

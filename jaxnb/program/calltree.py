@@ -6,7 +6,7 @@ Every op of a level belongs to one node, so that what the nodes cost adds up to 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from jaxnb.program.amounts import Amount, Cost, add_costs, cost_of
@@ -91,7 +91,9 @@ class _Growing:
         return found
 
 
-def read_tree(level: Level, more: Mapping[Place, Cost] | None = None) -> Node:
+def read_tree(
+    level: Level, more: Mapping[Place, Cost] | None = None, elsewhere: Iterable[tuple[Op, Cost]] = ()
+) -> Node:
     """The call tree of a level, whose root is the cell.
 
     Below it are its lines, and below these what they call. What is of no line is a line without a span.
@@ -99,6 +101,7 @@ def read_tree(level: Level, more: Mapping[Place, Cost] | None = None) -> Node:
     Args:
       level: whose ops.
       more: what ops cost beside their columns, which is added up with these, by names of its own.
+      elsewhere: likewise of what has no op in the level, each with an op that says where it was made.
 
     >>> ops = (Op("mul", span=Span(1), flops=3), Op("exp", span=Span(2), call=Call("f", span=Span(2))))
     >>> from jaxnb.program import Computation
@@ -114,6 +117,8 @@ def read_tree(level: Level, more: Mapping[Place, Cost] | None = None) -> Node:
             home.ops.append(((index, at), op))
             if more and (cost := more.get((index, at))):
                 home.more.append((cost, op.is_backward))
+    for op, cost in elsewhere:
+        _home(root, op, known).more.append((cost, op.is_backward))
     return _grown(root)
 
 
@@ -178,7 +183,13 @@ def _grown(node: _Growing) -> Node:
 
 def _unwrapped(node: Node) -> Node:
     """A node, or the one call of a library's that it only passes everything on to."""
-    if node.kind == "library" and not node.ops and len(node.children) == 1 and node.children[0].kind == "library":
+    if (
+        node.kind == "library"
+        and not node.ops
+        and not node.own
+        and len(node.children) == 1
+        and node.children[0].kind == "library"
+    ):
         return replace(node.children[0], span=node.span, path=node.children[0].path or node.path)
     return node
 

@@ -186,6 +186,7 @@ class Program:
         """The call tree of a level: the cell's lines, the functions that they call, and what their ops cost.
 
         Every op of the level belongs to one node, so that the costs of the nodes add up to those of the level.
+        On a mesh "sent" is among them: the bytes that a device sends to others, which add up to those of `collectives`.
 
         Args:
           level: which one; it is made if it was not yet.
@@ -193,7 +194,8 @@ class Program:
         Raises:
           KeyError: as `level`.
         """
-        return room.read_tree(self.level(level))
+        shown = self.level(level)
+        return room.read_tree(shown, *room.read_derived(self, shown, make=True))
 
     def memory(self) -> tuple[Memory, ...]:
         """Who lives in memory when, for each piece of the cell; made when first asked for, and kept.

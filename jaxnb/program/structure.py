@@ -224,6 +224,7 @@ COLUMNS = {
         of="derived",
         name="roof",
     ),
+    "sent": Column("bytes", "sent by a device to others, of all runs", rank=7, leaves=None, of="derived", name="sent"),
 }
 """What is shown beside ops and lines, by name, in the order of the texts."""
 
@@ -305,6 +306,12 @@ class Level:
         """Every op, computation by computation."""
         for computation in self.computations:
             yield from computation.ops
+
+    def placed(self) -> Iterator[tuple[Place, Op]]:
+        """Every op with where it stands, computation by computation."""
+        for index, computation in enumerate(self.computations):
+            for at, op in enumerate(computation.ops):
+                yield (index, at), op
 
 
 @dataclass(frozen=True, slots=True)

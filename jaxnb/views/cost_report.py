@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from jaxnb.program import (
     COLUMNS,
     COUNTED,
+    Amount,
     Cost,
     Level,
     Node,
@@ -17,6 +18,8 @@ from jaxnb.program import (
     Roof,
     Roofline,
     Timing,
+    add_costs,
+    read_derived,
     read_roofline,
     read_tree,
     roof_of,
@@ -130,6 +133,17 @@ def _by_line(level: Level) -> dict[int | None, list[Place]]:
     return found
 
 
+def _sent_by_line(program: Program, level: Level) -> dict[int | None, Amount]:
+    """The bytes that a device sends to others for a line; nothing where none does."""
+    found: dict[int | None, list[Cost]] = {}
+    derived = read_derived(program, level, make=True)
+    sending = [(level.computations[index].ops[at], cost) for (index, at), cost in derived.of.items()]
+    for op, cost in (*sending, *derived.elsewhere):
+        if "sent" in cost:
+            found.setdefault(op.line, []).append({"sent": cost["sent"]})
+    return {line: add_costs(costs)["sent"] for line, costs in found.items()}
+
+
 def _roof(roof: Roof | None) -> str:
     return "" if roof is None else f"{short_share(roof.share)} {'mem' if roof.bound == 'memory' else 'flop'}"
 
@@ -140,7 +154,8 @@ def _table(
     by = next(name for name in RANKED if name in tally.told)
     whole = tally.total[by].number or 1
     ranked = sorted(tally.lines.items(), key=lambda item: -_size(item[1], by))
-    kept = _kept(tally.told | ({"roof"} if roofs is not None else set[str]()), by, room)
+    sent = _sent_by_line(program, level)
+    kept = _kept(tally.told | {name for name, is_there in (("roof", roofs), ("sent", sent)) if is_there}, by, room)
     places = _by_line(level) if roofs is not None else {}
     source = program.source.split("\n")
     shown = ranked if limit is None else ranked[:limit]
@@ -149,7 +164,8 @@ def _table(
         text = "(elsewhere)" if line is None or not 0 < line <= len(source) else source[line - 1].strip()
         share = _size(cost, by) / whole
         roof = _roof(roofs.of(places.get(line, ()))) if roofs is not None else ""
-        cells = (roof if name == "roof" else _cell(name, cost, share) for name in kept)
+        own = {"roof": roof, "sent": _number({"sent": sent[line]} if line in sent else {}, "sent")}
+        cells = (own[name] if name in own else _cell(name, cost, share) for name in kept)
         rows.append(("" if line is None else str(line), *cells, text))
     if len(shown) < len(ranked):
         rest = sum(_size(cost, by) for _, cost in ranked[len(shown) :]) / whole
@@ -166,9 +182,13 @@ def _tree_table(
     depth: int,
     roofs: Roofline | None,
 ) -> Table:
-    tree = read_tree(level, roofs.costs() if roofs is not None else None)
+    tree = read_tree(level, *read_derived(program, level, make=True))
     by = next(name for name in RANKED if name in tally.told)
-    told = tally.told | {name for name, is_there in (("backward", tree.backward), ("roof", roofs)) if is_there}
+    told = tally.told | {
+        name
+        for name, is_there in (("backward", tree.backward), ("roof", roofs), ("sent", "sent" in tree.total))
+        if is_there
+    }
     kept = _kept(told, by, room - _DEEP)
     left = room - _width(kept)
     whole = _size(tree.total, by) or 1
@@ -195,7 +215,7 @@ def _kept(told: frozenset[str], by: str, room: int) -> list[str]:
     """The columns that there is room for."""
     told = told | {"share", "bar", *(["intensity"] if {"flops", "bytes"} <= told else [])}
     kept = [name for name in _HEADS if name in told]
-    for name in ("bar", "intensity", *LEAVING, "roof"):
+    for name in ("bar", "intensity", *LEAVING, "roof", "sent"):
         if _width(kept) + _NARROW > room and name in kept and name != by:
             kept.remove(name)
     return kept
@@ -213,6 +233,7 @@ def _heads() -> Iterable[tuple[str, Head]]:
         if name == "bytes":
             yield "intensity", Head("F/B", "number", 4, gap=1)
     yield "roof", Head("roof", "number", 9, gap=1)
+    yield "sent", Head("sent", "number", 7, gap=1)
     yield "backward", Head("back", "number", 5, gap=1)
     yield "share", Head("share", "number", 5, gap=1)
     yield "bar", Head(least=_BAR, gap=1)

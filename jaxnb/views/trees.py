@@ -12,9 +12,20 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from typing import Any
 
-from jaxnb.program import COLUMNS, Amount, Cost, Level, Node, Program, folded, read_tree, roof_of, together
+from jaxnb.program import (
+    COLUMNS,
+    Amount,
+    Cost,
+    Level,
+    Node,
+    Program,
+    folded,
+    read_derived,
+    read_tree,
+    roof_of,
+    together,
+)
 from jaxnb.views.cost_table import RANKED
-from jaxnb.views.derived import derived_costs
 
 __all__ = ["encode_trees", "standing_in"]
 
@@ -30,7 +41,7 @@ def encode_trees(program: Program, levels: Collection[str] | None = None) -> lis
       levels: which levels; by default all that were made.
     """
     made = [level for level in program.levels if levels is None or level.name in levels]
-    found = ((level, folded(read_tree(level, derived_costs(program, level)))) for level in made if _calls(level))
+    found = ((level, folded(read_tree(level, *read_derived(program, level)))) for level in made if _calls(level))
     return [{**_encode(level, tree), "ops": _nodes_of_ops(level, tree)} for level, tree in found]
 
 
@@ -43,7 +54,7 @@ def standing_in(program: Program, sizes: Iterable[int]) -> Iterator[dict[str, An
     """
     level = next(filter(_calls, program.levels), None)
     if level is not None:
-        tree = folded(read_tree(level, derived_costs(program, level)))
+        tree = folded(read_tree(level, *read_derived(program, level)))
         yield from (_encode(level, _pruned(tree, most), _MOST_MEASURES) for most in sizes)
 
 
@@ -77,6 +88,8 @@ def _encode(level: Level, tree: Node, measures: int | None = None) -> dict[str, 
         found["turns"] = [-1 if node.turns is None else node.turns for node in rows]
     known = [name for name in COLUMNS if COLUMNS[name].of == "op" and _known(tree.total, name) > 0]
     told = known if measures is None else [name for name in known if name in RANKED[:measures]] or known
+    if _known(tree.total, "sent") > 0:
+        told = [*told, "sent"]
     found["measures"] = told
     found["total"] = [[_known(node.total, name) for node in rows] for name in told]
     found["behind"] = [[max(0, _known(node.behind, name)) for node in rows] for name in told]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jaxnb.program.placement.estimate import Estimate
 from jaxnb.program.display import Displayed
 
-__all__ = ["Collective", "Ledger", "count_traffic", "read_ledger"]
+__all__ = ["WRITTEN", "Collective", "Ledger", "count_traffic", "read_ledger"]
 
 _SENT: Mapping[str, Callable[[int, int], int]] = {
     "all-reduce": lambda b, n: -(-2 * b * (n - 1) // n),
@@ -38,7 +38,7 @@ _SENT: Mapping[str, Callable[[int, int], int]] = {
     "collective-permute": lambda b, n: b if n > 1 else 0,
     "collective-broadcast": lambda b, n: b if n > 1 else 0,
 }
-_WRITTEN = frozenset(
+WRITTEN = frozenset(
     {
         *("psum", "psum2", "psum_invariant", "unreduced_psum", "pmax", "pmin", "pbroadcast", "ppermute", "pgather"),
         *("all_gather", "all_gather_invariant", "all_gather_reduced", "all_to_all", "ragged_all_to_all"),
@@ -214,8 +214,8 @@ def _read(
         sent=_sent(kind, payload, size),
         times=op.times,
         backward=_is_backward(op, eqns),
-        written=any(eqn.name in _WRITTEN for eqn in eqns),
-        why=_why(kind, names, next((_USER.get(eqn.name, eqn.name) for eqn in eqns if eqn.name in _WRITTEN), "")),
+        written=any(eqn.name in WRITTEN for eqn in eqns),
+        why=_why(kind, names, next((_USER.get(eqn.name, eqn.name) for eqn in eqns if eqn.name in WRITTEN), "")),
         lines=tuple(sorted({line for line in lines if line is not None})),
         places=tuple(dict.fromkeys(places)),
     )
