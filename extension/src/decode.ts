@@ -63,7 +63,7 @@ function check(data: Data): void {
   for (const { positions, layers, rows } of list(data.curves ?? [], 'curves')) {
     columns(layers, 'label:string kind:string', {});
     must(layers.units.length === layers.label.length && layers.units.every(one => list(one, 'units').length === positions.length), 'layers of other positions');
-    columns(rows, 'name:string kind:string nbytes:number count:number line:number within:string', {});
+    columns(rows, 'name:string kind:string nbytes:number count:number line:number within:string saves?:number', {});
   }
   for (const tree of list(data.trees ?? [], 'trees')) checkTree(tree, data);
   for (const found of list(data.derived ?? [], 'derived')) {

@@ -17,6 +17,9 @@ from .calltree import (
     together as together,
     unnumbered as unnumbered,
 )
+from .checkpointing import (
+    Checkpoints as Checkpoints,
+)
 from .codec import (
     MIME_TYPE as MIME_TYPE,
     decode as decode,

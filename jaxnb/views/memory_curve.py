@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jaxnb.program import Held, Memory, Program, common_text, unnumbered
+from jaxnb.program import Checkpoints, Held, Memory, Program, common_text, unnumbered
 
 __all__ = ["encode_curves", "thinned"]
 
@@ -18,6 +18,7 @@ _SAMPLES = 160
 _FINE = 500  # parts of the peak that are told apart
 _MOST_LAYERS = {"input": 4, "output": 3, "residual": 5, "temporary": 1}  # by kind, in the order from the bottom
 _MOST_ROWS = 14
+_WORTH = 0.05  # of the peak
 _REST = {"input": "other inputs", "output": "results", "residual": "kept for backward", "temporary": "temporaries"}
 
 
@@ -68,7 +69,7 @@ def _encode(program: Program, memory: Memory, samples: int) -> dict[str, Any] | 
             "kind": [kind for kind, _ in layers],
             "units": [[round(row[place] / unit) for place in positions] for row in series],
         },
-        "rows": _rows(living, plain),
+        "rows": _rows(living, plain, _checkpoints(program, memory), memory.peak),
     }
 
 
@@ -162,8 +163,16 @@ def _positions(live: Sequence[int], samples: int) -> list[int]:
     return [max(range(a, b), key=live.__getitem__) for a, b in itertools.pairwise(edges)]
 
 
-def _rows(living: Sequence[tuple[Held, str, str]], plain: Mapping[str, str]) -> dict[str, list[Any]]:
-    """Who lives at the peak, values of one origin together."""
+def _checkpoints(program: Program, memory: Memory) -> Checkpoints | None:
+    level = next((level for level in program.levels if level.name == memory.level), None)
+    return None if level is None or memory.computation >= len(level.computations) else Checkpoints(level, memory)
+
+
+def _rows(
+    living: Sequence[tuple[Held, str, str]], plain: Mapping[str, str], checkpoints: Checkpoints | None, peak: int
+) -> dict[str, list[Any]]:
+    """Who lives at the peak, values of one origin together, and what `jax.checkpoint` around their function would save,
+    see `Checkpoints`: it is told of what is kept for the backward pass and is much of the peak."""
     groups: dict[tuple[str, str, int | None, str], list[Held]] = {}
     for one, kind, root in living:
         key = (kind, root, None, "") if root else (kind, "", one.line, plain[one.within])
@@ -172,10 +181,16 @@ def _rows(living: Sequence[tuple[Held, str, str]], plain: Mapping[str, str]) -> 
     shown, rest = ranked[:_MOST_ROWS], [one for _, some in ranked[_MOST_ROWS:] for one in some]
     if rest:
         shown.append((("", "the rest", None, ""), rest))
+    sizes = [sum(one.nbytes for one in some) for _, some in shown]
+    saves = [
+        checkpoints.saved(some) if checkpoints is not None and key[0] == "residual" and size >= _WORTH * peak else 0
+        for (key, some), size in zip(shown, sizes, strict=True)
+    ]
     return {
+        **({"saves": saves} if any(saves) else {}),
         "name": [some[0].name if len(some) == 1 else root or "values" for (_, root, _, _), some in shown],
         "kind": [kind for (kind, _, _, _), _ in shown],
-        "nbytes": [sum(one.nbytes for one in some) for _, some in shown],
+        "nbytes": sizes,
         "count": [len(some) for _, some in shown],
         "line": [-1 if line is None else line for (_, _, line, _), _ in shown],
         "within": [common_text([one.within for one in some]) if text else "" for (_, _, _, text), some in shown],

@@ -6,6 +6,7 @@ import functools
 import json
 
 import pytest
+import test_checkpointing as checkpointing
 from models.larger import LARGER
 from models.steps import STEPS
 from pages import level_button, rows
@@ -240,3 +241,10 @@ def test_hlo_begins_with_what_costs_most_and_can_be_put_in_order(show):
     page.keyboard.press("Enter")
     assert pane.locator(".row.cursor.hit").count() == 1
     assert hottest.get_attribute("aria-pressed") == "false"
+
+
+def test_memory_says_what_checkpointing_would_save(show):
+    program = checkpointing.memory_of(checkpointing.CELL.format("layer"), checkpointing.names(), buffers=True)[0]
+    view = open_view(show(program), "memory")
+    (saves,) = set(checkpointing.told(program).values())
+    assert f"jax.checkpoint around layer would save {saves / 1e3:.0f} KB" in view.inner_text()

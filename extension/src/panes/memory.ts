@@ -130,11 +130,11 @@ function share(part: number): HTMLElement {
 
 /** Who lives at the peak, values of one origin together: `8 × jax.nn.gelu, line 26 of Block.__call__`. */
 function rowsOf({ rows, peak }: Curve): HTMLElement {
-  const { name, kind, nbytes, count, line, within } = rows;
+  const { name, kind, nbytes, count, line, within, saves } = rows;
   const most = Math.max(1, ...nbytes);
   return table(['held', 'as', 'bytes', '', 'made on'], name.map((one, at): Child[] => [
     el('code', visible(count[at] > 1 ? `${count[at]} × ${one}` : one).slice(0, 80)), kind[at], `${formatBytes(nbytes[at])}  ${Math.round((nbytes[at] / (peak || 1)) * 100)} %`,
-    share(nbytes[at] / most), place(line[at], within[at])]), [2]);
+    share(nbytes[at] / most), el('td', place(line[at], within[at]), saves?.[at] ? el('span.note', ` · jax.checkpoint around ${visible(within[at].split(/[ ,]/, 1)[0].slice(0, 80))} would save ${formatBytes(saves[at])}`) : null)]), [2]);
 }
 
 function chartOf({ positions, count, peak, at, layers, turn, source, level, unit }: Curve): Chart {

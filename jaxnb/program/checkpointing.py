@@ -1,0 +1,138 @@
+"""What `jax.checkpoint` around a function would save, as an estimate by what lives when.
+
+What calls of a function make forwards, and only their own backward pass reads again, need not live in between: from the
+last op of a call that runs forwards to its first one that runs backwards. There it is made anew and lives as before.
+What the call reads has to live until then instead, as far as it would not anyway. That gives another curve of live
+bytes, and what its peak is lower by is what would be saved: nothing, where a peak elsewhere is as high.
+
+It is an estimate. The order of the ops is taken as it is, though a compiler may fuse otherwise what is computed anew;
+values of the bodies of loops stand where the loop does; what was passed to the program is taken to be there; and calls
+of one line are told apart by the op that they begin with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, chain
+
+from jaxnb.program.occupancy import Held, Memory
+from jaxnb.program.structure import Call, Level, Op
+
+__all__ = ["Checkpoints"]
+
+_Key = tuple[int, str, str, object, str, object]
+
+
+class Checkpoints:
+    """What would be saved in one piece of a program.
+
+    Args:
+      level: whose ops the positions of the memory are.
+      memory: who lives when.
+    """
+
+    def __init__(self, level: Level, memory: Memory) -> None:
+        self._memory = memory
+        self._entry = memory.computation
+        self._ops = level.computations[self._entry].ops
+        self._numbers: dict[_Key, int] = {}
+        self._known: dict[int, tuple[int, ...]] = {}
+        self._members: dict[int, list[int]] = {}  # the ops in each call, which is meant by a number
+        self._made: dict[int, list[Held]] = {}
+        for one in memory.held:
+            if one.op is not None and one.op[0] == self._entry:
+                self._made.setdefault(one.op[1], []).append(one)
+        self._readers: dict[int, list[int]] = {}  # of the ops that make something that lives, who reads it
+        roots: dict[int, frozenset[int]] = {}
+        for at, op in enumerate(self._ops):
+            for number in self._calls(op):
+                self._members.setdefault(number, []).append(at)
+            read = frozenset[int]().union(*(roots.get(value, frozenset()) for value in op.inputs))
+            if at in self._made:
+                for root in read:
+                    self._readers.setdefault(root, []).append(at)
+            # What has no memory of its own is its operands by another name.
+            roots.update(dict.fromkeys(op.outputs, frozenset({at}) if at in self._made else read))
+
+    def saved(self, held: Iterable[Held]) -> int:
+        """By how many bytes the peak would be lower if the functions were checkpointed that made some values.
+
+        Args:
+          held: residuals that calls of one function have made.
+        """
+        calls = {number for one in held if (number := self._innermost(one)) is not None}
+        change = [0] * (len(self._memory.live) + 2)
+        gaps: list[tuple[set[int], int, int]] = []
+        until: dict[int, int] = {}  # how long operands are needed
+        for ahead, back in (turn for number in calls for turn in self._turns(self._members[number])):
+            if min(back) <= max(ahead) + 1:
+                continue
+            inside = {*ahead, *back}
+            gaps.append((inside, max(ahead), min(back)))
+            for root in self._read_by(set(ahead)) - inside:
+                until[root] = max(until.get(root, 0), min(back))
+        for inside, end, begin in gaps:
+            for at in inside:
+                others = [reader for reader in self._readers.get(at, ()) if reader not in inside]
+                start = max(end, until.get(at, 0), *others, 0)
+                for one in self._made.get(at, ()):
+                    if not self._ops[at].is_backward and one.kind != "output" and start + 1 < begin <= one.last:
+                        change[start + 1] -= one.nbytes
+                        change[begin] += one.nbytes
+        for root, position in until.items():
+            for one in self._made[root]:
+                if one.last < position:
+                    change[one.last + 1] += one.nbytes
+                    change[position + 1] -= one.nbytes
+        live = map(sum, zip(self._memory.live, accumulate(change), strict=False))
+        return max(0, self._memory.peak - max(live, default=0))
+
+    def _turns(self, members: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+        """The ops of a call that run forwards, and those that run backwards. A line that calls a function again and
+        again is one call: each time it begins with the same op, and backwards the last one is the first."""
+        ahead, back = (
+            self._begun_anew([at for at in members if self._ops[at].is_backward is side]) for side in (False, True)
+        )
+        if len(ahead) != len(back):
+            ahead, back = [[*chain(*ahead)]] if ahead else [], [[*chain(*back)]] if back else []
+        return list(zip(ahead, reversed(back), strict=False))
+
+    def _begun_anew(self, members: Sequence[int]) -> list[list[int]]:
+        found: list[list[int]] = []
+        first = None
+        for at in members:
+            op = self._ops[at]
+            key = (op.name, op.span, self._calls(op))
+            if first is None or key == first:
+                first = key
+                found.append([])
+            found[-1].append(at)
+        return found
+
+    def _read_by(self, ops: set[int]) -> set[int]:
+        """The ops whose results some ops read."""
+        return {root for root, readers in self._readers.items() if not ops.isdisjoint(readers)}
+
+    def _innermost(self, one: Held) -> int | None:
+        if one.op is None or one.op[0] != self._entry:
+            return None
+        op = self._ops[one.op[1]]
+        if op.call is None:
+            return None
+        steps = op.call.steps()
+        named = [number for number, step in zip(self._calls(op), steps, strict=True) if step.kind != "line"]
+        return named[-1] if named else None
+
+    def _calls(self, op: Op) -> tuple[int, ...]:
+        """The calls around an op, of which equal ones have one number."""
+        call = op.call
+        if call is None:
+            return ()
+        if id(call) not in self._known:
+            above = self._calls_of(call.parent)
+            key = (above[-1] if above else -1, call.name, call.kind, call.span, call.path, call.turns)
+            self._known[id(call)] = (*above, self._numbers.setdefault(key, len(self._numbers)))
+        return self._known[id(call)]
+
+    def _calls_of(self, call: Call | None) -> tuple[int, ...]:
+        return () if call is None else self._calls(Op("", call=call))

@@ -1,0 +1,137 @@
+"""What `jax.checkpoint` would save: the estimate against the program with it, and against curves counted by hand."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import jsonschema
+import pytest
+from flax import nnx
+from hypothesis import given, strategies as st
+
+import jaxnb
+from jaxnb.program import Call, Checkpoints, Computation, Held, Level, Memory, Op, Program, Span, Value, unnumbered
+from jaxnb.views import encode_curves, encode_drawn
+
+CELL = """def layer(x, w):
+    h = jnp.tanh(x @ w)
+    h = jnp.sin(h) * jnp.cos(h)
+    return jnp.exp(-h) + x
+
+def loss(ws, x):
+    for w in ws:
+        x = {}(x, w)
+    return jnp.mean(x ** 2)
+
+value, grads = jax.value_and_grad(loss)(ws, x)"""
+
+
+def names() -> dict[str, Any]:
+    ws = [jnp.full((64, 64), 0.01) for _ in range(8)]
+    return {"jax": jax, "jnp": jnp, "ws": ws, "x": jnp.ones((512, 64))}
+
+
+def told(program: Program) -> dict[str, int]:
+    (curve,) = encode_curves(program)
+    rows = curve["rows"]
+    found: dict[str, int] = {}
+    for within, saves in zip(rows["within"], rows.get("saves", [0] * len(rows["within"])), strict=True):
+        if saves:
+            found[unnumbered(within)] = saves
+    return found
+
+
+def memory_of(cell: str, given: dict[str, Any], *, buffers: bool) -> tuple[Program, Memory]:
+    program = jaxnb.stage(cell, given).program
+    program.level("jaxpr")
+    (memory,) = program.memory() if buffers else program.occupancy()
+    return program, memory
+
+
+@pytest.mark.parametrize("buffers", [False, True], ids=["liveness", "buffers"])
+def test_the_estimate_is_near_what_checkpointing_saves(buffers: bool) -> None:
+    program, plain = memory_of(CELL.format("layer"), names(), buffers=buffers)
+    _, kept = memory_of(CELL.format("jax.checkpoint(layer)"), names(), buffers=buffers)
+    estimate = told(program)["layer, line 8 of loss"]
+    assert estimate == pytest.approx(plain.peak - kept.peak, rel=0.1)
+    VALIDATOR.validate(encode_drawn(program))
+
+
+VALIDATOR = jsonschema.Draft202012Validator(
+    json.loads(files("jaxnb.program").joinpath("program.schema.json").read_text("utf-8"))
+)
+
+
+class Block(nnx.Module):
+    def __init__(self, rngs: nnx.Rngs, *, kept: bool) -> None:
+        self.up, self.down = nnx.Linear(32, 128, rngs=rngs), nnx.Linear(128, 32, rngs=rngs)
+        self.gelu = jax.nn.gelu if kept else jax.checkpoint(jax.nn.gelu)
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        return x + self.down(self.gelu(self.up(x)))
+
+
+class Model(nnx.Module):
+    def __init__(self, *, kept: bool) -> None:
+        self.blocks = nnx.List([Block(nnx.Rngs(n), kept=kept) for n in range(6)])
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+def test_calls_on_modules_are_told_apart() -> None:
+    cell = "value, grads = nnx.value_and_grad(lambda m, x: jnp.mean(m(x) ** 2))(m, x)"
+    given = {"nnx": nnx, "jnp": jnp, "x": jnp.ones((512, 32))}
+    program, plain = memory_of(cell, {**given, "m": Model(kept=True)}, buffers=False)
+    _, kept = memory_of(cell + "  # again", {**given, "m": Model(kept=False)}, buffers=False)
+    estimate = next(saves for within, saves in told(program).items() if within.startswith("jax.nn.gelu"))
+    assert estimate == pytest.approx(plain.peak - kept.peak, rel=0.15)
+
+
+def test_nothing_is_said_of_what_would_not_help() -> None:
+    program, _ = memory_of(CELL.format("jax.checkpoint(layer)"), names(), buffers=False)
+    assert not told(program)
+    program, _ = memory_of("y = jnp.tanh(x) @ x.T", names(), buffers=False)
+    assert not told(program)
+
+
+@given(st.integers(1, 4), st.lists(st.integers(1, 50), min_size=1, max_size=4), st.integers(0, 30))
+def test_what_is_saved_is_counted_as_by_hand(turns: int, sizes: list[int], beside: int) -> None:
+    """A function whose values only its backward pass reads, called in turns; its operand is one byte."""
+    call, many = Call("f", span=Span(1)), len(sizes)
+    ahead = [
+        Op("first" if not n else "next", (), (turn * many + n,), call=call)
+        for turn in range(turns)
+        for n in range(many)
+    ]
+    back = [
+        Op("first" if not n else "next", (turn * many + n,), (), call=call, phase="transposed")
+        for turn in reversed(range(turns))
+        for n in range(many)
+    ]
+    ops = (*ahead, Op("between"), *back)
+    held = tuple(
+        Held(
+            f"v{turn}{n}",
+            "temporary",
+            size,
+            turn * many + n,
+            1 + (2 * turns - turn) * many - many + n,
+            (0, turn * many + n),
+        )
+        for turn in range(turns)
+        for n, size in enumerate(sizes)
+    )
+    live = tuple(beside + sum(one.nbytes for one in held if one.first <= at <= one.last) for at in range(len(ops)))
+    level = Level("jaxpr", tuple(Value(f"v{n}") for n in range(turns * many)), (Computation("main", ops=ops),))
+    memory = Memory("liveness", "jaxpr", 0, live, held)
+    saved = Checkpoints(level, memory).saved(held)
+    assert 0 <= saved <= sum(sizes) * turns
+    # Each turn lives by itself: as it is made, and as it runs backwards.
+    assert saved == memory.peak - beside - sum(sizes) if turns > 1 else saved == 0
