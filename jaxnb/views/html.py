@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from jaxnb.program import Finding, Program, Status
+from jaxnb.program import Finding, Level, Program, Status, read_derived, read_tree
+from jaxnb.views.call_tree import Branch, branches
 from jaxnb.views.columns import column_widths, row_pieces
-from jaxnb.views.cost_table import NO_COLUMNS, Columns, choose_columns, read_cost_table
+from jaxnb.views.cost_table import NO_COLUMNS, RANKED, Columns, choose_columns, read_cost_table
 from jaxnb.views.escape import Html, element, joined
 from jaxnb.views.grouping import MOST_ROWS, level_below, read_groups
 from jaxnb.views.line import line_element
@@ -28,6 +29,8 @@ _ROOM = 60  # columns that the statements and types of the ops are laid out for
 _LINE_COSTS = 18  # columns for two figures beside a line
 _OP_COSTS = 10  # and for one beside an op
 _COLOURS = 6
+_DEEP = 3  # calls of a tree
+_LEAST_BRANCHES, _MOST_BRANCHES = 12, 40
 _TAGS = {"op": "b", "heading": "em", "type": "i", "bound": "u", "note": "i", "attributes": "small"}
 
 
@@ -40,7 +43,8 @@ def render_html(
     limit: int | None = MOST_ROWS,
     columns: Sequence[str] | Literal["auto"] = "auto",
 ) -> str:
-    """The one line, folded under it source and ops side by side, and the findings.
+    """The one line, folded under it source and ops side by side, and the findings. Of a program with more ops than are
+    shown, which calls functions, that is its call tree: the dearest lines and what they call, with their sums.
 
     Args:
       program: what the cell became.
@@ -58,11 +62,17 @@ def render_html(
     True
     """
     tally = read_cost_table(program, level_below(program, level), columns) if columns else None
-    groups = read_groups(program, level, limit, tally=tally)
     costs = choose_columns(columns, tally, _LINE_COSTS) if tally else NO_COLUMNS
-    own = choose_columns(columns, tally, _OP_COSTS, ops_alone=True) if tally else NO_COLUMNS
+    shown = level_below(program, level)
+    if limit is not None and _goes_by_calls(shown, limit):
+        rows = _tree(
+            program, shown, choose_columns(columns, tally, _LINE_COSTS, ops_alone=True) if tally else NO_COLUMNS, limit
+        )
+    else:
+        own = choose_columns(columns, tally, _OP_COSTS, ops_alone=True) if tally else NO_COLUMNS
+        rows = _listing(read_groups(program, level, limit, tally=tally), costs, own)
     style = {"style": f"--k:{costs.width}ch"} if costs.names else {}
-    listing = element("div", {"class": "g", **style}, *_listing(groups, costs, own))
+    listing = element("div", {"class": "g", **style}, *rows)
     told = program.findings if findings is None else findings
     folded = [_finding_element(finding) for finding in told if finding.folded]
     return element(
@@ -72,6 +82,35 @@ def render_html(
         element("details", {"class": "jaxnb"}, element("summary", None, line_element(line)), *folded, listing),
         *(_finding_element(finding) for finding in told if not finding.folded),
     )
+
+
+def _goes_by_calls(level: Level, limit: int) -> bool:
+    """Whether a level has more ops than there is room for, and calls to show instead."""
+    return sum(len(computation.ops) for computation in level.computations) > limit and any(
+        op.call is not None for op in level.ops()
+    )
+
+
+def _tree(program: Program, level: Level, costs: Columns, limit: int) -> Iterable[Html]:
+    """The dearest lines and what they call, each with its costs."""
+    tree = read_tree(level, *read_derived(program, level))
+    by = next((name for name in RANKED if name in tree.total and tree.total[name].number), "")
+    most = max(_LEAST_BRANCHES, min(limit, _MOST_BRANCHES))
+    found = branches(program, level, tree, _DEEP, by, most)
+    digits = len(str(tree.count))
+    if costs.names:
+        yield _pair({"class": "r"}, _dim(f"{'ops':>{digits}}  {costs.head}"), Html())
+    for row in found[:most]:
+        yield _pair({"class": "r"}, _dim(f"{row.node.count:>{digits}}  {costs.cells(row.node.total)}"), _branch(row))
+    if costs.names:
+        yield _pair({"class": "r"}, _dim(f"{tree.count:>{digits}}  {costs.total}"), _dim("(all)"))
+    if len(found) > most:
+        yield element("div", {"class": "p"}, f"… {len(found) - most} more rows")
+
+
+def _branch(row: Branch) -> Html:
+    before = "   " * row.depth
+    return joined((before, row.label, element("u", None, f"  → {row.calls}")) if row.calls else (before, row.label))
 
 
 def _listing(groups: Sequence[Group], costs: Columns, own: Columns) -> Iterable[Html]:
