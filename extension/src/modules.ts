@@ -25,6 +25,7 @@ export interface Flow { from: number; to: number; nbytes: number; value: number;
 export interface Modules { boxes: Box[]; frames: Frame[]; flows: Flow[]; width: number; height: number; twoSided: boolean }
 
 export const WIDE = 210, TALL = 38;
+const TALLER = 96;  // what a box of the whole cost is higher by
 const GAP = 16, HEAD = 22, PAD = 10, BETWEEN = 150, LEAST_STACK = 3, SIDE = 90;
 // What is open at first: so many rows, of what is worth it, and stacks of so many.
 const MOST_FIRST = 12, WORTH = 0.03, MOST_STACK = 6;
@@ -108,8 +109,10 @@ export function openedAtFirst(level: Level, computation: number, cost: (op: numb
   return found;
 }
 
-/** The boxes, where they stand, and what flows between them. */
-export function readModules(level: Level, computation: number, opened: ReadonlySet<number>): Modules {
+/** The boxes, as high as their share of the costs says, where they stand, and what flows between them. */
+export function readModules(level: Level, computation: number, opened: ReadonlySet<number>, cost: (op: number) => number = () => 0): Modules {
+  let whole = 0;
+  for (let op = level.start[computation]; op < level.start[computation + 1]; op++) whole += cost(op);
   const top = hierarchy(level, computation);
   const boxes: Box[] = [], frames: Frame[] = [];
   const twoSided = top.backward > 0;
@@ -117,18 +120,19 @@ export function readModules(level: Level, computation: number, opened: ReadonlyS
   const home = new Map<number, number>();
   let y = 0;
   const put = (part: Part, own: boolean, key: number) => {
-    let placed = false;
+    let tallest = 0;
     for (const side of [0, 1]) {
       const ops = own ? part.own[side] : opsOf(part, side);
       if (!ops.length) continue;
+      const height = Math.round(TALL + TALLER * ops.reduce((sum, op) => sum + cost(op), 0) / (whole || 1));
       const names = own ? [...new Set(ops.map(op => level.opName(op)))].slice(0, 4).join(', ') : part.label;
       const label = own ? names : part.label;
       const path = own ? '' : part.stack.length ? common([part.path, ...part.stack.map(one => one.path)]) : part.path;
-      boxes.push({ own, backward: side === 1, label, path, ops, alike: own ? 1 : 1 + part.stack.length, key, x: side ? right : 0, y, width: WIDE, height: TALL });
+      boxes.push({ own, backward: side === 1, label, path, ops, alike: own ? 1 : 1 + part.stack.length, key, x: side ? right : 0, y, width: WIDE, height });
       ops.forEach(op => home.set(op, boxes.length - 1));
-      placed = true;
+      tallest = Math.max(tallest, height);
     }
-    if (placed) y += TALL + GAP;
+    if (tallest) y += tallest + GAP;
   };
   const walk = (part: Part, depth: number) => {
     // What a call does by itself stands where its first op is.

@@ -102,6 +102,13 @@ describe('modules', () => {
     expect(boxes.filter(one => !one.backward).map(one => one.path || one.label)).toEqual(['blocks[0]', 'blocks[1]', 'blocks[2]', 'blocks[3]', 'head', 'update']);
     expect(new Set(boxes.flatMap(one => one.ops)).size).toBe(96);
   });
+  test('a box is as high as its share says, within limits', () => {
+    const { boxes } = readModules(level, 0, new Set([0]), op => op < 40 ? 10 : 1);
+    const sum = (ops: number[]) => ops.reduce((total, op) => total + (op < 40 ? 10 : 1), 0);
+    for (const box of boxes) expect(box.height).toBe(Math.round(38 + (96 * sum(box.ops)) / 456));
+    for (const box of boxes) for (const other of boxes) if (box !== other && box.x === other.x) expect(box.y + box.height <= other.y || other.y + other.height <= box.y).toBe(true);
+    expect(new Set(readModules(level, 0, new Set([0])).boxes.map(box => box.height))).toEqual(new Set([38]));
+  });
   test('those that are dear are open at first', () => { expect([...opened(level, 0, () => 1)]).toContain(0); });
 });
 

@@ -6,7 +6,7 @@ import { formatBytes, formatShare, shortened, visible } from '../format';
 import { groupsOf, mainOf } from '../groups';
 import { Target } from '../links';
 import { Level } from '../model';
-import { Box, Flow, Modules, openedAtFirst, readModules, TALL, WIDE } from '../modules';
+import { Box, Flow, Modules, openedAtFirst, readModules, WIDE } from '../modules';
 import { Store } from '../store';
 import { Canvas, zoomers } from './canvas';
 import { lineColour } from './gutter';
@@ -35,15 +35,13 @@ export class ModulesPane {
     store.on(state => [state.hot, state.pin], () => this.mark(), signal);
     const known = costs.measures(level.name);
     this.measure = known.includes('seconds') ? 'seconds' : known.includes('flops') ? 'flops' : known[0];
-    const { measure } = this;
-    const deep = measure && costs.deep(level, measure);
-    this.opened = openedAtFirst(level, computation, op => deep ? deep[op] : 1);
+    this.opened = openedAtFirst(level, computation, op => this.measure ? this.costOf(op) : 1);
     this.draw();
   }
 
   private draw(): void {
     const { level, computation } = this;
-    const drawn = this.drawn = readModules(level, computation, this.opened);
+    const drawn = this.drawn = readModules(level, computation, this.opened, op => this.costOf(op));
     this.shapes = drawn.boxes.map((box, at) => this.box(box, at));
     const fat = new Set([...drawn.flows].sort((a, b) => b.nbytes - a.nbytes).slice(0, FAT));
     const most = Math.max(1, ...drawn.flows.map(flow => flow.nbytes));
@@ -63,10 +61,13 @@ export class ModulesPane {
     this.mark();
   }
 
+  /** What an op costs with its bodies, where anything is known. */
+  private costOf(op: number): number { return this.measure ? this.costs.deep(this.level, this.measure)[op] : 0; }
+
   private box(box: Box, at: number): SVGGElement {
     const { level, measure } = this;
     const [first] = box.ops;
-    const cost = measure ? box.ops.reduce((sum, op) => sum + this.costs.deep(level, measure)[op], 0) : 0;
+    const cost = box.ops.reduce((sum, op) => sum + this.costOf(op), 0), middle = box.height / 2;
     const share = measure ? cost / (this.costs.whole(level, measure) || 1) : 0;
     const opens = box.key !== -1 || this.body(box) >= 0;
     const said = [box.path, `${box.ops.length} eqn${box.ops.length === 1 ? '' : 's'}`, share > 0 ? formatShare(share) : ''].filter(Boolean).join(' · ');
@@ -75,24 +76,24 @@ export class ModulesPane {
       click: () => { this.current = at; this.store.choose(this.target(box)); }, dblclick: () => this.open(box),
       pointerenter: () => this.store.point(this.target(box)), pointerleave: () => this.store.point(null) },
       svg('title', visible(`${name}\n${said}${measure ? `\n${formatCost(measure, cost)}` : ''}`)),
-      svg('rect', { width: WIDE, height: TALL, rx: 4 }),
-      svg('rect.strip', { width: 3, height: TALL - 4, x: box.backward ? WIDE - 4 : 1, y: 2, rx: 1, style: `fill:${lineColour(level.line(first))};stroke:none` }),
-      share > 0 ? svg('rect.bar', { x: 6, y: TALL - 5, height: 2.5, width: Math.max(1, (WIDE - 12) * share) }) : null,
-      svg('text.label', { x: WIDE / 2, y: 15 }, `${shortened(visible(name), LETTERS)}${opens ? ' ▸' : ''}`),
-      svg('text.type', { x: WIDE / 2, y: 28 }, shortened(visible(said), LETTERS + 4)));
+      svg('rect', { width: WIDE, height: box.height, rx: 4 }),
+      svg('rect.strip', { width: 3, height: box.height - 4, x: box.backward ? WIDE - 4 : 1, y: 2, rx: 1, style: `fill:${lineColour(level.line(first))};stroke:none` }),
+      share > 0 ? svg('rect.bar', { x: 6, y: box.height - 5, height: 2.5, width: Math.max(1, (WIDE - 12) * share) }) : null,
+      svg('text.label', { x: WIDE / 2, y: middle - 4 }, `${shortened(visible(name), LETTERS)}${opens ? ' ▸' : ''}`),
+      svg('text.type', { x: WIDE / 2, y: middle + 9 }, shortened(visible(said), LETTERS + 4)));
   }
 
   private flow(flow: Flow, most: number, fat: boolean): SVGElement {
     const { boxes } = this.drawn;
     const from = boxes[flow.from], to = boxes[flow.to];
-    const mid = (box: Box) => box.y + TALL / 2;
+    const mid = (box: Box) => box.y + box.height / 2;
     const rows = Math.abs(to.y - from.y);
     let d: string, x: number, y: number;
     if (from.x === to.x) {
       const down = to.y > from.y;
       const near = !boxes.some(one => one.x === from.x && one !== from && one !== to && (one.y - from.y) * (one.y - to.y) < 0);
       if (near) {
-        const [a, b] = down ? [from.y + TALL, to.y] : [from.y, to.y + TALL];
+        const [a, b] = down ? [from.y + from.height, to.y] : [from.y, to.y + to.height];
         [x, y] = [from.x + WIDE / 2, (a + b) / 2];
         d = `M${x} ${a}V${b}`;
       } else {
