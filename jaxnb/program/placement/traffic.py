@@ -43,22 +43,21 @@ def traffic_of(program: Program, level: Level, *, make: bool = False) -> Traffic
       level: whose ops.
       make: whether the level "hlo" is made for it, where the program is on a mesh.
     """
-    hlo = program.level("hlo") if "hlo" in program.level_names else None
+    hlo = _made(program)
     if hlo is not None and not count_traffic(hlo, 1)[0]:
         return None
-    layout = program.layout() if hlo is None else None
-    if (
-        layout is not None
-        and layout.collectives is None
-        and not (make and any(mesh.size > 1 for mesh in layout.meshes))
-    ):
+    if hlo is None and (known := program.layout().collectives) is not None:
+        return read_traffic(Ledger(known), level, None) if known else None
+    meshes = program.layout().meshes if hlo is None and make and "hlo" in program.level_names else ()
+    if hlo is None and not any(mesh.size > 1 for mesh in meshes):
         return None
-    try:
-        ledger = program.collectives()
-    except KeyError:  # there is nothing that it could be made of
-        return None
-    hlo = program.level("hlo") if "hlo" in program.level_names else None
+    ledger = program.collectives()
+    hlo = _made(program)
     return read_traffic(ledger, level, hlo) if ledger.items else None
+
+
+def _made(program: Program) -> Level | None:
+    return next((level for level in program.levels if level.name == "hlo"), None)
 
 
 def read_traffic(ledger: Ledger, level: Level, hlo: Level | None) -> Traffic:
