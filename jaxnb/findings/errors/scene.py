@@ -18,10 +18,20 @@ from typing import Any
 import jax
 
 from jaxnb import _jax
-from jaxnb.findings.place import FailedExpression, Label, place_of, users_frames
+from jaxnb.findings.place import FailedExpression, Label, parse_shown, place_of, users_frames
 from jaxnb.staging import describe, state_of
 
-__all__ = ["LIBRARIES", "Operand", "Scene", "Step", "abstract_text", "last_binding", "parameters_of", "read_scene"]
+__all__ = [
+    "LIBRARIES",
+    "Operand",
+    "Scene",
+    "Step",
+    "abstract_text",
+    "last_binding",
+    "parameters_of",
+    "read_scene",
+    "scene_of_run",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,6 +444,27 @@ def _is_array(value: Any) -> bool:
 
 _MOST_PARTS = 20
 """So many parts of a container are looked at."""
+
+
+def scene_of_run(error: BaseException, here: str, text: str, label: Label) -> Scene | None:
+    """The scene of an error that came up while a compiled cell ran, in no frame of the user's: the cell as a whole, at
+    its last statement.
+
+    Args:
+      error: the error.
+      here: the file name of the cell.
+      text: the cell as displayed.
+      label: what the user knows a file by.
+    """
+    tree = parse_shown(text)
+    if tree is None or not tree.body:
+        return None
+    last = tree.body[-1]
+    value = getattr(last, "value", None)
+    node = value if isinstance(value, ast.expr) else last
+    frames = list(_frames(_unfiltered(error)))
+    steps = tuple(_step(frame) for frame, _, _ in frames[-1:])
+    return Scene(error, FailedExpression(here, text, tree, node, {}), here, label, steps)
 
 
 def _unfiltered(error: BaseException) -> TracebackType | None:

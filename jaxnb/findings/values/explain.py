@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import jax
 
 from jaxnb import _jax
-from jaxnb.errors import Asking, JaxnbError, NeedsConcrete, unexplained
+from jaxnb.errors import Asking, JaxnbError, NeedsConcrete, Refused, unexplained
 from jaxnb.findings.errors.explainer import Told, tell
 from jaxnb.findings.errors.functions import called_value
-from jaxnb.findings.errors.scene import Operand, Scene, read_scene
+from jaxnb.findings.errors.scene import Operand, Scene, read_scene, scene_of_run
 from jaxnb.findings.place import FailedExpression, parse_shown
 from jaxnb.findings.values import dry_run
 from jaxnb.findings.values.concretization import explain_needed, is_about_values
@@ -65,7 +65,11 @@ class Explanation(Explained):
         asking = Asking(error, {}, {})
         if isinstance(error, NeedsConcrete) and error.asked is not None:
             asking, error.asked = error.asked, None
+        if isinstance(error, Refused) and error.__context__ is not None:
+            asking = Asking(error.__context__, {}, {})
         self._known: Known | None = self._guarded(lambda: _read(asking, here, label))
+        if self._known is None and not isinstance(error, JaxnbError):
+            self._known = self._guarded(lambda: _read_run(error, here, source, label))
 
     def tell(self, namespace: dict[str, Any]) -> None:
         """Attaches the finding, with the best fix, to the exception.
@@ -143,6 +147,16 @@ def _read(asking: Asking, here: str | None, label: Label) -> Known | None:
     found = tell(scene)
     kind, told = found if found is not None else ("error", Told(_sentence(error)))
     return Known(_finding(scene, kind, told), told.fixes, scene, told.guesses)
+
+
+def _read_run(error: BaseException, here: str, source: str, label: Label) -> Known | None:
+    """The same of an error that came up while the compiled cell ran; None if there is nothing to say but its words."""
+    scene = scene_of_run(error, here, source, label) if isinstance(error, RuntimeError) else None
+    found = tell(scene) if scene is not None else None
+    if scene is None or found is None:
+        return None
+    kind, told = found
+    return _finding(scene, kind, replace(told, about=())), list(told.fixes), scene
 
 
 def _is_of_jax(scene: Scene) -> bool:

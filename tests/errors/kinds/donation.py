@@ -92,7 +92,7 @@ cause: partial_sum; delete; line 2|earlier|before|delete()
 names: partial_sum
 fix: delete
 
-### donation-same-buffer-twice raises=JaxRuntimeError line=5
+### donation-same-buffer-twice raises=JaxRuntimeError line=5 staged_runs=yes
 # https://github.com/jax-ml/jax/issues/9635
 ---
 @functools.partial(jax.jit, donate_argnums=(0, 1))
@@ -111,7 +111,7 @@ cause: zeros; twice|same buffer|two arguments|both; donate
 names: zeros; fuse
 fix: copy|zeros_like|donate_argnums=0|donate_argnums=(0,)
 
-### donation-in-a-loop raises=RuntimeError line=6
+### donation-in-a-loop raises=RuntimeError line=6 staged_runs=yes
 # https://github.com/jax-ml/jax/issues/9237
 ---
 def smooth(grid, kernel):

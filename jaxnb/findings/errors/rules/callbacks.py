@@ -7,6 +7,7 @@ import inspect
 import linecache
 import re
 import string
+import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from jaxnb.program import Fix
 
 __all__ = ["EXPLAINERS"]
 
+_LIBRARIES = tuple(path for name, path in sysconfig.get_paths().items() if name in ("purelib", "platlib"))
 _CALLING = ("pure_callback", "io_callback", "callback")
 _WHOLE = ("expand_dims", "broadcast_all", "legacy_vectorized")
 """What `vmap_method` may be that hands the host whole batches."""
@@ -146,7 +148,7 @@ def _raised(error: BaseException) -> _Raised | None:
 
 def _ran(scene: Scene) -> Told | None:
     raised = _raised(scene.error)
-    if raised is None:
+    if raised is None or (raised.host and raised.host[-1][0].startswith(_LIBRARIES)):
         return None
     eqns = _callbacks(scene)
     if raised.host:
@@ -247,6 +249,7 @@ def _of_host(scene: Scene, raised: _Raised, eqns: list[Any]) -> Told:
     fixes: list[Fix] = []
     method = eqn.params.get("vmap_method") if eqn is not None else None
     node = argument_of(call, -1, "vmap_method")
+    method = node.value if method is None and isinstance(node, ast.Constant) else method
     if method in _WHOLE and node is not None:
         fixes.append(put(scene.failed, "call it once for each element", node, '"sequential"'))
         message = message[:-1] + f'; vmap_method="{method}" hands it the whole batch.'
@@ -267,31 +270,38 @@ def _is_code(function: Any, frame: tuple[str, int, str]) -> bool:
 
 def _never_ran(scene: Scene, raised: _Raised, eqns: list[Any]) -> Told | None:
     """A function that could not even be called with what it is given."""
-    for eqn in eqns:
-        function = _function_of(eqn)
-        try:
-            signature = inspect.signature(function)
-        except (TypeError, ValueError):
+    for eqn in eqns or [None]:
+        name, line, call = _of(scene, eqn)
+        count = len(eqn.invars) if eqn is not None else max(0, len(call.args) - 2) if call is not None else 0
+        function = _function_of(eqn) if eqn is not None else None
+        takes = _takes(function)
+        refused = takes is not None and takes != count if eqn is not None else raised.text.startswith("TypeError")
+        if not refused or call is None:
             continue
-        try:
-            signature.bind(*eqn.invars)
-        except TypeError:
-            name, line, call = _of(scene, eqn)
-            count, caller = len(eqn.invars), _caller(call)
-            takes = len(signature.parameters)
-            message = (
-                f"`{caller}` calls {name} with {count} argument{'s' if count != 1 else ''}, and it takes {takes}: the"
-                " second argument of the call is the shape and dtype of the result, what follows are the arguments."
-            )
-            fixes: list[Fix] = []
-            given = argument_of(call, 1, "result_shape_dtypes")
-            if call is not None and given is not None and len(call.args) == 2 and takes == count + 1:
-                text = segment(scene.failed, given)
-                fixes.append(with_more(scene.failed, "hand the argument over, too", call, text))
-            hint = f"call {caller}(f, jax.ShapeDtypeStruct(shape, dtype), *arguments)."
-            return Told(message, (*fixes, advice(hint)), (), line)
+        caller = _caller(call)
+        wanted = f", and it takes {takes}" if takes is not None else f": {raised.text.removeprefix('TypeError: ')}"
+        message = (
+            f"`{caller}` calls {name} with {count} argument{'s' if count != 1 else ''}{wanted}. The second argument of"
+            " the call is the shape and dtype of the result, what follows are the arguments."
+        )
+        fixes: list[Fix] = []
+        given = argument_of(call, 1, "result_shape_dtypes")
+        if given is not None and len(call.args) == 2 and takes in (None, count + 1):
+            fixes.append(with_more(scene.failed, "hand the argument over, too", call, segment(scene.failed, given)))
+        hint = f"call {caller}(f, jax.ShapeDtypeStruct(shape, dtype), *arguments)."
+        return Told(message, (*fixes, advice(hint)), (), line)
     name, line, _ = _of(scene, eqns[0] if len(eqns) == 1 else None)
     return Told(f"{name}, which the program called, raised {raised.text}", (), (), line)
+
+
+def _takes(function: Any) -> int | None:
+    """How many arguments a function has to be given; None if that is not known."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    places = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    return len([one for one in places if one.default is one.empty])
 
 
 # --- debug.print ---

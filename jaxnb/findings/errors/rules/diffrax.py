@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import math
+import re
 from typing import Any
 
 from jaxnb.findings.errors.calls import argument_of, bound_to, placed, put, segment
@@ -33,7 +34,9 @@ def _given(place: FailedExpression, name: str) -> ast.expr | None:
 
 def _value(place: FailedExpression, name: str) -> Any:
     node = _given(place, name)
-    return node.value if isinstance(node, ast.Constant) else place.value_of(node) if node is not None else None
+    value = place.value_of(node) if node is not None else None
+    made = bound_to(place, node) if value is None else None
+    return made.value if isinstance(made, ast.Constant) else value
 
 
 def _field(scene: Scene) -> Told | None:
@@ -100,7 +103,8 @@ def _signature(scene: Scene) -> Told | None:
 def _too_many(scene: Scene) -> Told | None:
     """A solver that has used up its steps."""
     place = placed(scene, "diffeqsolve")
-    if type(scene.error).__name__ != "EquinoxRuntimeError" or place is None:
+    raised = re.search(r"^_?EquinoxRuntimeError: ", str(scene.error), re.MULTILINE)
+    if place is None or (type(scene.error).__name__ != "EquinoxRuntimeError" and raised is None):
         return None
     if "max_steps" not in str(scene.error):
         return None
