@@ -156,7 +156,7 @@ def _read_run(error: BaseException, here: str, source: str, label: Label) -> Kno
     if scene is None or found is None:
         return None
     kind, told = found
-    return _finding(scene, kind, replace(told, about=())), list(told.fixes), scene
+    return Known(_finding(scene, kind, replace(told, about=())), told.fixes, scene)
 
 
 def _is_of_jax(scene: Scene) -> bool:
