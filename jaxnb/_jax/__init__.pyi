@@ -120,6 +120,7 @@ from .history import (
 from .hlo import (
     drop_consts as drop_consts,
     given_shardings as given_shardings,
+    has_instruction as has_instruction,
     input_shardings as input_shardings,
     is_opaque as is_opaque,
     kept_inputs as kept_inputs,

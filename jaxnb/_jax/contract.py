@@ -201,6 +201,7 @@ _OF_BODY = "name in a jaxpr of what it was traced from"
 _OF_SCAN = "account of the parameters of a scan"
 _LIKE_MANY = "index arrays as those on several devices are"
 _AGAIN = "make a jitted function again from its options"
+_KINDS, _NO_TEXT = "know which instructions a program has", "form of it but text"
 _JIT_ARGUMENTS = "donate_argnames donate_argnums inline keep_unused static_argnames static_argnums"
 _JIT_SHARDINGS = (
     "in_layouts_leaves in_shardings_leaves in_shardings_treedef"
@@ -521,6 +522,8 @@ CONTRACT: tuple[Name, ...] = (
             (0,),
         ),
     ),
+    Name("jaxlib._hlo.HloComputation.instructions", "hlo.has_instruction", _KINDS, _NO_TEXT),
+    Name("jaxlib._hlo.HloInstruction.opcode", "hlo.has_instruction", _KINDS, _NO_TEXT),
     *_in(
         "jaxlib._hlo.HloModule",
         Name(
@@ -529,6 +532,7 @@ CONTRACT: tuple[Name, ...] = (
             "read the optimised program",
             "form of it but text",
         ),
+        Name("computations", "hlo.has_instruction", _KINDS, _NO_TEXT),
         Name("name", "hlo.module_names", "find a program in a profile", "name of a program"),
     ),
     *_in(

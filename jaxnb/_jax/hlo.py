@@ -32,6 +32,7 @@ from jaxnb.errors import ChangedJax
 __all__ = [
     "drop_consts",
     "given_shardings",
+    "has_instruction",
     "input_shardings",
     "is_opaque",
     "kept_inputs",
@@ -286,6 +287,17 @@ def serialized_modules(compiled: Any) -> list[bytes]:
             why=f"{_missing(error)}.",
             fix="use a version of JAX that jaxnb knows; the other levels are there.",
         ) from error
+
+
+def has_instruction(compiled: Any, kind: str) -> bool:
+    """Whether there is an instruction of a kind, such as "kFusion", in an optimised program; nothing is copied."""
+    executable = compiled.runtime_executable()
+    return executable is not None and any(
+        instruction.opcode.name == kind
+        for module in executable.hlo_modules()
+        for computation in module.computations()
+        for instruction in computation.instructions()
+    )
 
 
 def module_names(compiled: Any) -> frozenset[str]:

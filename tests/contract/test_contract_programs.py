@@ -128,6 +128,13 @@ def test_a_compiled_program_has_its_modules_as_messages() -> None:
     assert name == "jit_product" and name.encode() in message and b"mine/sin" in message
 
 
+@covers("HloModule.computations", "HloComputation.instructions", "HloInstruction.opcode")
+def test_an_optimised_program_tells_the_kinds_of_its_instructions() -> None:
+    compiled = jax.jit(lambda x: (x @ x).at[0].set(0.0)).lower(jnp.ones((2, 2))).compile()
+    kinds = ("kDynamicUpdateSlice", "kDot", "kParameter", "kScatter")
+    assert [hlo.has_instruction(compiled, kind) for kind in kinds] == [True, True, True, False]
+
+
 @covers("HloModule.as_serialized_hlo_module_proto")
 def test_the_fields_of_a_module_are_where_they_are_read() -> None:
     def turns(x: Any) -> Any:

@@ -29,9 +29,8 @@ def compile_lowered(lowered: Any) -> Any:
     if not _is_for_cpu(compiled):
         return compiled
     try:
-        updates = any(_UPDATE.encode() in module for module in _jax.serialized_modules(compiled))
-        wrong = updates and any(map(overlaps, read_modules(compiled)))
-    except (ChangedJax, ValueError):  # which is told where the program is shown
+        wrong = _jax.has_instruction(compiled, "kDynamicUpdateSlice") and any(map(overlaps, read_modules(compiled)))
+    except (AttributeError, ChangedJax, ValueError):  # which is told where the program is shown
         return compiled
     return lowered.compile(compiler_options=_WITHOUT_FUSION) if wrong else compiled
 
