@@ -101,6 +101,7 @@ from .session.current import (
     use_session as use_session,
 )
 from .session.dispatch import (
+    Deleted as Deleted,
     is_out_of_memory as is_out_of_memory,
 )
 from .session.execution import (

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 
 from jaxnb import _jax
-from jaxnb.errors import Asking, JaxnbError, NeedsConcrete, Refused, unexplained
+from jaxnb.errors import Asking, JaxnbError, NeedsConcrete, unexplained
 from jaxnb.findings.errors.explainer import Told, tell
 from jaxnb.findings.errors.functions import called_value
 from jaxnb.findings.errors.scene import Operand, Scene, read_scene, scene_of_run
@@ -20,7 +20,7 @@ from jaxnb.findings.values import dry_run
 from jaxnb.findings.values.concretization import explain_needed, is_about_values
 from jaxnb.findings.values.fixes import apply_edit, propose
 from jaxnb.program import Finding, Fix, attach
-from jaxnb.staging import Explained
+from jaxnb.staging import Deleted, Explained
 
 __all__ = ["Explanation", "explain_plain", "find_needed", "try_options"]
 
@@ -65,9 +65,11 @@ class Explanation(Explained):
         asking = Asking(error, {}, {})
         if isinstance(error, NeedsConcrete) and error.asked is not None:
             asking, error.asked = error.asked, None
-        if isinstance(error, Refused) and error.__context__ is not None:
+        if isinstance(error, Deleted) and error.__context__ is not None:
             asking = Asking(error.__context__, {}, {})
         self._known: Known | None = self._guarded(lambda: _read(asking, here, label))
+        if isinstance(error, Deleted) and self._known is not None and self._known[0].kind == "error":
+            self._known = None  # what refused the cell says more
         if self._known is None and not isinstance(error, JaxnbError):
             self._known = self._guarded(lambda: _read_run(error, here, source, label))
 
