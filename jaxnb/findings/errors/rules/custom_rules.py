@@ -282,7 +282,7 @@ def _forward(scene: Scene) -> Told | None:
     last = next(reversed(results_of(definition)), None)
     if not isinstance(pair, list | tuple) or len(pair) != 2:
         shown = f"a tuple of {len(pair)}" if isinstance(pair, list | tuple) else abstract_text(pair)
-        message = f"{said_name(rule)}, the forward rule{of}, has to return a pair (result, residuals), and it returns {shown}."
+        message = f"{said_name(rule)}, the forward rule{of}, has to return a pair (result, residuals), not {shown}."
         fixes: list[Fix] = []
         if last is not None and not isinstance(pair, list | tuple):
             names = [one.arg for one in definition.args.args] if definition is not None else []
@@ -414,7 +414,7 @@ def _entry(scene: Scene, step: Step, name: str, of: str, names: list[str], last:
     if got is None or wanted is None or not path:
         value, tree = step.names["py_cts_in"], step.names["in_tree"]
         for n, (one, own) in enumerate(zip(value, tree.children(), strict=True)):
-            if one is not None and jax.tree.structure(one) != own and not own.num_leaves == 1:
+            if one is not None and jax.tree.structure(one) != own and own.num_leaves != 1:
                 item = names[n] if n < len(names) else f"argument {n}"
                 message = (
                     f"{name}, the backward rule{of}, gives {abstract_text(one)} for `{item}`: a cotangent has the"
