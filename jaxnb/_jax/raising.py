@@ -67,6 +67,10 @@ RAISING: dict[str, frozenset[str]] = {
     "custom-jvp": frozenset({"_flatten_jvp"}),
     "custom-mode": frozenset({"raise_custom_vjp_error_on_jvp"}),
     "static-first": frozenset({"_prepend_static_args"}),
+    "flattening": frozenset({"tree_flatten", "tree_map", "tree_leaves", "flatten", "_infer_params", "cache_miss"}),
+    "unflattening": frozenset({"tree_map", "tree_unflatten", "unflatten"}),
+    "registration": frozenset({"register_dataclass", "_register_dataclass"}),
+    "tree-function": frozenset({"tree_map", "tree_map_with_path"}),
     "size-static": frozenset(
         {
             "canonicalize_shape",

@@ -282,9 +282,7 @@ def _forward(scene: Scene) -> Told | None:
     last = next(reversed(results_of(definition)), None)
     if not isinstance(pair, list | tuple) or len(pair) != 2:
         shown = f"a tuple of {len(pair)}" if isinstance(pair, list | tuple) else abstract_text(pair)
-        message = (
-            f"{said_name(rule)}, the forward rule{of}, has to return a pair (result, residuals): it returns {shown}."
-        )
+        message = f"{said_name(rule)}, the forward rule{of}, has to return a pair (result, residuals), not {shown}."
         fixes: list[Fix] = []
         if last is not None and not isinstance(pair, list | tuple):
             names = [one.arg for one in definition.args.args] if definition is not None else []
