@@ -206,7 +206,7 @@ def _mesh(scene: Scene) -> Told | None:
     names = step.names.get("axis_names")
     names = (names,) if isinstance(names, str) else tuple(names or ())
     devices = step.names.get("devices")
-    shape = step.names.get("new_axis_shapes")
+    shape = step.names.get("new_axis_shapes") or step.names.get("new_axis_sizes")
     if step.name == "make_mesh" and isinstance(shape, tuple):
         count, wanted = len(list(devices or jax.devices())), math.prod(shape)
         if len(shape) != len(names):
@@ -215,7 +215,7 @@ def _mesh(scene: Scene) -> Told | None:
         if wanted <= count:
             return None
         message = f"a mesh of shape {dimensions(shape)} takes {wanted} devices, and there are {count}."
-        node = argument_of(scene.failed.node, 0, "axis_shapes")
+        node = argument_of(scene.failed.node, 0, "axis_shapes") or argument_of(scene.failed.node, -1, "axis_sizes")
         fits = [_fitting(shape, count)]
         fixes = [
             put(scene.failed, "make a mesh of the devices there are", node, dimensions(one)) for one in fits if node
