@@ -117,9 +117,6 @@ CASES: dict[str, Needed] = {
         "train of f",
         'static_argnames="train"',
     ),
-    "a mode": Needed(
-        jitted('return a if mode == "up" else -a', "a, mode", 'x, "up"'), 3, 'jax.jit(f)(x, "up")', "", '"mode"'
-    ),
     "not": Needed(
         jitted("if not a.any():\n    return a\nreturn -a"), 2, "a.any()", "a of f", "return jnp.where(~a.any(), a, -a)"
     ),
