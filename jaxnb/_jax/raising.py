@@ -57,6 +57,7 @@ RAISING: dict[str, frozenset[str]] = {
     "divisibility": frozenset({"_check_divisibility"}),
     "reduced": frozenset({"_axis_size"}),
     "permutation": frozenset({"_transpose_shape_rule"}),
+    "static-compare": frozenset({"__eq__", "_infer_params"}),
     "static-hash": frozenset({"_infer_params"}),
     "donated": frozenset({"_pjit_call_impl_python"}),
     "custom": frozenset({"__call__"}),

@@ -554,8 +554,9 @@ def _jvp(scene: Scene) -> Told | None:
         f" {describe(_struct(a))}: both have to be of one shape and dtype."
     )
     part = last.elts[1] if isinstance(last, ast.Tuple) and len(last.elts) == 2 else None
-    fixes = _converted(scene, part, b, a) if part is not None and not isinstance(part, ast.Tuple) else []
-    hint = "give a tangent of the same shape as the result, and of its dtype: floats, where the result is one."
+    linear = jnp.issubdtype(b.dtype, jnp.inexact)  # what went through integers cannot be made linear by a cast
+    fixes = _converted(scene, part, b, a) if linear and part is not None and not isinstance(part, ast.Tuple) else []
+    hint = "compute the tangent from the given tangents, linearly, in the same shape and float dtype as the result."
     return _told(scene, message, fixes, hint, last)
 
 

@@ -362,6 +362,26 @@ def _width(scene: Scene) -> Told | None:
     return Told(message, (advice(hint),), (*arguments_at(place), *scene.operands))
 
 
+def _lacking(scene: Scene) -> Told | None:
+    """A parameter that the variables do not have."""
+    step = scene.step("param")
+    if not _is(scene, "ScopeParamNotFoundError") or step is None:
+        return None
+    name, scope = str(step.names.get("name")), step.names.get("self")
+    path = [one for one in str(getattr(scope, "path_text", "") or "").split("/") if one]
+    given = next((one for one in scene.operands if hasattr(one.value, "keys") and "params" in one.value), None)
+    here: Any = given.value["params"] if given is not None else None
+    for one in path:
+        here = here.get(one) if hasattr(here, "keys") else None
+    whose = f"`{given.text}`" if given is not None else "what was given"
+    where = f" at `{'/'.join(path)}`" if path else ""
+    message = f"{whose} has no parameter `{name}`{where}, which the module asks for"
+    if hasattr(here, "keys") and len(here):
+        message += f": there is {joined([f'`{key}`' for key in here])}"
+    hint = f"name it `{name}`, as the module does, or make the variables with init of this module."
+    return Told(f"{message}.", (advice(hint),))
+
+
 def _pair(scene: Scene) -> Told | None:
     """`apply` with `mutable` returns a pair."""
     error, node, place = scene.error, scene.failed.node, scene.failed
@@ -453,4 +473,5 @@ EXPLAINERS = (
     Explainer("linen-nested", _ANY, _nested),
     Explainer("linen-unbound", _ANY, _unbound),
     Explainer("linen-shape", _ANY, _width),
+    Explainer("linen-lacking", _ANY, _lacking),
 )

@@ -180,6 +180,8 @@ def _other_state(scene: Scene) -> Told | None:
     other = next(_trees(outer.names["state"]), None)
     if other is None or jax.tree.structure(other) == jax.tree.structure(value):
         return None
+    if hasattr(value, "dtype"):
+        return None  # one array: gradients by something else than the parameters
     texts = segment(scene.failed, state), segment(scene.failed, updates)
     extra = _keys(value) ^ _keys(other)
     differ = f": they differ in {joined([f'{key!r}' for key in sorted(extra, key=str)])}" if extra else ""

@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from jaxnb._jax import RAISING
+from jaxnb.findings.errors.calls import argument_of
 from jaxnb.findings.errors.edits import advice, exchange, instead
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.scene import Scene
@@ -91,7 +92,8 @@ def _no_state(scene: Scene) -> Told | None:
     known = place_in(scene, value)
     if value is None or known is None or hasattr(value, "_fields"):
         return None
-    operand = known[0]
+    part = argument_of(node, 1, "state")
+    operand = next((one for one in scene.operands if one.node is part), known[0])
     message = (
         f"`{scene.text(node.func)}` takes the state of the optimiser second, and `{operand.text}` is {kind_of(value)},"
         " no state that `init` has made."
@@ -104,7 +106,7 @@ def _no_state(scene: Scene) -> Told | None:
 def _is_state(value: Any) -> bool:
     module = str(getattr(type(value), "__module__", ""))
     if isinstance(value, tuple) and module.partition(".")[0] == "optax":
-        return True
+        return not any(callable(one) for one in value)
     return type(value) is tuple and bool(value) and all(_is_state(one) for one in value)
 
 
