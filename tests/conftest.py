@@ -13,7 +13,6 @@ from hypothesis import settings
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("NPROC", "32")
-os.environ.setdefault("JAX_TRACEBACK_FILTERING", "tracebackhide")  # as in a notebook: JAX hides its frames there
 os.environ.setdefault("JAXNB_VERIFY", "1")  # compares the fast walk with the slow one wherever both are there
 os.environ["JAXNB_CACHE_DIR"] = tempfile.mkdtemp(prefix="jaxnb-tests-")  # what a user has measured changes no text
 flags = os.environ.get("XLA_FLAGS", "")

@@ -206,6 +206,7 @@ from .placement import (
 from .raising import (
     RAISING as RAISING,
     TELLING as TELLING,
+    are_frames_removed as are_frames_removed,
     donated_of as donated_of,
     is_pmapped as is_pmapped,
     statics_of as statics_of,

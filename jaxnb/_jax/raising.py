@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 
-__all__ = ["RAISING", "TELLING", "donated_of", "is_pmapped", "statics_of", "unflattened"]
+__all__ = ["RAISING", "TELLING", "are_frames_removed", "donated_of", "is_pmapped", "statics_of", "unflattened"]
 
 RAISING: dict[str, frozenset[str]] = {
     "broadcast": frozenset(
@@ -110,6 +110,11 @@ RAISING: dict[str, frozenset[str]] = {
 
 TELLING = frozenset({"jax._src.shard_map"})
 """Modules whose inner functions, though they only call on what the user gave, hold what an error is about."""
+
+
+def are_frames_removed(error: BaseException) -> bool:
+    """Whether JAX has cut its own frames out of an error, as it does outside of IPython; all that tells is a note."""
+    return any("JAX has removed its internal frames" in str(note) for note in getattr(error, "__notes__", ()))
 
 
 def unflattened(value: Any) -> Any:

@@ -39,8 +39,17 @@ def test_what_jit_was_told_of_a_function_can_be_read() -> None:
 
 
 def test_a_flat_tree_of_a_check_is_unflattened() -> None:
-    with pytest.raises(TypeError) as caught:
+    with pytest.raises(TypeError) as caught, _jax.unfiltered_tracebacks():
         jax.lax.scan(lambda c, _: ({"a": c["a"][:1]}, None), {"a": jnp.ones(3)}, length=2)
     frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)]
     frame = next(frame for frame in frames if frame.f_code.co_name in RAISING["carry"])
     assert _jax.unflattened(frame.f_locals["out_carry"])["a"].shape == (1,)
+
+
+def test_that_frames_were_removed_is_told() -> None:
+    with pytest.raises(TypeError) as caught, jax._src.config.traceback_filtering("quiet_remove_frames"):
+        jnp.sin("text")  # pyright: ignore
+    assert _jax.are_frames_removed(caught.value)
+    with pytest.raises(TypeError) as caught, _jax.unfiltered_tracebacks():
+        jnp.sin("text")  # pyright: ignore
+    assert not _jax.are_frames_removed(caught.value)

@@ -42,6 +42,8 @@ def is_about_values(scene: Scene) -> bool:
     if scene.steps and not _jax.RAISING["size-static"].isdisjoint(scene.inside):
         return any(_is_whole(tracer.aval.dtype) for tracer in traced)
     node = scene.failed.node
+    if _jax.are_frames_removed(error) and _SIZED.fullmatch(called_name(node) or ""):
+        return any(_is_whole(tracer.aval.dtype) for tracer in traced)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):  # as many of a list
         sides = (node.left, node.right)
         return any(isinstance(side, ast.List) or type(scene.failed.value_of(side)) in (list, str) for side in sides)
