@@ -317,7 +317,7 @@ class JaxnbMagics(Magics):
         except Exception as fault:  # the cell's own error is what counts
             print(unexplained(fault), file=sys.stderr)
             return
-        if lost is not None and (found is None or found[0].kind == "error"):
+        if lost is not None and (found is None or found[0].kind != "donated"):  # which knows more of the same
             found = replace(lost, said=str(error)), found[1] if found is not None else self._raw
         if found is not None:
             attach(error, *found)

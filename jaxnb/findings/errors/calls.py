@@ -8,10 +8,9 @@ import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from jaxnb.findings.errors.edits import exchanged, words_of
+from jaxnb.findings.errors.edits import segment, words_of
 from jaxnb.findings.errors.scene import Operand, Scene
 from jaxnb.findings.place import FailedExpression
-from jaxnb.program import Fix
 
 __all__ = [
     "argument_of",
@@ -23,16 +22,12 @@ __all__ = [
     "is_raised_by",
     "key_word",
     "leaf_paths",
-    "lines_put",
     "name_called",
     "named_like",
     "own",
     "placed",
     "places",
-    "put",
     "required",
-    "segment",
-    "with_more",
 ]
 
 
@@ -58,22 +53,6 @@ def name_called(node: ast.AST | None) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 
-def segment(place: FailedExpression, node: ast.AST) -> str:
-    """The text of a part of a cell, as it stands there."""
-    return ast.get_source_segment(place.text, node) or ast.unparse(node)
-
-
-def put(place: FailedExpression, said: str, node: ast.AST, new: str) -> Fix:
-    """A fix that puts another text in the place of a part of a cell."""
-    return Fix(f"{said}: `{' '.join(new.split())}`.", edit=exchanged(place.text, [(node, new)]))
-
-
-def with_more(place: FailedExpression, said: str, call: ast.Call, argument: str) -> Fix:
-    """A fix that gives a call one more argument."""
-    inner = segment(place, call).rstrip()[:-1].rstrip().rstrip(",")
-    return put(place, said, call, f"{inner}{'' if inner.endswith('(') else ', '}{argument})")
-
-
 def argument_of(call: ast.AST | None, position: int, name: str) -> ast.expr | None:
     """An argument of a call by its position or its name."""
     if not isinstance(call, ast.Call):
@@ -83,17 +62,35 @@ def argument_of(call: ast.AST | None, position: int, name: str) -> ast.expr | No
     return call.args[position] if given is None and 0 <= position < len(call.args) and not starred else given
 
 
-def bound_to(place: FailedExpression, node: ast.AST | None) -> ast.expr | None:
-    """The expression itself, or, of a name or an attribute, the last one that the text gives it above."""
+def bound_to(place: FailedExpression, node: ast.AST | None, within: ast.AST | None = None) -> ast.expr | None:
+    """The expression itself, or, of a name or an attribute, the last one that the text gives it above.
+
+    Args:
+      place: whose text.
+      node: the expression.
+      within: a function, of which every line counts; by default the lines above, those of the function around first.
+    """
     if not isinstance(node, ast.Name | ast.Attribute):
         return node if isinstance(node, ast.expr) else None
-    wanted, found = ast.unparse(node), None
-    for item in ast.walk(place.tree):
-        if not isinstance(item, ast.Assign) or (isinstance(node, ast.Name) and item.lineno > place.line):
+    if within is not None:
+        return _last_given(within, ast.unparse(node), None)
+    before = place.statement.lineno if isinstance(node, ast.Name) else None  # an attribute: by a method below, too
+    around = place.above(ast.FunctionDef, ast.AsyncFunctionDef)
+    local = None if around is None else _last_given(around, ast.unparse(node), before)
+    return local or _last_given(place.tree, ast.unparse(node), before)
+
+
+def _last_given(scope: ast.AST, name: str, before: int | None) -> ast.expr | None:
+    """What is assigned to a name on the last line of a part of a text, and above one."""
+    found: ast.Assign | None = None
+    for item in ast.walk(scope):
+        if not isinstance(item, ast.Assign) or (before is not None and item.lineno >= before):
             continue
-        if any(ast.unparse(target) == wanted for target in item.targets):
-            found = item.value
-    return found
+        if any(ast.unparse(target) == name for target in item.targets) and (
+            found is None or item.lineno >= found.lineno
+        ):
+            found = item
+    return found.value if found is not None else None
 
 
 def calls_named(tree: ast.AST, *names: str) -> Iterator[ast.Call]:
@@ -166,11 +163,6 @@ def key_word(scene: Scene, place: FailedExpression) -> str:
         if "key<" in str(getattr(place.frame.get(name), "dtype", "")):
             return name
     return f"{words_of(scene, 'jax', 'jax')}.random.key(0)"
-
-
-def lines_put(place: FailedExpression, first: int, last: int, new: list[str]) -> tuple[int, str, str]:
-    """An edit that puts other lines where some of a text stand, counted from 1, both ends among them."""
-    return first, "\n".join(place.text.split("\n")[first - 1 : last]), "\n".join(new)
 
 
 def required(function: Any, name: str, given: tuple[Any, ...] = (), named: Mapping[str, Any] | None = None) -> bool:

@@ -1,29 +1,28 @@
-"""Edits of the cell, as text, and what they would make of the shapes."""
+"""Edits of the user's text, which are tried before they are shown, and the words that explanations are made of."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from jaxnb.findings.errors.scene import Operand, Scene
+from jaxnb.findings.place import FailedExpression
 from jaxnb.program import Fix
 
 __all__ = [
     "advice",
-    "assigned_in",
     "bare",
     "bracketed",
-    "called_again",
     "dimensions",
     "exchange",
     "exchanged",
-    "function_of",
-    "grown",
-    "instead",
     "joined",
-    "returned_of",
+    "lines_put",
+    "put",
+    "segment",
     "sized",
+    "with_argument",
+    "with_more",
     "words_of",
 ]
 
@@ -56,9 +55,34 @@ def exchanged(text: str, new: Sequence[tuple[ast.AST, str]]) -> tuple[int, str, 
     return (first, "\n".join(old), "\n".join(changed)) if changed != old else None
 
 
-def instead(scene: Scene, text: str, node: ast.AST, new: str) -> Fix:
-    """A fix that puts another text in the place of something that stands elsewhere in the cell."""
-    return Fix(f"{text}: `{' '.join(new.split())}`.", edit=exchanged(scene.failed.text, [(node, new)]))
+def segment(place: FailedExpression, node: ast.AST) -> str:
+    """The text of a part of a cell, as it stands there."""
+    return ast.get_source_segment(place.text, node) or ast.unparse(node)
+
+
+def put(place: FailedExpression, said: str, node: ast.AST, new: str) -> Fix:
+    """A fix that puts another text in the place of a part of a cell; in words it says the new text."""
+    return Fix(f"{said}: `{' '.join(new.split())}`.", edit=exchanged(place.text, [(node, new)]))
+
+
+def with_argument(call: str, argument: str) -> str:
+    """The text of a call with one more argument.
+
+    >>> with_argument("jnp.sum(x, )", "axis=0"), with_argument("f()", "x")
+    ('jnp.sum(x, axis=0)', 'f(x)')
+    """
+    inner = call.rstrip()[:-1].rstrip().rstrip(",")
+    return f"{inner}{'' if inner.endswith('(') else ', '}{argument})"
+
+
+def with_more(place: FailedExpression, said: str, call: ast.Call, argument: str) -> Fix:
+    """A fix that gives a call one more argument."""
+    return put(place, said, call, with_argument(segment(place, call), argument))
+
+
+def lines_put(place: FailedExpression, first: int, last: int, new: list[str]) -> tuple[int, str, str]:
+    """An edit that puts other lines where some of a text stand, counted from 1, both ends among them."""
+    return first, "\n".join(place.text.split("\n")[first - 1 : last]), "\n".join(new)
 
 
 def advice(text: str) -> Fix:
@@ -90,8 +114,7 @@ def _around(scene: Scene, new: Sequence[tuple[ast.AST, str]]) -> str:
 
 def bracketed(operand: Operand) -> str:
     """The text of an operand so that an attribute or an index can follow."""
-    simple = isinstance(operand.node, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
-    return operand.text if simple else f"({operand.text})"
+    return bare(operand.node, operand.text)
 
 
 def dimensions(shape: Iterable[object]) -> str:
@@ -110,79 +133,11 @@ def joined(names: Sequence[str], word: str = "and") -> str:
     return f" {word} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def called_again(scene: Scene) -> list[ast.AST]:
-    """The positional arguments of the failed call."""
-    node = scene.failed.node
-    return list(node.args) if isinstance(node, ast.Call) else []
-
-
-def function_of(function: Any) -> str:
-    """What the user calls a function that a transformation was given: its name, or "<lambda>"; "" if it is unknown."""
-    while hasattr(function, "__wrapped__"):
-        function = function.__wrapped__
-    while hasattr(function, "func"):
-        function = function.func
-    return str(getattr(function, "__name__", ""))
-
-
-def returned_of(scene: Scene, name: str) -> tuple[ast.expr | None, int | None]:
-    """The expression that a function of this text returns, and its line; (None, None) if it is not one of this text."""
-    for node in ast.walk(scene.failed.tree):
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            ends = [item for item in _own(node) if isinstance(item, ast.Return) and item.value is not None]
-            if ends:
-                return ends[-1].value, ends[-1].lineno
-    if name == "<lambda>":
-        found = [node for node in ast.walk(scene.failed.node) if isinstance(node, ast.Lambda)]
-        found = found or [node for node in ast.walk(scene.failed.tree) if isinstance(node, ast.Lambda)]
-        if len(found) == 1:
-            return found[0].body, found[0].body.lineno
-    return None, None
-
-
-def assigned_in(scope: ast.AST, name: str, before: int) -> ast.expr | None:
-    """What a name was last assigned above a line of a function or of a cell; None if it was not, or not alone."""
-    found: ast.Assign | None = None
-    for item in ast.walk(scope):
-        named = isinstance(item, ast.Assign) and any(
-            isinstance(one, ast.Name) and one.id == name for one in item.targets
-        )
-        if (
-            isinstance(item, ast.Assign)
-            and named
-            and item.lineno < before
-            and (found is None or item.lineno > found.lineno)
-        ):
-            found = item
-    return found.value if found is not None else None
-
-
-def _own(function: ast.FunctionDef) -> Iterator[ast.AST]:
-    """The nodes of a function without those of functions in it."""
-    pending: list[ast.AST] = list(function.body)
-    while pending:
-        node = pending.pop(0)
-        yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            pending += ast.iter_child_nodes(node)
-
-
 def words_of(scene: Scene, module: str = "jax.numpy", default: str = "jnp") -> str:
     """What the user calls a module, such as "jnp"."""
     frame = scene.failed.frame
     named = (name for name, value in frame.items() if type(value).__name__ == "module" and value.__name__ == module)
     return next(named, default)
-
-
-def _with_argument(text: str, argument: str) -> str:
-    """The text of a call with one more argument."""
-    inner = text.rstrip()[:-1].rstrip().rstrip(",")
-    return f"{inner}{'' if inner.endswith('(') else ', '}{argument})"
-
-
-def grown(scene: Scene, said: str, call: ast.Call, argument: str) -> Fix:
-    """A fix that gives a call of this text one more argument."""
-    return instead(scene, said, call, _with_argument(ast.get_source_segment(scene.failed.text, call) or "", argument))
 
 
 def bare(node: ast.AST, text: str) -> str:

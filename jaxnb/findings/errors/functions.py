@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from jaxnb import _jax
-from jaxnb.findings.errors.edits import exchanged
+from jaxnb.findings.errors.edits import exchanged, with_argument, words_of
 from jaxnb.findings.errors.scene import Scene
 from jaxnb.program import Fix
 
@@ -23,17 +23,20 @@ __all__ = [
     "keyword_of",
     "made_static",
     "making",
+    "name_of",
     "parameter_names",
     "partial_of",
     "put_keyword",
     "registered",
+    "result_of",
     "results_of",
     "said_name",
     "with_keyword",
 ]
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-_POSITIONS = {"in_axes": 1, "out_axes": 2, "static_argnums": None, "static_argnames": None}
+_POSITIONS = {"in_axes": 1, "out_axes": 2, "argnums": 1}
+"""Options of transformations that may be given by position."""
 
 
 def bare_function(function: Any) -> Any:
@@ -54,10 +57,15 @@ def bare_function(function: Any) -> Any:
     return function
 
 
+def name_of(function: Any) -> str:
+    """The name of the user's function in what was made of it, such as "loss" or "<lambda>"; "" if there is none."""
+    return str(getattr(bare_function(function), "__name__", ""))
+
+
 def said_name(function: Any, default: str = "the function") -> str:
     """What to call a function in a sentence: its name in backticks, or "the lambda"."""
     found = bare_function(function)
-    name = getattr(found, "__name__", "")
+    name = name_of(found)
     if not name and found is not None and hasattr(found, "__code__") is False and callable(found):
         name = type(found).__name__
     return "the lambda" if name == "<lambda>" else f"`{name}`" if name else default
@@ -115,6 +123,12 @@ def results_of(function: Function | ast.Lambda | None) -> list[ast.expr]:
     return found
 
 
+def result_of(function: Function | ast.Lambda | None) -> ast.expr | None:
+    """What a function returns last."""
+    results = results_of(function)
+    return results[-1] if results else None
+
+
 def class_of_text(scene: Scene, kind: type) -> ast.ClassDef | None:
     """The syntax of a class, if it is defined in the text of the failed expression."""
     found = [
@@ -164,7 +178,7 @@ def registered(scene: Scene, kind: type) -> list[Fix]:
     node = class_of_text(scene, kind)
     if node is None:
         return []
-    jax = next((key for key, value in scene.failed.frame.items() if getattr(value, "__name__", "") == "jax"), "jax")
+    jax = words_of(scene, "jax", "jax")
     first = node.decorator_list[0] if node.decorator_list else node
     line = scene.failed.text.split("\n")[first.lineno - 1]
     added = f"{line[: len(line) - len(line.lstrip())]}@{jax}.tree_util.register_dataclass"
@@ -256,8 +270,7 @@ def with_keyword(scene: Scene, node: ast.expr, name: str, value: str) -> tuple[a
         ) == "jit" else f"{partial_of(scene)}({text}, {name}={value})"
     if old is not None:
         return old, value
-    inner = text.rstrip()[:-1].rstrip().rstrip(",")
-    return node, f"{inner}{'' if inner.endswith('(') else ', '}{name}={value})"
+    return node, with_argument(text, f"{name}={value}")
 
 
 def put_keyword(scene: Scene, said: str, node: ast.expr, name: str, value: str) -> Fix:

@@ -9,9 +9,10 @@ from typing import Any
 import jax
 
 from jaxnb._jax import RAISING, unflattened
-from jaxnb.findings.errors.calls import argument_of, bound_to, name_called, named_like, put, segment, with_more
-from jaxnb.findings.errors.edits import advice, function_of, joined, returned_of, words_of
+from jaxnb.findings.errors.calls import argument_of, bound_to, name_called, named_like
+from jaxnb.findings.errors.edits import advice, joined, put, segment, with_more, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
+from jaxnb.findings.errors.functions import definition_of, name_of, result_of
 from jaxnb.findings.errors.scene import Scene, Step
 from jaxnb.findings.place import FailedExpression
 from jaxnb.program import Fix
@@ -117,7 +118,8 @@ def _branches(scene: Scene) -> Told | None:
     operand = scene.argument(1 + less, "true_fun" if less == 0 else "false_fun") if name == "cond" else None
     fixes: list[Fix] = []
     if operand is not None:
-        value = operand.node.body if isinstance(operand.node, ast.Lambda) else returned_of(scene, operand.text)[0]
+        function = operand.node if isinstance(operand.node, ast.Lambda) else definition_of(scene, operand.value)
+        value = result_of(function)
         if value is not None and not isinstance(value, ast.Tuple):
             new = _cast(scene, segment(scene.failed, value), axes)
             fixes.append(put(scene.failed, "let both vary", value, new))
@@ -142,7 +144,7 @@ def _replication(scene: Scene) -> Told | None:
     if step is None or not inner or type(scene.error.__context__).__name__ != "_RepError":
         return None
     mesh, specs, function = (step.names.get(key) for key in ("mesh", "out_specs", "f"))
-    name = function_of(function) or "the function"
+    name = name_of(function) or "the function"
     fails = [fail for fail in inner[-1].names.get("fails") or () if getattr(fail, "shape", None) is not None]
     axes = sorted(set().union(*(_axes_of(fail) for fail in fails)) or getattr(mesh, "axis_names", ()), key=str)
     axes = [axis for axis in axes if axis not in _axes_in(specs)] or axes
@@ -151,7 +153,7 @@ def _replication(scene: Scene) -> Told | None:
         f" same on all devices of that axis."
     )
     place, call = _mapped_call(scene)
-    value, _ = returned_of(scene, name)
+    value = result_of(definition_of(scene, function))
     fixes: list[Fix] = []
     gathered = value is not None and any(
         isinstance(node, ast.Call) and name_called(node) == "all_gather" for node in ast.walk(value)

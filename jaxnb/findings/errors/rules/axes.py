@@ -12,16 +12,7 @@ import jax
 
 from jaxnb import _jax
 from jaxnb._jax import RAISING
-from jaxnb.findings.errors.edits import (
-    advice,
-    bracketed,
-    called_again,
-    dimensions,
-    exchange,
-    exchanged,
-    instead,
-    joined,
-)
+from jaxnb.findings.errors.edits import advice, bracketed, dimensions, exchange, exchanged, joined, put
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.functions import (
     bare_function,
@@ -101,7 +92,8 @@ def _arguments(scene: Scene, function: Any, args: Any, kwargs: Any, axes: Any) -
       axes: of the leaves of `(args, kwargs)`, in their order, or `in_axes` itself.
     """
     names = parameter_names(function)
-    texts = [scene.text(one) for one in called_again(scene)]
+    node = scene.failed.node
+    texts = [scene.text(one) for one in node.args] if isinstance(node, ast.Call) else []
     if _jax.in_jax(getattr(getattr(bare_function(function), "__code__", None), "co_filename", "")) and len(
         texts
     ) == len(args):
@@ -372,7 +364,7 @@ def _unmatched(scene: Scene) -> Told | None:
         literal = keyword_of(place, "out_axes")
         part = _at_path(literal, path) if literal is not None else None
         if part is not None:
-            fixes.append(instead(scene, "stack it along axis 0", part, "0"))
+            fixes.append(put(scene.failed, "stack it along axis 0", part, "0"))
         fixes.append(put_keyword(scene, "stack it along axis 0", place, "out_axes", "0"))
     hint = "stack it with out_axes=0, or reduce it inside, as with lax.psum over an axis_name."
     return Told(message, (*fixes, advice(hint)), _about(scene))
@@ -460,7 +452,7 @@ def _nested(scene: Scene, function: Any, entries: Sequence[Any], args: Sequence[
         for axes in (inner, outer):
             given = "" if set(axes) == {0} else f", in_axes={dimensions(axes)}"
             new = f"{call}({new}{given})"
-        yield instead(scene, "map twice, one vmap in another", place, new)
+        yield put(scene.failed, "map twice, one vmap in another", place, new)
 
 
 def _filled(scene: Scene, place: int, entry: Any, value: Any, args: Sequence[Any]) -> Iterator[Fix]:
@@ -477,10 +469,10 @@ def _filled(scene: Scene, place: int, entry: Any, value: Any, args: Sequence[Any
                 if key is not None and not (isinstance(key, ast.Constant) and key.value not in value)
             ]
             whole = [*kept, *(f'"{key}": {_leading(value[key], sizes)}' for key in missing)]
-            yield instead(scene, "give every key an entry", part, "{" + ", ".join(whole) + "}")
+            yield put(scene.failed, "give every key an entry", part, "{" + ", ".join(whole) + "}")
         if literal is not None and isinstance(literal, ast.Tuple | ast.List) and part is not None:
             for new in ("0", "None"):
-                yield instead(scene, "give one number for all of it", part, new)
+                yield put(scene.failed, "give one number for all of it", part, new)
 
 
 def _has_axis(value: Any, key: Any, axis: Any) -> bool:
@@ -541,7 +533,7 @@ def _entries(scene: Scene) -> Told | None:
                 edit = exchanged(scene.failed.text, numbers)
                 fixes.append(Fix(f"give integers: {joined([f'`{text}`' for _, text in numbers])}.", edit=edit))
             if literal is not None and not odd:
-                fixes.append(instead(scene, "put it into a tuple", literal, f"({scene.text(literal)},)"))
+                fixes.append(put(scene.failed, "put it into a tuple", literal, f"({scene.text(literal)},)"))
         hint = "give integers and None, in a tuple with one entry for each argument."
         return Told(message, (*fixes, advice(hint)))
     return None
@@ -572,7 +564,7 @@ def _name(scene: Scene) -> Told | None:
     if literal is not None:
         near = difflib.get_close_matches(str(wanted), known, 1, 0.5)
         for name in dict.fromkeys([*near, *(known if len(known) == 1 else [])]):
-            fixes.append(instead(scene, "take the name that is bound", literal, f'"{name}"'))
+            fixes.append(put(scene.failed, "take the name that is bound", literal, f'"{name}"'))
     if not known and isinstance(wanted, str):
         for place in making(scene, "vmap", "pmap")[:2]:
             if keyword_of(place, "axis_name") is None:
@@ -581,7 +573,7 @@ def _name(scene: Scene) -> Told | None:
         for jit in [one for one in getattr(function, "decorator_list", ()) if isinstance(one, ast.Attribute)]:
             if not fixes and jit.attr == "jit":
                 new = f'{partial_of(scene)}({scene.text(jit.value)}.vmap, axis_name="{wanted}")'
-                fixes.append(instead(scene, "map it, and bind the name", jit, new))
+                fixes.append(put(scene.failed, "map it, and bind the name", jit, new))
     hint = f'map the function with axis_name="{wanted}": vmap, pmap or shard_map; without, use jnp.mean or jnp.sum.'
     return Told(message, (*fixes, advice(hint)))
 
@@ -647,7 +639,7 @@ def _pmap(scene: Scene) -> Told | None:
         head = place.func if isinstance(place, ast.Call) else place
         head = place.args[0] if isinstance(place, ast.Call) and scene.text(head).endswith("partial") else head
         new = scene.text(head).replace("pmap", "vmap")
-        fixes.append(instead(scene, "map all items on one device", head, new))
+        fixes.append(put(scene.failed, "map all items on one device", head, new))
     split = (
         f", as {dimensions((count, size // count, *leaf.shape[1:]))}" if size % count == 0 and leaf.axis == 0 else ""
     )

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from jaxnb._jax import RAISING, unflattened
-from jaxnb.findings.errors.edits import advice, dimensions, exchange, exchanged, joined
+from jaxnb.findings.errors.edits import advice, bare, dimensions, exchange, joined, put, segment, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
+from jaxnb.findings.errors.functions import definition_of, result_of
 from jaxnb.findings.errors.scene import Operand, Scene, abstract_text
 from jaxnb.program import Fix
 
@@ -78,28 +79,15 @@ def _label(operand: Operand) -> str:
 
 
 def _casts(scene: Scene, operand: Operand, wanted: Any) -> Iterator[Fix]:
-    node: Any = operand.node
-    if isinstance(node, ast.Name):
-        defined = [n for n in ast.walk(scene.failed.tree) if isinstance(n, ast.FunctionDef) and n.name == node.id]
-        ends = [n for n in defined[-1].body if isinstance(n, ast.Return)] if defined else []
-        node = ends[-1].value if ends else None
-    elif isinstance(node, ast.Lambda):
-        node = node.body
+    function = operand.node if isinstance(operand.node, ast.Lambda) else definition_of(scene, operand.value)
+    node = result_of(function)
     if node is None or isinstance(node, ast.Tuple | ast.Dict | ast.List):
         return
-    jnp = next(
-        (key for key, value in scene.failed.frame.items() if getattr(value, "__name__", "") == "jax.numpy"), "jnp"
-    )
-    text = ast.get_source_segment(scene.failed.text, node) or ""
-    simple = isinstance(node, ast.Name | ast.Call | ast.Attribute | ast.Subscript)
-    new = f"{text if simple else f'({text})'}.astype({jnp}.{wanted.dtype})"
-    if isinstance(node, ast.Constant):
-        new = f"{jnp}.{wanted.dtype}({text})"
-    yield Fix(f"cast it: `{new}`.", edit=exchanged(scene.failed.text, [(node, new)]))
-    yield Fix(
-        f"cast it: `{jnp}.asarray({text}, {jnp}.{wanted.dtype})`.",
-        edit=exchanged(scene.failed.text, [(node, f"{jnp}.asarray({text}, {jnp}.{wanted.dtype})")]),
-    )
+    jnp, text = words_of(scene), segment(scene.failed, node)
+    dtype = f"{jnp}.{wanted.dtype}"
+    number = isinstance(node, ast.Constant)
+    yield put(scene.failed, "cast it", node, f"{dtype}({text})" if number else f"{bare(node, text)}.astype({dtype})")
+    yield put(scene.failed, "cast it", node, f"{jnp}.asarray({text}, {dtype})")
 
 
 def _predicate(scene: Scene) -> Told | None:
@@ -108,13 +96,10 @@ def _predicate(scene: Scene) -> Told | None:
         operand = scene.argument(0, "pred")
         if operand is None or not operand.is_array or operand.shape == ():
             return None
-        jnp = next(
-            (key for key, value in scene.failed.frame.items() if getattr(value, "__name__", "") == "jax.numpy"), "jnp"
-        )
         message = (
             f"`cond` chooses by one boolean, and `{operand.text}` has the shape {dimensions(operand.shape or ())}."
         )
-        fixes = [exchange(scene, "reduce it", (operand.node, f"{jnp}.all({operand.text})"))]
+        fixes = [exchange(scene, "reduce it", (operand.node, f"{words_of(scene)}.all({operand.text})"))]
         return Told(
             message,
             (advice("choose item by item with jnp.where, or reduce it with jnp.all or jnp.any."), *fixes),

@@ -14,8 +14,8 @@ from typing import Any
 
 from jaxnb import _jax
 from jaxnb._jax import RAISING
-from jaxnb.findings.errors.calls import argument_of, calls_named, name_called, named_like, put, segment, with_more
-from jaxnb.findings.errors.edits import advice, joined, words_of
+from jaxnb.findings.errors.calls import argument_of, calls_named, name_called, named_like
+from jaxnb.findings.errors.edits import advice, joined, put, segment, with_more, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.scene import Operand, Scene, abstract_text
 from jaxnb.program import Fix

@@ -9,15 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from jaxnb._jax import RAISING
-from jaxnb.findings.errors.edits import (
-    advice,
-    bracketed,
-    dimensions,
-    exchange,
-    joined,
-    sized,
-    words_of,
-)
+from jaxnb.findings.errors.edits import advice, bracketed, dimensions, exchange, joined, sized, with_more, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.scene import Operand, Scene
 from jaxnb.findings.errors.sizes import axes_text, constant_of, shape_of, turned
@@ -68,14 +60,11 @@ def _layouts(scene: Scene) -> Iterator[Fix]:
     if not isinstance(node, ast.Call):
         return
     given = next((keyword.value for keyword in node.keywords if keyword.arg == "dimension_numbers"), None)
-    text = scene.text(node)
     for numbers in ("('NHWC', 'HWIO', 'NHWC')", "('NCHW', 'OIHW', 'NCHW')", "('NHWC', 'OIHW', 'NHWC')"):
         if given is not None:
             yield exchange(scene, "say how the axes lie", (given, numbers))
         elif "conv_general_dilated" in scene.called:
-            yield exchange(
-                scene, "say how the axes lie", (node, f"{text[:-1].rstrip(', ')}, dimension_numbers={numbers})")
-            )
+            yield with_more(scene.failed, "say how the axes lie", node, f"dimension_numbers={numbers}")
 
 
 def _einsum(scene: Scene) -> Told | None:

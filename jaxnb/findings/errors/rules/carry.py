@@ -10,19 +10,21 @@ from typing import Any, cast
 import jax
 
 from jaxnb._jax import RAISING, unflattened
+from jaxnb.findings.errors.calls import bound_to
 from jaxnb.findings.errors.edits import (
     advice,
-    assigned_in,
     bare,
     bracketed,
     dimensions,
     exchange,
-    function_of,
-    instead,
     joined,
+    put,
+    segment,
+    with_more,
     words_of,
 )
 from jaxnb.findings.errors.explainer import Explainer, Told
+from jaxnb.findings.errors.functions import definition_of, result_of, said_name
 from jaxnb.findings.errors.scene import Operand, Scene, abstract_text
 from jaxnb.program import Fix
 
@@ -54,12 +56,14 @@ def _carry(scene: Scene) -> Told | None:
     before, after = unflattened(step.names.get("in_carry")), unflattened(step.names.get("out_carry"))
     if name == "fori_loop" and isinstance(before, tuple) and isinstance(after, tuple):
         before, after = before[1], after[1]  # beside the index
-    called = function_of(step.names.get("body_fun"))
-    function = _function(scene, body) or _defined(scene, called)
-    known = _body_name(body) if body is not None else f"`{called}`" if called else "the body"
+    made = _given_function(scene, name)
+    function = definition_of(scene, made)
+    known = _body_name(body) if body is not None else said_name(made, "the body")
     pairs = _pairs(before, after)
     if pairs is None:
         return _structure(scene, name, init, known, function, before, after)
+    if not pairs:
+        return None
     path, a, b = pairs[0]
     shown = [
         f"{f'`carry{where}`' if where else 'it'} is {abstract_text(one)} before and {abstract_text(two)} after a turn"
@@ -68,49 +72,52 @@ def _carry(scene: Scene) -> Told | None:
     more = f", and {len(pairs) - 3} more differ" if len(pairs) > 3 else ""
     named = f" `{init.text}`" if init is not None and len(init.text) <= 40 else ""
     message = f"the carry{named} of `{name}` has to be of one type: {'; '.join(shown)} of {known}{more}. {_how(a, b)}"
-    node, line = _component(name, function, path)
+    node, line = _component(scene, name, function, path)
     fixes = [
         *_carry_fixes(scene, init, pairs),
         *_cast_in_body(scene, name, function, node, a, b),
     ]
     about = tuple(operand for operand in (init,) if operand is not None)
     swapped = name == "scan" and not path and a.shape != b.shape
-    guesses = tuple(_swapped(scene, _returned(function))) if swapped else ()
+    guesses = tuple(_swapped(scene, result_of(function))) if swapped else ()
     return Told(message, (*fixes, advice(_carry_advice(a, b))), about, line, guesses)
 
 
 def _pairs(before: Any, after: Any) -> list[tuple[str, Any, Any]] | None:
-    """The components that differ, each with its path; None if the structures do."""
+    """The components that differ in shape or dtype, each with its path; None if the structures do."""
     paths, own = jax.tree_util.tree_flatten_with_path(before)
     leaves, other = jax.tree.flatten(after)
     if own != other:
         return None
     named = [(jax.tree_util.keystr(path), a, b) for (path, a), b in zip(paths, leaves, strict=True)]
-    return [(path, a, b) for path, a, b in named if (a.shape, a.dtype) != (b.shape, b.dtype)] or named[:1]
+    return [(path, a, b) for path, a, b in named if (a.shape, a.dtype) != (b.shape, b.dtype)]
 
 
-def _defined(scene: Scene, name: str) -> Any:
-    """The function of this name in the text."""
-    found = [node for node in ast.walk(scene.failed.tree) if isinstance(node, ast.FunctionDef) and node.name == name]
-    return found[-1] if found else None
+_BODIES = {"scan": "f", "while_loop": "body_fun", "fori_loop": "body_fun"}
 
 
-def _component(name: str, function: Any, path: str) -> tuple[ast.expr | None, int | None]:
+def _given_function(scene: Scene, name: str, argument: str = "") -> Any:
+    """A function that a loop was given: its body, or what the argument of another name was."""
+    step = scene.step(name)
+    return step.names.get(argument or _BODIES.get(name, "")) if step is not None else None
+
+
+def _component(scene: Scene, name: str, function: Any, path: str) -> tuple[ast.expr | None, int | None]:
     """The expression of the new carry at a path in what a body returns, and the line on which it is made."""
-    value = _returned(function)
+    value = result_of(function)
     if value is None:
         return None, getattr(function, "lineno", None)
     carry = value.elts[0] if name == "scan" and isinstance(value, ast.Tuple) and value.elts else value
-    node = _part(_resolved(function, carry), path) if path else carry
+    node = _part(_resolved(scene, function, carry), path) if path else carry
     node = node if node is not None else carry
-    return node, _resolved(function, node).lineno
+    return node, _resolved(scene, function, node).lineno
 
 
-def _resolved(function: Any, node: Any) -> Any:
+def _resolved(scene: Scene, function: Any, node: Any) -> Any:
     """What a name was last assigned in a function; anything else as it is."""
     if not isinstance(node, ast.Name) or not isinstance(function, ast.FunctionDef):
         return node
-    return assigned_in(function, node.id, 1 << 30) or node
+    return bound_to(scene.failed, node, function) or node
 
 
 def _how(a: Any, b: Any) -> str:
@@ -139,7 +146,7 @@ def _structure(
         f"the carry{shown} of `{name}` has to keep its structure: it is {abstract_text(before)} before and"
         f" {abstract_text(after)} after a turn of {known}."
     )
-    value = _returned(function)
+    value = result_of(function)
     line = getattr(value, "lineno", getattr(function, "lineno", None))
     fixes = tuple(_structure_fixes(scene, name, value, before, after))
     hint = advice(_structure_advice(name, known, function, before, after))
@@ -150,8 +157,8 @@ def _structure(
 def _swapped(scene: Scene, value: Any) -> Iterator[Fix]:
     """A pair (y, carry) in the order that `scan` takes."""
     if isinstance(value, ast.Tuple) and len(value.elts) == 2:
-        first, second = (ast.get_source_segment(scene.failed.text, item) or "" for item in value.elts)
-        yield instead(scene, "return the carry first", value, f"{second}, {first}")
+        first, second = (segment(scene.failed, item) for item in value.elts)
+        yield put(scene.failed, "return the carry first", value, f"{second}, {first}")
 
 
 def _structure_advice(name: str, known: str, function: Any, before: Any, after: Any) -> str:
@@ -176,18 +183,17 @@ def _structure_advice(name: str, known: str, function: Any, before: Any, after: 
 def _structure_fixes(scene: Scene, name: str, value: Any, before: Any, after: Any) -> Iterator[Fix]:
     pair = value if isinstance(value, ast.Tuple) and len(value.elts) == 2 else None
     carry = pair.elts[0] if pair is not None and name == "scan" else value
-    text = scene.failed.text
     if {type(before), type(after)} == {list, tuple} and isinstance(carry, ast.Tuple | ast.List):
-        inner = ", ".join(ast.get_source_segment(text, item) or "" for item in carry.elts)
+        inner = ", ".join(segment(scene.failed, item) for item in carry.elts)
         kind, new = ("list", f"[{inner}]") if isinstance(before, list) else ("tuple", f"({inner},)")
-        yield instead(scene, f"return a {kind}, as the carry is one", carry, new)
+        yield put(scene.failed, f"return a {kind}, as the carry is one", carry, new)
     if pair is None:
         return
-    first, second = (ast.get_source_segment(text, item) or "" for item in pair.elts)
+    first, second = (segment(scene.failed, item) for item in pair.elts)
     if name == "scan" and before is None:
-        yield instead(scene, "return None as the carry, as it begins", pair, f"None, {second}")
+        yield put(scene.failed, "return None as the carry, as it begins", pair, f"None, {second}")
     elif name != "scan" and isinstance(after, tuple) and not isinstance(before, tuple):
-        yield instead(scene, "return only the carry", pair, first)
+        yield put(scene.failed, "return only the carry", pair, first)
 
 
 def _unpacked(function: Any) -> str:
@@ -209,16 +215,6 @@ def _body_name(body: Operand | None) -> str:
     return "the lambda" if isinstance(body.node, ast.Lambda) else f"`{body.text}`"
 
 
-def _function(scene: Scene, body: Operand | None) -> Any:
-    """The definition of a body or condition, if it stands in the same text."""
-    if body is None or isinstance(body.node, ast.Lambda):
-        return body.node if body is not None else None
-    if not isinstance(body.node, ast.Name):
-        return None
-    made = _made_of(scene, body.node)
-    return _defined(scene, body.node.id) or (made if isinstance(made, ast.Lambda) else None)
-
-
 _MAKERS = frozenset("zeros ones full array asarray arange zeros_like ones_like full_like".split())
 
 
@@ -230,70 +226,59 @@ def _carry_fixes(scene: Scene, init: Operand | None, pairs: list[tuple[str, Any,
     jnp = words_of(scene)
     node = _part(init.node, path) if path else init.node
     if node is None and isinstance(init.node, ast.Name):
-        node = _part(_made_of(scene, init.node), path)
+        node = _part(bound_to(scene.failed, init.node), path)
     if node is None:
         return
-    text = ast.get_source_segment(scene.failed.text, node) or ""
-    made = _made_of(scene, node) if isinstance(node, ast.Name) else node
+    text = segment(scene.failed, node)
+    made = bound_to(scene.failed, node) or node
     maker = made.func.attr if isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) else ""
     dtype = f"{jnp}.{b.dtype}"
     if a.shape == b.shape and jax.numpy.promote_types(a.dtype, b.dtype) == b.dtype:
         if isinstance(made, ast.Call) and maker in _MAKERS:
             yield from _with_dtype(scene, made, dtype)
         elif isinstance(made, ast.Call) and maker == str(a.dtype):
-            yield instead(scene, f"begin with {b.dtype}", made.func, dtype)
+            yield put(scene.failed, f"begin with {b.dtype}", made.func, dtype)
         elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
             value = repr(float(cast(float, node.value))) if "float" in str(b.dtype) else text
-            yield instead(scene, f"begin with {b.dtype}", node, f"{dtype}({value})")
+            yield put(scene.failed, f"begin with {b.dtype}", node, f"{dtype}({value})")
         else:
-            yield instead(scene, f"begin with {b.dtype}", node, f"{jnp}.asarray({text}, {dtype})")
+            yield put(scene.failed, f"begin with {b.dtype}", node, f"{jnp}.asarray({text}, {dtype})")
     elif a.shape == () and b.shape != ():
         zero = isinstance(node, ast.Constant) and node.value == 0
         shape = dimensions(b.shape)
         new = f"{jnp}.zeros({shape}, {dtype})" if zero else f"{jnp}.full({shape}, {text}, {dtype})"
-        yield instead(scene, "begin with the shape that a turn gives", node, new)
+        yield put(scene.failed, "begin with the shape that a turn gives", node, new)
     elif isinstance(made, ast.Call) and maker in ("zeros", "ones", "full", "empty") and made.args:
-        yield instead(scene, "begin with the shape that a turn gives", made.args[0], dimensions(b.shape))
+        yield put(scene.failed, "begin with the shape that a turn gives", made.args[0], dimensions(b.shape))
 
 
 def _with_dtype(scene: Scene, call: ast.Call, dtype: str) -> Iterator[Fix]:
     given = next((keyword.value for keyword in call.keywords if keyword.arg == "dtype"), None)
-    places = {
-        "zeros": 1,
-        "ones": 1,
-        "array": 1,
-        "asarray": 1,
-        "full": 2,
-        "zeros_like": 1,
-        "ones_like": 1,
-        "full_like": 2,
-    }
+    places = dict.fromkeys(("zeros", "ones", "array", "asarray", "zeros_like", "ones_like"), 1)
+    places |= {"full": 2, "full_like": 2}
     place = places.get(call.func.attr if isinstance(call.func, ast.Attribute) else "", 99)
     given = call.args[place] if given is None and len(call.args) > place else given
     if given is not None:
-        yield instead(scene, f"begin with {dtype.rpartition('.')[2]}", given, dtype)
+        yield put(scene.failed, f"begin with {dtype.rpartition('.')[2]}", given, dtype)
         return
-    text = ast.get_source_segment(scene.failed.text, call) or ""
-    yield instead(
-        scene, f"begin with {dtype.rpartition('.')[2]}", call, f"{text.rstrip()[:-1].rstrip(', ')}, dtype={dtype})"
-    )
+    yield with_more(scene.failed, f"begin with {dtype.rpartition('.')[2]}", call, f"dtype={dtype}")
 
 
 def _cast_in_body(scene: Scene, name: str, function: Any, node: ast.expr | None, a: Any, b: Any) -> Iterator[Fix]:
     """What a turn gives, cast to what the carry is; in another shape where axes of size 1 are all that differs."""
     if function is None or node is None:
         return
-    made = _resolved(function, node)
-    text = ast.get_source_segment(scene.failed.text, made) or ""
+    made = _resolved(scene, function, node)
+    text = segment(scene.failed, made)
     parameters = [item.arg for item in function.args.args]
     carry = parameters[1] if name == "fori_loop" and len(parameters) > 1 else next(iter(parameters), "")
-    value = _returned(function)
+    value = result_of(function)
     alone = value is node or (name == "scan" and isinstance(value, ast.Tuple) and value.elts[0] is node)
     dtype = f"{carry}.dtype" if alone and carry else f"{words_of(scene)}.{a.dtype}"
     if a.shape == b.shape:
-        yield instead(scene, "cast what a turn gives", made, f"{bare(made, text)}.astype({dtype})")
+        yield put(scene.failed, "cast what a turn gives", made, f"{bare(made, text)}.astype({dtype})")
     elif [n for n in a.shape if n != 1] == [n for n in b.shape if n != 1]:
-        yield instead(scene, "keep the shape", made, f"{bare(made, text)}.reshape({dimensions(a.shape)})")
+        yield put(scene.failed, "keep the shape", made, f"{bare(made, text)}.reshape({dimensions(a.shape)})")
 
 
 def _part(node: Any, path: str) -> Any:
@@ -311,11 +296,6 @@ def _part(node: Any, path: str) -> Any:
     return node
 
 
-def _made_of(scene: Scene, node: ast.Name) -> ast.expr | None:
-    scope = scene.failed.above(ast.FunctionDef) or scene.failed.tree
-    return assigned_in(scope, node.id, scene.failed.line)
-
-
 # --- bodies and conditions ---
 
 
@@ -323,27 +303,29 @@ def _body(scene: Scene) -> Told | None:
     name, _, body = _loop(scene)
     said = str(scene.error)
     if name == "scan" and scene.steps[-1].name in RAISING["body"]:
-        function = _function(scene, body)
-        value = _returned(function)
+        function = definition_of(scene, _given_function(scene, name))
+        value = result_of(function)
         line = getattr(value, "lineno", getattr(function, "lineno", None))
         got = re.search(r"got (.*?)\.?$", said.split("\n")[0])
         shown = f": it returned {_plain(got[1])}" if got else ""
         fixes: list[Fix] = []
         if value is not None and not isinstance(value, ast.Tuple):
-            text = ast.get_source_segment(scene.failed.text, value) or ""
+            text = segment(scene.failed, value)
             new = f"{text}, None" if isinstance(function, ast.FunctionDef) else f"({text}, None)"
-            fixes.append(instead(scene, "return a pair", value, new))
+            fixes.append(put(scene.failed, "return a pair", value, new))
         message = f"the body {_body_name(body)} of `scan` has to return a pair (carry, y){shown}."
         return Told(message, (*fixes, advice("return carry, y; y may be None.")), _as_operands(body), line)
     if name == "while_loop" and scene.steps[-1].name in RAISING["body"]:
         condition = scene.argument(0, "cond_fun")
-        value = _returned(_function(scene, condition))
+        value = result_of(definition_of(scene, _given_function(scene, name, "cond_fun")))
         got = re.search(r"got output type\(s\) (.*?)\.?$", said)
         shown = f": it is {_plain(got[1].strip('[]'))}" if got else ""
         fixes = []
         if value is not None:
-            text = ast.get_source_segment(scene.failed.text, value) or ""
-            fixes = [instead(scene, "reduce it", value, f"{words_of(scene)}.{how}({text})") for how in ("any", "all")]
+            text = segment(scene.failed, value)
+            fixes = [
+                put(scene.failed, "reduce it", value, f"{words_of(scene)}.{how}({text})") for how in ("any", "all")
+            ]
         message = f"the condition {_body_name(condition)} of `while_loop` has to return one boolean, a scalar{shown}."
         hint = advice("reduce it with jnp.all or jnp.any.")
         return Told(message, (*fixes, hint), _as_operands(condition), getattr(value, "lineno", None))
@@ -352,13 +334,6 @@ def _body(scene: Scene) -> Told | None:
 
 def _as_operands(*operands: Operand | None) -> tuple[Operand, ...]:
     return tuple(operand for operand in operands if operand is not None)
-
-
-def _returned(function: Any) -> Any:
-    if isinstance(function, ast.Lambda):
-        return function.body
-    ends = [node for node in ast.walk(function) if isinstance(node, ast.Return)] if function is not None else []
-    return ends[-1].value if ends else None
 
 
 def _length(scene: Scene) -> Told | None:

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 from jaxnb import _jax
 from jaxnb._jax import RAISING
-from jaxnb.findings.errors.edits import advice, dimensions, exchanged, instead, joined, words_of
+from jaxnb.findings.errors.edits import advice, dimensions, exchanged, joined, put, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.functions import (
     bare_function,
@@ -95,7 +95,7 @@ def _of(scene: Scene, rule: Any) -> str:
 
 
 def _put(scene: Scene, said: str, node: ast.AST, new: str) -> Fix:
-    return instead(scene, said, node, new)
+    return put(scene.failed, said, node, new)
 
 
 def _simple(node: ast.AST, text: str) -> str:

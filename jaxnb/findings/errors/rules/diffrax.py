@@ -8,9 +8,10 @@ import math
 import re
 from typing import Any
 
-from jaxnb.findings.errors.calls import argument_of, bound_to, placed, put, segment
-from jaxnb.findings.errors.edits import advice, exchanged, function_of, returned_of, words_of
+from jaxnb.findings.errors.calls import argument_of, bound_to, placed
+from jaxnb.findings.errors.edits import advice, exchanged, put, segment, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
+from jaxnb.findings.errors.functions import definition_of, name_of, result_of
 from jaxnb.findings.errors.scene import Operand, Scene, Step, abstract_text
 from jaxnb.findings.place import FailedExpression
 from jaxnb.program import Fix
@@ -47,14 +48,15 @@ def _field(scene: Scene) -> Told | None:
     out, y = step.names["out"], step.names.get("y")
     place = placed(scene, "diffeqsolve") or scene.failed
     function = getattr(step.names.get("self"), "vector_field", None)
-    name = function_of(getattr(function, "vector_field", function)) or "the vector field"
+    function = getattr(function, "vector_field", function)
+    name = name_of(function) or "the vector field"
     node = _given(place, "y0")
     state = f"`{segment(place, node)}`, y0," if node is not None and segment(place, node) != "y0" else "`y0`"
     message = (
         f"`{name}` returns {_shown(out)}, and the state {state} is {abstract_text(y)}: a vector field returns the"
         " derivative of each entry, in the same structure and shape."
     )
-    value, _ = returned_of(scene, name)
+    value = result_of(definition_of(scene, function))
     fixes: list[Fix] = []
     if isinstance(value, ast.List | ast.Tuple) and isinstance(out, list | tuple) and hasattr(y, "shape"):
         text = segment(scene.failed, value)
@@ -82,7 +84,7 @@ def _signature(scene: Scene) -> Told | None:
     try:
         signature.bind(None, None, None)
     except TypeError:
-        name = function_of(function) or "the vector field"
+        name = name_of(function) or "the vector field"
         names = list(signature.parameters)
         message = (
             f"`{name}` takes {len(names)} argument{'s' if len(names) != 1 else ''}, ({', '.join(names)}), and diffrax"

@@ -11,18 +11,8 @@ import jax
 
 from jaxnb import _jax
 from jaxnb._jax import RAISING
-from jaxnb.findings.errors.calls import (
-    argument_of,
-    bound_to,
-    leaf_paths,
-    lines_put,
-    name_called,
-    own,
-    places,
-    put,
-    segment,
-)
-from jaxnb.findings.errors.edits import advice, words_of
+from jaxnb.findings.errors.calls import argument_of, bound_to, leaf_paths, name_called, own, places
+from jaxnb.findings.errors.edits import advice, lines_put, put, segment, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.scene import Scene
 from jaxnb.findings.place import FailedExpression

@@ -15,15 +15,21 @@ from jaxnb.findings.errors.calls import (
     is_of,
     key_word,
     leaf_paths,
-    lines_put,
     name_called,
-    put,
     required,
+)
+from jaxnb.findings.errors.edits import (
+    advice,
+    dimensions,
+    exchanged,
+    lines_put,
+    put,
     segment,
     with_more,
+    words_of,
 )
-from jaxnb.findings.errors.edits import advice, dimensions, exchanged, function_of, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
+from jaxnb.findings.errors.functions import name_of
 from jaxnb.findings.errors.scene import Operand, Scene, Step
 from jaxnb.program import Fix
 
@@ -95,7 +101,7 @@ def _transformed(scene: Scene) -> Told | None:
         return None
     operand, path, value = found
     step = scene.step("value_and_grad_f" if grad else "_infer_params")
-    name = function_of(step.names.get("fun")) if step is not None else ""
+    name = name_of(step.names.get("fun")) if step is not None else ""
     calls = _transforming(scene, name, ("grad", "value_and_grad") if grad else ("jit",))
     word = name_called(calls) or (calls.attr if isinstance(calls, ast.Attribute) else "grad" if grad else "jit")
     better = _FILTERED.get(word, "filter_jit")

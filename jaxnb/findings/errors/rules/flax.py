@@ -14,15 +14,11 @@ from jaxnb.findings.errors.calls import (
     is_of,
     is_raised_by,
     key_word,
-    lines_put,
     name_called,
     own,
     placed,
-    put,
-    segment,
-    with_more,
 )
-from jaxnb.findings.errors.edits import advice, dimensions, joined, words_of
+from jaxnb.findings.errors.edits import advice, dimensions, joined, lines_put, put, segment, with_more, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.scene import Scene
 from jaxnb.findings.place import FailedExpression

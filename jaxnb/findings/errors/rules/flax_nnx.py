@@ -9,17 +9,8 @@ from typing import Any
 import jax
 
 from jaxnb._jax import RAISING
-from jaxnb.findings.errors.calls import (
-    bound_to,
-    is_of,
-    name_called,
-    named_like,
-    put,
-    required,
-    segment,
-    with_more,
-)
-from jaxnb.findings.errors.edits import advice, dimensions, joined, words_of
+from jaxnb.findings.errors.calls import bound_to, is_of, name_called, named_like, required
+from jaxnb.findings.errors.edits import advice, dimensions, joined, put, segment, with_more, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.scene import Operand, Scene, Step
 from jaxnb.program import Fix

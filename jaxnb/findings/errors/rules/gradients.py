@@ -13,15 +13,16 @@ import jax.numpy as jnp
 from jaxnb._jax import RAISING
 from jaxnb.findings.errors.edits import (
     advice,
+    bare,
     bracketed,
-    called_again,
     exchange,
-    exchanged,
-    function_of,
     joined,
-    returned_of,
+    put,
+    segment,
+    words_of,
 )
 from jaxnb.findings.errors.explainer import Explainer, Told
+from jaxnb.findings.errors.functions import definition_of, keyword_of, making, put_keyword, result_of, said_name
 from jaxnb.findings.errors.scene import Operand, Scene, abstract_text
 from jaxnb.program import Fix
 from jaxnb.staging import describe
@@ -35,11 +36,18 @@ _TRANSFORMS = frozenset(
 
 def _transform(scene: Scene) -> str:
     """What the user called: `grad` or `value_and_grad`."""
-    for node in ast.walk(scene.failed.tree):
-        name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-        if name == "value_and_grad" and "value_and_grad" in scene.text(scene.failed.node):
-            return "value_and_grad"
-    return "value_and_grad" if "grad_f" not in scene.inside and "value_and_grad_f" in scene.inside else "grad"
+    return "value_and_grad" if "value_and_grad_f" in scene.inside and "grad_f" not in scene.inside else "grad"
+
+
+def _function(scene: Scene) -> Any:
+    """The function that is derived."""
+    step = scene.step("value_and_grad_f", "jacfun")
+    return step.names.get("fun") if step is not None else None
+
+
+def _made(scene: Scene) -> list[ast.expr]:
+    """Where `jax.grad(f)` or the like stands, the likeliest first."""
+    return making(scene, *_TRANSFORMS)
 
 
 def _inputs(scene: Scene) -> Told | None:
@@ -51,8 +59,8 @@ def _inputs(scene: Scene) -> Told | None:
     odd: list[str] = []
     about: list[Operand] = []
     fixes: list[Fix] = []
-    given = called_again(scene)
-    function = function_of(names.get("fun"))
+    node = scene.failed.node
+    given = node.args if isinstance(node, ast.Call) else []
     if names.get("holomorphic"):
         return None
     for number in wanted:
@@ -71,8 +79,8 @@ def _inputs(scene: Scene) -> Told | None:
     floats = [n for n, value in enumerate(args) if n not in wanted and _is_real(value)]
     if floats and len(args) > 1:
         fixes += _argnums(scene, floats[0])
-    shown = f" `{function}`" if function else ""
-    message = f"`{_transform(scene)}`{shown} derives by floats, and {joined(odd)}."
+    shown = said_name(_function(scene), "")
+    message = f"`{_transform(scene)}`{f' of {shown}' if shown else ''} derives by floats, and {joined(odd)}."
     told = "cast it to float, or derive by the arguments that are floats: argnums=."
     return Told(message, (*fixes, advice(told)), tuple(about))
 
@@ -96,58 +104,31 @@ def _as_floats(scene: Scene, node: ast.AST, leaves: Any, bad: Any) -> Iterator[F
     if isinstance(node, ast.Constant) and type(node.value) is int:
         yield exchange(scene, "give a float", (node, f"{float(node.value)}"))
     elif hasattr(leaf, "astype"):
-        simple = isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
-        yield exchange(scene, "cast it", (node, f"{text if simple else f'({text})'}.astype(float)"))
+        yield exchange(scene, "cast it", (node, f"{bare(node, text)}.astype(float)"))
     elif type(leaf) is int:
         yield exchange(scene, "give a float", (node, f"float({text})"))
 
 
 def _argnums(scene: Scene, number: int) -> Iterator[Fix]:
-    """`argnums=` in the call of `grad`, wherever it stands."""
-    for call in _grad_calls(scene):
-        if any(keyword.arg == "argnums" for keyword in call.keywords):
-            continue
-        text = ast.get_source_segment(scene.failed.text, call) or ""
-        new = f"{text.rstrip()[:-1].rstrip(', ')}, argnums={number})"
-        yield Fix(f"derive by another argument: `{new}`.", edit=exchanged(scene.failed.text, [(call, new)]))
-
-
-def _grad_calls(scene: Scene) -> list[ast.Call]:
-    """Calls such as `jax.grad(f)`, those in the failed expression first."""
-    inside = [node for node in ast.walk(scene.failed.node) if _makes_grad(node)]
-    others = [node for node in ast.walk(scene.failed.tree) if _makes_grad(node) and node not in inside]
-    found = inside or others[-1:]
-    return [node for node in found if isinstance(node, ast.Call)]
-
-
-def _makes_grad(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Call):
-        return False
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    return name in _TRANSFORMS
+    for node in _made(scene):
+        if keyword_of(node, "argnums") is None:
+            yield put_keyword(scene, "derive by another argument", node, "argnums", str(number))
 
 
 def _output(scene: Scene) -> Told | None:
     step = scene.step(*RAISING["gradient-output"])
     value = step.names.get("x") if step is not None else None
-    outer = scene.step("value_and_grad_f")
-    name = function_of(outer.names.get("fun") if outer is not None else None)
-    shown = f"`{name}`" if name else "the function"
-    transform = _transform(scene)
-    node, line = returned_of(scene, name)
-    line = line if node is not None else None
+    shown, transform = said_name(_function(scene)), _transform(scene)
+    node = result_of(definition_of(scene, _function(scene)))
+    line = node.lineno if node is not None else None
     if isinstance(value, tuple | list | dict) or value is None:
         kind = "" if value is None else f"the {type(value).__name__} "
         what = "nothing (None)" if value is None else f"{kind}{abstract_text(value)}"
         message = f"`{transform}` takes a function that returns one scalar, and {shown} returns {what}."
         fixes: list[Fix] = []
         if isinstance(value, tuple) and len(value) == 2 and getattr(value[0], "shape", None) == ():
-            for call in _grad_calls(scene):
-                text = ast.get_source_segment(scene.failed.text, call) or ""
-                new = f"{text.rstrip()[:-1].rstrip(', ')}, has_aux=True)"
-                fixes.append(
-                    Fix(f"say that the second is auxiliary: `{new}`.", edit=exchanged(scene.failed.text, [(call, new)]))
-                )
+            said = "say that the second is auxiliary"
+            fixes += [put_keyword(scene, said, one, "has_aux", "True") for one in _made(scene)]
             return Told(
                 message,
                 (*fixes, advice("give has_aux=True: the gradients then come with the second result.")),
@@ -159,82 +140,57 @@ def _output(scene: Scene) -> Told | None:
     message = f"`{transform}` takes a function that returns one scalar, and {shown} returns {describe(value)}."
     fixes = []
     if node is not None and hasattr(value, "shape"):
-        text = ast.get_source_segment(scene.failed.text, node) or ""
-        words = next(
-            (key for key, item in scene.failed.frame.items() if getattr(item, "__name__", "") == "jax.numpy"), "jnp"
-        )
+        text = segment(scene.failed, node)
         if value.shape and all(size == 1 for size in value.shape):
-            simple = isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
-            new = f"{text if simple else f'({text})'}.squeeze()"
-            fixes.append(Fix(f"drop the axes of size 1: `{new}`.", edit=exchanged(scene.failed.text, [(node, new)])))
+            fixes.append(put(scene.failed, "drop the axes of size 1", node, f"{bare(node, text)}.squeeze()"))
         for how in ("mean", "sum"):
-            new = f"{words}.{how}({text})"
-            fixes.append(Fix(f"reduce it to one number: `{new}`.", edit=exchanged(scene.failed.text, [(node, new)])))
+            fixes.append(put(scene.failed, "reduce it to one number", node, f"{words_of(scene)}.{how}({text})"))
     told = "reduce it with mean or sum; for a derivative of each item take jax.vmap(jax.grad(f)), or jax.jacobian."
     return Told(message, (*fixes, advice(told)), (), line)
 
 
 def _dtype(scene: Scene) -> Told | None:
-    outer = scene.step("value_and_grad_f", "jacfun")
     step = scene.step(*RAISING["gradient-dtype"])
     value = step.names.get("x") if step is not None else None
-    name = function_of(outer.names.get("fun") if outer is not None else None)
-    shown = f"`{name}`" if name else "the function"
-    node, line = returned_of(scene, name)
-    transform = _transform(scene)
+    shown, transform = said_name(_function(scene)), _transform(scene)
+    node = result_of(definition_of(scene, _function(scene)))
     message = f"`{transform}` takes a function with a real result, and {shown} returns {describe(value)}."
     complex_ = "complex" in str(getattr(value, "dtype", ""))
     fixes: list[Fix] = []
     if node is not None:
-        text = ast.get_source_segment(scene.failed.text, node) or ""
-        words = next(
-            (key for key, item in scene.failed.frame.items() if getattr(item, "__name__", "") == "jax.numpy"), "jnp"
-        )
-        for how in ("real", "abs") if complex_ else ():
-            fixes.append(
-                Fix(
-                    f"take a real loss: `{words}.{how}({text})`.",
-                    edit=exchanged(scene.failed.text, [(node, f"{words}.{how}({text})")]),
-                )
-            )
-        if not complex_:
-            simple = isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
-            new = f"{text if simple else f'({text})'}.astype(float)"
-            fixes.append(Fix(f"return a float: `{new}`.", edit=exchanged(scene.failed.text, [(node, new)])))
+        text = segment(scene.failed, node)
+        if complex_:
+            for how in ("real", "abs"):
+                fixes.append(put(scene.failed, "take a real loss", node, f"{words_of(scene)}.{how}({text})"))
+        else:
+            fixes.append(put(scene.failed, "return a float", node, f"{bare(node, text)}.astype(float)"))
     told = (
         "take its real part or absolute value; holomorphic=True for functions that are holomorphic."
         if complex_
         else "return a float: integers and booleans have no derivative."
     )
-    return Told(message, (*fixes, advice(told)), (), line if node is not None else None)
+    return Told(message, (*fixes, advice(told)), (), node.lineno if node is not None else None)
 
 
 def _aux(scene: Scene) -> Told | None:
     outer = scene.step("value_and_grad_f")
     if outer is None or not outer.names.get("has_aux"):
         return None
-    name = function_of(outer.names.get("fun"))
-    node, line = returned_of(scene, name)
-    shown = f"`{name}`" if name else "the function"
+    shown = said_name(outer.names.get("fun"))
+    node = result_of(definition_of(scene, outer.names.get("fun")))
     fixes: list[Fix] = []
-    for call in _grad_calls(scene):
-        given = next((keyword for keyword in call.keywords if keyword.arg == "has_aux"), None)
-        if given is not None:
-            text = ast.get_source_segment(scene.failed.text, call) or ""
-            new = re.sub(r",\s*has_aux\s*=\s*True", "", text)
-            fixes.append(Fix(f"leave has_aux out: `{new}`.", edit=exchanged(scene.failed.text, [(call, new)])))
+    for call in _made(scene):
+        text = segment(scene.failed, call)
+        if (new := re.sub(r",\s*has_aux\s*=\s*True", "", text)) != text:
+            fixes.append(put(scene.failed, "leave has_aux out", call, new))
     if node is not None and not isinstance(node, ast.Tuple):
-        text = ast.get_source_segment(scene.failed.text, node) or ""
-        fixes.append(
-            Fix(f"return a pair: `{text}, None`.", edit=exchanged(scene.failed.text, [(node, f"({text}, None)")]))
-        )
+        fixes.append(put(scene.failed, "return a pair", node, f"({segment(scene.failed, node)}, None)"))
     got = re.search(r"got type <class '[\w.]*?(\w+)'>|(?:tuple|pair).*length (\d+)", str(scene.error))
     count = len(node.elts) if isinstance(node, ast.Tuple) else None
     what = f"{count} results" if count is not None else "one value, no pair" if got else "no pair"
+    line = node.lineno if node is not None else None
     message = f"with has_aux=True {shown} has to return a pair (loss, auxiliary), and it returns {what}."
-    return Told(
-        message, (*fixes, advice("return (loss, aux), or leave has_aux out.")), (), line if node is not None else None
-    )
+    return Told(message, (*fixes, advice("return (loss, aux), or leave has_aux out.")), (), line)
 
 
 def _reverse_while(scene: Scene) -> Told | None:
@@ -268,24 +224,18 @@ def _too_few(scene: Scene) -> Told | None:
     most = step.names.get("max_argnum", argnums if isinstance(argnums, int) else 0)
     if not isinstance(most, int) or most < len(args):
         return None
-    name = function_of(step.names.get("fun"))
+    shown = said_name(step.names.get("fun"))
     named = step.names.get("kwargs") or {}
     by_name = f"; those by keyword ({', '.join(named)}) do not count" if named else ""
     counted = f"{len(args)} positional argument{'s' * (len(args) != 1)}"
-    message = (
-        f"argnums={argnums} asks for argument {most} of `{name or 'the function'}`, which was given {counted}{by_name}."
-    )
+    message = f"argnums={argnums} asks for argument {most} of {shown}, which was given {counted}{by_name}."
     return Told(message, (*_other_argnums(scene, len(args)), advice("count from 0, and give it by position.")))
 
 
 def _other_argnums(scene: Scene, count: int) -> Iterator[Fix]:
-    for call in _grad_calls(scene):
-        given = next((keyword.value for keyword in call.keywords if keyword.arg == "argnums"), None)
-        given = call.args[1] if given is None and len(call.args) > 1 else given
-        if isinstance(given, ast.Constant) and count:
-            yield Fix(
-                f"count from 0: `argnums={count - 1}`.", edit=exchanged(scene.failed.text, [(given, str(count - 1))])
-            )
+    for node in _made(scene):
+        if count and isinstance(keyword_of(node, "argnums"), ast.Constant):
+            yield put_keyword(scene, "count from 0", node, "argnums", str(count - 1))
 
 
 def _holomorphic(scene: Scene) -> Told | None:

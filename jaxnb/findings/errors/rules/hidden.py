@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from jaxnb._jax import RAISING
-from jaxnb.findings.errors.calls import bound_to, calls_named, name_called, own, segment
-from jaxnb.findings.errors.edits import advice, exchange, exchanged, words_of
+from jaxnb.findings.errors.calls import bound_to, calls_named, name_called, own
+from jaxnb.findings.errors.edits import advice, exchange, exchanged, segment, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told, explainers
 from jaxnb.findings.errors.scene import Scene, last_binding, parameters_of
 from jaxnb.findings.place import FailedExpression

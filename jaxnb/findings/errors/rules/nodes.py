@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jaxnb._jax import RAISING
-from jaxnb.findings.errors.edits import advice, exchange, exchanged, instead, joined
+from jaxnb.findings.errors.edits import advice, exchange, exchanged, joined, put
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.functions import definition_of, registered, results_of
 from jaxnb.findings.errors.scene import Operand, Scene
@@ -58,7 +58,7 @@ def _frozen(scene: Scene) -> Told | None:
         call, lead = _replacing(scene, value, statement)
         if named or call == "":
             method = "_replace" if named else "replace"
-            fixes.append(instead(scene, "make a new one", statement, f"{holder} = {holder}.{method}({field}={new})"))
+            fixes.append(put(scene.failed, "make a new one", statement, f"{holder} = {holder}.{method}({field}={new})"))
         else:
             text = f"{lead}{holder} = {call}({holder}, {field}={new})"
             shown = f"{holder} = {call}({holder}, {field}={new})"
@@ -213,7 +213,7 @@ def _no_pair(scene: Scene) -> Told | None:
             aux = "None" if not rest else rest[0] if len(rest) == 1 else f"({', '.join(rest)})"
             new = f"{inner}, {aux}"
             fixes.append(
-                instead(scene, "return a pair", last, f"({new})" if isinstance(definition, ast.Lambda) else new)
+                put(scene.failed, "return a pair", last, f"({new})" if isinstance(definition, ast.Lambda) else new)
             )
         line = last.lineno if last is not None and scene.failed.file == scene.here else None
         return Told(message, (*fixes, advice("return a tuple of the children, and a hashable rest or None.")), (), line)

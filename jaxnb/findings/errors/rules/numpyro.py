@@ -7,16 +7,8 @@ import inspect
 from typing import Any
 
 from jaxnb._jax import RAISING
-from jaxnb.findings.errors.calls import (
-    argument_of,
-    bound_to,
-    calls_named,
-    name_called,
-    put,
-    segment,
-    with_more,
-)
-from jaxnb.findings.errors.edits import advice, dimensions, joined, words_of
+from jaxnb.findings.errors.calls import argument_of, bound_to, calls_named, name_called
+from jaxnb.findings.errors.edits import advice, dimensions, joined, put, segment, with_more, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.scene import Operand, Scene, Step
 from jaxnb.program import Fix

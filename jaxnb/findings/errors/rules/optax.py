@@ -10,18 +10,8 @@ from typing import Any
 import jax
 
 from jaxnb._jax import RAISING
-from jaxnb.findings.errors.calls import (
-    argument_of,
-    bound_to,
-    calls_named,
-    is_of,
-    name_called,
-    named_like,
-    put,
-    segment,
-    with_more,
-)
-from jaxnb.findings.errors.edits import advice, bare, dimensions, joined, words_of
+from jaxnb.findings.errors.calls import argument_of, bound_to, calls_named, is_of, name_called, named_like
+from jaxnb.findings.errors.edits import advice, bare, dimensions, joined, put, segment, with_more, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.scene import Operand, Scene, Step, abstract_text
 from jaxnb.program import Fix

@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxnb._jax import RAISING
 from jaxnb.findings.errors.calls import argument_of
-from jaxnb.findings.errors.edits import advice, exchange, instead
+from jaxnb.findings.errors.edits import advice, exchange, put
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.scene import Scene
 from jaxnb.findings.errors.trees import first_difference, kind_of, place_in
@@ -66,7 +66,7 @@ def _other_params(scene: Scene) -> Told | None:
         params = scene.text(made.args[0]) if isinstance(made, ast.Call) and _call(made) == "init" and made.args else ""
         by = _derived_by(derived)
         if not hasattr(updates, "dtype") and isinstance(made, ast.Call) and by is not None and scene.text(by) != params:
-            fixes.append(instead(scene, "begin the state with the same params", made.args[0], scene.text(by)))
+            fixes.append(put(scene.failed, "begin the state with the same params", made.args[0], scene.text(by)))
         to = f"`{params}`" if params else "the params"
         hint = (
             f"make the state with init of the same params, and take the gradient with respect to {to} (first argument)."

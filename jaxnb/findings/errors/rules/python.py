@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxnb._jax import RAISING
-from jaxnb.findings.errors.edits import advice, bracketed, exchange, exchanged, grown, joined, words_of
+from jaxnb.findings.errors.edits import advice, bracketed, exchange, exchanged, joined, with_more, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.scene import Operand, Scene, parameters_of
 from jaxnb.program import Fix
@@ -391,7 +391,7 @@ def _in_order(scene: Scene, name: str, defined: Any, by: str) -> Iterator[Fix]:
     if by in _BY or len(missing) != 1:
         return
     if missing[0] in scene.failed.frame and isinstance(node, ast.Call):
-        yield grown(scene, f"give `{missing[0]}`, too", node, missing[0])
+        yield with_more(scene.failed, f"give `{missing[0]}`, too", node, missing[0])
 
 
 EXPLAINERS = (

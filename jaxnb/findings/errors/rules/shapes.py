@@ -8,16 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jaxnb._jax import RAISING
-from jaxnb.findings.errors.edits import (
-    advice,
-    assigned_in,
-    bracketed,
-    dimensions,
-    exchange,
-    exchanged,
-    joined,
-    sized,
-)
+from jaxnb.findings.errors.calls import bound_to
+from jaxnb.findings.errors.edits import advice, bracketed, dimensions, exchange, joined, sized, with_more
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.scene import Operand, Scene
 from jaxnb.findings.errors.sizes import Shape, axes_text, clash, constant_of, shape_of, size_of, turned
@@ -77,13 +69,10 @@ def _multiplied(scene: Scene, a: Operand, b: Operand) -> tuple[Fix, ...]:
 def _products(scene: Scene, a: Operand, b: Operand) -> Iterator[Fix]:
     """Forms of a product that fit, by their shapes."""
     first, second = shape_of(a), shape_of(b)
-    for one, other, forms in (
-        (a, b, [(b.node, turned(b), f"transpose `{b.text}`", first, _flip(second))]),
-        (a, b, [(a.node, turned(a), f"transpose `{a.text}`", _flip(first), second)]),
-    ):
-        for node, new, text, left, right in forms:
-            if one is not other and len(left) > 0 and _fits(left, right):
-                yield exchange(scene, text, (node, new))
+    if _fits(first, _flip(second)):
+        yield exchange(scene, f"transpose `{b.text}`", (b.node, turned(b)))
+    if _fits(_flip(first), second):
+        yield exchange(scene, f"transpose `{a.text}`", (a.node, turned(a)))
     if _fits(second, first):
         yield exchange(scene, "exchange the operands", (a.node, b.text), (b.node, a.text))
     if len(first) == len(second) == 1 and isinstance(scene.failed.node, ast.BinOp):
@@ -193,7 +182,7 @@ def _broadcasts(scene: Scene, a: Operand, b: Operand) -> Iterator[Fix]:
 
 def _keeping(scene: Scene, operand: Operand, other: Operand) -> Iterator[Fix]:
     """A reduction that the operand is, or was assigned, with `keepdims=True`."""
-    call = operand.node if isinstance(operand.node, ast.Call) else _assigned(scene, operand.node)
+    call = operand.node if isinstance(operand.node, ast.Call) else bound_to(scene.failed, operand.node)
     name = call.func.attr if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else ""
     if not isinstance(call, ast.Call) or name not in (
         "sum",
@@ -209,20 +198,7 @@ def _keeping(scene: Scene, operand: Operand, other: Operand) -> Iterator[Fix]:
         return
     if any(keyword.arg == "keepdims" for keyword in call.keywords) or len(shape_of(operand)) >= len(shape_of(other)):
         return
-    text = ast.get_source_segment(scene.failed.text, call) or ""
-    new = f"{text.rstrip()[:-1].rstrip(', ')}, keepdims=True)"
-    yield Fix(
-        f"keep the axis that `{name}` sums up: `{' '.join(new.split())}`.",
-        edit=exchanged(scene.failed.text, [(call, new)]),
-    )
-
-
-def _assigned(scene: Scene, node: ast.AST) -> ast.AST | None:
-    """What a name was last assigned in the function, or at the top of the cell, in which the expression stands."""
-    if not isinstance(node, ast.Name):
-        return None
-    scope = scene.failed.above(ast.FunctionDef, ast.AsyncFunctionDef) or scene.failed.tree
-    return assigned_in(scope, node.id, scene.failed.line)
+    yield with_more(scene.failed, f"keep the axis that `{name}` sums up", call, "keepdims=True")
 
 
 # --- concatenating and stacking ---
@@ -298,10 +274,7 @@ def _joins(scene: Scene, first: Operand, other: Operand) -> Iterator[Fix]:
         if given is not None:
             yield exchange(scene, f"join along axis {differ[0]}", (given, str(differ[0])))
         else:
-            text = scene.text(node)
-            yield exchange(
-                scene, f"join along axis {differ[0]}", (node, f"{text[:-1].rstrip(', ')}, axis={differ[0]})")
-            )
+            yield with_more(scene.failed, f"join along axis {differ[0]}", node, f"axis={differ[0]}")
     if len(differ) == 1 and isinstance(node, ast.Call) and scene.called & {"vstack", "hstack"}:
         name = "hstack" if "vstack" in scene.called else "vstack"
         if isinstance(node.func, ast.Attribute):

@@ -11,9 +11,10 @@ from typing import Any
 import jax
 
 from jaxnb._jax import RAISING
-from jaxnb.findings.errors.calls import argument_of, bound_to, leaf_paths, name_called, put, segment
-from jaxnb.findings.errors.edits import advice, dimensions, function_of, joined, returned_of, words_of
+from jaxnb.findings.errors.calls import argument_of, bound_to, leaf_paths, name_called
+from jaxnb.findings.errors.edits import advice, bare, dimensions, joined, put, segment, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
+from jaxnb.findings.errors.functions import definition_of, name_of, result_of
 from jaxnb.findings.errors.rules.across_devices import mapping, quoted
 from jaxnb.findings.errors.scene import Operand, Scene, Step
 from jaxnb.program import Fix
@@ -424,7 +425,7 @@ def _inputs(scene: Scene) -> Told | None:
     mesh: Any = step.names.get("mesh")
     specs: list[Any] = list(step.names.get("in_specs_flat") or ())
     values: list[Any] = list(step.names.get("xs") or ())
-    function = function_of(step.names.get("f")) or "the function"
+    function = name_of(step.names.get("f")) or "the function"
     operands = _given_operands(scene)
     for n, (spec, value) in enumerate(zip(specs, values, strict=False)):
         shape = tuple(getattr(value, "shape", ()))
@@ -496,7 +497,7 @@ def _outputs(scene: Scene) -> Told | None:
     if step is None or type(scene.error.__context__).__name__ != "_SpecError":
         return None
     specs, fails = step.names.get("out_specs"), step.names.get("fails")
-    name = function_of(step.names.get("f")) or "the function"
+    name = name_of(step.names.get("f")) or "the function"
     avals = [fail for fail in fails or () if isinstance(getattr(fail, "shape", None), tuple)]
     if not avals:
         return None
@@ -506,15 +507,12 @@ def _outputs(scene: Scene) -> Told | None:
     message = (
         f"what `{name}` returns on each device is {kind} and out_specs={shown} has an entry for an axis that it lacks."
     )
-    value, _ = returned_of(scene, name)
+    value = result_of(definition_of(scene, step.names.get("f")))
     fixes: list[Fix] = []
     if value is not None and not isinstance(value, ast.Tuple | ast.Dict):
         text = segment(scene.failed, value)
-        simple = isinstance(value, ast.Name | ast.Call | ast.Attribute | ast.Subscript)
         index = ", ".join(["None"] if not shape else ["None", "..."])
-        fixes.append(
-            put(scene.failed, "give it an axis of size 1", value, f"{text if simple else f'({text})'}[{index}]")
-        )
+        fixes.append(put(scene.failed, "give it an axis of size 1", value, f"{bare(value, text)}[{index}]"))
     return Told(
         message,
         (

@@ -12,7 +12,7 @@ from typing import Any
 
 from jaxnb import _jax
 from jaxnb._jax import RAISING
-from jaxnb.findings.errors.edits import advice, bracketed, exchange, exchanged, function_of, instead, joined, words_of
+from jaxnb.findings.errors.edits import advice, bracketed, exchange, exchanged, joined, put, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.functions import (
     bound_arguments,
@@ -22,6 +22,7 @@ from jaxnb.findings.errors.functions import (
     keyword_of,
     made_static,
     making,
+    name_of,
     parameter_names,
     registered,
     results_of,
@@ -162,7 +163,7 @@ def _frozen(scene: Scene, cls: Any) -> Iterator[Fix]:
         if isinstance(one, ast.Call):
             inner = text.partition("(")[2][:-1].strip().rstrip(",")
             new = f"{scene.text(one.func)}({f'{inner}, ' if inner else ''}frozen=True)"
-        yield instead(scene, f"freeze `{node.name}`, which gives it a hash", one, new)
+        yield put(scene.failed, f"freeze `{node.name}`, which gives it a hash", one, new)
 
 
 def _not_static(scene: Scene, function: Any) -> Iterator[Fix]:
@@ -182,7 +183,7 @@ def _not_static(scene: Scene, function: Any) -> Iterator[Fix]:
         elif own and not parts:
             new = name
         if len(kept) < len(place.keywords):
-            yield instead(scene, "leave it traced, without static arguments", place, new)
+            yield put(scene.failed, "leave it traced, without static arguments", place, new)
 
 
 # --- arguments that are no arrays ---
@@ -317,7 +318,7 @@ def _filtered(scene: Scene, function: Any) -> Iterator[Fix]:
     for place in (own or places)[:1]:
         head = place.func if isinstance(place, ast.Call) else place
         if scene.text(head).endswith("jit"):
-            yield instead(scene, "trace its arrays only", head, f"{words}.filter_jit")
+            yield put(scene.failed, "trace its arrays only", head, f"{words}.filter_jit")
 
 
 # --- options that name no argument ---
@@ -350,7 +351,7 @@ def _options(scene: Scene) -> Told | None:
         near = difflib.get_close_matches(wrong[0], names, 1, 0.4)
         for literal in literals:
             if isinstance(literal, ast.Constant) and literal.value == wrong[0] and near:
-                fixes.append(instead(scene, "take the name that it has", literal, f'"{near[0]}"'))
+                fixes.append(put(scene.failed, "take the name that it has", literal, f'"{near[0]}"'))
         return Told(message, (*fixes[:1], advice("give the names of parameters as they stand in the function.")), ())
     count = int(step.names.get("n_pos_args", len(names)))
     given: tuple[int, ...] = tuple(step.names.get("argnums", ()))
@@ -366,7 +367,7 @@ def _options(scene: Scene) -> Told | None:
         if type(value) is not int:
             continue
         if value == beyond[0] and value - 1 not in given and count and value - 1 < count:
-            fixes.append(instead(scene, "count from 0", literal, str(value - 1)))
+            fixes.append(put(scene.failed, "count from 0", literal, str(value - 1)))
     return Told(message, (*fixes[:1], advice(f"count from 0: the last one is {option}={max(count - 1, 0)}.")), ())
 
 
@@ -431,7 +432,7 @@ def _no_function(scene: Scene) -> Told | None:
         rest = ", ".join([scene.text(first.func), *[scene.text(one) for one in node.args[1:]]])
         options = "".join(f", {one.arg}={scene.text(one.value)}" for one in node.keywords)
         new = f"{call}({rest}{options})({', '.join(one for one in (inner, more) if one)})"
-        fixes.append(instead(scene, "transform the function, then call it", node, new))
+        fixes.append(put(scene.failed, "transform the function, then call it", node, new))
         hint = "give the function itself, and call the result."
     return Told(message, (*fixes, advice(hint)), ())
 
@@ -458,7 +459,7 @@ def _twice(scene: Scene) -> Told | None:
         return None
     a, b = same[0]
     first, second = node.args[a], node.args[b]
-    name = function_of(called_value(scene)[0]) or function_of(_jitted(scene))
+    name = name_of(called_value(scene)[0]) or name_of(_jitted(scene))
     of = f"`{name}`" if name else "the call"
     which = "both of them are donated" if donated[a] and donated[b] else "one of them is donated"
     message = (
@@ -510,7 +511,7 @@ def _as_data(scene: Scene, cls: type, name: str) -> Iterator[Fix]:
             if kept:
                 inner = ", ".join(f"{item.arg}={scene.text(item.value)}" for item in kept)
                 new += f" = {scene.text(one.value.func)}({inner})"
-            yield instead(scene, "make it a data field, without static", one, new)
+            yield put(scene.failed, "make it a data field, without static", one, new)
 
 
 _BAD = (TypeError, ValueError)
