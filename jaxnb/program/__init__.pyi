@@ -132,6 +132,7 @@ from .roofline import (
     read_roofline as read_roofline,
     roof_of as roof_of,
 )
+from .severity import Severity as Severity, severity_of as severity_of
 from .sharing import (
     CONTROL as CONTROL,
     Shares as Shares,
@@ -149,7 +150,6 @@ from .structure import (
     BACKWARD as BACKWARD,
     CALLS as CALLS,
     COLUMNS as COLUMNS,
-    FACTS as FACTS,
     LEVELS as LEVELS,
     PHASES as PHASES,
     Assigned as Assigned,

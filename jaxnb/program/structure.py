@@ -11,13 +11,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from jaxnb.program.columns import Column, column, columns_of
+from jaxnb.program.severity import Severity, severity_of
 from jaxnb.units import format_seconds
 
 __all__ = [
     "BACKWARD",
     "CALLS",
     "COLUMNS",
-    "FACTS",
     "LEVELS",
     "PHASES",
     "Assigned",
@@ -54,9 +54,6 @@ FATES = ("folded", "fused", "removed")
 
 CALLS = ("function", "library", "loop", "line", "scope")
 """What a step on the way to an op can be."""
-
-FACTS = frozenset(("dynamic", "static"))
-"""Kinds of findings that need nobody: they are shown when what is under a cell is unfolded, and counted nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,15 +390,20 @@ class Finding:
         """What the kind is called in documents, such as "JNB-contraction"."""
         return f"JNB-{self.kind}"
 
+    @property
+    def severity(self) -> Severity:
+        """How much it matters."""
+        return severity_of(self.kind)
+
     def to_json(self) -> dict[str, Any]:
         """It as data that `json.dumps` takes, without the fields that say nothing.
 
         >>> Finding("x64", "`a` was rounded to float32.", line=3).to_json()
-        {'id': 'JNB-x64', 'message': '`a` was rounded to float32.', 'line': 3}
+        {'id': 'JNB-x64', 'severity': 'wrong', 'message': '`a` was rounded to float32.', 'line': 3}
         """
         said = {key: value for key, value in asdict(self).items() if value not in (None, "", (), False)}
         said.pop("kind")
-        return {"id": self.id, **said}
+        return {"id": self.id, "severity": self.severity.name.lower(), **said}
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from .libraries import (
     is_jax_module as is_jax_module,
     is_library as is_library,
     is_library_class as is_library_class,
+    is_on_jax as is_on_jax,
     is_own as is_own,
     name_of as name_of,
 )

@@ -19,6 +19,7 @@ __all__ = [
     "is_jax_module",
     "is_library",
     "is_library_class",
+    "is_on_jax",
     "is_own",
     "name_of",
 ]
@@ -27,6 +28,9 @@ _LIBRARY_FOLDERS = tuple(
     path for name in ("stdlib", "platstdlib", "purelib", "platlib") if (path := sysconfig.get_paths().get(name))
 )
 _JAX = ("jax", "jaxlib")
+_ON_JAX = frozenset(
+    "flax optax equinox opt_einsum haiku chex jaxtyping diffrax lineax optimistix numpyro orbax".split()
+)
 _CLOSED = frozenset({"jax", "jaxlib", "numpy", "jaxnb"})
 _EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -34,6 +38,15 @@ OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.se
 
 _jax_packages: dict[tuple[str, int], bool] = {}  # by name, and how many of its modules are loaded
 _known_packages: dict[str, bool] = {}
+
+
+def is_on_jax(module: str) -> bool:
+    """Whether a module is of a library that stands on JAX: its errors are told like those of JAX.
+
+    >>> is_on_jax("flax.linen.module"), is_on_jax("jax.numpy"), is_on_jax("flaxen")
+    (True, False, False)
+    """
+    return module.partition(".")[0] in _ON_JAX
 
 
 def is_library_class(kind: type) -> bool:

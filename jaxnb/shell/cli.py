@@ -1,4 +1,4 @@
-"""The command line: `jaxnb report NOTEBOOK -o FILE`, `jaxnb demo`, `jaxnb lab`, `jaxnb doctor`.
+"""The command line: `jaxnb report NOTEBOOK -o FILE`, `jaxnb check NOTEBOOK`, `jaxnb demo`, `jaxnb lab`, `jaxnb doctor`.
 
 What a command found goes to standard output: a line for each staged cell, then the facts. What it is doing
 goes to standard error, as a bar where that is a terminal and as plain lines elsewhere.
@@ -20,11 +20,14 @@ from typing import TextIO
 import jaxnb.shell as room
 from jaxnb import __version__
 from jaxnb.errors import JaxnbError
+from jaxnb.program import Severity
+from jaxnb.shell.reports.check import as_json, as_sarif, as_text, check
 from jaxnb.shell.reports.notebook import INTERRUPTED, Cell
 from jaxnb.shell.reports.report import Report, report
 
 __all__ = ["main"]
 
+_FORMS = {"text": as_text, "json": as_json, "sarif": as_sarif}
 _DEMO = "01_quickstart.ipynb"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _INTERRUPTED = 130  # what a shell gives for a command that Ctrl-C ended
@@ -66,6 +69,20 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--timeout", metavar="SECONDS", type=_seconds, help="how long one cell may take")
     command.set_defaults(command=_report)
 
+    what = "run a notebook and say what is wrong in it; exits with 1 if anything is"
+    command = commands.add_parser("check", help=what, description=what)
+    command.add_argument("notebook", metavar="NOTEBOOK", type=Path)
+    command.add_argument("--format", choices=_FORMS, default="text", help="for people, for programs, or for CI")
+    command.add_argument("-o", "--output", metavar="FILE", type=Path, help="where it goes; by default it is printed")
+    command.add_argument(
+        "--fail-on",
+        choices=[one.name.lower() for one in reversed(Severity)],
+        default="wrong",
+        help="from which severity on it exits with 1; by default from wrong numbers on",
+    )
+    command.add_argument("--timeout", metavar="SECONDS", type=_seconds, help="how long one cell may take")
+    command.set_defaults(command=_check)
+
     command = commands.add_parser("demo", help="train a classifier on real data and write it as a page")
     command.add_argument(
         "-o", "--output", metavar="FILE", type=Path, default=Path("demo.html"), help="the page; by default demo.html"
@@ -94,6 +111,23 @@ def _seconds(text: str) -> int:
 def _report(options: argparse.Namespace) -> int:
     output = options.output or Path(f"{options.notebook.stem}.html")
     return _make(options.notebook, output, not options.no_execute, options.keep_going, options.timeout)
+
+
+def _check(options: argparse.Namespace) -> int:
+    progress = _progress(silent=True)
+    try:
+        checked = check(options.notebook, progress=progress, timeout=options.timeout)
+    finally:
+        progress.close()
+    told = _FORMS[options.format](checked)
+    if options.output is None:
+        print(told)
+    else:
+        try:
+            options.output.write_text(f"{told}\n", encoding="utf-8")
+        except OSError as error:
+            raise JaxnbError(f"cannot write {options.output}.", why=f"{error.strerror}.") from error
+    return 1 if checked.severity >= Severity[options.fail_on.upper()] else 0
 
 
 def _demo(options: argparse.Namespace) -> int:
@@ -127,7 +161,7 @@ def _tutorials() -> Path:
 def _make(
     notebook: Path, output: Path, execute: bool = True, keep_going: bool = False, timeout: int | None = None
 ) -> int:
-    progress = Bar(sys.stderr) if sys.stderr.isatty() else Lines(sys.stderr)
+    progress = _progress()
     try:
         made = report(notebook, output, progress=progress, execute=execute, keep_going=keep_going, timeout=timeout)
     finally:
@@ -174,11 +208,21 @@ def _print_line(cell: Cell) -> None:
 # --- progress ---
 
 
-class Lines:
-    """Progress for a log: a line for each cell, complete with its time when it ends."""
+def _progress(silent: bool = False) -> Bar | Lines:
+    """What tells on standard error what goes on."""
+    return Bar(sys.stderr, silent) if sys.stderr.isatty() else Lines(sys.stderr, silent)
 
-    def __init__(self, stream: TextIO) -> None:
-        self.stream = stream
+
+class Lines:
+    """Progress for a log: a line for each cell, complete with its time when it ends.
+
+    Args:
+      stream: where it is written.
+      silent: whether the lines of staged cells are left out, which go to standard output.
+    """
+
+    def __init__(self, stream: TextIO, silent: bool = False) -> None:
+        self.stream, self.silent = stream, silent
         self.open = False
         self.start = 0.0
 
@@ -194,7 +238,8 @@ class Lines:
         """Says how long it took, and prints the line of a staged cell."""
         print(f" ({time.perf_counter() - self.start:.1f} s)", end="", file=self.stream)
         self.close()
-        _print_line(cell)
+        if not self.silent:
+            _print_line(cell)
 
     def close(self) -> None:
         """Ends the line of a cell that did not end."""
@@ -204,12 +249,17 @@ class Lines:
 
 
 class Bar:
-    """Progress for a terminal: a line for each cell that has ended, and one for the bar, redrawn in place."""
+    """Progress for a terminal: a line for each cell that has ended, and one for the bar, redrawn in place.
+
+    Args:
+      stream: the terminal.
+      silent: whether the lines of staged cells are left out, which go to standard output.
+    """
 
     WIDTH = 24
 
-    def __init__(self, stream: TextIO) -> None:
-        self.stream = stream
+    def __init__(self, stream: TextIO, silent: bool = False) -> None:
+        self.stream, self.silent = stream, silent
         self.cell: Cell | None = None
         self.start = 0.0
 
@@ -231,7 +281,8 @@ class Bar:
         self._draw(f"[{cell.number}] {self._seconds()}  {_headline(cell)}")
         print(file=self.stream, flush=True)
         self.cell = None
-        _print_line(cell)
+        if not self.silent:
+            _print_line(cell)
 
     def close(self) -> None:
         """Takes the bar away."""

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from jaxnb.program import FACTS, Part, Status
+from jaxnb.program import Finding, Part, Severity, Status
 from jaxnb.staging import Run
 from jaxnb.units import format_bytes, format_seconds
 from jaxnb.views import Cell, Head, Table, element, style_element, table_element, table_lines
@@ -47,10 +47,23 @@ class CellRow:
 
 
 class Journal:
-    """Writes down what staged cells do; of each cell one row, and nothing that it bound."""
+    """Writes down what staged cells do; of each cell one row, and nothing that it bound.
+
+    Attributes:
+      noticed: what there was to say of the cell that ran last, staged or not.
+    """
 
     def __init__(self) -> None:
         self._rows: OrderedDict[str, CellRow] = OrderedDict()
+        self.noticed: tuple[Finding, ...] = ()
+
+    def begin(self) -> None:
+        """A cell is about to run, of which nothing was noticed yet."""
+        self.noticed = ()
+
+    def notice(self, *findings: Finding) -> None:
+        """Writes down what there is to say of the cell that runs, each once."""
+        self.noticed += tuple(one for one in dict.fromkeys(findings) if one not in self.noticed)
 
     def add(self, run: Run, shown: str, label: str, cell_id: str | None) -> None:
         """Enters a run.
@@ -61,6 +74,7 @@ class Journal:
           label: what IPython calls it.
           cell_id: by which the same cell is known again; without one by its text.
         """
+        self.notice(*run.findings)
         key = cell_id or shown
         row = self._rows.get(key) or CellRow(label, "", cell_id)
         times = run.timings
@@ -73,7 +87,7 @@ class Journal:
             compiling=row.compiling + (times.trace or 0.0) + (times.compile or 0.0),
             running=times.run if times.run is not None else run.dispatch_seconds,
             peak=run.memory,
-            findings=sum(finding.kind not in FACTS for finding in run.findings),
+            findings=sum(finding.severity is not Severity.FACT for finding in run.findings),
             happened=run.status.happened,
         )
         while len(self._rows) > _MOST_CELLS:

@@ -208,6 +208,7 @@ class JaxnbMagics(Magics):
         self._cell_id = getattr(info, "cell_id", None)
         self.session.lost.bound_again(self.shell.user_ns)
         self._strict = False
+        self.journal.begin()
         self._watches.begin(self._raw, self.shell.user_ns)
 
     def after_cell(self, result: Any) -> None:
@@ -215,6 +216,7 @@ class JaxnbMagics(Magics):
         self._auto.about_to_run = None
         leaked, retraced = self._watches.end(self.shell.user_ns, self._here())
         self._explain(getattr(result, "error_in_exec", None))
+        self.journal.notice(*leaked, *retraced)
         pending, self._pending = self._pending, {}
         remarks = list(self._remarks)
         self._remarks.clear()
@@ -287,7 +289,10 @@ class JaxnbMagics(Magics):
 
     def _explain(self, error: BaseException | None) -> None:
         """Says after a cell what an error comes of that was shown without it."""
-        if error is None or finding_of(error) is not None:
+        if error is None:
+            return
+        if (known := finding_of(error)) is not None:
+            self.journal.notice(known[0])
             return
         if self.settings.findings != "off" and self.session.explain_later(error, self.shell.user_ns):
             print("\n".join(told_of(error)), file=sys.stderr)
@@ -301,6 +306,7 @@ class JaxnbMagics(Magics):
         if (found is None or lost) and self.settings.findings != "off":
             self._explain_plain(error, found)
         elif found is not None and found.message not in getattr(error, "__notes__", ()):
+            self.journal.notice(found)
             print(views.render_findings([found], source=self._raw), file=sys.stderr)
 
     def _explain_plain(self, error: BaseException, lost: Finding | None = None) -> None:
@@ -321,6 +327,7 @@ class JaxnbMagics(Magics):
             found = replace(lost, said=str(error)), found[1] if found is not None else self._raw
         if found is not None:
             attach(error, *found)
+            self.journal.notice(found[0])
             told = replace(found[0], said="")  # which stands above
             print(f"\n{views.render_findings([told], width=100, source=found[1])}", file=sys.stderr)
 

@@ -16,17 +16,20 @@ from types import FrameType, TracebackType
 from typing import Any
 
 import jax
+import numpy as np
 
 from jaxnb import _jax
 from jaxnb.findings.place import FailedExpression, Label, parse_shown, place_of, users_frames
+from jaxnb.runtime import is_library_class, is_on_jax
 from jaxnb.staging import describe, state_of
 
 __all__ = [
-    "LIBRARIES",
     "Operand",
     "Scene",
     "Step",
     "abstract_text",
+    "holds_arrays",
+    "is_array",
     "last_binding",
     "parameters_of",
     "read_scene",
@@ -53,13 +56,13 @@ class Operand:
     @property
     def shape(self) -> tuple[Any, ...] | None:
         """Its shape, if it is an array."""
-        shape = getattr(self.value, "shape", None)
+        shape = self.value.shape if self.is_array else None
         return tuple(shape) if isinstance(shape, tuple) else () if _is_number(self.value) else None
 
     @property
     def dtype(self) -> str:
         """The name of its dtype; "" of what is no array."""
-        return str(getattr(self.value, "dtype", ""))
+        return str(self.value.dtype) if self.is_array else ""
 
     @property
     def aval(self) -> str:
@@ -69,15 +72,42 @@ class Operand:
     @property
     def is_array(self) -> bool:
         """Whether it is an array or a tracer."""
-        return hasattr(self.value, "shape") and hasattr(self.value, "dtype")
+        return is_array(self.value)
 
 
 def abstract_text(value: Any) -> str:
     """What a pytree of arrays or of avals is, such as `(float32[3], {'w': int32[]})`."""
-    shapes = jax.tree.map(
-        lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) if hasattr(leaf, "dtype") else leaf, value
-    )
+    shapes = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) if is_array(leaf) else leaf, value)
     return describe(shapes).replace("ShapeDtypeStruct ", "")
+
+
+def is_array(value: Any) -> bool:
+    """Whether something is an array, a tracer, an aval, or an object of a library that stands for one, such as a
+    parameter of flax. Nothing of a class of the user's is run.
+
+    >>> class Trap:
+    ...     shape = property(lambda self: 1 / 0)
+    >>> is_array(jax.numpy.ones(2)), is_array(jax.ShapeDtypeStruct((2,), "float32")), is_array(Trap()), is_array([1])
+    (True, True, False, False)
+    """
+    kind = type(value)
+    if _jax.is_tracer(value) or issubclass(kind, jax.Array | np.ndarray | np.generic):
+        return True
+    return is_library_class(kind) and hasattr(value, "shape") and hasattr(value, "dtype")
+
+
+def holds_arrays(value: Any) -> bool:
+    """Whether a value is an array, or a container or an object of the user's among whose first parts is one."""
+    if type(value) in (list, tuple, dict):
+        parts = list(value.values()) if type(value) is dict else list(value)
+    else:
+        state = state_of(value) if type(value).__module__ == "__main__" else None
+        parts = list(state.values()) if isinstance(state, dict) else []
+    return any(_is_of_jax(part) for part in (value, *parts[:_MOST_PARTS]))
+
+
+def _is_of_jax(value: Any) -> bool:
+    return _jax.is_tracer(value) or isinstance(value, jax.Array)
 
 
 def _is_number(value: Any) -> bool:
@@ -106,8 +136,6 @@ _PASSING = frozenset(
     "reraise_with_filtered_traceback cache_miss wrapper wrapped cached_func wrapped_fun call_impl fun_remat_call"
     " deferring_binary_op".split()
 )
-LIBRARIES = frozenset("flax equinox optax numpyro diffrax".split())
-"""Whose errors are explained like those of JAX."""
 _OPERATOR = re.compile(r"_operator_(?P<name>\w+)")
 _REFLECTED = frozenset("radd rsub rmul rmatmul rtruediv rfloordiv rmod rpow rdivmod rand ror rxor".split())
 _SIGNS: dict[Any, str] = {
@@ -166,11 +194,6 @@ class Scene:
         """The names of all functions between the expression and where the error was raised."""
         return frozenset(step.name for step in self.steps)
 
-    @property
-    def in_jax(self) -> bool:
-        """Whether JAX, or a library, raised it."""
-        return bool(self.steps)
-
     def step(self, *names: str) -> Step | None:
         """The innermost call of one of these functions below the expression."""
         return next((step for step in reversed(self.steps) if step.name in names), None)
@@ -181,10 +204,10 @@ class Scene:
         node = self.failed.node
         called = self.failed.value_of(node.func) if isinstance(node, ast.Call) else None
         return (
-            any(_of_library(step.module) for step in self.steps)
-            or _is_array(called)
+            any(is_on_jax(step.module) for step in self.steps)
+            or _is_of_jax(called)
             or (isinstance(self.error, StopIteration) and _names_jax(self.failed))
-            or any(_holds_arrays(operand.value) for operand in self.operands)
+            or any(holds_arrays(operand.value) for operand in self.operands)
         )
 
     @cached_property
@@ -399,7 +422,7 @@ def read_scene(
     around = [
         frame.f_code.co_name
         for frame, _, _ in frames[mine[0] : mine[-1]]
-        if _jax.in_jax(frame.f_code.co_filename) or _of_library(str(frame.f_globals.get("__name__", "")))
+        if _jax.in_jax(frame.f_code.co_filename) or is_on_jax(str(frame.f_globals.get("__name__", "")))
     ]
     return Scene(
         error,
@@ -418,28 +441,10 @@ def _tells(step: Step) -> bool:
     return step.name not in _PASSING or step.module in _jax.TELLING
 
 
-def _of_library(module: str) -> bool:
-    return module.partition(".")[0] in LIBRARIES
-
-
 def _names_jax(failed: FailedExpression) -> bool:
     """Whether the text around an expression works with JAX."""
     names = {node.id for node in ast.walk(failed.tree) if isinstance(node, ast.Name)}
     return any(str(getattr(failed.frame.get(name), "__name__", "")).startswith("jax") for name in names)
-
-
-def _holds_arrays(value: Any) -> bool:
-    """Whether a value is an array, or a container or an object of the user's whose parts are."""
-    if type(value) in (list, tuple, dict):
-        parts = list(value.values()) if type(value) is dict else list(value)
-    else:
-        state = state_of(value) if type(value).__module__ == "__main__" else None
-        parts = list(state.values()) if isinstance(state, dict) else []
-    return _is_array(value) or any(_is_array(part) for part in parts[:_MOST_PARTS])
-
-
-def _is_array(value: Any) -> bool:
-    return _jax.is_tracer(value) or isinstance(value, jax.Array)
 
 
 _MOST_PARTS = 20
@@ -495,6 +500,6 @@ def _given(below: Sequence[Step]) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
         arguments, named = step.names.get("args"), step.names.get("kwargs")
         if step.name in _PASSING and isinstance(arguments, tuple):
             return arguments, named if isinstance(named, dict) else {}
-    if below and below[0].name not in _PASSING and not _of_library(below[0].module):
+    if below and below[0].name not in _PASSING and not is_on_jax(below[0].module):
         return below[0].arguments, {}
     return (), {}

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from jaxnb.findings.errors.edits import joined
-from jaxnb.findings.errors.scene import Operand, Scene, abstract_text
+from jaxnb.findings.errors.scene import Operand, Scene, abstract_text, is_array
 
 __all__ = ["Difference", "children_of", "first_difference", "is_leaf_type", "kind_of", "place_in", "trees_of_class"]
 
@@ -74,7 +74,7 @@ def _bare(key: Any) -> Any:
 def is_leaf_type(value: Any) -> bool:
     """Whether it is a leaf for want of registration: an object of a class that is no array and no number."""
     return (
-        not hasattr(value, "dtype")
+        not is_array(value)
         and not isinstance(value, bool | int | float | complex | str | bytes | type(None))
         and not isinstance(value, type)
         and not callable(value)
@@ -93,7 +93,7 @@ def kind_of(tree: Any) -> str:
         return f"{'an' if name[0] in 'aeiouO' else 'a'} {name} with {more}"
     if isinstance(tree, list | tuple) and type(tree) in (list, tuple):
         return f"a {type(tree).__name__} of {len(tree)}"
-    if hasattr(tree, "dtype"):
+    if is_array(tree):
         return f"an array {abstract_text(tree)}"
     return f"an object of type {type(tree).__name__}"
 
@@ -111,7 +111,7 @@ def place_in(scene: Scene, value: Any) -> tuple[Operand, str] | None:
 
 
 def _parts(tree: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
-    if depth == 0 or tree is None or callable(tree) or hasattr(tree, "dtype"):
+    if depth == 0 or tree is None or callable(tree) or is_array(tree):
         return
     for key, child in children_of(tree) or []:
         if key is not None:

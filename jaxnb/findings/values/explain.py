@@ -170,19 +170,11 @@ def _is_of_jax(scene: Scene) -> bool:
     if any(_is_module_of_jax(scene.failed.value_of(node)) for node in ast.walk(scene.failed.statement)):
         return True
     jax_below = any(step.module.partition(".")[0] in _jax.JAX_PACKAGES for step in scene.steps)
-    if jax_below or scene.under or scene.of_library or _jax.statics_of(called_value(scene)[0]) is not None:
-        return True
-    return any(_holds_arrays(operand.value) for operand in scene.operands)
+    return bool(jax_below or scene.under or scene.of_library or _jax.statics_of(called_value(scene)[0]) is not None)
 
 
 def _is_module_of_jax(value: Any) -> bool:
     return type(value).__name__ == "module" and value.__name__.partition(".")[0] in _jax.JAX_PACKAGES
-
-
-def _holds_arrays(value: Any) -> bool:
-    """Whether something is an array of JAX, or a container that has one among its first items."""
-    items = list(dict.values(value)) if type(value) is dict else value if type(value) in (list, tuple) else [value]
-    return any(_jax.is_tracer(item) or isinstance(item, _jax.Array) for item in items[:8])
 
 
 def _finding(scene: Scene, kind: str, told: Told) -> Finding:
@@ -197,16 +189,16 @@ def _finding(scene: Scene, kind: str, told: Told) -> Finding:
         span=failed.span if ours and line == failed.line else None,
         origin=_origin(scene),
         trail=tuple(sorted({at for at in (line, failed.line if ours else None) if at is not None})),
-        operands=tuple(_operand_texts(about)),
+        operands=tuple(_operand_texts(scene, about)),
         said="" if told.message == _sentence(scene.error) else _sentence(scene.error),
     )
 
 
-def _operand_texts(operands: Iterable[Operand]) -> list[str]:
-    """Each with what it is and where it comes from, once."""
+def _operand_texts(scene: Scene, operands: Iterable[Operand]) -> list[str]:
+    """Each with what it is and where it comes from, once; None only of what is known to be None."""
     shown: dict[str, None] = {}
     for operand in operands:
-        if operand.value is None and not operand.made:
+        if operand.value is None and not (operand.made and scene.is_known(operand.node)):
             continue
         if isinstance(operand.node, ast.Constant | ast.Lambda) or operand.text == "self" or _is_module(operand.value):
             continue

@@ -15,7 +15,8 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -36,7 +37,16 @@ from jaxnb.shell.reports.notebook import (
     read_cell,
 )
 
-__all__ = ["CellFailed", "Progress", "describe_devices", "execute_notebook", "last_program"]
+__all__ = [
+    "Ask",
+    "CellFailed",
+    "Progress",
+    "complete_programs",
+    "describe_devices",
+    "execute_notebook",
+    "last_program",
+    "no_questions",
+]
 
 _TICK = 0.1  # seconds between two calls of `Progress.tick`
 _ASK_SECONDS = 20  # how long the kernel may take to answer a question
@@ -71,8 +81,36 @@ class Progress(Protocol):
         ...
 
 
+class Ask(Protocol):
+    """Asks the kernel."""
+
+    async def __call__(self, call: str, module: str = __name__) -> str:
+        """What a function of a module says in the kernel; "" if it fails, or cannot be imported there."""
+        ...
+
+
+async def complete_programs(ask: Ask, node: Any) -> None:
+    """Gets the programs that were too large to be saved in a notebook; a page has room for them."""
+    for output in node.outputs:
+        if is_staged(output) and MIME_TYPE not in output.data:
+            line = first_line(output.data["text/plain"])
+            if answer := await ask(f"last_program({node.source!r}, {line!r})"):
+                output.data[MIME_TYPE] = json.loads(answer)
+
+
+async def no_questions(ask: Ask) -> None:
+    """Asks nothing before the first cell."""
+
+
 async def execute_notebook(
-    nb: Any, path: Path, *, progress: Progress, keep_going: bool = False, timeout: int | None = None
+    nb: Any,
+    path: Path,
+    *,
+    progress: Progress,
+    keep_going: bool = False,
+    timeout: int | None = None,
+    before: Callable[[Ask], Awaitable[None]] = no_questions,
+    after_cell: Callable[[Ask, Any], Awaitable[None]] = complete_programs,
 ) -> str:
     """Runs the code cells in the notebook's folder and puts their outputs into `nb`.
 
@@ -85,6 +123,8 @@ async def execute_notebook(
       progress: is told what goes on.
       keep_going: whether a cell may fail without ending it all.
       timeout: seconds that one cell may take, None for any time.
+      before: what the kernel is asked before the first cell.
+      after_cell: what it is asked after each cell that ended, of which the node of the notebook is given.
 
     Returns:
       What `describe_devices` says in the kernel, "" if it cannot.
@@ -113,13 +153,15 @@ async def execute_notebook(
             resources={"metadata": {"path": str(path.resolve().parent)}},
         )
         async with _kernel(client), _ticking(progress):
+            ask = partial(_ask, client.kc)
+            await before(ask)
             for cell, index in cells:
                 progress.begin(cell)
                 node = nb.cells[index]
                 await _run_cell(client, node, index, f"cell [{cell.number}] of {path.name}")
-                await _complete_programs(client.kc, node)
+                await after_cell(ask, node)
                 progress.end(read_cell(node, cell))
-            return await _ask(client.kc, "describe_devices()")
+            return await ask("describe_devices()")
 
 
 async def _run_cell(client: Any, node: Any, index: int, name: str) -> None:
@@ -231,9 +273,9 @@ async def _ticking(progress: Progress) -> AsyncGenerator[None, None]:
         task.cancel()
 
 
-async def _ask(client: Any, call: str) -> str:
-    """What a function of this module says in the kernel; "" if it fails, or cannot be imported there."""
-    expression = f"__import__('importlib').import_module({__name__!r}).{call}"
+async def _ask(client: Any, call: str, module: str = __name__) -> str:
+    """What a function of a module says in the kernel; "" if it fails, or cannot be imported there."""
+    expression = f"__import__('importlib').import_module({module!r}).{call}"
     try:
         reply = await client.execute(
             "", silent=True, user_expressions={"answer": expression}, reply=True, timeout=_ASK_SECONDS
@@ -242,15 +284,6 @@ async def _ask(client: Any, call: str) -> str:
         return ""
     answer = reply["content"].get("user_expressions", {}).get("answer", {})
     return str(ast.literal_eval(answer["data"]["text/plain"])) if answer.get("status") == "ok" else ""
-
-
-async def _complete_programs(client: Any, node: Any) -> None:
-    """Gets the programs that were too large to be saved in a notebook; a page has room for them."""
-    for output in node.outputs:
-        if is_staged(output) and MIME_TYPE not in output.data:
-            line = first_line(output.data["text/plain"])
-            if answer := await _ask(client, f"last_program({node.source!r}, {line!r})"):
-                output.data[MIME_TYPE] = json.loads(answer)
 
 
 # --- what the kernel is asked ---

@@ -6,8 +6,9 @@ A notebook is whatever nbformat 4 holds; nothing here runs it or writes it.
 from __future__ import annotations
 
 import json
+import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,7 @@ __all__ = [
     "read_facts",
     "read_notebook",
     "read_title",
+    "source_lines",
     "staged_lines",
     "status_of",
 ]
@@ -130,6 +132,56 @@ def read_cell(node: Any, cell: Cell) -> Cell:
     """The cell with what its outputs say."""
     line = str(next(iter(staged_lines(node)), ""))
     return Cell(cell.number, cell.count, cell.source, line, "" if is_meant_to_raise(node) else error_line(node))
+
+
+_SOURCE = re.compile(r'(?<!\\)"source"\s*:\s*')
+_BETWEEN = re.compile(r"[\s,]*")
+
+
+def source_lines(text: str, sources: Sequence[str]) -> list[tuple[int, ...]]:
+    """On which line of a notebook's file each line of its cells stands; empty for a cell that is not found there.
+
+    Args:
+      text: of the file.
+      sources: the texts of all cells, in the order of the file.
+
+    >>> source_lines('{"cells": [\\n{"source": [\\n"a = 1\\\\n",\\n"b = 2"\\n]}\\n]}', ["a = 1\\nb = 2"])
+    [(3, 4)]
+    """
+    start = 0
+    found: list[tuple[int, ...]] = []
+    for source in sources:
+        lines, start = _lines_of(text, source, start)
+        found.append(lines)
+    return found
+
+
+def _lines_of(text: str, source: str, start: int) -> tuple[tuple[int, ...], int]:
+    """The lines of one cell, which stands behind a place, and where it ends; as a list rather than as one string."""
+    read = json.JSONDecoder().raw_decode
+    as_one: tuple[tuple[int, ...], int] | None = None
+    for key in _SOURCE.finditer(text, start):
+        value, end = read(text, key.end())
+        if isinstance(value, list) and "".join(map(str, value)) == source:  # pyright: ignore[reportUnknownArgumentType]
+            return tuple(_numbers(text, key.end() + 1, len(value))), end  # pyright: ignore[reportUnknownArgumentType]
+        if value == source and as_one is None:
+            as_one = (_number(text, key.end()),) * len(source.splitlines()), end
+    return as_one or ((), start)
+
+
+def _numbers(text: str, at: int, count: int) -> Iterator[int]:
+    """The line of the file on which each line of a list of strings stands."""
+    for _ in range(count):
+        between = _BETWEEN.match(text, at)
+        at = between.end() if between is not None else at
+        item, end = json.JSONDecoder().raw_decode(text, at)
+        for _ in item.splitlines():
+            yield _number(text, at)
+        at = end
+
+
+def _number(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
 
 
 def has_run(node: Any) -> bool:

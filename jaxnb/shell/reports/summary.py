@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from jaxnb.errors import JaxnbError
-from jaxnb.program import FACTS, MIME_TYPE, Status, decode
+from jaxnb.program import MIME_TYPE, Severity, Status, decode
 from jaxnb.shell.reports.notebook import error_line, has_run, is_meant_to_raise, staged_lines
 from jaxnb.units import format_seconds
 
@@ -28,7 +28,6 @@ _STAGED = re.compile(r"\s*(%%(jit|grad)|#\s*jaxnb\s*:\s*(jit|grad))\b")
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 _NOTES = {"traced only": "traced only", "ran plainly": "plain", "nothing to": "nothing to compile"}
 _OUTCOMES = {"traced": "traced only", "nothing": "nothing compiled", "defined": "nothing compiled"}
-_NOT_LISTED = FACTS | {"retrace"}
 _LONGEST = 160
 
 
@@ -149,7 +148,8 @@ def _program_findings(node: Any) -> tuple[str, ...]:
                 told = decode(program).findings
             except JaxnbError:
                 continue
-            found += [_shortened(finding.message) for finding in told if finding.kind not in _NOT_LISTED]
+            listed = (one for one in told if one.kind != "retrace" and one.severity is not Severity.FACT)
+            found += [_shortened(finding.message) for finding in listed]
     return tuple(found)
 
 

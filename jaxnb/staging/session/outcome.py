@@ -8,7 +8,7 @@ from typing import Any
 
 from jaxnb import _jax
 from jaxnb.errors import Refused
-from jaxnb.program import FACTS, Assigned, Finding, Program, Timing
+from jaxnb.program import Assigned, Finding, Program, Severity, Timing, severity_of
 from jaxnb.staging import export, levels
 from jaxnb.staging.cells.cell import CellSource
 from jaxnb.staging.session.execution import Execution
@@ -43,7 +43,9 @@ def findings_of(execution: Execution) -> list[Finding]:
     """What the run itself and its programs have to say."""
     findings = list(execution.findings)
     for piece in execution.pieces:
-        findings += [Finding(kind, text, line, folded=kind in FACTS) for kind, line, text in piece.notes]
+        findings += [
+            Finding(kind, text, line, folded=severity_of(kind) is Severity.FACT) for kind, line, text in piece.notes
+        ]
     for piece in execution.pieces:
         for line, text in piece.reasons:
             findings.append(Finding("not-reusable", f"not reusable: {reason_text(line, text)}", line))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from jaxnb.program import FACTS, Finding, Part, Status, Timing
+from jaxnb.program import Finding, Part, Severity, Status, Timing
 from jaxnb.units import format_bytes, format_flops, format_seconds
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _needs(findings: Sequence[Finding]) -> Iterator[Part]:
         yield Part("finding", reasons[0] + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""))
     for message in dict.fromkeys(finding.message for finding in findings if finding.kind in _NEEDS):
         yield Part("finding", message)
-    folded = [finding for finding in findings if finding.folded and finding.kind not in FACTS]
+    folded = [finding for finding in findings if finding.folded and finding.severity is not Severity.FACT]
     if folded:
         first = folded[0]
         where = f", line {first.line}" if first.line is not None else ""

@@ -12,7 +12,7 @@ from typing import Any
 from jaxnb import _jax, views
 from jaxnb.errors import JaxnbError, NeedsConcrete
 from jaxnb.program import finding_of
-from jaxnb.runtime import Undo, is_own
+from jaxnb.runtime import Undo, is_on_jax, is_own
 from jaxnb.staging.trace.functions import PART, is_statement_of
 
 __all__ = ["as_shown_by_ipython", "label_of", "let_go", "render", "show_only_user_frames", "tidy", "told_of"]
@@ -42,12 +42,6 @@ def _note_forward(error: BaseException, before: BaseException | None) -> None:
     error.add_note(f"It is the backward pass of line {line}: {linecache.getline(file, line).strip()}")
 
 
-# Libraries on JAX, whose frames say nothing about the user's code.
-_ON_JAX = frozenset(
-    "flax optax equinox opt_einsum haiku chex jaxtyping diffrax lineax optimistix numpyro orbax".split()
-)
-
-
 _IN_IPYTHON = re.compile(r"[/\\](IPython|ipykernel)[/\\]")
 
 
@@ -56,7 +50,7 @@ def _user_frames(traceback: TracebackType | None) -> TracebackType | None:
     while traceback is not None:
         frame, at, line = traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno
         path = frame.f_code.co_filename
-        on_jax = str(frame.f_globals.get("__name__")).partition(".")[0] in _ON_JAX
+        on_jax = is_on_jax(str(frame.f_globals.get("__name__")))  # whose frames say nothing about the user's code
         if (
             frame.f_code.co_name != PART
             and not on_jax

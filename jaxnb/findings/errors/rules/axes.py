@@ -12,6 +12,7 @@ import jax
 
 from jaxnb import _jax
 from jaxnb._jax import RAISING
+from jaxnb.findings.errors.calls import name_called
 from jaxnb.findings.errors.edits import advice, bracketed, dimensions, exchange, exchanged, joined, put
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.functions import (
@@ -693,7 +694,7 @@ def _beyond(scene: Scene) -> Told | None:
     ]
     if not wrong:
         return None
-    name = next(iter(scene.called - {"_mean"}), outer.name)
+    name = name_called(scene.failed.node) or outer.name
     count = "no axes" if not rank else "one axis" if rank == 1 else f"{rank} axes"
     where = f" in `{scene.failed.function}`" if scene.failed.function else ""
     message = f"`{array.text}` {dimensions(array.shape)} has {count}{where}, and `{name}` goes along axis {wrong[0]}."

@@ -17,7 +17,7 @@ from jaxnb._jax import RAISING
 from jaxnb.findings.errors.calls import argument_of, calls_named, name_called, named_like
 from jaxnb.findings.errors.edits import advice, joined, put, segment, with_more, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
-from jaxnb.findings.errors.scene import Operand, Scene, abstract_text
+from jaxnb.findings.errors.scene import Operand, Scene, abstract_text, is_array
 from jaxnb.program import Fix
 
 __all__ = ["EXPLAINERS"]
@@ -67,7 +67,7 @@ def _promise(scene: Scene) -> Told | None:
 
 def _wide(scene: Scene, given: Operand | None) -> list[str]:
     step = scene.step(*RAISING["callback-result"])
-    seen = [one for one in (step.names.values() if step is not None else ()) if hasattr(one, "dtype")]
+    seen = [one for one in (step.names.values() if step is not None else ()) if is_array(one)]
     return [str(one.dtype) for one in seen if str(one.dtype).endswith("64")] or (["64 bits"] if given else [])
 
 

@@ -23,7 +23,7 @@ from jaxnb.findings.errors.functions import (
     results_of,
     said_name,
 )
-from jaxnb.findings.errors.scene import Scene, Step, abstract_text
+from jaxnb.findings.errors.scene import Scene, Step, abstract_text, is_array
 from jaxnb.program import Fix
 from jaxnb.staging import describe
 
@@ -237,7 +237,7 @@ def _function_name(value: Any) -> str:
 
 
 def _is_array(value: Any) -> bool:
-    return hasattr(value, "dtype") or isinstance(value, bool | int | float | complex) or _jax.is_tracer(value)
+    return is_array(value) or isinstance(value, bool | int | float | complex) or _jax.is_tracer(value)
 
 
 def _as_nondiff(scene: Scene, custom: Any, number: int, name: str) -> list[Fix]:

@@ -30,7 +30,7 @@ from jaxnb.findings.errors.edits import (
 )
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.functions import name_of
-from jaxnb.findings.errors.scene import Operand, Scene, Step
+from jaxnb.findings.errors.scene import Operand, Scene, Step, is_array
 from jaxnb.program import Fix
 
 __all__ = ["EXPLAINERS"]
@@ -72,7 +72,7 @@ def _leaf(value: Any) -> Any:
 
 
 def _is_no_array(value: Any) -> bool:
-    if hasattr(value, "dtype") or isinstance(value, int | float | complex | bool | type(None)):
+    if is_array(value) or isinstance(value, int | float | complex | bool | type(None)):
         return False
     return (callable(value) and not is_of(value, "equinox")) or isinstance(value, str)
 
@@ -276,7 +276,7 @@ def _static_arrays(scene: Scene) -> Told | None:
         if not is_of(value, "equinox") or not dataclasses.is_dataclass(value):
             continue
         for field in dataclasses.fields(value):
-            if field.metadata.get("static") and hasattr(getattr(value, field.name, None), "dtype"):
+            if field.metadata.get("static") and is_array(getattr(value, field.name, None)):
                 kind = type(value).__name__
                 message = (
                     f"`{operand.text}.{field.name}` is an array in a static field of `{kind}`: static fields are part"

@@ -20,7 +20,7 @@ from jaxnb.findings.errors.calls import (
 )
 from jaxnb.findings.errors.edits import advice, dimensions, joined, lines_put, put, segment, with_more, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
-from jaxnb.findings.errors.scene import Scene
+from jaxnb.findings.errors.scene import Scene, is_array
 from jaxnb.findings.place import FailedExpression
 from jaxnb.program import Fix
 
@@ -262,9 +262,7 @@ def _key_first(scene: Scene) -> Told | None:
         return None
     value = place.value_of(first)
     what = scene.argument(0, "rngs")
-    aval = (
-        f"{value.dtype}{list(value.shape)}".replace(" ", "") if hasattr(value, "dtype") else what.aval if what else ""
-    )
+    aval = f"{value.dtype}{list(value.shape)}".replace(" ", "") if is_array(value) else what.aval if what else ""
     message = f"the first argument of {_called(place)} is the random key, and `{segment(place, first)}` is {aval}."
     fixes: list[Fix] = []
     if second is not None:
@@ -343,7 +341,7 @@ def _width(scene: Scene) -> Told | None:
     value, wanted = step.names.get("value"), step.names.get("abs_value")
     was = tuple(getattr(value, "shape", ()))
     now = tuple(getattr(wanted, "shape", ()))
-    inputs = next((layer.names[key] for key in ("inputs", "x") if hasattr(layer.names.get(key), "shape")), None)
+    inputs = next((layer.names[key] for key in ("inputs", "x") if is_array(layer.names.get(key))), None)
     shape = f", shape {dimensions(inputs.shape)}," if inputs is not None else ""
     facts = f"`{name}` of `{path}` is {dimensions(was)}" if was else f"`{name}` of `{path}` has another shape"
     differ = [(a, b) for a, b in zip(was, now, strict=False) if a != b]

@@ -12,7 +12,7 @@ from jaxnb._jax import RAISING
 from jaxnb.findings.errors.calls import bound_to, is_of, name_called, named_like, required
 from jaxnb.findings.errors.edits import advice, dimensions, joined, put, segment, with_more, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
-from jaxnb.findings.errors.scene import Operand, Scene, Step
+from jaxnb.findings.errors.scene import Operand, Scene, Step, is_array
 from jaxnb.program import Fix
 
 __all__ = ["EXPLAINERS"]
@@ -51,7 +51,7 @@ def _plain_list(scene: Scene) -> Told | None:
 
 def _data(value: Any) -> Iterator[Any]:
     for leaf in jax.tree.leaves(value, is_leaf=lambda one: is_of(one, "flax")):
-        if is_of(leaf, "flax") or hasattr(leaf, "dtype"):
+        if is_of(leaf, "flax") or is_array(leaf):
             yield leaf
 
 

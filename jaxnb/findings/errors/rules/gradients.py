@@ -23,7 +23,7 @@ from jaxnb.findings.errors.edits import (
 )
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.functions import definition_of, keyword_of, making, put_keyword, result_of, said_name
-from jaxnb.findings.errors.scene import Operand, Scene, abstract_text
+from jaxnb.findings.errors.scene import Operand, Scene, abstract_text, is_array
 from jaxnb.program import Fix
 from jaxnb.staging import describe
 
@@ -93,7 +93,7 @@ def _is_real(value: Any) -> bool:
 
 
 def _kind(leaf: Any) -> str:
-    return describe(leaf) if hasattr(leaf, "dtype") else f"the {type(leaf).__name__} {leaf!r}"[:60]
+    return describe(leaf) if is_array(leaf) else f"the {type(leaf).__name__} {leaf!r}"[:60]
 
 
 def _as_floats(scene: Scene, node: ast.AST, leaves: Any, bad: Any) -> Iterator[Fix]:
@@ -139,7 +139,7 @@ def _output(scene: Scene) -> Told | None:
         return Told(message, (advice(hint),), (), line)
     message = f"`{transform}` takes a function that returns one scalar, and {shown} returns {describe(value)}."
     fixes = []
-    if node is not None and hasattr(value, "shape"):
+    if node is not None and is_array(value):
         text = segment(scene.failed, node)
         if value.shape and all(size == 1 for size in value.shape):
             fixes.append(put(scene.failed, "drop the axes of size 1", node, f"{bare(node, text)}.squeeze()"))

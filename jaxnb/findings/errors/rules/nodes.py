@@ -12,7 +12,7 @@ from jaxnb._jax import RAISING
 from jaxnb.findings.errors.edits import advice, exchange, exchanged, joined, put
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.functions import definition_of, registered, results_of
-from jaxnb.findings.errors.scene import Operand, Scene
+from jaxnb.findings.errors.scene import Operand, Scene, is_array
 from jaxnb.findings.errors.trees import is_leaf_type, trees_of_class
 from jaxnb.program import Fix
 from jaxnb.staging import describe
@@ -98,10 +98,10 @@ def _built_again(scene: Scene) -> Told | None:
     kind = type(value).__name__
     function: Any = scene.failed.above(ast.FunctionDef)
     names = [one.arg for one in function.args.args[1:]] if function is not None else []
-    odd = [name for name in names if not hasattr(scene.failed.frame.get(name), "dtype")]
+    odd = [name for name in names if not is_array(scene.failed.frame.get(name))]
     frame = scene.failed.frame
     if not odd and scene.failed.function == "__post_init__":
-        odd = [name for name, item in vars(value).items() if not hasattr(item, "dtype")]
+        odd = [name for name, item in vars(value).items() if not is_array(item)]
         frame = vars(value)
     if not odd:
         return None
@@ -205,9 +205,7 @@ def _no_pair(scene: Scene) -> Told | None:
         fixes: list[Fix] = []
         if isinstance(last, ast.Tuple) and isinstance(result, tuple) and len(last.elts) == len(result):
             pairs = list(zip(last.elts, result, strict=True))
-            children = [
-                scene.text(part) for part, item in pairs if hasattr(item, "dtype") or type(item) in (int, float)
-            ]
+            children = [scene.text(part) for part, item in pairs if is_array(item) or type(item) in (int, float)]
             rest = [scene.text(part) for part, item in pairs if scene.text(part) not in children and item is not None]
             inner = f"({children[0]},)" if len(children) == 1 else f"({', '.join(children)})"
             aux = "None" if not rest else rest[0] if len(rest) == 1 else f"({', '.join(rest)})"

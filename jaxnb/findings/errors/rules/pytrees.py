@@ -12,7 +12,7 @@ from jaxnb._jax import RAISING
 from jaxnb.findings.errors.edits import advice, dimensions, exchange, exchanged, joined
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.functions import put_keyword
-from jaxnb.findings.errors.scene import Operand, Scene
+from jaxnb.findings.errors.scene import Operand, Scene, is_array
 from jaxnb.findings.errors.trees import Difference, first_difference, kind_of, place_in, trees_of_class
 from jaxnb.program import Fix
 
@@ -111,7 +111,7 @@ def _hint(a: str, b: str, difference: Difference) -> str:
             f"None is an empty tree, not a leaf: put zeros into `{none}`, or None into `{other}`, or give"
             " is_leaf=lambda x: x is None to a function that takes None."
         )
-    if hasattr(second, "dtype"):
+    if is_array(second):
         return f"make `{b}` of the same structure: as gradients, take them with respect to `{a}` (argnums=)."
     if difference.only_first or difference.only_second:
         return f"give both the same keys and the same length: the same structure as `{a}`."
@@ -124,7 +124,7 @@ def _alike(scene: Scene, first: Operand, second: Operand, difference: Difference
     if difference.path:
         return
     text = second.text
-    if type(a) in (list, tuple, dict) and type(b) is not type(a) and not hasattr(b, "dtype") and b is not None:
+    if type(a) in (list, tuple, dict) and type(b) is not type(a) and not is_array(b) and b is not None:
         named = hasattr(b, "_fields") or type(b).__name__ == "FrozenDict"
         fits = type(a) is not dict or named or isinstance(b, dict)
         if fits and (not hasattr(b, "_fields") or type(a) is not dict):
@@ -141,7 +141,7 @@ def _alike(scene: Scene, first: Operand, second: Operand, difference: Difference
         new = f"{{key: {text}[key] for key in {first.text}}}"
         over = joined([repr(key) for key in difference.only_second[:3]])
         yield exchange(scene, f"leave {over} out", (second.node, new))
-    if hasattr(b, "dtype"):
+    if is_array(b):
         yield from _by_other(scene, first, second)
 
 

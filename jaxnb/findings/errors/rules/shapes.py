@@ -11,7 +11,7 @@ from jaxnb._jax import RAISING
 from jaxnb.findings.errors.calls import bound_to
 from jaxnb.findings.errors.edits import advice, bracketed, dimensions, exchange, joined, sized, with_more
 from jaxnb.findings.errors.explainer import Explainer, Told
-from jaxnb.findings.errors.scene import Operand, Scene
+from jaxnb.findings.errors.scene import Operand, Scene, is_array
 from jaxnb.findings.errors.sizes import Shape, axes_text, clash, constant_of, shape_of, size_of, turned
 from jaxnb.program import Fix
 
@@ -139,7 +139,7 @@ def _inner_broadcast(scene: Scene) -> Told | None:
     """Within a library: what the function that does not know how to broadcast was given."""
     step = scene.step("promote_shapes", "broadcast_shapes", "_broadcast_arrays")
     args = step.names.get("args") if step is not None else None
-    shapes = [tuple(item.shape) for item in args if hasattr(item, "shape")] if isinstance(args, tuple) else []
+    shapes = [tuple(item.shape) for item in args if is_array(item)] if isinstance(args, tuple) else []
     if len(shapes) < 2:
         return None
     shown = joined([dimensions(shape) for shape in shapes])

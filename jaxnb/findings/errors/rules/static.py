@@ -28,7 +28,7 @@ from jaxnb.findings.errors.functions import (
     results_of,
     said_name,
 )
-from jaxnb.findings.errors.scene import Operand, Scene
+from jaxnb.findings.errors.scene import Operand, Scene, is_array
 from jaxnb.program import Fix
 from jaxnb.staging import describe
 
@@ -98,7 +98,7 @@ def _kind_of(scene: Scene, node: ast.expr, value: Any) -> str:
     except TypeError:
         if _jax.is_tracer(value):
             return f"traced here, {describe(value)}"
-        if hasattr(value, "dtype"):
+        if is_array(value):
             return f"an array, {describe(value)}"
         builtin = type(value) in (list, dict, set)
         return f"a {type(value).__name__}" if builtin else f"an object of the class {type(value).__name__}"
@@ -119,7 +119,7 @@ def _no_hash(scene: Scene, function: Any, name: str, node: ast.expr, value: Any,
             fixes += made_static(scene, outer, node.id, said)
         fixes += _not_static(scene, function)
         hint = "make it static in the function around it, too: static_argnames=, or leave it traced in both."
-    elif hasattr(value, "dtype"):
+    elif is_array(value):
         if getattr(value, "shape", None) == ():
             number = "float" if "float" in str(value.dtype) else "int"
             hint = f"give a Python number: `{number}({text})`; or leave it out of the static arguments."
@@ -420,7 +420,7 @@ def _no_function(scene: Scene) -> Told | None:
     target = scene.failed.statement
     names = [one.id for one in getattr(target, "targets", []) if isinstance(one, ast.Name)]
     whose = f" of `{names[0]}`" if names else ""
-    what = describe(value) if hasattr(value, "dtype") else f"the {type(value).__name__} {value!r}"[:80]
+    what = describe(value) if is_array(value) else f"the {type(value).__name__} {value!r}"[:80]
     first = next(iter(node.args), None)
     message = f"`{call}`{whose} takes a function to call, and was given {what}."
     fixes: list[Fix] = []
@@ -489,7 +489,7 @@ def _static_field(scene: Scene) -> Told | None:
             continue
         for one in dataclasses.fields(cls):
             value = getattr(operand.value, one.name, None)
-            arrays = hasattr(value, "dtype") or "rray" in str(one.type)
+            arrays = is_array(value) or "rray" in str(one.type)
             if one.metadata.get("static") and arrays:
                 message = (
                     f"`{one.name}` is a static field of the pytree `{cls.__name__}`, which jit hashes and compares from"
