@@ -33,7 +33,7 @@ cause: nan; 0/0|0 / 0|0 by 0|by zero|by 0|zero
 names: totals; transition_matrix
 fix: maximum|jnp.where|eps|1e-|clip
 
-### cosine-of-a-padding-embedding line=5
+### cosine-of-a-padding-embedding line=6
 # https://github.com/jax-ml/jax/pull/39792
 tokens = jnp.array([3, 1, 0])
 query = jnp.array([1.0, 2.0, -1.0, 0.5])

@@ -610,7 +610,7 @@ cause: same key|reuse|twice|again|split|already used|used before
 names: key; metropolis_step
 fix: key_b|split|fold_in
 
-### key-carried-through-a-scan-unsplit line=2
+### key-carried-through-a-scan-unsplit line=3
 # https://github.com/blackjax-devs/blackjax/pull/656
 sigma = 0.3
 ---
