@@ -67,7 +67,7 @@ def test_what_needs_the_user_comes_last() -> None:
     )
     assert Run(pieces=1, findings=findings).line.endswith(
         " · ! not reusable: line 3, it has an effect · ! `a` is float64 and becomes float32 in staged statements"
-        " · ! 2 findings: `key` was used on line 2 already, line 4"
+        " · ! `key` was used on line 2 already, line 4 · ! 1 finding: more"
     )
 
 

@@ -6,7 +6,7 @@ import { Parts, Status } from './schema';
 
 const TONES: Record<string, string> = {
   reused: 'good', staged: 'good', fix: 'good', planned: 'calm', traced: 'calm',
-  retraced: 'warn', again: 'warn', host: 'warn', finding: 'warn', nothing: 'bad'
+  retraced: 'warn', again: 'warn', host: 'warn', finding: 'warn', nothing: 'bad', wrong: 'bad'
 };
 
 /** The parts of the line as they were saved, or its text. */

@@ -30,7 +30,13 @@ class Findings(Observer):
         findings.glance(self._quiet, cell, piece, namespace, label)
 
     def on_ran(self, execution: Execution, cell: str | bytes, shown: Container[str]) -> Sequence[Finding]:
-        """The quiet findings of a run; of a program that was looked at before, those that were found then."""
+        """The quiet findings of a run, and what there is to say of results that are nan or inf."""
+        bad = self._quiet.results.find(execution)
+        quiet = self._quietly(execution, cell, shown)
+        return (*bad, *quiet) if bad else quiet
+
+    def _quietly(self, execution: Execution, cell: str | bytes, shown: Container[str]) -> Sequence[Finding]:
+        """The quiet findings; of a program that was looked at before, those that were found then."""
         if not execution.traced and len(execution.ran) == 1:
             (ran,) = execution.ran.values()
             said = findings.said_before(self._quiet, ran.piece, execution.host_lines, shown)

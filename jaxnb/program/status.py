@@ -25,6 +25,7 @@ SIGNS = {
     "planned": "◇",
     "traced": "◇",
     "fix": "+",
+    "wrong": "!",
     "finding": "!",
 }
 """The sign of each kind of part that has one: it tells them apart where there are no colours."""
@@ -39,6 +40,7 @@ TONES = {
     "planned": "calm",
     "traced": "calm",
     "fix": "good",
+    "wrong": "bad",
     "finding": "warn",
 }
 """The colour of each kind that has one: "good", "calm", "warn" or "bad"."""

@@ -6,6 +6,7 @@ Ops, values and computations refer to one another by index, so that the whole is
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -355,6 +356,9 @@ class Fix:
     verified: bool = False
 
 
+_CLAUSE = re.compile(r": |; |\. |\.$")
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """Something to say about a cell.
@@ -394,6 +398,12 @@ class Finding:
     def severity(self) -> Severity:
         """How much it matters."""
         return severity_of(self.kind)
+
+    @property
+    def short(self) -> str:
+        """The first clause of what it says, and the line: "`key` was used on line 3 already, line 4"."""
+        where = f", line {self.line}" if self.line is not None else ""
+        return f"{_CLAUSE.split(self.message, maxsplit=1)[0]}{where}"
 
     def to_json(self) -> dict[str, Any]:
         """It as data that `json.dumps` takes, without the fields that say nothing.

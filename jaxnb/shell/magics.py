@@ -215,9 +215,12 @@ class JaxnbMagics(Magics):
         """Shows the line of what ran, after the cell's own output."""
         self._auto.about_to_run = None
         leaked, retraced = self._watches.end(self.shell.user_ns, self._here())
-        self._explain(getattr(result, "error_in_exec", None))
-        self.journal.notice(*leaked, *retraced)
+        error = getattr(result, "error_in_exec", None)
+        self._explain(error)
         pending, self._pending = self._pending, {}
+        plain = error is None and not pending
+        wrong = self._watches.results(self.shell.user_ns, getattr(result, "result", None)) if plain else []
+        self.journal.notice(*leaked, *retraced, *wrong)
         remarks = list(self._remarks)
         self._remarks.clear()
         note = f"{len(leaked)} leak{'s' if len(leaked) > 1 else ''}"
@@ -229,10 +232,14 @@ class JaxnbMagics(Magics):
             pending["leaks", ""] = _Shown(told)
         for finding in retraced:
             pending["retraces", finding.message] = _Shown(note_of(finding))
+        if wrong:
+            later = Later(lambda: Program("", findings=tuple(wrong)))
+            told = Run(note=wrong[0].short, note_kind="wrong", findings=tuple(wrong), later=later)
+            pending["wrong", ""] = _Shown(told)
         if self.settings.display == "none":
             return
         rich = self._is_rich()
-        known = finding_of(error) if rich and (error := getattr(result, "error_in_exec", None)) else None
+        known = finding_of(error) if rich and (error := getattr(result, "error_in_exec", error)) else None
         if known is not None and (fix := fix_of(known[0])) is not None:
             pending["fix", ""] = _Shown(fix)
         script = rich and wants_script(self.settings.html, self._cell_id)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import jax
 from IPython.core.interactiveshell import InteractiveShell
 
-import jaxnb
 from jaxnb.program import Finding, finding_of
 from jaxnb.views import render_findings
 
@@ -64,7 +63,7 @@ def check(shell: InteractiveShell, case: ErrorCase, staged: bool) -> Outcome:
     """Runs a wrong cell, plain or staged, and compares what is said of it."""
     _begin(shell, case)
     text, error = _run(shell, f"%%jit\n{case.cell}" if staged else case.cell)
-    findings = _findings(error, staged)
+    findings = _findings(shell, error)
     source = f"%%jit\n{case.cell}" if staged else case.cell
     shown = render_findings(findings, width=200, source=source)
     told = f"{error or ''}\n{shown}"
@@ -91,7 +90,7 @@ def check_twin(shell: InteractiveShell, case: ErrorCase, staged: bool) -> list[F
     """What is said of the right cell: nothing, if all is well."""
     _begin(shell, case)
     _, error = _run(shell, f"%%jit\n{case.twin}" if staged else case.twin)
-    return [finding for finding in _findings(error, staged) if not finding.folded]
+    return [finding for finding in _findings(shell, error) if not finding.folded]
 
 
 def what_is_missing(case: ErrorCase, outcome: Outcome) -> str:
@@ -116,12 +115,11 @@ def _run(shell: InteractiveShell, text: str) -> tuple[str, BaseException | None]
     return said.getvalue() + more.getvalue(), result.error_before_exec or result.error_in_exec
 
 
-def _findings(error: BaseException | None, staged: bool) -> list[Finding]:
+def _findings(shell: InteractiveShell, error: BaseException | None) -> list[Finding]:
     if error is not None:
         known = finding_of(error)
         return [known[0]] if known is not None else []
-    run = jaxnb.last() if staged else None
-    return list(run.findings) if run is not None else []
+    return list(shell._jaxnb_magics.journal.noticed)  # type: ignore[attr-defined]
 
 
 def _lines(finding: Finding) -> set[int | None]:

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 from jaxnb.findings.lints.context import Keys, LintContext, as_called, given_and_made
 from jaxnb.findings.lints.key_log import KeyLog, KeyUses, uses_of_arrays
 from jaxnb.findings.lints.lint import Text, When, lints, only_defines
+from jaxnb.findings.lints.results import BadResults
 from jaxnb.program import Finding
 from jaxnb.runtime import collection_put_off
 from jaxnb.staging import CellSource, Piece, Statement
@@ -35,12 +36,14 @@ class LintMemory:
     Attributes:
       keys: which keys its cells have used.
       looks: what was seen in each piece when it was traced, and then what was found in it.
+      results: what looks at results that are nan or inf.
       effects: what was found in the text of each cell, side effects and transfers, and the functions it was found with.
     """
 
     def __init__(self) -> None:
         self.keys = KeyLog()
         self.looks: WeakKeyDictionary[Piece, Seen | Looked] = WeakKeyDictionary()
+        self.results = BadResults()
         self.effects: OrderedDict[bytes, tuple[tuple[int, ...], tuple[Finding, ...]]] = OrderedDict()
 
 

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxnb.findings.lints.eqns import Eqns
+from jaxnb.findings.lints.nan_causes import GROWING
 from jaxnb.findings.lints.replay import Origin, nonfinite
 from jaxnb.findings.place import parse_shown
 from jaxnb.findings.values.fixes import apply_edit
@@ -31,9 +32,6 @@ _DOMAINS = {
     "pow": "a negative number to a power that is no whole number is nan, and 0 to a negative power is inf.",
     "rem": "the remainder of a division by 0 is nan: choose another divisor there.",
 }
-_OVERFLOW = frozenset(
-    {"mul", "add", "sub", "dot_general", "integer_pow", "reduce_sum", "square", "convert_element_type"}
-)
 
 
 def propose(eqns: Eqns, origin: Origin, shown: str) -> list[Fix]:
@@ -165,10 +163,21 @@ def _advice(name: str, origin: Origin, backward: bool) -> str:
     """In words, by what the equation is and what it had."""
     values = [np.asarray(jax.device_get(value)) for value in origin.operands if hasattr(value, "dtype")]
     small = [value for value in (*values, np.asarray(jax.device_get(origin.result))) if _is_half(value)]
-    if name in _OVERFLOW and origin.kind == "inf":
+    if backward and name in ("div", "mul", "pow", "integer_pow", "rsqrt", "sqrt"):
+        return (
+            "the derivative of sqrt, of a norm, of a power below 1 or of log is infinite at 0, and the gradient is "
+            "computed through both sides of a jnp.where: keep the argument away from 0 before the function is called, "
+            "as by jnp.where inside of it, or by an eps such as 1e-6."
+        )
+    if name in GROWING and origin.kind == "inf":
         if small:
             kind = small[-1].dtype
             return f"{kind.name} ends at {float(jnp.finfo(kind).max):.5g}: compute this in float32, or scale it down."
+        if origin.iterations:
+            return (
+                "it grows larger than its dtype holds: take smaller steps (a lower learning rate or dt), or clip "
+                "or normalise what is carried."
+            )
         return "the number is larger than its dtype holds: scale it down, normalise it, or compute with its logarithm."
     if name in ("log", "log2"):
         if values and (values[0] < 0).any():
@@ -176,11 +185,6 @@ def _advice(name: str, origin: Origin, backward: bool) -> str:
         return "log of 0 is -inf: jnp.log(jnp.maximum(x, tiny)), jax.nn.log_softmax, or jnp.log1p say what is meant."
     if name in ("exp", "exp2", "expm1", "cosh", "sinh"):
         return "exp overflows: take jax.nn.softmax, logsumexp or log_sigmoid, or subtract the maximum before it."
-    if backward and name in ("div", "mul", "pow", "integer_pow", "rsqrt", "sqrt"):
-        return (
-            "the derivative of sqrt, of a norm, of a power below 1 or of log is infinite at 0, and the gradient is "
-            "computed through both sides of a jnp.where: keep the argument away from 0 before the function is called."
-        )
     if name == "div":
         zero = len(values) > 1 and not values[0].all()
         return "0/0 is nan: " * zero + "choose another divisor where it is 0: x / jnp.where(d == 0, 1, d)."

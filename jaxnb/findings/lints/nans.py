@@ -14,8 +14,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxnb.findings.errors.calls import name_called
 from jaxnb.findings.lints.context import LintContext
 from jaxnb.findings.lints.eqns import Eqns
+from jaxnb.findings.lints.nan_causes import cause_of, expression_at, function_at
 from jaxnb.findings.lints.nan_fixes import propose, try_fix
 from jaxnb.findings.lints.replay import Origin, find_origin, nonfinite
 from jaxnb.findings.values import dry_run
@@ -146,7 +148,9 @@ def _run_again(held: Held) -> Sequence[Any]:
 def _finding(eqns: Eqns, origin: Origin, name: str, kind: str) -> Finding | None:
     """What to say of one origin; None if the nan or inf was meant."""
     if origin.place is None:
-        if origin.input is None or not eqns.inputs[origin.input]:
+        if origin.input is None:
+            return _handed(eqns, origin, name) if kind == "nan" else None
+        if not eqns.inputs[origin.input]:
             return None
         path = eqns.inputs[origin.input]
         message = f"{_named(name)} holds {kind}, and so did the input `{path}`, from which it comes."
@@ -155,7 +159,8 @@ def _finding(eqns: Eqns, origin: Origin, name: str, kind: str) -> Finding | None
     backward = eqns.is_backward(origin.place)
     where = "backward" if backward else "forward"
     what = _named(name) if name else "a derivative" if backward else "a result"
-    parts = [f"{what} holds {kind}: in the {where} pass `{op.name}` gave {origin.kind}{_element(origin)}"]
+    cause = f"{cause}; " if (cause := cause_of(eqns, origin)) else ""
+    parts = [f"{what} holds {kind}: {cause}in the {where} pass `{op.name}` gave {origin.kind}{_element(origin)}"]
     parts.append(_turns(origin))
     told = [_statistics(value) for value in origin.operands if _is_number(value)]
     parts.append(f". It had {'; and '.join(told)}" if told else "")
@@ -171,9 +176,25 @@ def _finding(eqns: Eqns, origin: Origin, name: str, kind: str) -> Finding | None
         eqns.line(origin.place),
         span=op.span if op.span is not None and not op.span.file else None,
         holder=name,
-        origin=_elsewhere(op),
+        origin=_elsewhere(op) or _inside(eqns, eqns.line(origin.place)),
         fix=Fix(fixes[-1].text) if fixes else None,
     )
+
+
+def _handed(eqns: Eqns, origin: Origin, name: str) -> Finding | None:
+    """What to say of a nan that a function has put in because it has no value; what the cell writes is meant."""
+    cell, place = eqns.piece.cell, origin.handed
+    if place is None or cell is None or "nan" in cell.shown.lower():
+        return None
+    line, called = eqns.line(place), name_called(expression_at(eqns, place))
+    advice = "give it more than one value, or a smaller ddof." if called in ("std", "var", "cov") else ""
+    cause = "there are no more values than ddof takes away, it divides by 0" if advice else "it has no value for this"
+    message = f"{_named(name)} holds nan: `{called or eqns.op(place).name}` gives nan, as {cause}."
+    return Finding("nans", message, line, holder=name, origin=_inside(eqns, line), fix=Fix(advice) if advice else None)
+
+
+def _inside(eqns: Eqns, line: int | None) -> str:
+    return f"in `{function}`" if (function := function_at(eqns, line)) else ""
 
 
 def _unexplained(name: str, kind: str) -> Finding:

@@ -51,6 +51,7 @@ class Origin:
       iterations: in which iterations of the loops around it, the outermost first, each with the number of them (None
         where it is not known before the end).
       input: if no equation made it, the position of the input that held it; None if it is a constant of the program.
+      handed: if it is a number that stands in the program, the last equation that it went through.
       then: what made a nan of the inf that `place` had made; None if nothing did.
     """
 
@@ -60,6 +61,7 @@ class Origin:
     result: Any = None
     iterations: tuple[tuple[int, int | None], ...] = ()
     input: int | None = None
+    handed: Place | None = None
     then: Origin | None = None
 
 
@@ -123,6 +125,7 @@ class _Search:
         bad = bad if bad is not None else _bad_values(closed, jaxpr, given)
         makers = {var: number for number, eqn in enumerate(jaxpr.eqns) for var in eqn.outvars}
         then: Origin | None = None
+        handed: Place | None = None
         if kind not in _of(atom, bad):
             return None
         while type(atom) is not jax_core.Literal and atom in makers:
@@ -138,6 +141,7 @@ class _Search:
                 continue
             same = _followed(eqn, operands, told, kind)
             if same is not None:
+                handed = place
                 atom, kind = eqn.invars[same], kind if kind in told[same] else "nan"
                 continue
             here = Origin(kind, place, tuple(operands), _result(eqn, atom, operands, closed), then=then)
@@ -147,7 +151,7 @@ class _Search:
                     return replace(earlier, then=here)
             return here
         at = None if type(atom) is jax_core.Literal or atom not in jaxpr.invars else list(jaxpr.invars).index(atom)
-        return Origin(kind, input=at, then=then)
+        return Origin(kind, input=at, handed=handed if at is None else None, then=then)
 
     def _inside(
         self, place: Place, eqn: Any, operands: list[Any], result: int, kind: Kind, told: list[Bad]

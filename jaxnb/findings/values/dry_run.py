@@ -26,7 +26,7 @@ from jaxnb.findings.place import parse_shown
 from jaxnb.runtime import is_library
 from jaxnb.staging import ATOMS, CodeNames, Statement, first_effect, is_user_function, names_of, read_statement, resolve
 
-__all__ = ["PATIENCE", "harmless_statements", "inputs_of", "traces", "works"]
+__all__ = ["PATIENCE", "harmless_statements", "inputs_of", "needed_nodes", "outer_reads", "traces", "works"]
 
 PATIENCE = 0.2
 """Seconds for which a cell may be held up (SEMANTICS, rule 11)."""
@@ -113,15 +113,28 @@ def harmless_statements(nodes: Sequence[ast.stmt], namespace: dict[str, Any]) ->
     return statements if all(_is_harmless(statement, namespace) for statement in statements) else None
 
 
-def _needed(nodes: Sequence[ast.stmt]) -> list[Statement]:
-    """The last statement, and those above it that bind what it reads, directly or not."""
+def needed_nodes(nodes: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The last of some statements, and those above it that bind what it reads, directly or not."""
     statements = [_read(node) for node in nodes]
-    needed, reads = [statements[-1]], set(statements[-1].names.reads)
-    for statement in reversed(statements[:-1]):
+    needed, reads = list(nodes[-1:]), set(statements[-1].names.reads) if nodes else set()
+    for node, statement in zip(nodes[-2::-1], statements[-2::-1], strict=True):
         if statement.names.binds & reads:
-            needed.append(statement)
+            needed.append(node)
             reads |= statement.names.reads
     return needed[::-1]
+
+
+def outer_reads(nodes: Sequence[ast.stmt]) -> frozenset[str]:
+    """The names that statements read before they bind them."""
+    reads, bound = set[str](), set[str]()
+    for names in (_read(node).names for node in nodes):
+        reads |= names.reads - bound
+        bound |= names.binds
+    return frozenset(reads)
+
+
+def _needed(nodes: Sequence[ast.stmt]) -> list[Statement]:
+    return [_read(node) for node in needed_nodes(nodes)]
 
 
 def inputs_of(statements: Sequence[Statement], namespace: dict[str, Any]) -> dict[str, Any] | None:

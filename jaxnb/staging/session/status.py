@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,12 +16,14 @@ __all__ = ["read_status"]
 _NEEDS = ("x64", "donate", "cost", "independent")
 """Kinds of findings that are told on the line whole: what is bound differs, or something asked for could not be."""
 
-_CLAUSE = re.compile(r": |; |\. |\.$")
+_MOST_WRONG = 2
+"""So many findings on wrong numbers stand on the line in words."""
 
 
 def read_status(run: Run) -> Status:
     """The line of a run. Facts that need nobody, such as what is static, are not on it; findings hold them."""
-    return Status(tuple(_happened(run)), tuple(_cost(run)), tuple(_needs(run.findings)))
+    told = run.note_kind in ("finding", "wrong")  # a note that says what was found
+    return Status(tuple(_happened(run)), tuple(_cost(run)), () if told else tuple(_needs(run.findings)))
 
 
 def _happened(run: Run) -> Iterator[Part]:
@@ -117,16 +118,14 @@ def _needs(findings: Sequence[Finding]) -> Iterator[Part]:
         yield Part("finding", reasons[0] + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""))
     for message in dict.fromkeys(finding.message for finding in findings if finding.kind in _NEEDS):
         yield Part("finding", message)
-    folded = [finding for finding in findings if finding.folded and finding.severity is not Severity.FACT]
+    wrong = [one for one in findings if one.severity is Severity.WRONG and one.kind not in _NEEDS]
+    for finding in wrong[:_MOST_WRONG]:
+        yield Part("wrong", finding.short)
+    if len(wrong) > _MOST_WRONG:
+        yield Part("wrong", f"{len(wrong) - _MOST_WRONG} more")
+    folded = [one for one in findings if one.folded and one.severity is Severity.SLOW]
     if folded:
-        first = folded[0]
-        where = f", line {first.line}" if first.line is not None else ""
-        yield Part("finding", f"{_count(len(folded), 'finding')}: {_in_short(first.message)}{where}")
-
-
-def _in_short(message: str) -> str:
-    """The first clause of a sentence: "`key` was used on line 3 already"."""
-    return _CLAUSE.split(message, maxsplit=1)[0]
+        yield Part("finding", f"{_count(len(folded), 'finding')}: {folded[0].short}")
 
 
 def _count(number: int, noun: str) -> str:

@@ -1,0 +1,121 @@
+"""Results that are nan or inf, noticed at once: which, and what made them, as far as that is found out quickly.
+
+Only what is there already is looked at, and of a run that reuses its programs only a little: it must cost nothing. A
+program that is small is run once more to find the equation (`find_nans`), which leaves out what was meant; of a larger
+one `--nans` says it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from time import perf_counter
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxnb.findings.lints.context import LintContext
+from jaxnb.findings.lints.eqns import Eqns
+from jaxnb.findings.lints.nans import find_nans
+from jaxnb.program import Finding, Fix
+from jaxnb.staging import Execution, Piece, levels
+
+__all__ = ["BadResults", "bad_kind", "is_there"]
+
+_MOST_ARRAYS, _MOST_NUMBERS = 16, 1 << 16
+_MOST_AT_FIRST = 1 << 22
+"""Numbers that are looked at of a run that traced something, which takes its time anyway."""
+_MOST_EQUATIONS = 400
+_PATIENCE = 1.0
+"""Seconds that a further run may have taken for the next one to be worth it."""
+
+
+class BadResults:
+    """Looks at the results of runs, and remembers how long it took to explain those of a piece."""
+
+    def __init__(self) -> None:
+        self._took: WeakKeyDictionary[Piece, float] = WeakKeyDictionary()  # 0 of the first time, which compiles
+
+    def find(self, execution: Execution) -> tuple[Finding, ...]:
+        """What there is to say of nans and infs in the results of a run."""
+        if execution.options.nans:
+            return ()
+        found: list[Finding] = []
+        for ran in execution.ran.values():
+            if _any_bad(ran.outputs, ran.piece in execution.traced):
+                found += self._explained(execution, ran.piece)
+        return tuple(found)
+
+    def _explained(self, execution: Execution, piece: Piece) -> Sequence[Finding]:
+        context = LintContext.of(execution, piece)
+        eqns = Eqns(piece, context.level)
+        size = sum(len(level.jaxpr.eqns) for level in eqns.visited)
+        there = all(is_there(leaf) for leaf in context.arguments if isinstance(leaf, jax.Array))
+        if size > _MOST_EQUATIONS or not there or self._took.get(piece, 0.0) > _PATIENCE:
+            return list(_in_short(context, eqns))
+        start = perf_counter()
+        found = find_nans(context, levels.hold_inputs(piece, context.arguments))
+        self._took[piece] = perf_counter() - start if piece in self._took else 0.0
+        return found
+
+
+def _in_short(context: LintContext, eqns: Eqns) -> Iterator[Finding]:
+    """That results are bad, without what made them."""
+    bad = [
+        (name, kind)
+        for name, value in zip(eqns.results(), context.results, strict=False)
+        if name and (kind := bad_kind(value, _MOST_AT_FIRST))
+    ]
+    if not bad:
+        return
+    (name, kind), more = bad[0], len(bad) - 1
+    others = f", and so {'does another result' if more == 1 else f'do {more} other results'}" if more else ""
+    root = re.split(r"[.\[]", name)[0]
+    lines = [item.span.line for item in context.statements if root in item.names.binds]
+    fix = Fix("--nans says which equation made it, of what.", options="--nans")
+    yield Finding("nans", f"`{name}` holds {kind}{others}.", lines[-1] if lines else None, holder=name, fix=fix)
+
+
+def _any_bad(values: Sequence[Any], thorough: bool) -> bool:
+    arrays = [value for value in values if isinstance(value, jax.Array) and _is_inexact(value.dtype)]
+    if not thorough and len(arrays) > _MOST_ARRAYS:
+        arrays = sorted(arrays, key=lambda array: array.size)[:_MOST_ARRAYS]
+    left = _MOST_AT_FIRST if thorough else _MOST_NUMBERS
+    for array in arrays:
+        left -= array.size
+        if left < 0:
+            return False
+        if is_there(array) and bad_kind(array, left + array.size):
+            return True
+    return False
+
+
+def is_there(array: Any) -> bool:
+    """Whether an array was computed, and is still there."""
+    return not array.is_deleted() and array.is_ready()
+
+
+def bad_kind(value: Any, most: int) -> str:
+    """ "nan" or "inf" if an array holds one; "" if it does not, has no such numbers, is not there, or is too large.
+
+    Args:
+      value: anything.
+      most: how many numbers it may have.
+    """
+    if not isinstance(value, jax.Array) or not _is_inexact(value.dtype) or value.size > most:
+        return ""
+    if not is_there(value) or not value.is_fully_addressable:
+        return ""
+    array = np.asarray(value)
+    if np.isfinite(array).all():
+        return ""
+    return "nan" if np.isnan(array).any() else "inf"
+
+
+@cache
+def _is_inexact(dtype: Any) -> bool:
+    return jnp.issubdtype(dtype, jnp.inexact)
