@@ -15,7 +15,17 @@ from jaxnb.program import Span
 from jaxnb.runtime import is_library, is_own
 from jaxnb.staging import state_of
 
-__all__ = ["Entry", "FailedExpression", "Label", "find_place", "parse_shown", "place_of", "users_frames"]
+__all__ = [
+    "Entry",
+    "FailedExpression",
+    "Label",
+    "find_place",
+    "function_around",
+    "functions_around",
+    "parse_shown",
+    "place_of",
+    "users_frames",
+]
 
 Parents = dict[ast.AST, ast.AST]
 Label = Callable[[str], str]
@@ -203,3 +213,21 @@ def _rest(node: Any) -> tuple[Any, ...]:
         getattr(node, "end_lineno", None),
         getattr(node, "end_col_offset", None),
     )
+
+
+def functions_around(tree: ast.AST, line: int) -> Iterator[ast.FunctionDef | ast.Lambda]:
+    """The functions that a line of a text stands in, the innermost last."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.Lambda) and node.lineno <= line <= (node.end_lineno or 0):
+            yield node
+
+
+def function_around(shown: str, line: int) -> str:
+    """The name of the function that a line of a cell stands in; "" if it is the cell's own.
+
+    >>> function_around("def f(x):\\n    return x\\nf(1)", 2), function_around("def f(x):\\n    return x\\nf(1)", 3)
+    ('f', '')
+    """
+    tree = parse_shown(shown)
+    around = list(functions_around(tree, line)) if tree is not None else []
+    return next((one.name for one in reversed(around) if isinstance(one, ast.FunctionDef)), "")

@@ -218,8 +218,7 @@ class JaxnbMagics(Magics):
         error = getattr(result, "error_in_exec", None)
         self._explain(error)
         pending, self._pending = self._pending, {}
-        plain = error is None and not pending
-        wrong = self._watches.results(self.shell.user_ns, getattr(result, "result", None)) if plain else []
+        wrong = self._wrong_of(getattr(result, "result", None), not pending) if error is None else []
         self.journal.notice(*leaked, *retraced, *wrong)
         remarks = list(self._remarks)
         self._remarks.clear()
@@ -250,6 +249,15 @@ class JaxnbMagics(Magics):
                 self.shell.display_pub.publish(shown)
         for remark in remarks:
             self.shell.display_pub.publish({"text/plain": remark})
+
+    def _wrong_of(self, value: Any, plain: bool) -> list[Finding]:
+        """What there is to say of a cell that has run well, beside what its run says."""
+        try:
+            stale = self._watches.stale(self._raw, self.shell.user_ns)
+            return [*(self._watches.plain(self.shell.user_ns, value) if plain else ()), *stale]
+        except Exception as fault:  # the cell has run
+            print(unexplained(fault), file=sys.stderr)
+            return []
 
     def _is_rich(self) -> bool:
         """Whether the front end shows more than text."""

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from jaxnb import program as programs, views
 from jaxnb.findings import LINT_KINDS
-from jaxnb.program import Finding, Program, Status
+from jaxnb.program import Finding, Program, Severity, Status
 from jaxnb.staging import Later, Run, Shown
 
 __all__ = ["below", "bundle", "fix_of", "run_of", "shown_below", "terminal_of"]
@@ -81,12 +81,11 @@ def bundle(
         text += f"\n\n{shown}"
     if not rich:
         text = "\n".join((text, *map(str, below(run))))
-    leaked = [finding for finding in run.findings if finding.kind == "leak"]
     avoidable = [finding for finding in run.findings if finding.kind == "retrace" and finding.fix is not None]
-    asked = [finding for finding in run.findings if finding.kind == "nans"]
+    wrong = [one for one in run.findings if one.severity is Severity.WRONG and one.kind not in (*LINT_KINDS, "x64")]
     written_out = [finding for finding in run.findings if finding.kind in LINT_KINDS and not finding.folded]
-    if leaked or asked or written_out or (avoidable and not run.note):
-        text = f"{text}\n{views.render_findings([*leaked, *asked, *written_out] or avoidable)}"
+    if wrong or written_out or (avoidable and not run.note):
+        text = f"{text}\n{views.render_findings([*wrong, *written_out] or avoidable)}"
     data: dict[str, Any] = {"text/plain": text}
     if not rich:
         return data

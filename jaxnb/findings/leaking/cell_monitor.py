@@ -14,7 +14,7 @@ from jaxnb.findings.errors.explainer import tell
 from jaxnb.findings.errors.scene import Scene, read_scene
 from jaxnb.findings.leaking.leaks import Leaks
 from jaxnb.findings.leaking.tracers import was_dead
-from jaxnb.findings.lints.plain_results import PlainResults
+from jaxnb.findings.lints.plain_cells import PlainCells
 from jaxnb.findings.memory.use_after_donate import Deletions, explain_lost
 from jaxnb.findings.place import FailedExpression, find_place
 from jaxnb.findings.retracing.calls import Calls
@@ -37,7 +37,7 @@ class CellMonitor:
         self._leaks = Leaks(label)
         self._calls = Calls(history, label)
         self._deletions = Deletions(lost)
-        self._results = PlainResults()
+        self._plain = PlainCells(label)
         self._lost, self._label = lost, label
         self.on = False
 
@@ -57,16 +57,26 @@ class CellMonitor:
         """A cell is about to run."""
         if self.on:
             self._deletions.begin(text, namespace)
-            self._results.begin(text, namespace)
+            self._plain.begin(text, namespace)
+            self._calls.stale.begin()
 
-    def results(self, namespace: Mapping[str, Any], value: Any) -> list[Finding]:
-        """What there is to say of nans and infs that a plain cell, which has run well, has bound or shows.
+    def stale(self, text: str, namespace: Mapping[str, Any]) -> list[Finding]:
+        """What there is to say of a cell that has run well, and called functions that know old values.
+
+        Args:
+          text: the cell as displayed.
+          namespace: the names now.
+        """
+        return self._calls.stale.check(text, namespace) if self.on else []
+
+    def plain(self, namespace: dict[str, Any], value: Any) -> list[Finding]:
+        """What there is to say of a plain cell that has run well.
 
         Args:
           namespace: the names now.
           value: that the cell shows.
         """
-        return self._results.end(namespace, value) if self.on else []
+        return self._plain.end(namespace, value) if self.on else []
 
     def end(self, namespace: Mapping[str, Any], here: str) -> tuple[list[Finding], list[Finding]]:
         """A cell has run.

@@ -82,6 +82,10 @@ class Census:
       narrow: equations with a number of a narrow dtype among their operands, each with the number.
       zeros: equations that fill an array of floats with zeros.
       giving: calls of functions that donate.
+      chosen: equations that select.
+      rows: equations that make a row of a vector.
+      selects, meets: whether it, or one in it, has any of these.
+      long: whether it, or one in it, has many equations.
       telling: whether it, or one in it, has constants, or anything for the detector of dtypes.
       draw: the number of the only input that is used as a key, if it is used once and by JAX's own code alone; None if
         that is not so, and -1 if it was not asked yet.
@@ -95,6 +99,11 @@ class Census:
     narrow: Sequence[tuple[Any, Any]]
     zeros: Sequence[Any]
     giving: Sequence[Any]
+    chosen: Sequence[Any]
+    rows: Sequence[Any]
+    selects: bool
+    meets: bool
+    long: bool
     telling: bool
     draw: int | None = -1
 
@@ -126,10 +135,13 @@ def _take(jaxpr: Any) -> Census:
     narrow: list[tuple[Any, Any]] = []
     zeros: list[Any] = []
     giving: list[Any] = []
+    chosen: list[Any] = []
+    rows: list[Any] = []
     marks: set[str] = set()
     scopes: dict[int, Any] = {}
     scope: Any = None
-    draws = False
+    draws = selects = meets = False
+    long = len(jaxpr.eqns) >= _MANY
     telling = bool(jaxpr.constvars)
     for eqn in jaxpr.eqns:
         name = eqn.primitive.name
@@ -148,6 +160,10 @@ def _take(jaxpr: Any) -> Census:
             if name == "broadcast_in_dim":
                 if is_zero(eqn.invars[0]):
                     zeros.append(eqn)
+                elif _is_row(eqn):
+                    rows.append(eqn)
+            elif name == "select_n":
+                chosen.append(eqn)
             elif name == "dot_general":
                 if eqn.invars[0].aval.dtype != eqn.invars[1].aval.dtype:
                     mixed.append(eqn)
@@ -174,13 +190,23 @@ def _take(jaxpr: Any) -> Census:
             census = census_of(open_jaxpr(body))
             inner.append(Inner(eqn, body, census))
             draws = draws or census.draws
+            selects, meets, long = selects or census.selects, meets or census.meets, long or census.long
             telling = telling or census.telling
             marks |= census.marks
     telling = telling or bool(converted or mixed or narrow)
-    return Census(inner, draws, marks, converted, mixed, narrow, zeros, giving, telling)
+    selects, meets = selects or bool(chosen), meets or bool(rows)
+    kinds = (converted, mixed, narrow, zeros, giving, chosen, rows)
+    return Census(inner, draws, marks, *kinds, selects, meets, long, telling)
 
 
-_TAKEN = DRAWS | {"convert_element_type", "dot_general", "broadcast_in_dim"}
+_TAKEN = DRAWS | {"convert_element_type", "dot_general", "broadcast_in_dim", "select_n"}
+_MANY = 60
+
+
+def _is_row(eqn: Any) -> bool:
+    """Whether an equation makes (1, n) of (n,), as broadcasting does."""
+    shape = eqn.outvars[0].aval.shape
+    return len(shape) == 2 and shape[0] == 1 and shape[1] > 1 and eqn.params["broadcast_dimensions"] == (1,)
 
 
 def is_zero(atom: Any) -> bool:

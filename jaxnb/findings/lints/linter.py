@@ -18,6 +18,7 @@ from jaxnb.findings.lints.context import Keys, LintContext, as_called, given_and
 from jaxnb.findings.lints.key_log import KeyLog, KeyUses, uses_of_arrays
 from jaxnb.findings.lints.lint import Text, When, lints, only_defines
 from jaxnb.findings.lints.results import BadResults
+from jaxnb.findings.place import function_around
 from jaxnb.program import Finding
 from jaxnb.runtime import collection_put_off
 from jaxnb.staging import CellSource, Piece, Statement
@@ -174,6 +175,7 @@ def run_lints(
     host_lines = execution.host_lines
     by_python = [item for item in execution.cell.statements if item.span.line in host_lines] if host_lines else []
     found += _of_the_text(execution, memory, hinted, by_python)
+    found = [_with_function(finding, execution.cell.shown) for finding in found]
     said = _one_each(_folded(found, shown)) if found else ()
     if len(pieces) == 1 and all(map(only_defines, by_python)):
         looked = memory.looks[pieces[0]]
@@ -241,6 +243,14 @@ class _Warning:
         what = f"jaxnb could not look for `{self._kind}` findings: {type(error).__name__}: {error}"
         warnings.warn(what, RuntimeWarning, stacklevel=2)
         return True
+
+
+def _with_function(finding: Finding, shown: str) -> Finding:
+    """The finding, with the function of the cell in which its line stands, if it says no other origin."""
+    if finding.origin or finding.line is None:
+        return finding
+    name = function_around(shown, finding.line)
+    return replace(finding, origin=f"in `{name}`") if name else finding
 
 
 def _folded(found: Iterable[Finding], shown: Container[str]) -> Iterator[Finding]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +11,7 @@ import numpy as np
 from jaxnb.findings.errors.calls import name_called
 from jaxnb.findings.lints.eqns import Eqns
 from jaxnb.findings.lints.replay import Origin
-from jaxnb.findings.place import parse_shown
+from jaxnb.findings.place import function_around, functions_around, parse_shown
 from jaxnb.program import Place
 
 __all__ = ["GROWING", "cause_of", "expression_at", "function_at"]
@@ -104,16 +102,9 @@ def _is_chosen(eqns: Eqns, place: Place) -> bool:
     tree = parse_shown(cell.shown) if cell is not None else None
     if tree is None or line is None:
         return False
-    around = next(reversed(list(_around(tree, line))), tree)
+    around = next(reversed(list(functions_around(tree, line))), tree)
     calls = (node for node in ast.walk(around) if isinstance(node, ast.Call) and (node.end_lineno or 0) >= line)
     return any(name_called(node) in ("where", "select") for node in calls)
-
-
-def _around(tree: ast.AST, line: int) -> Iterator[ast.FunctionDef | ast.Lambda]:
-    """The functions that a line stands in, the innermost last."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.Lambda) and node.lineno <= line <= (node.end_lineno or 0):
-            yield node
 
 
 def expression_at(eqns: Eqns, place: Place) -> ast.AST | None:
@@ -132,8 +123,5 @@ def expression_at(eqns: Eqns, place: Place) -> ast.AST | None:
 
 def function_at(eqns: Eqns, line: int | None) -> str:
     """The name of the function of the cell that a line stands in; "" if it is the cell's own."""
-    cell: Any = eqns.piece.cell
-    tree = parse_shown(cell.shown) if cell is not None and line is not None else None
-    if tree is None or line is None:
-        return ""
-    return next((one.name for one in reversed(list(_around(tree, line))) if isinstance(one, ast.FunctionDef)), "")
+    cell = eqns.piece.cell
+    return function_around(cell.shown, line) if cell is not None and line is not None else ""

@@ -7,9 +7,7 @@ began with is small and still known, they are staged once more on copies, and lo
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from time import perf_counter
 from typing import Any
 
 import jax
@@ -18,87 +16,57 @@ from jaxnb import _jax
 from jaxnb.findings.errors.scene import last_binding
 from jaxnb.findings.lints.nans import read_nans
 from jaxnb.findings.lints.results import bad_kind
+from jaxnb.findings.lints.snapshot import LONGEST, Snapshot
 from jaxnb.findings.place import parse_shown
 from jaxnb.findings.values import dry_run
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding, Fix
-from jaxnb.staging import ATOMS, Execution, Observer, Session
+from jaxnb.staging import Execution, Observer, Session
 
-__all__ = ["PlainResults"]
+__all__ = ["find_bad"]
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_SMALL = 1 << 20
-"""Bytes up to which an array that a cell begins with is kept until it has run."""
 _MOST_NUMBERS = 1 << 16
 _MOST_LEAVES = 64
-_LONGEST = 2.0
-"""Seconds that a cell may have taken for its statements to be worth another run."""
 _PATIENCE = 1.0
 
 
-class PlainResults:
-    """Looks at what one plain cell after the other has bound."""
+def find_bad(snapshot: Snapshot, namespace: Mapping[str, Any], value: Any) -> list[Finding]:
+    """What there is to say of nans and infs that a plain cell, which has run well, has bound or shows.
 
-    def __init__(self) -> None:
-        self._text = ""
-        self._entry: dict[str, Any] = {}
-        self._lost: set[str] = set()
-        self._start = 0.0
+    Args:
+      snapshot: what it began with.
+      namespace: the names now.
+      value: that it shows; None if it shows none.
+    """
+    bad = dict(_bad_names(snapshot, namespace))
+    if (kind := _bad_leaf(value)) and not any(namespace.get(name) is value for name in bad):
+        bad[""] = kind
+    tree = parse_shown(snapshot.text) if bad else None
+    if tree is None:
+        return []
+    meant = _meant(tree)
+    lines = {name: _line(tree, name) for name, kind in bad.items() if kind not in meant}
+    bound = sorted((line, name) for name, line in lines.items() if line is not None)
+    if not bound:
+        return []
+    line, name = bound[0]
+    nodes = _needed(tree, name)
+    before = [one for one in sorted(dry_run.outer_reads(nodes)) if _bad_leaf(snapshot.values.get(one))]
+    found = _replayed(snapshot, nodes) if snapshot.seconds < LONGEST and not before else None
+    return found or [_in_short(tree, name, line, bad[name], len(bound) - 1, before)]
 
-    def begin(self, text: str, namespace: Mapping[str, Any]) -> None:
-        """A cell is about to run: what its names stand for is kept, as far as it is small."""
-        self._text, self._entry, self._lost, self._start = text, {}, set(), perf_counter()
-        if text.lstrip().startswith("%%"):
-            self._text = ""
-            return
-        for name in dict.fromkeys(_NAME.findall(text)):
-            if name in namespace:
-                kept = _kept(namespace[name])
-                if kept is _LOST:
-                    self._lost.add(name)
-                else:
-                    self._entry[name] = kept
 
-    def end(self, namespace: Mapping[str, Any], value: Any) -> list[Finding]:
-        """The cell has run well.
-
-        Args:
-          namespace: the names now.
-          value: that it shows; None if it shows none.
-        """
-        text, entry, self._text, self._entry = self._text, self._entry, "", {}
-        seconds = perf_counter() - self._start
-        bad = dict(_bad_names(text, entry, namespace)) if text else {}
-        if text and (kind := _bad_leaf(value)) and not any(namespace.get(name) is value for name in bad):
-            bad[""] = kind
-        tree = parse_shown(text) if bad else None
-        if tree is None:
-            return []
-        meant = _meant(tree)
-        lines = {name: _line(tree, name) for name, kind in bad.items() if kind not in meant}
-        bound = sorted(((line, name) for name, line in lines.items() if line is not None))
-        if not bound:
-            return []
-        line, name = bound[0]
-        nodes = _needed(tree, name)
-        before = [one for one in sorted(dry_run.outer_reads(nodes)) if _bad_leaf(entry.get(one))]
-        found = self._replayed(text, nodes, entry) if seconds < _LONGEST and not before else None
-        return found or [_in_short(tree, name, line, bad[name], len(bound) - 1, before)]
-
-    def _replayed(self, text: str, nodes: list[ast.stmt], entry: dict[str, Any]) -> list[Finding] | None:
-        """What is found when the statements that a name depends on are staged; None if that is not to be done."""
-        if dry_run.outer_reads(nodes) & self._lost or not dry_run.traces(nodes, entry, _PATIENCE, all_of_it=True):
-            return None
-        lines = [""] * (text.count("\n") + 1)
-        for node in nodes:
-            first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
-            lines[first - 1 : node.end_lineno] = text.split("\n")[first - 1 : node.end_lineno]
-        try:
-            with _jax.apart():
-                run = Session(observer=_Nans()).stage("\n".join(lines), dict(entry), StageOptions(nans=True))
-        except Exception:  # the cell has run; this was only a look
-            return None
-        return [finding for finding in run.findings if finding.kind == "nans" and finding.line is not None] or None
+def _replayed(snapshot: Snapshot, nodes: list[ast.stmt]) -> list[Finding] | None:
+    """What is found when the statements that a name depends on are staged; None if that is not to be done."""
+    if not snapshot.knows(nodes) or not dry_run.traces(nodes, snapshot.values, _PATIENCE, all_of_it=True):
+        return None
+    try:
+        with _jax.apart():
+            text, names = snapshot.text_of(nodes), dict(snapshot.values)
+            run = Session(observer=_Nans()).stage(text, names, StageOptions(nans=True))
+    except Exception:  # the cell has run; this was only a look
+        return None
+    return [finding for finding in run.findings if finding.kind == "nans" and finding.line is not None] or None
 
 
 class _Nans(Observer):
@@ -106,26 +74,11 @@ class _Nans(Observer):
         return read_nans(execution, entry)
 
 
-_LOST = object()
-
-
-def _kept(value: Any) -> Any:
-    """What a name stands for, so that it stays: containers are copied, and large arrays are not kept."""
-    if isinstance(value, jax.Array):
-        return value if not _jax.is_tracer(value) and not value.is_deleted() and value.nbytes <= _SMALL else _LOST
-    if type(value) in (list, tuple, dict):
-        leaves = jax.tree.leaves(value)
-        if len(leaves) > _MOST_LEAVES or any(_kept(leaf) is _LOST for leaf in leaves):
-            return _LOST
-        return jax.tree.map(lambda leaf: leaf, value)
-    return value if type(value) in ATOMS or callable(value) or type(value).__name__ == "module" else _LOST
-
-
-def _bad_names(text: str, entry: Mapping[str, Any], namespace: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _bad_names(snapshot: Snapshot, namespace: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The names in a text that stand for something else than before, which holds nan or inf, and which of them."""
-    for name in dict.fromkeys(_NAME.findall(text)):
+    for name in snapshot.names:
         value = namespace.get(name)
-        if value is not None and entry.get(name) is not value and (kind := _bad_leaf(value)):
+        if value is not None and snapshot.values.get(name) is not value and (kind := _bad_leaf(value)):
             yield name, kind
 
 

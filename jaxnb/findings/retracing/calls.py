@@ -20,6 +20,7 @@ from typing import Any
 from jaxnb import _jax
 from jaxnb._jax import Call, CallLog
 from jaxnb.findings.retracing.signatures import Signature, compare, describe, distance, user_function
+from jaxnb.findings.retracing.stale import Stale
 from jaxnb.program import Finding
 from jaxnb.runtime import is_library, is_own
 from jaxnb.staging import Change, Group, History, Tally, advise, cost_text
@@ -46,6 +47,9 @@ class Calls:
     Args:
       history: where the traces are taken down.
       label: what the user knows a file by.
+
+    Attributes:
+      stale: what the functions have read when they were traced.
     """
 
     def __init__(self, history: History, label: Callable[[str], str] = str) -> None:
@@ -56,6 +60,7 @@ class Calls:
         self._last_serial = 0
         self._due: OrderedDict[str, _Due] = OrderedDict()
         self._told: dict[str, int] = {}
+        self.stale = Stale()
 
     @property
     def on(self) -> bool:
@@ -97,6 +102,7 @@ class Calls:
         function = user_function(call.function)
         if function is None:
             return
+        self.stale.note(call.function)
         key = _key(call.function, function)
         code = function.__code__
         group = self._history.group(key, function.__qualname__, code.co_filename, code.co_firstlineno, function=True)

@@ -26,7 +26,16 @@ from jaxnb.findings.place import parse_shown
 from jaxnb.runtime import is_library
 from jaxnb.staging import ATOMS, CodeNames, Statement, first_effect, is_user_function, names_of, read_statement, resolve
 
-__all__ = ["PATIENCE", "harmless_statements", "inputs_of", "needed_nodes", "outer_reads", "traces", "works"]
+__all__ = [
+    "PATIENCE",
+    "harmless_nodes",
+    "harmless_statements",
+    "inputs_of",
+    "needed_nodes",
+    "outer_reads",
+    "traces",
+    "works",
+]
 
 PATIENCE = 0.2
 """Seconds for which a cell may be held up (SEMANTICS, rule 11)."""
@@ -111,6 +120,21 @@ def harmless_statements(nodes: Sequence[ast.stmt], namespace: dict[str, Any]) ->
     """Statements as they are compiled; None if one of them may have effects."""
     statements = [_read(node) for node in nodes]
     return statements if all(_is_harmless(statement, namespace) for statement in statements) else None
+
+
+def harmless_nodes(nodes: Sequence[ast.stmt], namespace: dict[str, Any]) -> list[ast.stmt]:
+    """The statements that are proved to have no effects, and read nothing that one of the others binds."""
+    names, kept, left = dict(namespace), list[ast.stmt](), set[str]()
+    for node in nodes:
+        statement = _read(node)
+        if statement.names.reads & left or not _is_harmless(statement, names):
+            left |= statement.names.binds
+            continue
+        left -= statement.names.binds
+        kept.append(node)
+        for name in statement.names.binds:
+            names.pop(name, None)
+    return kept
 
 
 def needed_nodes(nodes: Sequence[ast.stmt]) -> list[ast.stmt]:

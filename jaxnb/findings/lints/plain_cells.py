@@ -1,0 +1,122 @@
+"""Plain cells, looked at after they ran: results that are nan or inf, and what lints find in what they trace.
+
+A plain cell leaves no program. Its statements without effects are traced once more, on copies of what they began with
+and each text only once, as long as that takes next to no time; of what is found only what may be wrong is told, and
+loops and conditionals that cost without being seen.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from jaxnb import _jax
+from jaxnb.findings.lints.context import LintContext, as_called
+from jaxnb.findings.lints.lint import When, lints
+from jaxnb.findings.lints.linter import lint_piece
+from jaxnb.findings.lints.plain_results import find_bad
+from jaxnb.findings.lints.rules.dropped import dropped_updates
+from jaxnb.findings.lints.rules.side_effect import may_act, side_effects
+from jaxnb.findings.lints.snapshot import LONGEST, Snapshot, take_snapshot
+from jaxnb.findings.place import function_around, parse_shown
+from jaxnb.findings.values import dry_run
+from jaxnb.options import StageOptions
+from jaxnb.program import Finding, Severity
+from jaxnb.staging import Session, parse_cell
+
+__all__ = ["PlainCells"]
+
+_WORTH = re.compile(r"random|grad|vmap|jit|scan|\.at\[|loss|mean|sum")
+"""What stands in cells in which there may be something to find."""
+_TOLD = frozenset({"unrolled", "both_branches"})
+_PATIENCE = 0.1
+_MOST_CELLS = 256
+
+
+class PlainCells:
+    """Looks at one plain cell after the other.
+
+    Args:
+      label: what the user knows a file by.
+    """
+
+    def __init__(self, label: Callable[[str], str]) -> None:
+        self._label = label
+        self._snapshot: Snapshot | None = None
+        self._known: OrderedDict[str, None] = OrderedDict()
+
+    def begin(self, text: str, namespace: Mapping[str, Any]) -> None:
+        """A cell is about to run."""
+        self._snapshot = None if text.lstrip().startswith("%%") else take_snapshot(text, namespace)
+
+    def end(self, namespace: dict[str, Any], value: Any) -> list[Finding]:
+        """The cell has run well.
+
+        Args:
+          namespace: the names now.
+          value: that it shows; None if it shows none.
+        """
+        snapshot, self._snapshot = self._snapshot, None
+        if snapshot is None:
+            return []
+        found = find_bad(snapshot, namespace, value)
+        return [*found, *self._linted(snapshot, namespace)]
+
+    def _linted(self, snapshot: Snapshot, namespace: dict[str, Any]) -> list[Finding]:
+        text = snapshot.text
+        if text in self._known or not _WORTH.search(text):
+            return []
+        self._known[text] = None
+        if len(self._known) > _MOST_CELLS:
+            self._known.popitem(last=False)
+        tree = parse_shown(text) if snapshot.seconds < LONGEST else None
+        if tree is None:
+            return []
+        found = [*dropped_updates(text, namespace), *self._acting(text, namespace), *self._traced(snapshot, tree)]
+        return list(_told(found, text))
+
+    def _acting(self, text: str, namespace: dict[str, Any]) -> list[Finding]:
+        """What functions do besides computing while they are traced."""
+        try:
+            cell = parse_cell(text, filename=_FILE)
+        except Exception:  # what only IPython understands
+            return []
+        return side_effects(cell, namespace, self._label) if may_act(cell.statements, namespace) else []
+
+    def _traced(self, snapshot: Snapshot, tree: ast.Module) -> tuple[Finding, ...]:
+        """What lints find in the statements that are proved to have no effects, traced on copies."""
+        nodes = dry_run.harmless_nodes(tree.body, snapshot.values)
+        if not nodes or not snapshot.knows(nodes):
+            return ()
+        if not dry_run.traces(nodes, snapshot.values, _PATIENCE, all_of_it=True):
+            return ()
+        try:
+            cell, names = parse_cell(snapshot.text_of(nodes), filename=_FILE), dict(snapshot.values)
+            with _jax.apart():
+                whole = Session().trace_whole(cell, names, StageOptions())
+        except Exception:  # the cell has run; this was only a look
+            return ()
+        if whole is None:
+            return ()
+        cell, piece, _, _ = whole
+        traced = LintContext(as_called(cell, piece), piece, namespace=names, label=self._label)
+        kinds = {kind for kind, lint in lints().items() if lint.when(traced) is not When.NEVER}
+        return lint_piece(traced, kinds)
+
+
+_FILE = "<a plain cell that is looked at>"
+
+
+def _told(found: Iterable[Finding], text: str) -> Iterable[Finding]:
+    """What is told of a plain cell, once for each line, with the function in which it stands."""
+    seen: set[tuple[str, int | None]] = set()
+    for finding in found:
+        if (finding.kind, finding.line) in seen or not (finding.severity is Severity.WRONG or finding.kind in _TOLD):
+            continue
+        seen.add((finding.kind, finding.line))
+        name = function_around(text, finding.line) if finding.line is not None and not finding.origin else ""
+        yield replace(finding, origin=f"in `{name}`") if name else finding

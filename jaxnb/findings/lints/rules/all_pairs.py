@@ -1,0 +1,106 @@
+"""A column against a vector (`"all_pairs"`): (n, 1) with (n,) broadcasts to (n, n), of which then a mean is taken.
+
+Where the axis was written in, by `x[:, None]`, all pairs are meant. Source: NumPy's rules of broadcasting,
+https://numpy.org/doc/stable/user/basics.broadcasting.html.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from jax.extend.core import Literal
+
+from jaxnb._jax import open_jaxpr
+from jaxnb.findings.errors.calls import name_called
+from jaxnb.findings.lints.census import jaxprs_of
+from jaxnb.findings.lints.context import LintContext, Part
+from jaxnb.findings.lints.lint import Lint, When
+from jaxnb.findings.lints.written import Written
+from jaxnb.program import Finding, Fix
+
+__all__ = ["LINT", "columns_against_vectors"]
+
+_REDUCING = frozenset(
+    {"reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or", "dot_general"}
+)
+_MEANT = frozenset({"reshape", "expand_dims", "atleast_2d", "outer", "subtract.outer"})
+
+
+def columns_against_vectors(traced: LintContext) -> Iterator[Finding]:
+    """Where a vector meets a column of its own length in a piece, and the square is reduced, one finding for each line.
+
+    Args:
+      traced: the piece.
+    """
+    written = Written()
+    for jaxpr, census, _ in jaxprs_of(open_jaxpr(traced.piece.jaxpr)):
+        part = Part(jaxpr, (), (), census)
+        for eqn in census.rows:
+            row = eqn.outvars[0]
+            for use in jaxpr.eqns:
+                if row in [atom for atom in use.invars if type(atom) is not Literal]:
+                    yield from _met(traced, written, part, eqn, use)
+
+
+def _met(traced: LintContext, written: Written, part: Part, row: Any, use: Any) -> Iterator[Finding]:
+    n = row.outvars[0].aval.shape[1]
+    column = next((atom for atom in use.invars if getattr(atom.aval, "shape", ()) == (n, 1)), None)
+    square = use.outvars[0].aval.shape == (n, n)
+    node = written.at(use, part)
+    if column is None or not square or node is None or node is not written.at(row, part):
+        return
+    sides = _sides(node)
+    if len(sides) != 2 or any(_is_meant(side) for side in sides) or not _is_reduced(part.jaxpr, use.outvars[0]):
+        return
+    names = [ast.unparse(side) for side in sides]
+    of_column = 0 if use.invars[0] is column else 1
+    tall, flat = names[of_column], names[1 - of_column]
+    span = traced.span(use, part)
+    own = span if span is not None and not span.file else None
+    origin = f"line {span.line} of {span.file}" if span is not None and span.file else ""
+    message = (
+        f"`{ast.unparse(node)}`: `{tall}` ({n}, 1) and `{flat}` ({n},) broadcast to ({n}, {n}), each with each,"
+        " and that is reduced."
+    )
+    fix = Fix(f"give both one shape: `{tall}[:, 0]` or `{tall}.squeeze(-1)`, or `{flat}[:, None]`.")
+    yield Finding("all_pairs", message, own.line if own else None, own, holder=tall, origin=origin, fix=fix)
+
+
+def _sides(node: ast.AST) -> list[ast.expr]:
+    """The two operands as they are written."""
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    if isinstance(node, ast.Compare):
+        return [node.left, *node.comparators]
+    return [*node.args] if isinstance(node, ast.Call) else []
+
+
+def _is_meant(node: ast.AST) -> bool:
+    """Whether an operand was given its axis where it is used."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call):
+            kept = any(keyword.arg == "keepdims" for keyword in part.keywords)
+            if kept or name_called(part) in _MEANT:
+                return True
+        if isinstance(part, ast.Subscript):
+            indices = part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice]
+            if any(isinstance(index, ast.Constant) and index.value is None for index in indices):
+                return True
+    return False
+
+
+def _is_reduced(jaxpr: Any, square: Any) -> bool:
+    """Whether what is computed of a square is reduced over both of its axes."""
+    reached = {square}
+    for eqn in jaxpr.eqns:
+        if not any(type(atom) is not Literal and atom in reached for atom in eqn.invars):
+            continue
+        if eqn.primitive.name in _REDUCING and not eqn.outvars[0].aval.shape:
+            return True
+        reached.update(eqn.outvars)
+    return False
+
+
+LINT = Lint(columns_against_vectors, lambda traced: When.TRACED if traced.census.meets else When.NEVER)

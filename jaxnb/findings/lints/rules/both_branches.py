@@ -1,0 +1,51 @@
+"""Conditionals over a batch (`"both_branches"`): under vmap `lax.cond` and `lax.switch` compute every branch.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html, which says that vmap turns it into a select.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from jaxnb._jax import open_jaxpr
+from jaxnb.findings.errors.calls import name_called
+from jaxnb.findings.lints.census import jaxprs_of
+from jaxnb.findings.lints.context import LintContext, Part
+from jaxnb.findings.lints.lint import Lint, When
+from jaxnb.findings.lints.written import Written
+from jaxnb.program import Finding, Fix
+
+__all__ = ["LINT", "batched_conditionals"]
+
+_CHOOSING = ("cond", "switch")
+
+
+def batched_conditionals(traced: LintContext) -> Iterator[Finding]:
+    """The conditionals of a piece that have become selects, one finding for each.
+
+    Args:
+      traced: the piece.
+    """
+    written, seen = Written(), set[int]()
+    for jaxpr, census, _ in jaxprs_of(open_jaxpr(traced.piece.jaxpr)):
+        part = Part(jaxpr, (), (), census)
+        for eqn in census.chosen:
+            node = written.at(eqn, part)
+            if not isinstance(node, ast.Call) or name_called(node) not in _CHOOSING or id(node) in seen:
+                continue
+            seen.add(id(node))
+            span = traced.span(eqn, part)
+            own = span if span is not None and not span.file else None
+            origin = f"line {span.line} of {span.file}" if span is not None and span.file else ""
+            name = name_called(node)
+            count = "both" if name == "cond" else "all"
+            message = (
+                f"`{name}` of a whole batch, under vmap, computes {count} branches for every element and selects: "
+                "nothing is left out."
+            )
+            fix = "if a branch is dear, loop over the batch with lax.map, or decide outside of vmap by one scalar."
+            yield Finding("both_branches", message, own.line if own else None, own, origin=origin, fix=Fix(fix))
+
+
+LINT = Lint(batched_conditionals, lambda traced: When.TRACED if traced.census.selects else When.NEVER)

@@ -1,0 +1,92 @@
+"""What a plain cell begins with, kept as far as it is small, so that its statements can be looked at after it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import jax
+
+from jaxnb import _jax
+from jaxnb.findings.values import dry_run
+from jaxnb.staging import ATOMS
+
+__all__ = ["LONGEST", "Snapshot", "take_snapshot"]
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_SMALL = 1 << 20
+"""Bytes up to which an array that a cell begins with is kept until it has run."""
+_MOST_LEAVES = 64
+LONGEST = 2.0
+"""Seconds that a cell may have taken for its statements to be worth another look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The names in the text of a cell as they were before it ran.
+
+    Attributes:
+      text: the cell as displayed.
+      names: all names in its text.
+      values: what those stand for that were bound, as far as it could be kept.
+      lost: the bound names whose values are too large, or can be changed unseen.
+      start: when the cell began.
+    """
+
+    text: str
+    names: tuple[str, ...]
+    values: dict[str, Any]
+    lost: frozenset[str]
+    start: float = field(default_factory=perf_counter)
+
+    @property
+    def seconds(self) -> float:
+        """How long the cell has been running."""
+        return perf_counter() - self.start
+
+    def knows(self, nodes: Sequence[ast.stmt]) -> bool:
+        """Whether all that statements read from outside is known."""
+        return not dry_run.outer_reads(nodes) & self.lost
+
+    def text_of(self, nodes: Sequence[ast.stmt]) -> str:
+        """The text with the lines of some statements only, where they stand."""
+        own = self.text.split("\n")
+        lines = [""] * len(own)
+        for node in nodes:
+            first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
+            lines[first - 1 : node.end_lineno] = own[first - 1 : node.end_lineno]
+        return "\n".join(lines)
+
+
+def take_snapshot(text: str, namespace: Mapping[str, Any]) -> Snapshot:
+    """What the names in a text stand for now."""
+    names = tuple(dict.fromkeys(_NAME.findall(text)))
+    values: dict[str, Any] = {}
+    lost: set[str] = set()
+    for name in names:
+        if name in namespace:
+            kept = _kept(namespace[name])
+            if kept is _LOST:
+                lost.add(name)
+            else:
+                values[name] = kept
+    return Snapshot(text, names, values, frozenset(lost))
+
+
+_LOST = object()
+
+
+def _kept(value: Any) -> Any:
+    """What a name stands for, so that it stays: containers are copied, and large arrays are not kept."""
+    if isinstance(value, jax.Array):
+        return value if not _jax.is_tracer(value) and not value.is_deleted() and value.nbytes <= _SMALL else _LOST
+    if type(value) in (list, tuple, dict):
+        leaves = jax.tree.leaves(value)
+        if len(leaves) > _MOST_LEAVES or any(_kept(leaf) is _LOST for leaf in leaves):
+            return _LOST
+        return jax.tree.map(lambda leaf: leaf, value)
+    return value if type(value) in ATOMS or callable(value) or type(value).__name__ == "module" else _LOST
