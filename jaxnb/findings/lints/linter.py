@@ -26,7 +26,7 @@ from jaxnb.staging import CellSource, Piece, Statement
 if TYPE_CHECKING:
     from jaxnb.staging import Execution
 
-__all__ = ["LintContext", "LintMemory", "glance", "lint_piece", "run_lints", "said_before"]
+__all__ = ["LintContext", "LintMemory", "glance", "lint_piece", "run_lints", "said_before", "with_function"]
 
 _MOST_CELLS = 256
 
@@ -175,7 +175,7 @@ def run_lints(
     host_lines = execution.host_lines
     by_python = [item for item in execution.cell.statements if item.span.line in host_lines] if host_lines else []
     found += _of_the_text(execution, memory, hinted, by_python)
-    found = [_with_function(finding, execution.cell.shown) for finding in found]
+    found = [with_function(finding, execution.cell.shown) for finding in found]
     said = _one_each(_folded(found, shown)) if found else ()
     if len(pieces) == 1 and all(map(only_defines, by_python)):
         looked = memory.looks[pieces[0]]
@@ -245,12 +245,12 @@ class _Warning:
         return True
 
 
-def _with_function(finding: Finding, shown: str) -> Finding:
-    """The finding, with the function of the cell in which its line stands, if it says no other origin."""
-    if finding.origin or finding.line is None:
+def with_function(finding: Finding, shown: str) -> Finding:
+    """The finding, with the function of the cell in which its line stands, if it says no other place."""
+    if finding.line is None or "`" in finding.origin or " of " in finding.origin:
         return finding
     name = function_around(shown, finding.line)
-    return replace(finding, origin=f"in `{name}`") if name else finding
+    return replace(finding, origin=f"{finding.origin} in `{name}`".strip()) if name else finding
 
 
 def _folded(found: Iterable[Finding], shown: Container[str]) -> Iterator[Finding]:

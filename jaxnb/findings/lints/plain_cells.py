@@ -11,18 +11,17 @@ import ast
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from jaxnb import _jax
 from jaxnb.findings.lints.context import LintContext, as_called
 from jaxnb.findings.lints.lint import When, lints
-from jaxnb.findings.lints.linter import lint_piece
+from jaxnb.findings.lints.linter import lint_piece, with_function
 from jaxnb.findings.lints.plain_results import find_bad
 from jaxnb.findings.lints.rules.dropped import dropped_updates
 from jaxnb.findings.lints.rules.side_effect import may_act, side_effects
 from jaxnb.findings.lints.snapshot import LONGEST, Snapshot, take_snapshot
-from jaxnb.findings.place import function_around, parse_shown
+from jaxnb.findings.place import parse_shown
 from jaxnb.findings.values import dry_run
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding, Severity
@@ -104,7 +103,8 @@ class PlainCells:
             return ()
         cell, piece, _, _ = whole
         traced = LintContext(as_called(cell, piece), piece, namespace=names, label=self._label)
-        kinds = {kind for kind, lint in lints().items() if lint.when(traced) is not When.NEVER}
+        asked = {kind: lint.when(traced) for kind, lint in lints().items()}
+        kinds = {kind for kind, when in asked.items() if when is When.TRACED}
         return lint_piece(traced, kinds)
 
 
@@ -118,5 +118,4 @@ def _told(found: Iterable[Finding], text: str) -> Iterable[Finding]:
         if (finding.kind, finding.line) in seen or not (finding.severity is Severity.WRONG or finding.kind in _TOLD):
             continue
         seen.add((finding.kind, finding.line))
-        name = function_around(text, finding.line) if finding.line is not None and not finding.origin else ""
-        yield replace(finding, origin=f"in `{name}`") if name else finding
+        yield with_function(finding, text)

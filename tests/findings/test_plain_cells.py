@@ -1,0 +1,135 @@
+"""Plain cells are looked through after they ran: what is told, of what nothing is told, and that nothing is noticed."""
+
+from __future__ import annotations
+
+import pytest
+from shells import Shell, shell
+
+__all__ = ["shell"]
+
+SETUP = """
+from jax import lax
+import numpy as np, time
+x = jnp.arange(1.0, 4.0)
+y = jnp.ones(3)
+key = jax.random.key(0)
+rows = jnp.ones((4, 3))
+"""
+
+TOLD = {  # the cell; what is said of it
+    "nan by 0 / 0": (
+        "z = jnp.zeros(3)\nw = z / z.sum()",
+        ("`w` holds nan", "line 2", "0 / 0 is nan", "`div` gave nan"),
+    ),
+    "inf by log of 0 in a function": (
+        "def loss(v):\n    return jnp.log(v - 1).sum()\nvalue = loss(x)",
+        ("`value` holds inf", "log of 0 is -inf", "in `loss`"),
+    ),
+    "a shown value": ("jnp.sqrt(-x)", ("holds nan", "sqrt of a negative number is nan")),
+    "a gradient at 0": (
+        "def norm(v):\n    return jnp.sqrt((v ** 2).sum())\ng = jax.grad(norm)(jnp.zeros(3))",
+        ("`g` holds nan", "the derivative of sqrt is infinite at 0", "in `norm`"),
+    ),
+    "a loop that grows": (
+        "def turn(c, _):\n    return c * c, None\nlast, _ = lax.scan(turn, 3.0 * y, None, length=20)",
+        ("`last` holds inf", "grows from turn to turn", "in iteration"),
+    ),
+    "nan from before": ("bad = y * jnp.nan\n", ()),
+    "a key twice": (
+        "def draw(key):\n    return jax.random.normal(key) + jax.random.uniform(key)\nd = draw(key)",
+        ("`key`", "key: ", "in `draw`"),
+    ),
+    "a zero gradient": (
+        "def loss(v):\n    return jnp.round(v).sum()\ng = jax.grad(loss)(x)",
+        ("is zero", "round", "in `loss`"),
+    ),
+    "a column against a vector": (
+        "def mse(p):\n    return ((p - y) ** 2).mean()\nl = mse(x[:, None] * 2)",
+        ("`p` (3, 1) and `y` (3,) broadcast to (3, 3)", "squeeze(-1)", "in `mse`"),
+    ),
+    "a dropped update": (
+        "def put(v):\n    v.at[0].set(5.0)\n    return v\nv = put(x)",
+        ("the result of `v.at[…].set(…)` is dropped", "`v = v.at[0].set(5.0)`", "in `put`"),
+    ),
+    "a conditional of a batch": (
+        "def f(v):\n    return lax.cond(v > 2, jnp.sin, jnp.cos, v)\nz = jax.vmap(f)(x)",
+        ("`cond` of a whole batch", "computes both branches"),
+    ),
+    "a loop that is written out": (
+        "@jax.jit\ndef run(v):\n    for _ in range(50):\n        v = jnp.sin(v) * 0.5 + v\n    return v\nz = run(x)",
+        ("the loop of Python in `run` is unrolled 50 times", "lax.fori_loop"),
+    ),
+    "print in a jitted function": (
+        "@jax.jit\ndef f(v):\n    print(v)\n    return v * 2\nz = f(x)",
+        ("print", "in `f`"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_is_told(shell: Shell, name: str) -> None:
+    cell, said = TOLD[name]
+    shell.run(SETUP)
+    text = " ".join(shell.run(cell).split())
+    for part in said:
+        assert part in text, text
+
+
+QUIET = {
+    "a mask": "m = jnp.where(x > 1, 0.0, -jnp.inf)\nw = jax.nn.softmax(m)",
+    "a start of a minimum": "best = jnp.inf\nbest = jnp.minimum(best, x.min())",
+    "infinity by float": "best = float('inf')",
+    "nan that is written": "gap = jnp.full(3, jnp.nan)",
+    "all pairs that are written": "def f(p):\n    return ((p[:, None] - y) ** 2).mean()\nd = f(x)",
+    "all pairs of two axes": "d = jnp.abs(x[:, None] - y[None, :]).mean()",
+    "rows by their sums": "p = (rows / rows.sum(1, keepdims=True)).mean()",
+    "keys that are split": "one, two = jax.random.split(key)\na = jax.random.normal(one) + jax.random.normal(two)",
+    "an update that is shown": "x.at[0].set(5.0)",
+    "an update that is kept": "x = x.at[0].set(5.0)",
+    "a conditional of a scalar": "z = lax.cond(x[0] > 2, jnp.sin, jnp.cos, x)",
+    "a select": "z = jax.vmap(lambda v: jnp.where(v > 2, v, 0))(x)",
+    "a loop of jax": "z = lax.fori_loop(0, 50, lambda i, v: jnp.sin(v) * 0.5 + v, x)",
+    "a short loop": "@jax.jit\ndef f(v):\n    for _ in range(3):\n        v = jnp.sin(v)\n    return v\nz = f(x)",
+    "a class": "class Box:\n    def __init__(self):\n        self.v = x * 2\nbox = Box()",
+    "magic": "%time z = x * 2",
+    "a syntax of the shell": "files = !echo a\nz = x.sum()",
+}
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_of_what_is_right_nothing_is_told(shell: Shell, name: str) -> None:
+    shell.run(SETUP)
+    text = shell.run(QUIET[name])
+    assert not any(word in text for word in ("! ", "holds", "finding", "could not")), text
+
+
+def test_nothing_of_the_user_runs_again(shell: Shell) -> None:
+    shell.run(
+        SETUP
+        + "\ncalls = []\nclass Odd:\n    def __mul__(self, other):\n        calls.append('mul')\n        return other"
+    )
+    shell.run("def f(v):\n    calls.append('f')\n    return v / v.sum()\nodd = Odd()")
+    shell.run(
+        "@jax.jit\ndef g(v):\n    calls.append('g')\n    return v / (v - v).sum()\nz = g(x)\nw = f(x * 0)\no = odd * x"
+    )
+    assert shell.ns["calls"] == ["g", "f", "mul"]
+
+
+def test_jax_knows_no_more_functions_than_without(shell: Shell) -> None:
+    shell.run(SETUP)
+    shell.run("@jax.jit\ndef g(v):\n    return v / (v - v).sum()\nz = g(x)")
+    assert shell.ns["g"]._cache_size() == 1
+    shell.run("z = g(x) + 1")
+    assert shell.ns["g"]._cache_size() == 1
+
+
+def test_large_arrays_are_let_go_of(shell: Shell) -> None:
+    shell.run("import weakref\nbig = jnp.ones((1024, 1024))\nseen = weakref.ref(big)")
+    shell.run("big = big[:2] * 2\ngone = seen() is None")
+    assert shell.ns["gone"]
+
+
+def test_what_is_switched_off_says_nothing(shell: Shell) -> None:
+    shell.run(SETUP)
+    shell.run("%config JaxNB.findings = 'off'")
+    assert "holds" not in shell.run("z = jnp.zeros(3)\nw = z / z.sum()")
