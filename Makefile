@@ -105,6 +105,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/leaks.py
 	$(BIN)/python benchmarks/noticing.py
 	$(BIN)/python benchmarks/findings.py
+	$(BIN)/python benchmarks/errors.py
 	$(BIN)/python benchmarks/coverage.py
 	$(BIN)/python benchmarks/viewer.py
 	$(BIN)/python benchmarks/levels.py

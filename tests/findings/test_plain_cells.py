@@ -47,6 +47,18 @@ TOLD = {  # the cell; what is said of it
         "def mse(p):\n    return ((p - y) ** 2).mean()\nl = mse(x[:, None] * 2)",
         ("`p` (3, 1) and `y` (3,) broadcast to (3, 3)", "squeeze(-1)", "in `mse`"),
     ),
+    "an index beyond the end": (
+        "ids = jnp.array([0, 3])\ndef look(ids):\n    return x[ids]\nz = look(ids)",
+        ("`x[ids]`: index 3 is out of bounds for axis 0 of size 3, and is clamped", "in `look`"),
+    ),
+    "a write beyond the end": (
+        "n = 5\nz = x.at[n].set(0.0)",
+        ("index 5 is out of bounds for axis 0 of size 3, and what is written there is dropped",),
+    ),
+    "a slice beyond the end": (
+        "start = jnp.array(2)\nz = lax.dynamic_slice(x, (start,), (2,))",
+        ("a slice of 2 from 2 on is beyond axis 0 of size 3, and is moved to begin at 1",),
+    ),
     "a dropped update": (
         "def put(v):\n    v.at[0].set(5.0)\n    return v\nv = put(x)",
         ("the result of `v.at[…].set(…)` is dropped", "`v = v.at[0].set(5.0)`", "in `put`"),
@@ -84,6 +96,10 @@ QUIET = {
     "all pairs of two axes": "d = jnp.abs(x[:, None] - y[None, :]).mean()",
     "rows by their sums": "p = (rows / rows.sum(1, keepdims=True)).mean()",
     "keys that are split": "one, two = jax.random.split(key)\na = jax.random.normal(one) + jax.random.normal(two)",
+    "an index from the end": "z = x[jnp.array([-1, 2])]",
+    "a mode of a write": "z = x.at[jnp.array([7])].set(0.0, mode='drop')",
+    "a mode of a read": "w = x.at[7].get(mode='fill', fill_value=0)",
+    "a slice that is moved by NumPy's rules": "z = x[1:9]",
     "an update that is shown": "x.at[0].set(5.0)",
     "an update that is kept": "x = x.at[0].set(5.0)",
     "a conditional of a scalar": "z = lax.cond(x[0] > 2, jnp.sin, jnp.cos, x)",

@@ -18,10 +18,16 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 from jaxnb import _jax
 from jaxnb._jax import eqn_frames, eqn_scope, is_opaque, name_parts, open_jaxpr
 
-__all__ = ["DRAWS", "FLOATS", "NARROW", "WIDENED", "Census", "Inner", "census_of", "is_zero", "jaxprs_of"]
+__all__ = ["DRAWS", "FLOATS", "INDEXING", "NARROW", "WIDENED", "Census", "Inner", "census_of", "is_zero", "jaxprs_of"]
 
 DRAWS = frozenset(["random_bits", "random_gamma", "rng_bit_generator", "random_split", "threefry2x32"])
 """Primitives that use a PRNG key."""
+
+INDEXING = frozenset(
+    "gather scatter scatter-add scatter_add scatter-mul scatter_mul scatter-min scatter_min scatter-max scatter_max"
+    " scatter_sub dynamic_slice dynamic_update_slice".split()
+)
+"""Primitives that take indices; they are called otherwise in other versions of JAX."""
 
 NARROW = frozenset(
     np.dtype(getattr(jnp, name)) for name in ("int8", "int16", "uint8", "uint16", "uint32", "float16", "bfloat16")
@@ -84,7 +90,8 @@ class Census:
       giving: calls of functions that donate.
       chosen: equations that select.
       rows: equations that make a row of a vector.
-      selects, meets: whether it, or one in it, has any of these.
+      indexed: equations that index.
+      selects, meets, indexes: whether it, or one in it, has any of these.
       long: whether it, or one in it, has many equations.
       telling: whether it, or one in it, has constants, or anything for the detector of dtypes.
       draw: the number of the only input that is used as a key, if it is used once and by JAX's own code alone; None if
@@ -101,8 +108,10 @@ class Census:
     giving: Sequence[Any]
     chosen: Sequence[Any]
     rows: Sequence[Any]
+    indexed: Sequence[Any]
     selects: bool
     meets: bool
+    indexes: bool
     long: bool
     telling: bool
     draw: int | None = -1
@@ -137,10 +146,11 @@ def _take(jaxpr: Any) -> Census:
     giving: list[Any] = []
     chosen: list[Any] = []
     rows: list[Any] = []
+    indexed: list[Any] = []
     marks: set[str] = set()
     scopes: dict[int, Any] = {}
     scope: Any = None
-    draws = selects = meets = False
+    draws = selects = meets = indexes = False
     long = len(jaxpr.eqns) >= _MANY
     telling = bool(jaxpr.constvars)
     for eqn in jaxpr.eqns:
@@ -164,6 +174,8 @@ def _take(jaxpr: Any) -> Census:
                     rows.append(eqn)
             elif name == "select_n":
                 chosen.append(eqn)
+            elif name in INDEXING:
+                indexed.append(eqn)
             elif name == "dot_general":
                 if eqn.invars[0].aval.dtype != eqn.invars[1].aval.dtype:
                     mixed.append(eqn)
@@ -190,16 +202,17 @@ def _take(jaxpr: Any) -> Census:
             census = census_of(open_jaxpr(body))
             inner.append(Inner(eqn, body, census))
             draws = draws or census.draws
-            selects, meets, long = selects or census.selects, meets or census.meets, long or census.long
+            selects, meets = selects or census.selects, meets or census.meets
+            indexes, long = indexes or census.indexes, long or census.long
             telling = telling or census.telling
             marks |= census.marks
     telling = telling or bool(converted or mixed or narrow)
     selects, meets = selects or bool(chosen), meets or bool(rows)
-    kinds = (converted, mixed, narrow, zeros, giving, chosen, rows)
-    return Census(inner, draws, marks, *kinds, selects, meets, long, telling)
+    kinds = (converted, mixed, narrow, zeros, giving, chosen, rows, indexed)
+    return Census(inner, draws, marks, *kinds, selects, meets, indexes or bool(indexed), long, telling)
 
 
-_TAKEN = DRAWS | {"convert_element_type", "dot_general", "broadcast_in_dim", "select_n"}
+_TAKEN = DRAWS | {"convert_element_type", "dot_general", "broadcast_in_dim", "select_n"} | INDEXING
 _MANY = 60
 
 

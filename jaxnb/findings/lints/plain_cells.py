@@ -13,6 +13,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import jax
+
 from jaxnb import _jax
 from jaxnb.findings.lints.context import LintContext, as_called
 from jaxnb.findings.lints.lint import When, lints
@@ -29,10 +31,11 @@ from jaxnb.staging import Session, parse_cell
 
 __all__ = ["PlainCells"]
 
-_WORTH = re.compile(r"random|grad|vmap|jit|scan|\.at\[|loss|mean|sum")
+_WORTH = re.compile(r"\b(jnp|jax|lax|random|grad|vmap|jit|optax|nn)\b|\[|loss|mean|sum")
 """What stands in cells in which there may be something to find."""
 _TOLD = frozenset({"unrolled", "both_branches"})
-_PATIENCE = 0.1
+_PATIENCE = 0.05
+"""Seconds for the first of two traces, which is watched and takes longer than the second."""
 _MOST_CELLS = 256
 
 
@@ -102,10 +105,27 @@ class PlainCells:
         if whole is None:
             return ()
         cell, piece, _, _ = whole
-        traced = LintContext(as_called(cell, piece), piece, namespace=names, label=self._label)
+        given = [_given(text, snapshot.values) for text in piece.input_names()]
+        traced = LintContext(as_called(cell, piece), piece, given, namespace=names, label=self._label)
         asked = {kind: lint.when(traced) for kind, lint in lints().items()}
         kinds = {kind for kind, when in asked.items() if when is When.TRACED}
         return lint_piece(traced, kinds)
+
+
+def _given(text: str, values: Mapping[str, Any]) -> Any:
+    """What the name of an input stands for, such as `params['w']`; None if that is not known, or would run code."""
+    try:
+        node: ast.expr = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return None
+    keys: list[Any] = []
+    while isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        keys.append(node.slice.value)
+        node = node.value
+    value: Any = values.get(node.id) if isinstance(node, ast.Name) else None
+    for key in reversed(keys):
+        value = value[key] if type(value) in (dict, list, tuple) else None  # pyright: ignore[reportOptionalSubscript]
+    return value if isinstance(value, jax.Array | int | float) else None
 
 
 _FILE = "<a plain cell that is looked at>"
