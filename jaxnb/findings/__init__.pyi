@@ -15,6 +15,9 @@ from .lints.linter import (
 from .lints.nans import (
     read_nans as read_nans,
 )
+from .lints.plain_cells import (
+    PlainCells as PlainCells,
+)
 from .lints.puts import watch_put as watch_put
 from .memory.oom import (
     explain_later as explain_later,

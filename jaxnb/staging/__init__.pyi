@@ -42,6 +42,7 @@ from .levels.reading import (
 )
 from .levels.timing import (
     Held as Held,
+    hold_inputs as hold_inputs,
 )
 from .mapped.line import (
     count_equations as count_equations,

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from jaxnb import _jax
+from jaxnb import _jax, findings
 from jaxnb.errors import LeakedTracer
 from jaxnb.findings.errors.explainer import tell
 from jaxnb.findings.errors.scene import Scene, read_scene
 from jaxnb.findings.leaking.leaks import Leaks
 from jaxnb.findings.leaking.tracers import was_dead
-from jaxnb.findings.lints.plain_cells import PlainCells
+from jaxnb.findings.lints.snapshot import Snapshot, take_snapshot
 from jaxnb.findings.memory.use_after_donate import Deletions, explain_lost
 from jaxnb.findings.place import FailedExpression, find_place
 from jaxnb.findings.retracing.calls import Calls
@@ -37,7 +37,8 @@ class CellMonitor:
         self._leaks = Leaks(label)
         self._calls = Calls(history, label)
         self._deletions = Deletions(lost)
-        self._plain = PlainCells(label)
+        self._plain: findings.PlainCells | None = None
+        self._snapshot: Snapshot | None = None
         self._lost, self._label = lost, label
         self.on = False
 
@@ -57,7 +58,7 @@ class CellMonitor:
         """A cell is about to run."""
         if self.on:
             self._deletions.begin(text, namespace)
-            self._plain.begin(text, namespace)
+            self._snapshot = None if text.lstrip().startswith("%%") else take_snapshot(text, namespace)
             self._calls.stale.begin()
 
     def stale(self, text: str, namespace: Mapping[str, Any]) -> list[Finding]:
@@ -76,7 +77,12 @@ class CellMonitor:
           namespace: the names now.
           value: that the cell shows.
         """
-        return self._plain.end(namespace, value) if self.on else []
+        snapshot, self._snapshot = self._snapshot, None
+        if not self.on or snapshot is None:
+            return []
+        if self._plain is None:
+            self._plain = findings.PlainCells(self._label)  # loaded when the first plain cell has run
+        return self._plain.look(snapshot, namespace, value)
 
     def end(self, namespace: Mapping[str, Any], here: str) -> tuple[list[Finding], list[Finding]]:
         """A cell has run.

@@ -22,7 +22,7 @@ from jaxnb.findings.lints.linter import lint_piece, with_function
 from jaxnb.findings.lints.plain_results import find_bad
 from jaxnb.findings.lints.rules.dropped import dropped_updates
 from jaxnb.findings.lints.rules.side_effect import may_act, side_effects
-from jaxnb.findings.lints.snapshot import LONGEST, Snapshot, take_snapshot
+from jaxnb.findings.lints.snapshot import LONGEST, Snapshot
 from jaxnb.findings.place import parse_shown
 from jaxnb.findings.values import dry_run
 from jaxnb.options import StageOptions
@@ -48,23 +48,16 @@ class PlainCells:
 
     def __init__(self, label: Callable[[str], str]) -> None:
         self._label = label
-        self._snapshot: Snapshot | None = None
         self._known: OrderedDict[str, None] = OrderedDict()
 
-    def begin(self, text: str, namespace: Mapping[str, Any]) -> None:
-        """A cell is about to run."""
-        self._snapshot = None if text.lstrip().startswith("%%") else take_snapshot(text, namespace)
-
-    def end(self, namespace: dict[str, Any], value: Any) -> list[Finding]:
-        """The cell has run well.
+    def look(self, snapshot: Snapshot, namespace: dict[str, Any], value: Any) -> list[Finding]:
+        """What there is to say of a cell that has run well.
 
         Args:
+          snapshot: what it began with.
           namespace: the names now.
           value: that it shows; None if it shows none.
         """
-        snapshot, self._snapshot = self._snapshot, None
-        if snapshot is None:
-            return []
         found = find_bad(snapshot, namespace, value)
         return [*found, *self._linted(snapshot, namespace)]
 
@@ -92,7 +85,7 @@ class PlainCells:
     def _traced(self, snapshot: Snapshot, tree: ast.Module) -> tuple[Finding, ...]:
         """What lints find in the statements that are proved to have no effects, traced on copies."""
         nodes = dry_run.harmless_nodes(tree.body, snapshot.values)
-        if not nodes or not snapshot.knows(nodes):
+        if not nodes or dry_run.outer_reads(nodes) & snapshot.lost:
             return ()
         if not dry_run.traces(nodes, snapshot.values, _PATIENCE, all_of_it=True):
             return ()

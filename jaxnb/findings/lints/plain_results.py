@@ -7,7 +7,7 @@ began with is small and still known, they are staged once more on copies, and lo
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -26,7 +26,7 @@ from jaxnb.staging import Execution, Observer, Session
 __all__ = ["find_bad"]
 
 _MOST_NUMBERS = 1 << 16
-_MOST_LEAVES = 64
+_MOST_LEAVES = 16
 _PATIENCE = 1.0
 
 
@@ -58,7 +58,9 @@ def find_bad(snapshot: Snapshot, namespace: Mapping[str, Any], value: Any) -> li
 
 def _replayed(snapshot: Snapshot, nodes: list[ast.stmt]) -> list[Finding] | None:
     """What is found when the statements that a name depends on are staged; None if that is not to be done."""
-    if not snapshot.knows(nodes) or not dry_run.traces(nodes, snapshot.values, _PATIENCE, all_of_it=True):
+    if dry_run.outer_reads(nodes) & snapshot.lost or not dry_run.traces(
+        nodes, snapshot.values, _PATIENCE, all_of_it=True
+    ):
         return None
     try:
         with _jax.apart():
@@ -78,21 +80,23 @@ def _bad_names(snapshot: Snapshot, namespace: Mapping[str, Any]) -> Iterator[tup
     """The names in a text that stand for something else than before, which holds nan or inf, and which of them."""
     for name in snapshot.names:
         value = namespace.get(name)
-        if value is not None and snapshot.values.get(name) is not value and (kind := _bad_leaf(value)):
+        if value is not None and snapshot.values.get(name) is not value and (kind := _bad_leaf(value, snapshot.leaves)):
             yield name, kind
 
 
-def _bad_leaf(value: Any) -> str:
-    """ "nan" or "inf" if an array, or one of the first in a container, holds one."""
+def _bad_leaf(value: Any, known: Container[int] = ()) -> str:
+    """Whether an array, or one of the first in a container, holds nan or inf: which of these, or "".
+
+    Args:
+      value: anything.
+      known: the ids of arrays that are not looked at.
+    """
     if isinstance(value, float):
         return "nan" if value != value else "inf" if abs(value) == float("inf") else ""
     if isinstance(value, jax.Array):
-        return "" if _jax.is_tracer(value) else bad_kind(value, _MOST_NUMBERS)
-    if type(value) in (list, tuple):
-        return next(filter(None, map(_bad_leaf, value[:_MOST_LEAVES])), "")
-    if type(value) is dict:
-        return next(filter(None, map(_bad_leaf, list(value.values())[:_MOST_LEAVES])), "")
-    return ""
+        return "" if id(value) in known or _jax.is_tracer(value) else bad_kind(value, _MOST_NUMBERS)
+    items = value if type(value) in (list, tuple) else list(value.values()) if type(value) is dict else ()
+    return next((kind for item in items[:_MOST_LEAVES] if (kind := _bad_leaf(item, known))), "")
 
 
 def _meant(tree: ast.Module) -> set[str]:

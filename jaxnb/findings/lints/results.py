@@ -22,7 +22,7 @@ from jaxnb.findings.lints.context import LintContext
 from jaxnb.findings.lints.eqns import Eqns
 from jaxnb.findings.lints.nans import find_nans
 from jaxnb.program import Finding, Fix
-from jaxnb.staging import Execution, Piece, levels
+from jaxnb.staging import Execution, Piece, hold_inputs
 
 __all__ = ["BadResults", "bad_kind", "is_there"]
 
@@ -58,7 +58,7 @@ class BadResults:
         if size > _MOST_EQUATIONS or not there or self._took.get(piece, 0.0) > _PATIENCE:
             return list(_in_short(context, eqns))
         start = perf_counter()
-        found = find_nans(context, levels.hold_inputs(piece, context.arguments))
+        found = find_nans(context, hold_inputs(piece, context.arguments))
         self._took[piece] = perf_counter() - start if piece in self._took else 0.0
         return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -12,7 +13,6 @@ from typing import Any
 import jax
 
 from jaxnb import _jax
-from jaxnb.findings.values import dry_run
 from jaxnb.staging import ATOMS
 
 __all__ = ["LONGEST", "Snapshot", "take_snapshot"]
@@ -34,6 +34,7 @@ class Snapshot:
       names: all names in its text.
       values: what those stand for that were bound, as far as it could be kept.
       lost: the bound names whose values are too large, or can be changed unseen.
+      leaves: the arrays among the values, by their ids.
       start: when the cell began.
     """
 
@@ -41,16 +42,13 @@ class Snapshot:
     names: tuple[str, ...]
     values: dict[str, Any]
     lost: frozenset[str]
+    leaves: frozenset[int]
     start: float = field(default_factory=perf_counter)
 
     @property
     def seconds(self) -> float:
         """How long the cell has been running."""
         return perf_counter() - self.start
-
-    def knows(self, nodes: Sequence[ast.stmt]) -> bool:
-        """Whether all that statements read from outside is known."""
-        return not dry_run.outer_reads(nodes) & self.lost
 
     def text_of(self, nodes: Sequence[ast.stmt]) -> str:
         """The text with the lines of some statements only, where they stand."""
@@ -67,26 +65,36 @@ def take_snapshot(text: str, namespace: Mapping[str, Any]) -> Snapshot:
     names = tuple(dict.fromkeys(_NAME.findall(text)))
     values: dict[str, Any] = {}
     lost: set[str] = set()
+    leaves: set[int] = set()
     for name in names:
         if name in namespace:
-            kept = _kept(namespace[name])
+            kept = _kept(namespace[name], leaves)
             if kept is _LOST:
                 lost.add(name)
             else:
                 values[name] = kept
-    return Snapshot(text, names, values, frozenset(lost))
+    return Snapshot(text, names, values, frozenset(lost), frozenset(leaves))
 
 
 _LOST = object()
 
 
-def _kept(value: Any) -> Any:
+def _kept(value: Any, leaves: set[int]) -> Any:
     """What a name stands for, so that it stays: containers are copied, and large arrays are not kept."""
-    if isinstance(value, jax.Array):
-        return value if not _jax.is_tracer(value) and not value.is_deleted() and value.nbytes <= _SMALL else _LOST
-    if type(value) in (list, tuple, dict):
-        leaves = jax.tree.leaves(value)
-        if len(leaves) > _MOST_LEAVES or any(_kept(leaf) is _LOST for leaf in leaves):
+    kind = type(value)
+    if kind is list or kind is tuple:
+        if len(value) > _MOST_LEAVES:
             return _LOST
-        return jax.tree.map(lambda leaf: leaf, value)
-    return value if type(value) in ATOMS or callable(value) or type(value).__name__ == "module" else _LOST
+        items = [_kept(item, leaves) for item in value]
+        return _LOST if any(item is _LOST for item in items) else kind(items)
+    if kind is dict:
+        if len(value) > _MOST_LEAVES:
+            return _LOST
+        pairs = {key: _kept(item, leaves) for key, item in value.items()}
+        return _LOST if any(item is _LOST for item in pairs.values()) else pairs
+    if isinstance(value, jax.Array):
+        if _jax.is_tracer(value) or value.is_deleted() or value.nbytes > _SMALL:
+            return _LOST
+        leaves.add(id(value))
+        return value
+    return value if kind in ATOMS or callable(value) or kind is types.ModuleType else _LOST
