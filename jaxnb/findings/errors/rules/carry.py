@@ -25,6 +25,7 @@ from jaxnb.findings.errors.edits import (
 )
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.functions import definition_of, result_of, said_name
+from jaxnb.findings.errors.parts import differing, part_at, resolved
 from jaxnb.findings.errors.scene import Operand, Scene, abstract_text
 from jaxnb.program import Fix
 
@@ -59,7 +60,7 @@ def _carry(scene: Scene) -> Told | None:
     made = _given_function(scene, name)
     function = definition_of(scene, made)
     known = _body_name(body) if body is not None else said_name(made, "the body")
-    pairs = _pairs(before, after)
+    pairs = differing(before, after)
     if pairs is None:
         return _structure(scene, name, init, known, function, before, after)
     if not pairs:
@@ -83,16 +84,6 @@ def _carry(scene: Scene) -> Told | None:
     return Told(message, (*fixes, advice(_carry_advice(a, b))), about, line, guesses)
 
 
-def _pairs(before: Any, after: Any) -> list[tuple[str, Any, Any]] | None:
-    """The components that differ in shape or dtype, each with its path; None if the structures do."""
-    paths, own = jax.tree_util.tree_flatten_with_path(before)
-    leaves, other = jax.tree.flatten(after)
-    if own != other:
-        return None
-    named = [(jax.tree_util.keystr(path), a, b) for (path, a), b in zip(paths, leaves, strict=True)]
-    return [(path, a, b) for path, a, b in named if (a.shape, a.dtype) != (b.shape, b.dtype)]
-
-
 _BODIES = {"scan": "f", "while_loop": "body_fun", "fori_loop": "body_fun"}
 
 
@@ -108,16 +99,9 @@ def _component(scene: Scene, name: str, function: Any, path: str) -> tuple[ast.e
     if value is None:
         return None, getattr(function, "lineno", None)
     carry = value.elts[0] if name == "scan" and isinstance(value, ast.Tuple) and value.elts else value
-    node = _part(_resolved(scene, function, carry), path) if path else carry
+    node = part_at(resolved(scene.failed, function, carry), path) if path else carry
     node = node if node is not None else carry
-    return node, _resolved(scene, function, node).lineno
-
-
-def _resolved(scene: Scene, function: Any, node: Any) -> Any:
-    """What a name was last assigned in a function; anything else as it is."""
-    if not isinstance(node, ast.Name) or not isinstance(function, ast.FunctionDef):
-        return node
-    return bound_to(scene.failed, node, function) or node
+    return node, resolved(scene.failed, function, node).lineno
 
 
 def _how(a: Any, b: Any) -> str:
@@ -224,9 +208,9 @@ def _carry_fixes(scene: Scene, init: Operand | None, pairs: list[tuple[str, Any,
         return
     path, a, b = pairs[0]
     jnp = words_of(scene)
-    node = _part(init.node, path) if path else init.node
+    node = part_at(init.node, path) if path else init.node
     if node is None and isinstance(init.node, ast.Name):
-        node = _part(bound_to(scene.failed, init.node), path)
+        node = part_at(bound_to(scene.failed, init.node), path)
     if node is None:
         return
     text = segment(scene.failed, node)
@@ -268,7 +252,7 @@ def _cast_in_body(scene: Scene, name: str, function: Any, node: ast.expr | None,
     """What a turn gives, cast to what the carry is; in another shape where axes of size 1 are all that differs."""
     if function is None or node is None:
         return
-    made = _resolved(scene, function, node)
+    made = resolved(scene.failed, function, node)
     text = segment(scene.failed, made)
     parameters = [item.arg for item in function.args.args]
     carry = parameters[1] if name == "fori_loop" and len(parameters) > 1 else next(iter(parameters), "")
@@ -279,21 +263,6 @@ def _cast_in_body(scene: Scene, name: str, function: Any, node: ast.expr | None,
         yield put(scene.failed, "cast what a turn gives", made, f"{bare(made, text)}.astype({dtype})")
     elif [n for n in a.shape if n != 1] == [n for n in b.shape if n != 1]:
         yield put(scene.failed, "keep the shape", made, f"{bare(made, text)}.reshape({dimensions(a.shape)})")
-
-
-def _part(node: Any, path: str) -> Any:
-    """The item of a tuple or dict that is written out, at a path such as "[1]"; None if it is not."""
-    for key in re.findall(r"\[([^]]*)\]", path):
-        if isinstance(node, ast.Tuple | ast.List) and key.isdigit() and int(key) < len(node.elts):
-            node = node.elts[int(key)]
-        elif isinstance(node, ast.Dict):
-            places = [n for n, one in enumerate(node.keys) if isinstance(one, ast.Constant) and repr(one.value) == key]
-            if not places:
-                return None
-            node = node.values[places[0]]
-        else:
-            return None
-    return node
 
 
 # --- bodies and conditions ---
