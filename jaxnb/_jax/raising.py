@@ -107,6 +107,7 @@ RAISING: dict[str, frozenset[str]] = {
     "deleted": frozenset({"_check_if_deleted"}),
     "accepted-dtype": frozenset({"naryop_dtype_rule", "unop_dtype_rule"}),
     "same-dtype": frozenset({"check_same_dtypes", "_pad_dtype_rule"}),
+    "truth": frozenset({"check_bool_conversion"}),
     "typed": frozenset({"typeof", "shaped_abstractify", "_str_abstractify"}),
     "starts": frozenset({"_dynamic_slice_dtype_rule", "_dynamic_update_slice_dtype_rule"}),
     "indexer": frozenset({"from_index", "_gather_dtype_rule"}),

@@ -1,4 +1,4 @@
-"""What is told of dtypes that do not go together, of values that are no numbers, and of random keys."""
+"""What is told of dtypes, keys, truths, branches and loops in cells that are not of the corpus."""
 
 from __future__ import annotations
 
@@ -62,6 +62,21 @@ EDITS = [
     ("r = jax.random.key(x[0])", "seed", "x[0].astype(int)"),
     ("r = key + 1", "key-number", "jax.random.fold_in(key, 1)"),
     ("r = key[0]", "key-index", "jax.random.key_data(key)[0]"),
+    ("r = (x > 0) and (x < 2)", "truth", "(x > 0) & (x < 2)"),
+    ("r = 0 < x < 2", "truth", "(0 < x) & (x < 2)"),
+    ("r = 1 if x > 0 else 2", "truth", "jnp.where(x > 0, 1, 2)"),
+    ("r = max(x, n)", "truth", "jnp.maximum(x, n)"),
+    ("def f(x, m=None):\n    m = m or x\n    return m\n\nr = f(x, x)", "truth", "x if m is None else m"),
+    ("r = lax.cond(x[0] > 0, x, -x)", "predicate", "jnp.where(x[0] > 0, x, -x)"),
+    ("r = lax.cond(True, lambda x: x, lambda x: 0.0, x)", "branches", "jnp.full_like(x, 0.0)"),
+    ("r = lax.cond(True, lambda x: (x, 1), lambda x: (x, 1.0), x)", "branches", "jnp.float32(1)"),
+    ("r = lax.cond(True, lambda: x[:, None], lambda: x)", "branches", "reshape((3, 1))"),
+    ("r = lax.cond(True, lambda: x, lambda: x, x)", "branch-arguments", "lax.cond(True, lambda: x, lambda: x)"),
+    ("r = lax.switch(x[0] / 2, [jnp.sin, jnp.cos], x)", "predicate", "astype(int)"),
+    ('r = lax.scan(lambda c, t: (c, t), x, {"k": range(3)})', "carried", "jnp.arange(3)"),
+    ("r = lax.fori_loop(0, 3, lambda c, i: c + x[i], 0.0)", "loop-order", "lambda i, c: c + x[i]"),
+    ("r = lax.fori_loop(0, 3, lambda i, c: c.reshape(1, 3), x)", "carry", "c.reshape((3,))"),
+    ("r = jax.vmap(lambda a: a)(range(3))", "no-array", "jnp.asarray(range(3))"),
 ]
 
 
@@ -83,6 +98,9 @@ ADVICE = [
     ("r = jnp.sin(key)", "key-number", "key<fry>[]"),
     ("r = jnp.uint8(300)", "overflow", "255"),
     ("r = jnp.array([2**40])", "overflow", "2147483647"),
+    ("if x > 0:\n    r = 1", "truth", "`x > 0` is bool[3], 3 items"),
+    ('r = lax.fori_loop(0, 3, lambda i, c: c, {"f": jnp.sin})', "carried", "`jnp.sin`"),
+    ("r = lax.switch(0, [], x)", "predicate", "at least one"),
 ]
 
 
