@@ -742,12 +742,15 @@ class Trace:
         try:
             return capture.build(item)
         except Leaked as leak:
-            raise KeepsTraced(
+            path = where_held(self.namespace, leak.tracer)
+            kept = KeepsTraced(
                 f"{what} keeps a traced value of {transformation_of(leak.tracer)}.",
                 why="it existed only while a function was transformed; the plain cell leaves a leaked tracer there.",
                 fix="return it from the function (has_aux=True for grad), or carry it through scan.",
                 line=self.current.span.line if self.current else None,
-            ) from None
+            )
+            kept.tracer, kept.holder = leak.tracer, render_path(path) if path is not None else ""
+            raise kept from None
         except Unreplayable as error:
             if self.copies is not None:
                 raise cannot_copy(str(error)) from None
