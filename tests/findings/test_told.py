@@ -41,6 +41,8 @@ def told(cell: str) -> Finding:
 
 EDITS = [
     ("r = (x > 0 & x < 1).sum()", "dtype", "(x > 0) & (x < 1)"),
+    ("r = (x > 0 & n < 5).sum()", "truth", "(x > 0) & (n < 5)"),
+    ("r = jnp.take(x, x)", "index-dtype", "x.astype(int)"),
     ("r = lax.sin(n)", "dtype", "n.astype(float)"),
     ("r = jnp.floor(z)", "dtype", "jnp.abs(z)"),
     ("r = 2 * -mask", "dtype", "~mask"),

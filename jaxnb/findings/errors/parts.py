@@ -9,9 +9,11 @@ from typing import Any
 import jax
 
 from jaxnb.findings.errors.calls import bound_to
+from jaxnb.findings.errors.edits import exchanged, segment
 from jaxnb.findings.place import FailedExpression
+from jaxnb.program import Fix
 
-__all__ = ["differing", "part_at", "resolved"]
+__all__ = ["compared_apart", "differing", "part_at", "resolved"]
 
 
 def differing(before: Any, after: Any) -> list[tuple[str, Any, Any]] | None:
@@ -44,3 +46,17 @@ def part_at(node: Any, path: str) -> Any:
         else:
             return None
     return node
+
+
+def compared_apart(place: FailedExpression, comparison: ast.AST | None) -> Fix | None:
+    """`a > 0 & b < 1` with brackets around its two comparisons; None of any other expression."""
+    parts = [comparison.left, *comparison.comparators] if isinstance(comparison, ast.Compare) else []
+    middle = parts[1] if len(parts) == 3 else None
+    if comparison is None or not isinstance(middle, ast.BinOp) or not isinstance(middle.op, ast.BitAnd | ast.BitOr):
+        return None
+    whole, text = segment(place, middle), segment(place, comparison)
+    left, right = segment(place, middle.left), segment(place, middle.right)
+    sign = "&" if isinstance(middle.op, ast.BitAnd) else "|"
+    head, _, tail = text.partition(whole)
+    new = f"({head}{left}) {sign} ({right}{tail})"
+    return Fix(f"put the comparisons in brackets: `{new}`.", edit=exchanged(place.text, [(comparison, new)]))

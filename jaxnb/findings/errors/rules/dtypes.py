@@ -10,11 +10,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import ShapedArray
 
 from jaxnb._jax import RAISING
 from jaxnb.findings.errors.calls import name_called
-from jaxnb.findings.errors.edits import advice, bracketed, exchange, exchanged, joined, segment, words_of
+from jaxnb.findings.errors.edits import advice, bracketed, exchange, joined, segment, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
+from jaxnb.findings.errors.parts import compared_apart
 from jaxnb.findings.errors.scene import Operand, Scene
 from jaxnb.program import Fix
 from jaxnb.staging import describe
@@ -113,29 +115,12 @@ def _not_accepted(scene: Scene) -> Told | None:
         return Told(
             f"`{flat}` computes `{does}` of {aval.str_short()}, which takes {said}.", (advice(_cast_hint(takes)),)
         )
-    compared = _compared(scene)
+    compared = compared_apart(scene.failed, scene.failed.parent())
     if compared is not None and does in ("and", "or"):
         message = f"`{function}` binds closer than a comparison: it takes {said}, and {_each_is(wrong)}."
         return Told(message, (compared, advice("put each comparison in brackets: (a > 0) & (b < 1).")))
     message = f"`{function}` takes {said}, and {_each_is(wrong)}."
     return Told(message, (*_casts(scene, does, wrong, aval.dtype, takes), advice(_hint(does, aval.dtype, takes))))
-
-
-def _compared(scene: Scene) -> Fix | None:
-    """`a > 0 & b < 1` with brackets around its comparisons."""
-    node, above = scene.failed.node, scene.failed.parent()
-    if not isinstance(node, ast.BinOp) or not isinstance(above, ast.Compare):
-        return None
-    parts = [above.left, *above.comparators]
-    if node not in parts or len(parts) != 3 or parts[1] is not node:
-        return None
-    whole = segment(scene.failed, node)
-    left, right = segment(scene.failed, node.left), segment(scene.failed, node.right)
-    sign = whole[len(left) : len(whole) - len(right)].strip()
-    text = segment(scene.failed, above)
-    head, _, tail = text.partition(whole)
-    new = f"({head}{left}) {sign} ({right}{tail})"
-    return Fix(f"put the comparisons in brackets: `{new}`.", edit=exchanged(scene.failed.text, [(above, new)]))
 
 
 def _casts(scene: Scene, does: str, wrong: list[Operand], dtype: Any, takes: list[Any]) -> Iterator[Fix]:
@@ -295,6 +280,7 @@ def _indexer(scene: Scene) -> Told | None:
         return Told(
             f"`{_function(scene)}` takes integers or a mask for its indices, and gets {what}.", (advice(_INDEX),)
         )
+    what = operand.aval if isinstance(value, ShapedArray) and _is_array(operand.value) else what
     of = f" of `{holder}`" if holder else f" of `{_function(scene)}`"
     message = f"`{operand.text}`, an index{of}, is {what}: indices are integers, and masks are booleans."
     return Told(message, (*_whole(scene, operand, value), advice(_INDEX if not isinstance(value, str) else _TEXT)))
@@ -325,6 +311,8 @@ def _matching(operands: Sequence[Operand], value: Any) -> Operand | None:
     known = [one for one in operands if one.value is not None and one.value is value]
     if not known and _is_array(value):
         known = [one for one in operands if _is_array(one.value) and one.aval == describe(value)]
+    if not known and isinstance(value, ShapedArray):
+        known = [one for one in operands if one.shape is not None and one.dtype == str(value.dtype)]
     if not known and isinstance(value, int | float | str):
         known = [one for one in operands if type(one.value) is type(value) and one.value == value]
     unknown = [
@@ -338,6 +326,8 @@ def _matching(operands: Sequence[Operand], value: Any) -> Operand | None:
 def _said(value: Any) -> str | None:
     if _is_array(value):
         return describe(value)
+    if isinstance(value, ShapedArray):
+        return value.str_short()
     if isinstance(value, str | float | complex):
         return f"the {type(value).__name__} {value!r}"
     return f"a {type(value).__name__}" if isinstance(value, list | tuple | dict) else None
@@ -349,7 +339,7 @@ def _whole(scene: Scene, operand: Operand, value: Any) -> Iterator[Fix]:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         left, right = segment(scene.failed, node.left), segment(scene.failed, node.right)
         yield exchange(scene, "divide to a whole number", (node, f"{left} // {right}"))
-    if _is_array(value) and not isinstance(value, np.generic):
+    if isinstance(value, ShapedArray) or (_is_array(value) and not isinstance(value, np.generic)):
         yield exchange(scene, "cast it", (node, f"{bracketed(operand)}.astype(int)"))
     elif isinstance(value, float):
         yield exchange(scene, "make an integer of it", (node, f"int({operand.text})"))

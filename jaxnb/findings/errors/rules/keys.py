@@ -66,11 +66,11 @@ def _no_key(scene: Scene) -> Told | None:
     operand = _given(scene, value)
     if operand is None:
         return None
-    function, random = name_called(node), _random(scene)
+    function, random = name_called(node) or scene.text(node.func), _random(scene)
     other = next((one for one in scene.operands if _is_key(one.value) and one is not operand), None)
-    made = f", bound {_at(operand.made)}," if operand.made and not _is_array(value) else ""
-    shown = "" if operand.text == repr(value) else f"`{operand.text}`{made} is "
-    message = f"`{function}` takes a PRNG key first, and {shown}{_said(value)}{'' if shown else ' is none'}."
+    made = "" if _is_array(value) else _made(operand)
+    is_what = f"and `{operand.text}`{made} is {_said(value)}" if operand.text != repr(value) else f"not {_said(value)}"
+    message = f"`{function}` takes a PRNG key first, {is_what}."
     about = (operand,)
     if other is not None and operand.node is node.args[0] and other.node in node.args:
         pairs = ((operand.node, other.text), (other.node, operand.text))
@@ -88,8 +88,12 @@ def _no_key(scene: Scene) -> Told | None:
     return Told(message, (*_instead(scene, operand, random), hint), about)
 
 
-def _at(made: str) -> str:
-    return f"on {made}" if made.startswith("line") else f"in {made or 'this notebook'}"
+def _made(operand: Operand) -> str:
+    """Where a name was bound, as an insertion."""
+    made = operand.made
+    if made.startswith("line"):
+        return f", bound on {made},"
+    return f", {made}," if "argument" in made else f", bound in {made}," if made else ""
 
 
 def _said(value: Any) -> str:
@@ -117,7 +121,8 @@ def _instead(scene: Scene, operand: Operand, random: str) -> Iterator[Fix]:
 
 def _lacks(value: Any, impl_shape: tuple[int, ...] | None) -> str:
     if str(value.dtype) != "uint32":
-        return " The data of a key is uint32: what is computed from it is no key any more."
+        computed = impl_shape is not None and value.shape[-1:] == impl_shape
+        return f" The data of a key is uint32{': what is computed from it is no key any more' if computed else ''}."
     size = "" if impl_shape is None else dimensions(impl_shape)
     return f" The data of a key of the default generator has the shape {size}." if size else ""
 
@@ -131,9 +136,7 @@ def _of_data(scene: Scene, operand: Operand, value: Any) -> Iterator[Fix]:
             known = scene.failed.value_of(node)
             if isinstance(node, ast.expr) and made is not None and (_is_key(known) or _is_raw(known)):
                 yield put(scene.failed, "leave the key as it is", made, segment(scene.failed, node))
-        yield advice(
-            "leave keys as they are: random.split and random.fold_in make others of them, arithmetic does not."
-        )
+        yield advice(f"give a key as {random}.key, split or fold_in make it: arithmetic makes none.")
         return
     for name in ("rbg",) if value.shape[-1] == 4 else ():
         new = f'{random}.wrap_key_data({operand.text}, impl="{name}")'
@@ -340,7 +343,7 @@ def _reshaped(scene: Scene) -> Told | None:
     if not _is_key(value) or not isinstance(wanted, tuple) or not isinstance(node, ast.Call):
         return None
     sizes = wanted[0] if len(wanted) == 1 and isinstance(wanted[0], tuple) else wanted
-    if not sizes or sizes[-1] != 2 or math.prod(sizes[:-1]) != value.size:
+    if len(sizes) < 2 or sizes[-1] != 2 or math.prod(sizes[:-1]) != value.size:
         return None
     holder = (
         node.func.value if isinstance(node.func, ast.Attribute) and len(node.args) != 2 else next(iter(node.args), node)

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 from jaxnb._jax import RAISING
+from jaxnb.findings.errors.calls import name_called
 from jaxnb.findings.errors.edits import advice, bracketed, exchange, joined, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.functions import said_name
@@ -34,7 +35,11 @@ def _numpy_array(scene: Scene) -> Told | None:
     operand = operand or next((one for one in scene.operands if _is_foreign(one.value)), None)
     inner = "" if operand is not None else f" of `{' '.join(scene.failed.expression.split())}`"
     text = operand.text if operand is not None else "an array"
-    function = said_name(step.names.get("fun"), "")
+    node = scene.failed.node
+    named = isinstance(node, ast.Call) and name_called(node)
+    function = (
+        "" if step.names.get("fun") is None else f"`{name_called(node)}`" if named else said_name(step.names["fun"], "")
+    )
     place = f", and is given to {function}" if function and operand is not None else ""
     rule = "the widest of JAX's are float64 and complex128" if _is_wide(value.dtype) else "arrays of JAX hold numbers"
     message = f"`{text}`{inner} has the dtype {value.dtype}{_what(value.dtype)}{place}: {rule}."

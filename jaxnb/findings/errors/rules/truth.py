@@ -11,6 +11,7 @@ import jax
 from jaxnb._jax import RAISING
 from jaxnb.findings.errors.edits import advice, exchange, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
+from jaxnb.findings.errors.parts import compared_apart
 from jaxnb.findings.errors.scene import Scene
 from jaxnb.findings.values.concretization import reason_of_condition
 from jaxnb.findings.values.fixes import propose_truth
@@ -38,6 +39,10 @@ def _truth(scene: Scene) -> Told | None:
         message = f"`{flat}` is {what}, and {reason}: only one item is true or false."
     else:
         message = f"`{scene.text(node)}` asks whether {what}, is true: {reason}, and only one item is true or false."
+    apart = compared_apart(scene.failed, node)
+    if apart is not None:
+        hint = "put each comparison in brackets, (a > 0) & (b < 1): `&` and `|` bind closer."
+        return Told(message, (apart, advice(hint)))
     return Told(message, (*_all_of_it(scene), *propose_truth(scene.failed), advice(_hint(scene))))
 
 
