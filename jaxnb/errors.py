@@ -66,7 +66,15 @@ class Refused(JaxnbError):
 
 
 class KeepsTraced(Refused):
-    """Something keeps a traced value of an inner transformation. Plainly it may be a number that stayed one."""
+    """Something keeps a traced value of an inner transformation. Plainly it may be a number that stayed one.
+
+    Attributes:
+      tracer: it, as long as nobody has asked about it.
+      holder: by which names it was held, such as "history[0]"; "" if that is not known.
+    """
+
+    tracer: Any = None
+    holder: str = ""
 
 
 class LeakedTracer(Refused):

@@ -105,6 +105,25 @@ RAISING: dict[str, frozenset[str]] = {
     "callback-run": frozenset({"_wrapped_callback", "pure_callback_impl", "io_callback_impl"}),
     "print": frozenset({"debug_print"}),
     "deleted": frozenset({"_check_if_deleted"}),
+    "accepted-dtype": frozenset({"naryop_dtype_rule", "unop_dtype_rule"}),
+    "same-dtype": frozenset({"check_same_dtypes", "_pad_dtype_rule"}),
+    "truth": frozenset({"check_bool_conversion"}),
+    "typed": frozenset({"typeof", "shaped_abstractify", "_str_abstractify"}),
+    "starts": frozenset({"_dynamic_slice_dtype_rule", "_dynamic_update_slice_dtype_rule"}),
+    "indexer": frozenset({"from_index", "_gather_dtype_rule"}),
+    "integer-power": frozenset({"_integer_pow_dtype_rule"}),
+    "dtype": frozenset({"check_and_canonicalize_user_dtype"}),
+    "transform": frozenset({"fft"}),
+    "no-number": frozenset({"_infer_input_type", "bind", "dtype", "array", "asarray"}),
+    "key-shape": frozenset({"_check_prng_key", "fold_in", "_key"}),
+    "key-numbers": frozenset(
+        {
+            *("check_for_prngkeys", "naryop_dtype_rule", "unop_dtype_rule", "to_numeric_dtype", "to_inexact_dtype"),
+            *("_least_upper_bound", "_dtype_and_weaktype", "_pad_dtype_rule"),
+        }
+    ),
+    "key-data": frozenset({"__array__"}),
+    "seed": frozenset({"_key", "random_seed", "threefry_seed", "_threefry_seed"}),
 }
 """Names of functions of JAX, by the check that they make."""
 

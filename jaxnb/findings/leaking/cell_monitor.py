@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from jaxnb import _jax, findings
-from jaxnb.errors import LeakedTracer
+from jaxnb.errors import KeepsTraced, LeakedTracer
 from jaxnb.findings.errors.explainer import tell
 from jaxnb.findings.errors.scene import Scene, read_scene
 from jaxnb.findings.leaking.leaks import Leaks
@@ -110,13 +110,16 @@ class CellMonitor:
         lost = explain_lost(error, self._lost)
         if lost is not None:
             return lost
-        if not isinstance(error, LeakedTracer) and not _jax.speaks_of_tracers(error):
+        kept = isinstance(error, LeakedTracer | KeepsTraced)
+        if not kept and not _jax.speaks_of_tracers(error):
             return None
         failed = find_place(error)
         tracer = _dead_tracer(error, failed)
         if tracer is None:
             return None
         finding = self._leaks.explain_tracer(tracer, namespace, here)
+        if isinstance(error, KeepsTraced) and error.holder:  # the names were put back since
+            finding = replace(finding, holder=error.holder)
         if failed is None:
             return finding
         ours = self._label(failed.file) == here
@@ -150,7 +153,7 @@ def _held(holder: str, namespace: Mapping[str, Any], scene: Scene | None) -> Ite
 
 def _dead_tracer(error: BaseException, failed: FailedExpression | None) -> Any:
     """The tracer of a trace that has ended, if an error is about one."""
-    if isinstance(error, LeakedTracer):
+    if isinstance(error, LeakedTracer | KeepsTraced):
         tracer, error.tracer = error.tracer, None
         return tracer
     named = list(failed.tracers()) if failed is not None else []

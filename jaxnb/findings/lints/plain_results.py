@@ -26,7 +26,7 @@ from jaxnb.staging import Execution, Observer, Session
 __all__ = ["find_bad"]
 
 _MOST_NUMBERS = 1 << 16
-_MOST_LEAVES = 16
+_MOST_LEAVES = 8
 _PATIENCE = 1.0
 
 

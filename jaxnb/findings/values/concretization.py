@@ -23,7 +23,7 @@ from jaxnb.findings.place import FailedExpression, find_place
 from jaxnb.program import Finding
 from jaxnb.staging import ValueNeeded, culprit_of
 
-__all__ = ["explain_needed", "is_about_values"]
+__all__ = ["explain_needed", "is_about_values", "reason_of_condition"]
 
 Label = Callable[[str], str]
 
@@ -36,7 +36,7 @@ def is_about_values(scene: Scene) -> bool:
         return True
     if not isinstance(error, TypeError | IndexError | ValueError) or isinstance(error, _jax.SHOWN_ERRORS):
         return False
-    traced = list(scene.failed.tracers())
+    traced = _traced(scene.failed)
     if not traced:
         return False
     if scene.steps and not _jax.RAISING["size-static"].isdisjoint(scene.inside):
@@ -48,6 +48,15 @@ def is_about_values(scene: Scene) -> bool:
         sides = (node.left, node.right)
         return any(isinstance(side, ast.List) or type(scene.failed.value_of(side)) in (list, str) for side in sides)
     return not scene.steps and _knows_no_tracers(scene.failed)
+
+
+def _traced(failed: FailedExpression) -> list[Any]:
+    """The tracers that an expression names, and those in a tuple or list that it gives to a function."""
+    found, node = list(failed.tracers()), failed.node
+    given = [*node.args, *(item.value for item in node.keywords)] if isinstance(node, ast.Call) else []
+    for value in (failed.value_of(one) for one in given):
+        found += [item for item in value if _jax.is_tracer(item)] if type(value) in (tuple, list) else []
+    return found
 
 
 def _knows_no_tracers(failed: FailedExpression) -> bool:
@@ -100,7 +109,7 @@ def explain_needed(asking: Asking, here: str, label: Label) -> tuple[Finding, Fa
 def _wanted(error: BaseException, failed: FailedExpression) -> list[Any]:
     """The tracers whose values were asked for, the one that tells the most first."""
     culprit = culprit_of(error)
-    named = list(failed.tracers())
+    named = _traced(failed)
     if isinstance(error, ValueNeeded):
         return [error.tracer] if error.tracer is not None else named
     if type(error).__name__ == "TracerBoolConversionError" and named and not isinstance(failed.node, ast.Call):
@@ -198,7 +207,7 @@ def reason_of(error: BaseException, failed: FailedExpression) -> str:
     if kind == "TracerArrayConversionError":
         return "NumPy computes with values"
     if kind == "TracerBoolConversionError":
-        return _reason_of_condition(node, above)
+        return reason_of_condition(node, above)
     called = called_name(node)
     if called in ("float", "int", "complex", "bool"):
         return f"{called}() makes a Python number of it"
@@ -220,7 +229,8 @@ def reason_of(error: BaseException, failed: FailedExpression) -> str:
     return "a size or a Python number is made from it"
 
 
-def _reason_of_condition(node: ast.AST, above: ast.AST | None) -> str:
+def reason_of_condition(node: ast.AST, above: ast.AST | None) -> str:
+    """Who asks for a truth, as a clause: the expression and what it stands in."""
     if isinstance(node, ast.Compare) and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
         return "`in` compares it with one item after the other"
     if isinstance(node, ast.BoolOp):

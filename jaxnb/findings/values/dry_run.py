@@ -251,8 +251,7 @@ def _traced(
     end = perf_counter() + seconds
     flat, tree = jax.tree.flatten(inputs)
     numbers = {id(inputs[name]) for name in dynamic}
-    arrays = jax.Array | np.ndarray | np.generic
-    places = [n for n, leaf in enumerate(flat) if isinstance(leaf, arrays) or id(leaf) in numbers]
+    places = [n for n, leaf in enumerate(flat) if _is_traced(leaf) or id(leaf) in numbers]
     begun: list[weakref.ref[Any]] = []
 
     def run(*arrays: Any) -> None:
@@ -282,6 +281,14 @@ def _traced(
     thread.start()
     thread.join(seconds)
     return outcome[0] if outcome else None
+
+
+def _is_traced(leaf: Any) -> bool:
+    """Whether it is an array of numbers: one of text, dates, objects or wider floats stays what it is."""
+    if not isinstance(leaf, np.ndarray | np.generic):
+        return isinstance(leaf, jax.Array)
+    dtype = leaf.dtype
+    return dtype.kind in "biufcV" and dtype.names is None and dtype.itemsize <= (16 if dtype.kind == "c" else 8)
 
 
 def _giving_up_at(end: float) -> Callable[..., Any]:

@@ -147,8 +147,8 @@ def _read(asking: Asking, here: str | None, label: Label) -> Known | None:
     if not _is_of_jax(scene):
         return None
     found = tell(scene)
-    if found is None and isinstance(error, RuntimeError):  # of the runtime: out of memory has an explanation of its own
-        return None
+    if found is None and isinstance(error, RuntimeError | jax.errors.UnexpectedTracerError):
+        return None  # what the runtime says of memory, and what leaked, have explanations of their own
     kind, told = found if found is not None else ("error", Told(_sentence(error)))
     return Known(_finding(scene, kind, told), told.fixes, scene, told.guesses)
 

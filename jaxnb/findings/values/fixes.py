@@ -12,12 +12,15 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import jax
+import numpy as np
+
 from jaxnb.findings.place import FailedExpression
 from jaxnb.findings.values.concretization import called_name
 from jaxnb.findings.values.rewriting import Words, rewrite_if, rewrite_range, rewrite_while, truth
 from jaxnb.program import Fix
 
-__all__ = ["apply_edit", "propose"]
+__all__ = ["apply_edit", "propose", "propose_truth"]
 
 Edit = tuple[int, str, str]
 
@@ -121,6 +124,8 @@ def _make_static(error: BaseException, failed: FailedExpression, words: Words) -
 
 
 def _is_small(value: Any) -> bool:
+    if type(value) in (list, tuple):
+        return type(value) is tuple and bool(value) and all(map(_is_small, value))
     return getattr(value, "shape", None) == () and not str(getattr(value, "dtype", "")).startswith("float")
 
 
@@ -154,10 +159,41 @@ def _with_argument(failed: FailedExpression, call: ast.Call, name: str) -> Edit 
     return _exchange(failed, call, f'{text.rstrip()[:-1].rstrip(", ")}, static_argnames="{name}")')
 
 
+def propose_truth(failed: FailedExpression) -> list[Fix]:
+    """Edits where the truth of an array of several items was asked for, the likeliest first."""
+    words = _words(failed)
+    error = ValueError()
+    return [*_default(error, failed, words), *_chosen(failed, words), *_builtin(error, failed, words)]
+
+
+def _default(error: BaseException, failed: FailedExpression, words: Words) -> list[Fix]:
+    """`given or default` of a parameter that is None by default."""
+    node = failed.node
+    function = failed.above_of(node, ast.FunctionDef, ast.Lambda)
+    if not isinstance(node, ast.BoolOp) or not isinstance(node.op, ast.Or) or function is None or len(node.values) != 2:
+        return []
+    first, second = node.values
+    if not isinstance(first, ast.Name) or first.id not in _none_by_default(function.args):
+        return []
+    new = f"{words.of(second)} if {first.id} is None else {first.id}"
+    new = new if isinstance(failed.parent(), ast.stmt) else f"({new})"
+    return _fix("ask whether it is None, not whether it is true.", _exchange(failed, node, new))
+
+
+def _none_by_default(arguments: ast.arguments) -> set[str]:
+    """The parameters whose default is None."""
+    places = [*arguments.posonlyargs, *arguments.args]
+    given = [*zip(places[len(places) - len(arguments.defaults) :], arguments.defaults, strict=True)]
+    given += [(one, value) for one, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value]
+    return {one.arg for one, value in given if isinstance(value, ast.Constant) and value.value is None}
+
+
 def _branch(error: BaseException, failed: FailedExpression, words: Words) -> list[Fix]:
     """A branch, loop or conditional expression on a traced condition."""
-    if type(error).__name__ != "TracerBoolConversionError":
-        return []
+    return _chosen(failed, words) if type(error).__name__ == "TracerBoolConversionError" else []
+
+
+def _chosen(failed: FailedExpression, words: Words) -> list[Fix]:
     node: ast.AST = failed.node
     above = failed.parent()
     while isinstance(above, ast.BoolOp | ast.UnaryOp):
@@ -259,9 +295,12 @@ def _number(error: BaseException, failed: FailedExpression, words: Words) -> lis
     node, called = failed.node, called_name(failed.node)
     if not isinstance(node, ast.Call):
         return []
+    if _is_kept(failed):
+        return []
     text = "keep the array: a trace has no Python numbers."
     if called == "item" and isinstance(node.func, ast.Attribute) and not node.args:
-        return _fix(text, _exchange(failed, node, words.of(node.func.value)))
+        said = "keep the array, without .item(): a trace has no Python numbers."
+        return _fix(said, _exchange(failed, node, words.of(node.func.value)))
     if isinstance(node.func, ast.Name) and called in ("float", "int", "complex", "bool") and len(node.args) == 1:
         value = words.of(node.args[0])
         simple = isinstance(node.args[0], ast.Name | ast.Call | ast.Attribute | ast.Subscript)
@@ -270,6 +309,17 @@ def _number(error: BaseException, failed: FailedExpression, words: Words) -> lis
         )
         return _fix(text, _exchange(failed, node, f"({new})" if called == "bool" and not simple else new))
     return []
+
+
+def _is_kept(failed: FailedExpression) -> bool:
+    """Whether an expression is put into what outlives the trace: an array there would be a leak."""
+    above = failed.parent()
+    if isinstance(above, ast.Call) and isinstance(above.func, ast.Attribute) and failed.node in above.args:
+        return above.func.attr in ("append", "add", "extend", "insert", "put", "update", "setdefault")
+    targets = (
+        above.targets if isinstance(above, ast.Assign) else [above.target] if isinstance(above, ast.AugAssign) else []
+    )
+    return any(isinstance(one, ast.Attribute | ast.Subscript) for one in targets)
 
 
 _TWO = {"max": "maximum", "min": "minimum"}
@@ -326,7 +376,10 @@ def _index(error: BaseException, failed: FailedExpression, words: Words) -> list
         return []
     if type(error).__name__ != "TracerIntegerConversionError":
         return []
-    new = f"{words.jnp}.asarray({words.of(node.value)})[{words.of(node.slice)}]"
+    items = failed.value_of(node.value)
+    arrays = type(items) in (list, tuple) and all(isinstance(item, jax.Array | np.ndarray) for item in items)
+    maker = "stack" if arrays and not isinstance(node.value, ast.List | ast.Tuple) else "asarray"
+    new = f"{words.jnp}.{maker}({words.of(node.value)})[{words.of(node.slice)}]"
     return _fix("index an array: a list takes Python's numbers only.", _exchange(failed, node, new))
 
 
@@ -406,10 +459,33 @@ def _without_whole(failed: FailedExpression) -> list[Fix]:
     return _fix(text, (1, header, " ".join(header.replace("--whole", "").split())))
 
 
-_RULES: tuple[Rule, ...] = (_not_dynamic, _index, _numpy, _make_static, _branch, _loop, _mask, _builtin, _number, _text)
+_RULES: tuple[Rule, ...] = (
+    _not_dynamic,
+    _index,
+    _numpy,
+    _make_static,
+    _default,
+    _branch,
+    _loop,
+    _mask,
+    _builtin,
+    _number,
+    _text,
+)
 
 
 # --- advice in words ---
+
+_SIZES = {
+    "repeat": "total_repeat_length",
+    "bincount": "length",
+    "segment_sum": "num_segments",
+    "segment_max": "num_segments",
+    "segment_min": "num_segments",
+    "segment_prod": "num_segments",
+    "one_hot": "num_classes",
+}
+"""Functions that take the size of their result as an option of another name than `size`."""
 
 
 def _advice(error: BaseException, failed: FailedExpression) -> str:
@@ -430,4 +506,10 @@ def _advice(error: BaseException, failed: FailedExpression) -> str:
         return "use jax.debug.print or jax.debug.callback, which see the values when they are there."
     if called == "range":
         return "use jax.lax.fori_loop, or make the count static."
+    if called in _SIZES:
+        return (
+            f"give {called} {_SIZES[called]}=, a size that is always enough, or call it outside of the traced function."
+        )
+    if called in ("float", "complex", "item", "tolist"):
+        return "keep the array: return it, and make Python's numbers of it outside of the traced function."
     return "make it static, or compute what needs it outside of the traced function."

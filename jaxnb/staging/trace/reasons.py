@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jaxnb import _jax
+from jaxnb.errors import KeepsTraced
 from jaxnb.staging.cells.cell import CellSource, Statement
 from jaxnb.staging.cells.code import Sees
 from jaxnb.staging.cells.effects import first_unseen
@@ -18,6 +19,7 @@ from jaxnb.staging.trace.ran import LARGE
 __all__ = [
     "Reason",
     "find_reasons",
+    "keeps_traced",
     "line_changing",
     "line_reading",
     "reached_effects",
@@ -148,6 +150,26 @@ def _line(statements: Sequence[Statement], chosen: Sequence[Statement]) -> int |
 def where_held(namespace: dict[str, Any], item: object) -> Path | None:
     """The shortest path by which the names of a namespace lead to an object."""
     return next(iter(paths_to(namespace, {id(item)}).get(id(item), ())), None)
+
+
+def keeps_traced(what: str, tracer: Any, namespace: dict[str, Any], line: int | None) -> KeepsTraced:
+    """The error of a cell that keeps a tracer of an inner transformation, with the tracer and who holds it.
+
+    Args:
+      what: keeps it, such as "an item of a list".
+      tracer: it.
+      namespace: the names as they are while the cell runs; they are put back afterwards.
+      line: of the statement.
+    """
+    found = KeepsTraced(
+        f"{what} keeps a traced value of {_jax.transformation_of(tracer)}.",
+        why="it existed only while a function was transformed; the plain cell leaves a leaked tracer there.",
+        fix="return it from the function (has_aux=True for grad), or carry it through scan.",
+        line=line,
+    )
+    path = where_held(namespace, tracer)
+    found.tracer, found.holder = tracer, render_path(path) if path is not None else ""
+    return found
 
 
 def _line_using(array: Any, jaxpr: Any, cell: CellSource) -> int | None:

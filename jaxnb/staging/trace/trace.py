@@ -29,10 +29,9 @@ from jaxnb._jax import (
     note_jit_calls,
     note_on_host,
     place_of,
-    transformation_of,
     watch_trace,
 )
-from jaxnb.errors import KeepsTraced, RunByPython
+from jaxnb.errors import RunByPython
 from jaxnb.runtime import Undo
 from jaxnb.staging.cells.append_only import NO_USES, ListUses
 from jaxnb.staging.cells.blocks import TURN, counting_code
@@ -63,7 +62,7 @@ from jaxnb.staging.trace.output_paths import changed_at, output_paths
 from jaxnb.staging.trace.output_recipe import SMALLEST_ID, Capture, Leaked, OutputRecipe, Unreplayable
 from jaxnb.staging.trace.piece import Plan
 from jaxnb.staging.trace.reachable import reached_from, reaches_tracer, stands_for_a_value
-from jaxnb.staging.trace.reasons import line_changing, where_held
+from jaxnb.staging.trace.reasons import keeps_traced, line_changing, where_held
 from jaxnb.staging.trace.recorder import Recorder
 from jaxnb.staging.trace.refused import refuse_generators, refuse_metadata
 from jaxnb.staging.trace.side_effects import SideEffects
@@ -742,12 +741,8 @@ class Trace:
         try:
             return capture.build(item)
         except Leaked as leak:
-            raise KeepsTraced(
-                f"{what} keeps a traced value of {transformation_of(leak.tracer)}.",
-                why="it existed only while a function was transformed; the plain cell leaves a leaked tracer there.",
-                fix="return it from the function (has_aux=True for grad), or carry it through scan.",
-                line=self.current.span.line if self.current else None,
-            ) from None
+            line = self.current.span.line if self.current else None
+            raise keeps_traced(what, leak.tracer, self.namespace, line) from None
         except Unreplayable as error:
             if self.copies is not None:
                 raise cannot_copy(str(error)) from None

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator
 from typing import Any, cast
 
 import jax
+import jax.numpy as jnp
 
 from jaxnb._jax import RAISING, unflattened
-from jaxnb.findings.errors.calls import bound_to
+from jaxnb.findings.errors.calls import bound_to, calls_named, name_called
 from jaxnb.findings.errors.edits import (
     advice,
     bare,
     bracketed,
     dimensions,
     exchange,
+    exchanged,
     joined,
     put,
     segment,
@@ -25,8 +28,11 @@ from jaxnb.findings.errors.edits import (
 )
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.functions import definition_of, result_of, said_name
+from jaxnb.findings.errors.parts import differing, part_at, resolved
 from jaxnb.findings.errors.scene import Operand, Scene, abstract_text
+from jaxnb.findings.errors.trees import first_difference, kind_of
 from jaxnb.program import Fix
+from jaxnb.staging import describe
 
 __all__ = ["EXPLAINERS"]
 
@@ -59,7 +65,7 @@ def _carry(scene: Scene) -> Told | None:
     made = _given_function(scene, name)
     function = definition_of(scene, made)
     known = _body_name(body) if body is not None else said_name(made, "the body")
-    pairs = _pairs(before, after)
+    pairs = differing(before, after)
     if pairs is None:
         return _structure(scene, name, init, known, function, before, after)
     if not pairs:
@@ -73,24 +79,18 @@ def _carry(scene: Scene) -> Told | None:
     named = f" `{init.text}`" if init is not None and len(init.text) <= 40 else ""
     message = f"the carry{named} of `{name}` has to be of one type: {'; '.join(shown)} of {known}{more}. {_how(a, b)}"
     node, line = _component(scene, name, function, path)
+    if _is_key(a) or _is_key(b):
+        return Told(message, (*_keys(scene, init, path, function, node, b), advice(_KEYS)), _as_operands(init), line)
     fixes = [
         *_carry_fixes(scene, init, pairs),
         *_cast_in_body(scene, name, function, node, a, b),
     ]
-    about = tuple(operand for operand in (init,) if operand is not None)
+    about = _as_operands(init)
+    if 0 < len(a.shape) < len(b.shape) and b.shape[-len(a.shape) :] == a.shape:
+        line = _line_of_init(scene, init, path) or line  # it was broadcast by what a turn adds, which has more axes
     swapped = name == "scan" and not path and a.shape != b.shape
-    guesses = tuple(_swapped(scene, result_of(function))) if swapped else ()
+    guesses = tuple(_swapped(scene, result_of(function), function)) if swapped else ()
     return Told(message, (*fixes, advice(_carry_advice(a, b))), about, line, guesses)
-
-
-def _pairs(before: Any, after: Any) -> list[tuple[str, Any, Any]] | None:
-    """The components that differ in shape or dtype, each with its path; None if the structures do."""
-    paths, own = jax.tree_util.tree_flatten_with_path(before)
-    leaves, other = jax.tree.flatten(after)
-    if own != other:
-        return None
-    named = [(jax.tree_util.keystr(path), a, b) for (path, a), b in zip(paths, leaves, strict=True)]
-    return [(path, a, b) for path, a, b in named if (a.shape, a.dtype) != (b.shape, b.dtype)]
 
 
 _BODIES = {"scan": "f", "while_loop": "body_fun", "fori_loop": "body_fun"}
@@ -108,19 +108,46 @@ def _component(scene: Scene, name: str, function: Any, path: str) -> tuple[ast.e
     if value is None:
         return None, getattr(function, "lineno", None)
     carry = value.elts[0] if name == "scan" and isinstance(value, ast.Tuple) and value.elts else value
-    node = _part(_resolved(scene, function, carry), path) if path else carry
+    node = part_at(resolved(scene.failed, function, carry), path) if path else carry
     node = node if node is not None else carry
-    return node, _resolved(scene, function, node).lineno
+    return node, resolved(scene.failed, function, node).lineno
 
 
-def _resolved(scene: Scene, function: Any, node: Any) -> Any:
-    """What a name was last assigned in a function; anything else as it is."""
-    if not isinstance(node, ast.Name) or not isinstance(function, ast.FunctionDef):
-        return node
-    return bound_to(scene.failed, node, function) or node
+def _line_of_init(scene: Scene, init: Operand | None, path: str) -> int | None:
+    """The line on which a part of the initial carry is made, if that stands in the text of the loop."""
+    if init is None or scene.failed.file != scene.here:
+        return None
+    made = bound_to(scene.failed, init.node)
+    node = part_at(made, path) if path else made
+    node = bound_to(scene.failed, node) or node if node is not None else made
+    return getattr(node, "lineno", None)
+
+
+def _is_key(aval: Any) -> bool:
+    return jnp.issubdtype(aval.dtype, jax.dtypes.prng_key)
+
+
+_KEYS = "begin with a key of the same kind, jax.random.key(seed), or keep what jax.random.split gives as it is."
+
+
+def _keys(
+    scene: Scene, init: Operand | None, path: str, function: Any, node: ast.expr | None, after: Any
+) -> Iterator[Fix]:
+    """Keys of one kind: what a turn gives without the call that wraps or unwraps it, and the initial key wrapped."""
+    made = resolved(scene.failed, function, node)
+    if isinstance(made, ast.Call) and name_called(made) in ("wrap_key_data", "key_data") and made.args:
+        said = f"keep the key as it is, without {name_called(made)}"
+        yield put(scene.failed, said, made, segment(scene.failed, made.args[0]))
+    first = None if init is None else part_at(init.node, path) if path else init.node
+    if isinstance(first, ast.expr):
+        name = "wrap_key_data" if _is_key(after) else "key_data"
+        new = f"{words_of(scene, 'jax', 'jax')}.random.{name}({segment(scene.failed, first)})"
+        yield put(scene.failed, "begin with a key of the same kind", first, new)
 
 
 def _how(a: Any, b: Any) -> str:
+    if _is_key(a) != _is_key(b):
+        return "One is a typed key, the other one the numbers of a key."
     if a.shape != b.shape:
         return f"The shapes differ: {dimensions(a.shape)} and {dimensions(b.shape)}."
     return f"The dtypes differ: {a.dtype} and {b.dtype}."
@@ -150,15 +177,22 @@ def _structure(
     line = getattr(value, "lineno", getattr(function, "lineno", None))
     fixes = tuple(_structure_fixes(scene, name, value, before, after))
     hint = advice(_structure_advice(name, known, function, before, after))
-    guesses = tuple(_swapped(scene, value)) if name == "scan" else ()
+    guesses = tuple(_swapped(scene, value, function)) if name == "scan" else ()
     return Told(message, (*fixes, hint), (init,) if init is not None else (), line, guesses)
 
 
-def _swapped(scene: Scene, value: Any) -> Iterator[Fix]:
-    """A pair (y, carry) in the order that `scan` takes."""
-    if isinstance(value, ast.Tuple) and len(value.elts) == 2:
-        first, second = (segment(scene.failed, item) for item in value.elts)
-        yield put(scene.failed, "return the carry first", value, f"{second}, {first}")
+def _swapped(scene: Scene, value: Any, function: Any) -> Iterator[Fix]:
+    """A pair (y, carry) in the order that `scan` takes; not where the first is computed from the carry, and the second
+    is that as it came."""
+    carry = next((item.arg for item in function.args.args), "") if function is not None else ""
+    if not isinstance(value, ast.Tuple) or len(value.elts) != 2:
+        return
+    first, second = value.elts
+    made = resolved(scene.failed, function, first)
+    goes_on = carry in {node.id for node in ast.walk(made) if isinstance(node, ast.Name)}
+    if not goes_on or resolved(scene.failed, function, second) is not second or scene.text(second) != carry:
+        new = f"{segment(scene.failed, second)}, {segment(scene.failed, first)}"
+        yield put(scene.failed, "return the carry first", value, new)
 
 
 def _structure_advice(name: str, known: str, function: Any, before: Any, after: Any) -> str:
@@ -173,6 +207,9 @@ def _structure_advice(name: str, known: str, function: Any, before: Any, after: 
         named = _unpacked(function)
         more = f" It is unpacked as {named}." if named else ""
         return f"return as many items as the carry begins with: {len(before)}, not {len(after)}.{more}"
+    difference = first_difference(before, after)
+    if difference is not None and difference.path and isinstance(difference.first, dict | list | tuple):
+        return f"return {kind_of(difference.first)} at `carry{difference.path}`, as the carry begins with."
     if name == "scan":
         return "return (carry, y) from the body, carry first, with the same structure as the initial carry."
     if isinstance(after, tuple) and not isinstance(before, tuple):
@@ -187,6 +224,7 @@ def _structure_fixes(scene: Scene, name: str, value: Any, before: Any, after: An
         inner = ", ".join(segment(scene.failed, item) for item in carry.elts)
         kind, new = ("list", f"[{inner}]") if isinstance(before, list) else ("tuple", f"({inner},)")
         yield put(scene.failed, f"return a {kind}, as the carry is one", carry, new)
+    yield from _whole_part(scene, carry, before, after)
     if pair is None:
         return
     first, second = (segment(scene.failed, item) for item in pair.elts)
@@ -194,6 +232,15 @@ def _structure_fixes(scene: Scene, name: str, value: Any, before: Any, after: An
         yield put(scene.failed, "return None as the carry, as it begins", pair, f"None, {second}")
     elif name != "scan" and isinstance(after, tuple) and not isinstance(before, tuple):
         yield put(scene.failed, "return only the carry", pair, first)
+
+
+def _whole_part(scene: Scene, carry: Any, before: Any, after: Any) -> Iterator[Fix]:
+    """All of a container of which a turn returns one item, where the carry begins with the container."""
+    difference = first_difference(before, after)
+    node = part_at(carry, difference.path) if difference is not None and difference.path else carry
+    if difference is not None and isinstance(node, ast.Subscript) and isinstance(difference.first, dict | list | tuple):
+        holder = segment(scene.failed, node.value)
+        yield put(scene.failed, f"return all of `{holder}`", node, holder)
 
 
 def _unpacked(function: Any) -> str:
@@ -223,17 +270,17 @@ def _carry_fixes(scene: Scene, init: Operand | None, pairs: list[tuple[str, Any,
     if init is None or len(pairs) != 1:
         return
     path, a, b = pairs[0]
-    jnp = words_of(scene)
-    node = _part(init.node, path) if path else init.node
+    words = words_of(scene)
+    node = part_at(init.node, path) if path else init.node
     if node is None and isinstance(init.node, ast.Name):
-        node = _part(bound_to(scene.failed, init.node), path)
+        node = part_at(bound_to(scene.failed, init.node), path)
     if node is None:
         return
     text = segment(scene.failed, node)
     made = bound_to(scene.failed, node) or node
     maker = made.func.attr if isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) else ""
-    dtype = f"{jnp}.{b.dtype}"
-    if a.shape == b.shape and jax.numpy.promote_types(a.dtype, b.dtype) == b.dtype:
+    dtype = f"{words}.{b.dtype}"
+    if a.shape == b.shape and jnp.promote_types(a.dtype, b.dtype) == b.dtype:
         if isinstance(made, ast.Call) and maker in _MAKERS:
             yield from _with_dtype(scene, made, dtype)
         elif isinstance(made, ast.Call) and maker == str(a.dtype):
@@ -242,11 +289,11 @@ def _carry_fixes(scene: Scene, init: Operand | None, pairs: list[tuple[str, Any,
             value = repr(float(cast(float, node.value))) if "float" in str(b.dtype) else text
             yield put(scene.failed, f"begin with {b.dtype}", node, f"{dtype}({value})")
         else:
-            yield put(scene.failed, f"begin with {b.dtype}", node, f"{jnp}.asarray({text}, {dtype})")
+            yield put(scene.failed, f"begin with {b.dtype}", node, f"{words}.asarray({text}, {dtype})")
     elif a.shape == () and b.shape != ():
         zero = isinstance(node, ast.Constant) and node.value == 0
         shape = dimensions(b.shape)
-        new = f"{jnp}.zeros({shape}, {dtype})" if zero else f"{jnp}.full({shape}, {text}, {dtype})"
+        new = f"{words}.zeros({shape}, {dtype})" if zero else f"{words}.full({shape}, {text}, {dtype})"
         yield put(scene.failed, "begin with the shape that a turn gives", node, new)
     elif isinstance(made, ast.Call) and maker in ("zeros", "ones", "full", "empty") and made.args:
         yield put(scene.failed, "begin with the shape that a turn gives", made.args[0], dimensions(b.shape))
@@ -268,7 +315,7 @@ def _cast_in_body(scene: Scene, name: str, function: Any, node: ast.expr | None,
     """What a turn gives, cast to what the carry is; in another shape where axes of size 1 are all that differs."""
     if function is None or node is None:
         return
-    made = _resolved(scene, function, node)
+    made = resolved(scene.failed, function, node)
     text = segment(scene.failed, made)
     parameters = [item.arg for item in function.args.args]
     carry = parameters[1] if name == "fori_loop" and len(parameters) > 1 else next(iter(parameters), "")
@@ -277,23 +324,112 @@ def _cast_in_body(scene: Scene, name: str, function: Any, node: ast.expr | None,
     dtype = f"{carry}.dtype" if alone and carry else f"{words_of(scene)}.{a.dtype}"
     if a.shape == b.shape:
         yield put(scene.failed, "cast what a turn gives", made, f"{bare(made, text)}.astype({dtype})")
-    elif [n for n in a.shape if n != 1] == [n for n in b.shape if n != 1]:
+        return
+    yield from _reshaped_to(scene, function, a, b)
+    if [n for n in a.shape if n != 1] == [n for n in b.shape if n != 1]:
         yield put(scene.failed, "keep the shape", made, f"{bare(made, text)}.reshape({dimensions(a.shape)})")
 
 
-def _part(node: Any, path: str) -> Any:
-    """The item of a tuple or dict that is written out, at a path such as "[1]"; None if it is not."""
-    for key in re.findall(r"\[([^]]*)\]", path):
-        if isinstance(node, ast.Tuple | ast.List) and key.isdigit() and int(key) < len(node.elts):
-            node = node.elts[int(key)]
-        elif isinstance(node, ast.Dict):
-            places = [n for n, one in enumerate(node.keys) if isinstance(one, ast.Constant) and repr(one.value) == key]
-            if not places:
-                return None
-            node = node.values[places[0]]
-        else:
-            return None
-    return node
+def _reshaped_to(scene: Scene, function: Any, a: Any, b: Any) -> Iterator[Fix]:
+    """A reshape in the body to the shape that a turn gives, to the shape of the carry."""
+    for call in calls_named(function, "reshape"):
+        sizes = call.args[0].elts if len(call.args) == 1 and isinstance(call.args[0], ast.Tuple) else call.args
+        written = tuple(one.value if isinstance(one, ast.Constant) else None for one in sizes)
+        if written == b.shape and isinstance(call.func, ast.Attribute) and math.prod(a.shape) == math.prod(b.shape):
+            new = f"{segment(scene.failed, call.func)}({dimensions(a.shape)})"
+            yield put(scene.failed, "reshape to what the carry is", call, new)
+
+
+# --- what goes into a loop ---
+
+
+def _no_arrays(scene: Scene) -> Told | None:
+    """A function, a range or a text in the carry or among the xs of a loop."""
+    step = scene.steps[-1]
+    name, init, body = _loop(scene)
+    call = scene.step(name)
+    value: Any = step.names.get("x")
+    if step.name not in RAISING["typed"] or call is None or name not in scene.called:
+        return None
+    xs = scene.argument(2, "xs") if name == "scan" else None
+    of = f"`{name}` of {_body_name(body)}"
+    for operand, word in ((init, _LOOPS[name][1]), (xs, "xs")):
+        held = call.names.get(word, unflattened(call.names.get(f"{word}_flat")))
+        path = _path_to(held, value) if operand is not None else None
+        if operand is None or path is None:
+            continue
+        node = part_at(operand.node, path) if path else operand.node
+        shown = scene.text(node) if node is not None else f"{operand.text}{path}"
+        where = f", one of the xs of {of}," if operand is xs else f" in the carry of {of}"
+        if not path and operand is xs:
+            where = f", the xs of {of},"
+        message = f"`{shown}`{where} is {_said(value)}, and what a loop goes through or hands on are arrays."
+        return Told(message, (*_as_arrays(scene, node, value), advice(_outside(value, operand is xs))), (operand,))
+    return None
+
+
+def _path_to(holder: Any, value: Any, path: str = "") -> str | None:
+    """Where a value stands in a container of Python, such as "[0]['f']"; "" for the container itself."""
+    if holder is value:
+        return path
+    items: list[tuple[Any, Any]] = []
+    if type(holder) is dict:
+        items = list(holder.items())
+    elif isinstance(holder, list | tuple):
+        items = list(enumerate(holder))
+    found = (_path_to(item, value, f"{path}[{key!r}]") for key, item in items)
+    return next((one for one in found if one is not None), None)
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, range):
+        return f"a range of Python, {value}"
+    if isinstance(value, str | bytes):
+        return f"the {type(value).__name__} {value!r}"
+    if callable(value):
+        return "a function"
+    return f"an object of the class {type(value).__name__}"
+
+
+def _as_arrays(scene: Scene, node: Any, value: Any) -> Iterator[Fix]:
+    if isinstance(value, range) and isinstance(node, ast.Call) and name_called(node) == "range":
+        yield exchange(scene, "go through an array", (node.func, f"{words_of(scene)}.arange"))
+    elif isinstance(value, range) and isinstance(node, ast.expr):
+        yield exchange(scene, "go through an array", (node, f"{words_of(scene)}.asarray({scene.text(node)})"))
+
+
+def _outside(value: Any, is_xs: bool) -> str:
+    if isinstance(value, range):
+        return "give jnp.arange(n), or no xs and length=n."
+    if callable(value) and not is_xs:
+        return "leave it out of the carry, and call it from the body as a closure, or bound by functools.partial."
+    return "give arrays, and use the rest from the body as a closure."
+
+
+def _turned_around(scene: Scene) -> Told | None:
+    """A body of `fori_loop` that takes the carry first and indexes with what it takes for the index."""
+    function = scene.failed.above(ast.FunctionDef, ast.Lambda)
+    if function is None or "fori_loop" not in scene.under or scene.steps[-1].name not in RAISING["indexer"]:
+        return None
+    parameters = [item.arg for item in function.args.args]
+    if len(parameters) != 2:
+        return None
+    first, second = parameters
+    index, carry = scene.failed.frame.get(first), scene.failed.frame.get(second)
+    if carry is not scene.steps[-1].names.get("idx") or not isinstance(index, jax.Array):
+        return None
+    if index.shape or not jnp.issubdtype(index.dtype, jnp.integer):
+        return None
+    known = f"`{function.name}`" if isinstance(function, ast.FunctionDef) else "the lambda"
+    message = (
+        f"`fori_loop` calls its body with the index first and then the carry, and {known} takes ({first}, {second}): so"
+        f" `{second}` is the carry, {describe(carry)}, and no integer to index with."
+    )
+    arguments = function.args.args
+    edit = exchanged(scene.failed.text, [(arguments[0], second), (arguments[1], first)])
+    name = getattr(function, "name", "lambda")
+    fixes = (Fix(f"take the index first: `{name}({second}, {first})`.", edit=edit), advice("take the index first."))
+    return Told(message, fixes, None, function.lineno if scene.failed.file == scene.here else None)
 
 
 # --- bodies and conditions ---
@@ -372,6 +508,8 @@ def _inside(node: ast.AST, whole: ast.AST) -> bool:
 
 EXPLAINERS = (
     Explainer("carry", (TypeError, ValueError), _carry, inside=RAISING["carry"]),
+    Explainer("carried", (TypeError,), _no_arrays, inside=RAISING["typed"]),
+    Explainer("loop-order", (TypeError,), _turned_around, inside=RAISING["indexer"]),
     Explainer("scan-length", (TypeError, ValueError), _length, inside=RAISING["scan-length"]),
     Explainer("body", (TypeError, ValueError), _body, inside=RAISING["body"]),
 )

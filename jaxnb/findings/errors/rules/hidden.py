@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from jaxnb._jax import RAISING
 from jaxnb.findings.errors.calls import bound_to, calls_named, name_called, own
-from jaxnb.findings.errors.edits import advice, exchange, exchanged, segment, words_of
+from jaxnb.findings.errors.edits import advice, exchange, exchanged, segment
 from jaxnb.findings.errors.explainer import Explainer, Told, explainers
 from jaxnb.findings.errors.scene import Scene, last_binding, parameters_of
 from jaxnb.findings.place import FailedExpression
@@ -189,25 +189,6 @@ def _old_object(scene: Scene) -> Told | None:
     return Told(message, (advice(f"create it again: {text} = {kind.__name__}(…)."),))
 
 
-def _no_key(scene: Scene) -> Told | None:
-    """A name that stood for a random key and was bound to something else."""
-    node = scene.failed.node
-    given = scene.argument(0, "key")
-    if given is None or not isinstance(node, ast.Call) or hasattr(given.value, "dtype"):
-        return None
-    if not isinstance(given.value, str | bytes | type(None) | dict | list | tuple):
-        return None
-    made = f", bound {_at(given.made)}," if given.made else ""
-    message = (
-        f"`{name_called(node)}` of jax.random takes a PRNG key first, and `{given.text}`{made} is the"
-        f" {type(given.value).__name__} {given.value!r}."
-    )
-    fix = exchange(scene, "give it a key", (given.node, f"{words_of(scene, 'jax', 'jax')}.random.key(0)"))
-    return Told(
-        message, (fix, advice("make a key with jax.random.key(seed), and give the loop variable another name."))
-    )
-
-
 _KINDS = frozenset({"rebound", "statistic"})
 
 EXPLAINERS = (
@@ -216,5 +197,4 @@ EXPLAINERS = (
     Explainer("shadowed", (TypeError,), _shadowed),
     Explainer("used-up", (StopIteration,), _used_up),
     Explainer("old-object", (AttributeError,), _old_object),
-    Explainer("no-key", (TypeError, ValueError), _no_key, inside=RAISING["prng"]),
 )

@@ -60,7 +60,7 @@ def _kind(scene: Scene, operand: Operand) -> str:
         return "None" if scene.is_known(operand.node) else ""
     if isinstance(value, str):
         return "text"
-    if isinstance(value, bytes | list | tuple | set):
+    if isinstance(value, bytes | list | tuple | set | range):
         return f"a {type(value).__name__}"
     if isinstance(value, dict):
         return "a dict"
@@ -71,7 +71,7 @@ def _kind(scene: Scene, operand: Operand) -> str:
 
 def _instead_of(scene: Scene, operand: Operand) -> Iterator[Fix]:
     value, node = operand.value, scene.failed.node
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | range):
         new = f"{words_of(scene)}.asarray({operand.text})"
         yield exchange(scene, "make an array of it", (operand.node, new))
     if value is None and isinstance(node, ast.BinOp):
@@ -336,10 +336,15 @@ def _plural(arrays: list[Operand]) -> str:
 
 def _no_array(scene: Scene) -> Told | None:
     """A list, a dict or None given to a function of JAX that takes arrays."""
+    step = scene.steps[-1]
+    typed: Any = step.names.get("x") if step.name in RAISING["typed"] else None
     for operand in scene.operands:
+        if typed is not None and operand.value is not typed:
+            continue
         if (kind := _kind(scene, operand)) and not isinstance(operand.node, ast.Constant):
-            name = next((one for one in scene.called if one[0].isalpha()), "it")
-            fixes = list(_instead_of(scene, operand)) if isinstance(operand.value, list | tuple) else []
+            called = {one.removesuffix("_f") for one in scene.called}
+            name = next((one for one in sorted(called) if one[0].isalpha()), "it")
+            fixes = list(_instead_of(scene, operand)) if isinstance(operand.value, list | tuple | range) else []
             hint = "make an array of it: jnp.array, or jnp.stack of arrays." if "a " in kind else "give it an array."
             return Told(f"`{operand.text}` is {kind}, and `{name}` takes arrays.", (*fixes, advice(hint)))
     return None
@@ -399,11 +404,11 @@ EXPLAINERS = (
     Explainer("iteration", (TypeError,), _iteration, inside=frozenset({"__iter__"})),
     Explainer("unpacking", (TypeError, ValueError), _unpacking),
     Explainer("operands", (TypeError,), _operator),
-    Explainer("no-array", (TypeError, ValueError), _no_array, inside=RAISING["arraylike"]),
+    Explainer("no-array", (TypeError, ValueError), _no_array, inside=RAISING["arraylike"] | RAISING["typed"]),
     Explainer("cached", (TypeError,), _cached),
     Explainer("call", (TypeError,), _call),
     Explainer("arguments", (TypeError,), _arguments),
     Explainer("attribute", (AttributeError,), _attribute),
-    Explainer("key", (KeyError,), _key),
+    Explainer("missing-key", (KeyError,), _key),
     Explainer("name", (NameError,), _name),
 )

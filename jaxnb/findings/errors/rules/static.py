@@ -404,9 +404,12 @@ def _result(scene: Scene) -> Told | None:
         fixes.append(Fix(f"return the arrays only: `{new}`.", edit=exchanged(scene.failed.text, [(last, new)])))
     del number
     here = line if scene.failed.file == scene.here else None
-    return Told(
-        message, (*fixes, advice("return arrays only, and take the rest from outside of the function.")), (), here
-    )
+    hint = "return arrays only, and take the rest from outside of the function."
+    if _is_own_class(value) and not callable(value):
+        name = type(value).__name__
+        fixes += registered(scene, type(value)) if dataclasses.is_dataclass(type(value)) else []
+        hint = f"return a tuple or a NamedTuple of arrays, or register `{name}` as a pytree."
+    return Told(message, (*fixes, advice(hint)), (), here)
 
 
 def _no_function(scene: Scene) -> Told | None:
