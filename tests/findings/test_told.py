@@ -40,13 +40,13 @@ def told(cell: str) -> Finding:
 
 
 EDITS = [
-    ("r = (x > 0 & x < 1).sum()", "dtype", "(x > 0) & (x < 1)"),
+    ("r = (x > 0 & x < 1).sum()", "dtype-refused", "(x > 0) & (x < 1)"),
     ("r = (x > 0 & n < 5).sum()", "truth", "(x > 0) & (n < 5)"),
     ("r = jnp.take(x, x)", "index-dtype", "x.astype(int)"),
-    ("r = lax.sin(n)", "dtype", "n.astype(float)"),
-    ("r = jnp.floor(z)", "dtype", "jnp.abs(z)"),
-    ("r = 2 * -mask", "dtype", "~mask"),
-    ("r = x * (mask - mask)", "dtype", "mask ^ mask"),
+    ("r = lax.sin(n)", "dtype-refused", "n.astype(float)"),
+    ("r = jnp.floor(z)", "dtype-refused", "jnp.abs(z)"),
+    ("r = 2 * -mask", "dtype-refused", "~mask"),
+    ("r = x * (mask - mask)", "dtype-refused", "mask ^ mask"),
     ("r = lax.concatenate([x, n], 0)", "dtypes-differ", "jnp.concatenate"),
     ("r = lax.pad(x, 0, ((1, 1, 0),))", "dtypes-differ", "jnp.array(0, x.dtype)"),
     ("r = lax.clamp(0, x, 1)", "dtypes-differ", "jnp.array(0, x.dtype)"),
