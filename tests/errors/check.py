@@ -13,8 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from jaxnb.program import Finding, finding_of
 from jaxnb.views import render_findings
-
-from .case import ErrorCase
+from tests.errors.case import ErrorCase
 
 __all__ = ["Outcome", "able", "check", "check_twin", "new_shell", "what_is_missing"]
 
@@ -102,7 +101,11 @@ def what_is_missing(case: ErrorCase, outcome: Outcome) -> str:
 
 
 def _begin(shell: InteractiveShell, case: ErrorCase) -> None:
+    """A session that knows of no case before, and the setup."""
     jax.config.update("jax_enable_x64", case.x64)
+    with contextlib.redirect_stdout(io.StringIO()):
+        shell.run_line_magic("unload_ext", "jaxnb")
+        shell.run_line_magic("load_ext", "jaxnb")
     shell.reset(new_session=False)
     _, error = _run(shell, case.setup)
     if error is not None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from shells import Shell, shell
 
+import jaxnb
+from jaxnb.views import render_findings
+
 __all__ = ["shell"]
 
 SETUP = """
@@ -85,6 +88,16 @@ def test_what_is_told(shell: Shell, name: str) -> None:
     text = " ".join(shell.run(cell).split())
     for part in said:
         assert part in text, text
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_staged_cells_are_told_the_same(shell: Shell, name: str) -> None:
+    cell, said = TOLD[name]
+    shell.run(SETUP)
+    shell.run(f"%%jit\n{cell}")
+    text = " ".join(render_findings(jaxnb.last().findings, width=200).split())
+    for part in said:
+        assert part.startswith("line ") or part in text, text
 
 
 QUIET = {
