@@ -8,6 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbformat import v4
+from test_notebooks import Quiet
 from test_report import run
 
 from jaxnb.shell.reports.check import as_json, as_sarif, as_text, check
@@ -23,19 +24,6 @@ CELLS = [
 ]
 
 
-class Silent:
-    """Progress that says nothing."""
-
-    def begin(self, cell):
-        pass
-
-    def tick(self):
-        pass
-
-    def end(self, cell):
-        pass
-
-
 def written(path: Path, *sources: str, raising: tuple[int, ...] = ()) -> Path:
     cells = [v4.new_markdown_cell("# A title"), *(v4.new_code_cell(source) for source in sources)]
     for number in raising:
@@ -47,7 +35,7 @@ def written(path: Path, *sources: str, raising: tuple[int, ...] = ()) -> Path:
 @pytest.fixture(scope="module")
 def checked(tmp_path_factory):
     path = written(tmp_path_factory.mktemp("check") / "a.ipynb", *CELLS, raising=(6,))
-    return check(path, progress=Silent())
+    return check(path, progress=Quiet())
 
 
 def test_plain_and_staged_cells_are_told_of_with_cell_and_line(checked):

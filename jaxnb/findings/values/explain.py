@@ -255,13 +255,20 @@ _ADDED = ("See https://", "-----", "This concrete value", "For simplicity, JAX h
 """How lines begin that JAX adds to what it says."""
 
 
+_HEADS = ("Traceback (most recent call last)", "Above is the stack outside of JIT")
+"""What stands above a list of frames in a message."""
+
+
 def _sentence(error: BaseException) -> str:
     """What an error says itself, without its name and without what JAX adds to every message."""
     text = str(error.args[0]) if len(error.args) == 1 and isinstance(error, KeyError) else str(error)
     kept: list[str] = []
+    listed = '\n  File "' in text  # the frames of another error
     for line in text.strip().splitlines():
         if line.startswith(_ADDED):
             break
+        if listed and (line.startswith("  ") or any(words in line for words in _HEADS)):
+            continue
         if line.strip():
             kept.append(" ".join(line.split()))
     return _clipped(" ".join(kept), 600)
