@@ -18,7 +18,7 @@ from tests.errors.test_errors import shell
 __all__ = ["shell"]
 
 FOLDER = Path(__file__).parents[2] / "docs" / "errors"
-PAGES = sorted(FOLDER.glob("JNB-*.md"))
+PAGES = sorted(FOLDER.glob("JNB-*.md"), key=lambda page: page.stem)
 DRAWN = PAGES if DEEP else random.Random(drawn_seed()).sample(PAGES, min(12, len(PAGES)))
 _PART = re.compile(r"^```python (given|wrong|right)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
