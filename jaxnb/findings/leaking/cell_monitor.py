@@ -59,7 +59,7 @@ class CellMonitor:
         if self.on:
             self._deletions.begin(text, namespace)
             self._snapshot = None if text.lstrip().startswith("%%") else take_snapshot(text, namespace)
-            self._calls.stale.begin()
+            self._calls.stale.begin(text, namespace)
 
     def stale(self, text: str, namespace: Mapping[str, Any]) -> list[Finding]:
         """What there is to say of a cell that has run well, and called functions that know old values.

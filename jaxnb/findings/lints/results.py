@@ -89,7 +89,7 @@ def _any_bad(values: Sequence[Any], thorough: bool) -> bool:
         left -= array.size
         if left < 0:
             return False
-        if is_there(array) and bad_kind(array, left + array.size):
+        if bad_kind(array, _MOST_AT_FIRST):
             return True
     return False
 
@@ -100,7 +100,7 @@ def is_there(array: Any) -> bool:
 
 
 def bad_kind(value: Any, most: int) -> str:
-    """ "nan" or "inf" if an array holds one; "" if it does not, has no such numbers, is not there, or is too large.
+    """Which of "nan" and "inf" an array holds; "" if none, or if it is not there or too large to be looked at.
 
     Args:
       value: anything.

@@ -13,9 +13,9 @@ from jaxnb._jax import Place, eqn_places
 from jaxnb.findings.lints.context import Part
 from jaxnb.runtime import is_own
 
-__all__ = ["Written", "own_place"]
+__all__ = ["LIBRARIES", "Written", "own_place"]
 
-_LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 def own_place(eqn: Any) -> Place | None:
@@ -42,7 +42,7 @@ class Written:
             place = own_place(item)
             if place is None:
                 continue
-            if place.file.startswith(_LIBRARIES):
+            if place.file.startswith(LIBRARIES):
                 return None
             return self._in(place.file).get((place.line, place.column, place.end_line, place.end_column))
         return None

@@ -8,6 +8,7 @@ Source: https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html (pur
 from __future__ import annotations
 
 import ast
+import re
 import types
 import weakref
 from collections import OrderedDict
@@ -24,6 +25,7 @@ from jaxnb.staging import ATOMS, is_user_function, names_of, state_of
 
 __all__ = ["Stale"]
 
+_CALL = re.compile(r"([A-Za-z_][\w.]*\w|[A-Za-z_])\s*\(")
 _MOST_FUNCTIONS, _MOST_ITEMS, _DEEPEST = 128, 32, 2
 
 
@@ -33,13 +35,11 @@ class _Read:
 
     Attributes:
       name: as the user writes it, such as "config['rate']" or "self.gain".
-      root: the global where it begins; "" for an attribute of the object that a method is of.
       text: how it is shown; "" where that would be long.
       mark: what tells it from another value.
     """
 
     name: str
-    root: str
     text: str
     mark: Any
 
@@ -73,9 +73,22 @@ class Stale:
         while len(self._traced) > _MOST_FUNCTIONS:
             self._traced.popitem(last=False)
 
-    def begin(self) -> None:
-        """A cell is about to run: what has changed by now was changed before it."""
-        self._changed = {key: frozenset(_changed(traced)) for key, traced in list(self._traced.items())}
+    def begin(self, text: str, namespace: Mapping[str, Any]) -> None:
+        """A cell is about to run: what has changed by now was changed before it.
+
+        Args:
+          text: the cell as displayed.
+          namespace: the names before it.
+        """
+        self._changed = {key: frozenset(reads) for key, reads in self._stale(text, namespace).items()}
+
+    def _stale(self, text: str, namespace: Mapping[str, Any]) -> dict[int, dict[str, _Read]]:
+        """What has changed, of the functions that a text seems to call; no others are looked at."""
+        if not self._traced:
+            return {}
+        chains = (tuple(name.split(".")) for name in dict.fromkeys(_CALL.findall(text)))
+        keys = dict.fromkeys(_key(chain, namespace) for chain in chains)
+        return {key: reads for key in keys if (traced := self._traced.get(key)) and (reads := _changed(traced))}
 
     def check(self, text: str, namespace: Mapping[str, Any]) -> list[Finding]:
         """What to say of the calls of a cell that has run well.
@@ -84,8 +97,7 @@ class Stale:
           text: the cell as displayed.
           namespace: the names now.
         """
-        changed = {key: _changed(traced) for key, traced in list(self._traced.items())}
-        stale = {key: reads for key, reads in changed.items() if reads}
+        stale = self._stale(text, namespace)
         tree = parse_shown(text) if stale else None
         if tree is None:
             return []
@@ -93,7 +105,7 @@ class Stale:
         for call in ast.walk(tree):
             if not isinstance(call, ast.Call) or (chain := _chain(call.func)) is None:
                 continue
-            key = id(getattr(_found(chain, namespace), "__wrapped__", None))
+            key = _key(chain, namespace)
             for name, now in stale.get(key, {}).items():
                 before = name in self._changed.get(key, ())
                 then = self._traced[key].reads[name]
@@ -133,6 +145,12 @@ def _same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and (one is other or bool(one == other) or one != one)
 
 
+def _key(chain: tuple[str, ...], namespace: Mapping[str, Any]) -> int:
+    """Which function a dotted name calls, as `note` knows it."""
+    value = _found(chain, namespace)
+    return id(value.__wrapped__) if _jax.jit_options(value) is not None else 0
+
+
 def _found(chain: tuple[str, ...], namespace: Mapping[str, Any]) -> Any:
     """What a dotted name stands for, by what modules and objects hold; nothing of theirs is run."""
     value = namespace.get(chain[0])
@@ -160,7 +178,7 @@ def _reads(given: Any) -> Iterator[_Read]:
     if isinstance(state, dict):
         for name in sorted(names_of(function.__code__).attributes & state.keys()):
             if (marked := _marked(state[name])) is not None:
-                yield _Read(f"self.{name}", "", *marked)
+                yield _Read(f"self.{name}", *marked)
 
 
 def _globals_of(function: types.FunctionType, depth: int, seen: set[int]) -> Iterator[_Read]:
@@ -171,9 +189,9 @@ def _globals_of(function: types.FunctionType, depth: int, seen: set[int]) -> Ite
         if type(value) is dict and len(value) <= _MOST_ITEMS:
             for key, item in list(dict.items(value)):
                 if type(key) in ATOMS and (marked := _marked(item)) is not None:
-                    yield _Read(f"{name}[{key!r}]", name, *marked)
+                    yield _Read(f"{name}[{key!r}]", *marked)
         elif value is not None and (marked := _marked(value)) is not None:
-            yield _Read(name, name, *marked)
+            yield _Read(name, *marked)
         if inner is not None and depth < _DEEPEST and id(inner) not in seen and is_user_function(inner):
             seen.add(id(inner))
             yield from _globals_of(inner, depth + 1, seen)

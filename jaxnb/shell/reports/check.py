@@ -33,8 +33,8 @@ from jaxnb.views import render_findings
 __all__ = ["Checked", "CheckedCell", "as_json", "as_sarif", "as_text", "check"]
 
 _SARIF_LEVELS = {Severity.FACT: "note", Severity.SLOW: "note", Severity.WRONG: "warning", Severity.ERROR: "error"}
-_RAISED = "JNB-raised"
-"""The id of an error of which there is nothing more to say."""
+_RAISED = "raised"
+"""The kind of an error of which there is nothing more to say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,7 @@ def _told(cell: CheckedCell) -> Sequence[Finding]:
     """The findings, and the error where none of them explains it."""
     if not cell.error or _explains(cell):
         return cell.findings
-    return (*cell.findings, Finding(_RAISED.removeprefix("JNB-"), f"the cell raised {cell.error}"))
+    return (*cell.findings, Finding(_RAISED, f"the cell raised {cell.error}"))
 
 
 def _explains(cell: CheckedCell) -> bool:

@@ -25,7 +25,7 @@ __all__ = ["LINT", "columns_against_vectors"]
 _REDUCING = frozenset(
     {"reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or", "dot_general"}
 )
-_MEANT = frozenset({"reshape", "expand_dims", "atleast_2d", "outer", "subtract.outer"})
+_MEANT = frozenset({"reshape", "expand_dims", "atleast_2d", "outer"})
 
 
 def columns_against_vectors(traced: LintContext) -> Iterator[Finding]:
@@ -36,12 +36,11 @@ def columns_against_vectors(traced: LintContext) -> Iterator[Finding]:
     """
     written = Written()
     for jaxpr, census, _ in jaxprs_of(open_jaxpr(traced.piece.jaxpr)):
-        part = Part(jaxpr, (), (), census)
-        for eqn in census.rows:
-            row = eqn.outvars[0]
-            for use in jaxpr.eqns:
-                if row in [atom for atom in use.invars if type(atom) is not Literal]:
-                    yield from _met(traced, written, part, eqn, use)
+        rows = {eqn.outvars[0]: eqn for eqn in census.rows}
+        for use in jaxpr.eqns if rows else ():
+            row = next((rows[atom] for atom in use.invars if type(atom) is not Literal and atom in rows), None)
+            if row is not None:
+                yield from _met(traced, written, Part(jaxpr, (), (), census), row, use)
 
 
 def _met(traced: LintContext, written: Written, part: Part, row: Any, use: Any) -> Iterator[Finding]:

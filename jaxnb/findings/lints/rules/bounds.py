@@ -8,7 +8,7 @@ Source: https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html, on 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -60,25 +60,27 @@ def out_of_bounds(traced: LintContext) -> Iterator[Finding]:
 
 def _in(traced: LintContext, written: Written, closed: Any, given: Sequence[Any], census: Census) -> Iterator[Finding]:
     jaxpr, part = open_jaxpr(closed), Part(open_jaxpr(closed), (), (), census)
+    asked: list[tuple[Any, ast.AST, _Index]] = []
     for eqn in census.indexed:
         node = written.at(eqn, part)
-        if node is None or not _is_asked(node):
+        if node is not None and _is_asked(node):
+            asked += [(eqn, node, index) for index in _indices(eqn)]
+    calls = [item for item in census.inner if item.census.indexes and item.eqn.primitive.name in _jax.CALLS]
+    inside = [atom for item in calls for atom in item.eqn.invars]
+    values = _values(closed, jaxpr, given, [*(index.atom for _, _, index in asked), *inside])
+    seen: set[int] = set()
+    for eqn, node, index in asked:
+        if id(index.atom) not in values or id(eqn) in seen:
             continue
-        for index in _indices(eqn):
-            values = _values(closed, jaxpr, given, [index.atom])
-            if values is None:
-                continue
-            own = np.asarray(values[0]) if index.column is None else np.asarray(values[0])[..., index.column]
-            if own.size and (own.min() < 0 or own.max() > index.limit):
-                yield _finding(traced, eqn, part, node, index, own)
-                break
-    for inner in census.inner:
-        if not inner.census.indexes or inner.eqn.primitive.name not in _jax.CALLS:
-            continue
-        body = closed_bodies(inner.eqn)[0]
-        values = [found[0] if (found := _values(closed, jaxpr, given, [atom])) else None for atom in inner.eqn.invars]
-        if len(open_jaxpr(body).invars) == len(values):
-            yield from _in(traced, written, body, values, inner.census)
+        own = np.asarray(values[id(index.atom)])
+        own = own if index.column is None else own[..., index.column]
+        if own.size and (own.min() < 0 or own.max() > index.limit):
+            seen.add(id(eqn))
+            yield _finding(traced, eqn, part, node, index, own)
+    for item in calls:
+        body = closed_bodies(item.eqn)[0]
+        if len(open_jaxpr(body).invars) == len(item.eqn.invars):
+            yield from _in(traced, written, body, [values.get(id(atom)) for atom in item.eqn.invars], item.census)
 
 
 def _finding(traced: LintContext, eqn: Any, part: Part, node: ast.AST, index: _Index, values: np.ndarray) -> Finding:
@@ -140,34 +142,50 @@ def _indices(eqn: Any) -> Iterator[_Index]:
         yield _Index(axis, operand.shape[axis] - sizes[axis], eqn.invars[1], column)
 
 
-def _values(closed: Any, jaxpr: Any, given: Sequence[Any], wanted: Sequence[Any]) -> list[Any] | None:
-    """The values of some atoms, computed of the arguments; None if that would take more than simple equations."""
-    if all(type(atom) is Literal for atom in wanted):
-        return [atom.val for atom in wanted]
-    known = dict(zip(jaxpr.invars, given, strict=True))
-    constants = dict(zip(jaxpr.constvars, getattr(closed, "consts", ()), strict=False))
-    makers = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
+def _values(closed: Any, jaxpr: Any, given: Sequence[Any], wanted: Sequence[Any]) -> dict[int, Any]:
+    """The values of atoms, by their ids, computed all at once of the arguments, as far as simple equations make them."""
+    found: dict[int, Any] = {id(atom): atom.val for atom in wanted if type(atom) is Literal}
+    known = {var: value for var, value in zip(jaxpr.invars, given, strict=True) if _is_there(value)}
+    start = {*known, *jaxpr.constvars}
+    makers = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars} if len(found) < len(wanted) else {}
     needed: dict[int, Any] = {}
-    pending = [atom for atom in wanted if type(atom) is not Literal]
+    computed: dict[Any, None] = {}
+    for atom in wanted:
+        if type(atom) is not Literal and (eqns := _made_by(atom, start, makers)) is not None:
+            computed[atom] = None
+            needed |= {id(eqn): eqn for eqn in eqns}
+    if not computed:
+        return found
+    eqns = [eqn for eqn in jaxpr.eqns if id(eqn) in needed]
+    reads = {*computed, *(atom for eqn in eqns for atom in eqn.invars if type(atom) is not Literal)}
+    inputs = [var for var in known if var in reads]
+    run = _jax.as_function(_jax.with_parts(closed, inputs, eqns, list(computed)))
+    values = jax.device_get(jax.jit(run)(*(known[var] for var in inputs)))
+    return found | dict(zip(map(id, computed), values, strict=True))
+
+
+def _is_there(value: Any) -> bool:
+    return value is not None and not (isinstance(value, jax.Array) and value.is_deleted())
+
+
+def _made_by(atom: Any, start: Container[Any], makers: Mapping[Any, Any]) -> list[Any] | None:
+    """The equations that make a value of what there is to start with; None if they are many, or not simple."""
+    found: dict[int, Any] = {}
+    pending = [atom]
     while pending:
         atom = pending.pop()
-        if atom in known:
-            if known[atom] is None or getattr(known[atom], "is_deleted", lambda: False)():
+        if atom in start:
+            if atom.aval.size > _LARGEST:
                 return None
             continue
-        if atom in constants or (eqn := makers.get(atom)) is None:
-            continue
-        if eqn.primitive.name not in _SIMPLE or len(needed) > _MOST_EQUATIONS or eqn.outvars[0].aval.size > _LARGEST:
+        eqn = makers.get(atom)
+        if eqn is None or eqn.primitive.name not in _SIMPLE or eqn.outvars[0].aval.size > _LARGEST:
             return None
-        needed[id(eqn)] = eqn
+        found[id(eqn)] = eqn
+        if len(found) > _MOST_EQUATIONS:
+            return None
         pending += [one for one in eqn.invars if type(one) is not Literal]
-    eqns = [eqn for eqn in jaxpr.eqns if id(eqn) in needed]
-    reads = {one for eqn in eqns for one in eqn.invars if type(one) is not Literal} | {
-        one for one in wanted if type(one) is not Literal
-    }
-    inputs = [var for var in jaxpr.invars if var in reads]
-    run = _jax.as_function(_jax.with_parts(closed, inputs, eqns, list(wanted)))
-    return jax.device_get(jax.jit(run)(*(known[var] for var in inputs)))
+    return list(found.values())
 
 
 LINT = Lint(out_of_bounds, lambda traced: When.TRACED if traced.census.indexes else When.NEVER)

@@ -14,7 +14,7 @@ from jaxnb._jax import open_jaxpr
 from jaxnb.findings.lints.census import jaxprs_of
 from jaxnb.findings.lints.context import LintContext
 from jaxnb.findings.lints.lint import Lint, When
-from jaxnb.findings.lints.written import Written, own_place
+from jaxnb.findings.lints.written import LIBRARIES, Written, own_place
 from jaxnb.program import Finding, Fix
 
 __all__ = ["FEW", "LINT", "TURNS", "unrolled_loops"]
@@ -35,15 +35,19 @@ def unrolled_loops(traced: LintContext) -> Iterator[Finding]:
     Args:
       traced: the piece.
     """
-    written = Written()
+    written, loops = Written(), dict[tuple[str, int], _Loop | None]()
     for jaxpr, _, _ in jaxprs_of(open_jaxpr(traced.piece.jaxpr)):
         if len(jaxpr.eqns) < FEW:
             continue
         made: dict[_Loop, Counter[Any]] = {}
         for eqn in jaxpr.eqns:
             place = own_place(eqn)
-            loop = _loop_at(written, place.file, place.line) if place is not None else None
-            if loop is not None and place is not None:
+            if place is None:
+                continue
+            at = place.file, place.line
+            if at not in loops:
+                loops[at] = _loop_at(written, *at)
+            if (loop := loops[at]) is not None:
                 made.setdefault(loop, Counter())[place.line, place.column, eqn.primitive.name] += 1
         for loop, counts in made.items():
             total, turns = sum(counts.values()), min(counts.values())
@@ -64,7 +68,7 @@ def _finding(traced: LintContext, loop: _Loop, total: int, turns: int, whole: in
 
 def _loop_at(written: Written, file: str, line: int) -> _Loop | None:
     """The outermost loop of a function of the user's that a line stands in."""
-    tree = written.tree(file)
+    tree = written.tree(file) if not file.startswith(LIBRARIES) else None
     function: ast.FunctionDef | None = None
     for node in ast.walk(tree) if tree is not None else ():
         inside = isinstance(node, ast.FunctionDef | ast.For | ast.While) and node.lineno <= line <= (
