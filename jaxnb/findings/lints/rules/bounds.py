@@ -143,7 +143,7 @@ def _indices(eqn: Any) -> Iterator[_Index]:
 
 
 def _values(closed: Any, jaxpr: Any, given: Sequence[Any], wanted: Sequence[Any]) -> dict[int, Any]:
-    """The values of atoms, by their ids, computed all at once of the arguments, as far as simple equations make them."""
+    """The values of atoms, by their ids, computed all at once, as far as simple equations make them."""
     found: dict[int, Any] = {id(atom): atom.val for atom in wanted if type(atom) is Literal}
     known = {var: value for var, value in zip(jaxpr.invars, given, strict=True) if _is_there(value)}
     start = {*known, *jaxpr.constvars}
