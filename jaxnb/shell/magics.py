@@ -219,6 +219,7 @@ class JaxnbMagics(Magics):
         self._explain(error)
         pending, self._pending = self._pending, {}
         wrong = self._wrong_of(getattr(result, "result", None), not pending) if error is None else []
+        self._watches.rest()
         self.journal.notice(*leaked, *retraced, *wrong)
         remarks = list(self._remarks)
         self._remarks.clear()

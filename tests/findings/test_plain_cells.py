@@ -152,6 +152,23 @@ def test_jax_knows_no_more_functions_than_without(shell: Shell) -> None:
     assert shell.ns["g"]._cache_size() == 1
 
 
+def test_what_a_cell_began_with_is_let_go_of(shell: Shell) -> None:
+    shell.run("import weakref\nsmall = jnp.ones(3)\nseen = weakref.ref(small)")
+    shell.run("del small\ngone = seen() is None")
+    assert shell.ns["gone"]
+    shell.run("small = jnp.ones(3)\nseen = weakref.ref(small)")
+    shell.run("small = small * 2\n1 / 0", ok=False)
+    assert shell.ns["seen"]() is None
+
+
+def test_objects_of_the_user_are_not_kept(shell: Shell) -> None:
+    shell.run(
+        "log = []\nclass Odd:\n    def __call__(self): pass\n    def __del__(self): log.append('gone')\nodd = Odd()"
+    )
+    shell.run("odd = 1\nthen = list(log)")
+    assert shell.ns["then"] == ["gone"]
+
+
 def test_large_arrays_are_let_go_of(shell: Shell) -> None:
     shell.run("import weakref\nbig = jnp.ones((1024, 1024))\nseen = weakref.ref(big)")
     shell.run("big = big[:2] * 2\ngone = seen() is None")

@@ -58,7 +58,7 @@ class CellMonitor:
         """A cell is about to run."""
         if self.on:
             self._deletions.begin(text, namespace)
-            self._snapshot = None if text.lstrip().startswith("%%") else take_snapshot(text, namespace)
+            self._snapshot = None if text.lstrip().startswith(("%%", "# jaxnb")) else take_snapshot(text, namespace)
             self._calls.stale.begin(text, namespace)
 
     def stale(self, text: str, namespace: Mapping[str, Any]) -> list[Finding]:
@@ -77,12 +77,16 @@ class CellMonitor:
           namespace: the names now.
           value: that the cell shows.
         """
-        snapshot, self._snapshot = self._snapshot, None
+        snapshot = self._snapshot
         if not self.on or snapshot is None:
             return []
         if self._plain is None:
             self._plain = findings.PlainCells(self._label)  # loaded when the first plain cell has run
         return self._plain.look(snapshot, namespace, value)
+
+    def rest(self) -> None:
+        """Lets go of what the cell began with."""
+        self._snapshot = None
 
     def end(self, namespace: Mapping[str, Any], here: str) -> tuple[list[Finding], list[Finding]]:
         """A cell has run.

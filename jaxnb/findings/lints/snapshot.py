@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import types
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ from time import perf_counter
 from typing import Any
 
 import jax
+import numpy as np
 
 from jaxnb import _jax
 from jaxnb.staging import ATOMS
@@ -20,7 +22,11 @@ __all__ = ["LONGEST", "Snapshot", "take_snapshot"]
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _SMALL = 1 << 20
 """Bytes up to which an array that a cell begins with is kept until it has run."""
+_MOST_BYTES = 1 << 24
+"""Bytes of all of them together."""
 _MOST_LEAVES = 64
+_WATCHING = re.compile(r"\bdel\b|weakref|refcount|\bgc\b|live_arrays|memory_stats")
+"""What a cell asks that would notice if something was kept."""
 LONGEST = 2.0
 """Seconds that a cell may have taken for its statements to be worth another look."""
 
@@ -65,11 +71,12 @@ def take_snapshot(text: str, namespace: Mapping[str, Any]) -> Snapshot:
     names = tuple(dict.fromkeys(_NAME.findall(text)))
     values: dict[str, Any] = {}
     lost: set[str] = set()
-    leaves: set[int] = set()
+    leaves: dict[int, int] = {}
+    watching = _WATCHING.search(text) is not None
     for name in names:
         if name in namespace:
-            kept = _kept(namespace[name], leaves)
-            if kept is _LOST:
+            kept = _LOST if watching else _kept(namespace[name], leaves)
+            if kept is _LOST or sum(leaves.values()) > _MOST_BYTES:
                 lost.add(name)
             else:
                 values[name] = kept
@@ -79,8 +86,13 @@ def take_snapshot(text: str, namespace: Mapping[str, Any]) -> Snapshot:
 _LOST = object()
 
 
-def _kept(value: Any, leaves: set[int]) -> Any:
-    """What a name stands for, so that it stays: containers are copied, and large arrays are not kept."""
+def _kept(value: Any, leaves: dict[int, int]) -> Any:
+    """What a name stands for, so that it stays: containers are copied; neither large arrays nor objects are kept.
+
+    Args:
+      value: that may be kept.
+      leaves: the bytes of the arrays that are kept, by their ids; those of this value are added.
+    """
     kind = type(value)
     if kind is list or kind is tuple:
         if len(value) > _MOST_LEAVES:
@@ -95,6 +107,9 @@ def _kept(value: Any, leaves: set[int]) -> Any:
     if isinstance(value, jax.Array):
         if _jax.is_tracer(value) or value.is_deleted() or value.nbytes > _SMALL:
             return _LOST
-        leaves.add(id(value))
+        leaves[id(value)] = value.nbytes
         return value
-    return value if kind in ATOMS or callable(value) or kind is types.ModuleType else _LOST
+    return value if kind in ATOMS or kind in _STAYING or _jax.jit_options(value) is not None else _LOST
+
+
+_STAYING = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, functools.partial, type, np.ufunc)
