@@ -122,7 +122,7 @@ def _findings(shell: InteractiveShell, error: BaseException | None) -> list[Find
     if error is not None:
         known = finding_of(error)
         return [known[0]] if known is not None else []
-    return list(shell._jaxnb_magics.journal.noticed)  # type: ignore[attr-defined]
+    return list(vars(shell)["_jaxnb_magics"].journal.noticed)
 
 
 def _lines(finding: Finding) -> set[int | None]:

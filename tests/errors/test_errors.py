@@ -18,6 +18,7 @@ from tests.errors.case import ErrorCase
 from tests.errors.check import able, check, check_twin, new_shell
 
 SAMPLE = 24
+_FAULT = "jaxnb could not explain this: "  # up here: tracebacks show the lines of the test itself
 CASES = [case for case in all_cases() if case.raises]
 DRAWN = CASES if DEEP else random.Random(drawn_seed()).sample(CASES, SAMPLE)
 
@@ -42,7 +43,7 @@ def test_an_explanation_never_fails_and_what_is_shown_as_tried_works(
     if form == "staged" and case.staged_runs:
         pytest.skip("is right when it is staged")
     outcome = check(shell, case, form == "staged")
-    assert "jaxnb could not explain this: " not in outcome.text
+    assert _FAULT not in outcome.text
     assert outcome.works is not False, outcome.finding
 
 

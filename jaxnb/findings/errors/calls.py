@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from jaxnb.findings.errors.edits import segment, words_of
-from jaxnb.findings.errors.scene import Operand, Scene
+from jaxnb.findings.errors.scene import Operand, Scene, is_array
 from jaxnb.findings.place import FailedExpression
 
 __all__ = [
@@ -147,7 +147,7 @@ def arguments_at(place: FailedExpression) -> tuple[Operand, ...]:
     given = [*node.args, *(item.value for item in node.keywords)]
     known = [(item, place.value_of(item)) for item in given if not isinstance(item, ast.Starred | ast.Constant)]
     return tuple(
-        Operand(" ".join(segment(place, item).split()), item, value) for item, value in known if hasattr(value, "shape")
+        Operand(" ".join(segment(place, item).split()), item, value) for item, value in known if is_array(value)
     )
 
 

@@ -11,7 +11,7 @@ from jaxnb import reading
 from jaxnb._jax import open_jaxpr
 from jaxnb.findings.lints.census import Census, census_of
 from jaxnb.findings.lints.key_flow import Flow, Token, follow_keys
-from jaxnb.program import Level, Span
+from jaxnb.program import Finding, Fix, Level, Span
 from jaxnb.reading import Spans
 from jaxnb.staging import CellSource, Piece, Statement
 
@@ -144,6 +144,22 @@ class LintContext:
                 return span
             found = found or span
         return found
+
+    def finding(self, kind: str, message: str, eqn: Any, part: Part, fix: str, holder: str = "") -> Finding:
+        """A finding on an equation, with its line, or with the place elsewhere in the user's text.
+
+        Args:
+          kind: of the finding.
+          message: a sentence.
+          eqn: the equation.
+          part: that it stands in.
+          fix: advice.
+          holder: what it is about.
+        """
+        span = self.span(eqn, part)
+        own = span if span is not None and not span.file else None
+        origin = f"line {span.line} of {span.file}" if span is not None and span.file else ""
+        return Finding(kind, message, own.line if own else None, own, holder=holder, origin=origin, fix=Fix(fix))
 
     @cached_property
     def keys(self) -> Keys:

@@ -13,7 +13,7 @@ from jaxnb.findings.errors.calls import argument_of, bound_to, name_called, name
 from jaxnb.findings.errors.edits import advice, joined, put, segment, with_more, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.functions import definition_of, name_of, result_of
-from jaxnb.findings.errors.scene import Scene, Step
+from jaxnb.findings.errors.scene import Scene, Step, is_array
 from jaxnb.findings.place import FailedExpression
 from jaxnb.program import Fix
 
@@ -60,7 +60,7 @@ def _differing(names: Any, one: str, two: str) -> list[tuple[int, frozenset[Any]
 def _leaves(value: Any) -> list[Any]:
 
     leaves = jax.tree.leaves(unflattened(value))
-    return [leaf for leaf in leaves if hasattr(leaf, "shape")]
+    return [leaf for leaf in leaves if is_array(leaf)]
 
 
 def _carry(scene: Scene) -> Told | None:

@@ -12,7 +12,7 @@ from jaxnb.findings.errors.calls import argument_of, bound_to, placed
 from jaxnb.findings.errors.edits import advice, exchanged, put, segment, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.functions import definition_of, name_of, result_of
-from jaxnb.findings.errors.scene import Operand, Scene, Step, abstract_text
+from jaxnb.findings.errors.scene import Operand, Scene, Step, abstract_text, is_array
 from jaxnb.findings.place import FailedExpression
 from jaxnb.program import Fix
 
@@ -58,7 +58,7 @@ def _field(scene: Scene) -> Told | None:
     )
     value = result_of(definition_of(scene, function))
     fixes: list[Fix] = []
-    if isinstance(value, ast.List | ast.Tuple) and isinstance(out, list | tuple) and hasattr(y, "shape"):
+    if isinstance(value, ast.List | ast.Tuple) and isinstance(out, list | tuple) and is_array(y):
         text = segment(scene.failed, value)
         text = text if text.startswith(("[", "(")) else f"[{text}]"
         fixes.append(put(scene.failed, "make it one array", value, f"{words_of(scene)}.array({text})"))

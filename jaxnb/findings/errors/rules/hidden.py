@@ -11,7 +11,7 @@ from jaxnb._jax import RAISING
 from jaxnb.findings.errors.calls import bound_to, calls_named, name_called, own
 from jaxnb.findings.errors.edits import advice, exchange, exchanged, segment
 from jaxnb.findings.errors.explainer import Explainer, Told, explainers
-from jaxnb.findings.errors.scene import Scene, last_binding, parameters_of
+from jaxnb.findings.errors.scene import Scene, is_array, last_binding, parameters_of
 from jaxnb.findings.place import FailedExpression
 from jaxnb.program import Fix
 
@@ -148,7 +148,7 @@ def _shadowed(scene: Scene) -> Told | None:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         return None
     name, value = node.func.id, scene.failed.value_of(node.func)
-    if not hasattr(builtins, name) or not hasattr(value, "dtype") or callable(value):
+    if not hasattr(builtins, name) or not is_array(value) or callable(value):
         return None
     made = scene.origin(node.func)
     message = f"`{name}` is an array here, bound {_at(made)}, and hides the builtin `{name}`: an array is not callable."

@@ -10,7 +10,7 @@ from jaxnb._jax import RAISING
 from jaxnb.findings.errors.calls import argument_of, bound_to, calls_named, name_called
 from jaxnb.findings.errors.edits import advice, dimensions, joined, put, segment, with_more, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
-from jaxnb.findings.errors.scene import Operand, Scene, Step
+from jaxnb.findings.errors.scene import Operand, Scene, Step, is_array
 from jaxnb.program import Fix
 
 __all__ = ["EXPLAINERS"]
@@ -155,7 +155,7 @@ def _constraint(constraint: Any) -> str:
 
 def _number(value: Any) -> str:
     shape = getattr(value, "shape", ())
-    return f"{value}" if shape == () else f"{value.dtype}{list(shape)}" if hasattr(value, "dtype") else repr(value)
+    return f"{value}" if shape == () else f"{value.dtype}{list(shape)}" if is_array(value) else repr(value)
 
 
 def _discrete(scene: Scene) -> Told | None:

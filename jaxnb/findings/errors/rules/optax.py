@@ -13,7 +13,7 @@ from jaxnb._jax import RAISING
 from jaxnb.findings.errors.calls import argument_of, bound_to, calls_named, is_of, name_called, named_like
 from jaxnb.findings.errors.edits import advice, bare, dimensions, joined, put, segment, with_more, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
-from jaxnb.findings.errors.scene import Operand, Scene, Step, abstract_text
+from jaxnb.findings.errors.scene import Operand, Scene, Step, abstract_text, is_array
 from jaxnb.program import Fix
 
 __all__ = ["EXPLAINERS"]
@@ -170,7 +170,7 @@ def _other_state(scene: Scene) -> Told | None:
     other = next(_trees(outer.names["state"]), None)
     if other is None or jax.tree.structure(other) == jax.tree.structure(value):
         return None
-    if hasattr(value, "dtype"):
+    if is_array(value):
         return None  # one array: gradients by something else than the parameters
     texts = segment(scene.failed, state), segment(scene.failed, updates)
     extra = _keys(value) ^ _keys(other)

@@ -9,7 +9,7 @@ from jaxnb._jax import RAISING
 from jaxnb.findings.errors.calls import argument_of
 from jaxnb.findings.errors.edits import advice, exchange, put
 from jaxnb.findings.errors.explainer import Explainer, Told
-from jaxnb.findings.errors.scene import Scene
+from jaxnb.findings.errors.scene import Scene, is_array
 from jaxnb.findings.errors.trees import first_difference, kind_of, place_in
 from jaxnb.program import Fix
 
@@ -65,7 +65,7 @@ def _other_params(scene: Scene) -> Told | None:
         made, derived = _assigned(scene, holder), _assigned(scene, own[0].text)
         params = scene.text(made.args[0]) if isinstance(made, ast.Call) and _call(made) == "init" and made.args else ""
         by = _derived_by(derived)
-        if not hasattr(updates, "dtype") and isinstance(made, ast.Call) and by is not None and scene.text(by) != params:
+        if not is_array(updates) and isinstance(made, ast.Call) and by is not None and scene.text(by) != params:
             fixes.append(put(scene.failed, "begin the state with the same params", made.args[0], scene.text(by)))
         to = f"`{params}`" if params else "the params"
         hint = (

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxnb._jax import RAISING
 from jaxnb.findings.errors.edits import advice, bracketed, exchange, exchanged, joined, with_more, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
-from jaxnb.findings.errors.scene import Operand, Scene, parameters_of
+from jaxnb.findings.errors.scene import Operand, Scene, is_array, parameters_of
 from jaxnb.program import Fix
 from jaxnb.staging import describe
 
@@ -97,7 +97,7 @@ def _call(scene: Scene) -> Told | None:
     if not isinstance(node, ast.Call) or scene.steps:
         return None
     function = scene.failed.value_of(node.func)
-    if hasattr(function, "shape") and hasattr(function, "dtype"):
+    if is_array(function):
         name = scene.text(node.func)
         inside = ", ".join(scene.text(item) for item in node.args)
         fixes = [exchange(scene, "index it", (node, f"{name}[{inside}]"))] if node.args and not node.keywords else []
@@ -145,7 +145,7 @@ def _attribute(scene: Scene) -> Told | None:
     text = scene.text(node.value)
     if type(holder).__name__ == "module":
         return _of_module(scene, holder, node)
-    array = hasattr(holder, "shape") and hasattr(holder, "dtype")
+    array = is_array(holder)
     shown = Operand(text, node.value, holder, scene.origin(node.value))
     fixes: list[Fix] = []
     if array or (type(holder) in (int, float, bool, list, tuple) and hasattr(jnp, name)):
@@ -259,7 +259,7 @@ def _set_item(scene: Scene) -> Told | None:
 def _iteration(scene: Scene) -> Told | None:
     step = scene.step("__iter__")
     value: Any = step.names.get("self") if step is not None else None
-    if not hasattr(value, "shape") or value.shape != ():
+    if not is_array(value) or value.shape != ():
         return None
     statement = scene.failed.statement
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple):
@@ -289,7 +289,7 @@ def _unpacking(scene: Scene) -> Told | None:
         value = step.names["self"]
     text = " ".join(scene.text(statement.value).split())
     shown = Operand(text, statement.value, value, scene.origin(statement.value))
-    if hasattr(value, "shape") and hasattr(value, "dtype"):
+    if is_array(value):
         shape = tuple(cast(Any, value).shape)
         if not shape:
             message = f"`{text}` is a scalar {describe(value)}, one value, and there are {count} names for it, {names}."

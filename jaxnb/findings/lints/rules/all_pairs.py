@@ -18,7 +18,7 @@ from jaxnb.findings.lints.census import jaxprs_of
 from jaxnb.findings.lints.context import LintContext, Part
 from jaxnb.findings.lints.lint import Lint, When
 from jaxnb.findings.lints.written import Written
-from jaxnb.program import Finding, Fix
+from jaxnb.program import Finding
 
 __all__ = ["LINT", "columns_against_vectors"]
 
@@ -56,15 +56,12 @@ def _met(traced: LintContext, written: Written, part: Part, row: Any, use: Any) 
     names = [ast.unparse(side) for side in sides]
     of_column = 0 if use.invars[0] is column else 1
     tall, flat = names[of_column], names[1 - of_column]
-    span = traced.span(use, part)
-    own = span if span is not None and not span.file else None
-    origin = f"line {span.line} of {span.file}" if span is not None and span.file else ""
     message = (
         f"`{ast.unparse(node)}`: `{tall}` ({n}, 1) and `{flat}` ({n},) broadcast to ({n}, {n}), each with each,"
         " and that is reduced."
     )
-    fix = Fix(f"give both one shape: `{tall}[:, 0]` or `{tall}.squeeze(-1)`, or `{flat}[:, None]`.")
-    yield Finding("all_pairs", message, own.line if own else None, own, holder=tall, origin=origin, fix=fix)
+    fix = f"give both one shape: `{tall}[:, 0]` or `{tall}.squeeze(-1)`, or `{flat}[:, None]`."
+    yield traced.finding("all_pairs", message, use, part, fix, tall)
 
 
 def _sides(node: ast.AST) -> list[ast.expr]:

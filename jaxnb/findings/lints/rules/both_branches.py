@@ -14,7 +14,7 @@ from jaxnb.findings.lints.census import jaxprs_of
 from jaxnb.findings.lints.context import LintContext, Part
 from jaxnb.findings.lints.lint import Lint, When
 from jaxnb.findings.lints.written import Written
-from jaxnb.program import Finding, Fix
+from jaxnb.program import Finding
 
 __all__ = ["LINT", "batched_conditionals"]
 
@@ -35,9 +35,6 @@ def batched_conditionals(traced: LintContext) -> Iterator[Finding]:
             if not isinstance(node, ast.Call) or name_called(node) not in _CHOOSING or id(node) in seen:
                 continue
             seen.add(id(node))
-            span = traced.span(eqn, part)
-            own = span if span is not None and not span.file else None
-            origin = f"line {span.line} of {span.file}" if span is not None and span.file else ""
             name = name_called(node)
             count = "both" if name == "cond" else "all"
             message = (
@@ -45,7 +42,7 @@ def batched_conditionals(traced: LintContext) -> Iterator[Finding]:
                 "nothing is left out."
             )
             fix = "if a branch is dear, loop over the batch with lax.map, or decide outside of vmap by one scalar."
-            yield Finding("both_branches", message, own.line if own else None, own, origin=origin, fix=Fix(fix))
+            yield traced.finding("both_branches", message, eqn, part, fix)
 
 
 LINT = Lint(batched_conditionals, lambda traced: When.TRACED if traced.census.selects else When.NEVER)

@@ -23,7 +23,7 @@ from jaxnb.findings.lints.context import LintContext, Part
 from jaxnb.findings.lints.eqns import closed_bodies
 from jaxnb.findings.lints.lint import Lint, When
 from jaxnb.findings.lints.written import Written
-from jaxnb.program import Finding, Fix
+from jaxnb.program import Finding
 
 __all__ = ["LINT", "out_of_bounds"]
 
@@ -84,9 +84,6 @@ def _in(traced: LintContext, written: Written, closed: Any, given: Sequence[Any]
 
 
 def _finding(traced: LintContext, eqn: Any, part: Part, node: ast.AST, index: _Index, values: np.ndarray) -> Finding:
-    span = traced.span(eqn, part)
-    own = span if span is not None and not span.file else None
-    origin = f"line {span.line} of {span.file}" if span is not None and span.file else ""
     size, name = eqn.invars[0].aval.shape[index.axis], eqn.primitive.name
     wrong = int(values.max()) if values.max() > index.limit else int(values.min()) - size
     text = ast.unparse(node)
@@ -109,7 +106,7 @@ def _finding(traced: LintContext, eqn: Any, part: Part, node: ast.AST, index: _I
     else:
         what = f"{where}, and is clamped to the last"
     message = f"`{text}`: {what}; nothing is raised."
-    return Finding("bounds", message, own.line if own else None, own, origin=origin, fix=Fix(fix))
+    return traced.finding("bounds", message, eqn, part, fix)
 
 
 def _is_asked(node: ast.AST) -> bool:

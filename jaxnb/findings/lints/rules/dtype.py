@@ -59,10 +59,7 @@ def _asks_for_wide(text: str) -> bool:
 
 
 def _finding(traced: LintContext, eqn: Any, part: Part, message: str, fix: str, holder: str = "") -> Finding:
-    span = traced.span(eqn, part)
-    own = span if span is not None and not span.file else None
-    origin = f"line {span.line} of {span.file}" if span is not None and span.file else ""
-    return Finding("dtype", message, own.line if own else None, own, holder=holder, origin=origin, fix=Fix(fix))
+    return traced.finding("dtype", message, eqn, part, fix, holder)
 
 
 # --- promotion ---
