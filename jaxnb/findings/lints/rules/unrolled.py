@@ -6,16 +6,16 @@ Source: https://docs.jax.dev/en/latest/faq.html (jit changes how long a function
 from __future__ import annotations
 
 import ast
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from jaxnb._jax import open_jaxpr
+from jaxnb._jax import eqn_frames, in_jax, open_jaxpr
 from jaxnb.findings.lints.census import jaxprs_of
 from jaxnb.findings.lints.context import LintContext
 from jaxnb.findings.lints.lint import Lint, When
 from jaxnb.findings.lints.written import LIBRARIES, Written, own_place
 from jaxnb.program import Finding, Fix
+from jaxnb.runtime import is_own
 
 __all__ = ["FEW", "LINT", "TURNS", "unrolled_loops"]
 
@@ -35,24 +35,30 @@ def unrolled_loops(traced: LintContext) -> Iterator[Finding]:
     Args:
       traced: the piece.
     """
-    written, loops = Written(), dict[tuple[str, int], _Loop | None]()
+    written = Written()
     for jaxpr, _, _ in jaxprs_of(open_jaxpr(traced.piece.jaxpr)):
         if len(jaxpr.eqns) < FEW:
             continue
-        made: dict[_Loop, Counter[Any]] = {}
-        for eqn in jaxpr.eqns:
+        made: dict[_Loop, list[int]] = {}
+        for eqn, count in _repeated(jaxpr.eqns):
             place = own_place(eqn)
-            if place is None:
-                continue
-            at = place.file, place.line
-            if at not in loops:
-                loops[at] = _loop_at(written, *at)
-            if (loop := loops[at]) is not None:
-                made.setdefault(loop, Counter())[place.line, place.column, eqn.primitive.name] += 1
+            loop = _loop_at(written, place.file, place.line) if place is not None else None
+            if loop is not None:
+                made.setdefault(loop, []).append(count)
         for loop, counts in made.items():
-            total, turns = sum(counts.values()), min(counts.values())
-            if turns >= TURNS and total >= FEW and 2 * total > len(jaxpr.eqns):
-                yield _finding(traced, loop, total, turns, len(jaxpr.eqns))
+            if sum(counts) >= FEW and 2 * sum(counts) > len(jaxpr.eqns):
+                yield _finding(traced, loop, sum(counts), min(counts), len(jaxpr.eqns))
+
+
+def _repeated(eqns: Sequence[Any]) -> Iterator[tuple[Any, int]]:
+    """One of the equations of each kind that one instruction of the user's has made in many turns, and how many."""
+    found: dict[tuple[int, int, str], list[Any]] = {}
+    for eqn in eqns:
+        for code, offset in eqn_frames(eqn):
+            if not in_jax(code.co_filename) and not is_own(code.co_filename):
+                found.setdefault((id(code), offset, eqn.primitive.name), []).append(eqn)
+                break
+    return ((made[0], len(made)) for made in found.values() if len(made) >= TURNS)
 
 
 def _finding(traced: LintContext, loop: _Loop, total: int, turns: int, whole: int) -> Finding:
