@@ -100,6 +100,12 @@ def test_staged_cells_are_told_the_same(shell: Shell, name: str) -> None:
         assert part.startswith("line ") or part in text, text
 
 
+def test_a_program_that_is_not_done_at_once_is_waited_for_when_it_was_compiled(shell: Shell) -> None:
+    shell.run("m = jnp.full((300, 300), 1e-3).at[0, 0].set(jnp.nan)")
+    text = shell.run("%%jit\nr = m\nfor _ in range(9):\n    r = r @ m\ntotal = r.sum()")
+    assert "holds nan" in text and "the input `m`" in text
+
+
 QUIET = {
     "a mask": "m = jnp.where(x > 1, 0.0, -jnp.inf)\nw = jax.nn.softmax(m)",
     "a start of a minimum": "best = jnp.inf\nbest = jnp.minimum(best, x.min())",

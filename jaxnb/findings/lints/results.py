@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -24,11 +24,13 @@ from jaxnb.findings.lints.nans import find_nans
 from jaxnb.program import Finding, Fix
 from jaxnb.staging import Execution, Piece, hold_inputs
 
-__all__ = ["BadResults", "bad_kind", "is_there"]
+__all__ = ["BadResults", "bad_kind"]
 
 _MOST_ARRAYS, _MOST_NUMBERS = 16, 1 << 16
 _MOST_AT_FIRST = 1 << 22
 """Numbers that are looked at of a run that traced something, which takes its time anyway."""
+_WAIT = 0.05
+"""Seconds for which the results of such a run are waited for, at most."""
 _MOST_EQUATIONS = 400
 _PATIENCE = 1.0
 """Seconds that a further run may have taken for the next one to be worth it."""
@@ -46,7 +48,10 @@ class BadResults:
             return ()
         found: list[Finding] = []
         for ran in execution.ran.values():
-            if _any_bad(ran.outputs, ran.piece in execution.traced):
+            traced = ran.piece in execution.traced
+            if traced:
+                _wait_for(ran.outputs)
+            if _any_bad(ran.outputs, traced):
                 found += self._explained(execution, ran.piece)
         return tuple(found)
 
@@ -54,7 +59,7 @@ class BadResults:
         context = LintContext.of(execution, piece)
         eqns = Eqns(piece, context.level)
         size = sum(len(level.jaxpr.eqns) for level in eqns.visited)
-        there = all(is_there(leaf) for leaf in context.arguments if isinstance(leaf, jax.Array))
+        there = all(_is_there(leaf) for leaf in context.arguments if isinstance(leaf, jax.Array))
         if size > _MOST_EQUATIONS or not there or self._took.get(piece, 0.0) > _PATIENCE:
             return list(_in_short(context, eqns))
         start = perf_counter()
@@ -64,20 +69,22 @@ class BadResults:
 
 
 def _in_short(context: LintContext, eqns: Eqns) -> Iterator[Finding]:
-    """That results are bad, without what made them."""
-    bad = [
-        (name, kind)
-        for name, value in zip(eqns.results(), context.results, strict=False)
-        if name and (kind := bad_kind(value, _MOST_AT_FIRST))
-    ]
+    """That results are bad: the one that is bound first, and whether an input was so, without what made it."""
+    bad: list[tuple[int, int, str, str]] = []
+    for name, value in zip(eqns.results(), context.results, strict=False):
+        if name and (kind := bad_kind(value, _MOST_AT_FIRST)):
+            root = re.split(r"[.\[]", name)[0]
+            lines = [item.span.line for item in context.statements if root in item.names.binds]
+            bad.append((lines[-1] if lines else 0, len(name), name, kind))
     if not bad:
         return
-    (name, kind), more = bad[0], len(bad) - 1
+    (line, _, name, kind), more = min(bad), len(bad) - 1
     others = f", and so {'does another result' if more == 1 else f'do {more} other results'}" if more else ""
-    root = re.split(r"[.\[]", name)[0]
-    lines = [item.span.line for item in context.statements if root in item.names.binds]
-    fix = Fix("--nans says which equation made it, of what.", options="--nans")
-    yield Finding("nans", f"`{name}` holds {kind}{others}.", lines[-1] if lines else None, holder=name, fix=fix)
+    given = zip(eqns.inputs, context.arguments, strict=False)
+    source = next((path for path, value in given if path and bad_kind(value, _MOST_NUMBERS)), "")
+    message = f"`{name}` holds {kind}{others}" + (f", and so did the input `{source}`." if source else ".")
+    fix = None if source else Fix("--nans says which equation made it, of what.", options="--nans")
+    yield Finding("nans", message, line or None, holder=source or name, fix=fix)
 
 
 def _any_bad(values: Sequence[Any], thorough: bool) -> bool:
@@ -94,7 +101,15 @@ def _any_bad(values: Sequence[Any], thorough: bool) -> bool:
     return False
 
 
-def is_there(array: Any) -> bool:
+def _wait_for(values: Sequence[Any]) -> None:
+    """Waits a little for results; beside tracing and compiling that is nothing, and most programs are done by then."""
+    end = perf_counter() + _WAIT
+    arrays: list[Any] = [one for one in values if isinstance(one, jax.Array) and not one.is_deleted()]
+    while not all(array.is_ready() for array in arrays) and perf_counter() < end:
+        sleep(0.001)
+
+
+def _is_there(array: Any) -> bool:
     """Whether an array was computed, and is still there."""
     return not array.is_deleted() and array.is_ready()
 
@@ -108,7 +123,7 @@ def bad_kind(value: Any, most: int) -> str:
     """
     if not isinstance(value, jax.Array) or not _is_inexact(value.dtype) or value.size > most:
         return ""
-    if not is_there(value) or not value.is_fully_addressable:
+    if not _is_there(value) or not value.is_fully_addressable:
         return ""
     array = np.asarray(value)
     if np.isfinite(array).all():
