@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import enum
 import pkgutil
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jaxnb.program import Finding
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from jaxnb.findings.lints.context import LintContext
     from jaxnb.staging import Execution, Statement
 
-__all__ = ["LINT_KINDS", "Lint", "Text", "When", "lints", "only_defines"]
+__all__ = ["LINT_KINDS", "Lint", "Text", "Warned", "When", "lints", "only_defines"]
 
 LINT_KINDS = frozenset(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent / "rules")]))
 """The kinds of quiet findings."""
@@ -82,3 +83,22 @@ def lints() -> Mapping[str, Lint]:
 def only_defines(statement: Statement) -> bool:
     """Whether a statement does no more than define functions or classes."""
     return statement.defines or statement.kind in ("FunctionDef", "AsyncFunctionDef", "ClassDef")
+
+
+class Warned:
+    """A lint that fails says so, and nothing else fails for it: the cell has run."""
+
+    __slots__ = ("_kind",)
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        what = f"jaxnb could not look for `{self._kind}` findings: {type(error).__name__}: {error}"
+        warnings.warn(what, RuntimeWarning, stacklevel=2)
+        return True

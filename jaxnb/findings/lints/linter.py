@@ -7,7 +7,6 @@ a cell fails.
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from jaxnb.findings.lints.context import Keys, LintContext, as_called, given_and_made
 from jaxnb.findings.lints.key_log import KeyLog, KeyUses, uses_of_arrays
-from jaxnb.findings.lints.lint import Text, When, lints, only_defines
+from jaxnb.findings.lints.lint import Text, Warned, When, lints, only_defines
 from jaxnb.findings.lints.results import BadResults
 from jaxnb.findings.place import function_around
 from jaxnb.program import Finding
@@ -101,13 +100,13 @@ def glance(
     """
     memory.looks[piece] = seen = Seen()
     traced = LintContext(as_called(cell, piece), piece, namespace=namespace, label=label)
-    with _Warning("key"):
+    with Warned("key"):
         if traced.census.draws:
             seen.keys = keys = traced.keys
             seen.uses = uses_of_arrays(keys, len(piece.paths))
     asked: dict[When, set[str]] = {when: set() for when in When}
     for kind, lint in lints().items():
-        with _Warning(kind):
+        with Warned(kind):
             asked[lint.when(traced)].add(kind)
     seen.kinds, seen.later = frozenset(asked[When.TRACED]), frozenset(asked[When.RAN])
     return seen
@@ -142,7 +141,7 @@ def lint_piece(traced: LintContext, kinds: Container[str]) -> tuple[Finding, ...
     with collection_put_off():
         for kind, lint in lints().items():
             if kind in kinds and lint.in_piece is not None:
-                with _Warning(kind):
+                with Warned(kind):
                     found.extend(lint.in_piece(traced))
     return _one_each(found)
 
@@ -169,7 +168,7 @@ def run_lints(
             looked = memory.looks[piece] = Looked(_look(execution, piece, seen), seen.uses)
         found += looked.found
         if looked.uses:
-            with _Warning("key"):
+            with Warned("key"):
                 given = given_and_made(execution, piece)
                 found += memory.keys.check(looked.uses, *given, cell, run, execution.cell, execution.label)
     host_lines = execution.host_lines
@@ -189,7 +188,7 @@ def _look(execution: Execution, piece: Piece, seen: Seen) -> tuple[Finding, ...]
     traced = LintContext.of(execution, piece, seen.keys)
     kinds = set(seen.kinds)
     for kind in seen.later:
-        with _Warning(kind):
+        with Warned(kind):
             if lints()[kind].later(traced):
                 kinds.add(kind)
     return lint_piece(traced, kinds) if kinds else ()
@@ -222,27 +221,8 @@ def _in_the_text(execution: Execution, by_python: Sequence[Statement], hinted: s
     calls = not all(map(only_defines, by_python))
     for kind, lint in lints().items():
         if lint.in_text is not None:
-            with _Warning(kind):
+            with Warned(kind):
                 yield from lint.in_text(Text(execution, by_python, calls, kind in hinted))
-
-
-class _Warning:
-    """A lint that fails says so, and nothing else fails for it: the cell has run."""
-
-    __slots__ = ("_kind",)
-
-    def __init__(self, kind: str) -> None:
-        self._kind = kind
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> bool:
-        if not isinstance(error, Exception):
-            return False
-        what = f"jaxnb could not look for `{self._kind}` findings: {type(error).__name__}: {error}"
-        warnings.warn(what, RuntimeWarning, stacklevel=2)
-        return True
 
 
 def with_function(finding: Finding, shown: str) -> Finding:

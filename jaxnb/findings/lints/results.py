@@ -20,6 +20,7 @@ import numpy as np
 
 from jaxnb.findings.lints.context import LintContext
 from jaxnb.findings.lints.eqns import Eqns
+from jaxnb.findings.lints.lint import Warned
 from jaxnb.findings.lints.nans import find_nans
 from jaxnb.program import Finding, Fix
 from jaxnb.staging import Execution, Piece, hold_inputs
@@ -47,13 +48,18 @@ class BadResults:
         if execution.options.nans:
             return ()
         found: list[Finding] = []
+        with Warned("nans"):
+            found += self._found(execution)
+        return tuple(found)
+
+    def _found(self, execution: Execution) -> Iterator[Finding]:
         for ran in execution.ran.values():
             traced = ran.piece in execution.traced
+            arrays = [one for one in ran.outputs if isinstance(one, jax.Array) and _is_inexact(one.dtype)]
             if traced:
-                _wait_for(ran.outputs)
-            if _any_bad(ran.outputs, traced):
-                found += self._explained(execution, ran.piece)
-        return tuple(found)
+                _wait_for(arrays)
+            if _any_bad(arrays, traced):
+                yield from self._explained(execution, ran.piece)
 
     def _explained(self, execution: Execution, piece: Piece) -> Sequence[Finding]:
         context = LintContext.of(execution, piece)
@@ -87,8 +93,7 @@ def _in_short(context: LintContext, eqns: Eqns) -> Iterator[Finding]:
     yield Finding("nans", message, line or None, holder=source or name, fix=fix)
 
 
-def _any_bad(values: Sequence[Any], thorough: bool) -> bool:
-    arrays = [value for value in values if isinstance(value, jax.Array) and _is_inexact(value.dtype)]
+def _any_bad(arrays: list[Any], thorough: bool) -> bool:
     if not thorough and len(arrays) > _MOST_ARRAYS:
         arrays = sorted(arrays, key=lambda array: array.size)[:_MOST_ARRAYS]
     left = _MOST_AT_FIRST if thorough else _MOST_NUMBERS
@@ -101,11 +106,10 @@ def _any_bad(values: Sequence[Any], thorough: bool) -> bool:
     return False
 
 
-def _wait_for(values: Sequence[Any]) -> None:
+def _wait_for(arrays: list[Any]) -> None:
     """Waits a little for results; beside tracing and compiling that is nothing, and most programs are done by then."""
     end = perf_counter() + _WAIT
-    arrays: list[Any] = [one for one in values if isinstance(one, jax.Array) and not one.is_deleted()]
-    while not all(array.is_ready() for array in arrays) and perf_counter() < end:
+    while not all(array.is_deleted() or array.is_ready() for array in arrays) and perf_counter() < end:
         sleep(0.001)
 
 
