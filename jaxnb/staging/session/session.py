@@ -49,6 +49,7 @@ from jaxnb.staging.session.outcome import (
 from jaxnb.staging.session.plan import make_plan
 from jaxnb.staging.session.run import LastRun, Later, Retrace, Run, Shown, Timings
 from jaxnb.staging.session.runner import Runner
+from jaxnb.staging.session.tracebacks import point_at_line
 from jaxnb.staging.trace.assigned import NameLog
 from jaxnb.staging.trace.devices import find_device, on_device
 from jaxnb.staging.trace.donation import DonationLog
@@ -237,6 +238,7 @@ class Session:
             self.observer.on_oom(error, execution.cell, execution.at, namespace, self.file_label)
         if (reason := self.lost.explain(error)) is not None:
             error.add_note(reason)
+        point_at_line(error, execution.cell.filename, namespace)
 
     def _tell(
         self,

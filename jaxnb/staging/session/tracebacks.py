@@ -15,7 +15,7 @@ from jaxnb.program import finding_of
 from jaxnb.runtime import Undo, is_on_jax, is_own
 from jaxnb.staging.trace.functions import PART, is_statement_of
 
-__all__ = ["as_shown_by_ipython", "label_of", "let_go", "render", "show_only_user_frames", "tidy", "told_of"]
+__all__ = ["as_shown_by_ipython", "label_of", "let_go", "point_at_line", "render", "show_only_user_frames", "tidy", "told_of"]
 
 
 def tidy(error: BaseException) -> None:
@@ -74,6 +74,24 @@ def _user_frames(traceback: TracebackType | None) -> TracebackType | None:
 def _is_block_of(outer: CodeType, inner: CodeType) -> bool:
     """Whether two codes are of statements of one cell, of which the one stands in the other."""
     return outer.co_filename == inner.co_filename and outer.co_name == inner.co_name == "<module>"
+
+
+def point_at_line(error: BaseException, filename: str, names: dict[str, Any]) -> None:
+    """Gives an error of a running program, which has no frame of the user's, one at the line that was found out.
+
+    Args:
+      error: with what was found out about it, if anything was.
+      filename: of the cell.
+      names: what `%debug` finds in that frame.
+    """
+    found = finding_of(error)
+    if found is None or found[0].line is None or _user_frames(error.__traceback__) is not None:
+        return
+    code = compile("0 / 0", filename, "exec").replace(co_firstlineno=found[0].line)
+    try:
+        exec(code, {**names})  # raises, and needs none of the names for it
+    except ZeroDivisionError as raised:
+        error.__traceback__ = raised.__traceback__ and raised.__traceback__.tb_next
 
 
 def show_only_user_frames(error: BaseException, shell: Any) -> None:
