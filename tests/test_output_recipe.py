@@ -333,6 +333,19 @@ def test_what_is_made_is_not_what_was_there_where_the_user_has_set_objects_aside
         gc.unfreeze()
 
 
+def test_what_python_itself_has_set_aside_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.12 starts with some; to walk the heap for their sake would take a second for each trace."""
+    monkeypatch.setattr("jaxnb.staging.trace.before.objects_of", lambda wanted: pytest.fail("the heap was walked"))
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: 375)
+    there = [1]
+    with Before() as before:
+        monkeypatch.undo()
+        assert gc.get_freeze_count() > 5000
+        made = [2]
+        assert before.holds(there) and not before.holds(made)
+    assert gc.get_freeze_count() == 0
+
+
 # --- methods, handed on ----------------------------------------------------------------------------------------------
 
 OWNERS = """

@@ -218,7 +218,7 @@ class JaxnbMagics(Magics):
         error = getattr(result, "error_in_exec", None)
         self._explain(error)
         pending, self._pending = self._pending, {}
-        wrong = self._wrong_of(getattr(result, "result", None), not pending) if error is None else []
+        wrong = self._wrong_of(getattr(result, "result", None), error is None, not pending)
         self._watches.rest()
         self.journal.notice(*leaked, *retraced, *wrong)
         remarks = list(self._remarks)
@@ -251,11 +251,14 @@ class JaxnbMagics(Magics):
         for remark in remarks:
             self.shell.display_pub.publish({"text/plain": remark})
 
-    def _wrong_of(self, value: Any, plain: bool) -> list[Finding]:
-        """What there is to say of a cell that has run well, beside what its run says."""
+    def _wrong_of(self, value: Any, well: bool, plain: bool) -> list[Finding]:
+        """What there is to say of a cell that has run, beside what its run says, and of earlier ones whose results are
+        there by now."""
+        names = self.shell.user_ns
         try:
-            stale = self._watches.stale(self._raw, self.shell.user_ns)
-            return [*(self._watches.plain(self.shell.user_ns, value) if plain else ()), *stale]
+            late = self._watches.late(self._raw, names, self._here())
+            stale = self._watches.stale(self._raw, names) if well else ()
+            return [*(self._watches.plain(names, value) if well and plain else ()), *stale, *late]
         except Exception as fault:  # the cell has run
             print(unexplained(fault), file=sys.stderr)
             return []

@@ -121,3 +121,12 @@ def test_in_a_script() -> None:
     text = "".join(traceback.format_exception(refused.value))
     assert "+ y = x.sum().astype(float)" in text
     assert "site-packages/jax" not in text
+
+
+def test_an_error_of_a_running_program_stands_at_its_line(shell: Shell) -> None:
+    """JAX raises it where the program is started, where no frame is the user's."""
+    shell.run("def host(a):\n    raise ValueError('bad data')")
+    text = shell.run("%%jit\na = x + 1\ny = jax.pure_callback(host, a, a) * 2\ny.block_until_ready()", ok=False)
+    assert "----> 3 y = jax.pure_callback(host, a, a) * 2" in text
+    assert "`host` raised ValueError: bad data on line 2 of Cell In[" in text
+    assert "run_cell_magic" not in text and "jaxnb/" not in text

@@ -13,6 +13,7 @@ from shells import Shell, shell
 import jaxnb
 from findings.exhausting import CELLS, SETUP, Large
 from jaxnb.api import new_session
+from jaxnb.findings.lints.rules import too_large
 from jaxnb.options import StageOptions
 from jaxnb.program import finding_of
 from jaxnb.staging.session.session import Session
@@ -282,3 +283,22 @@ def test_what_failed_for_another_reason_is_left_alone(shell: Shell, monkeypatch:
     Failing(monkeypatch)  # nothing has failed
     said = shell.run(f"import jax\nraise jax.errors.JaxRuntimeError({XLA!r})", ok=False)
     assert XLA in said and "at its peak" not in said
+
+
+def test_the_error_stands_at_its_line_without_our_frames(shell: Shell) -> None:
+    """More is asked for than there are addresses."""
+    text = shell.run("%%jit\na = x + 1\nbig = jnp.ones((1 << 23, 1 << 23)) * a[0]\nc = jnp.sort(big).sum()", ok=False)
+    assert "----> 3 big = jnp.ones((1 << 23, 1 << 23)) * a[0]" in text and "made by line 3" in text
+    assert "run_cell_magic" not in text and "jaxnb/" not in text
+
+
+def test_what_does_not_fit_is_told_before_somebody_waits(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where a device runs programs after the cell has ended; a CPU does not tell what it has."""
+    cell = "%%jit\nbig = jnp.ones((512, 512)) * x[0]\nc = big.sum()"
+    assert "fit" not in shell.run(cell)
+    monkeypatch.setattr(too_large, "limit_of", lambda device: 1_000_000)
+    assert "! the program does not fit into cpu:0, which has 1.0 MB, line 2" in shell.run(cell + " + 1")
+    (finding,) = jaxnb.last().findings
+    assert "1.0 MB  made by line 2" in finding.message and finding.severity.name == "WRONG"
+    monkeypatch.setattr(too_large, "limit_of", lambda device: 2_000_000)
+    assert "fit" not in shell.run(cell + " + 2")

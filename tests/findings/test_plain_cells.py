@@ -185,3 +185,25 @@ def test_what_is_switched_off_says_nothing(shell: Shell) -> None:
     shell.run(SETUP)
     shell.run("%config JaxNB.findings = 'off'")
     assert "holds" not in shell.run("z = jnp.zeros(3)\nw = z / z.sum()")
+
+
+LATE = "b = large\nfor _ in range(12):\n    b = b @ large\nlate = jnp.log(b[0, 0] - b[0, 0] - 1)"
+
+
+@pytest.mark.parametrize("magic", ["", "%%jit\n"])
+def test_what_was_still_computed_is_told_after_a_later_cell(shell: Shell, magic: str) -> None:
+    shell.run("large = jnp.ones((1000, 1000)) / 1000")
+    shell.run(magic + LATE)  # compiles, and is waited for
+    shell.run("waited = late.block_until_ready().shape")
+    text = shell.run(magic + LATE) + shell.run("other = large.shape")
+    assert "nan" not in text
+    text = shell.run("waited = late.block_until_ready().shape")
+    assert "nans: `late` holds nan" in text and f"line {5 if magic else 4} of Cell In[" in text
+    assert "nan" not in shell.run("2")
+
+
+def test_of_what_is_still_computed_nothing_is_kept(shell: Shell) -> None:
+    shell.run("large = jnp.ones((1000, 1000)) / 1000\nimport weakref")
+    shell.run(LATE)
+    shell.run("gone = weakref.ref(late)\ndel late")
+    assert shell.run("print(gone())").strip() == "None"

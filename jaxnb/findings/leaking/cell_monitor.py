@@ -14,6 +14,7 @@ from jaxnb.findings.errors.explainer import tell
 from jaxnb.findings.errors.scene import Scene, read_scene
 from jaxnb.findings.leaking.leaks import Leaks
 from jaxnb.findings.leaking.tracers import was_dead
+from jaxnb.findings.lints.late_results import LateResults
 from jaxnb.findings.lints.snapshot import Snapshot, take_snapshot
 from jaxnb.findings.memory.use_after_donate import Deletions, explain_lost
 from jaxnb.findings.place import FailedExpression, find_place
@@ -39,6 +40,7 @@ class CellMonitor:
         self._deletions = Deletions(lost)
         self._plain: findings.PlainCells | None = None
         self._snapshot: Snapshot | None = None
+        self._late = LateResults()
         self._lost, self._label = lost, label
         self.on = False
 
@@ -83,6 +85,16 @@ class CellMonitor:
         if self._plain is None:
             self._plain = findings.PlainCells(self._label)  # loaded when the first plain cell has run
         return self._plain.look(snapshot, namespace, value)
+
+    def late(self, text: str, namespace: Mapping[str, Any], here: str) -> list[Finding]:
+        """What there is to say of results of earlier cells that were still computed when these had ended.
+
+        Args:
+          text: the cell that has run, as displayed.
+          namespace: the names now.
+          here: the label of the cell.
+        """
+        return self._late.look(text, namespace, here) if self.on else []
 
     def rest(self) -> None:
         """Lets go of what the cell began with."""

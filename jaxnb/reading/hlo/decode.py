@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -149,8 +150,8 @@ def _read_instruction(message: Field, known: _Known) -> Instruction:
             made[name] = read(value)
     if "literal" in made:
         made["literal"] = _read_literal(made["literal"]) if _is_number(made.get("shape", NO_SHAPE)) else ""
-    if "trips" in made:
-        made["trips"] = _read_trips(bytes(made["trips"])) if made.get("opcode") == "while" else None
+    if (config := made.pop("config", None)) is not None and made.get("opcode") in ("while", "custom-call"):
+        made.update(_read_config(bytes(config)))
     if "listed" in made:
         made["groups"] = group_text(made.pop("listed"))
     return Instruction(**made)
@@ -233,13 +234,21 @@ def _read_convolution(message: Field) -> ConvolutionNumbers:
     return ConvolutionNumbers(batch, feature, result, spatial, kernel, output)
 
 
-def _read_trips(config: bytes) -> int | None:
-    """What the backend was told of a loop: `{"known_trip_count":{"n":"10"}}`."""
-    try:
+def _read_config(config: bytes) -> dict[str, Any]:
+    """What the backend was told of a loop, `{"known_trip_count":{"n":"10"}}`, or of a library's product."""
+    made: dict[str, Any] = {}
+    with suppress(ValueError, KeyError, TypeError):
         known: Any = json.loads(config)
-        return int(known["known_trip_count"]["n"])
-    except (ValueError, KeyError, TypeError):
-        return None
+        if "known_trip_count" in known:
+            made["trips"] = int(known["known_trip_count"]["n"])
+        elif "gemm_backend_config" in known:
+            axes = known["gemm_backend_config"]["dot_dimension_numbers"]
+            lists = (tuple(map(int, axes.get(f"{side}_dimensions", ()))) for side in _SIDES)
+            made["dot"] = DotNumbers(*lists)
+    return made
+
+
+_SIDES = ("lhs_contracting", "rhs_contracting", "lhs_batch", "rhs_batch")  # as in DotNumbers
 
 
 def _signed(number: int, bits: int) -> int:
@@ -271,7 +280,7 @@ _FIELDS: dict[int, tuple[str, Callable[[Field], Any]]] = {
     35: ("identity", integer_of),
     36: ("operands", read_varints),
     38: ("called", read_varints),
-    43: ("trips", bytes_of),  # of the backend's configuration nothing else is read
+    43: ("config", bytes_of),  # of the backend
     49: ("listed", lambda value: (read_group(value),)),
     50: ("feature_groups", _count),
     52: ("pairs", lambda value: (read_pair(value),)),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import jax
 import numpy as np
@@ -33,6 +34,9 @@ _FEWEST, _MOST = 3, 1000
 _ONCE = 1.0  # seconds from which on one run is enough
 _MOST_EVENTS = 20_000  # of the profiler, which takes about 10 microseconds for each
 _MOST_PROFILED = 20
+_GRAPH = "command_buffer"
+"""How the names begin that XLA gives to what it starts as a CUDA graph."""
+_started_singly: WeakKeyDictionary[Piece, Any] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +48,14 @@ class Held:
       inputs: its arguments; copies of those that it gives up and of those that Python could write to.
       donated: which of them each run gives up.
       why: it must not be run again, as a sentence; "" if it may be.
+      piece: that it is of.
     """
 
     compiled: Any
     inputs: tuple[Any, ...] = ()
     donated: frozenset[int] = frozenset()
     why: str = ""
+    piece: Piece | None = None
 
 
 def hold_inputs(piece: Piece, arguments: Sequence[Any]) -> Held:
@@ -70,7 +76,7 @@ def hold_inputs(piece: Piece, arguments: Sequence[Any]) -> Held:
         inputs = tuple(_copied(leaf) if at in donated else _kept(leaf) for at, leaf in enumerate(arguments))
     except jax.errors.JaxRuntimeError as error:
         return Held(None, why=f"not measured: no copy of the inputs could be made ({_first_line(error)}).")
-    return Held(piece.compiled, inputs, donated)
+    return Held(piece.compiled, inputs, donated, piece=piece)
 
 
 def measure(held: Sequence[Held], seconds: float = SECONDS) -> tuple[Measured, ...]:
@@ -133,6 +139,9 @@ def _with_profile(held: Held, whole: Measured) -> Measured:
         return replace(whole, why="its time is not shared out, because the backend does not show what it compiled.")
     try:
         walls, events = _profiled(held, 1, modules)
+        if held.piece is not None and any(event.name.startswith(_GRAPH) for event in events):
+            held = replace(held, compiled=_without_graphs(held.piece))
+            walls, events = _profiled(held, 1, modules)
         again = min(_MOST_EVENTS // max(len(events), 1), int(SECONDS / 5 / max(walls[0], 1e-6)), _MOST_PROFILED)
         if events and again > 1:
             walls, events = _profiled(held, again, modules)
@@ -143,6 +152,17 @@ def _with_profile(held: Held, whole: Measured) -> Measured:
         return replace(whole, profiled=profiled, why="its time is not shared out: the profiler saw no instruction.")
     running = {names: spent / len(walls) for names, spent in running_together(events).items()}
     return replace(whole, profiled=profiled, running=running)
+
+
+def _without_graphs(piece: Piece) -> Any:
+    """The program of a piece compiled once more, so that each instruction starts its own kernels.
+
+    XLA:GPU starts many of them as one CUDA graph, whose kernels the profiler then takes for those of one instruction.
+    The instructions are the same ones: graphs are made of them at the very end.
+    """
+    if piece not in _started_singly:
+        _started_singly[piece] = piece.lower().compile(compiler_options={"xla_gpu_enable_command_buffer": ""})
+    return _started_singly[piece]
 
 
 def _profiled(held: Held, runs: int, modules: frozenset[str]) -> tuple[list[float], list[Any]]:

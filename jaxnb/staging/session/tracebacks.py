@@ -15,7 +15,16 @@ from jaxnb.program import finding_of
 from jaxnb.runtime import Undo, is_on_jax, is_own
 from jaxnb.staging.trace.functions import PART, is_statement_of
 
-__all__ = ["as_shown_by_ipython", "label_of", "let_go", "point_at_line", "render", "show_only_user_frames", "tidy", "told_of"]
+__all__ = [
+    "as_shown_by_ipython",
+    "label_of",
+    "let_go",
+    "point_at_line",
+    "render",
+    "show_only_user_frames",
+    "tidy",
+    "told_of",
+]
 
 
 def tidy(error: BaseException) -> None:

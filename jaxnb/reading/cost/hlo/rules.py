@@ -9,7 +9,7 @@ from typing import NamedTuple
 from jaxnb.reading.cost.contractions import count_meetings
 from jaxnb.reading.hlo.module import Computation, Instruction, Shape, WindowDimension
 
-__all__ = ["RULES", "UNKNOWN", "Rule", "Unit"]
+__all__ = ["RULES", "UNKNOWN", "Rule", "Unit", "convolution_flops", "product_flops"]
 
 
 class Unit(NamedTuple):
@@ -123,19 +123,27 @@ def _scatter(item: Instruction, around: Computation) -> Unit:
 
 
 def _dot(item: Instruction, around: Computation) -> Unit:
-    left = around.operands(item)[0].shape.sizes
-    contracted = math.prod(left[axis] for axis in item.dot.left) if item.dot else 1
-    return Unit(2 * item.shape.elements * contracted, _moved(item, around))
+    return Unit(product_flops(item, around.operands(item)[0].shape, item.shape), _moved(item, around))
+
+
+def product_flops(item: Instruction, left: Shape, result: Shape) -> int:
+    """Flops of a product: a multiplication and an addition for each number of the result and each one contracted."""
+    contracted = math.prod(left.sizes[axis] for axis in item.dot.left) if item.dot else 1
+    return 2 * result.elements * contracted
 
 
 def _convolution(item: Instruction, around: Computation) -> Unit:
-    left, right = (operand.shape.sizes for operand in around.operands(item)[:2])
-    numbers = item.convolution
+    left, right = (operand.shape for operand in around.operands(item)[:2])
+    return Unit(convolution_flops(item, left, right, item.shape), _moved(item, around))
+
+
+def convolution_flops(item: Instruction, images: Shape, kernel: Shape, result: Shape) -> int:
+    """Flops of a convolution, or of what computes the gradient by its images or its kernel from that by its result."""
+    numbers, left, right, out = item.convolution, images.sizes, kernel.sizes, result.sizes
     parts = zip(numbers.input_spatial, numbers.kernel_spatial, numbers.output_spatial, item.window, strict=True)
-    positions = math.prod(_meetings(left[i], right[k], item.shape.sizes[o], window) for i, k, o, window in parts)
+    positions = math.prod(_meetings(left[i], right[k], out[o], window) for i, k, o, window in parts)
     features, batch = left[numbers.input_feature] // item.feature_groups, left[numbers.batch] // item.batch_groups
-    flops = 2 * features * item.shape.sizes[numbers.output_feature] * batch * positions
-    return Unit(flops, _moved(item, around))
+    return 2 * features * out[numbers.output_feature] * batch * positions
 
 
 def _meetings(size: int, kernel: int, result: int, window: WindowDimension) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jaxnb.reading.cost.hlo.library_calls import library_rule
 from jaxnb.reading.cost.hlo.rules import RULES, UNKNOWN, Unit
 from jaxnb.reading.hlo.module import Computation, Instruction, Module
 
@@ -27,7 +28,7 @@ def read_units(module: Module, once: bool = False) -> dict[str, Unit]:
             elif once and item.opcode == "while":
                 units[item.name] = Unit(bodies=(None, None))
             else:
-                rule = RULES.get(item.opcode)
+                rule = library_rule(item) if item.opcode == "custom-call" else RULES.get(item.opcode)
                 units[item.name] = rule(item, computation) if rule is not None else _unknown(item)
     return units
 

@@ -1,0 +1,91 @@
+"""Results that were still computed when their cell had ended, and hold nan or inf: told after the next one.
+
+A GPU works on while Python does, and so does a CPU on large arrays. What a name stands for is looked at when it is
+there; until then it is only known of, and not kept alive.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+from weakref import ref
+
+import jax
+
+from jaxnb import _jax
+from jaxnb.findings.errors.scene import last_binding
+from jaxnb.findings.lints.results import bad_kind
+from jaxnb.findings.place import parse_shown
+from jaxnb.program import Finding, Fix
+
+__all__ = ["LateResults"]
+
+_MOST_NUMBERS = 1 << 16
+_MOST_WAITING = 64
+_MEANT = re.compile(r"nan|inf\b", re.IGNORECASE)
+"""In the text of a cell whose nans and infs are its own: masks, and what is looked for."""
+
+
+class _Waiting(NamedTuple):
+    array: ref[jax.Array]
+    name: str
+    text: str
+    cell: str
+
+
+class LateResults:
+    """The names whose arrays are still computed."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, _Waiting] = {}  # by the ids of the arrays
+
+    def look(self, text: str, namespace: Mapping[str, Any], cell: str) -> list[Finding]:
+        """What there is to say of results of earlier cells that are there now; those of this one are remembered.
+
+        Args:
+          text: the cell that has run, as displayed.
+          namespace: the names now.
+          cell: what the user knows it by.
+        """
+        found = list(self._found()) if self._waiting else []
+        for name, value in list(namespace.items()):
+            if type(value) is _jax.Array and not _is_done(value):
+                self._wait_for(_Waiting(ref(value), name, text, cell), value)
+        return found
+
+    def _wait_for(self, one: _Waiting, array: jax.Array) -> None:
+        small = array.size <= _MOST_NUMBERS and not one.name.startswith("_")
+        if small and len(self._waiting) < _MOST_WAITING and not _MEANT.search(one.text):
+            self._waiting.setdefault(id(array), one)
+
+    def _found(self) -> Iterator[Finding]:
+        told: dict[str, Finding] = {}
+        for key, one in list(self._waiting.items()):
+            array = one.array()
+            if array is not None and not _is_done(array):
+                continue
+            del self._waiting[key]
+            if array is not None and one.cell not in told and (kind := _kind_of(array)):
+                told[one.cell] = _finding(one, kind)
+        yield from told.values()
+
+
+def _is_done(array: Any) -> bool:
+    return array.is_deleted() or array.is_ready()
+
+
+def _kind_of(array: jax.Array) -> str:
+    try:
+        return bad_kind(array, _MOST_NUMBERS)
+    except Exception:  # it holds the error of the program that should have made it, which is told where it is asked for
+        return ""
+
+
+def _finding(one: _Waiting, kind: str) -> Finding:
+    tree = parse_shown(one.text)
+    line = last_binding(tree, one.name, 1 << 30) if tree is not None else None
+    origin = f"line {line} of {one.cell}" if line else one.cell
+    message = f"`{one.name}` holds {kind}: it was still computed when its cell had ended."
+    fix = Fix("%%jit --nans on top of that cell says which equation made it, of what.")
+    return Finding("nans", message, holder=one.name, origin=origin, fix=fix)
