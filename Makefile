@@ -18,7 +18,7 @@ export JAX_COMPILATION_CACHE_DIR =
 # Tests start many processes; where the environment says to keep no bytecode, each would compile 70,000 lines anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo lab test test-all test-quick test-here test-newest test-oldest-ipython test-deep test-extension test-browser extension browser check format bench clean
+.PHONY: demo lab test test-all test-quick test-here test-newest test-oldest-ipython test-deep test-gpu test-extension test-browser extension browser check format bench clean
 
 demo: $(VENV)/.lab
 	$(BIN)/jaxnb report notebooks/01_quickstart.ipynb -o demo.html
@@ -83,6 +83,11 @@ run-newest:
 	$(NEW)/bin/python -m pip install -q --upgrade-strategy eager -U -e ".[test]"
 	$(NEW)/bin/python -c "import sys, jax, IPython; print('newest: Python', sys.version.split()[0], 'jax', jax.__version__, 'IPython', IPython.__version__)"
 	$(NEW)/bin/python $(PYTEST) $(SAMPLE_NEWEST)
+
+# Where JAX has an accelerator.
+test-gpu: export JAX_PLATFORMS = cuda,cpu
+test-gpu: $(VENV)/.dev
+	$(BIN)/python -m pytest -q tests/test_gpu.py
 
 test-deep: $(VENV)/.dev
 	JAXNB_DEEP=1 $(BIN)/python $(PYTEST)

@@ -17,6 +17,8 @@ from jaxnb.api import new_session
 from jaxnb.options import StageOptions
 from jaxnb.program import Program, Timing
 from jaxnb.program.laws import check_program
+from jaxnb.reading.jaxpr.profile import Event
+from jaxnb.staging.levels import timing
 from jaxnb.staging.levels.time_attribution import Measured, with_times
 from jaxnb.staging.levels.timing import Held, hold_inputs, measure
 from jaxnb.staging.session import runner
@@ -207,6 +209,26 @@ def test_a_profiler_that_runs_already_is_left_alone(tmp_path: Path) -> None:
     assert found.total is not None and found.running == {}
     assert found.why.startswith("its time is not shared out: ")
     assert list(tmp_path.rglob("*.xplane.pb"))
+
+
+def test_what_is_started_as_one_graph_is_profiled_without(held, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As XLA:GPU does, whose profile then has one name for all kernels."""
+    program, _ = staged("y = jnp.tanh(x @ w)\nz = jnp.sort(y).sum()")
+    seen: list[Any] = []
+
+    def read(path: Path, modules: Any) -> list[Event]:
+        events = read_profile(path, modules)
+        seen.append(events)
+        return [event._replace(name="command_buffer_1") for event in events] if len(seen) == 1 else events
+
+    read_profile = timing.read_profile
+    monkeypatch.setattr(timing, "read_profile", read)
+    (found,) = measured(held)
+    assert found.running and not any("command_buffer" in name for names in found.running for name in names)
+    check_program(with_times(program, [found]))
+    first = len(seen)
+    (again,) = measured(held)
+    assert again.running and len(seen) < first + 3  # the program without graphs is kept with the piece
 
 
 def test_the_profile_is_removed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -129,7 +129,10 @@ def bad_kind(value: Any, most: int) -> str:
         return ""
     if not _is_there(value) or not value.is_fully_addressable:
         return ""
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except jax.errors.JaxRuntimeError:  # that of the program which should have made it
+        return ""
     if np.isfinite(array).all():
         return ""
     return "nan" if np.isnan(array).any() else "inf"
