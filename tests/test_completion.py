@@ -161,6 +161,7 @@ def offered(text: str) -> tuple[str, list[str]] | None:
                 "memory",
                 "leaks",
                 "retraces",
+                "try",
                 "auto",
                 "help",
             ],

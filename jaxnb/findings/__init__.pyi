@@ -36,6 +36,7 @@ from .values.explain import (
     Explanation as Explanation,
     explain_plain as explain_plain,
     find_needed as find_needed,
+    try_fixes as try_fixes,
     try_options as try_options,
 )
 from .values.promote import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,13 +13,13 @@ from jaxnb import findings, staging
 from jaxnb.api import open_session
 from jaxnb.errors import BadHeader, JaxnbError
 from jaxnb.findings import leaks, retraces
-from jaxnb.program import Peaks
+from jaxnb.program import Peaks, finding_of
 from jaxnb.shell.health import doctor
 from jaxnb.shell.journal import Journal
 from jaxnb.shell.progress import Progress
 from jaxnb.staging import backend_started, names_of_shell
 from jaxnb.units import format_bytes, format_flops
-from jaxnb.views import Head, Table, table_lines
+from jaxnb.views import Head, Table, render_findings, table_lines
 
 __all__ = ["COMMANDS", "Command", "DeviceList", "DeviceRow", "auto", "devices", "help_text", "run_command"]
 
@@ -211,6 +212,21 @@ def _retraces(shell: Any, _: str) -> str:
     return str(retraces(magics.session if magics is not None else None))
 
 
+def _try(shell: Any, _: str) -> str:
+    """What helps against the last error, tried for as long as it takes."""
+    error = getattr(sys, "last_value", None)
+    told = finding_of(error) if error is not None else None
+    if error is None or told is None:
+        return "there is no error that was explained"
+    findings.try_fixes(error, names_of_shell(shell))
+    finding, source = told
+    if (after := finding_of(error)) is not None and after[0] != finding:
+        return render_findings([after[0]], source=source)
+    if finding.fix is not None and finding.fix.verified:
+        return "the fix of the last error was tried when that was explained: it works"
+    return "there is nothing left to try against the last error"
+
+
 def _session(shell: Any, _: str) -> Any:
     magics = getattr(shell, "_jaxnb_magics", None)
     return (magics.journal if magics is not None else Journal()).report()
@@ -273,6 +289,7 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "leaks": Command("the tracers that something still holds, and where they were made", _leaks),
     "retraces": Command("what was traced, how often and why, and what to do about it", _retraces),
+    "try": Command("fixes of the last error that there was no time to try", _try),
     "auto": Command("whether every plain cell that computes with jax is staged", _auto, ("on", "off")),
     "help": Command("this list", lambda _, __: help_text()),
 }

@@ -518,6 +518,7 @@ class JaxnbMagics(Magics):
             %jaxnb memory         the live arrays, the largest first, and who holds each
             %jaxnb leaks          the tracers that something still holds, and where they were made
             %jaxnb retraces       what was traced, how often and why, and what to do about it
+            %jaxnb try            fixes of the last error that there was no time to try
             %jaxnb auto on|off    stage every plain cell that computes with jax
             %jaxnb help           the list of these
 

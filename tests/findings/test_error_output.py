@@ -130,3 +130,28 @@ def test_an_error_of_a_running_program_stands_at_its_line(shell: Shell) -> None:
     assert "----> 3 y = jax.pure_callback(host, a, a) * 2" in text
     assert "`host` raised ValueError: bad data on line 2 of Cell In[" in text
     assert "run_cell_magic" not in text and "jaxnb/" not in text
+
+
+@pytest.mark.parametrize("magic", ["", "%%jit\n"])
+def test_what_there_was_no_time_for_is_tried_when_asked_for(
+    shell: Shell, magic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dry_run, "PATIENCE", 0.0)
+    text = shell.run(f"{magic}{JITTED}", ok=False)
+    assert (
+        "there was no time to try it: %jaxnb try" in text and "(tried: it works)" not in text and "    - " not in text
+    )
+    text = shell.run("%jaxnb try")
+    assert "(tried: it works)" in text and "return jnp.where(b.sum() > 1, b, -b)" in text
+    assert "was tried when that was explained: it works" in shell.run("%jaxnb try")
+    shell.run("1 / 0", ok=False)
+    assert "no error that was explained" in shell.run("%jaxnb try")
+
+
+def test_a_fix_that_changes_the_dtype_is_not_told(shell: Shell) -> None:
+    """A Python number gives way to bfloat16; an array of float32 would not."""
+    shell.run("v, w = jnp.ones(3, jnp.bfloat16), jnp.ones(3)")
+    for magic in ("", "%%jit\n"):
+        cell = magic + "@jax.jit\ndef f(v):\n    return v * float(v.mean())\n"
+        assert "+     return v * v.mean().astype(v.dtype)" in shell.run(cell + "f(v)", ok=False)
+        assert "+     return v * v.mean().astype(float)" in shell.run(cell + "y = f(w)", ok=False)

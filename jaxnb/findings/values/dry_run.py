@@ -12,10 +12,10 @@ import sys
 import threading
 import types
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import perf_counter
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -28,11 +28,14 @@ from jaxnb.staging import ATOMS, CodeNames, Statement, first_effect, is_user_fun
 
 __all__ = [
     "PATIENCE",
+    "Trial",
+    "as_python",
     "harmless_nodes",
     "harmless_statements",
     "inputs_of",
     "needed_nodes",
     "outer_reads",
+    "trace",
     "traces",
     "works",
 ]
@@ -64,7 +67,45 @@ def works(
     return False if tree is None else traces(tree.body[: len(tree.body) - behind], namespace, seconds, dynamic)
 
 
+class Trial(NamedTuple):
+    """What became of a trial.
+
+    Attributes:
+      verdict: whether the statements can be traced; None if they were not tried to the end: the code may have effects,
+        the time was over, or what a statement began with is not known any more.
+      made: the avals in what each name stands for that they bind, and in what the last one shows.
+    """
+
+    verdict: bool | None = None
+    made: Mapping[str, Sequence[Any]] = {}
+
+    def agrees_with(self, other: Trial) -> bool:
+        """Whether both make the same, as far as both were carried out: shapes and dtypes, where a Python number has any
+        of its kind."""
+        return all(_are_alike(self.made[name], leaves) for name, leaves in other.made.items() if name in self.made)
+
+
+def _are_alike(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
+    return len(ours) == len(theirs) and all(map(_is_alike, ours, theirs))
+
+
+def _is_alike(one: Any, other: Any) -> bool:
+    weak = one.weak_type or other.weak_type
+    return one.shape == other.shape and (one.dtype.kind == other.dtype.kind if weak else one.dtype == other.dtype)
+
+
 def traces(
+    body: Sequence[ast.stmt],
+    namespace: dict[str, Any],
+    seconds: float | None = None,
+    dynamic: tuple[str, ...] = (),
+    all_of_it: bool = False,
+) -> bool | None:
+    """Whether statements of a cell can be traced; see `trace`."""
+    return trace(body, namespace, seconds, dynamic, all_of_it=all_of_it).verdict
+
+
+def trace(
     body: Sequence[ast.stmt],
     namespace: dict[str, Any],
     seconds: float | None = None,
@@ -72,8 +113,8 @@ def traces(
     since: int = 0,
     ran: int = 0,
     all_of_it: bool = False,
-) -> bool | None:
-    """Whether statements of a cell can be traced, the last of them and what it depends on.
+) -> Trial:
+    """Traces statements of a cell, the last of them and what it depends on.
 
     Args:
       body: the statements of the cell with the fix in it, up to the one that failed without it.
@@ -83,22 +124,46 @@ def traces(
       since: the first of the statements that is carried out again.
       ran: how many of them have run, so that the namespace has what they bound.
       all_of_it: whether statements are tried, too, that the last one does not depend on.
-
-    Returns:
-      None if it was not tried to the end: the code may have effects, the time was over, or what a statement began with
-      is not known any more.
     """
-    if not body:
-        return None
-    statements = [_read(node) for node in body[since:]] if all_of_it else _needed(body[since:])
+    nodes = _with_shown(body[since:])
+    if not nodes:
+        return Trial()
+    statements = [_read(node) for node in nodes] if all_of_it else _needed(nodes)
     if _began_with(statements, body[since:ran]):
-        return None
+        return Trial()
     inputs = inputs_of(statements, namespace)
     if inputs is None or not all(_is_harmless(statement, namespace) for statement in statements):
-        return None
+        return Trial()
     if not inputs.keys() >= set(dynamic):
-        return None
+        return Trial()
     return _traced(statements, namespace, inputs, PATIENCE if seconds is None else seconds, dynamic)
+
+
+_SHOWN = "__jaxnb_shown__"
+
+
+def _with_shown(nodes: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The same statements, of which the last one has a name for what it shows."""
+    *rest, last = nodes or [None]
+    if not isinstance(last, ast.Expr):
+        return list(nodes)
+    shown = ast.Assign([ast.Name(_SHOWN, ast.Store())], last.value)
+    return [*(node for node in rest if node is not None), ast.fix_missing_locations(ast.copy_location(shown, last))]
+
+
+def as_python(kind: str, value: Any) -> Any:
+    """What stands for the Python number that a traced value would be: an array of its kind, whose dtype gives way.
+
+    Args:
+      kind: "float", "int" or "complex"; "item" for what the value itself is.
+      value: traced.
+    """
+    array = jax.numpy.asarray(value)
+    if kind == "item":
+        kind = {"i": "int", "u": "int", "f": "float", "c": "complex", "V": "float"}.get(array.dtype.kind, "")
+    # Of what weak types promote: a bool and an int give a weak int, an int and a float a weak float.
+    weak = {"int": (bool, 0), "float": (int, 0.0), "complex": (int, 0j)}.get(kind)
+    return array.astype(weak[0]) + weak[1] if weak is not None else array.astype(bool)
 
 
 def _read(node: ast.stmt) -> Statement:
@@ -214,7 +279,7 @@ def _refers_to_harmless(names: CodeNames, namespace: dict[str, Any], seen: set[i
 
 
 def _is_known(value: Any, chain: tuple[str, ...], seen: set[int]) -> bool:
-    if value is None or type(value) in ATOMS or id(value) in seen:
+    if value is None or value is as_python or type(value) in ATOMS or id(value) in seen:
         return True
     seen.add(id(value))
     if _jax.jit_options(value) is not None and is_user_function(value.__wrapped__):
@@ -245,16 +310,16 @@ def _traced(
     inputs: dict[str, Any],
     seconds: float,
     dynamic: tuple[str, ...],
-) -> bool | None:
+) -> Trial:
     """Traces in a thread of its own, whose contexts nobody else sees; there it can be stopped at any point."""
-    outcome: list[bool] = []
+    outcome: list[Trial] = []
     end = perf_counter() + seconds
     flat, tree = jax.tree.flatten(inputs)
     numbers = {id(inputs[name]) for name in dynamic}
     places = [n for n, leaf in enumerate(flat) if _is_traced(leaf) or id(leaf) in numbers]
     begun: list[weakref.ref[Any]] = []
 
-    def run(*arrays: Any) -> None:
+    def run(*arrays: Any) -> dict[str, list[Any]]:
         begun.append(weakref.ref(_jax.current_trace()))
         leaves = list(flat)
         for place, array in zip(places, arrays, strict=True):
@@ -262,17 +327,19 @@ def _traced(
         names = dict(namespace) | jax.tree.unflatten(tree, leaves)
         for statement in statements:
             exec(statement.code, names)
+        bound = frozenset[str]().union(*(statement.names.binds for statement in statements))
+        return {name: _numbers_in(names[name]) for name in sorted(bound) if name in names}
 
     def attempt() -> None:
         sys.settrace(_giving_up_at(end))
         try:
             with apart():
-                jax.eval_shape(run, *(flat[place] for place in places))
-            outcome.append(True)
+                made = jax.eval_shape(run, *(flat[place] for place in places))
+            outcome.append(Trial(True, made))
         except _GivenUp:
             pass
         except Exception:
-            outcome.append(False)
+            outcome.append(Trial(False))
         finally:
             sys.settrace(None)
             let_go(begun)
@@ -280,7 +347,16 @@ def _traced(
     thread = threading.Thread(target=attempt, name=THREAD, daemon=True)
     thread.start()
     thread.join(seconds)
-    return outcome[0] if outcome else None
+    return outcome[0] if outcome else Trial()
+
+
+def _numbers_in(value: Any) -> list[Any]:
+    """The arrays and Python numbers in a value."""
+    try:
+        leaves = jax.tree.leaves(value)
+    except Exception:  # what is no pytree after all
+        return []
+    return [leaf for leaf in leaves if _is_traced(leaf) or type(leaf) in (bool, int, float, complex)]
 
 
 def _is_traced(leaf: Any) -> bool:

@@ -18,11 +18,11 @@ from jaxnb.findings.errors.scene import Operand, Scene, read_scene, scene_of_run
 from jaxnb.findings.place import FailedExpression, parse_shown
 from jaxnb.findings.values import dry_run
 from jaxnb.findings.values.concretization import explain_needed, is_about_values
-from jaxnb.findings.values.fixes import apply_edit, propose
-from jaxnb.program import Finding, Fix, attach
+from jaxnb.findings.values.fixes import AS_PYTHON, apply_edit, as_python_number, propose
+from jaxnb.program import Finding, Fix, attach, finding_of
 from jaxnb.staging import Deleted, Explained
 
-__all__ = ["Explanation", "explain_plain", "find_needed", "try_options"]
+__all__ = ["Explanation", "explain_plain", "find_needed", "try_fixes", "try_options"]
 
 Label = Callable[[str], str]
 
@@ -35,12 +35,14 @@ class Known(NamedTuple):
       fixes: what may help, the likeliest first.
       scene: of the error.
       guesses: edits that are told only if they were tried and work.
+      plain: an edit with which a trace makes what the plain cell makes; None if there is none.
     """
 
     finding: Finding
     fixes: Sequence[Fix]
     scene: Scene
     guesses: Sequence[Fix] = ()
+    plain: tuple[int, str, str] | None = None
 
 
 MOST_OPERANDS = 5
@@ -82,8 +84,10 @@ class Explanation(Explained):
         if self._known is None:
             return
         known = self._known
-        best = self._guarded(lambda: _tried(known, namespace, done=0))
-        attach(self._error, _with_fix(known, best), self._source)
+        tried: Tried | None = self._guarded(lambda: _tried(known, namespace, done=0))
+        attach(self._error, _with_fix(known, tried.fix if tried is not None else None), self._source)
+        if tried is not None and tried.late:
+            _keep_untried(self._error, known, done=0)
 
     def _guarded(self, find: Callable[[], Any]) -> Any:
         try:
@@ -108,7 +112,36 @@ def explain_plain(error: BaseException, label: Label, namespace: dict[str, Any])
     scene = known.scene
     top = scene.callers[-1] if scene.callers else scene.failed
     done = sum((node.end_lineno or 0) < top.line for node in top.tree.body)
-    return _with_fix(known, _tried(known, namespace, done)), top.text
+    tried = _tried(known, namespace, done)
+    if tried.late:
+        _keep_untried(error, known, done)
+    return _with_fix(known, tried.fix), top.text
+
+
+def _keep_untried(error: BaseException, known: Known, done: int) -> None:
+    """Keeps with an error, whose frames are alive for as long as it is, what there was no time for."""
+    error.__jaxnb_untried__ = known, done  # type: ignore[attr-defined]
+
+
+def try_fixes(error: BaseException, namespace: dict[str, Any]) -> Finding | None:
+    """The finding on an error with a fix that was tried for as long as it takes, within reason; None if there was time
+    for all of them, or none may help.
+
+    Args:
+      error: that was explained.
+      namespace: the names as they are.
+    """
+    known, done = getattr(error, "__jaxnb_untried__", (None, 0))
+    if known is None:
+        return None
+    tried = _tried(known, namespace, done, _WHEN_ASKED)
+    if not tried.late:
+        del error.__jaxnb_untried__  # type: ignore[attr-defined]
+    finding = _with_fix(known, tried.fix)
+    found = finding_of(error)
+    if found is not None:
+        attach(error, finding, found[1])
+    return finding
 
 
 def _with_fix(known: Known, fix: Fix | None) -> Finding:
@@ -143,7 +176,8 @@ def _read(asking: Asking, here: str | None, label: Label) -> Known | None:
             return None
         finding, failed, constant = found
         said = "" if isinstance(error, JaxnbError) else _sentence(error)
-        return Known(replace(finding, said=said), propose(error, failed, constant), scene)
+        fixes = propose(error, failed, constant)
+        return Known(replace(finding, said=said), fixes, scene, plain=as_python_number(failed))
     if not _is_of_jax(scene):
         return None
     found = tell(scene)
@@ -277,55 +311,73 @@ def _sentence(error: BaseException) -> str:
 # --- fixes ---
 
 
-def _tried(known: Known, namespace: dict[str, Any], done: int) -> Fix | None:
+class Tried(NamedTuple):
+    """What helps, and whether there was no time to try all that may."""
+
+    fix: Fix | None
+    late: bool = False
+
+
+_WHEN_ASKED = 30.0
+"""Seconds that trials may take that somebody asked for."""
+
+
+def _tried(known: Known, namespace: dict[str, Any], done: int, seconds: float | None = None) -> Tried:
     """The first fix that works; of those that could not be tried, the first; what was tried in vain is not told.
 
     Args:
       known: of the error.
       namespace: what the statements begin with; fixes are tried on a copy.
       done: how many statements of the cell have run, so that the namespace has what they bound.
+      seconds: for all of them, by default what a cell may be held up.
     """
-    end = perf_counter() + dry_run.PATIENCE
-    advice: Fix | None = None
+    end = perf_counter() + (dry_run.PATIENCE if seconds is None else seconds)
+    advice, late = None, False
+    expected: dry_run.Trial | None = None
     for fix in (*known.guesses, *known.fixes):
-        left = end - perf_counter()
         verdict: bool | None = None
-        if fix.edit is not None and left > 0:
-            try:
-                verdict = _works(fix, known.scene, namespace, done, left)
-            except ValueError:  # the lines are not those of a cell that can be edited
-                verdict = None
-        elif fix.edit is not None:
-            fix = replace(fix, text=f"{fix.text.rstrip('.')} (not tried: the time for it was over).")
+        if fix.edit is not None:
+            trial = _trial(fix.edit, known.scene, namespace, done, end)
+            verdict = trial.verdict
+            if verdict and known.plain is not None:
+                if expected is None:
+                    names = {**namespace, AS_PYTHON: dry_run.as_python}
+                    expected = _trial(known.plain, known.scene, names, done, end)
+                verdict = verdict and (not expected.verdict or trial.agrees_with(expected))
+            if verdict is None and perf_counter() >= end:
+                late = True
+                fix = replace(fix, text=f"{fix.text.rstrip('.')} (there was no time to try it: %jaxnb try).")
         if verdict:
             failed = known.scene.failed
             where = f"in {known.scene.label(failed.file)}, " if failed.file != known.scene.here else ""
-            return replace(fix, text=f"{where}{fix.text}", verified=True)
+            return Tried(replace(fix, text=f"{where}{fix.text}", verified=True))
         if verdict is None and advice is None and fix not in known.guesses:
             advice = fix
-    return advice
+    return Tried(advice, late)
 
 
-def _works(fix: Fix, scene: Scene, namespace: dict[str, Any], done: int, seconds: float) -> bool | None:
-    """Whether the cell goes on past where it failed with a fix in it; None if that was not found out."""
-    assert fix.edit is not None
+def _trial(edit: tuple[int, str, str], scene: Scene, namespace: dict[str, Any], done: int, end: float) -> dry_run.Trial:
+    """Whether the cell goes on past where it failed with an edit in it, and what it makes then."""
     failed = scene.failed
     top = scene.callers[-1] if scene.callers else failed
-    if top.file != scene.here:
-        return None
-    if failed.file != scene.here and not _is_of(top.text, fix.edit):
-        return _works_in_other(fix, failed, top, namespace, seconds)
-    tree = parse_shown(apply_edit(top.text, fix.edit))
+    if top.file != scene.here or perf_counter() >= end:
+        return dry_run.Trial()
+    try:
+        if failed.file != scene.here and not _is_of(top.text, edit):
+            return _trial_in_other(edit, failed, top, namespace, end)
+        tree = parse_shown(apply_edit(top.text, edit))
+    except ValueError:  # the lines are not those of a cell that can be edited
+        return dry_run.Trial()
     if tree is None:
-        return False
+        return dry_run.Trial(False)
     until = sum(node.lineno <= _end(top) for node in top.tree.body)
-    since = min([done, *(n for n, node in enumerate(top.tree.body) if (node.end_lineno or 0) >= fix.edit[0])])
-    end = perf_counter() + seconds
-    whole = dry_run.traces(tree.body, namespace, seconds, since=since, ran=done, all_of_it=True)
+    since = min([done, *(n for n, node in enumerate(top.tree.body) if (node.end_lineno or 0) >= edit[0])])
     left = end - perf_counter()
-    if whole is not None or until == len(tree.body) or left <= 0:
+    whole = dry_run.trace(tree.body, namespace, left, since=since, ran=done, all_of_it=True)
+    left = end - perf_counter()
+    if whole.verdict is not None or until == len(tree.body) or left <= 0:
         return whole
-    return dry_run.traces(tree.body[:until], namespace, left, since=since, ran=done)
+    return dry_run.trace(tree.body[:until], namespace, left, since=since, ran=done)
 
 
 def _is_of(text: str, edit: tuple[int, str, str]) -> bool:
@@ -338,19 +390,18 @@ def _end(place: FailedExpression) -> int:
     return place.calls[0] if place.calls else place.line
 
 
-def _works_in_other(
-    fix: Fix, failed: FailedExpression, top: FailedExpression, namespace: dict[str, Any], seconds: float
-) -> bool | None:
-    """The same where the fix is of a function that another cell defined."""
-    assert fix.edit is not None
-    tree = parse_shown(apply_edit(failed.text, fix.edit))
+def _trial_in_other(
+    edit: tuple[int, str, str], failed: FailedExpression, top: FailedExpression, namespace: dict[str, Any], end: float
+) -> dry_run.Trial:
+    """The same where the edit is of a function that another cell defined."""
+    tree = parse_shown(apply_edit(failed.text, edit))
     if tree is None:
-        return False
-    defined = [node for node in tree.body if isinstance(node, ast.FunctionDef) and _around(node, fix.edit[0])]
+        return dry_run.Trial(False)
+    defined = [node for node in tree.body if isinstance(node, ast.FunctionDef) and _around(node, edit[0])]
     if not defined:
-        return None
+        return dry_run.Trial()
     calling = [node for node in top.tree.body if node.lineno <= _end(top) <= (node.end_lineno or 0)]
-    return dry_run.traces([*defined, *calling], namespace, seconds) if calling else None
+    return dry_run.trace([*defined, *calling], namespace, end - perf_counter()) if calling else dry_run.Trial()
 
 
 def _around(node: ast.stmt, line: int) -> bool:

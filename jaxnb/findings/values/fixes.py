@@ -20,7 +20,7 @@ from jaxnb.findings.values.concretization import called_name
 from jaxnb.findings.values.rewriting import Words, rewrite_if, rewrite_range, rewrite_while, truth
 from jaxnb.program import Fix
 
-__all__ = ["apply_edit", "propose", "propose_truth"]
+__all__ = ["AS_PYTHON", "apply_edit", "as_python_number", "propose", "propose_truth"]
 
 Edit = tuple[int, str, str]
 
@@ -301,14 +301,50 @@ def _number(error: BaseException, failed: FailedExpression, words: Words) -> lis
     if called == "item" and isinstance(node.func, ast.Attribute) and not node.args:
         said = "keep the array, without .item(): a trace has no Python numbers."
         return _fix(said, _exchange(failed, node, words.of(node.func.value)))
-    if isinstance(node.func, ast.Name) and called in ("float", "int", "complex", "bool") and len(node.args) == 1:
-        value = words.of(node.args[0])
+    if isinstance(node.func, ast.Name) and called in _CONVERSIONS and len(node.args) == 1:
         simple = isinstance(node.args[0], ast.Name | ast.Call | ast.Attribute | ast.Subscript)
-        new = (
-            truth(node.args[0], words) if called == "bool" else f"{value if simple else f'({value})'}.astype({called})"
-        )
-        return _fix(text, _exchange(failed, node, f"({new})" if called == "bool" and not simple else new))
+        if called == "bool":
+            new = truth(node.args[0], words)
+            return _fix(text, _exchange(failed, node, new if simple else f"({new})"))
+        value = words.of(node.args[0]) if simple else f"({words.of(node.args[0])})"
+        other = _beside(failed, words)
+        kept = [f"{value}.astype({called})", *([f"{value}.astype({other}.dtype)"] if other else []), value]
+        return [fix for new in kept for fix in _fix(text, _exchange(failed, node, new))]
     return []
+
+
+_CONVERSIONS = ("float", "int", "complex", "bool")
+
+
+def _beside(failed: FailedExpression, words: Words) -> str:
+    """The other operand of an operation of Python's on the failed expression; "" if it is none with a name."""
+    above = failed.parent()
+    if not isinstance(above, ast.BinOp):
+        return ""
+    other = above.right if above.left is failed.node else above.left
+    return words.of(other) if isinstance(other, ast.Name | ast.Attribute | ast.Subscript) else ""
+
+
+def as_python_number(failed: FailedExpression) -> Edit | None:
+    """An edit with which a trace makes what the plain cell would have made: in the place of a Python number stands an
+    array that promotes like one. It is never shown. None if no number was asked for.
+
+    The name that it uses stands for `dry_run.as_python`.
+    """
+    node, called = failed.node, called_name(failed.node)
+    if not isinstance(node, ast.Call):
+        return None
+    if called == "item" and isinstance(node.func, ast.Attribute) and not node.args:
+        value = node.func.value
+    elif isinstance(node.func, ast.Name) and called in _CONVERSIONS and len(node.args) == 1:
+        value = node.args[0]
+    else:
+        return None
+    text = ast.get_source_segment(failed.text, value)
+    return _exchange(failed, node, f"{AS_PYTHON}({called!r}, {text})") if text else None
+
+
+AS_PYTHON = "__jaxnb_as_python__"
 
 
 def _is_kept(failed: FailedExpression) -> bool:
