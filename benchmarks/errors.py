@@ -4,7 +4,8 @@
 
 `cause`, `line`, `fix`: of how many cases all of it is said; `names`: the share of the user's names; `tried`: how many
 fixes were tried; `works`: of the edits that are shown as tried, how many let the cell run; `accused`: of how many right
-cells something is said.
+cells something is said; `ms` and `longest`: what an explanation takes without its trials, in the middle and at most
+(goal 50), and `trials` these, in the middle (goal 200).
 """
 
 from __future__ import annotations
@@ -13,14 +14,20 @@ import argparse
 import os
 import sys
 from collections import defaultdict
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from time import perf_counter
+from typing import Any
+from unittest import mock
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("NPROC", "32")
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from jaxnb.findings.values import explain
 from tests.errors.__main__ import all_cases
 from tests.errors.check import able, check, check_twin, new_shell, what_is_missing
 
@@ -38,6 +45,7 @@ def main() -> None:
     shell = new_shell()
     cases = [case for case in all_cases() if not options.kind or case.kind in options.kind]
     cases = [case for case in cases if (not options.only or case.name in options.only) and able(case)]
+    times: dict[tuple[str, str], _Times] = defaultdict(_Times)
     table: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0] * 9)
     forms = [form for form in ("plain", "staged") if not (options.plain or options.staged) or getattr(options, form)]
     for case in cases:
@@ -46,7 +54,8 @@ def main() -> None:
                 continue
             begin = perf_counter()
             try:
-                outcome = check(shell, case, form == "staged")
+                with times[case.kind, form].taken():
+                    outcome = check(shell, case, form == "staged")
                 accused = bool(check_twin(shell, case, form == "staged")) if options.twins else False
             except RuntimeError as error:
                 print(error)
@@ -71,20 +80,58 @@ def main() -> None:
             if options.show and (missing or not options.missing):
                 print("\n".join(f"    {line}" for line in outcome.text.strip().splitlines()[-26:]), flush=True)
     head = ("kind", "form", "cases", "cause", "line", "names", "fix", "tried", "works", "accused")
+    head += ("ms", "longest", "trials")
     print("  ".join(f"{name:>8}" for name in head))
     whole: dict[str, list[float]] = defaultdict(lambda: [0.0] * 9)
     for (kind, form), row in table.items():
-        _print(kind, form, row)
+        _print(kind, form, row, times[kind, form])
         whole[form] = [a + b for a, b in zip(whole[form], row, strict=True)]
+        times["all", form].add(times[kind, form])
     for form, row in whole.items():
-        _print("all", form, row)
+        _print("all", form, row, times["all", form])
 
 
-def _print(kind: str, form: str, row: list[float]) -> None:
+class _Times:
+    """What explanations took, and their trials, in milliseconds."""
+
+    def __init__(self) -> None:
+        self.read: list[float] = []
+        self.tried: list[float] = []
+
+    @contextmanager
+    def taken(self) -> Generator[None]:
+        with (
+            mock.patch.object(explain, "_read", self._timed(vars(explain)["_read"], self.read)),
+            mock.patch.object(explain, "_tried", self._timed(vars(explain)["_tried"], self.tried)),
+        ):
+            yield
+
+    def _timed(self, call: Any, into: list[float]) -> Any:
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            start = perf_counter()
+            try:
+                return call(*args, **kwargs)
+            finally:
+                into.append(1e3 * (perf_counter() - start))
+
+        return timed
+
+    def add(self, other: _Times) -> None:
+        self.read += other.read
+        self.tried += other.tried
+
+    def texts(self) -> list[str]:
+        known = (median(self.read), max(self.read)) if self.read else (0.0, 0.0)
+        return [f"{one:.1f}" for one in (*known, median(self.tried) if self.tried else 0.0)]
+
+
+def _print(kind: str, form: str, row: list[float], times: _Times) -> None:
     count, *rest = row
     shares = [f"{100 * value / count:.0f} %" for value in rest[:5]]
-    works = f"{rest[5]:.0f}/{rest[6]:.0f}"
-    print("  ".join(f"{text:>8}" for text in (kind[:14], form, f"{count:.0f}", *shares, works, f"{rest[7]:.0f}")))
+    works, accused = f"{rest[5]:.0f}/{rest[6]:.0f}", f"{rest[7]:.0f}"
+    print(
+        "  ".join(f"{text:>8}" for text in (kind[:14], form, f"{count:.0f}", *shares, works, accused, *times.texts()))
+    )
 
 
 if __name__ == "__main__":
