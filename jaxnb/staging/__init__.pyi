@@ -22,6 +22,7 @@ from .cells.referents import (
     Edges as Edges,
     Reader as Reader,
     closure_of as closure_of,
+    slot_descriptors as slot_descriptors,
     state_of as state_of,
 )
 from .levels.lowering_stages import (

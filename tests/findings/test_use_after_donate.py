@@ -29,6 +29,17 @@ GIVEN_AWAY = {  # the cell; what is used later; what is said
         "box.v",
         "`box` was donated by Cell In[{n}], line 5",
     ),
+    "in slots": (
+        "class Box: __slots__ = ('v',)\nbox = Box()\nbox.v = x\nf = jax.jit(lambda a: a + 1, donate_argnums=0)\n"
+        "new = f(box.v)",
+        "box.v",
+        "`box` was donated by Cell In[{n}], line 5",
+    ),
+    "in a parameter of nnx": (
+        "from flax import nnx\np = nnx.Param(x)\nf = jax.jit(lambda a: a + 1, donate_argnums=0)\nnew = f(p[...])",
+        "p[...]",
+        "`p` was donated by Cell In[{n}], line 4",
+    ),
     "through an alias": (
         "f = jax.jit(lambda a: a + 1, donate_argnums=0)\nx = f(x)",
         "old",

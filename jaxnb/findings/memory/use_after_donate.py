@@ -8,6 +8,7 @@ put down to the cell, and to the line that hands them over.
 from __future__ import annotations
 
 import ast
+import enum
 import re
 import weakref
 from collections.abc import Iterator, Mapping
@@ -18,7 +19,7 @@ import jax
 from jaxnb import _jax
 from jaxnb.findings.place import find_place, parse_shown
 from jaxnb.program import Finding, Fix
-from jaxnb.staging import ATOMS, DonationLog, state_of
+from jaxnb.staging import ATOMS, DonationLog, slot_descriptors, state_of
 
 __all__ = ["Deletions", "explain_lost"]
 
@@ -63,24 +64,63 @@ class Deletions:
 def _arrays(text: str, namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The arrays that the names in a text lead to, each with these names."""
     named = [name for name in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", text)) if name in namespace]
-    stack = [(name, namespace[name]) for name in reversed(named) if not name.startswith("_")]
+    roles: dict[type, _Role] = {}
     seen = set[tuple[str, int]]()
-    while stack and len(seen) < _MOST:
-        name, value = stack.pop()
-        if type(value) in ATOMS or (name, id(value)) in seen:
+    for name in named:
+        if name.startswith("_"):
             continue
-        seen.add((name, id(value)))
-        if isinstance(value, jax.Array):
-            if not _jax.is_tracer(value):
+        stack = [namespace[name]]
+        while stack and len(seen) < _MOST:
+            value = stack.pop()
+            kind = type(value)
+            role = roles.get(kind)
+            if role is None:
+                role = roles[kind] = _roles.get(kind) or _roles.setdefault(kind, _role_of(kind))
+            if role is _Role.NOTHING or (key := (name, id(value))) in seen:
+                continue
+            seen.add(key)
+            if role is _Role.ARRAY:
                 yield name, value
-        elif type(value) in (list, tuple):
-            stack.extend((name, item) for item in value)
-        elif type(value) is dict:
-            stack.extend((name, item) for item in value.values())
-        elif isinstance(value, tuple):
-            stack.extend((name, item) for item in tuple.__iter__(value))
-        elif type(value).__module__.partition(".")[0] not in _CLOSED and isinstance(state := state_of(value), dict):
-            stack.extend((name, item) for item in state.values())
+            elif role is _Role.LIST:
+                stack += value
+            elif role is _Role.TUPLE:
+                stack += tuple.__iter__(value)
+            elif role is _Role.DICT:
+                stack += value.values()
+            else:
+                stack += _held_by(value, kind)
+
+
+def _held_by(value: Any, kind: type) -> Iterator[Any]:
+    if kind.__dictoffset__ and isinstance(state := state_of(value), dict):
+        yield from state.values()
+    for _, descriptor in slot_descriptors(kind):
+        try:
+            yield descriptor.__get__(value)
+        except AttributeError:  # nothing was assigned yet
+            continue
+
+
+class _Role(enum.Enum):
+    """What an object is when arrays are looked for."""
+
+    NOTHING, ARRAY, LIST, TUPLE, DICT, OBJECT = range(6)
+
+
+_roles: weakref.WeakKeyDictionary[type, _Role] = weakref.WeakKeyDictionary()
+
+
+def _role_of(kind: type) -> _Role:
+    """What the objects of a class are; nothing of the class is run."""
+    if kind in ATOMS or _jax.is_tracer_type(kind):
+        return _Role.NOTHING
+    if issubclass(kind, jax.Array):
+        return _Role.ARRAY
+    if kind is list or kind is dict:
+        return _Role.LIST if kind is list else _Role.DICT
+    if issubclass(kind, tuple):
+        return _Role.TUPLE
+    return _Role.NOTHING if str(kind.__module__).partition(".")[0] in _CLOSED else _Role.OBJECT
 
 
 _CLOSED = ("builtins", "numpy", "jax", "jaxlib", "IPython", "matplotlib", "pandas")
