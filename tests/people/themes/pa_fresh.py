@@ -1821,5 +1821,328 @@ bad.clear()
 bad.append(0); rows = rows * 0.5
 ---
 bad = {3: None}; ledger = Ledger()
+
+### pa-mutable-mapping-over-parameters-with-views-and-dotted-keys
+from collections.abc import MutableMapping
+class Dotted(MutableMapping):
+    def __init__(self, tree): self.tree, self.log = tree, []
+    def _walk(self, key):
+        *path, last = key.split(".")
+        return reduce(lambda t, k: t[k], path, self.tree), last
+    def __getitem__(self, key): t, k = self._walk(key); return t[k]
+    def __setitem__(self, key, v): t, k = self._walk(key); self.log.append(key); t[k] = v
+    def __delitem__(self, key): t, k = self._walk(key); del t[k]
+    def __iter__(self):
+        stack = [("", self.tree)]
+        while stack:
+            prefix, t = stack.pop()
+            for k, v in t.items():
+                if isinstance(v, dict): stack.append((f"{prefix}{k}.", v))
+                else: yield f"{prefix}{k}"
+    def __len__(self): return sum(1 for _ in self)
+params = Dotted({"enc": {"w": jnp.ones((2, 2)), "b": jnp.zeros(2)}, "dec": {"w": jnp.eye(2)}, "scale": jnp.array(2.0)})
+x = jnp.array([1.0, -1.0])
+rate = 0.1
+---
+def apply(tree, x): return tree["scale"] * (jnp.tanh(x @ tree["enc"]["w"] + tree["enc"]["b"]) @ tree["dec"]["w"])
+grads = Dotted(jax.grad(lambda t: jnp.sum(apply(t, x) ** 2 + x))(params.tree))
+for key in params:
+    params[key] = params[key] - rate * grads[key]
+params.update({"enc.b": jnp.clip(params["enc.b"], -0.05, 0.05)})
+removed = params.pop("extra.none", None) if "extra.none".split(".")[0] in params.tree else "nothing"
+params.setdefault("step", 0)
+params["step"] += 1
+big = {k: v for k, v in params.items() if getattr(v, "ndim", 0) == 2}
+print(len(params), sorted(params.keys()), removed, params.log[-3:], list(big) == [k for k in params if k.endswith("w")])
+apply(params.tree, x), params["step"]
+---
+rate = 1.0
+---
+del params["step"]; params.log.clear()
+---
+params.tree["extra"] = {"none": jnp.ones(1)}; params = Dotted(params.tree)
+
+### pa-array-protocols-and-ndarray-subclass-with-units
+class Metres:
+    def __init__(self, v): self.v = jnp.asarray(v)
+    def __jax_array__(self): return self.v
+    def __add__(self, o): return Metres(self.v + jnp.asarray(o))
+    __radd__ = __add__
+    def __format__(self, spec): return f"{float(self.v.sum()):{spec or '.1f'}} m"
+class Tagged(np.ndarray):
+    def __new__(cls, data, tag="raw"): obj = np.asarray(data).view(cls); obj.tag = tag; return obj
+    def __array_finalize__(self, obj): self.tag = getattr(obj, "tag", "none")
+class Lazy:
+    calls = 0
+    def __init__(self, n): self.n = n
+    def __array__(self, dtype=None, copy=None): Lazy.calls += 1; return np.arange(self.n, dtype=dtype or np.float32)
+d = Metres([1.0, 2.0, 4.0])
+t = Tagged(np.array([3.0, 1.0, 2.0], np.float32), "sensor")
+lazy = Lazy(3)
+---
+total = d + t
+s = jnp.sin(total.v) * np.asarray(lazy)
+part = t[1:] * 2
+t[0] = float(jnp.max(d.v))
+part += np.asarray(s[1:])
+order = np.argsort(t)
+mixed = jnp.concatenate([jnp.asarray(part), jnp.asarray(t[order])])
+print(f"{total:.2f} {d}".replace(str(d), "d"), part.tag, t[order].tag, type(part).__name__, Lazy.calls, isinstance(np.asarray(t), Tagged))
+mixed, s
+---
+d = Metres(jnp.zeros(3))
+---
+t.tag = "fixed"; t[:] = [1, 2, 3]
+---
+lazy.n = 1
+
+### pa-compiled-ahead-of-time-and-inspected-programs-kept-in-a-table
+table = {}
+def model(w, x): return jnp.tanh(x @ w).sum(-1)
+def compiled_for(fn, *args):
+    key = tuple((a.shape, str(a.dtype)) for a in args)
+    if key not in table:
+        table[key] = jax.jit(fn).lower(*args).compile()
+    return table[key]
+w, x = jnp.eye(3), jnp.ones((2, 3))
+shapes = jax.eval_shape(model, w, x)
+---
+out = compiled_for(model, w, x)(w, x)
+again = compiled_for(model, w, x + 1)(w, x + 1)
+jaxpr = jax.make_jaxpr(model)(w, x)
+prims = [e.primitive.name for e in jaxpr.eqns]
+struct_ = jax.eval_shape(jax.grad(lambda w: model(w, x).sum()), w)
+cast = jax.tree.map(lambda a: a.astype(jnp.bfloat16), (w, x))
+low = model(*cast)
+print(len(table), prims, struct_, shapes.shape, low.dtype, jnp.result_type(low, out))
+out, again, low.astype(jnp.float32)
+---
+x = x[:1]
+---
+def model(w, x): return jnp.cos(x @ w).sum(-1)
+table.clear()
+---
+w = w.at[0, 1].set(0.5)
+
+### pa-contextvars-steer-layers-and-tokens-reset-them
+import contextvars
+train_mode, scale = contextvars.ContextVar("train", default=False), contextvars.ContextVar("scale", default=1.0)
+def layer(x): return x * scale.get() * (0.5 if train_mode.get() else 1.0)
+x = jnp.arange(4.0)
+trace = []
+---
+tok = scale.set(3.0)
+a = layer(x)
+ctx = contextvars.copy_context()
+def inside(v):
+    train_mode.set(True)
+    trace.append((scale.get(), train_mode.get()))
+    return layer(v)
+b = ctx.run(inside, x)
+scale.reset(tok)
+c = layer(x)
+print(train_mode.get(), scale.get(), trace[-1], ctx[train_mode], len(trace))
+a, b, c
+---
+x = x + 1
+---
+train_mode.set(True)
+---
+scale.set(jnp.array(0.25))
+
+### pa-decimal-fraction-and-dates-beside-arrays
+import datetime as dt
+from decimal import Decimal
+from fractions import Fraction
+prices = [Decimal("10.10"), Decimal("9.95"), Decimal("10.40")]
+weights = [Fraction(1, 3), Fraction(1, 2), Fraction(1, 6)]
+start, step = dt.date(2024, 2, 27), dt.timedelta(days=1)
+returns = jnp.array([0.01, -0.02, 0.03])
+---
+total = sum(p * w.numerator / w.denominator for p, w in zip(prices, weights))
+days = [start + i * step for i in range(len(returns))]
+curve = jnp.cumprod(1 + returns) * float(total)
+weighted = jnp.dot(jnp.array([float(w) for w in weights]), returns)
+rows = [f"{d:%d.%m.} {float(c):6.2f}" for d, c in zip(days, curve)]
+best = days[int(jnp.argmax(curve))]
+prices.append(prices[-1] + Decimal(str(round(float(weighted), 2))))
+span = (days[-1] - days[0]).days / max(len(days), 1)
+print(*rows, best.isoformat(), total.quantize(Decimal("0.01")), sum(weights), sep="\n")
+curve / span, weighted
+---
+weights = [Fraction(1), Fraction(2), Fraction(0)]
+---
+step = dt.timedelta(weeks=1); prices = prices[:3]
+---
+returns = -returns
+
+### pa-ordered-dataclasses-initvars-and-a-merge-of-sorted-streams
+@dataclass(order=True)
+class Event:
+    at: float
+    name: str = field(compare=False)
+    load: Any = field(compare=False, default=None, repr=False)
+@dataclass
+class Source:
+    rate: float
+    n: dataclasses.InitVar[int]
+    events: list = field(default_factory=list, init=False)
+    key: Any = field(default_factory=lambda: jr.key(3), kw_only=True)
+    def __post_init__(self, n):
+        gaps = jr.exponential(self.key, (n,)) / self.rate
+        self.events = [Event(round(float(t), 3), f"r{self.rate:g}", g) for t, g in zip(jnp.cumsum(gaps), gaps)]
+rates, until = [1.0, 2.5], 2.0
+queue_len = np.zeros(3, int)
+---
+sources = [Source(r, 4, key=jr.key(i)) for i, r in enumerate(rates)]
+merged = list(heapq.merge(*(s.events for s in sources)))
+cut = bisect.bisect_left(merged, Event(until, ""))
+by_name = {k: [e.at for e in g] for k, g in itertools.groupby(sorted(merged[:cut], key=lambda e: e.name), key=lambda e: e.name)}
+loads = jnp.stack([e.load for e in merged])
+mean = loads.mean() if cut else jnp.nan
+queue_len[min(cut, 2)] += 1
+first, *_, last = merged
+swapped = replace(first, load=last.load * 2)
+print(merged[0] <= merged[-1], cut, {k: len(v) for k, v in by_name.items()}, queue_len, first == swapped, last.name)
+mean, swapped.load, loads[:cut].sum()
+---
+until = 0.1
+---
+rates.append(5.0)
+---
+until = math.inf; rates[:] = [0.5]
+
+### pa-mutable-references-updated-inside-of-jit-and-read-outside
+counter = jax.new_ref(jnp.zeros(3))
+total = jax.new_ref(jnp.array(0.0))
+@jax.jit
+def tick(x):
+    counter[...] += x
+    total[...] = total[...] + jnp.sum(x)
+    return counter[...] * 2
+xs = [jnp.ones(3), jnp.arange(3.0)]
+---
+outs = [tick(x) for x in xs]
+frozen = counter[...]
+counter[0] = -1.0
+print([o.shape for o in outs], frozen.shape)
+outs[-1], frozen, total[...]
+---
+xs.append(jnp.full(3, 0.5))
+---
+total[...] = jnp.array(100.0)
+---
+xs = xs[:1]
+
+### pa-sparse-steps-with-nditer-views-and-fancy-writes
+grid = np.zeros((3, 4), np.float32)
+index = np.array([[0, 1], [2, 3], [0, 1]])
+@jax.jit
+def diffuse(g): return g + 0.1 * (jnp.roll(g, 1, 0) + jnp.roll(g, -1, 0) - 2 * g)
+sources = {(0, 0): 1.0, (2, 1): -0.5}
+---
+for cell, strength in sources.items():
+    grid[cell] += strength
+grid[tuple(index.T)] *= 2
+np.subtract.at(grid, tuple(index.T), 0.25)
+with np.nditer(grid, flags=["multi_index"], op_flags=["readwrite"]) as it:
+    for v in it:
+        if sum(it.multi_index) % 3 == 0:
+            v[...] = v + 0.125
+new = diffuse(grid)
+grid[...] = new
+flat = grid.reshape(-1)
+flat[::5] = np.abs(flat[::5])
+col = grid[:, 1]
+col.sort()
+rows = [row.sum() for row in grid]
+memoryview(grid).cast("B").cast("f")[3] = 7.0
+print(grid.base is None, flat.base is grid, np.may_share_memory(col, grid), grid[0, 3], type(rows[0]).__name__)
+new.sum(), grid[1], jnp.asarray(rows)
+---
+sources[1, 1] = 3.0
+---
+grid = grid[:, ::-1].copy()
+---
+index = index[:1]
+
+### pa-generators-with-return-values-and-cleanup-driving-a-solver
+log = []
+def solver(x):
+    try:
+        while True:
+            order = yield jnp.sum(x**2)
+            match order:
+                case ("scale", k): x = x * k
+                case ("shift", d): x = x + d
+                case None: x = x * 0.9
+                case "stop": return x
+    finally:
+        log.append("closed")
+def outer(x):
+    final = yield from solver(x)
+    log.append(f"final {final.shape}")
+    yield final
+orders = [None, ("scale", 2.0), ("shift", -1.0), "stop"]
+x = jnp.array([1.0, 2.0, 3.0])
+---
+gen = outer(x)
+energies = [next(gen)]
+for order in orders:
+    energies.append(gen.send(order))
+result = energies.pop()
+broken = solver(x)
+next(broken)
+try:
+    broken.throw(ValueError("no"))
+except ValueError as err:
+    log.append(str(err))
+gen.close()
+print(log[-4:], len(energies))
+drop = [float(a) > float(b) for a, b in itertools.pairwise(energies)]
+result, jnp.stack(energies), drop
+---
+orders.insert(1, ("shift", jnp.array([0.1, 0.2, 0.3])))
+---
+x = x * 0
+---
+log.clear(); orders = [("scale", 0.5), "stop"]
+
+### pa-class-with-operators-for-dual-numbers-and-broadcast-rules
+class Dual:
+    __array_priority__ = 1000
+    def __init__(self, a, b=0.0): self.a, self.b = a, b
+    @staticmethod
+    def of(v): return v if isinstance(v, Dual) else Dual(v)
+    def __add__(self, o): o = Dual.of(o); return Dual(self.a + o.a, self.b + o.b)
+    def __mul__(self, o): o = Dual.of(o); return Dual(self.a * o.a, self.a * o.b + self.b * o.a)
+    def __rmul__(self, o): return self * o
+    def __radd__(self, o): return self + o
+    def __neg__(self): return -1 * self
+    def __sub__(self, o): return self + (-Dual.of(o))
+    def __pow__(self, n): return reduce(operator.mul, [self] * n)
+    def __getitem__(self, i): return Dual(self.a[i], self.b[i])
+    def __bool__(self): return bool(jnp.any(self.a != 0))
+    def __matmul__(self, w): return Dual(self.a @ w, self.b @ w)
+    def __repr__(self): return f"Dual<{jnp.shape(self.a)}>"
+jtu.register_pytree_node(Dual, lambda d: ((d.a, d.b), None), lambda _, c: Dual(*c))
+x, n = Dual(jnp.array([1.0, 2.0]), jnp.array([1.0, 0.0])), 3
+w = np.array([[1.0, 0.5], [0.0, 2.0]], np.float32)
+---
+y = 2.0 * x**n - x + 1
+z = (y @ w)[1]
+f = jax.jit(lambda d: jax.tree.map(jnp.sin, d))(y)
+chosen = z if z else Dual(jnp.zeros(()))
+check = jax.jvp(lambda a: 2.0 * a**n - a + 1, (x.a,), (x.b,))
+same = [bool(jnp.allclose(p, q)) for p, q in zip((y.a, y.b), check)]
+acc = sum([x, y], Dual(0.0))
+print(y, z, same, chosen is z, len(jax.tree.leaves(acc)))
+y.b, z.a, acc
+---
+n = 2
+---
+x = Dual(jnp.zeros(2), jnp.ones(2))
+---
+w = w.T.copy(); x.b = x.b * 3
 """,
 )
