@@ -135,12 +135,14 @@ def test_debug_nans_of_jax_does_not_stop_it() -> None:
     namespace = names("x = jnp.array([0.0, 1.0])")
     with run_pieces("y = x / x", namespace) as execution, jax.debug_nans(True):
         (piece,) = execution.pieces
-        (finding,) = find_nans(LintContext.of(execution, piece), execution.held[id(piece)])
+        (finding,) = find_nans(LintContext.of(execution, piece), execution.held[id(piece)]) or []
     assert finding.line == 1 and bool(jnp.isnan(namespace["y"]).any())
 
 
-_LONG = "def f(v):\n    for i in range(12):\n"
-_LONG += "        v = jnp.where(v > i, v * 2, jnp.clip(v, -9.0, 9.0) + i)\n    return v\n"
+_LONG = (
+    "def f(v):\n    for i in range(12):\n"
+    "        v = jnp.where(v > i, v * 2, jnp.clip(v, -9.0, 9.0) + i)\n    return v\n"
+)
 
 
 def test_the_way_back_takes_one_program_however_long_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
