@@ -38,7 +38,7 @@ __all__ = ["Outcome", "check_case", "check_failure", "drawn_seed", "hunt", "run_
 
 Namespace = dict[str, Any]
 _CELL = re.compile(r"<(jaxnb )?cell [0-9a-f]+>")
-_ADDRESS = re.compile(r"0x[0-9a-f]{4,}")
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
 _NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.\d*(?:e[+-]?\d+)?|\.\d+|\d+e[+-]?\d+|\d+|nan|inf)(?![\w.])")
 _SCALARS = (type(None), bool, int, str, bytes, complex, range, slice, type(Ellipsis), type(NotImplemented))
 _CLASS_SKIPPED = {"__dict__", "__weakref__", "__doc__", "__module__", "__slotnames__", "_abc_impl"}

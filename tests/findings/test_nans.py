@@ -10,11 +10,15 @@ import pytest
 
 from findings.nanning import CELLS, QUIET, Nan
 from findings.quiet_runs import names, run_pieces
-from jaxnb.findings.lints import nans
+from jaxnb.findings import Findings
+from jaxnb.findings.lints import recomputed, results
 from jaxnb.findings.lints.context import LintContext
 from jaxnb.findings.lints.nans import find_nans, read_nans
+from jaxnb.findings.lints.replay import Replay
 from jaxnb.findings.values.fixes import apply_edit
+from jaxnb.options import StageOptions
 from jaxnb.program import Finding
+from jaxnb.staging import Session
 
 
 def found(setup: str, cell: str, magic: str = "", **options: Any) -> list[Finding]:
@@ -40,6 +44,16 @@ def test_the_first_one_is_named(name: str) -> None:
     if case.tried:
         assert finding.fix.edit is not None
         assert found(case.setup, apply_edit(case.cell, finding.fix.edit), **case.options) == []
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_the_first_one_is_named_where_values_are_too_large_to_be_kept(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recomputed, "_MOST_BYTES", 0)
+    case: Nan = CELLS[name]
+    (finding, *_) = found(case.setup, case.cell, **case.options)
+    assert finding.line == case.line and all(text in finding.message for text in case.said)
 
 
 @pytest.mark.parametrize("name", CELLS)
@@ -106,7 +120,7 @@ def test_a_search_that_fails_does_not_fail_the_cell(monkeypatch: pytest.MonkeyPa
     def fail(*args: Any) -> Any:
         raise MemoryError("too large")
 
-    monkeypatch.setattr(nans, "find_origin", fail)
+    monkeypatch.setattr(Replay, "origin", fail)
     (finding,) = found("x = jnp.array([0.0, 1.0])", "y = jnp.log(x)")
     assert finding.message == "nans were not looked for: MemoryError: too large."
 
@@ -121,5 +135,35 @@ def test_debug_nans_of_jax_does_not_stop_it() -> None:
     namespace = names("x = jnp.array([0.0, 1.0])")
     with run_pieces("y = x / x", namespace) as execution, jax.debug_nans(True):
         (piece,) = execution.pieces
-        (finding,) = find_nans(LintContext.of(execution, piece), execution.held[id(piece)])
+        (finding,) = find_nans(LintContext.of(execution, piece), execution.held[id(piece)]) or []
     assert finding.line == 1 and bool(jnp.isnan(namespace["y"]).any())
+
+
+_LONG = (
+    "def f(v):\n    for i in range(12):\n"
+    "        v = jnp.where(v > i, v * 2, jnp.clip(v, -9.0, 9.0) + i)\n    return v\n"
+)
+
+
+def test_the_way_back_takes_one_program_however_long_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[None] = []
+    monkeypatch.setattr(recomputed.Timer, "check", lambda self: made.append(None))
+    cell = "y = jnp.log(x)\na = f(y)\nb = f(a) + 1\nc = (a * b).sum()"
+    (finding, *_) = found(_LONG + "x = jnp.array([-1.0, 1.0])", cell)
+    assert finding.line == 1 and "`log` gave nan of -1" in finding.message
+    assert len(made) == 1, "of four results, through calls in calls"
+
+
+def test_a_search_that_nobody_asked_for_is_given_up_and_not_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    setup, cell = "x = jnp.array([-1.0, 1.0])", "y = jnp.log(x)\nz = y * 2"
+    session, namespace = Session(observer=Findings()), names(setup)
+    (finding,) = session.stage(cell, namespace, StageOptions()).findings
+    assert "`log` gave nan of -1" in finding.message
+    init = Replay.__init__
+    monkeypatch.setattr(results, "PATIENCE", -1.0)
+    searched: list[None] = []
+    monkeypatch.setattr(Replay, "__init__", lambda *args: (searched.append(None), init(*args))[1])
+    for _ in range(2):
+        (finding,) = session.stage(cell, namespace, StageOptions()).findings
+        assert finding.message == "`y` holds nan, and so does another result." and finding.fix is not None
+    assert len(searched) == 1

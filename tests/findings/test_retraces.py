@@ -266,6 +266,18 @@ def test_one_reason_stands_on_the_line_only() -> None:
     assert [item.kind for item in runs[2].findings] == ["retrace"]  # with a fix
 
 
+def test_each_reason_is_told_once_and_that_code_changed_before_what_it_uses_of_modules() -> None:
+    setup = "def energy(v):\n    return jnp.sum(v**2)\ndef kernel(f):\n    return lambda v: v - 0.1 * jax.grad(f)(v)"
+    session, namespace = new_session(), namespace_of(f"{setup}\nx = jnp.ones(3)")
+    cell = "first = kernel(energy)(x)\nprint(first)\nsecond = kernel(energy)(first)"
+    session.stage(cell, namespace, StageOptions())
+    run_text("def energy(v):\n    return jnp.sum(jnp.cos(v))", namespace, 2)
+    run = session.stage(cell, namespace, StageOptions())
+    assert run.pieces == 2 and run.retrace is not None
+    assert run.retrace.reasons == ("the code of energy changed", "what jax.numpy gives changed")
+    assert "the code of energy changed (and 1 more)" in run.line
+
+
 def test_nothing_of_the_user_is_kept_alive() -> None:
     class Config:
         pass

@@ -108,6 +108,8 @@ def _look_library(obj: Any, kind: str) -> Look | None:
         return Look(kind, (bool(obj), obj.name if obj else ""), identity=False)
     if kind.endswith("NpzFile"):
         return Look(kind, (tuple(obj.files),))
+    if kind == "zipfile.ZipInfo":  # when it was written is left out
+        return Look(kind, (obj.filename, obj.file_size, obj.CRC, obj.compress_type))
     return None
 
 

@@ -19,7 +19,8 @@ from jaxnb.findings.lints.context import LintContext
 from jaxnb.findings.lints.eqns import Eqns
 from jaxnb.findings.lints.nan_causes import cause_of, expression_at, function_at
 from jaxnb.findings.lints.nan_fixes import propose, try_fix
-from jaxnb.findings.lints.replay import Origin, find_origin, nonfinite
+from jaxnb.findings.lints.recomputed import OutOfTime, nonfinite
+from jaxnb.findings.lints.replay import Origin, Replay
 from jaxnb.findings.values import dry_run
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding, Fix, Op
@@ -34,32 +35,39 @@ Rerun = Callable[[str], Sequence[Any] | None]
 """Runs another text of the cell on the same inputs; gives what it bound, or None where that cannot be done."""
 
 
-def read_nans(execution: Execution, entry: dict[str, Any]) -> list[Finding]:
+def read_nans(execution: Execution, entry: dict[str, Any], patience: float | None = None) -> list[Finding]:
     """What there is to say about the nans and infs in the results of a run.
 
     Args:
       execution: the run, which has ended well and has held the inputs of its pieces (`Execution.held`). A piece that a
         loop of the cell ran several times is looked at as it was in the last turn.
       entry: the names before the run.
+      patience: seconds for each piece; see `find_nans`.
     """
     rerun = rerunning(execution.cell, entry, execution.options)
     found: list[Finding] = []
     for piece in execution.pieces:
         try:
-            found += find_nans(LintContext.of(execution, piece), execution.held[id(piece)], rerun)
+            found += find_nans(LintContext.of(execution, piece), execution.held[id(piece)], rerun, patience) or []
         except Exception as error:  # the cell has run
             said = str(error).strip().partition("\n")[0]
             found.append(_not_looked_for(f"{type(error).__name__}: {said}"))
     return found
 
 
-def find_nans(traced: LintContext, held: Held, rerun: Rerun | None = None) -> list[Finding]:
+def find_nans(
+    traced: LintContext, held: Held, rerun: Rerun | None = None, patience: float | None = None
+) -> list[Finding] | None:
     """What there is to say about the nans and infs in the results of a piece: at most one of a kind and line.
 
     Args:
       traced: the piece, after it ran.
       held: its program, with the inputs that it had; see `jaxnb.staging.levels.timing.hold_inputs`.
       rerun: tries a fix; None leaves each of them advice.
+      patience: seconds after which the search is given up, between two programs; None for as long as it takes.
+
+    Returns:
+      None if it was given up before anything of the forward pass was found.
     """
     if held.why:
         said = held.why.removeprefix("not measured, because ").removeprefix("not measured: ")
@@ -71,25 +79,26 @@ def find_nans(traced: LintContext, held: Held, rerun: Rerun | None = None) -> li
     if not any(one.nan or one.inf for one in bad):
         return []
     eqns = Eqns(traced.piece, traced.level)
+    replay = Replay(eqns, held.inputs, patience)
     forward: dict[Any, Finding] = {}
     backward: dict[Any, Finding] = {}
     names = eqns.results()
-    for at, one in enumerate(bad):
-        for kind in ("nan", "inf"):
-            if kind not in one:
-                continue
-            origin = find_origin(eqns, held.inputs, at, kind)
-            if origin is None:
-                forward.setdefault(None, _unexplained(names[at], kind))
-                continue
-            finding = _finding(eqns, origin, names[at], kind)
-            if finding is not None:
-                derived = origin.place is not None and eqns.is_backward(origin.place)
-                place = origin.place or ("input", origin.input)
-                told = (backward if derived else forward).setdefault(place, finding)
-                if told is finding and rerun is not None and origin.place is not None:
-                    fixes = propose(eqns, origin, traced.cell.shown)
-                    (backward if derived else forward)[place] = replace(told, fix=try_fix(fixes, traced.cell, rerun))
+    for at, kind in [(at, kind) for at, one in enumerate(bad) for kind in ("nan", "inf") if kind in one]:
+        try:
+            origin = replay.origin(at, kind)
+        except OutOfTime:
+            return list(forward.values()) or None
+        if origin is None:
+            forward.setdefault(None, _unexplained(names[at], kind))
+            continue
+        finding = _finding(eqns, origin, names[at], kind)
+        if finding is not None:
+            derived = origin.place is not None and eqns.is_backward(origin.place)
+            place = origin.place or ("input", origin.input)
+            told = (backward if derived else forward).setdefault(place, finding)
+            if told is finding and rerun is not None and origin.place is not None:
+                fixes = propose(eqns, origin, traced.cell.shown)
+                (backward if derived else forward)[place] = replace(told, fix=try_fix(fixes, traced.cell, rerun))
     return list((forward or backward).values())
 
 

@@ -15,7 +15,7 @@ import jax
 from jaxnb import _jax
 from jaxnb.findings.errors.scene import last_binding
 from jaxnb.findings.lints.nans import read_nans
-from jaxnb.findings.lints.results import bad_kind
+from jaxnb.findings.lints.results import PATIENCE, bad_kind
 from jaxnb.findings.lints.snapshot import LONGEST, Snapshot
 from jaxnb.findings.place import parse_shown
 from jaxnb.findings.values import dry_run
@@ -73,7 +73,7 @@ def _replayed(snapshot: Snapshot, nodes: list[ast.stmt]) -> list[Finding] | None
 
 class _Nans(Observer):
     def on_nans(self, execution: Execution, entry: dict[str, Any]) -> list[Finding]:
-        return read_nans(execution, entry)
+        return read_nans(execution, entry, PATIENCE)
 
 
 def _bad_names(snapshot: Snapshot, namespace: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

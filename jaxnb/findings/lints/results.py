@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from time import perf_counter, sleep
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakSet
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +25,7 @@ from jaxnb.findings.lints.nans import find_nans
 from jaxnb.program import Finding, Fix
 from jaxnb.staging import Execution, Piece, hold_inputs
 
-__all__ = ["BadResults", "bad_kind"]
+__all__ = ["PATIENCE", "BadResults", "bad_kind"]
 
 _MOST_ARRAYS, _MOST_NUMBERS = 16, 1 << 16
 _MOST_AT_FIRST = 1 << 22
@@ -33,15 +33,15 @@ _MOST_AT_FIRST = 1 << 22
 _WAIT = 0.05
 """Seconds for which the results of such a run are waited for, at most."""
 _MOST_EQUATIONS = 400
-_PATIENCE = 1.0
-"""Seconds that a further run may have taken for the next one to be worth it."""
+PATIENCE = 2.0
+"""Seconds after which the search is given up, and not begun again at the next run."""
 
 
 class BadResults:
-    """Looks at the results of runs, and remembers how long it took to explain those of a piece."""
+    """Looks at the results of runs, and remembers which pieces it takes too long to explain."""
 
     def __init__(self) -> None:
-        self._took: WeakKeyDictionary[Piece, float] = WeakKeyDictionary()  # 0 of the first time, which compiles
+        self._long: WeakSet[Piece] = WeakSet()
 
     def find(self, execution: Execution) -> tuple[Finding, ...]:
         """What there is to say of nans and infs in the results of a run."""
@@ -66,12 +66,13 @@ class BadResults:
         eqns = Eqns(piece, context.level)
         size = sum(len(level.jaxpr.eqns) for level in eqns.visited)
         there = all(_is_there(leaf) for leaf in context.arguments if isinstance(leaf, jax.Array))
-        if size > _MOST_EQUATIONS or not there or self._took.get(piece, 0.0) > _PATIENCE:
+        if size > _MOST_EQUATIONS or not there or piece in self._long:
             return list(_in_short(context, eqns))
         start = perf_counter()
-        found = find_nans(context, hold_inputs(piece, context.arguments))
-        self._took[piece] = perf_counter() - start if piece in self._took else 0.0
-        return found
+        found = find_nans(context, hold_inputs(piece, context.arguments), patience=PATIENCE)
+        if perf_counter() - start > PATIENCE:
+            self._long.add(piece)
+        return found if found is not None else list(_in_short(context, eqns))
 
 
 def _in_short(context: LintContext, eqns: Eqns) -> Iterator[Finding]:

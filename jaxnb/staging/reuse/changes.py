@@ -45,6 +45,7 @@ __all__ = [
     "array_change",
     "by_path",
     "context_changes",
+    "each_once",
     "explain_change",
     "find_changes",
     "line_of",
@@ -168,6 +169,14 @@ def find_changes(
     if not found and old.unlike:
         found.append(Change("computed", "", old.unlike))
     return [*found, *context_changes(_jax.context_names(old.context, new.context))]
+
+
+def each_once(changes: Sequence[Change]) -> list[Change]:
+    """The changes of all pieces of a cell, each once, and what modules give last: it mostly follows from the code."""
+    first: dict[str, Change] = {}
+    for change in changes:
+        first.setdefault(change.text, change)
+    return sorted(first.values(), key=lambda change: change.kind == "library")
 
 
 def context_changes(sentences: Sequence[str]) -> list[Change]:

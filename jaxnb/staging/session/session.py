@@ -24,6 +24,7 @@ from jaxnb.staging import levels, mapped
 from jaxnb.staging.cells.cell import CellSource, parse_cell
 from jaxnb.staging.reuse.advice import retrace_findings
 from jaxnb.staging.reuse.cache import CodeRecord
+from jaxnb.staging.reuse.changes import each_once
 from jaxnb.staging.reuse.history import Change, History
 from jaxnb.staging.session.backend import want_devices
 from jaxnb.staging.session.choices import apply_options
@@ -596,7 +597,7 @@ class Session:
 
     def _remember_trace(self, execution: Execution, cell_id: str | None, timings: Timings) -> Retrace | None:
         """Takes down in the history that a cell was traced; why, if it was not the first time."""
-        cell, changes = execution.cell, execution.changes
+        cell, changes = execution.cell, each_once(execution.changes)
         title = cell.text.strip().partition("\n")[0]
         group = self.history.group(cell_id or cell.digest.hex(), title, cell.filename)
         seconds = timings.trace + timings.lower + timings.compile
