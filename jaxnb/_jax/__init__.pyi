@@ -93,6 +93,7 @@ from .eqns import (
     Place as Place,
     Positions as Positions,
     all_eqns as all_eqns,
+    argument_names as argument_names,
     body_jaxprs as body_jaxprs,
     dtype_name as dtype_name,
     eqn_frames as eqn_frames,

@@ -24,6 +24,9 @@ from .memory.oom import (
     explain_oom as explain_oom,
 )
 from .observer import Findings as Findings
+from .retracing.again import (
+    CompiledAgain as CompiledAgain,
+)
 from .retracing.retraces import (
     note_of as note_of,
     retraces as retraces,

@@ -214,7 +214,7 @@ class JaxnbMagics(Magics):
     def after_cell(self, result: Any) -> None:
         """Shows the line of what ran, after the cell's own output."""
         self._auto.about_to_run = None
-        leaked, retraced = self._watches.end(self.shell.user_ns, self._here())
+        leaked, retraced = self._watches.end(self._raw, self.shell.user_ns, self._here())
         error = getattr(result, "error_in_exec", None)
         self._explain(error)
         pending, self._pending = self._pending, {}

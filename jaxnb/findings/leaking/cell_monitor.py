@@ -59,7 +59,7 @@ class CellMonitor:
         if self.on:
             self._deletions.begin(text, namespace)
             self._snapshot = None if text.lstrip().startswith(("%%", "# jaxnb")) else take_snapshot(text, namespace)
-            self._calls.stale.begin(text, namespace)
+            self._calls.begin(text, namespace)
 
     def stale(self, text: str, namespace: Mapping[str, Any]) -> list[Finding]:
         """What there is to say of a cell that has run well, and called functions that know old values.
@@ -88,10 +88,11 @@ class CellMonitor:
         """Lets go of what the cell began with."""
         self._snapshot = None
 
-    def end(self, namespace: Mapping[str, Any], here: str) -> tuple[list[Finding], list[Finding]]:
+    def end(self, text: str, namespace: Mapping[str, Any], here: str) -> tuple[list[Finding], list[Finding]]:
         """A cell has run.
 
         Args:
+          text: of it, as displayed.
           namespace: where holders are looked for.
           here: the label of the cell.
 
@@ -101,7 +102,7 @@ class CellMonitor:
         if not self.on:
             return [], []
         self._deletions.end(here, namespace)
-        return self._leaks.check(namespace, here), self._calls.check(here=here)
+        return self._leaks.check(namespace, here), self._calls.check(None, here, text, namespace)
 
     def explain(self, error: BaseException, namespace: Mapping[str, Any], here: str) -> Finding | None:
         """What to say of an error that comes of using a tracer or an array of an earlier cell; None of any other.
