@@ -232,6 +232,9 @@ from .tracers import (
     traces_behind as traces_behind,
     transformation_of as transformation_of,
 )
+from .waits import (
+    WaitLog as WaitLog,
+)
 from .watch import (
     REPLACED as REPLACED,
     TraceWatch as TraceWatch,

@@ -12,6 +12,7 @@ from .lints.linter import (
     run_lints as run_lints,
     said_before as said_before,
 )
+from .lints.loop_copies import waits_in_turns as waits_in_turns
 from .lints.nans import (
     read_nans as read_nans,
 )

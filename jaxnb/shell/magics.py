@@ -255,7 +255,9 @@ class JaxnbMagics(Magics):
         """What there is to say of a cell that has run well, beside what its run says."""
         try:
             stale = self._watches.stale(self._raw, self.shell.user_ns)
-            return [*(self._watches.plain(self.shell.user_ns, value) if plain else ()), *stale]
+            found = [*(self._watches.plain(self.shell.user_ns, value) if plain else ()), *stale]
+            told = {one.line for one in (*self.journal.noticed, *found) if one.kind == "transfer"}
+            return [*found, *self._watches.waits(self._raw, self.shell.user_ns, self._here(), told)]
         except Exception as fault:  # the cell has run
             print(unexplained(fault), file=sys.stderr)
             return []

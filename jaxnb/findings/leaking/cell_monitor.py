@@ -4,7 +4,8 @@ again, arrays that were given away; and what to say when a later cell uses one o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from jaxnb.findings.errors.scene import Scene, read_scene
 from jaxnb.findings.leaking.leaks import Leaks
 from jaxnb.findings.leaking.tracers import was_dead
 from jaxnb.findings.lints.snapshot import Snapshot, take_snapshot
+from jaxnb.findings.lints.wait_log import Waits
 from jaxnb.findings.memory.use_after_donate import Deletions, explain_lost
 from jaxnb.findings.place import FailedExpression, find_place
 from jaxnb.findings.retracing.calls import Calls
@@ -22,6 +24,8 @@ from jaxnb.program import Finding
 from jaxnb.staging import DonationLog, History, culprit_of
 
 __all__ = ["CellMonitor"]
+
+_MOST_CELLS = 256
 
 
 class CellMonitor:
@@ -36,6 +40,8 @@ class CellMonitor:
     def __init__(self, history: History, lost: DonationLog, label: Callable[[str], str]) -> None:
         self._leaks = Leaks(label)
         self._calls = Calls(history, label)
+        self._waits = Waits()
+        self._waited: OrderedDict[str, None] = OrderedDict()
         self._deletions = Deletions(lost)
         self._plain: findings.PlainCells | None = None
         self._snapshot: Snapshot | None = None
@@ -47,12 +53,14 @@ class CellMonitor:
         self.on = True
         self._leaks.start()
         self._calls.start()
+        self._waits.start()
 
     def stop(self) -> None:
         """No longer."""
         self.on = False
         self._leaks.stop()
         self._calls.stop()
+        self._waits.stop()
 
     def begin(self, text: str, namespace: Mapping[str, Any]) -> None:
         """A cell is about to run."""
@@ -60,6 +68,7 @@ class CellMonitor:
             self._deletions.begin(text, namespace)
             self._snapshot = None if text.lstrip().startswith(("%%", "# jaxnb")) else take_snapshot(text, namespace)
             self._calls.begin(text, namespace)
+            self._waits.begin()
 
     def stale(self, text: str, namespace: Mapping[str, Any]) -> list[Finding]:
         """What there is to say of a cell that has run well, and called functions that know old values.
@@ -82,7 +91,25 @@ class CellMonitor:
             return []
         if self._plain is None:
             self._plain = findings.PlainCells(self._label)  # loaded when the first plain cell has run
-        return self._plain.look(snapshot, namespace, value)
+        return self._plain.look(snapshot, namespace, value, self._calls.compiled.seconds)
+
+    def waits(self, text: str, namespace: dict[str, Any], here: str, told: Container[int | None]) -> list[Finding]:
+        """What there is to say of the lines of a cell that waited for a device in each turn of a loop, once for a text.
+
+        Args:
+          text: the cell as displayed.
+          namespace: the names now.
+          here: the label of the cell.
+          told: the lines of which that was said already.
+        """
+        often = self._waits.often() if self.on else []
+        if not often or text in self._waited:
+            return []
+        self._waited[text] = None
+        if len(self._waited) > _MOST_CELLS:
+            self._waited.popitem(last=False)
+        found = findings.waits_in_turns(often, text, namespace, self._label, here)
+        return [finding for finding in found if finding.line not in told]
 
     def rest(self) -> None:
         """Lets go of what the cell began with."""

@@ -11,18 +11,19 @@ import pkgutil
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jaxnb.findings.loops import LoopText
 from jaxnb.program import Finding
 
 if TYPE_CHECKING:
     from jaxnb.findings.lints.context import LintContext
     from jaxnb.staging import Execution, Statement
 
-__all__ = ["LINT_KINDS", "Lint", "Text", "Warned", "When", "lints", "only_defines"]
+__all__ = ["LINT_KINDS", "CellText", "Lint", "Text", "Warned", "When", "lints", "only_defines"]
 
 LINT_KINDS = frozenset(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent / "rules")]))
 """The kinds of quiet findings."""
@@ -57,6 +58,26 @@ class Text:
     hinted: bool
 
 
+@dataclass(frozen=True)
+class CellText:
+    """What a lint of the words of a cell is given, plain or staged, after it has run well.
+
+    Attributes:
+      shown: the cell as displayed.
+      namespace: its names now.
+      seconds: that it has run, without what was compiled; None where that is not known.
+    """
+
+    shown: str
+    namespace: Mapping[str, Any]
+    seconds: float | None = None
+
+    @cached_property
+    def text(self) -> LoopText | None:
+        """Its syntax; None if it is no Python."""
+        return LoopText.of(self.shown, self.namespace)
+
+
 @dataclass(frozen=True, slots=True)
 class Lint:
     """How findings of a kind are found.
@@ -66,12 +87,14 @@ class Lint:
       when: asked of each piece as it is traced; quick, and never wrong when it says `NEVER`.
       later: asked once more when the piece has run, if `when` said `RAN`.
       in_text: what is found in the text of a cell, where it was traced or calls functions.
+      in_words: what is found in the words of a cell alone, plain or staged.
     """
 
     in_piece: Callable[[LintContext], Iterable[Finding]] | None = None
     when: Callable[[LintContext], When] = lambda traced: When.TRACED
     later: Callable[[LintContext], bool] = lambda traced: True
     in_text: Callable[[Text], Iterable[Finding]] | None = None
+    in_words: Callable[[CellText], Iterable[Finding]] | None = None
 
 
 @cache

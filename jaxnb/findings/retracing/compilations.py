@@ -10,7 +10,7 @@ from types import FrameType
 from jaxnb import _jax
 from jaxnb.runtime import is_library, is_own
 
-__all__ = ["Compilations", "Compiled", "Lines", "user_lines"]
+__all__ = ["Compilations", "Compiled", "Lines", "user_line", "user_lines"]
 
 Lines = tuple[tuple[str, int], ...]
 """File and line of the user's frames, the innermost first."""
@@ -67,6 +67,13 @@ class Compilations:
     def often(self) -> list[Compiled]:
         """What was compiled several times."""
         return [item for item in self._found.values() if item.count >= FEW]
+
+
+def user_line(frame: FrameType | None) -> tuple[str, int] | None:
+    """The innermost of these lines."""
+    while frame is not None and not _jax.in_jax(frame.f_code.co_filename):
+        frame = frame.f_back
+    return next(_users(frame), None)
 
 
 def user_lines(frame: FrameType | None) -> Lines:
