@@ -31,7 +31,9 @@ from jaxnb.staging import Session, parse_cell
 
 __all__ = ["PlainCells"]
 
-_WORTH = re.compile(r"\b(jnp|jax|lax|random|grad|vmap|jit|optax|nn|for|while)\b|\[|loss|mean|sum")
+_WORTH = re.compile(
+    r"\b(jnp|jax|lax|random|grad|vmap|jit|optax|nn|for|while|time\w*|perf_counter\w*|monotonic\w*)\b|\[|loss|mean|sum"
+)
 """What stands in cells in which there may be something to find."""
 _TOLD = frozenset({"unrolled", "both_branches", "transfer"})
 _PATIENCE, _LONGEST_PATIENCE = 0.05, 0.3
