@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxnb import _jax
-from jaxnb.findings.lints.lint import CellText
+from jaxnb.findings.lints.cell_text import CellText
 from jaxnb.findings.loops import Function, LoopText, in_short
 from jaxnb.findings.place import function_around
 from jaxnb.findings.retracing.same_line import is_carried

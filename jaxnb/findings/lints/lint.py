@@ -11,19 +11,19 @@ import pkgutil
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jaxnb.findings.loops import LoopText
 from jaxnb.program import Finding
 
 if TYPE_CHECKING:
+    from jaxnb.findings.lints.cell_text import CellText
     from jaxnb.findings.lints.context import LintContext
     from jaxnb.staging import Execution, Statement
 
-__all__ = ["LINT_KINDS", "CellText", "Lint", "Text", "Warned", "When", "lints", "only_defines"]
+__all__ = ["LINT_KINDS", "Lint", "Text", "Warned", "When", "lints", "only_defines"]
 
 LINT_KINDS = frozenset(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent / "rules")]))
 """The kinds of quiet findings."""
@@ -56,26 +56,6 @@ class Text:
     by_python: Sequence[Statement]
     calls: bool
     hinted: bool
-
-
-@dataclass(frozen=True)
-class CellText:
-    """What a lint of the words of a cell is given, plain or staged, after it has run well.
-
-    Attributes:
-      shown: the cell as displayed.
-      namespace: its names now.
-      seconds: that it has run, without what was compiled; None where that is not known.
-    """
-
-    shown: str
-    namespace: Mapping[str, Any]
-    seconds: float | None = None
-
-    @cached_property
-    def text(self) -> LoopText | None:
-        """Its syntax; None if it is no Python."""
-        return LoopText.of(self.shown, self.namespace)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from jaxnb.findings.lints.cell_text import CellText
 from jaxnb.findings.lints.context import Keys, LintContext, as_called, given_and_made
 from jaxnb.findings.lints.key_log import KeyLog, KeyUses, uses_of_arrays
-from jaxnb.findings.lints.lint import CellText, Text, Warned, When, lints, only_defines
+from jaxnb.findings.lints.lint import Text, Warned, When, lints, only_defines
 from jaxnb.findings.lints.results import BadResults
 from jaxnb.findings.place import function_around
 from jaxnb.program import Finding

@@ -16,8 +16,9 @@ from typing import Any
 import jax
 
 from jaxnb import _jax
+from jaxnb.findings.lints.cell_text import CellText
 from jaxnb.findings.lints.context import LintContext, as_called
-from jaxnb.findings.lints.lint import CellText, When
+from jaxnb.findings.lints.lint import When
 from jaxnb.findings.lints.linter import asked_lints, in_words, lint_piece, with_function
 from jaxnb.findings.lints.loop_copies import copies_in_text
 from jaxnb.findings.lints.plain_results import find_bad

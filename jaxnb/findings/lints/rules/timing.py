@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from jaxnb import _jax
-from jaxnb.findings.lints.lint import CellText, Lint
+from jaxnb.findings.lints.cell_text import CellText
+from jaxnb.findings.lints.lint import Lint
 from jaxnb.findings.loops import LoopText, in_short
 from jaxnb.findings.place import function_around
 from jaxnb.program import Finding, Fix
