@@ -93,6 +93,7 @@ from .eqns import (
     Place as Place,
     Positions as Positions,
     all_eqns as all_eqns,
+    argument_names as argument_names,
     body_jaxprs as body_jaxprs,
     dtype_name as dtype_name,
     eqn_frames as eqn_frames,
@@ -230,6 +231,9 @@ from .tracers import (
     traced_function as traced_function,
     traces_behind as traces_behind,
     transformation_of as transformation_of,
+)
+from .waits import (
+    WaitLog as WaitLog,
 )
 from .watch import (
     REPLACED as REPLACED,

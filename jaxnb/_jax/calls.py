@@ -29,7 +29,8 @@ from jaxnb._jax.base import JIT_ARGUMENTS
 __all__ = ["Call", "CallLog", "context_values"]
 
 _SLOW_PATH = ("_infer_params", "_run_python_pjit")
-_COMPILING = ("/jax/core/compile/jaxpr_to_mlir_module_duration", "/jax/core/compile/backend_compile_duration")
+_COMPILED = "/jax/core/compile/backend_compile_duration"
+_COMPILING = ("/jax/core/compile/jaxpr_to_mlir_module_duration", _COMPILED)
 _OPTIONS = (*JIT_ARGUMENTS, "device", "backend", "compiler_options_kvs")
 _SHARDINGS = ("in_shardings_leaves", "out_shardings_leaves", "in_layouts_leaves", "out_layouts_leaves")
 
@@ -70,10 +71,17 @@ class CallLog:
     Args:
       wanted: whether a function counts; asked often, so it must be quick.
       listener: called when such a call is done, or has failed after it was traced.
+      compiled: called for whatever is compiled, by a call or by an operation outside of `jax.jit`, such as a scan:
+        with its name and the seconds, while the frames of who asked for it are there.
     """
 
-    def __init__(self, wanted: Callable[[Any], bool], listener: Callable[[Call], None]) -> None:
-        self._wanted, self._listener = wanted, listener
+    def __init__(
+        self,
+        wanted: Callable[[Any], bool],
+        listener: Callable[[Call], None],
+        compiled: Callable[[str, float], None] = lambda name, seconds: None,
+    ) -> None:
+        self._wanted, self._listener, self._compiled = wanted, listener, compiled
         self._state = _State()
         self._originals: tuple[Any, Any] | None = None
         self._ours: tuple[Any, Any] | None = None
@@ -175,10 +183,15 @@ class CallLog:
         self.failure = f"{type(error).__name__}: {error}"
         self.stop()
 
-    def _duration(self, event: str, duration_secs: float, **_: Any) -> None:
+    def _duration(self, event: str, duration_secs: float, fun_name: str | int = "", **_: Any) -> None:
         state = self._state
         if state.compiling is not None and event in _COMPILING:
             state.compiling += duration_secs
+        if event == _COMPILED:
+            try:
+                self._compiled(str(fun_name).removeprefix("jit(").removesuffix(")"), duration_secs)
+            except Exception as error:  # see the class
+                self._fail(error)
 
 
 def _options(info: Any) -> dict[str, Any]:

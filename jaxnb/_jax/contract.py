@@ -479,6 +479,8 @@ CONTRACT: tuple[Name, ...] = (
             _CLASS,
             (3, "committed", "_skip_checks"),
         ),
+        Name("array.ArrayImpl._npy_value", "waits.WaitLog", "tell what Python waits for", _HOOK),
+        Name("array.ArrayImpl._value", "waits.WaitLog", "tell what Python waits for", _HOOK),
         Name("callback._FlatCallback.callback_func", "base.called_back", "find what a program calls of Python", _ASK),
         Name(
             "dtypes.register_canonicalize_value_handler",

@@ -22,6 +22,7 @@ __all__ = [
     "Place",
     "Positions",
     "all_eqns",
+    "argument_names",
     "body_jaxprs",
     "dtype_name",
     "eqn_frames",
@@ -212,6 +213,12 @@ def traced_name(jaxpr: jax_core.Jaxpr) -> str:
     # `Jaxpr.debug_info` holds it; `DebugInfo` is exported, the way to it is not documented.
     name = cast(Any, jaxpr).debug_info.func_name
     return name if isinstance(name, str) else ""
+
+
+def argument_names(jaxpr: jax_core.Jaxpr) -> tuple[str, ...]:
+    """The arguments of the function of a jaxpr, one for each input, such as `params['w']`; () if they are not known."""
+    names = cast(Any, jaxpr).debug_info.arg_names
+    return tuple(map(str, names)) if names is not None and len(names) == len(jaxpr.invars) else ()
 
 
 def shape_and_dtype(aval: Any) -> tuple[tuple[Any, ...], str, int]:

@@ -5,6 +5,7 @@ from .leaking.leaks import (
     leaks as leaks,
     watch as watch,
 )
+from .lints.late_results import LateResults as LateResults
 from .lints.lint import LINT_KINDS as LINT_KINDS
 from .lints.linter import (
     LintMemory as LintMemory,
@@ -12,6 +13,7 @@ from .lints.linter import (
     run_lints as run_lints,
     said_before as said_before,
 )
+from .lints.loop_copies import waits_in_turns as waits_in_turns
 from .lints.nans import (
     read_nans as read_nans,
 )
@@ -24,6 +26,9 @@ from .memory.oom import (
     explain_oom as explain_oom,
 )
 from .observer import Findings as Findings
+from .retracing.again import (
+    CompiledAgain as CompiledAgain,
+)
 from .retracing.retraces import (
     note_of as note_of,
     retraces as retraces,

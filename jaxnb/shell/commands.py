@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jaxnb.shell as room
-from jaxnb import findings, staging
+from jaxnb import findings, staging, views
 from jaxnb.api import open_session
 from jaxnb.errors import BadHeader, JaxnbError
 from jaxnb.findings import leaks, retraces
@@ -19,7 +19,7 @@ from jaxnb.shell.journal import Journal
 from jaxnb.shell.progress import Progress
 from jaxnb.staging import backend_started, names_of_shell
 from jaxnb.units import format_bytes, format_flops
-from jaxnb.views import Head, Table, render_findings, table_lines
+from jaxnb.views import Head, Table, table_lines
 
 __all__ = ["COMMANDS", "Command", "DeviceList", "DeviceRow", "auto", "devices", "help_text", "run_command"]
 
@@ -221,7 +221,7 @@ def _try(shell: Any, _: str) -> str:
     findings.try_fixes(error, names_of_shell(shell))
     finding, source = told
     if (after := finding_of(error)) is not None and after[0] != finding:
-        return render_findings([after[0]], source=source)
+        return views.render_findings([after[0]], source=source)
     if finding.fix is not None and finding.fix.verified:
         return "the fix of the last error was tried when that was explained: it works"
     return "there is nothing left to try against the last error"

@@ -214,7 +214,7 @@ class JaxnbMagics(Magics):
     def after_cell(self, result: Any) -> None:
         """Shows the line of what ran, after the cell's own output."""
         self._auto.about_to_run = None
-        leaked, retraced = self._watches.end(self.shell.user_ns, self._here())
+        leaked, retraced = self._watches.end(self._raw, self.shell.user_ns, self._here())
         error = getattr(result, "error_in_exec", None)
         self._explain(error)
         pending, self._pending = self._pending, {}
@@ -257,8 +257,12 @@ class JaxnbMagics(Magics):
         names = self.shell.user_ns
         try:
             late = self._watches.late(self._raw, names, self._here())
-            stale = self._watches.stale(self._raw, names) if well else ()
-            return [*(self._watches.plain(names, value) if well and plain else ()), *stale, *late]
+            if not well:
+                return late
+            plainly = self._watches.plain(names, value) if plain else ()
+            found = [*plainly, *self._watches.stale(self._raw, names)]
+            told = {one.line for one in (*self.journal.noticed, *found) if one.kind == "transfer"}
+            return [*found, *self._watches.waits(self._raw, names, self._here(), told), *late]
         except Exception as fault:  # the cell has run
             print(unexplained(fault), file=sys.stderr)
             return []

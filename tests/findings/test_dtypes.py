@@ -7,6 +7,7 @@ import pytest
 
 from findings.casting import CAST, CLEAN, SETUP
 from findings.quietly import quiet_findings
+from jaxnb.program import Severity
 
 # JAX warns of some of these itself, as the cell is traced
 pytestmark = [
@@ -18,7 +19,8 @@ pytestmark = [
 @pytest.mark.parametrize("name", CAST)
 def test_what_nobody_asked_for(name: str) -> None:
     case = CAST[name]
-    found, _ = quiet_findings(SETUP, [case.cell], "dtype")
+    kind = "wrapped" if "fit" in case.text else "dtype"
+    found, _ = quiet_findings(SETUP, [case.cell], kind)
     assert [finding.line for finding in found] == [case.line]
     assert case.text in found[0].message
     assert found[0].fix is not None and case.fix in found[0].fix.text
@@ -26,12 +28,19 @@ def test_what_nobody_asked_for(name: str) -> None:
 
 @pytest.mark.parametrize("name", CAST)
 def test_the_fix_ends_it(name: str) -> None:
-    assert quiet_findings(SETUP, [CAST[name].fixed], "dtype")[0] == []
+    for kind in ("dtype", "wrapped"):
+        assert quiet_findings(SETUP, [CAST[name].fixed], kind)[0] == []
 
 
 @pytest.mark.parametrize("name", CLEAN)
 def test_what_was_asked_for(name: str) -> None:
-    assert quiet_findings(SETUP, [CLEAN[name]], "dtype")[0] == []
+    for kind in ("dtype", "wrapped"):
+        assert quiet_findings(SETUP, [CLEAN[name]], kind)[0] == []
+
+
+def test_a_number_that_wraps_around_is_wrong_and_no_matter_of_speed() -> None:
+    (finding,), _ = quiet_findings(SETUP, [CAST["sum that wraps"].cell], "wrapped")
+    assert finding.severity is Severity.WRONG
 
 
 def test_one_finding_a_line() -> None:

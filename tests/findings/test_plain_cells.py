@@ -74,6 +74,15 @@ TOLD = {  # the cell; what is said of it
         "@jax.jit\ndef run(v):\n    for _ in range(50):\n        v = jnp.sin(v) * 0.5 + v\n    return v\nz = run(x)",
         ("the loop of Python in `run` is unrolled 50 times", "lax.fori_loop"),
     ),
+    "a default that is kept": (
+        "@jax.jit\ndef f(v, seen=[]):\n    seen.append(1)\n    return v * len(seen)\nz = f(x)",
+        ("`seen.append(1)` adds to a container", "once a trace", "in `f`"),
+    ),
+    "an attribute that counts": (
+        "class Box:\n    def __init__(self):\n        self.n = 0\n        self.run = jax.jit(self._run)\n"
+        "    def _run(self, v):\n        self.n += 1\n        return v / self.n\nz = Box().run(x)",
+        ("`self.n += 1` counts", "once a trace", "in `_run`"),
+    ),
     "print in a jitted function": (
         "@jax.jit\ndef f(v):\n    print(v)\n    return v * 2\nz = f(x)",
         ("print", "in `f`"),
@@ -122,6 +131,16 @@ QUIET = {
     "an update that is shown": "x.at[0].set(5.0)",
     "an update that is kept": "x = x.at[0].set(5.0)",
     "a conditional of a scalar": "z = lax.cond(x[0] > 2, jnp.sin, jnp.cos, x)",
+    "a default that is given": (
+        "@jax.jit\ndef f(v, seen=[]):\n    seen.append(1)\n    return v * len(seen)\nz = f(x, [])"
+    ),
+    "an attribute of an object that is made inside": (
+        "class Box:\n    def __init__(self):\n        self.n = 0\n    def run(self, v):\n        self.n += 1\n"
+        "        return v / self.n\nz = jax.jit(lambda v: v * 2)(Box().run(x))"
+    ),
+    "a part that is meant to stay": (
+        "def loss(p):\n    return (lax.stop_gradient(p['a']) * p['b']).sum()\ng = jax.grad(loss)({'a': x, 'b': y})"
+    ),
     "a select": "z = jax.vmap(lambda v: jnp.where(v > 2, v, 0))(x)",
     "a loop of jax": "z = lax.fori_loop(0, 50, lambda i, v: jnp.sin(v) * 0.5 + v, x)",
     "a short loop": "@jax.jit\ndef f(v):\n    for _ in range(3):\n        v = jnp.sin(v)\n    return v\nz = f(x)",

@@ -4,7 +4,8 @@ again, arrays that were given away; and what to say when a later cell uses one o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +15,8 @@ from jaxnb.findings.errors.explainer import tell
 from jaxnb.findings.errors.scene import Scene, read_scene
 from jaxnb.findings.leaking.leaks import Leaks
 from jaxnb.findings.leaking.tracers import was_dead
-from jaxnb.findings.lints.late_results import LateResults
 from jaxnb.findings.lints.snapshot import Snapshot, take_snapshot
+from jaxnb.findings.lints.wait_log import Waits
 from jaxnb.findings.memory.use_after_donate import Deletions, explain_lost
 from jaxnb.findings.place import FailedExpression, find_place
 from jaxnb.findings.retracing.calls import Calls
@@ -23,6 +24,8 @@ from jaxnb.program import Finding
 from jaxnb.staging import DonationLog, History, culprit_of
 
 __all__ = ["CellMonitor"]
+
+_MOST_CELLS = 256
 
 
 class CellMonitor:
@@ -37,10 +40,12 @@ class CellMonitor:
     def __init__(self, history: History, lost: DonationLog, label: Callable[[str], str]) -> None:
         self._leaks = Leaks(label)
         self._calls = Calls(history, label)
+        self._waits = Waits()
+        self._waited: OrderedDict[str, None] = OrderedDict()
         self._deletions = Deletions(lost)
         self._plain: findings.PlainCells | None = None
         self._snapshot: Snapshot | None = None
-        self._late = LateResults()
+        self._late: findings.LateResults | None = None
         self._lost, self._label = lost, label
         self.on = False
 
@@ -49,19 +54,22 @@ class CellMonitor:
         self.on = True
         self._leaks.start()
         self._calls.start()
+        self._waits.start()
 
     def stop(self) -> None:
         """No longer."""
         self.on = False
         self._leaks.stop()
         self._calls.stop()
+        self._waits.stop()
 
     def begin(self, text: str, namespace: Mapping[str, Any]) -> None:
         """A cell is about to run."""
         if self.on:
             self._deletions.begin(text, namespace)
             self._snapshot = None if text.lstrip().startswith(("%%", "# jaxnb")) else take_snapshot(text, namespace)
-            self._calls.stale.begin(text, namespace)
+            self._calls.begin(text, namespace)
+            self._waits.begin()
 
     def stale(self, text: str, namespace: Mapping[str, Any]) -> list[Finding]:
         """What there is to say of a cell that has run well, and called functions that know old values.
@@ -84,7 +92,25 @@ class CellMonitor:
             return []
         if self._plain is None:
             self._plain = findings.PlainCells(self._label)  # loaded when the first plain cell has run
-        return self._plain.look(snapshot, namespace, value)
+        return self._plain.look(snapshot, namespace, value, self._calls.compiled.seconds)
+
+    def waits(self, text: str, namespace: dict[str, Any], here: str, told: Container[int | None]) -> list[Finding]:
+        """What there is to say of the lines of a cell that waited for a device in each turn of a loop, once for a text.
+
+        Args:
+          text: the cell as displayed.
+          namespace: the names now.
+          here: the label of the cell.
+          told: the lines of which that was said already.
+        """
+        often = self._waits.often() if self.on else []
+        if not often or text in self._waited:
+            return []
+        self._waited[text] = None
+        if len(self._waited) > _MOST_CELLS:
+            self._waited.popitem(last=False)
+        found = findings.waits_in_turns(often, text, namespace, self._label, here)
+        return [finding for finding in found if finding.line not in told]
 
     def late(self, text: str, namespace: Mapping[str, Any], here: str) -> list[Finding]:
         """What there is to say of results of earlier cells that were still computed when these had ended.
@@ -94,16 +120,21 @@ class CellMonitor:
           namespace: the names now.
           here: the label of the cell.
         """
-        return self._late.look(text, namespace, here) if self.on else []
+        if not self.on:
+            return []
+        if self._late is None:
+            self._late = findings.LateResults()  # loaded when the first cell has run
+        return self._late.look(text, namespace, here)
 
     def rest(self) -> None:
         """Lets go of what the cell began with."""
         self._snapshot = None
 
-    def end(self, namespace: Mapping[str, Any], here: str) -> tuple[list[Finding], list[Finding]]:
+    def end(self, text: str, namespace: Mapping[str, Any], here: str) -> tuple[list[Finding], list[Finding]]:
         """A cell has run.
 
         Args:
+          text: of it, as displayed.
           namespace: where holders are looked for.
           here: the label of the cell.
 
@@ -113,7 +144,7 @@ class CellMonitor:
         if not self.on:
             return [], []
         self._deletions.end(here, namespace)
-        return self._leaks.check(namespace, here), self._calls.check(here=here)
+        return self._leaks.check(namespace, here), self._calls.check(None, here, text, namespace)
 
     def explain(self, error: BaseException, namespace: Mapping[str, Any], here: str) -> Finding | None:
         """What to say of an error that comes of using a tracer or an array of an earlier cell; None of any other.

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from jaxnb.program import Finding
 
 if TYPE_CHECKING:
+    from jaxnb.findings.lints.cell_text import CellText
     from jaxnb.findings.lints.context import LintContext
     from jaxnb.staging import Execution, Statement
 
@@ -66,12 +67,14 @@ class Lint:
       when: asked of each piece as it is traced; quick, and never wrong when it says `NEVER`.
       later: asked once more when the piece has run, if `when` said `RAN`.
       in_text: what is found in the text of a cell, where it was traced or calls functions.
+      in_words: what is found in the words of a cell alone, plain or staged.
     """
 
     in_piece: Callable[[LintContext], Iterable[Finding]] | None = None
     when: Callable[[LintContext], When] = lambda traced: When.TRACED
     later: Callable[[LintContext], bool] = lambda traced: True
     in_text: Callable[[Text], Iterable[Finding]] | None = None
+    in_words: Callable[[CellText], Iterable[Finding]] | None = None
 
 
 @cache

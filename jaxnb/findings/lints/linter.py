@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from jaxnb.findings.lints.cell_text import CellText
 from jaxnb.findings.lints.context import Keys, LintContext, as_called, given_and_made
 from jaxnb.findings.lints.key_log import KeyLog, KeyUses, uses_of_arrays
 from jaxnb.findings.lints.lint import Text, Warned, When, lints, only_defines
@@ -25,7 +26,17 @@ from jaxnb.staging import CellSource, Piece, Statement
 if TYPE_CHECKING:
     from jaxnb.staging import Execution
 
-__all__ = ["LintContext", "LintMemory", "glance", "lint_piece", "run_lints", "said_before", "with_function"]
+__all__ = [
+    "LintContext",
+    "LintMemory",
+    "asked_lints",
+    "glance",
+    "in_words",
+    "lint_piece",
+    "run_lints",
+    "said_before",
+    "with_function",
+]
 
 _MOST_CELLS = 256
 
@@ -104,12 +115,22 @@ def glance(
         if traced.census.draws:
             seen.keys = keys = traced.keys
             seen.uses = uses_of_arrays(keys, len(piece.paths))
+    asked = asked_lints(traced)
+    seen.kinds, seen.later = asked[When.TRACED], asked[When.RAN]
+    return seen
+
+
+def asked_lints(traced: LintContext) -> Mapping[When, frozenset[str]]:
+    """The kinds of the lints by when they look at a piece.
+
+    Args:
+      traced: the piece. A lint that fails warns, and does not look.
+    """
     asked: dict[When, set[str]] = {when: set() for when in When}
     for kind, lint in lints().items():
         with Warned(kind):
             asked[lint.when(traced)].add(kind)
-    seen.kinds, seen.later = frozenset(asked[When.TRACED]), frozenset(asked[When.RAN])
-    return seen
+    return {when: frozenset(kinds) for when, kinds in asked.items()}
 
 
 def said_before(
@@ -219,10 +240,23 @@ def _functions(statements: Sequence[Statement], namespace: Mapping[str, Any]) ->
 def _in_the_text(execution: Execution, by_python: Sequence[Statement], hinted: set[str]) -> Iterator[Finding]:
     """What the text of a cell shows, such as what its functions do besides computing, or what its loops copy."""
     calls = not all(map(only_defines, by_python))
+    yield from in_words(CellText(execution.cell.shown, execution.namespace))
     for kind, lint in lints().items():
         if lint.in_text is not None:
             with Warned(kind):
                 yield from lint.in_text(Text(execution, by_python, calls, kind in hinted))
+
+
+def in_words(cell: CellText) -> Iterator[Finding]:
+    """What the words of a cell show.
+
+    Args:
+      cell: plain or staged. A lint that fails warns, and finds nothing.
+    """
+    for kind, lint in lints().items():
+        if lint.in_words is not None:
+            with Warned(kind):
+                yield from lint.in_words(cell)
 
 
 def with_function(finding: Finding, shown: str) -> Finding:

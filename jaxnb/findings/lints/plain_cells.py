@@ -16,14 +16,15 @@ from typing import Any
 import jax
 
 from jaxnb import _jax
+from jaxnb.findings.lints.cell_text import CellText
 from jaxnb.findings.lints.context import LintContext, as_called
-from jaxnb.findings.lints.lint import When, lints
-from jaxnb.findings.lints.linter import lint_piece, with_function
+from jaxnb.findings.lints.lint import When
+from jaxnb.findings.lints.linter import asked_lints, in_words, lint_piece, with_function
+from jaxnb.findings.lints.loop_copies import copies_in_text
 from jaxnb.findings.lints.plain_results import find_bad
 from jaxnb.findings.lints.rules.dropped import dropped_updates
 from jaxnb.findings.lints.rules.side_effect import may_act, side_effects
 from jaxnb.findings.lints.snapshot import LONGEST, Snapshot
-from jaxnb.findings.place import parse_shown
 from jaxnb.findings.values import dry_run
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding, Severity
@@ -31,11 +32,14 @@ from jaxnb.staging import Session, parse_cell
 
 __all__ = ["PlainCells"]
 
-_WORTH = re.compile(r"\b(jnp|jax|lax|random|grad|vmap|jit|optax|nn)\b|\[|loss|mean|sum")
+_WORTH = re.compile(
+    r"\b(jnp|jax|lax|random|grad|vmap|jit|optax|nn|for|while|time\w*|perf_counter\w*|monotonic\w*)\b|\[|loss|mean|sum"
+)
 """What stands in cells in which there may be something to find."""
-_TOLD = frozenset({"unrolled", "both_branches"})
-_PATIENCE = 0.05
-"""Seconds for the first of two traces, which is watched and takes longer than the second."""
+_TOLD = frozenset({"unrolled", "both_branches", "transfer"})
+_PATIENCE, _LONGEST_PATIENCE = 0.05, 0.3
+"""Seconds for the first of two traces, which is watched and takes longer than the second: at least, and of a cell that
+has run for long itself, as it does when it compiles for the first time."""
 _MOST_CELLS = 256
 
 
@@ -50,28 +54,37 @@ class PlainCells:
         self._label = label
         self._known: OrderedDict[str, None] = OrderedDict()
 
-    def look(self, snapshot: Snapshot, namespace: dict[str, Any], value: Any) -> list[Finding]:
+    def look(self, snapshot: Snapshot, namespace: dict[str, Any], value: Any, compiling: float = 0.0) -> list[Finding]:
         """What there is to say of a cell that has run well.
 
         Args:
           snapshot: what it began with.
           namespace: the names now.
           value: that it shows; None if it shows none.
+          compiling: seconds that it has compiled.
         """
+        seconds = snapshot.seconds
         found = find_bad(snapshot, namespace, value)
-        return [*found, *self._linted(snapshot, namespace)]
+        return [*found, *self._linted(snapshot, namespace, seconds, compiling)]
 
-    def _linted(self, snapshot: Snapshot, namespace: dict[str, Any]) -> list[Finding]:
+    def _linted(self, snapshot: Snapshot, namespace: dict[str, Any], seconds: float, compiling: float) -> list[Finding]:
         text = snapshot.text
         if text in self._known or not _WORTH.search(text):
             return []
         self._known[text] = None
         if len(self._known) > _MOST_CELLS:
             self._known.popitem(last=False)
-        tree = parse_shown(text) if snapshot.seconds < LONGEST else None
-        if tree is None:
+        cell = CellText(text, namespace, seconds - compiling)
+        if cell.text is None:
             return []
-        found = [*dropped_updates(text, namespace), *self._acting(text, namespace), *self._traced(snapshot, tree)]
+        found = [
+            *dropped_updates(text, namespace),
+            *in_words(cell),
+            *copies_in_text(cell.text, text, cell.seconds or 0.0),
+        ]
+        if seconds < LONGEST + compiling:
+            patience = max(_PATIENCE, min(seconds / 3, _LONGEST_PATIENCE))
+            found += [*self._acting(text, namespace), *self._traced(snapshot, cell.text.tree, patience)]
         return list(_told(found, text))
 
     def _acting(self, text: str, namespace: dict[str, Any]) -> list[Finding]:
@@ -82,12 +95,12 @@ class PlainCells:
             return []
         return side_effects(cell, namespace, self._label) if may_act(cell.statements, namespace) else []
 
-    def _traced(self, snapshot: Snapshot, tree: ast.Module) -> tuple[Finding, ...]:
+    def _traced(self, snapshot: Snapshot, tree: ast.Module, patience: float) -> tuple[Finding, ...]:
         """What lints find in the statements that are proved to have no effects, traced on copies."""
         nodes = dry_run.harmless_nodes(tree.body, snapshot.values)
         if not nodes or dry_run.outer_reads(nodes) & snapshot.lost:
             return ()
-        if not dry_run.traces(nodes, snapshot.values, _PATIENCE, all_of_it=True):
+        if not dry_run.traces(nodes, snapshot.values, patience, all_of_it=True):
             return ()
         try:
             cell, names = parse_cell(snapshot.text_of(nodes), filename=_FILE), dict(snapshot.values)
@@ -100,9 +113,7 @@ class PlainCells:
         cell, piece, _, _ = whole
         given = [_given(text, snapshot.values) for text in piece.input_names()]
         traced = LintContext(as_called(cell, piece), piece, given, namespace=names, label=self._label)
-        asked = {kind: lint.when(traced) for kind, lint in lints().items()}
-        kinds = {kind for kind, when in asked.items() if when is When.TRACED}
-        return lint_piece(traced, kinds)
+        return lint_piece(traced, asked_lints(traced)[When.TRACED])
 
 
 def _given(text: str, values: Mapping[str, Any]) -> Any:

@@ -146,6 +146,8 @@ def _static(value: Any) -> Item:
         return Item("callable", f"the function {name}", mark=str(hash(value)))
     if type(value) in ATOMS:
         return Item("static", _shown(value))
+    if type(value).__hash__ is None or isinstance(value, jax.Array):  # of a partial, which JAX tells by its identity
+        return Item("static", f"a {type(value).__name__}")
     by_value = type(value).__eq__ is not object.__eq__
     return Item("static" if by_value else "object", _without_addresses(_shown(value)), mark=str(hash(value)))
 

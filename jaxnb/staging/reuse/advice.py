@@ -38,15 +38,16 @@ def cost_text(seconds: float, reasons: int = 1) -> str:
     return f"cost {format_seconds(seconds)}{' together' if reasons > 1 else ''}"
 
 
-def advise(change: Change, tally: Tally, function: bool = False) -> Fix | None:
+def advise(change: Change, tally: Tally, function: bool = False, once: bool = False) -> Fix | None:
     """What to do about a cause, from the second time on that it led to a retrace.
 
     Args:
       change: the last change of that cause.
       tally: how often it came, and what sizes it had.
       function: whether it is a jitted function that is traced, not a cell.
+      once: whether it is known that it need not have come, though it came once.
     """
-    if not tally.needless:
+    if not tally.needless and not once:
         return None
     make = _FOR_FUNCTIONS.get(change.kind) if function else None
     make = make or _FOR_CELLS.get(change.kind)

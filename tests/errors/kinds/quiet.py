@@ -765,6 +765,26 @@ cause: same key|reuse|twice|default|constant|same seed|fixed
 names: key; reparameterise
 fix: argument|split|fold_in|pass
 
+### offset-that-no-byte-holds line=3
+# https://docs.jax.dev/en/latest/type_promotion.html
+pixels = jnp.array([10, 120, 250], dtype=jnp.uint8)
+---
+@jax.jit
+def brighten(pixels):
+    return pixels + 300
+
+brightest = brighten(pixels).max()
+---
+@jax.jit
+def brighten(pixels):
+    return pixels.astype(jnp.int32) + 300
+
+brightest = brighten(pixels).max()
+---
+cause: 300; fit|overflow|wrap; uint8
+names: brighten
+fix: astype(jnp.int32)|int32|wider
+
 ### learning-rate-rebound-after-jit line=2
 # https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html
 learning_rate = 0.5

@@ -1,17 +1,13 @@
-"""What dtypes do without being asked (`"dtype"`): 64 bits that become 32, numbers that do not fit and wrap around, and
-arrays that are widened because they meet a wider one."""
+"""What dtypes do without being asked (`"dtype"`): 64 bits that become 32, and arrays that are widened because they meet
+a wider one."""
 
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Iterator
 from typing import Any
 
 import jax
-import jax.numpy as jnp
-import numpy as np
-from jax.extend.core import Literal
 
 from jaxnb.findings.lints.census import WIDENED
 from jaxnb.findings.lints.context import LintContext, Part
@@ -19,7 +15,7 @@ from jaxnb.findings.lints.lint import Lint, When
 from jaxnb.findings.lints.written import Written
 from jaxnb.program import Finding, Fix, Span
 
-__all__ = ["LINT", "dtype_findings"]
+__all__ = ["LINT", "dtype_findings", "name_of"]
 
 _PROMOTING = frozenset(
     """
@@ -34,7 +30,7 @@ _WIDE = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128
 
 
 def dtype_findings(traced: LintContext) -> Iterator[Finding]:
-    """What is cut, wraps around, or is widened in a piece.
+    """What is cut, or is widened in a piece.
 
     Args:
       traced: the piece.
@@ -45,8 +41,6 @@ def dtype_findings(traced: LintContext) -> Iterator[Finding]:
             yield from _converted(traced, written, eqn, part)
         for eqn in part.census.mixed:
             yield from _mixed_product(traced, written, eqn, part)
-        for eqn, atom in part.census.narrow:
-            yield from _wrapped_literal(traced, written, eqn, atom, part)
     if _asks_for_wide(traced.cell.text):
         yield from _cut(traced)
 
@@ -67,8 +61,7 @@ def _finding(traced: LintContext, eqn: Any, part: Part, message: str, fix: str, 
 
 def _converted(traced: LintContext, written: Written, eqn: Any, part: Part) -> Iterator[Finding]:
     source, result = eqn.invars[0].aval, eqn.outvars[0].aval
-    if source.weak_type:
-        yield from _wrapped_argument(traced, written, eqn, part)
+    if source.weak_type:  # of a number: see `wrapped`
         return
     node = written.at(eqn, part)
     if node is None or not _promotes(node):
@@ -134,103 +127,6 @@ def _sides(node: ast.AST) -> tuple[str, str] | None:
     return (one, other) if len(one) + len(other) <= 50 else None
 
 
-# --- numbers that do not fit ---
-
-
-def _wrapped_literal(traced: LintContext, written: Written, eqn: Any, atom: Any, part: Part) -> Iterator[Finding]:
-    """A Python number whose type gave way to that of an array, and that came out as another one."""
-    dtype, value = atom.aval.dtype, atom.val
-    if np.ndim(value) or atom.aval.weak_type:
-        return
-    if jnp.issubdtype(dtype, jnp.floating) and not math.isinf(float(value)):
-        return
-    node = written.at(eqn, part)
-    if node is None or (isinstance(node, ast.Call) and _name_of(node) == "astype"):
-        return
-    for number in _numbers(node, traced):
-        if _becomes(number, dtype) == float(value) and not _fits(number, dtype, eqn):
-            yield _overflow(traced, eqn, part, number, value, dtype)
-            return
-
-
-def _wrapped_argument(traced: LintContext, written: Written, eqn: Any, part: Part) -> Iterator[Finding]:
-    """The same of a number that was passed to a function that is compiled."""
-    number = _passed(traced, eqn.invars[0], part)
-    dtype = eqn.outvars[0].aval.dtype
-    if isinstance(number, int | float) and not isinstance(number, bool) and not _fits(number, dtype, eqn):
-        node = written.at(eqn, part)
-        if node is not None and not (isinstance(node, ast.Call) and _name_of(node) == "astype"):
-            yield _overflow(traced, eqn, part, number, _becomes(number, dtype), dtype)
-
-
-def _passed(traced: LintContext, atom: Any, part: Part) -> Any:
-    """The Python number that a variable is, where a function or the whole piece was called with one."""
-    owners = list(part.owners)
-    jaxpr = part.jaxpr
-    while type(atom) is not Literal:
-        place = next((number for number, var in enumerate(jaxpr.invars) if var is atom), None)
-        if place is None:
-            return None
-        if not owners:
-            at = place - (len(jaxpr.invars) - len(traced.arguments))
-            value = traced.arguments[at] if 0 <= at < len(traced.arguments) else None
-            return value if type(value) in (int, float) else None
-        owner = owners.pop()
-        if len(owner.invars) != len(jaxpr.invars) or owner.primitive.name == "scan":
-            return None
-        atom = owner.invars[place]
-        outer = owners[-1].params.get("jaxpr") if owners else traced.piece.jaxpr
-        if outer is None:
-            return atom.val.item() if type(atom) is Literal and hasattr(atom.val, "item") else None
-        jaxpr = getattr(outer, "jaxpr", outer)
-    value = atom.val
-    return value.item() if hasattr(value, "item") else value
-
-
-def _overflow(traced: LintContext, eqn: Any, part: Part, number: Any, value: Any, dtype: Any) -> Finding:
-    became = float(value) if jnp.issubdtype(dtype, jnp.floating) else int(value)
-    message = (
-        f"{number:,} does not fit into {dtype.name} and becomes {became:,}: a Python number takes an array's dtype."
-    )
-    fix = f"give the array a wider dtype first, such as `.astype(jnp.{_wider(dtype)})`, or write a number that fits."
-    return _finding(traced, eqn, part, message, fix)
-
-
-def _wider(dtype: Any) -> str:
-    return "float32" if jnp.issubdtype(dtype, jnp.floating) else "int32"
-
-
-def _fits(number: Any, dtype: Any, eqn: Any) -> bool:
-    if jnp.issubdtype(dtype, jnp.floating):
-        return not math.isfinite(number) or abs(number) <= float(jnp.finfo(dtype).max)
-    info = jnp.iinfo(dtype)
-    if number < 0 and int(info.min) == 0 and eqn.primitive.name in ("add", "sub"):
-        return True  # modulo 2^n that is the difference that was meant
-    return float(number).is_integer() and int(info.min) <= number <= int(info.max)
-
-
-def _becomes(number: Any, dtype: Any) -> float | None:
-    """What a number is after it was cast."""
-    if jnp.issubdtype(dtype, jnp.floating):
-        return math.copysign(math.inf, number) if abs(number) > float(jnp.finfo(dtype).max) else float(number)
-    if not float(number).is_integer():
-        return None
-    info = jnp.iinfo(dtype)
-    return float((int(number) - int(info.min)) % (1 << info.bits) + int(info.min))
-
-
-def _numbers(node: ast.AST, traced: LintContext) -> Iterator[int | float]:
-    """The numbers in an expression, and those that its names are."""
-    for item in ast.walk(node):
-        if isinstance(item, ast.Constant) and type(item.value) in (int, float):
-            yield item.value  # type: ignore[misc]
-            yield -item.value  # type: ignore[operator]
-        elif isinstance(item, ast.Name):
-            value = traced.namespace.get(item.id)
-            if type(value) in (int, float):
-                yield value  # type: ignore[misc]
-
-
 # --- 64 bits ---
 
 
@@ -238,7 +134,7 @@ def _cut(traced: LintContext) -> Iterator[Finding]:
     """Where 64 bits are asked for while JAX is set to 32."""
     for statement in traced.statements:
         for node in ast.walk(statement.node):
-            if not isinstance(node, ast.Call) or _name_of(node) in _ASKING:
+            if not isinstance(node, ast.Call) or name_of(node) in _ASKING:
                 continue
             wanted = _wide_of(node, traced)
             if wanted is None:
@@ -254,8 +150,8 @@ def _cut(traced: LintContext) -> Iterator[Finding]:
 def _wide_of(call: ast.Call, traced: LintContext) -> tuple[str, str] | None:
     """What in a call asks JAX for 64 bits, as it is written, and the dtype."""
     of_jax = _module(call.func, traced).startswith("jax")
-    if of_jax and _name_of(call) in _WIDE:
-        return ast.unparse(call.func), _name_of(call)
+    if of_jax and name_of(call) in _WIDE:
+        return ast.unparse(call.func), name_of(call)
     receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
     arrays = receiver is not None and any(
         isinstance(item, ast.Name) and isinstance(traced.namespace.get(item.id), jax.Array)
@@ -266,13 +162,14 @@ def _wide_of(call: ast.Call, traced: LintContext) -> tuple[str, str] | None:
         if not isinstance(name, str) or name not in _WIDE:
             continue
         named = isinstance(item, ast.Attribute) and _module(item, traced).startswith("jax")
-        cast = _name_of(call) in ("astype", "view") and arrays
+        cast = name_of(call) in ("astype", "view") and arrays
         if named or of_jax or cast:
             return ast.unparse(item), name
     return None
 
 
-def _name_of(call: ast.Call) -> str:
+def name_of(call: ast.Call) -> str:
+    """The name of the function that is called, without the module."""
     func = call.func
     return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
 

@@ -127,7 +127,7 @@ class _Reading:
                     continue
                 for flow in self._stopped_flows(jaxpr, eqn, call):
                     path = flow.stops[0]
-                    if id(path[-1]) in told:
+                    if id(path[-1]) in told or (_is_meant(path) and self._goes_back(jaxpr, call)):
                         continue
                     told.add(id(path[-1]))
                     name = names.get(id(eqn.outvars[0]), "") if owner is None else ""
@@ -240,6 +240,10 @@ class _Reading:
             if flow.stops and not last:
                 yield flow
 
+    def _goes_back(self, jaxpr: Any, call: Any) -> bool:
+        """Whether the same call of `jax.grad` has another gradient, which is not zero."""
+        return any(self._marks(eqn)[1] and (not call or call in set(eqn_frames(eqn))) for eqn in jaxpr.eqns)
+
     def _rules(self, again: bool) -> Iterator[tuple[Any, Any]]:
         """The equations of forward rules, in the forward pass or where it is computed again."""
         for jaxpr, _, owner in self._jaxprs:
@@ -268,6 +272,11 @@ class _Reading:
         return None
 
 
+def _is_meant(path: tuple[Any, ...]) -> bool:
+    """Whether a derivative ends where somebody has it end: a part of the parameters may be meant to stay as it is."""
+    return path[-1].primitive.name == "stop_gradient"
+
+
 def _function_of(eqn: Any) -> str:
     """The function of the user's in which an equation was made, in backticks; "" at the top of a cell."""
     for code, _ in eqn_frames(eqn):
@@ -280,11 +289,15 @@ def _function_of(eqn: Any) -> str:
 def _fix_of(stop: Any) -> Fix:
     name = stop.primitive.name
     if name == "stop_gradient":
-        return Fix("take stop_gradient away, or do not take the gradient by this.")
+        return Fix("take stop_gradient away, or put stop_gradient(…) only around what is to stay as it is.")
     if name in ("argmax", "argmin"):
         return Fix("use a smooth choice, jax.nn.softmax or logsumexp, where a gradient is wanted.")
     if name in ("round", "floor", "ceil", "sign", "convert_element_type"):
-        return Fix("let the gradient pass as if it were not there: x + jax.lax.stop_gradient(jnp.round(x) - x).")
+        straight = "let the gradient pass as if it were not there: x + jax.lax.stop_gradient(jnp.round(x) - x)"
+        smooth = (
+            "take a smooth function, such as jnp.tanh or a hinge" if name == "sign" else "interpolate, for an index"
+        )
+        return Fix(f"{straight}; or {smooth}.")
     return Fix("use a smooth function, such as jax.nn.sigmoid, where a gradient is wanted.")
 
 

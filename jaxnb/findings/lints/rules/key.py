@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 
 from jaxnb._jax import eqn_places
 from jaxnb.findings.lints.context import LintContext
 from jaxnb.findings.lints.key_flow import Flow, Token, Use
+from jaxnb.findings.lints.key_text import same_keys
 from jaxnb.findings.lints.lint import Lint, When
 from jaxnb.program import Finding, Fix, Span
 from jaxnb.staging import CellSource
@@ -20,6 +22,7 @@ __all__ = ["LINT", "argument_text", "called", "key_finding", "reused_keys"]
 _FIX = "split it first, `{key}, subkey = jax.random.split({key})`, and use each key once."
 _FIX_LOOP = "give each turn a key: scan over `jax.random.split(key, n)`, or draw from `jax.random.fold_in(key, i)`."
 
+_SAME = "the same key gives the same bits again, and what is drawn is not independent"
 _PYTHON_LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _FIX_PYTHON_LOOP = (
     "give each turn a key: loop over `jax.random.split({key}, n)`, or use `jax.random.fold_in({key}, i)`."
@@ -70,9 +73,9 @@ def _twice(traced: LintContext, first: Use, later: Use) -> Finding:
         return key_finding(message, turned.line, turned, key, _FIX_PYTHON_LOOP.format(key=key or "key"))
     key = argument_text(traced.cell, other)
     if one is None or other is None or one.line == other.line:
-        message = f"{called(key)} is used more than once on this line: what is drawn is not independent."
+        message = f"{called(key)} is used more than once on this line: {_SAME}."
     else:
-        message = f"{called(key)} was used on line {one.line} already: what is drawn is not independent."
+        message = f"{called(key)} was used on line {one.line} already: {_SAME}."
     lines = tuple(dict.fromkeys(span.line for span in (one, other) if span is not None))
     origin = f"line {one.line}" if one is not None else ""
     line = other.line if other is not None else None
@@ -168,11 +171,18 @@ def argument_text(cell: CellSource, span: Span | None) -> str:
     if not isinstance(call, ast.Call):
         return ""
     named = [item.value for item in call.keywords if item.arg in ("key", "rng", "seed")]
-    key = next(iter([*named, *call.args]), None)
+    args = call.args
+    if len(args) > 1 and "random" not in ast.unparse(call.func):  # of a helper: which of them is the key
+        args = [item for item in args if _LIKE_KEYS.search(ast.unparse(item))]
+    key = next(iter([*named, *args]), None)
     return ast.unparse(key) if isinstance(key, (ast.Name, ast.Attribute, ast.Subscript)) else ""
+
+
+_LIKE_KEYS = re.compile(r"key|rng|seed|^k\d*$", re.IGNORECASE)
 
 
 LINT = Lint(
     reused_keys,
     lambda traced: When.TRACED if traced.census.draws and _may_clash(traced.keys.flow) else When.NEVER,
+    in_words=same_keys,
 )

@@ -75,6 +75,9 @@ def _names_act(names: CodeNames, namespace: Mapping[str, Any], seen: set[int], o
             if id(function) in seen or depth > _DEEPEST or not is_user_function(function):
                 continue
             seen.add(id(function))
+            kept = any(type(item) in (list, dict, set) for item in function.__defaults__ or ())
+            if kept and not _GROWS.isdisjoint(names_of(function.__code__).attributes):
+                return True
             if _names_act(names_of(function.__code__), function.__globals__, seen, True, depth + 1):
                 return True
         elif own and _acts(value, kind, names):
@@ -94,13 +97,15 @@ def _acts(value: Any, kind: type, names: CodeNames) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Traced:
-    """A function that is traced: its text, by what, where it is called, and the names that it sees."""
+    """A function that is traced: its text, by what, where it is called, the names that it sees, and whether it is a
+    method of an object, which is not traced."""
 
     node: _Function
     by: str
     call: ast.expr
     file: str
     names: Mapping[str, Any]
+    bound: bool = False
 
 
 def side_effects(cell: CellSource, namespace: Mapping[str, Any], label: Callable[[str], str] = str) -> list[Finding]:
@@ -169,14 +174,27 @@ class _Reading:
             for arg in [*call.args, *(keyword.value for keyword in call.keywords)]:
                 for item in arg.elts if isinstance(arg, ast.List | ast.Tuple) else [arg]:
                     found = self._function(item, self.namespace)
+                    method = self._method(item) if found is None else None
                     if found is not None:
                         yield _Traced(found[0], by, call, found[1], found[2])
+                    elif method is not None:
+                        yield _Traced(method, by, call, self.cell.filename, self.namespace, bound=True)
         elif isinstance(call.func, ast.Name) and call.func.id not in self.own:
             value = self.namespace.get(call.func.id)
             wrapped = getattr(value, "__wrapped__", None) if type(value).__name__ == "PjitFunction" else None
             found = self._text(wrapped)
             if found is not None:
                 yield _Traced(found[0], "jit", call, found[1], found[2])
+
+    def _method(self, node: ast.expr) -> ast.FunctionDef | None:
+        """The method of a class of the cell that `self.name` is inside of it."""
+        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name) or node.value.id != "self":
+            return None
+        for item in self.nodes:
+            if isinstance(item, ast.ClassDef) and any(one is node for one in ast.walk(item)):
+                methods = (one for one in item.body if isinstance(one, ast.FunctionDef))
+                return next((one for one in methods if one.name == node.attr), None)
+        return None
 
     def _transform(self, node: ast.expr) -> str:
         """The name of what traces a function, such as "scan"; "" if a call of this traces none."""
@@ -209,6 +227,18 @@ class _Reading:
                     return node, code.co_filename, function.__globals__
         return None
 
+    def _kept(self, node: _Function) -> dict[str, Any]:
+        """The arguments of a function whose default is a container, which all calls share that do not give them."""
+        args = node.args
+        pairs = [*zip(args.args[::-1], args.defaults[::-1], strict=False), *zip(args.kwonlyargs, args.kw_defaults)]  # noqa: B905
+        kinds: dict[type, Any] = {ast.List: list, ast.Dict: dict, ast.Set: set}
+        found = {arg.arg: kinds[type(default)]() for arg, default in pairs if type(default) in kinds}
+        for call in self.nodes if found else ():
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") == getattr(node, "name", None):
+                given = {arg.arg for arg in args.args[: len(call.args)]} | {item.arg or "" for item in call.keywords}
+                found = {name: value for name, value in found.items() if name not in given}
+        return found
+
     def effects(
         self,
         traced: _Traced,
@@ -222,7 +252,9 @@ class _Reading:
         if id(node) in self._seen or depth > _DEEPEST:
             return
         self._seen.add(id(node))
-        local = _local_names(node)
+        local, kept = _local_names(node), self._kept(node)
+        local -= {*kept, *(("self",) if traced.bound and node is traced.node else ())}
+        names = {**names, **kept} if kept else names
         skipped = _given_to_callbacks(node)
         for item in _walk(node, skipped):
             what = _effect(item, local, names)

@@ -17,6 +17,8 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb._jax import open_jaxpr
 from jaxnb.findings.lints.lint import Lint
+from jaxnb.findings.lints.loop_copies import fetched_in_turns
+from jaxnb.findings.loops import LoopText
 from jaxnb.program import Aval, Finding, Fix, Span
 from jaxnb.staging import Piece, Statement, render_path, root_name
 from jaxnb.units import format_bytes
@@ -33,7 +35,7 @@ _NUMBERS = frozenset(["float", "int", "bool", "complex"])
 _METHODS = frozenset(["item", "tolist"])
 _LOOPS = (ast.For, ast.While)
 _FIX_NUMBER = "keep the array in the loop, and convert behind it, all at once: jax.device_get(values)."
-_FIX_NUMPY = "use jax.numpy in the loop, or convert once, in front of it or behind it."
+_FIX_NUMPY = "use jax.numpy in the loop, on the device, or convert once, in front of it or behind it."
 
 
 def find_transfers(execution: Execution) -> Iterator[Finding]:
@@ -45,7 +47,10 @@ def find_transfers(execution: Execution) -> Iterator[Finding]:
     loops = [item for item in execution.cell.statements if item.span.line in execution.host_lines and _holds_loop(item)]
     told: set[int] = set()
     for loop in loops:
-        for finding in (*_to_device(execution, loop), *_to_host(loop, execution.namespace)):
+        shown = execution.cell.shown
+        text = LoopText.of(shown, execution.namespace)
+        read = fetched_in_turns(loop.span.line, text, shown) if text is not None else ()
+        for finding in (*_to_device(execution, loop), *_to_host(loop, execution.namespace), *read):
             if finding.line is not None and finding.line not in told:
                 told.add(finding.line)
                 yield finding
@@ -153,6 +158,8 @@ def _converted(call: ast.Call, namespace: Mapping[str, Any]) -> tuple[Any, str] 
 def _of_device(node: ast.expr, namespace: Mapping[str, Any], fix: str) -> tuple[Any, str] | None:
     if isinstance(node, ast.Call):  # of JAX's own functions: what they return is known to be of the device
         func = node.func
+        if _jax.jit_options(_value(func, namespace)) is not None:
+            return None, fix
         owner = func.value if isinstance(func, ast.Attribute) and func.attr not in _METHODS else None
         if owner is not None and isinstance(_value(owner, namespace), jax.Array):
             return None, fix
