@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import threading
 import time
 from typing import Any
@@ -29,6 +31,7 @@ ALLOWED = [
     "y = np.sin(x.shape[0])",
     "with jax.ensure_compile_time_eval():\n    n = jnp.array([1, 2]).max()\ny = jnp.zeros(n)",
     "jax.debug.print('{}', x)",
+    "total = functools.partial(jnp.sum, axis=0)\ny = total(x) + operator.add(x, 1)",
 ]
 FAILING = [
     "y = jnp.zeros(x.sum())",
@@ -48,6 +51,12 @@ LEFT_ALONE = {  # what may have an effect, or may hold something that code could
     "deletes": "del params['w']",
     "appends": "kept.append(x)",
     "appends in a helper": "y = keeps(x)",
+    "appends by a method that has a name": "add(x)",
+    "appends by a method of the class": "list.append(kept, x)",
+    "appends by a partial": "more(x)",
+    "adds to a set by a method": "mark(3)",
+    "changes by an operator": "operator.setitem(params, 'w', x)",
+    "extends by an operator": "operator.iadd(kept, [x])",
     "prints in a helper": "y = speaks(x)",
     "binds a global": "y = binds(x)",
     "an object": "y = box.v",
@@ -62,13 +71,22 @@ LEFT_ALONE = {  # what may have an effect, or may hold something that code could
 
 @pytest.fixture
 def ns() -> Namespace:
-    namespace: Namespace = {"__name__": "__main__", "jax": jax, "jnp": jnp, "np": np}
+    namespace: Namespace = {
+        "__name__": "__main__",
+        "jax": jax,
+        "jnp": jnp,
+        "np": np,
+        "functools": functools,
+        "operator": operator,
+    }
     setup = """
 class Box:
     def run(self, v):
         self.last = v
         return v
 box, kept, it = Box(), [], iter([1, 2])
+add, more, marks = kept.append, functools.partial(list.append, kept), set()
+mark = marks.add
 box.v = 1
 x, w, host = jnp.arange(3.0), jnp.eye(3), np.ones(3)
 params = {"w": jnp.ones(3), "n": 2}
@@ -116,7 +134,7 @@ def test_code_that_may_have_effects_is_left_alone(ns: Namespace, kind: str, capf
 
 def test_statements_that_do_not_matter_are_left_out(ns: Namespace) -> None:
     assert dry_run.works("print('hi')\na = x * 2\nkept.append(a)\ny = a + 1\nprint(y)", 1, ns, 60.0) is True
-    assert ns["kept"] == []
+    assert ns["kept"] == [] and ns["marks"] == set() and ns["params"]["w"].shape == (3,)
 
 
 def test_the_time_is_kept_and_nothing_stays_behind(ns: Namespace) -> None:

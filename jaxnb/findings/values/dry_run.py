@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import operator
 import sys
 import threading
 import types
@@ -249,7 +250,10 @@ def inputs_of(statements: Sequence[Statement], namespace: dict[str, Any]) -> dic
 # --- proof that nothing is changed ---
 
 _UNSAFE_BUILTINS = (breakpoint, compile, delattr, eval, exec, globals, input, locals, next, open, print, setattr, vars)
-_SAFE_PACKAGES = (*_jax.JAX_PACKAGES, "numpy", "math", "operator", "functools", "typing", "dataclasses")
+_CHANGING = "setitem delitem iconcat iadd isub imul imatmul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift"
+_IN_PLACE = [getattr(operator, name) for name in _CHANGING.split()]
+"""Functions of Python's that change their first argument."""
+_SAFE_PACKAGES = (*_jax.JAX_PACKAGES, *"numpy math operator _operator functools _functools typing dataclasses".split())
 _UNSAFE_METHODS = frozenset({"delete", "block_until_ready", "copy_to_host_async", "sort", "fill", "resize"})
 _AT = frozenset({"set", "add", "multiply", "mul", "divide", "div", "power", "min", "max", "apply", "get", "subtract"})
 _READING = frozenset({"keys", "values", "items", "get", "index", "count", "startswith", "endswith", "split", "join"})
@@ -295,6 +299,16 @@ def _is_known(value: Any, chain: tuple[str, ...], seen: set[int]) -> bool:
         return len(chain) == 1 or chain[-1] not in _UNSAFE_METHODS
     if isinstance(value, list | tuple | dict):
         return len(chain) == 1 or chain[-1] in _READING
+    if issubclass(type(value), functools.partial):
+        partial: Any = value
+        return all(_is_known(part, ("",), seen) for part in (partial.func, *partial.args, *partial.keywords.values()))
+    if isinstance(value, types.BuiltinMethodType | types.MethodDescriptorType | operator.methodcaller):
+        owner = getattr(value, "__self__", value)
+        if not isinstance(owner, types.ModuleType | type):  # it is bound to an object, or will be
+            of_array = isinstance(owner, jax.Array | np.ndarray | np.generic)
+            return getattr(value, "__name__", "") in (_array_methods() if of_array else _READING)
+    if any(value is one for one in _IN_PLACE):
+        return False
     home = str(getattr(value, "__module__", None) or type(value).__module__).partition(".")[0]
     if home == "builtins" and callable(value):
         return value not in _UNSAFE_BUILTINS
