@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from shells import Shell, shell
 
-import jaxnb
-from jaxnb.views import render_findings
+from findings.saying import check_plain, check_staged
 
 __all__ = ["shell"]
 
@@ -82,23 +81,13 @@ QUIET = {
 
 @pytest.mark.parametrize("name", TOLD)
 def test_the_same_numbers_are_told(shell: Shell, name: str) -> None:
-    cell, line, said = TOLD[name]
-    shell.run(SETUP)
-    text = " ".join(shell.run(cell).split())
-    for part in (f"line {line}", *said):
-        assert part in text, text
+    check_plain(shell, SETUP, *TOLD[name])
 
 
 @pytest.mark.parametrize("name", TOLD)
 def test_staged_cells_are_told_the_same(shell: Shell, name: str) -> None:
     cell, line, said = TOLD[name]
-    shell.run(SETUP)
-    shell.run(f"%%jit\n{cell}")
-    found = [finding for finding in jaxnb.last().findings if finding.kind == "key"]
-    assert line + 1 in [finding.line for finding in found], found
-    text = " ".join(render_findings(found, width=300).split())
-    for part in said:
-        assert part in text, text
+    check_staged(shell, SETUP, cell, "key", line, said)
 
 
 @pytest.mark.parametrize("header", ["", "%%jit\n"])

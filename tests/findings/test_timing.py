@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from shells import Shell, shell
 
-import jaxnb
-from jaxnb.views import render_findings
+from findings.saying import check_plain, check_staged
 
 __all__ = ["shell"]
 
@@ -84,23 +83,13 @@ QUIET = {
 
 @pytest.mark.parametrize("name", TOLD)
 def test_what_was_timed_is_told(shell: Shell, name: str) -> None:
-    cell, line, said = TOLD[name]
-    shell.run(SETUP)
-    text = " ".join(shell.run(cell).split())
-    for part in (f"line {line}", *said):
-        assert part in text, text
+    check_plain(shell, SETUP, *TOLD[name])
 
 
 @pytest.mark.parametrize("name", TOLD)
 def test_staged_cells_are_told_the_same(shell: Shell, name: str) -> None:
     cell, line, said = TOLD[name]
-    shell.run(SETUP)
-    shell.run(f"%%jit\n{cell}")
-    found = [finding for finding in jaxnb.last().findings if finding.kind == "timing"]
-    assert [finding.line for finding in found] == [line + 1]
-    text = " ".join(render_findings(found, width=300).split())
-    for part in said:
-        assert part in text, text
+    check_staged(shell, SETUP, cell, "timing", line, said)
 
 
 @pytest.mark.parametrize("header", ["", "%%jit\n"])
