@@ -11,9 +11,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxnb.findings.place import parse_shown
+from jaxnb.findings.place import function_around, parse_shown
+from jaxnb.findings.syntax import first_line
+from jaxnb.program import Finding, Fix
 
-__all__ = ["Again", "Function", "Loop", "LoopText", "assigned_names", "in_short"]
+__all__ = ["Again", "Function", "Loop", "LoopText"]
 
 Loop = ast.For | ast.While | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 Function = ast.FunctionDef | ast.Lambda
@@ -29,12 +31,13 @@ class LoopText:
     """The text of a cell, with what its names stand for once it has run.
 
     Args:
+      shown: the cell as displayed.
       tree: its syntax.
       namespace: the names.
     """
 
-    def __init__(self, tree: ast.Module, namespace: Mapping[str, Any]) -> None:
-        self.tree, self.namespace = tree, namespace
+    def __init__(self, shown: str, tree: ast.Module, namespace: Mapping[str, Any]) -> None:
+        self.shown, self.tree, self.namespace = shown, tree, namespace
 
     @classmethod
     def of(cls, text: str, namespace: Mapping[str, Any]) -> LoopText | None:
@@ -45,7 +48,7 @@ class LoopText:
           namespace: the names once it has run.
         """
         tree = parse_shown(text)
-        return None if tree is None else cls(tree, namespace)
+        return None if tree is None else cls(text, tree, namespace)
 
     @cached_property
     def parents(self) -> Mapping[ast.AST, ast.AST]:
@@ -86,9 +89,9 @@ class LoopText:
         """The nodes of some kinds that begin on a line, or go on there, the outermost first."""
         for node in ast.walk(self.tree):
             if isinstance(node, kinds):
-                first = min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", ()))])  # type: ignore[attr-defined]
-                if first <= line <= (node.end_lineno or 0):  # type: ignore[attr-defined]
-                    yield node
+                found: Any = node
+                if first_line(found) <= line <= (found.end_lineno or 0):
+                    yield found
 
     def value(self, node: ast.AST) -> Any:
         """What a name stands for, or an attribute of a module, or an item by a written key; nothing of the user's
@@ -162,6 +165,24 @@ class LoopText:
         value = self.value(node)
         return value if type(value) is int else None
 
+    def finding(
+        self, kind: str, message: str, node: ast.AST, holder: str, fix: str, trail: tuple[int, ...] = ()
+    ) -> Finding:
+        """What there is to say of a part of the cell, with the function that it stands in.
+
+        Args:
+          kind: of the finding.
+          message: of it.
+          node: the part.
+          holder: what the user knows it by.
+          fix: what to do, in words.
+          trail: further lines that are shown.
+        """
+        line = first_line(node)
+        name = function_around(self.shown, line)
+        origin = f"in `{name}`" if name and getattr(node, "name", "") != name else ""
+        return Finding(kind, message, line, holder=holder, origin=origin, fix=Fix(fix), trail=trail)
+
     def where(self, again: Again) -> str:
         """When something runs again: "in each turn of the loop on line 3", or "at each call of `fit`"."""
         if isinstance(again, ast.FunctionDef):
@@ -224,24 +245,3 @@ def _computed(op: ast.operator, left: int, right: int) -> int | None:
             return left // right if right else None
         case _:
             return None
-
-
-def assigned_names(statement: ast.AST | None) -> list[str]:
-    """The names that a statement assigns to, as written."""
-    targets: list[ast.expr] = []
-    if isinstance(statement, ast.Assign):
-        targets = statement.targets
-    elif isinstance(statement, ast.AugAssign | ast.AnnAssign):
-        targets = [statement.target]
-    items = [item for one in targets for item in (one.elts if isinstance(one, ast.Tuple | ast.List) else [one])]
-    return [ast.unparse(item) for item in items if isinstance(item, ast.Name | ast.Attribute)]
-
-
-def in_short(node: ast.AST, most: int = 40) -> str:
-    """An expression as it is written; a call that is long without its arguments."""
-    text = ast.unparse(node)
-    if len(text) <= most:
-        return text
-    if isinstance(node, ast.Call):
-        text = f"{ast.unparse(node.func)}(…)"
-    return text if len(text) <= most else text[: most - 1] + "…"

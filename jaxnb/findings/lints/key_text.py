@@ -11,16 +11,17 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import TypeGuard
 
 import jax
 import jax.numpy as jnp
 
 from jaxnb import _jax
 from jaxnb.findings.lints.cell_text import CellText
-from jaxnb.findings.loops import Function, LoopText, in_short
-from jaxnb.findings.place import function_around
+from jaxnb.findings.loops import Function, Loop, LoopText
 from jaxnb.findings.retracing.same_line import is_carried
-from jaxnb.program import Finding, Fix
+from jaxnb.findings.syntax import default_values, in_short, stored_names
+from jaxnb.program import Finding
 
 __all__ = ["same_keys"]
 
@@ -44,16 +45,7 @@ def same_keys(cell: CellText) -> Iterator[Finding]:
         message, node, name, fix, trail = found
         if node.lineno not in told:
             told.add(node.lineno)
-            where = function_around(cell.shown, node.lineno)
-            yield Finding(
-                "key",
-                message,
-                node.lineno,
-                holder=name,
-                origin=f"in `{where}`" if where else "",
-                fix=Fix(fix),
-                trail=trail,
-            )
+            yield text.finding("key", message, node, name, fix, trail)
 
 
 _Found = tuple[str, ast.expr, str, str, tuple[int, ...]]
@@ -101,25 +93,20 @@ def _draws_from(call: ast.Call, text: LoopText) -> list[ast.Call]:
     again = next((item for item in text.around(call) if isinstance(item, ast.FunctionDef | ast.For | ast.While)), None)
     if not names or again is None:
         return []
-    bound = [
-        item
-        for item in ast.walk(again)
-        if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store) and item.id in names
-    ]
+    nodes = list(ast.walk(again))
+    bound = [one for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and one.id in names]
     if len(bound) != len(_targets(call, text)):  # it goes on as another one
         return []
-    return [item for item in ast.walk(again) if _is_draw(item, text) and _key_name(item) in names]  # type: ignore[misc]
+    return [one for one in nodes if _is_draw(one, text) and _key_name(one) in names]
 
 
-def _is_draw(node: ast.AST, text: LoopText) -> bool:
+def _is_draw(node: ast.AST, text: LoopText) -> TypeGuard[ast.Call]:
     called = text.called(node)
     return isinstance(node, ast.Call) and "random" in called and called.rpartition(".")[2] not in _NO_DRAWS
 
 
-def _key_name(node: ast.AST) -> str:
+def _key_name(node: ast.Call) -> str:
     """The name of the key that a draw is given."""
-    if not isinstance(node, ast.Call):
-        return ""
     named = [item.value for item in node.keywords if item.arg == "key"]
     key = next(iter([*named, *node.args]), None)
     return key.id if isinstance(key, ast.Name) else ""
@@ -143,11 +130,11 @@ def _runs_again(node: ast.AST, text: LoopText) -> str | None:
     return None
 
 
-def _only_counts(loop: ast.AST) -> bool:
+def _only_counts(loop: Loop) -> bool:
     """Whether a loop counts, and does not try one value after the other with the same key on purpose."""
     if isinstance(loop, ast.While):
         return True
-    over = loop.iter if isinstance(loop, ast.For) else loop.generators[0].iter  # type: ignore[attr-defined]
+    over = loop.iter if isinstance(loop, ast.For) else loop.generators[0].iter
     return isinstance(over, ast.Call) and getattr(over.func, "id", "") == "range"
 
 
@@ -173,15 +160,15 @@ def _given_to(function: Function, text: LoopText) -> str:
 def _each_turn(text: LoopText) -> Iterator[_Found]:
     """Draws in a loop of Python from a key that the loop leaves as it is."""
     for draw in ast.walk(text.tree):
-        name = _key_name(draw) if _is_draw(draw, text) else ""
-        loop = text.loop(draw) if name else None
+        if not _is_draw(draw, text) or not (name := _key_name(draw)):
+            continue
+        loop = text.loop(draw)
         if loop is None or not any(item is draw for item in text.each_turn(loop)):
             continue
-        bound = {item.id for item in ast.walk(loop) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
-        if name not in bound and text.turns(loop) != 1:
+        if name not in stored_names(loop) and text.turns(loop) != 1:
             message = f"`{name}` is used in every turn of a loop: all turns draw the same."
             fix = f"give each turn a key: loop over `jax.random.split({name}, n)`, or `jax.random.fold_in({name}, n)`."
-            yield message, draw, name, fix, (loop.lineno,)  # type: ignore[misc]
+            yield message, draw, name, fix, (loop.lineno,)
 
 
 # --- keys that a mapped function closes over ---
@@ -196,13 +183,11 @@ def _closed_over(text: LoopText) -> Iterator[_Found]:
         if function is None:
             continue
         shared = _unmapped(function, call)
-        own = {item.arg for item in ast.walk(function) if isinstance(item, ast.arg)} - shared
-        own |= {
-            item.id for item in ast.walk(function) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)
-        }
+        own = {item.arg for item in ast.walk(function) if isinstance(item, ast.arg)} - shared | stored_names(function)
         for draw in _own_nodes(function):
-            name = _key_name(draw) if _is_draw(draw, text) else ""
-            if not name or name in own or not (name in shared or _is_key(text.namespace.get(name))):
+            if not _is_draw(draw, text) or not (name := _key_name(draw)) or name in own:
+                continue
+            if not (name in shared or _is_key(text.namespace.get(name))):
                 continue
             what = getattr(function, "name", "") or "the lambda"
             how = "is not mapped, by in_axes," if name in shared else f"is closed over by `{what}`"
@@ -211,7 +196,7 @@ def _closed_over(text: LoopText) -> Iterator[_Found]:
                 " same random numbers."
             )
             fix = f"map over keys, too: an argument of `{what}`, given jax.random.split({name}, n), one for each row."
-            yield message, draw, name, fix, (call.lineno,)  # type: ignore[misc]
+            yield message, draw, name, fix, (call.lineno,)
 
 
 def _own_nodes(function: Function) -> Iterator[ast.AST]:
@@ -262,31 +247,26 @@ def _default(text: LoopText) -> Iterator[_Found]:
     for function in ast.walk(text.tree):
         if not isinstance(function, ast.FunctionDef):
             continue
-        args = function.args
-        pairs = [
-            *zip(args.args[::-1], args.defaults[::-1], strict=False),
-            *zip(args.kwonlyargs, args.kw_defaults, strict=True),
-        ]
-        for arg, default in pairs:
-            if default is None or not _is_constant_key(default, text):
+        places = [*function.args.posonlyargs, *function.args.args]
+        for arg, default in default_values(function.args):
+            if not _is_constant_key(default, text):
                 continue
-            place = args.args.index(arg) if arg in args.args else len(args.args)
-            calls = [item for item in ast.walk(text.tree) if _leaves_out(item, function.name, arg.arg, place)]
-            draw = next(
-                (item for item in ast.walk(function) if _is_draw(item, text) and _key_name(item) == arg.arg), None
-            )
+            place = places.index(arg) if arg in places else len(places)
+            calls = [one for one in ast.walk(text.tree) if _leaves_out(one, function.name, arg.arg, place)]
+            draws = (one for one in ast.walk(function) if _is_draw(one, text) and _key_name(one) == arg.arg)
+            draw = next(draws, None)
             if draw is None or (len(calls) < 2 and not any(text.loop(item) for item in calls)):
                 continue
-            lines = tuple(dict.fromkeys(item.lineno for item in calls))  # type: ignore[attr-defined]
+            lines = tuple(dict.fromkeys(item.lineno for item in calls))
             message = (
                 f"`{arg.arg}` of `{function.name}` is its default `{in_short(default)}` in {len(calls)} calls, such as"
                 f" on line {lines[0]}: all of them use the same key, and draw the same random numbers."
             )
             fix = f"have `{arg.arg}` no default: pass a key as an argument, one of jax.random.split for each call."
-            yield message, draw, arg.arg, fix, (function.lineno, *lines)  # type: ignore[misc]
+            yield message, draw, arg.arg, fix, (function.lineno, *lines)
 
 
-def _leaves_out(node: ast.AST, function: str, name: str, place: int) -> bool:
+def _leaves_out(node: ast.AST, function: str, name: str, place: int) -> TypeGuard[ast.Call]:
     """Whether a node is a call of a function without one of its arguments."""
     if not isinstance(node, ast.Call) or getattr(node.func, "id", "") != function:
         return False

@@ -6,7 +6,6 @@ there; until then it is only known of, and not kept alive.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from weakref import ref
@@ -14,17 +13,14 @@ from weakref import ref
 import jax
 
 from jaxnb import _jax
-from jaxnb.findings.errors.scene import last_binding
-from jaxnb.findings.lints.results import bad_kind
+from jaxnb.findings.lints.plain_results import line_of, meant_kinds
+from jaxnb.findings.lints.results import MOST_NUMBERS, bad_kind
 from jaxnb.findings.place import parse_shown
 from jaxnb.program import Finding, Fix
 
 __all__ = ["LateResults"]
 
-_MOST_NUMBERS = 1 << 16
 _MOST_WAITING = 64
-_MEANT = re.compile(r"nan|inf\b", re.IGNORECASE)
-"""In the text of a cell whose nans and infs are its own: masks, and what is looked for."""
 
 
 class _Waiting(NamedTuple):
@@ -50,13 +46,12 @@ class LateResults:
         """
         found = list(self._found()) if self._waiting else []
         for name, value in list(namespace.items()):
-            if type(value) is _jax.Array and not _is_done(value):
+            if type(value) is _jax.Array and not name.startswith("_") and not _is_done(value):
                 self._wait_for(_Waiting(ref(value), name, text, cell), value)
         return found
 
     def _wait_for(self, one: _Waiting, array: jax.Array) -> None:
-        small = array.size <= _MOST_NUMBERS and not one.name.startswith("_")
-        if small and len(self._waiting) < _MOST_WAITING and not _MEANT.search(one.text):
+        if array.size <= MOST_NUMBERS and len(self._waiting) < _MOST_WAITING:
             self._waiting.setdefault(id(array), one)
 
     def _found(self) -> Iterator[Finding]:
@@ -66,8 +61,11 @@ class LateResults:
             if array is not None and not _is_done(array):
                 continue
             del self._waiting[key]
-            if array is not None and one.cell not in told and (kind := bad_kind(array, _MOST_NUMBERS)):
-                told[one.cell] = _finding(one, kind)
+            if array is None or one.cell in told or not (kind := bad_kind(array, MOST_NUMBERS)):
+                continue
+            tree = parse_shown(one.text)
+            if tree is None or kind not in meant_kinds(tree):
+                told[one.cell] = _finding(one, kind, line_of(tree, one.name) if tree is not None else None)
         yield from told.values()
 
 
@@ -75,9 +73,7 @@ def _is_done(array: Any) -> bool:
     return array.is_deleted() or array.is_ready()
 
 
-def _finding(one: _Waiting, kind: str) -> Finding:
-    tree = parse_shown(one.text)
-    line = last_binding(tree, one.name, 1 << 30) if tree is not None else None
+def _finding(one: _Waiting, kind: str, line: int | None) -> Finding:
     origin = f"line {line} of {one.cell}" if line else one.cell
     message = f"`{one.name}` holds {kind}: it was still computed when its cell had ended."
     fix = Fix("%%jit --nans on top of that cell says which equation made it, of what.")

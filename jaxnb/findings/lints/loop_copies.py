@@ -16,19 +16,21 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb.findings.lints.wait_log import MANY, Waited
-from jaxnb.findings.loops import Loop, LoopText, assigned_names, in_short
-from jaxnb.findings.place import function_around
-from jaxnb.program import Aval, Finding, Fix
+from jaxnb.findings.loops import Loop, LoopText
+from jaxnb.findings.syntax import assigned_names, in_short, stored_names
+from jaxnb.program import Aval, Finding
 from jaxnb.units import format_bytes, format_seconds
 
-__all__ = ["copies_in_text", "fetched_in_turns", "waits_in_turns"]
+__all__ = ["METHODS", "NUMBERS", "SMALL", "copies_in_text", "fetched_in_turns", "waits_in_turns"]
 
 LONG = 0.02
 """Seconds that a turn takes at least for a wait to be nothing beside it."""
 SMALL = 1_000
 """Bytes of a NumPy array that may be copied in each turn without being told."""
-_NUMBERS = frozenset({"float", "int", "bool", "complex"})
-_METHODS = frozenset({"item", "tolist"})
+NUMBERS = frozenset({"float", "int", "bool", "complex"})
+"""The types of Python's that wait for an array."""
+METHODS = frozenset({"item", "tolist"})
+"""The methods of an array that do."""
 _TAKING = frozenset({"asarray", "array", "device_put"})
 
 
@@ -61,7 +63,7 @@ def waits_in_turns(
             f"{what} made Python wait for the device {waited.count} times ({format_seconds(waited.seconds)} in all):"
             f" {text.where(loop)}, and meanwhile nothing further is dispatched."
         )
-        yield _finding(message, node, shown, in_short(node), fix)
+        yield text.finding("transfer", message, node, in_short(node), fix)
 
 
 def _fetching(text: LoopText, line: int) -> Iterator[tuple[ast.expr, str]]:
@@ -81,14 +83,14 @@ def _fetching(text: LoopText, line: int) -> Iterator[tuple[ast.expr, str]]:
                 yield node.value, _FIX_PRINT
             continue
         name, operand = getattr(node.func, "id", ""), node.args[0] if len(node.args) == 1 else None
-        if isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS:
+        if isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:
             operand = node.func.value
         elif name == "print":
             yield from (
                 (item, _FIX_PRINT) for item in node.args if not isinstance(item, ast.JoinedStr) and _needs(text, item)
             )
             continue
-        elif name not in _NUMBERS:
+        elif name not in NUMBERS:
             continue
         if operand is not None and _needs(text, operand):
             yield node, _fix_of_number(text, node, operand)
@@ -133,12 +135,11 @@ def _holds_loop(loop: ast.AST) -> bool:
 # --- what the text says ---
 
 
-def copies_in_text(text: LoopText, shown: str, seconds: float) -> Iterator[Finding]:
+def copies_in_text(text: LoopText, seconds: float) -> Iterator[Finding]:
     """What the loops of a cell copy in each turn, as far as its text says so.
 
     Args:
       text: of the cell.
-      shown: the same, as displayed.
       seconds: that it has run, without what was compiled.
     """
     for loop in ast.walk(text.tree):
@@ -147,17 +148,17 @@ def copies_in_text(text: LoopText, shown: str, seconds: float) -> Iterator[Findi
         turns = text.turns(loop)
         if turns is None or turns < MANY or _holds_loop(loop) or seconds > 3 * LONG * turns:
             continue
-        bound = {item.id for item in ast.walk(loop) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
+        bound = stored_names(loop)
         device = device_names(loop, text)
         told: set[str] = set()
         for node in text.each_turn(loop):
             if not isinstance(node, ast.Call):
                 continue
-            yield from _sent(node, text, bound, turns, told, shown)
-            yield from _fetched(node, text, device, turns, shown)
+            yield from _sent(node, text, bound, turns, told)
+            yield from _fetched(node, text, device, turns)
 
 
-def _sent(call: ast.Call, text: LoopText, bound: set[str], turns: int, told: set[str], shown: str) -> Iterator[Finding]:
+def _sent(call: ast.Call, text: LoopText, bound: set[str], turns: int, told: set[str]) -> Iterator[Finding]:
     """The NumPy arrays that a call of a jitted function, or of `jnp.asarray`, copies to the device in each turn."""
     takes = text.called(call).rpartition(".")[2] in _TAKING
     if not takes and _jax.jit_options(text.value(call.func)) is None:
@@ -175,22 +176,21 @@ def _sent(call: ast.Call, text: LoopText, bound: set[str], turns: int, told: set
             f" {turns} times, in each turn of the loop."
         )
         fix = f"copy it once, before the loop: {item.id} = jnp.asarray({item.id})."
-        yield _finding(message, item, shown, item.id, fix)
+        yield text.finding("transfer", message, item, item.id, fix)
 
 
-def fetched_in_turns(line: int, text: LoopText, shown: str) -> Iterator[Finding]:
+def fetched_in_turns(line: int, text: LoopText) -> Iterator[Finding]:
     """What NumPy's functions take of a loop's own arrays of the device in each turn.
 
     Args:
       line: on which the loop begins.
       text: of the cell.
-      shown: the same, as displayed.
     """
     for loop in text.at(line, ast.For):
         device = device_names(loop, text)
         for node in text.each_turn(loop):
             if isinstance(node, ast.Call):
-                yield from _fetched(node, text, device, text.turns(loop), shown)
+                yield from _fetched(node, text, device, text.turns(loop))
 
 
 def device_names(loop: Loop, text: LoopText) -> frozenset[str]:
@@ -212,9 +212,7 @@ def _is_of_jitted(node: ast.expr, text: LoopText) -> bool:
     return isinstance(node, ast.Call) and _jax.jit_options(text.value(node.func)) is not None
 
 
-def _fetched(
-    call: ast.Call, text: LoopText, device: frozenset[str], turns: int | None, shown: str
-) -> Iterator[Finding]:
+def _fetched(call: ast.Call, text: LoopText, device: frozenset[str], turns: int | None) -> Iterator[Finding]:
     """The arrays of the device that a call of NumPy's takes in each turn."""
     value: Any = text.value(call.func)
     if str(getattr(value, "__module__", None)).partition(".")[0] != "numpy" or not call.args:
@@ -230,7 +228,7 @@ def _fetched(
             " which waits for it."
         )
         fix = "use jnp in the loop, so that it stays on the device, or convert once, after the loop."
-        yield _finding(message, call, shown, what, fix)
+        yield text.finding("transfer", message, call, what, fix)
 
 
 def _source_of(item: ast.expr, text: LoopText) -> str:
@@ -242,9 +240,3 @@ def _source_of(item: ast.expr, text: LoopText) -> str:
             ):
                 return next((name.id for name in ast.walk(part.iter) if isinstance(name, ast.Name)), "")
     return ""
-
-
-def _finding(message: str, node: ast.expr, shown: str, holder: str, fix: str) -> Finding:
-    name = function_around(shown, node.lineno)
-    origin = f"in `{name}`" if name else ""
-    return Finding("transfer", message, node.lineno, holder=holder, origin=origin, fix=Fix(fix))

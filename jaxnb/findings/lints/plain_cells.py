@@ -77,11 +77,8 @@ class PlainCells:
         cell = CellText(text, namespace, seconds - compiling)
         if cell.text is None:
             return []
-        found = [
-            *dropped_updates(text, namespace),
-            *in_words(cell),
-            *copies_in_text(cell.text, text, cell.seconds or 0.0),
-        ]
+        copies = copies_in_text(cell.text, cell.seconds or 0.0)
+        found = [*dropped_updates(text, namespace), *in_words(cell), *copies]
         if seconds < LONGEST + compiling:
             patience = max(_PATIENCE, min(seconds / 3, _LONGEST_PATIENCE))
             found += [*self._acting(text, namespace), *self._traced(snapshot, cell.text.tree, patience)]

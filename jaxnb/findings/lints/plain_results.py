@@ -15,7 +15,7 @@ import jax
 from jaxnb import _jax
 from jaxnb.findings.errors.scene import last_binding
 from jaxnb.findings.lints.nans import read_nans
-from jaxnb.findings.lints.results import PATIENCE, bad_kind
+from jaxnb.findings.lints.results import MOST_NUMBERS, PATIENCE, bad_kind
 from jaxnb.findings.lints.snapshot import LONGEST, Snapshot
 from jaxnb.findings.place import parse_shown
 from jaxnb.findings.values import dry_run
@@ -23,9 +23,8 @@ from jaxnb.options import StageOptions
 from jaxnb.program import Finding, Fix
 from jaxnb.staging import Execution, Observer, Session
 
-__all__ = ["find_bad"]
+__all__ = ["find_bad", "line_of", "meant_kinds"]
 
-_MOST_NUMBERS = 1 << 16
 _MOST_LEAVES = 8
 _PATIENCE = 1.0
 
@@ -44,8 +43,8 @@ def find_bad(snapshot: Snapshot, namespace: Mapping[str, Any], value: Any) -> li
     tree = parse_shown(snapshot.text) if bad else None
     if tree is None:
         return []
-    meant = _meant(tree)
-    lines = {name: _line(tree, name) for name, kind in bad.items() if kind not in meant}
+    meant = meant_kinds(tree)
+    lines = {name: line_of(tree, name) for name, kind in bad.items() if kind not in meant}
     bound = sorted((line, name) for name, line in lines.items() if line is not None)
     if not bound:
         return []
@@ -94,12 +93,12 @@ def _bad_leaf(value: Any, known: Container[int] = ()) -> str:
     if isinstance(value, float):
         return "nan" if value != value else "inf" if abs(value) == float("inf") else ""
     if isinstance(value, jax.Array):
-        return "" if id(value) in known or _jax.is_tracer(value) else bad_kind(value, _MOST_NUMBERS)
+        return "" if id(value) in known or _jax.is_tracer(value) else bad_kind(value, MOST_NUMBERS)
     items = value if type(value) in (list, tuple) else list(value.values()) if type(value) is dict else ()
     return next((kind for item in items[:_MOST_LEAVES] if (kind := _bad_leaf(item, known))), "")
 
 
-def _meant(tree: ast.Module) -> set[str]:
+def meant_kinds(tree: ast.Module) -> set[str]:
     """What a cell writes itself: an inf, as a mask does, or a nan, of which an inf says nothing either."""
     words = {str(getattr(node, "attr", getattr(node, "id", getattr(node, "value", "")))) for node in ast.walk(tree)}
     if any("nan" in word.lower() for word in words):
@@ -107,7 +106,7 @@ def _meant(tree: ast.Module) -> set[str]:
     return {"inf"} if any("inf" in word.lower() for word in words) else set()
 
 
-def _line(tree: ast.Module, name: str) -> int | None:
+def line_of(tree: ast.Module, name: str) -> int | None:
     """The last line that binds a name; of the value that is shown the last statement."""
     return last_binding(tree, name, 1 << 30) if name else tree.body[-1].lineno
 

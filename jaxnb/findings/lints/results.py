@@ -27,7 +27,9 @@ from jaxnb.staging import Execution, Piece, hold_inputs
 
 __all__ = ["PATIENCE", "BadResults", "bad_kind"]
 
-_MOST_ARRAYS, _MOST_NUMBERS = 16, 1 << 16
+_MOST_ARRAYS = 16
+MOST_NUMBERS = 1 << 16
+"""Of an array that is looked at again and again."""
 _MOST_AT_FIRST = 1 << 22
 """Numbers that are looked at of a run that traced something, which takes its time anyway."""
 _WAIT = 0.05
@@ -88,7 +90,7 @@ def _in_short(context: LintContext, eqns: Eqns) -> Iterator[Finding]:
     (line, _, name, kind), more = min(bad), len(bad) - 1
     others = f", and so {'does another result' if more == 1 else f'do {more} other results'}" if more else ""
     given = zip(eqns.inputs, context.arguments, strict=False)
-    source = next((path for path, value in given if path and bad_kind(value, _MOST_NUMBERS)), "")
+    source = next((path for path, value in given if path and bad_kind(value, MOST_NUMBERS)), "")
     message = f"`{name}` holds {kind}{others}" + (f", and so did the input `{source}`." if source else ".")
     fix = None if source else Fix("--nans says which equation made it, of what.", options="--nans")
     yield Finding("nans", message, line or None, holder=source or name, fix=fix)
@@ -97,7 +99,7 @@ def _in_short(context: LintContext, eqns: Eqns) -> Iterator[Finding]:
 def _any_bad(arrays: list[Any], thorough: bool) -> bool:
     if not thorough and len(arrays) > _MOST_ARRAYS:
         arrays = sorted(arrays, key=lambda array: array.size)[:_MOST_ARRAYS]
-    left = _MOST_AT_FIRST if thorough else _MOST_NUMBERS
+    left = _MOST_AT_FIRST if thorough else MOST_NUMBERS
     for array in arrays:
         left -= array.size
         if left < 0:

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jaxnb.findings.loops import Again, LoopText, assigned_names, in_short
-from jaxnb.findings.place import function_around
+from jaxnb.findings.loops import Again, LoopText
 from jaxnb.findings.retracing.compilations import Compiled, Lines
 from jaxnb.findings.retracing.same_line import called_at, carried_fix, is_batch, is_carried, is_settling
-from jaxnb.program import Finding, Fix
+from jaxnb.findings.syntax import assigned_names, first_line, in_short, stored_names
+from jaxnb.program import Finding
 from jaxnb.staging import advise, cost_text
 from jaxnb.units import format_seconds
 
@@ -59,7 +59,6 @@ class CompiledAgain:
     """
 
     def __init__(self, text: str, namespace: Mapping[str, Any], label: Callable[[str], str], here: str) -> None:
-        self._source = text
         self._text = LoopText.of(text, namespace)
         self._label, self._here = label, here
 
@@ -261,12 +260,9 @@ class CompiledAgain:
           made: where, and what to do.
           trail: the lines of the cell that were being carried out.
         """
-        node: Any = made.node
-        line = min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", ()))])
-        name = function_around(self._source, line)
-        origin = f"in `{name}`" if name and getattr(node, "name", "") != name else ""
-        lines = tuple(dict.fromkeys(number for number in trail if number != line))
-        return Finding("retrace", message, line, holder=made.called, origin=origin, fix=Fix(made.fix), trail=lines)
+        assert self._text is not None
+        lines = tuple(dict.fromkeys(number for number in trail if number != first_line(made.node)))
+        return self._text.finding("retrace", message, made.node, made.called, made.fix, lines)
 
 
 def _outside(again: Again) -> str:
@@ -282,9 +278,8 @@ def _as_arguments(names: Sequence[str]) -> str:
 
 def _changing(function: ast.AST, again: Again) -> list[str]:
     """The names that a function reads of the loop or function that makes it."""
-    own = {item.arg for item in ast.walk(function) if isinstance(item, ast.arg)}
+    own = {item.arg for item in ast.walk(function) if isinstance(item, ast.arg)} | stored_names(function)
     read = {item.id for item in ast.walk(function) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)}
-    own |= {item.id for item in ast.walk(function) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
     inside = set(map(id, ast.walk(function)))
     bound: set[str] = set()
     for item in ast.walk(again):

@@ -71,8 +71,6 @@ class Compilations:
 
 def user_line(frame: FrameType | None) -> tuple[str, int] | None:
     """The innermost of these lines."""
-    while frame is not None and not _jax.in_jax(frame.f_code.co_filename):
-        frame = frame.f_back
     return next(_users(frame), None)
 
 
@@ -82,12 +80,12 @@ def user_lines(frame: FrameType | None) -> Lines:
     Args:
       frame: of what was told of it.
     """
-    while frame is not None and not _jax.in_jax(frame.f_code.co_filename):
-        frame = frame.f_back
     return tuple(_users(frame))
 
 
 def _users(frame: FrameType | None) -> Iterator[tuple[str, int]]:
+    while frame is not None and not _jax.in_jax(frame.f_code.co_filename):
+        frame = frame.f_back
     while frame is not None and not is_own(file := frame.f_code.co_filename):
         if not _jax.in_jax(file) and not is_library(frame.f_globals.get("__name__", "__main__")):
             yield file, frame.f_lineno

@@ -7,7 +7,8 @@ import inspect
 from typing import Any
 
 from jaxnb import _jax
-from jaxnb.findings.loops import Again, LoopText, assigned_names
+from jaxnb.findings.loops import Again, LoopText
+from jaxnb.findings.syntax import assigned_names, stored_names
 from jaxnb.program import Fix
 from jaxnb.staging import Change
 
@@ -88,7 +89,7 @@ def static_argument(call: ast.Call, text: LoopText) -> tuple[str, str] | None:
 
 def is_batch(call: ast.expr, again: Again) -> bool:
     """Whether a call in a loop is given a slice that moves on from turn to turn, whose last one may be shorter."""
-    turning = {item.id for item in ast.walk(again) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
+    turning = stored_names(again)
     for node in ast.walk(call):
         if isinstance(node, ast.Slice) and node.lower is not None and node.upper is not None:
             read = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}

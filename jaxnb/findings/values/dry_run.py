@@ -145,11 +145,11 @@ _SHOWN = "__jaxnb_shown__"
 
 def _with_shown(nodes: Sequence[ast.stmt]) -> list[ast.stmt]:
     """The same statements, of which the last one has a name for what it shows."""
-    *rest, last = nodes or [None]
+    last = nodes[-1] if nodes else None
     if not isinstance(last, ast.Expr):
         return list(nodes)
     shown = ast.Assign([ast.Name(_SHOWN, ast.Store())], last.value)
-    return [*(node for node in rest if node is not None), ast.fix_missing_locations(ast.copy_location(shown, last))]
+    return [*nodes[:-1], ast.fix_missing_locations(ast.copy_location(shown, last))]
 
 
 def as_python(kind: str, value: Any) -> Any:

@@ -16,6 +16,7 @@ import jax
 import numpy as np
 
 from jaxnb.findings.place import FailedExpression
+from jaxnb.findings.syntax import default_values
 from jaxnb.findings.values.concretization import called_name
 from jaxnb.findings.values.rewriting import Words, rewrite_if, rewrite_range, rewrite_while, truth
 from jaxnb.program import Fix
@@ -182,9 +183,7 @@ def _default(error: BaseException, failed: FailedExpression, words: Words) -> li
 
 def _none_by_default(arguments: ast.arguments) -> set[str]:
     """The parameters whose default is None."""
-    places = [*arguments.posonlyargs, *arguments.args]
-    given = [*zip(places[len(places) - len(arguments.defaults) :], arguments.defaults, strict=True)]
-    given += [(one, value) for one, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value]
+    given = default_values(arguments)
     return {one.arg for one, value in given if isinstance(value, ast.Constant) and value.value is None}
 
 

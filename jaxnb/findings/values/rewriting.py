@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from jaxnb.findings.syntax import stored_names
+
 __all__ = ["Words", "rewrite_if", "rewrite_range", "rewrite_while", "truth"]
 
 _BOOLEAN = re.compile(
@@ -322,8 +324,7 @@ def _is_plain(body: Sequence[ast.stmt]) -> bool:
 
 
 def _bound_in(body: Sequence[ast.stmt]) -> set[str]:
-    nodes = (node for statement in body for node in ast.walk(statement))
-    return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return set[str]().union(*map(stored_names, body))
 
 
 def _indented(lines: Sequence[str]) -> list[str]:

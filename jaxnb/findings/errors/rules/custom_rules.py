@@ -24,6 +24,7 @@ from jaxnb.findings.errors.functions import (
     said_name,
 )
 from jaxnb.findings.errors.scene import Scene, Step, abstract_text, is_array
+from jaxnb.findings.syntax import stored_names
 from jaxnb.program import Fix
 from jaxnb.staging import describe
 
@@ -588,7 +589,7 @@ def _closed(scene: Scene) -> Told | None:
     if inner is None or outer is None:
         return None
     own = {one.arg for one in (*inner.args.posonlyargs, *inner.args.args, *inner.args.kwonlyargs)}
-    own |= {one.id for one in ast.walk(inner) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    own |= stored_names(inner)
     names = [one.id for one in ast.walk(scene.failed.node) if isinstance(one, ast.Name) and one.id not in own]
     traced = [name for name in dict.fromkeys(names) if _jax.is_tracer(scene.failed.frame.get(name))]
     if not traced:

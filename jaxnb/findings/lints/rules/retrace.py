@@ -17,9 +17,10 @@ from jaxnb.findings.lints.census import Census, Inner
 from jaxnb.findings.lints.context import LintContext
 from jaxnb.findings.lints.lint import Lint, When
 from jaxnb.findings.lints.written import own_place
-from jaxnb.findings.loops import LoopText, in_short
+from jaxnb.findings.loops import LoopText
 from jaxnb.findings.retracing.again import BODIES, CompiledAgain
 from jaxnb.findings.retracing.same_line import called_at, is_batch, is_carried, static_argument
+from jaxnb.findings.syntax import in_short
 from jaxnb.program import Finding, Fix
 
 __all__ = ["FEW", "LINT", "copied_functions"]
@@ -75,9 +76,8 @@ def _copies(traced: LintContext) -> Iterator[_Copies]:
         place = own_place(inner.eqn)
         if place is not None and place.file == traced.cell.filename:
             primitive, body = inner.eqn.primitive.name, open_jaxpr(inner.body)
-            types = (
-                () if primitive == "jit" else tuple(_text(var.aval) for var in body.invars)
-            )  # derivatives are others
+            # A derivative of a loop is another loop, of other types; those of a jitted function are what is told.
+            types = () if primitive == "jit" else tuple(_text(var.aval) for var in body.invars)
             groups.setdefault((primitive, traced_name(body), place.line, types), []).append(inner)
     for (primitive, name, line, _), some in groups.items():
         jaxprs = list({id(jaxpr): jaxpr for jaxpr in (open_jaxpr(item.body) for item in some)}.values())

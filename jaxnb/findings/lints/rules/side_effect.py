@@ -21,6 +21,7 @@ from jaxnb._jax import is_reference
 from jaxnb.findings.lints.context import LintContext
 from jaxnb.findings.lints.lint import Lint, Text, When, only_defines
 from jaxnb.findings.lints.written import Written
+from jaxnb.findings.syntax import default_values, first_line
 from jaxnb.program import Finding, Fix, Span
 from jaxnb.staging import CellSource, CodeNames, Statement, is_user_function, names_of
 
@@ -221,21 +222,21 @@ class _Reading:
         code = function.__code__
         tree = self.written.tree(code.co_filename)
         for node in ast.walk(tree) if tree is not None else ():
-            if isinstance(node, ast.FunctionDef | ast.Lambda):
-                lines = [node.lineno, *(item.lineno for item in getattr(node, "decorator_list", []))]
-                if min(lines) == code.co_firstlineno and getattr(node, "name", "<lambda>") == code.co_name:
-                    return node, code.co_filename, function.__globals__
+            if not isinstance(node, ast.FunctionDef | ast.Lambda) or first_line(node) != code.co_firstlineno:
+                continue
+            if getattr(node, "name", "<lambda>") == code.co_name:
+                return node, code.co_filename, function.__globals__
         return None
 
     def _kept(self, node: _Function) -> dict[str, Any]:
         """The arguments of a function whose default is a container, which all calls share that do not give them."""
         args = node.args
-        pairs = [*zip(args.args[::-1], args.defaults[::-1], strict=False), *zip(args.kwonlyargs, args.kw_defaults)]  # noqa: B905
         kinds: dict[type, Any] = {ast.List: list, ast.Dict: dict, ast.Set: set}
-        found = {arg.arg: kinds[type(default)]() for arg, default in pairs if type(default) in kinds}
+        found = {arg.arg: kinds[type(default)]() for arg, default in default_values(args) if type(default) in kinds}
+        places = [arg.arg for arg in (*args.posonlyargs, *args.args)]
         for call in self.nodes if found else ():
             if isinstance(call, ast.Call) and getattr(call.func, "id", "") == getattr(node, "name", None):
-                given = {arg.arg for arg in args.args[: len(call.args)]} | {item.arg or "" for item in call.keywords}
+                given = {*places[: len(call.args)], *(item.arg or "" for item in call.keywords)}
                 found = {name: value for name, value in found.items() if name not in given}
         return found
 

@@ -14,14 +14,14 @@ import time
 import timeit
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from jaxnb import _jax
 from jaxnb.findings.lints.cell_text import CellText
 from jaxnb.findings.lints.lint import Lint
-from jaxnb.findings.loops import LoopText, in_short
-from jaxnb.findings.place import function_around
-from jaxnb.program import Finding, Fix
+from jaxnb.findings.loops import LoopText
+from jaxnb.findings.syntax import in_short
+from jaxnb.program import Finding
 
 __all__ = ["LINT", "timings"]
 
@@ -44,7 +44,7 @@ class _Timed:
       line: on which it is taken.
     """
 
-    body: Sequence[ast.AST]
+    body: Sequence[ast.stmt | ast.expr]
     what: str
     line: int
 
@@ -63,7 +63,6 @@ def timings(cell: CellText) -> Iterator[Finding]:
         call = calls[0] if calls else None
         if call is None or waits is None:
             continue
-        origin = function_around(cell.shown, call.lineno)
         if not waits and not _MEANT.search(timed.what):
             name = in_short(call)
             message = (
@@ -71,20 +70,18 @@ def timings(cell: CellText) -> Iterator[Finding]:
                 " returns before the device is done, and nothing within the timed lines waits for the result."
             )
             fix = f"wait within the timed lines: jax.block_until_ready({name})."
-            yield _finding(message, call, timed, origin, fix)
+            yield _finding(message, call, timed, text, fix)
         elif (name := _compiled_in(timed, calls, text)) and not _MEANT.search(cell.shown):
             message = (
                 f"`{timed.what}` is the time of compiling `{name}`, too: its first call is within the timed lines, and"
                 " traces and compiles it."
             )
             fix = f"call it once before the clock is read, to compile it: jax.block_until_ready({in_short(call)})."
-            yield _finding(message, call, timed, origin, fix)
+            yield _finding(message, call, timed, text, fix)
 
 
-def _finding(message: str, call: ast.Call, timed: _Timed, origin: str, fix: str) -> Finding:
-    trail = (timed.line,) if timed.line != call.lineno else ()
-    where = f"in `{origin}`" if origin else ""
-    return Finding("timing", message, call.lineno, holder=timed.what, origin=where, fix=Fix(fix), trail=trail)
+def _finding(message: str, call: ast.Call, timed: _Timed, text: LoopText, fix: str) -> Finding:
+    return text.finding("timing", message, call, timed.what, fix, (timed.line,) if timed.line != call.lineno else ())
 
 
 # --- what is timed ---
@@ -111,7 +108,7 @@ def _in_block(block: list[ast.stmt], text: LoopText) -> Iterator[_Timed]:
                 later = [one for item in block[end + 1 :] for one in ast.walk(item)]
                 difference = next((one for one in later if _is_difference(one, ended, begun, text)), None)
             if difference is not None:
-                yield _Timed(block[start + 1 : end], _name_of(difference, text), difference.lineno)  # type: ignore[attr-defined]
+                yield _Timed(block[start + 1 : end], _name_of(difference, text), difference.lineno)
                 break
             if begun in {item.id for item in ast.walk(statement) if isinstance(item, ast.Name)}:
                 break
@@ -129,11 +126,11 @@ def _is_clock(node: ast.AST, text: LoopText) -> bool:
     return value is not None and (any(value is clock for clock in _CLOCKS) or value is timeit.default_timer)
 
 
-def _difference(statement: ast.stmt, begun: str, text: LoopText) -> ast.AST | None:
+def _difference(statement: ast.stmt, begun: str, text: LoopText) -> ast.BinOp | None:
     return next((node for node in ast.walk(statement) if _is_difference(node, "", begun, text)), None)
 
 
-def _is_difference(node: ast.AST, ended: str, begun: str, text: LoopText) -> bool:
+def _is_difference(node: ast.AST, ended: str, begun: str, text: LoopText) -> TypeGuard[ast.BinOp]:
     """Whether an expression is what a clock says, now or when a name was bound to it, less what it said before."""
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub):
         return False
@@ -215,7 +212,7 @@ def _compiled_in(timed: _Timed, calls: Sequence[ast.Call], text: LoopText) -> st
             continue
         name = call.func.id
         made = max((item.end_lineno or 0 for item in text.tree.body if _makes(item, name)), default=0)
-        first = timed.body[0].lineno  # type: ignore[attr-defined]
+        first = timed.body[0].lineno
         used = [item.lineno for item in ast.walk(text.tree) if isinstance(item, ast.Name) and item.id == name]
         top = next((item for item in text.around(call) if isinstance(item, ast.FunctionDef | ast.Lambda)), None)
         if top is None and made and made < first and not any(made < line < first for line in used):

@@ -17,7 +17,7 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb._jax import open_jaxpr
 from jaxnb.findings.lints.lint import Lint
-from jaxnb.findings.lints.loop_copies import fetched_in_turns
+from jaxnb.findings.lints.loop_copies import METHODS, NUMBERS, SMALL, fetched_in_turns
 from jaxnb.findings.loops import LoopText
 from jaxnb.program import Aval, Finding, Fix, Span
 from jaxnb.staging import Piece, Statement, render_path, root_name
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LINT", "SMALL", "find_transfers"]
 
-SMALL = 1_000
-"""Bytes of a NumPy array that may be copied to the device in each turn without being told."""
-
-_NUMBERS = frozenset(["float", "int", "bool", "complex"])
-_METHODS = frozenset(["item", "tolist"])
 _LOOPS = (ast.For, ast.While)
 _FIX_NUMBER = "keep the array in the loop, and convert behind it, all at once: jax.device_get(values)."
 _FIX_NUMPY = "use jax.numpy in the loop, on the device, or convert once, in front of it or behind it."
@@ -45,11 +40,10 @@ def find_transfers(execution: Execution) -> Iterator[Finding]:
       execution: the run, which has ended well.
     """
     loops = [item for item in execution.cell.statements if item.span.line in execution.host_lines and _holds_loop(item)]
+    text = LoopText.of(execution.cell.shown, execution.namespace) if loops else None
     told: set[int] = set()
     for loop in loops:
-        shown = execution.cell.shown
-        text = LoopText.of(shown, execution.namespace)
-        read = fetched_in_turns(loop.span.line, text, shown) if text is not None else ()
+        read = fetched_in_turns(loop.span.line, text) if text is not None else ()
         for finding in (*_to_device(execution, loop), *_to_host(loop, execution.namespace), *read):
             if finding.line is not None and finding.line not in told:
                 told.add(finding.line)
@@ -141,11 +135,11 @@ def _calls_each_turn(node: ast.AST, inside: bool) -> Iterator[ast.Call]:
 def _converted(call: ast.Call, namespace: Mapping[str, Any]) -> tuple[Any, str] | None:
     """The array that a call converts, None in its place where it is not known, and what to do; None of other calls."""
     func = call.func
-    if isinstance(func, ast.Name) and func.id in _NUMBERS and func.id not in namespace and len(call.args) == 1:
+    if isinstance(func, ast.Name) and func.id in NUMBERS and func.id not in namespace and len(call.args) == 1:
         return _of_device(call.args[0], namespace, _FIX_NUMBER)
     if not isinstance(func, ast.Attribute):
         return None
-    if func.attr in _METHODS and not call.args:
+    if func.attr in METHODS and not call.args:
         return _of_device(func.value, namespace, _FIX_NUMBER)
     if _module(func, namespace).partition(".")[0] == "numpy":
         for arg in call.args:
@@ -160,7 +154,7 @@ def _of_device(node: ast.expr, namespace: Mapping[str, Any], fix: str) -> tuple[
         func = node.func
         if _jax.jit_options(_value(func, namespace)) is not None:
             return None, fix
-        owner = func.value if isinstance(func, ast.Attribute) and func.attr not in _METHODS else None
+        owner = func.value if isinstance(func, ast.Attribute) and func.attr not in METHODS else None
         if owner is not None and isinstance(_value(owner, namespace), jax.Array):
             return None, fix
         return (None, fix) if _module(func, namespace).startswith(("jax.numpy", "jax.nn", "jax.lax")) else None
