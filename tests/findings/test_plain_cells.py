@@ -6,6 +6,7 @@ import pytest
 from shells import Shell, shell
 
 import jaxnb
+from jaxnb.findings.lints import plain_cells, plain_results
 from jaxnb.views import render_findings
 
 __all__ = ["shell"]
@@ -90,6 +91,13 @@ TOLD = {  # the cell; what is said of it
 }
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is found does not hang on what else the machine does."""
+    monkeypatch.setattr(plain_cells, "_PATIENCE", 60.0)
+    monkeypatch.setattr(plain_results, "PATIENCE", 60.0)
+
+
 @pytest.mark.parametrize("name", TOLD)
 def test_what_is_told(shell: Shell, name: str) -> None:
     cell, said = TOLD[name]
@@ -119,6 +127,7 @@ QUIET = {
     "a mask": "m = jnp.where(x > 1, 0.0, -jnp.inf)\nw = jax.nn.softmax(m)",
     "a start of a minimum": "best = jnp.inf\nbest = jnp.minimum(best, x.min())",
     "infinity by float": "best = float('inf')",
+    "an overflow that is looked for": "g = jnp.exp(x * 100)\nfine = jnp.isfinite(g).all()",
     "nan that is written": "gap = jnp.full(3, jnp.nan)",
     "all pairs that are written": "def f(p):\n    return ((p[:, None] - y) ** 2).mean()\nd = f(x)",
     "all pairs of two axes": "d = jnp.abs(x[:, None] - y[None, :]).mean()",

@@ -75,6 +75,10 @@ QUIET = {
     ),
     "a key for each turn": "y = [jax.random.normal(k) for k in jax.random.split(key, 3)]",
     "a key by the number of the turn": "y = [jax.random.normal(jax.random.fold_in(key, i)) for i in range(3)]",
+    "what each of a sweep begins with": (
+        "def train(rate, k):\n    w = jax.random.normal(k, (3,))\n    return w - rate * 2 * w\n"
+        "ws = jax.vmap(train, in_axes=(0, None))(x, key)"
+    ),
     "what draws nothing": "def f(row):\n    return row * 2\ny = jax.vmap(f)(rows)",
 }
 

@@ -183,11 +183,15 @@ def _closed_over(text: LoopText) -> Iterator[_Found]:
         if function is None:
             continue
         shared = _unmapped(function, call)
+        mapped = {item.arg for item in function.args.args} - shared
         own = {item.arg for item in ast.walk(function) if isinstance(item, ast.arg)} - shared | stored_names(function)
         for draw in _own_nodes(function):
             if not _is_draw(draw, text) or not (name := _key_name(draw)) or name in own:
                 continue
-            if not (name in shared or _is_key(text.namespace.get(name))):
+            if name in shared:
+                if not _meets(draw, mapped, text):  # as what a sweep over settings begins with, each time the same
+                    continue
+            elif not _is_key(text.namespace.get(name)):
                 continue
             what = getattr(function, "name", "") or "the lambda"
             how = "is not mapped, by in_axes," if name in shared else f"is closed over by `{what}`"
@@ -197,6 +201,12 @@ def _closed_over(text: LoopText) -> Iterator[_Found]:
             )
             fix = f"map over keys, too: an argument of `{what}`, given jax.random.split({name}, n), one for each row."
             yield message, draw, name, fix, (call.lineno,)
+
+
+def _meets(draw: ast.Call, names: set[str], text: LoopText) -> bool:
+    """Whether a draw stands in a statement, or in a lambda, that reads one of some names."""
+    whole = next((item for item in text.around(draw) if isinstance(item, ast.stmt | ast.Lambda)), draw)
+    return any(isinstance(item, ast.Name) and item.id in names for item in ast.walk(whole))
 
 
 def _own_nodes(function: Function) -> Iterator[ast.AST]:

@@ -101,7 +101,7 @@ def _bad_leaf(value: Any, known: Container[int] = ()) -> str:
 def meant_kinds(tree: ast.Module) -> set[str]:
     """What a cell writes itself: an inf, as a mask does, or a nan, of which an inf says nothing either."""
     words = {str(getattr(node, "attr", getattr(node, "id", getattr(node, "value", "")))) for node in ast.walk(tree)}
-    if any("nan" in word.lower() for word in words):
+    if any("nan" in word.lower() or word == "isfinite" for word in words):
         return {"nan", "inf"}
     return {"inf"} if any("inf" in word.lower() for word in words) else set()
 
