@@ -45,8 +45,9 @@ class LateResults:
           cell: what the user knows it by.
         """
         found = list(self._found()) if self._waiting else []
-        for name, value in list(namespace.items()):
-            if type(value) is _jax.Array and not name.startswith("_") and not _is_done(value):
+        kind = _jax.Array
+        for name, value in [(name, value) for name, value in namespace.items() if type(value) is kind]:
+            if not name.startswith("_") and not _is_done(value):
                 self._wait_for(_Waiting(ref(value), name, text, cell), value)
         return found
 

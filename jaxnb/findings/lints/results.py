@@ -25,7 +25,7 @@ from jaxnb.findings.lints.nans import find_nans
 from jaxnb.program import Finding, Fix
 from jaxnb.staging import Execution, Piece, hold_inputs
 
-__all__ = ["PATIENCE", "BadResults", "bad_kind"]
+__all__ = ["MOST_NUMBERS", "PATIENCE", "BadResults", "bad_kind"]
 
 _MOST_ARRAYS = 16
 MOST_NUMBERS = 1 << 16

@@ -8,10 +8,10 @@ put down to the cell, and to the line that hands them over.
 from __future__ import annotations
 
 import ast
-import enum
 import re
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import jax
@@ -64,65 +64,83 @@ class Deletions:
 def _arrays(text: str, namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The arrays that the names in a text lead to, each with these names."""
     named = [name for name in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", text)) if name in namespace]
-    roles: dict[type, _Role] = {}
-    seen = set[tuple[str, int]]()
+    found_of: dict[type, _Look | None] = {}
+    left = _MOST
     for name in named:
         if name.startswith("_"):
             continue
-        stack = [namespace[name]]
-        while stack and len(seen) < _MOST:
+        stack, seen = [namespace[name]], set[int]()
+        while stack and left:
             value = stack.pop()
             kind = type(value)
-            role = roles.get(kind)
-            if role is None:
-                role = roles[kind] = _roles.get(kind) or _roles.setdefault(kind, _role_of(kind))
-            if role is _Role.NOTHING or (key := (name, id(value))) in seen:
+            try:
+                look = found_of[kind]
+            except KeyError:
+                look = found_of[kind] = _look_of(kind)
+            if look is None or id(value) in seen:
                 continue
-            seen.add(key)
-            if role is _Role.ARRAY:
+            seen.add(id(value))
+            left -= 1
+            if look is _is_array:
                 yield name, value
-            elif role is _Role.LIST:
-                stack += value
-            elif role is _Role.TUPLE:
-                stack += tuple.__iter__(value)
-            elif role is _Role.DICT:
-                stack += value.values()
             else:
-                stack += _held_by(value, kind)
+                stack += look(value)
 
 
-def _held_by(value: Any, kind: type) -> Iterator[Any]:
-    if kind.__dictoffset__ and isinstance(state := state_of(value), dict):
-        yield from state.values()
-    for _, descriptor in slot_descriptors(kind):
+_Look = Callable[[Any], Iterable[Any]]
+"""Gives what an object holds."""
+_roles: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
+
+
+def _is_array(value: Any) -> Iterable[Any]:
+    return ()
+
+
+def _look_of(kind: type) -> _Look | None:
+    """What the objects of a class are asked for when arrays are looked for; None if they hold none."""
+    role = _roles.get(kind)
+    if role is None:
+        role = _roles[kind] = _role_of(kind)
+    slots = tuple(get for _, get in slot_descriptors(kind)) if role == "object" else ()
+    return partial(_in_slots, slots) if slots else _LOOKS[role]
+
+
+def _role_of(kind: type) -> str:
+    """What an object of a class is; nothing of the class is run."""
+    if kind in ATOMS or _jax.is_tracer_type(kind):
+        return "nothing"
+    if issubclass(kind, jax.Array):
+        return "array"
+    if kind is list or kind is dict:
+        return kind.__name__
+    if issubclass(kind, tuple):
+        return "tuple"
+    return "nothing" if str(kind.__module__).partition(".")[0] in _CLOSED else "object"
+
+
+def _in_state(value: Any) -> Iterable[Any]:
+    state = state_of(value)
+    return state.values() if isinstance(state, dict) else ()
+
+
+def _in_slots(slots: tuple[Any, ...], value: Any) -> Iterable[Any]:
+    found = list(_in_state(value)) if type(value).__dictoffset__ else []
+    for slot in slots:
         try:
-            yield descriptor.__get__(value)
+            found.append(slot.__get__(value))
         except AttributeError:  # nothing was assigned yet
             continue
+    return found
 
 
-class _Role(enum.Enum):
-    """What an object is when arrays are looked for."""
-
-    NOTHING, ARRAY, LIST, TUPLE, DICT, OBJECT = range(6)
-
-
-_roles: weakref.WeakKeyDictionary[type, _Role] = weakref.WeakKeyDictionary()
-
-
-def _role_of(kind: type) -> _Role:
-    """What the objects of a class are; nothing of the class is run."""
-    if kind in ATOMS or _jax.is_tracer_type(kind):
-        return _Role.NOTHING
-    if issubclass(kind, jax.Array):
-        return _Role.ARRAY
-    if kind is list or kind is dict:
-        return _Role.LIST if kind is list else _Role.DICT
-    if issubclass(kind, tuple):
-        return _Role.TUPLE
-    return _Role.NOTHING if str(kind.__module__).partition(".")[0] in _CLOSED else _Role.OBJECT
-
-
+_LOOKS: dict[str, _Look | None] = {
+    "nothing": None,
+    "array": _is_array,
+    "list": list.__iter__,
+    "tuple": tuple.__iter__,
+    "dict": dict.values,
+    "object": _in_state,
+}
 _CLOSED = ("builtins", "numpy", "jax", "jaxlib", "IPython", "matplotlib", "pandas")
 """Whose objects hold no arrays that a user would name."""
 
