@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from threading import get_ident
 from time import perf_counter
 from typing import Any
 
@@ -32,7 +33,7 @@ class WaitLog:
         self._listener = listener
         self._original: tuple[Any, Any] | None = None
         self._ours: tuple[Any, Any] | None = None
-        self._asked = False
+        self._asking = set[int]()  # threads in `item`, which may ask for `_value` itself
         self.failure = ""
 
     def start(self) -> None:
@@ -59,7 +60,7 @@ class WaitLog:
     def _value_hook(self, original: Any) -> Callable[[Any], Any]:
         def _value(array: Any) -> Any:
             __tracebackhide__ = True
-            if self._asked or array._npy_value is not None:
+            if array._npy_value is not None or get_ident() in self._asking:
                 return original(array)
             start = perf_counter()
             found = original(array)
@@ -71,11 +72,12 @@ class WaitLog:
     def _item_hook(self, original: Any) -> Callable[..., Any]:
         def item(array: Any, *args: int) -> Any:
             __tracebackhide__ = True
-            start, self._asked = perf_counter(), True
+            start, thread = perf_counter(), get_ident()
+            self._asking.add(thread)
             try:
                 found = original(array, *args)
             finally:
-                self._asked = False
+                self._asking.discard(thread)
             self._tell(perf_counter() - start)
             return found
 

@@ -7,6 +7,7 @@ program for each that is asked for is only made where they are not.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import cache
 from math import prod
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -202,6 +203,7 @@ def holds(value: Any, kind: Kind) -> Any:
     return jnp.any(jnp.isnan(value) if kind == "nan" else jnp.isinf(value))
 
 
+@cache
 def is_inexact(dtype: Any) -> bool:
     """Whether a dtype is of floating-point or complex numbers."""
     return dtype is not None and jnp.issubdtype(dtype, jnp.inexact)

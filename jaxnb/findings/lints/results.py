@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 from time import perf_counter, sleep
 from typing import Any
 from weakref import WeakSet
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxnb.findings.lints.context import LintContext
 from jaxnb.findings.lints.eqns import Eqns
 from jaxnb.findings.lints.lint import Warned
 from jaxnb.findings.lints.nans import find_nans
+from jaxnb.findings.lints.recomputed import is_inexact
 from jaxnb.program import Finding, Fix
 from jaxnb.staging import Execution, Piece, hold_inputs
 
@@ -57,7 +56,7 @@ class BadResults:
     def _found(self, execution: Execution) -> Iterator[Finding]:
         for ran in execution.ran.values():
             traced = ran.piece in execution.traced
-            arrays = [one for one in ran.outputs if isinstance(one, jax.Array) and _is_inexact(one.dtype)]
+            arrays = [one for one in ran.outputs if isinstance(one, jax.Array) and is_inexact(one.dtype)]
             if traced:
                 _wait_for(arrays)
             if _any_bad(arrays, traced):
@@ -128,7 +127,7 @@ def bad_kind(value: Any, most: int) -> str:
       value: anything.
       most: how many numbers it may have.
     """
-    if not isinstance(value, jax.Array) or not _is_inexact(value.dtype) or value.size > most:
+    if not isinstance(value, jax.Array) or not is_inexact(value.dtype) or value.size > most:
         return ""
     if not _is_there(value) or not value.is_fully_addressable:
         return ""
@@ -139,8 +138,3 @@ def bad_kind(value: Any, most: int) -> str:
     if np.isfinite(array).all():
         return ""
     return "nan" if np.isnan(array).any() else "inf"
-
-
-@cache
-def _is_inexact(dtype: Any) -> bool:
-    return jnp.issubdtype(dtype, jnp.inexact)
