@@ -52,12 +52,23 @@ def memory_of(cell: str, given: dict[str, Any], *, buffers: bool) -> tuple[Progr
     return program, memory
 
 
+BODIES = {
+    "elementwise": "jnp.sin(h) * jnp.cos(h)",
+    "two dots": "jnp.sin(h @ w) * jnp.cos(h @ w)",
+    "a dot": "jnp.sin(h @ w.T)",
+}
+
+
+@pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("buffers", [False, True], ids=["liveness", "buffers"])
-def test_the_estimate_is_near_what_checkpointing_saves(buffers: bool) -> None:
-    program, plain = memory_of(CELL.format("layer"), names(), buffers=buffers)
-    _, kept = memory_of(CELL.format("jax.checkpoint(layer)"), names(), buffers=buffers)
+def test_the_estimate_is_near_what_checkpointing_saves(buffers: bool, body: str) -> None:
+    if buffers and jax.__version_info__ < (0, 11):
+        pytest.skip("XLA for CPUs took equal ops together, those that jax.checkpoint computes anew, too")
+    cell = CELL.replace(BODIES["elementwise"], BODIES[body])
+    program, plain = memory_of(cell.format("layer"), names(), buffers=buffers)
+    _, kept = memory_of(cell.format("jax.checkpoint(layer)"), names(), buffers=buffers)
     estimate = told(program)["layer, line 8 of loss"]
-    assert estimate == pytest.approx(plain.peak - kept.peak, rel=0.1)
+    assert estimate == pytest.approx(plain.peak - kept.peak, rel=0.02)
     VALIDATOR.validate(encode_drawn(program))
 
 
@@ -91,7 +102,7 @@ def test_calls_on_modules_are_told_apart() -> None:
     program, plain = memory_of(cell, {**given, "m": Model(kept=True)}, buffers=False)
     _, kept = memory_of(cell + "  # again", {**given, "m": Model(kept=False)}, buffers=False)
     estimate = next(saves for within, saves in told(program).items() if within.startswith("jax.nn.gelu"))
-    assert estimate == pytest.approx(plain.peak - kept.peak, rel=0.15)
+    assert estimate == pytest.approx(plain.peak - kept.peak, rel=0.1)
 
 
 def test_nothing_is_said_of_what_would_not_help() -> None:

@@ -1,19 +1,23 @@
 """What `jax.checkpoint` around a function would save, as an estimate by what lives when.
 
 What calls of a function make forwards, and only their own backward pass reads again, need not live in between: from the
-last op of a call that runs forwards to its first one that runs backwards. There it is made anew and lives as before.
+last op of a call that runs forwards to its first one that runs backwards. There it is made anew, with what that needs
+besides, and lives as before.
 What the call reads has to live until then instead, as far as it would not anyway. That gives another curve of live
 bytes, and what its peak is lower by is what would be saved: nothing, where a peak elsewhere is as high.
 
-It is an estimate. The order of the ops is taken as it is, though a compiler may fuse otherwise what is computed anew;
-values of the bodies of loops stand where the loop does; what was passed to the program is taken to be there; and calls
-of one line are told apart by the op that they begin with.
+It is an estimate. The order of the ops is taken as it is, though a compiler may fuse otherwise what is computed anew,
+or take it together with the first time (XLA for CPUs did before jax 0.11); values of the bodies of loops stand where
+the loop does; what was passed to the program is taken to be there; and calls of one line are told apart by how often
+their ops are there.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate
+from math import gcd
 
 from jaxnb.program.occupancy import Held, Memory
 from jaxnb.program.structure import Call, Level, Op
@@ -43,11 +47,13 @@ class Checkpoints:
             if one.op is not None and one.op[0] == self._entry:
                 self._made.setdefault(one.op[1], []).append(one)
         self._readers: dict[int, list[int]] = {}  # of the ops that make something that lives, who reads it
+        self._reads: list[frozenset[int]] = []  # what makes what an op reads
         roots: dict[int, frozenset[int]] = {}
         for at, op in enumerate(self._ops):
             for number in self._calls(op):
                 self._members.setdefault(number, []).append(at)
             read = frozenset[int]().union(*(roots.get(value, frozenset()) for value in op.inputs))
+            self._reads.append(read)
             if at in self._made:
                 for root in read:
                     self._readers.setdefault(root, []).append(at)
@@ -76,9 +82,12 @@ class Checkpoints:
                 others = [reader for reader in self._readers.get(at, ()) if reader not in inside]
                 start = max(end, until.get(at, 0), *others, 0)
                 for one in self._made.get(at, ()):
-                    if not self._ops[at].is_backward and one.kind != "output" and start + 1 < begin <= one.last:
+                    if not self._ops[at].is_backward and one.kind != "output" and start + 1 < begin <= one.last + 1:
                         change[start + 1] -= one.nbytes
                         change[begin] += one.nbytes
+            besides = self._besides(inside, end)
+            change[begin] += besides
+            change[begin + 1] -= besides
         for root, position in until.items():
             for one in self._made[root]:
                 if one.last < position:
@@ -87,25 +96,53 @@ class Checkpoints:
         live = map(sum, zip(self._memory.live, accumulate(change), strict=False))
         return max(0, self._memory.peak - max(live, default=0))
 
+    def _besides(self, inside: set[int], end: int) -> int:
+        """The bytes that a turn needs while it is computed anew, besides what it makes that lives on after it."""
+        change: dict[int, int] = {}
+        kept = 0
+        for at in inside:
+            if at > end or inside.isdisjoint(self._readers.get(at, ())):
+                continue
+            for one in self._made.get(at, ()):
+                kept += one.nbytes if one.last > end else 0
+                change[at] = change.get(at, 0) + one.nbytes
+                change[one.last + 1] = change.get(one.last + 1, 0) - one.nbytes
+        return max(0, max(accumulate(change[at] for at in sorted(change)), default=0) - kept)
+
     def _turns(self, members: Sequence[int]) -> list[tuple[list[int], list[int]]]:
         """The ops of a call that run forwards, and those that run backwards. A line that calls a function again and
-        again is one call: each time it begins with the same op, and backwards the last one is the first."""
-        ahead, back = (
-            self._begun_anew([at for at in members if self._ops[at].is_backward is side]) for side in (False, True)
-        )
-        if len(ahead) != len(back):
-            ahead, back = [[*chain(*ahead)]] if ahead else [], [[*chain(*back)]] if back else []
-        return list(zip(ahead, reversed(back), strict=False))
+        again is one call: it has as many turns as divide how often each of its ops is there, forwards, and each turn
+        begins with the same op."""
+        ahead = self._begun_anew([at for at in members if not self._ops[at].is_backward])
+        turns: list[tuple[list[int], list[int]]] = [(one, []) for one in ahead]
+        if not turns:
+            return []
+        within = {at: number for number, one in enumerate(ahead) for at in one}
+        backward: dict[int, int] = {}
+        for at in members:
+            if self._ops[at].is_backward:
+                backward[at] = self._turn_of(at, within, backward, len(ahead) - 1)
+                turns[backward[at]][1].append(at)
+        return [(one, back) for one, back in turns if back]
+
+    def _turn_of(self, at: int, ahead: dict[int, int], back: dict[int, int], last: int) -> int:
+        """Which turn of a call an op belongs to that runs backwards: the one that has to do with all that it reads,
+        be it that it was made there or read there; cotangents come from the one after it."""
+        touched = [(root, *self._readers.get(root, ())) for root in self._reads[at]]
+        near = [max(turns) for some in touched if (turns := [ahead[other] for other in some if other in ahead])]
+        return min([*near, *(back[root] for root in self._reads[at] if root in back)], default=last)
 
     def _begun_anew(self, members: Sequence[int]) -> list[list[int]]:
+        keys = [(op.name, op.span, self._calls(op)) for op in (self._ops[at] for at in members)]
+        counts = Counter(keys)
+        each = counts[keys[0]] // gcd(*counts.values()) if keys else 0  # how often a turn has the op it begins with
         found: list[list[int]] = []
-        first = None
-        for at in members:
-            op = self._ops[at]
-            key = (op.name, op.span, self._calls(op))
-            if first is None or key == first:
-                first = key
-                found.append([])
+        begun = 0
+        for at, key in zip(members, keys, strict=True):
+            if key == keys[0]:
+                if begun % each == 0:
+                    found.append([])
+                begun += 1
             found[-1].append(at)
         return found
 
