@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from jaxnb.program import Finding, Part, Severity, Status
 from jaxnb.staging import Run
 from jaxnb.units import format_bytes, format_seconds
-from jaxnb.views import Cell, Head, Table, element, style_element, table_element, table_lines
+from jaxnb.views import Cell, Head, Table, clipped, element, style_element, table_element, table_lines, text_width
 
 __all__ = ["CellRow", "Journal", "SessionReport"]
 
 _MOST_CELLS = 500
 _LONGEST = 46  # letters of what a cell begins with
+_SHORTEST = 12  # where there is no room for all of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +110,26 @@ class SessionReport:
     def __str__(self) -> str:
         if not self.rows:
             return "no cell was staged yet"
-        return "\n".join([*table_lines(self._table(lambda row: row.label)), "", self._sum()])
+        return "\n".join([*self._lines(), "", self._sum()])
 
     __repr__ = __str__
+
+    def _lines(self) -> list[str]:
+        """The table, with what happened to a cell on a line of its own where there is no room for it beside."""
+        room = shutil.get_terminal_size().columns
+        table = self._table(lambda row: row.label)
+        lines = table_lines(table)
+        over = max(map(text_width, lines)) - room
+        if over <= 0:
+            return lines
+        narrow = Table(table.heads[:-1], tuple(row[:-1] for row in table.rows))
+        over = max(map(text_width, table_lines(narrow))) - room
+        if over > 0:
+            begins = Head("begins", most=max(_SHORTEST, _LONGEST - over))
+            narrow = replace(narrow, heads=(narrow.heads[0], begins, *narrow.heads[2:]))
+        head, *lines = table_lines(narrow, room)
+        happened = [clipped(f"  {Status(row.happened)}", room) for row in self.rows]
+        return [head, *chain(*zip(lines, happened, strict=True))]
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         if not self.rows:

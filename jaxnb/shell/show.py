@@ -28,8 +28,8 @@ MOST_DRAWN = 500_000
 
 _SPARE = 300
 """Characters by which the line of a later run may be longer than that of the run which a program is drawn for first."""
-_MOST_LINES = 8
-_OPENED = 3  # calls deep, of what each line took
+_MOST_LINES = 16
+_OPENED = 8  # calls deep, of what each line took
 _LIMITS = (200, 120, 60, 30)
 _BRIEF = 10  # equations in the HTML beside a tree
 _LEFT_OUT = (

@@ -98,4 +98,4 @@ from .trees import (
     encode_trees as encode_trees,
     standing_in as standing_in,
 )
-from .width import printable as printable
+from .width import clipped as clipped, printable as printable, text_width as text_width

@@ -10,7 +10,7 @@ from jaxnb.views.width import clipped, printable, text_width
 
 __all__ = ["Branch", "branches"]
 
-_LEAST = (0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3)  # of the whole; what is less is counted together
+_LEAST = tuple(0.005 * 1.25**n for n in range(20))  # of the whole; what is less is counted together
 _SHORT = 16  # columns that are left of a line before what it calls
 
 
@@ -32,7 +32,7 @@ class Branch:
 
     def text(self, room: int) -> str:
         """The row as text; the line is shortened, if need be, and not what it calls."""
-        before = "   " * self.depth
+        before = "  " * self.depth
         if not self.calls:
             return before + self.label
         calls = f"  → {self.calls}"

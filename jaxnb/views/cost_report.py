@@ -37,7 +37,7 @@ __all__ = ["render_costs"]
 _BAR = 6
 _MOST_LINES = 20
 _NARROW = 28  # columns of source that are to be left beside the numbers
-_DEEP = 16  # and so many more where lines are opened
+_DEEP = 8  # and so many more where lines are opened, and two for each call that leads to a row
 
 
 def render_costs(
@@ -189,12 +189,13 @@ def _tree_table(
         for name, is_there in (("backward", tree.backward), ("roof", roofs), ("sent", "sent" in tree.total))
         if is_there
     }
-    kept = _kept(told, by, room - _DEEP)
+    found = branches(program, level, tree, depth, by, limit)
+    shown = found if limit is None else found[:limit]
+    kept = _kept(told, by, room - _DEEP - 2 * max((row.depth for row in shown), default=0))
     left = room - _width(kept)
     whole = _size(tree.total, by) or 1
     rows: list[tuple[str, ...]] = []
-    found = branches(program, level, tree, depth, by, limit)
-    for row in found if limit is None else found[:limit]:
+    for row in shown:
         share = _size(row.node.total, by) / whole
         own = {"backward": _behind(row.node, by), "roof": _roof(roof_of(row.node.total))}
         cells = (own[name] if name in own else _cell(name, row.node.total, share) for name in kept)

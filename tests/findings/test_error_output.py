@@ -87,6 +87,20 @@ def test_operands_by_name_where_they_were_made_and_the_edit(shell: Shell) -> Non
     assert "+     return jax.nn.relu(a @ w.T)" in text
 
 
+def test_what_a_method_was_called_on_is_none_of_its_arguments(shell: Shell) -> None:
+    shell.run(
+        "class Layer:\n    def __init__(self):\n        self.w = jnp.ones((4, 3))\n"
+        "    def __call__(self, a):\n        return self.apply(a)\n"
+        "    def apply(self, u):\n        return u @ self.w\n    def scaled(self, s):\n        return self.w * s\n"
+        "layer = Layer()"
+    )
+    text = shell.run("h = jnp.ones((2, 3))\ny = layer(h)", ok=False)
+    assert "`u`: float32[2,3], argument of `apply`: `a` in the call" in text
+    assert "`self.w`: float32[4,3], of `Layer`" in text
+    text = shell.run("y = jax.vmap(layer.scaled)(jnp.ones((5, 2)))", ok=False)
+    assert "`self.w`: float32[4,3], of `Layer`" in text and "`s`: float32[2], argument of `scaled`" in text
+
+
 def test_a_handler_of_the_user_goes_first(shell: Shell) -> None:
     seen: list[type] = []
 

@@ -333,8 +333,14 @@ class Scene:
         return f"line {line}" if self.failed.file == self.here else f"line {line} of {self.label(self.failed.file)}"
 
     def _argument(self, function: Any, name: str) -> str:
-        shown = "the lambda" if isinstance(function, ast.Lambda) else f"`{function.name}`"
+        own = getattr(function, "name", "")
+        shown = f"`{own}`" if own else "the lambda"
         place = parameters_of(function).index(name)
+        owner = _class_of(function, self.failed.parent(function))
+        if owner is not None:
+            if place == 0:
+                return f"of `{owner.name}`"
+            place -= 1  # a call of a method does not write what it is called on
         for caller in self.callers:
             node = caller.node
             if not isinstance(node, ast.Call):
@@ -342,12 +348,22 @@ class Scene:
             texts = [ast.get_source_segment(caller.text, item) or "" for item in node.args]
             named = {item.arg: ast.get_source_segment(caller.text, item.value) or "" for item in node.keywords}
             passes = isinstance(node.func, ast.Name | ast.Call) and not _takes_function(node.func)
+            if owner is not None and isinstance(node.func, ast.Attribute):
+                passes = node.func.attr == own
             if passes and name in named:
                 return f"argument of {shown}: `{_short(named[name])}` in the call"
             if passes and place < len(texts) and not any(isinstance(item, ast.Starred) for item in node.args):
                 return f"argument of {shown}: `{_short(texts[place])}` in the call"
             break
         return f"an argument of {shown}"
+
+
+def _class_of(function: Any, above: ast.AST | None) -> ast.ClassDef | None:
+    """The class of a method, or None for any other function."""
+    if not isinstance(above, ast.ClassDef):
+        return None
+    static = any(isinstance(item, ast.Name) and item.id == "staticmethod" for item in function.decorator_list)
+    return None if static else above
 
 
 def _takes_function(node: ast.AST) -> bool:

@@ -234,15 +234,17 @@ def is_offer(output: Any) -> bool:
     return isinstance(findings, list) and all(isinstance(one, dict) and one.get("kind") == "fix" for one in findings)
 
 
+_INSPECTOR = re.compile(r'<div class="jnb"(?: data-jaxnb=|>(?:<style>[^<]*</style>)?<details class="jaxnb")')
+
+
 def is_staged(output: Any) -> bool:
     """Whether an output is what jaxnb shows under a cell.
 
-    Without the program, which can be too large to be saved, only the HTML tells. Anybody could write that, so
-    nothing else is read from it.
+    Without the program, which can be too large to be saved, only the HTML tells: that of tables and diagrams has
+    nothing that opens. Anybody could write that, so nothing else is read from it.
     """
     data = output.get("data", {})
-    html = data.get("text/html", "")
-    return "text/plain" in data and (MIME_TYPE in data or html.startswith('<div class="jnb"'))
+    return "text/plain" in data and (MIME_TYPE in data or bool(_INSPECTOR.match(data.get("text/html", ""))))
 
 
 def first_line(text: str) -> str:
