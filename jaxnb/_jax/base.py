@@ -251,6 +251,11 @@ class EquationSizes:
         return known[1]
 
 
+def count_eqns(closed_jaxpr: Any) -> int:
+    """How many equations a jaxpr has, with those inside of them, which count wherever they are called."""
+    return sum(map(EquationSizes().of, closed_jaxpr.eqns))
+
+
 def inner_jaxprs(eqn: Any) -> Iterable[Any]:
     """The jaxprs in the parameters of an equation; `jaxprs_in_params` is not public."""
     return _core.jaxprs_in_params(eqn.params)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from jaxnb import _jax
 from jaxnb.options import StageOptions
 from jaxnb.planning.cells import search_cell
 from jaxnb.planning.simulation import check_options, plan_piece
@@ -68,7 +69,8 @@ def simulate_run(
         if session.looks:
             progress("looking at how it is spread")
             findings += session.observer.on_planned(cell, piece, namespace, session.file_label, session.shown)
-    derivative, equations = str(piece.derivative) if piece.derivative is not None else "", len(piece.jaxpr.eqns)
+    derivative = str(piece.derivative) if piece.derivative is not None else ""
+    equations = _jax.count_eqns(piece.jaxpr)
     if options.xmap is not None:
         derivative, equations = describe_map(piece.jaxpr), count_equations(piece.jaxpr)
     return Run(

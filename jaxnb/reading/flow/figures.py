@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jaxnb.reading as room
-from jaxnb import program
+from jaxnb import _jax, program
 
 __all__ = ["NO_FIGURES", "Figures", "read_figures", "total"]
 
@@ -22,6 +22,7 @@ class Figures:
       collectives: how many instructions send something to other devices.
       sent: bytes that a device sends by them; None where that is not known.
       devices: for how many devices it was compiled; 0 where that was not asked.
+      equations: how many it has, those of functions and loops included: as many as its level "jaxpr" has ops.
     """
 
     flops: int | None = None
@@ -29,6 +30,7 @@ class Figures:
     collectives: int = 0
     sent: int | None = 0
     devices: int = 0
+    equations: int = 0
 
 
 NO_FIGURES = Figures()
@@ -43,10 +45,11 @@ def read_figures(closed_jaxpr: Any, compiled: Any) -> Figures:
     """
     cost = room.cost_of(closed_jaxpr)
     flops = cost.flops if not cost.unknown else None
+    equations = _jax.count_eqns(closed_jaxpr)
     if compiled is None:
-        return Figures(flops)
+        return Figures(flops, equations=equations)
     devices = room.count_devices(compiled)
-    return Figures(flops, room.peak_bytes(compiled), *_traffic(compiled, devices), devices)
+    return Figures(flops, room.peak_bytes(compiled), *_traffic(compiled, devices), devices, equations)
 
 
 def _traffic(compiled: Any, devices: int) -> tuple[int, int | None]:
@@ -70,6 +73,7 @@ def total(figures: Iterable[Figures]) -> Figures:
         max(highest) if highest and len(highest) == len(read) else None,
         sum(one.collectives for one in read),
         _sum([one.sent for one in read]),
+        equations=sum(one.equations for one in read),
     )
 
 

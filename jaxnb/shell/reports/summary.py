@@ -82,7 +82,8 @@ def read_status(status: Status) -> Summary:
     first, costs = status.happened[0], {part.kind: part.text for part in status.cost}
     pieces = costs.get("pieces", "")
     if first.kind == "staged":
-        outcome = pieces or "staged whole"
+        host = any(part.kind == "host" for part in status.happened)
+        outcome = f"{pieces or 'staged'} · partly on the host" if host else pieces or "staged whole"
     elif first.kind in _OUTCOMES:
         outcome = next((name for start, name in _NOTES.items() if first.text.startswith(start)), _OUTCOMES[first.kind])
     else:

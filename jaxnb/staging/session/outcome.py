@@ -164,7 +164,8 @@ def what_ran(
         return of_a_map(execution, written, entry)
     pieces, asked = execution.pieces, execution.asked
     derivative = str(asked) if asked is not None else ""
-    return derivative, sum(len(piece.jaxpr.eqns) for piece in pieces), _source_of(execution) if pieces else None
+    equations = sum(piece.read_figures().equations for piece in pieces)
+    return derivative, equations, _source_of(execution) if pieces else None
 
 
 def program_of(

@@ -118,7 +118,7 @@ class Run:
       transferred: bytes that had to be moved to the device that was asked for.
       donated: bytes of the buffers that were given up to the results.
       inputs: how many inputs the compiled pieces took.
-      equations: how many equations the pieces hold.
+      equations: how many equations the pieces hold, those of functions and loops in them included.
       pieces: how many compiled pieces there were.
       figures: what the pieces ask for together.
       named: the function that `--name` bound, with its parameters.

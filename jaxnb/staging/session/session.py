@@ -343,7 +343,7 @@ class Session:
         run = Run(
             note="traced only: nothing was compiled, run or bound",
             note_kind="traced",
-            equations=len(traced.jaxpr.eqns),
+            equations=_jax.count_eqns(traced.jaxpr),
             inputs=len(traced.paths),
             pieces=1,
             timings=Timings(trace=traced.seconds),
