@@ -173,3 +173,34 @@ def test_a_failed_cell_leaves_a_growing_list_as_it_was() -> None:
     with pytest.raises(ZeroDivisionError):
         jaxnb.stage(cell + "import math\n1 / 0", space)
     assert len(space["history"]) == 2 and all(a is b for a, b in zip(before, space["history"], strict=True))
+
+
+def test_what_a_list_holds_that_a_method_of_the_cell_reads_is_looked_at_first() -> None:
+    """What a hook changed in a trace that was given up could not be taken back, since nobody had seen the hook."""
+    setup = """
+class Loop:
+    def __init__(self):
+        self.hooks, self.total = [], jnp.ones(2)
+
+    def on(self, hook):
+        self.hooks.append(hook)
+        return hook
+
+    def run(self):
+        for _ in range(3):
+            self.total = self.total * 0.5
+            for hook in self.hooks:
+                hook(self.total.sum())
+
+loop, best = Loop(), []
+
+@loop.on
+def watch(loss):
+    best.append(loss)
+    if loss < 0.3:
+        best.append(-1.0)
+"""
+    names: dict[str, Any] = {"jnp": jnp}
+    exec(setup, names)
+    jaxnb.stage("loop.run()\nprint(len(best))", names)
+    assert [float(loss) for loss in names["best"]] == [1.0, 0.5, 0.25, -1.0]

@@ -49,12 +49,14 @@ from jaxnb.staging.trace.ran import LARGE, Ran
 from jaxnb.staging.trace.reasons import find_reasons, reached_effects, using_effect
 from jaxnb.staging.trace.refused import refuse_seen, sees_stand_ins
 from jaxnb.staging.trace.scalars import scalars_that_show
-from jaxnb.staging.trace.trace import MissingName, StopAt, Trace, by_python
+from jaxnb.staging.trace.trace import MissingName, ReadsGrown, StopAt, Trace, by_python
 from jaxnb.staging.trace.tracer_patches import ValueNeeded
 from jaxnb.staging.trace.turns import BUDGET, TooLong
 from jaxnb.staging.trace.written_out import WrittenOut
 
 __all__ = ["Failed", "MissingName", "StopAt", "trace_piece"]
+
+_GIVEN_UP = (StopAt, MissingName, RunByPython, ValueNeeded, TooLong, WrittenOut, Touched, ReadsGrown)
 
 _FEW = 4
 """Scalars of one list that are needed before others are taken to be needed, too."""
@@ -214,6 +216,9 @@ def _trace(
             refuse_seen(trace.scan)
         try:
             traced = _run_trace(trace, device, log, ran)
+        except ReadsGrown:
+            choices.no_growth, known = True, plan
+            continue
         except WrittenOut as found:
             index = trace.calling(found.loop)
             error = by_python(cell.statements[index], str(found.loop))
@@ -468,7 +473,7 @@ def _run_trace(trace: Trace, device: Any, log: NameLog | None, ran: Ran | None =
             traced = jax.jit(cell).trace(*leaves)
         if trace.splits and trace.budget is not None:
             trace.check_loops(traced.jaxpr.eqns)
-    except (StopAt, MissingName, RunByPython, ValueNeeded, TooLong, WrittenOut, Touched, *_jax.TRACING_ERRORS):
+    except (*_GIVEN_UP, *_jax.TRACING_ERRORS):
         outside.take_back()
         raise
     except Exception:

@@ -70,7 +70,7 @@ from jaxnb.staging.trace.tracer_patches import TracerPatches, ValueNeeded
 from jaxnb.staging.trace.turns import BUDGET, Turns
 from jaxnb.staging.trace.written_out import LARGE, Loop, WrittenOut, long_loop
 
-__all__ = ["MissingName", "StopAt", "Trace", "by_python"]
+__all__ = ["MissingName", "ReadsGrown", "StopAt", "Trace", "by_python"]
 
 
 class StopAt(Exception):
@@ -78,6 +78,13 @@ class StopAt(Exception):
 
     def __init__(self, index: int) -> None:
         self.index = index
+
+
+class ReadsGrown(BaseException):
+    """A method was about to read a list that was taken for one that only grows, what it holds not being looked at.
+
+    Nothing of the method has run: what it would change through such a list could not be taken back.
+    """
 
 
 class MissingName(Exception):
@@ -276,12 +283,12 @@ class Trace:
                     CLASS.put(node, name, dispatching(item))
 
     def _guard(self, function: types.FunctionType) -> Any:
-        """The same method, which remembers that it was called: it reads a list that the code only appends to."""
+        """What stands in for a method that reads a list which the code only appends to: it says that it was called."""
 
         @functools.wraps(function)
         def guard(*args: Any, **kwargs: Any) -> Any:
-            self.reads_grown = True
-            return function(*args, **kwargs)
+            self.reads_grown = True  # should the code catch everything
+            raise ReadsGrown
 
         self.guards.append(guard)
         return guard
