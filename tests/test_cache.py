@@ -436,3 +436,42 @@ def test_a_loop_with_fewer_statements_than_the_cell_traces_anew_with_other_sizes
         exec(cell, plain)
         session.stage(cell, names, StageOptions())
         np.testing.assert_allclose(names["r"], plain["r"], rtol=1e-5)
+
+
+COUNTING = {
+    "a tuple made anew, whose aliases end with the first run": (
+        "from collections import namedtuple\nS = namedtuple('S', 'm v t')\nzero = jnp.zeros(2)\nst = S(zero, zero, 0)",
+        "st = st._replace(m=st.m + 1, v=st.v - 1, t=st.t + 1)\nw = st.m / st.t",
+    ),
+    "an object made anew": (
+        "from dataclasses import dataclass, replace\n@dataclass(frozen=True)\nclass S:\n    m: object\n    o: object\n"
+        "    t: int = 0\nzero = jnp.zeros(2)\nst = S(zero, zero)",
+        "st = replace(st, m=st.m + 1, o=st.o - 1, t=st.t + 1)\nw = st.m / st.t",
+    ),
+    "a class, met behind an object of it": (
+        "class A:\n    made = 0\n    def __init__(self, w): self.w, self.log = w, []; A.made += 1\na = A(jnp.ones(2))",
+        "b = A(a.w * 2)\na.log = [*a.log[-1:], 1]\nw = b.w + a.w\nprint(A.made)",
+    ),
+    "a function, of statements that the first run took apart": (
+        "def f(x, *, store=[]):\n    store.append(x)\n    del store[:-3]\n    f.calls += 1\n    return sum(store)\n"
+        "f.calls = 0\nx = jnp.arange(3.0)",
+        "w = [f(e) for e in x]\nheld = f.__kwdefaults__['store']\nu = sum(e * e for e in held)\nprint(f.calls)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", COUNTING)
+def test_what_a_cell_counts_up_is_an_input_from_the_second_run_on_whatever_else_differs_then(case: str) -> None:
+    setup, cell = COUNTING[case]
+    session, ns, plain = new_session(), dict(HOME), dict(HOME)
+    for space in (ns, plain):
+        exec(setup, space)
+    for turn_number in range(4):
+        printed, said = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(cell, plain)
+        with contextlib.redirect_stdout(said):
+            run = session.stage(cell, ns, StageOptions())
+        assert said.getvalue() == printed.getvalue()
+        np.testing.assert_allclose(np.asarray(ns["w"]), np.asarray(plain["w"]), rtol=1e-6)
+        assert run.reused or turn_number < 2, run.status

@@ -192,6 +192,8 @@ def class_(scan: Scan, value: type, path: Path, slot: Slot | None) -> None:
         return
     if scan.node(value, slot):
         return
+    if scan.slots is not None:
+        scan.slots.held_at[id(value)] = path  # which may have been met behind an object of it
     scan.parts.append((CLASS_MARK, *texts_of(value), value in _jax.PYTREES))
     scan.class_(type(value), (path, "attr", "__class__"), None)
     scan.hold(value, CLASS)

@@ -265,12 +265,14 @@ class CodeRecord:
         return again
 
     def last_around(self, plan: Plan, run: int) -> Piece | None:
-        """The piece of these statements that was used last, or else one of the last run (`run`) that had more."""
+        """The piece of these statements that was used last, or else one of the last run (`run`) that had more of them,
+        or the first part of them."""
         same = self.last.get(plan.start)
         if same is not None and same.plan.stop == plan.stop:
             return same
         more = [item for item in self.last.values() if item.plan.start <= plan.start and plan.stop <= item.plan.stop]
-        return min((item for item in more if item.used == run), key=lambda item: len(item.plan.names), default=None)
+        around = min((item for item in more if item.used == run), key=lambda item: len(item.plan.names), default=None)
+        return same if around is None and same is not None and same.used == run else around
 
     def use(self, piece: Piece, limit: int, run: int = 0) -> None:
         """Marks a piece as the one used last, and drops the oldest beyond the limit.

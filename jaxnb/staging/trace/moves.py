@@ -7,15 +7,17 @@ goes for what the statements that Python runs move on.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from jaxnb.staging.cells.reach import ATOMS
+from jaxnb.staging.cells.referents import state_of
 from jaxnb.staging.objects.mutables import BUFFER, CELL, Mutable
 from jaxnb.staging.objects.paths import ALIAS, ARRAY, CONTENT, NUMPY, Path, Same, root_name
 
-__all__ = ["differs_in_key", "evolving", "is_list", "moved", "moved_by_python"]
+__all__ = ["evolving", "is_list", "moved", "moved_by_python", "rebound"]
 
+_MOST_COMPARED = 1000  # places of a value that is bound anew
 _SIZED = (list, tuple, dict, set)
 
 
@@ -33,12 +35,50 @@ def moved(path: Path, holder: Mutable, before: list[tuple[Any, Any]], after: lis
     old, new = dict(before), dict(after)
     found = {path} if [key for key, _ in before] != [key for key, _ in after] else set[Path]()
     for key in old.keys() & new.keys():
-        if differs_in_key(old[key], new[key]):
+        if _differs_in_key(old[key], new[key]):
             found |= {(path, "attr", key), (path, "item", key)} if holder is not CELL else {path}
     return found
 
 
-def differs_in_key(before: Any, after: Any) -> bool:
+def rebound(path: Path, before: Any, after: Any) -> set[Path]:
+    """The paths at which what is bound anew has something else in the key: `state.t` of `state = state._replace(...)`.
+
+    Args:
+      path: of the place.
+      before: what stood there, or None.
+      after: what stands there now.
+    """
+    pending, found = [(path, before, after)], set[Path]()
+    for _ in range(_MOST_COMPARED):
+        if not pending:
+            break
+        path, before, after = pending.pop()
+        if _differs_in_key(before, after):
+            found.add(path)
+        elif type(before) is type(after) and before is not after:
+            pending += [
+                ((path, kind, key), old, new) for kind, key, old, new in _pairs(before, after) if old is not new
+            ]
+    return found
+
+
+def _pairs(before: Any, after: Any) -> Iterator[tuple[str, Any, Any, Any]]:
+    """What two values of one type hold at the same places, each with the ways in which a path may say where."""
+    if isinstance(before, tuple):
+        names = getattr(type(before), "_fields", ())
+        for at, (old, new) in enumerate(zip(tuple.__iter__(before), tuple.__iter__(after), strict=False)):
+            yield "item", at, old, new
+            if at < len(names):
+                yield "attr", names[at], old, new
+    elif type(before) is list:
+        yield from (("item", at, *both) for at, both in enumerate(zip(before, after, strict=False)))
+    elif type(before) is dict:
+        yield from (("item", key, before[key], after[key]) for key in before.keys() & after.keys())
+    elif isinstance(old := state_of(before), dict) and isinstance(new := state_of(after), dict):
+        yield from (("attr", key, old[key], new[key]) for key in old.keys() & new.keys())
+
+
+def _differs_in_key(before: Any, after: Any) -> bool:
     """Whether two values, the first of which is there, differ in what a key has of them whatever they hold."""
     kind = type(before)
     if before is None or kind is not type(after) or kind is float:

@@ -56,7 +56,7 @@ from jaxnb.staging.trace.donation import Donation, plan_donation
 from jaxnb.staging.trace.functions import Called, called_in, counting_turns
 from jaxnb.staging.trace.gradient import DerivativeSpec, Tree, read_loss, read_tree
 from jaxnb.staging.trace.instances import InstanceLog
-from jaxnb.staging.trace.moves import differs_in_key, moved
+from jaxnb.staging.trace.moves import moved, rebound
 from jaxnb.staging.trace.noticing import Importing, Noticing
 from jaxnb.staging.trace.output_paths import changed_at, output_paths
 from jaxnb.staging.trace.output_recipe import SMALLEST_ID, Capture, Leaked, OutputRecipe, Unreplayable
@@ -680,8 +680,7 @@ class Trace:
         for name, item in list(self.namespace.items()):
             if before.get(name, _ABSENT) is not item and self._is_ours(name):
                 recipe.names.append((name, self._build(capture, item, f"`{name}`")))
-                if differs_in_key(before.get(name), item):
-                    self.moves.add((None, "name", name))
+                self.moves |= rebound((None, "name", name), before.get(name), item)
                 self.made.append(((None, "name", name), item))
         recipe.deleted = [name for name in before if name not in self.namespace and self._is_ours(name)]
         for home, (names, old) in enumerate(zip(self.scan.namespaces, before_elsewhere, strict=True)):
