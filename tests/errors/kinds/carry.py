@@ -637,6 +637,50 @@ y1, path = jax.jit(lambda y: lax.scan(euler, y, noise))(y0)
 cause: (1,)|[1]; (2,)|[2]
 names: euler; y
 fix: sum|jnp.ones(2)|dot|same shape|(2,)
+
+### scan-reward-gains-an-axis raises=TypeError line=7
+# https://github.com/google/brax/issues/228
+actions = jnp.ones((5, 1))
+---
+def env_step(state, action):
+    q = state["q"] + 0.1 * action.sum()
+    reward = 1.0 - 0.1 * action**2
+    return {"q": q, "reward": reward}, q
+
+start = {"q": jnp.zeros(()), "reward": jnp.zeros(())}
+last, path = lax.scan(env_step, start, actions)
+---
+def env_step(state, action):
+    q = state["q"] + 0.1 * action.sum()
+    reward = 1.0 - 0.1 * (action**2).sum()
+    return {"q": q, "reward": reward}, q
+
+start = {"q": jnp.zeros(()), "reward": jnp.zeros(())}
+last, path = lax.scan(env_step, start, actions)
+---
+cause: carry; reward; float32[1]|(1,)|1 element
+names: reward; env_step
+fix: sum|[0]|squeeze|reshape|zeros(1|shape ()
+
+### scan-of-a-called-body raises=TypeError line=5
+# https://github.com/jax-ml/jax/pull/10262
+xs = jnp.arange(6.0)
+---
+def body(total, x):
+    total = total + x
+    return total, total
+
+final, partial_sums = lax.scan(body(0.0, xs[0]), 0.0, xs)
+---
+def body(total, x):
+    total = total + x
+    return total, total
+
+final, partial_sums = lax.scan(body, 0.0, xs)
+---
+cause: callable|call; scan|function; tuple|called|result
+names: body
+fix: scan(body,|body, without|body itself|without calling|pass body
 """,
     prelude=PRELUDE,
 )

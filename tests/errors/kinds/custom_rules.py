@@ -494,6 +494,36 @@ grads = jax.grad(apply)(x, y, "add")
 cause: str|text|string
 names: op; apply
 fix: nondiff_argnums
+
+### vjp-cotangents-of-a-tuple-laid-flat raises=TypeError line=7
+# https://github.com/jax-ml/jax/issues/13099
+pair = (jnp.ones(3), jnp.arange(3.0))
+---
+@jax.custom_vjp
+def combine(pair):
+    return (pair[0] * pair[1]).sum()
+def combine_fwd(pair):
+    return combine(pair), pair
+def combine_bwd(pair, g):
+    return g * pair[1], g * pair[0]
+combine.defvjp(combine_fwd, combine_bwd)
+
+grads = jax.grad(combine)(pair)
+---
+@jax.custom_vjp
+def combine(pair):
+    return (pair[0] * pair[1]).sum()
+def combine_fwd(pair):
+    return combine(pair), pair
+def combine_bwd(pair, g):
+    return ((g * pair[1], g * pair[0]),)
+combine.defvjp(combine_fwd, combine_bwd)
+
+grads = jax.grad(combine)(pair)
+---
+cause: 2|two; 1|one; argument; tuple
+names: combine; combine_bwd
+fix: ((g * pair[1], g * pair[0]),)|),)|inside a tuple|in a tuple|tuple of one
 """,
     prelude=PRELUDE,
 )

@@ -145,6 +145,31 @@ sol = dfx.diffeqsolve(term, dfx.Tsit5(), t0=0.0, t1=1.0, dt0=0.1, y0=y0)
 cause: dt0; None; ConstantStepSize|constant step|step size
 names:
 fix: dt0=0|PIDController|dt0
+
+### diffrax-two-terms-that-share-names raises=TypeError line=2
+# https://github.com/patrick-kidger/diffrax/issues/116
+---
+def velocity(t, y, args):
+    return acceleration
+
+def acceleration(t, v, args):
+    return -9.81
+
+terms = (dfx.ODETerm(velocity), dfx.ODETerm(acceleration))
+sol = dfx.diffeqsolve(terms, dfx.SemiImplicitEuler(), 0.0, 1.0, 0.1, (0.0, 5.0))
+---
+def velocity(t, y, args):
+    return y
+
+def acceleration(t, v, args):
+    return -9.81
+
+terms = (dfx.ODETerm(velocity), dfx.ODETerm(acceleration))
+sol = dfx.diffeqsolve(terms, dfx.SemiImplicitEuler(), 0.0, 1.0, 0.1, (0.0, 5.0))
+---
+cause: function; velocity
+names: velocity; acceleration
+fix: acceleration(|return y|value|call
 """,
     prelude="""\
 import diffrax as dfx

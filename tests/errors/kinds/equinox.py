@@ -424,6 +424,145 @@ y = solver.step(jnp.ones(3))
 cause: field; function; self|solver; step
 names: step
 fix: filter_jit|eqx.filter_jit
+
+### eqx-modules-beside-arrays-in-a-tree-map raises=ValueError line=5
+# https://github.com/patrick-kidger/equinox/issues/889
+class Identity(eqx.Module):
+    def __call__(self, x):
+        return x
+
+states = [jnp.zeros(2), jnp.ones(2)]
+---
+layers = [Identity(), Identity()]
+def apply(layer, x):
+    return layer(x)
+
+out = jax.tree.map(apply, layers, states)
+---
+layers = [Identity(), Identity()]
+def apply(layer, x):
+    return layer(x)
+
+out = jax.tree.map(apply, layers, states, is_leaf=lambda n: isinstance(n, Identity))
+---
+cause: Identity; leaf|node|pytree|tree
+names: layers; states
+fix: is_leaf|zip
+
+### eqx-axes-of-the-only-argument raises=ValueError line=4
+# https://github.com/patrick-kidger/equinox/issues/952
+class Series(eqx.Module):
+    value: jax.Array
+    time: jax.Array
+
+series = Series(jnp.ones((10, 20)), jnp.arange(20.0))
+---
+axes = Series(value=0, time=None)
+def average(s):
+    return jnp.mean(s.value * s.time)
+means = eqx.filter_vmap(average, in_axes=axes)(series)
+---
+axes = Series(value=0, time=None)
+def average(s):
+    return jnp.mean(s.value * s.time)
+means = eqx.filter_vmap(average, in_axes=(axes,))(series)
+---
+cause: in_axes; tuple
+names: axes; average
+fix: (axes,)
+
+### eqx-multisteps-of-the-whole-model raises=TypeError line=4
+# https://github.com/patrick-kidger/equinox/issues/590
+model = eqx.nn.MLP(2, 2, 4, 1, key=jax.random.key(0))
+optim = optax.MultiSteps(optax.adamw(1e-2), 2)
+opt_state = optim.init(eqx.filter(model, eqx.is_array))
+x = jnp.zeros((4, 2))
+---
+@eqx.filter_jit
+def train_step(model, opt_state, x):
+    grads = eqx.filter_grad(lambda m: jax.vmap(m)(x).mean())(model)
+    updates, opt_state = optim.update(grads, opt_state, model)
+    return eqx.apply_updates(model, updates), opt_state
+
+model, opt_state = train_step(model, opt_state, x)
+---
+@eqx.filter_jit
+def train_step(model, opt_state, x):
+    grads = eqx.filter_grad(lambda m: jax.vmap(m)(x).mean())(model)
+    updates, opt_state = optim.update(grads, opt_state, eqx.filter(model, eqx.is_array))
+    return eqx.apply_updates(model, updates), opt_state
+
+model, opt_state = train_step(model, opt_state, x)
+---
+cause: function|custom_jvp|relu; array
+names: model; train_step
+fix: eqx.filter(model
+
+### eqx-linesearch-of-a-filtered-model raises=TypeError line=3
+# https://github.com/google-deepmind/optax/issues/1399
+model = eqx.nn.MLP(1, 1, 4, 1, key=jax.random.key(0))
+optim = optax.lbfgs()
+params = eqx.filter(model, eqx.is_inexact_array)
+opt_state = optim.init(params)
+xs, ys = jnp.ones((4, 1)), jnp.zeros((4, 1))
+static = eqx.filter(model, eqx.is_inexact_array, inverse=True)
+---
+def fit_step(params, opt_state):
+    def value_fn(p):
+        return jnp.mean((jax.vmap(p)(xs) - ys) ** 2)
+    loss, grads = eqx.filter_value_and_grad(value_fn)(eqx.combine(params, static))
+    updates, opt_state = optim.update(grads, opt_state, params, value=loss, grad=grads, value_fn=value_fn)
+    return eqx.apply_updates(params, updates), opt_state
+
+params, opt_state = fit_step(params, opt_state)
+---
+def fit_step(params, opt_state):
+    def value_fn(p):
+        return jnp.mean((jax.vmap(eqx.combine(p, static))(xs) - ys) ** 2)
+    loss, grads = eqx.filter_value_and_grad(value_fn)(eqx.combine(params, static))
+    updates, opt_state = optim.update(grads, opt_state, params, value=loss, grad=grads, value_fn=value_fn)
+    return eqx.apply_updates(params, updates), opt_state
+
+params, opt_state = fit_step(params, opt_state)
+---
+cause: None; activation|callable|not callable
+names: value_fn; p|params; fit_step
+fix: eqx.combine|combine
+
+### eqx-static-half-holds-a-list raises=ValueError line=8
+# https://github.com/patrick-kidger/equinox/issues/1097
+import functools
+class Stack(eqx.Module):
+    layers: list
+    def __call__(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+model = [Stack([eqx.nn.Linear(2, 2, key=jax.random.key(0)), jax.nn.relu])]
+x = jnp.ones((3, 2))
+---
+@functools.partial(jax.jit, static_argnums=1)
+@jax.grad
+def loss(params, static, x):
+    (model,) = eqx.combine(params, static)
+    return jnp.mean(jax.vmap(model)(x) ** 2)
+
+params, static = eqx.partition(model, eqx.is_array)
+grads = loss(params, static, x)
+---
+@eqx.filter_jit
+@jax.grad
+def loss(params, static, x):
+    (model,) = eqx.combine(params, static)
+    return jnp.mean(jax.vmap(model)(x) ** 2)
+
+params, static = eqx.partition(model, eqx.is_array)
+grads = loss(params, static, x)
+---
+cause: list; hash
+names: static; loss
+fix: tuple|filter_jit
 """,
     prelude="""\
 from collections.abc import Callable

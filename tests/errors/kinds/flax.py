@@ -733,6 +733,179 @@ for _ in range(3):
 cause: model; jax.jit|jit; lost|dropped|discarded|not changed|unchanged|not kept|not updated
 names: model; train_step
 fix: nnx.jit|return
+
+### linen-params-of-another-conv raises=ScopeParamShapeError line=2
+# https://github.com/google/flax/issues/477
+x = jnp.ones((1, 6, 6, 1))
+five = nn.Conv(features=5, kernel_size=(3, 3))
+variables = five.init(jax.random.key(0), x)
+---
+three = nn.Conv(features=3, kernel_size=(3, 3))
+y = three.apply(variables, x)
+---
+three = nn.Conv(features=5, kernel_size=(3, 3))
+y = three.apply(variables, x)
+---
+cause: kernel; output; 3; 5
+names: three; variables
+fix: features=5|five|5 outputs
+
+### linen-head-for-fewer-actions raises=ScopeParamShapeError line=3
+# https://github.com/google-research/reincarnating_rl/issues/5
+class QNetwork(nn.Module):
+    actions: int
+
+    @nn.compact
+    def __call__(self, obs):
+        h = nn.relu(nn.Dense(16)(obs))
+        return nn.Dense(self.actions)(h)
+
+obs = jnp.ones((2, 7))
+teacher = QNetwork(6).init(jax.random.key(0), obs)
+---
+def distill(student, teacher, obs):
+    q_teacher = QNetwork(6).apply(teacher, obs)
+    q_student = student.apply(teacher, obs)
+    return jnp.mean((q_student - q_teacher) ** 2)
+
+num_actions = 4
+student = QNetwork(num_actions)
+
+loss = distill(student, teacher, obs)
+---
+def distill(student, teacher, obs):
+    q_teacher = QNetwork(6).apply(teacher, obs)
+    q_student = student.apply(teacher, obs)
+    return jnp.mean((q_student - q_teacher) ** 2)
+
+num_actions = 6
+student = QNetwork(num_actions)
+
+loss = distill(student, teacher, obs)
+---
+cause: kernel; Dense_1; output; 6; 4
+names: student; distill|teacher
+fix: QNetwork(6)|num_actions = 6|actions=6|6 actions|6 outputs
+
+### linen-batch-stats-not-passed raises=ScopeCollectionNotFound line=3
+# https://github.com/google/flax/issues/2279
+class CNN(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        x = nn.Conv(4, (3, 3))(x)
+        x = nn.BatchNorm(use_running_average=True)(x)
+        return nn.Dense(10)(x.reshape(x.shape[0], -1))
+
+images = jnp.ones((2, 6, 6, 1))
+model = CNN()
+variables = model.init(jax.random.key(0), images)
+---
+@jax.jit
+def logits_of(params, images):
+    return model.apply({"params": params}, images)
+
+logits = logits_of(variables["params"], images)
+---
+@jax.jit
+def logits_of(variables, images):
+    return model.apply(variables, images)
+
+logits = logits_of(variables, images)
+---
+cause: batch_stats; mean|BatchNorm
+names: model; logits_of
+fix: batch_stats|variables
+
+### linen-keys-for-every-replica raises=InvalidRngError line=2
+# https://github.com/google/flax/issues/3532
+model = nn.Dense(4)
+x = jnp.ones((8, 3))
+key = jax.random.PRNGKey(0)
+---
+keys = jax.random.split(key, 8)
+params = model.init(keys, x)
+---
+keys = jax.random.split(key, 8)
+params = model.init(keys[0], x)
+---
+cause: (8, 2)|8; key
+names: model; keys
+fix: keys[0]|vmap|one key
+
+### nnx-average-without-its-name raises=TypeError line=4
+# https://crackedaicode.com/problems/nnx-multimetric
+predictions, targets = jnp.ones(4), jnp.zeros(4)
+---
+metrics = nnx.MultiMetric(mse=nnx.metrics.Average(), mae=nnx.metrics.Average("mae"))
+error = predictions - targets
+mse, mae = (error**2).mean(), jnp.abs(error).mean()
+metrics.update(mse=mse, mae=mae)
+report = metrics.compute()
+---
+metrics = nnx.MultiMetric(mse=nnx.metrics.Average("mse"), mae=nnx.metrics.Average("mae"))
+error = predictions - targets
+mse, mae = (error**2).mean(), jnp.abs(error).mean()
+metrics.update(mse=mse, mae=mae)
+report = metrics.compute()
+---
+cause: values; Average|argname|keyword
+names: metrics
+fix: Average("mse")|argname|values=
+
+### nnx-lbfgs-updated-like-adam raises=TypeError line=6
+# https://github.com/google/flax/issues/4812
+model = nnx.Linear(2, 1, rngs=nnx.Rngs(0))
+optimizer = nnx.Optimizer(model, optax.lbfgs(), wrt=nnx.Param)
+x, y = jnp.ones((8, 2)), jnp.ones((8, 1))
+---
+def loss_fn(model):
+    return jnp.mean((model(x) - y) ** 2)
+
+def train_step(model, optimizer):
+    loss, grads = nnx.value_and_grad(loss_fn)(model)
+    optimizer.update(model, grads)
+    return loss
+
+loss = train_step(model, optimizer)
+---
+def loss_fn(model):
+    return jnp.mean((model(x) - y) ** 2)
+
+def train_step(model, optimizer):
+    loss, grads = nnx.value_and_grad(loss_fn)(model)
+    graph, rest = nnx.split(model)
+    optimizer.update(model, grads, grad=grads, value=loss, value_fn=lambda s: loss_fn(nnx.merge(graph, s)))
+    return loss
+
+loss = train_step(model, optimizer)
+---
+cause: value; grad; value_fn
+names: optimizer; train_step
+fix: value_fn|value=
+
+### linen-train-state-without-optimizer raises=TypeError line=5
+# https://github.com/borisdayma/dalle-mini/pull/11
+from flax.training.train_state import TrainState
+model = nn.Dense(2)
+x = jnp.ones((4, 3))
+---
+params = model.init(jax.random.key(0), x)["params"]
+adamw = optax.adamw(1e-3)
+optimizer = optax.MultiSteps(adamw, 4)
+
+state = TrainState.create(apply_fn=model.apply, params=params)
+y = state.apply_fn({"params": state.params}, x)
+---
+params = model.init(jax.random.key(0), x)["params"]
+adamw = optax.adamw(1e-3)
+optimizer = optax.MultiSteps(adamw, 4)
+
+state = TrainState.create(apply_fn=model.apply, params=params, tx=optimizer)
+y = state.apply_fn({"params": state.params}, x)
+---
+cause: tx
+names: TrainState|state
+fix: tx=
 """,
     prelude="""\
 import functools

@@ -580,6 +580,55 @@ scale = 2.0
 cause: (5,)|[5]|5; (3,)|[3]|3
 names: pull
 fix: 3|jnp.ones_like(y)|ones_like|shape of y
+
+### lagrangian-keeps-an-axis raises=TypeError line=6
+# https://github.com/MilesCranmer/lagrangian_nns/issues/6
+weights = jnp.ones((4, 1))
+q, q_t = jnp.array([0.1, 0.2]), jnp.array([0.0, 0.3])
+---
+def lagrangian(q, q_t):
+    state = jnp.concatenate([q, q_t])
+    return jnp.tanh(state @ weights)
+
+def eom(q, q_t):
+    force = jax.grad(lagrangian, 0)(q, q_t)
+    return force - q_t
+
+acc = eom(q, q_t)
+---
+def lagrangian(q, q_t):
+    state = jnp.concatenate([q, q_t])
+    return jnp.tanh(state @ weights)[0]
+
+def eom(q, q_t):
+    force = jax.grad(lagrangian, 0)(q, q_t)
+    return force - q_t
+
+acc = eom(q, q_t)
+---
+cause: (1,)|1 element|float32[1]; scalar
+names: lagrangian; eom|weights|state
+fix: [0]|squeeze|sum|reshape
+
+### grad-of-grad-itself raises=TypeError line=4
+# https://github.com/jax-ml/jax/issues/28110
+x = jnp.array(2.0)
+---
+def potential(x):
+    return x**4 - 3.0 * x
+
+curvature = jax.grad(jax.grad)(potential)
+stiffness = curvature(x)
+---
+def potential(x):
+    return x**4 - 3.0 * x
+
+curvature = jax.grad(jax.grad(potential))
+stiffness = curvature(x)
+---
+cause: function; grad
+names: potential
+fix: jax.grad(jax.grad(potential))
 """,
     prelude=PRELUDE,
 )

@@ -342,6 +342,32 @@ full = padded(keys, 23)
 cause: key; int
 names: keys; padded
 fix: concatenate|key_data|key|split
+
+### haiku-dropout-without-a-key raises=MissingRNGError line=3 needs=haiku
+# https://github.com/adobe-research/MetaAF/issues/11
+import haiku as hk
+def forward(x):
+    x = hk.Linear(4)(x)
+    return hk.dropout(hk.next_rng_key(), 0.1, x)
+net = hk.transform(forward)
+x = jnp.ones((2, 3))
+params = net.init(jax.random.PRNGKey(0), x)
+---
+@jax.jit
+def predict(params, x):
+    return net.apply(params, None, x)
+
+y = predict(params, x)
+---
+@jax.jit
+def predict(params, x):
+    return net.apply(params, jax.random.PRNGKey(1), x)
+
+y = predict(params, x)
+---
+cause: key; None|non-None; random|dropout
+names: net; predict
+fix: random.key|PRNGKey|key
 """,
     prelude=PRELUDE,
 )

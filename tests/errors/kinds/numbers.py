@@ -1442,6 +1442,113 @@ error = np.abs(solution - grid).max()
 cause: float64; float32; x64
 names: grid
 fix: x64|numpy|np.
+
+### bearing-of-a-resting-particle line=2
+# https://github.com/jax-ml/jax/issues/1052
+velocity = jnp.array([[3.0, 1.0], [0.0, 0.0], [-5.0, 2.0]])
+---
+def bearing_energy(v):
+    angle = jnp.arctan2(v[:, 1], v[:, 0])
+    moving = jnp.sum(v**2, axis=1) > 0.0
+    return jnp.where(moving, angle**2, 0.0).sum()
+
+pull = jax.grad(bearing_energy)(velocity)
+---
+def bearing_energy(v):
+    moving = jnp.sum(v**2, axis=1) > 0.0
+    safe = jnp.where(moving[:, None], v, 1.0)
+    angle = jnp.arctan2(safe[:, 1], safe[:, 0])
+    return jnp.where(moving, angle**2, 0.0).sum()
+
+pull = jax.grad(bearing_energy)(velocity)
+---
+cause: nan; arctan2
+names: v|angle; bearing_energy
+fix: jnp.where|safe
+
+### rotation-by-a-half-turn line=4
+# https://github.com/brentyi/jaxlie/issues/9
+quats = jnp.array([[0.9, 0.4], [0.0, 1.0], [0.6, 0.8]])
+---
+def log_map(q):
+    w, n = q
+    small = jnp.abs(n) < 1e-3
+    ratio = jnp.arctan(n / w) / n
+    factor = jnp.where(small, 2.0 / w, jnp.where(jnp.abs(w) < 1e-6, jnp.pi / n, 2.0 * ratio))
+    return factor * n
+
+twist = jax.vmap(jax.grad(lambda q: log_map(q)))(quats)
+---
+def log_map(q):
+    w, n = q
+    small = jnp.abs(n) < 1e-3
+    safe = jnp.where(jnp.abs(w) < 1e-6, 1.0, w)
+    ratio = jnp.arctan(n / safe) / n
+    factor = jnp.where(small, 2.0 / safe, jnp.where(jnp.abs(w) < 1e-6, jnp.pi / n, 2.0 * ratio))
+    return factor * n
+
+twist = jax.vmap(jax.grad(lambda q: log_map(q)))(quats)
+---
+cause: nan; w
+names: log_map; w
+fix: jnp.where
+
+### squared-norm-by-squaring-the-norm line=2
+# https://github.com/jax-ml/jax/issues/4177
+start = jnp.zeros(2)
+---
+def energy(x):
+    return jnp.linalg.norm(x) ** 2
+
+slope = jax.grad(energy)(start)
+---
+def energy(x):
+    return jnp.sum(x**2)
+
+slope = jax.grad(energy)(start)
+---
+cause: nan; norm|sqrt
+names: x; energy
+fix: sum(x|x ** 2|x**2|vdot|x @ x|where
+
+### hashes-shifted-by-signed-offsets line=2
+# https://github.com/jax-ml/jax/issues/4187
+hashes = jnp.array([4294967295, 7, 3000000000], dtype=jnp.uint32)
+offsets = jnp.array([1, -2, 3], dtype=jnp.int32)
+---
+buckets = 16
+shifted = hashes + offsets
+slot = shifted / buckets
+---
+buckets = 16
+shifted = hashes + offsets.astype(jnp.uint32)
+slot = shifted / buckets
+---
+cause: uint32; int32; negative|wrap|overflow|2147483647|does not hold|do not fit|beyond
+names: hashes; offsets
+fix: uint32|astype
+
+### quantised-activations-doubled line=3
+# https://github.com/jax-ml/jax/pull/12532
+activations = jnp.array([100, -90, 64, 12], dtype=jnp.int8)
+---
+def dequantise(q):
+    centred = q - 0
+    doubled = centred * 2
+    return doubled.astype(jnp.float32) / 255.0
+
+restored = dequantise(activations)
+---
+def dequantise(q):
+    centred = q - 0
+    doubled = centred.astype(jnp.int32) * 2
+    return doubled.astype(jnp.float32) / 255.0
+
+restored = dequantise(activations)
+---
+cause: int8; overflow|wrap|127|does not hold|do not fit|beyond
+names: centred|doubled; dequantise
+fix: astype|int32|int16
 """,
     prelude=PRELUDE,
 )

@@ -188,6 +188,34 @@ fitted = svi.run(jax.random.key(0), 2, X, y, progress_bar=False)
 cause: 3; 4; X; beta
 names: X; beta
 fix: expand([3])|X.shape[1]|3
+
+### numpyro-rate-clipped-at-zero raises=RuntimeError line=5
+# https://github.com/pyro-ppl/numpyro/pull/733
+from numpyro.infer import MCMC, NUTS
+counts = jnp.array([1146, 488, 753, 583, 553])
+time = jnp.arange(5.0)
+---
+def model(time, counts=None):
+    slope = numpyro.sample("slope", dist.Normal(0.0, 1.0))
+    level = numpyro.sample("level", dist.Normal(-50.0, 0.1))
+    rate = jnp.clip(level + slope * time - 100.0, 0.0)
+    numpyro.sample("obs", dist.Poisson(rate), obs=counts)
+
+mcmc = MCMC(NUTS(model), num_warmup=5, num_samples=5, progress_bar=False)
+mcmc.run(jax.random.key(0), time, counts)
+---
+def model(time, counts=None):
+    slope = numpyro.sample("slope", dist.Normal(0.0, 1.0))
+    level = numpyro.sample("level", dist.Normal(-50.0, 0.1))
+    rate = jnp.clip(level + slope * time - 100.0, 1e-30)
+    numpyro.sample("obs", dist.Poisson(rate), obs=counts)
+
+mcmc = MCMC(NUTS(model), num_warmup=5, num_samples=5, progress_bar=False)
+mcmc.run(jax.random.key(0), time, counts)
+---
+cause: obs; initial|log|infinite|-inf; zero|0
+names: rate; model
+fix: 1e-|clip|positive|exp|softplus
 """,
     prelude="""\
 import jax

@@ -248,6 +248,41 @@ updates, state = opt.update(grads, opt.init(params))
 cause: steps; int32; float; loss|grad
 names: params
 fix: 10.0|float|astype|allow_int|partition|separate
+
+### optax-linesearch-chained-after-adam raises=TypeError line=6
+# https://github.com/patrick-kidger/optimistix/issues/121
+def f(x):
+    return jnp.sum(jnp.abs(x) ** 2)
+
+x = jnp.ones(10)
+solver = optax.chain(optax.adam(1.0), optax.scale_by_backtracking_linesearch(25))
+state = solver.init(x)
+---
+def fit(x, state, steps):
+    for _ in range(steps):
+        grads = jax.grad(f)(x)
+        lr = 1.0
+        scaled = lr * grads
+        updates, state = solver.update(scaled, state, x)
+        x = optax.apply_updates(x, updates)
+    return x
+
+best = fit(x, state, 3)
+---
+def fit(x, state, steps):
+    for _ in range(steps):
+        grads = jax.grad(f)(x)
+        lr = 1.0
+        scaled = lr * grads
+        updates, state = solver.update(scaled, state, x, value=f(x), grad=grads, value_fn=f)
+        x = optax.apply_updates(x, updates)
+    return x
+
+best = fit(x, state, 3)
+---
+cause: value; grad; value_fn
+names: solver; fit
+fix: value_fn|value=
 """,
     prelude="""\
 import jax

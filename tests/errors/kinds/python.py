@@ -611,6 +611,59 @@ h = jax.jit(collect)(x)
 cause: append
 names: history
 fix: list|jnp.append|concatenate|[]|stack
+
+### concatenate-of-python-lists raises=TypeError line=3
+# https://github.com/jax-ml/jax/issues/1013
+losses = [0.5, 0.25]
+---
+def with_history(history, latest):
+    scaled = [2.0 * loss for loss in latest]
+    return jnp.concatenate([history, scaled])
+
+curve = with_history([], losses)
+---
+def with_history(history, latest):
+    scaled = [2.0 * loss for loss in latest]
+    return jnp.concatenate([jnp.array(history), jnp.array(scaled)])
+
+curve = with_history([], losses)
+---
+cause: list; array
+names: history|scaled; with_history
+fix: jnp.array|asarray
+
+### haiku-module-made-outside-transform raises=ValueError line=1 needs=haiku
+# https://github.com/google-deepmind/deepmind-research/issues/171
+import haiku as hk
+images = jnp.ones((2, 8))
+key = jax.random.PRNGKey(0)
+---
+model = hk.nets.MLP([16, 5])
+net = hk.transform(lambda x: model(x))
+params = net.init(key, images)
+---
+net = hk.transform(lambda x: hk.nets.MLP([16, 5])(x))
+params = net.init(key, images)
+---
+cause: transform
+names: model|MLP
+fix: hk.transform|transform
+
+### haiku-state-left-in-the-params raises=TypeError line=2 needs=haiku
+# https://github.com/alexOarga/haiku-geometric/issues/2
+import haiku as hk
+net = hk.without_apply_rng(hk.transform_with_state(lambda x: hk.BatchNorm(True, True, 0.9)(hk.Linear(3)(x), True)))
+graph = jnp.ones((4, 2))
+---
+params = net.init(jax.random.PRNGKey(0), graph)
+logits, state = net.apply(params, {}, graph)
+---
+params, state = net.init(jax.random.PRNGKey(0), graph)
+logits, state = net.apply(params, state, graph)
+---
+cause: params; tuple|pair; state
+names: params; net
+fix: params, state
 """,
     prelude=PRELUDE,
 )

@@ -1465,6 +1465,34 @@ confidence = means.std()
 cause: time|clock; once|constant|trac|compiled|same
 names: key; bootstrap
 fix: argument|outside|split|pass
+
+### and-binds-tighter-than-less line=3
+# https://github.com/jax-ml/jax/issues/21186
+keep_going = True
+---
+def running(state):
+    t, x = state
+    return t < 10 & keep_going
+
+def advance(state):
+    t, x = state
+    return t + 1, 0.5 * x
+
+steps, x = lax.while_loop(running, advance, (1, 8.0))
+---
+def running(state):
+    t, x = state
+    return (t < 10) & keep_going
+
+def advance(state):
+    t, x = state
+    return t + 1, 0.5 * x
+
+steps, x = lax.while_loop(running, advance, (1, 8.0))
+---
+cause: &; <|parenthes|precedence|before|binds
+names: t; keep_going
+fix: (t < 10) & keep_going
 """,
     prelude=PRELUDE,
 )

@@ -938,6 +938,67 @@ logits = jax.vmap(score)(ids)
 cause: 24; 32
 names: proj; score
 fix: 24|32
+
+### concatenate-without-a-tuple raises=ValueError line=3
+# https://github.com/numpy/numpy/issues/9549
+wave = jnp.sin(jnp.arange(12.0))
+---
+half = wave.size // 2
+silence = jnp.zeros(half)
+padded = jnp.concatenate(wave, silence)
+---
+half = wave.size // 2
+silence = jnp.zeros(half)
+padded = jnp.concatenate((wave, silence))
+---
+cause: concatenate; axis|tuple|list|sequence
+names: wave; silence
+fix: (wave, silence)|[wave, silence]
+
+### row-written-with-one-start-index raises=ValueError line=5
+# https://github.com/jax-ml/jax/issues/204
+first_row = jnp.array([1.0, 2.0, 3.0])
+---
+def pad_rows(row, length):
+    width = row.shape[0]
+    table = jnp.zeros((length, width))
+    as_rows = row.reshape(1, width)
+    return lax.dynamic_update_slice(table, as_rows, (0,))
+
+padded = pad_rows(first_row, 4)
+---
+def pad_rows(row, length):
+    width = row.shape[0]
+    table = jnp.zeros((length, width))
+    as_rows = row.reshape(1, width)
+    return lax.dynamic_update_slice(table, as_rows, (0, 0))
+
+padded = pad_rows(first_row, 4)
+---
+cause: start; 1|one; 2|two
+names: table; pad_rows
+fix: (0, 0)
+
+### draws-of-a-shape-that-drops-the-batch raises=ValueError line=3
+# https://github.com/jax-ml/jax/issues/13124
+key = jax.random.key(0)
+logits = jnp.ones((4, 10))
+---
+def draw(key, logits, n):
+    centred = logits - logits.max(axis=-1, keepdims=True)
+    return jax.random.categorical(key, centred, shape=(4, n))
+
+tokens = draw(key, logits, 8)
+---
+def draw(key, logits, n):
+    centred = logits - logits.max(axis=-1, keepdims=True)
+    return jax.random.categorical(key, centred, shape=(n, 4))
+
+tokens = draw(key, logits, 8)
+---
+cause: (4, 8)|4, 8|4,8; (4,)|batch
+names: centred|logits; draw
+fix: (n, 4)|(8, 4)
 """,
     prelude=PRELUDE,
 )

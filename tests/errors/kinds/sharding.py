@@ -522,6 +522,29 @@ flat = jax.lax.reshape(patches, (24, 2), out_sharding=NamedSharding(mesh, P("y",
 cause: reshape; (4, 6, 2)|6; (24, 2)|24; y
 names: patches
 fix: out_sharding|reshard
+
+### sharding-one-spec-for-two-arguments raises=ValueError line=5 devices=4
+# https://github.com/jax-ml/jax/pull/18951
+mesh = Mesh(np.array(jax.devices()[:4]), ("i",))
+weights, rows = jnp.ones((3,)), jnp.ones((8, 3))
+---
+def scores(w, rows):
+    return rows @ w
+
+spec = P("i")
+mapped = jax.shard_map(scores, mesh=mesh, in_specs=(spec,), out_specs=spec)
+s = mapped(weights, rows)
+---
+def scores(w, rows):
+    return rows @ w
+
+spec = P("i")
+mapped = jax.shard_map(scores, mesh=mesh, in_specs=(P(), spec), out_specs=spec)
+s = mapped(weights, rows)
+---
+cause: in_specs; 2|two; 1|one
+names: scores; mapped|weights|rows
+fix: in_specs|P()
 """,
     prelude="""\
 import functools

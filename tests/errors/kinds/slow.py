@@ -1063,6 +1063,63 @@ for _ in range(20):
 cause: transfer|copied|copy|copies|host|wait|sync|block|numpy; every|each|loop|20
 names: grads
 fix: jnp.clip|jnp|on the device|jit|inside
+
+### wrapper-jitted-in-a-method line=6
+# https://github.com/GalacticDynamics/unxt/pull/906
+orbit = jnp.array([1.0, 0.0, 0.0, 0.8])
+---
+class Integrator:
+    def __init__(self, dt):
+        self.dt = dt
+
+    def step(self, w):
+        kick = jax.jit(lambda w: w + self.dt * jnp.concatenate([w[2:], -w[:2]]))
+        return kick(w)
+
+leapfrog = Integrator(0.01)
+for _ in range(12):
+    orbit = leapfrog.step(orbit)
+---
+class Integrator:
+    def __init__(self, dt):
+        self.dt = dt
+        self.kick = jax.jit(lambda w: w + self.dt * jnp.concatenate([w[2:], -w[:2]]))
+
+    def step(self, w):
+        return self.kick(w)
+
+leapfrog = Integrator(0.01)
+for _ in range(12):
+    orbit = leapfrog.step(orbit)
+---
+cause: compil|trac; every|each|again|anew|new function|12
+names: kick; step
+fix: outside|before|above|once|__init__|def
+
+### likelihood-summed-item-by-item line=4
+# https://github.com/jax-ml/jax/issues/2515
+w = jnp.linspace(90.0, 110.0, 120)
+---
+@jax.jit
+def likelihood(s, m, w):
+    total = 0.0
+    for x in w:
+        term = jnp.log(s * jnp.sqrt(2.0 * jnp.pi)) + 0.5 * ((x - m) / s) ** 2
+        total = total + term
+    return total
+
+nll = likelihood(5.0, 100.0, w)
+---
+@jax.jit
+def likelihood(s, m, w):
+    term = jnp.log(s * jnp.sqrt(2.0 * jnp.pi)) + 0.5 * ((w - m) / s) ** 2
+    return term.sum()
+
+nll = likelihood(5.0, 100.0, w)
+---
+cause: unroll|120 copies|120 times|for each turn|every turn|loop; compil|trac|equations|operations; 120
+names: likelihood
+fix: vmap|scan|fori_loop|whole|without the loop|sum
 """,
     prelude=PRELUDE,
 )

@@ -678,6 +678,100 @@ best, flags = watch(losses)
 cause: if|not|bool; traced|tracer|value
 names: improved; body
 fix: jnp.where|lax.cond
+
+### segments-not-counted-under-jit raises=ConcretizationTypeError line=4
+# https://github.com/jax-ml/jax/issues/6350
+messages = jnp.ones((3, 4))
+receivers = jnp.array([0, 0, 1])
+---
+@jax.jit
+def gather_messages(messages, receivers):
+    scaled = 0.5 * messages
+    return jax.ops.segment_sum(scaled, receivers)
+
+nodes = gather_messages(messages, receivers)
+---
+@jax.jit
+def gather_messages(messages, receivers):
+    scaled = 0.5 * messages
+    return jax.ops.segment_sum(scaled, receivers, num_segments=2)
+
+nodes = gather_messages(messages, receivers)
+---
+cause: num_segments; value|concrete|traced
+names: receivers; gather_messages
+fix: num_segments
+
+### packed-batches-of-many-sizes-in-a-loop raises=TracerIntegerConversionError line=3
+# https://github.com/jax-ml/jax/issues/2323
+batch_sizes = jnp.array([4, 3, 1])
+packed = jnp.arange(16.0).reshape(8, 2)
+---
+def body(i, carry):
+    total, offset = carry
+    batch = lax.dynamic_slice_in_dim(packed, offset, batch_sizes[i])
+    return total + batch.sum(), offset + batch_sizes[i]
+
+total, _ = lax.fori_loop(0, 3, body, (0.0, 0))
+---
+def body(i, carry):
+    total, offset = carry
+    batch = lax.dynamic_slice_in_dim(jnp.pad(packed, ((0, 4), (0, 0))), offset, 4)
+    kept = jnp.arange(4)[:, None] < batch_sizes[i]
+    return total + jnp.where(kept, batch, 0.0).sum(), offset + batch_sizes[i]
+
+total, _ = lax.fori_loop(0, 3, body, (0.0, 0))
+---
+cause: size|shape; traced|static|concrete
+names: batch_sizes; body
+fix: mask|jnp.where|largest|4|fixed
+
+### sum-of-the-first-k raises=TypeError line=3
+# https://github.com/jax-ml/jax/issues/1007
+a = jnp.arange(5.0)
+---
+@jax.jit
+def sum_first_k(a, k):
+    head = lax.dynamic_slice(a, (0,), (k,))
+    return head.sum()
+
+total = sum_first_k(a, 2)
+---
+@partial(jax.jit, static_argnums=1)
+def sum_first_k(a, k):
+    head = lax.dynamic_slice(a, (0,), (k,))
+    return head.sum()
+
+total = sum_first_k(a, 2)
+---
+cause: size|shape; traced|static|concrete
+names: k; sum_first_k
+fix: static_argnums|static_argnames|jnp.where|mask
+
+### guidance-steps-in-a-traced-config raises=TypeError line=4
+# https://github.com/brentyi/egoallo/issues/17
+guidance = {"steps": 6, "weight": 0.5}
+x0 = jnp.ones(3)
+---
+@jax.jit
+def optimise(x, guidance):
+    pull = guidance["weight"] * x
+    schedule = jnp.zeros((guidance["steps"],)) + guidance["weight"]
+    return x - schedule.sum() * pull
+
+x1 = optimise(x0, guidance)
+---
+@jax.jit
+def optimise(x, weight):
+    pull = weight * x
+    schedule = jnp.zeros((guidance["steps"],)) + weight
+    return x - schedule.sum() * pull
+
+x1 = optimise(x0, guidance["weight"])
+---
+cause: shape|size; traced|static|concrete; steps
+names: guidance; optimise
+fix: static|steps
 """,
     prelude=PRELUDE,
 )
