@@ -280,6 +280,11 @@ def _changing(function: ast.AST, again: Again) -> list[str]:
     """The names that a function reads of the loop or function that makes it."""
     own = {item.arg for item in ast.walk(function) if isinstance(item, ast.arg)} | stored_names(function)
     read = {item.id for item in ast.walk(function) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)}
+    of_self = {
+        ast.unparse(item)  # an object is no argument of a jitted function: what is read of it is one
+        for item in ast.walk(function)
+        if isinstance(item, ast.Attribute) and isinstance(item.value, ast.Name) and item.value.id == "self"
+    }
     inside = set(map(id, ast.walk(function)))
     bound: set[str] = set()
     for item in ast.walk(again):
@@ -289,7 +294,8 @@ def _changing(function: ast.AST, again: Again) -> list[str]:
             bound.add(item.id)
         elif isinstance(item, ast.arg) and isinstance(again, ast.FunctionDef):
             bound.add(item.arg)
-    return sorted((read - own) & bound)
+    changing = (read - own) & bound
+    return sorted(changing - {"self"} | of_self if "self" in changing and of_self else changing)
 
 
 def _given(call: ast.Call) -> Iterator[ast.expr]:

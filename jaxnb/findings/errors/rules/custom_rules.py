@@ -366,7 +366,7 @@ def _backward(scene: Scene) -> Told | None:
             fixes.append(_put(scene, "return a tuple", last, f"({scene.text(last)},)"))
         return _told(scene, message, fixes, "return a tuple with one entry for each argument, None for zero.", last)
     if len(value) != count:
-        return _entries(scene, name, of, value, count, wanted, last)
+        return _entries(scene, name, of, value, tree.children(), wanted, last)
     return _entry(scene, step, name, of, names, last)
 
 
@@ -385,15 +385,23 @@ def _differentiated(scene: Scene, rule: Any, step: Step) -> list[str]:
 
 
 def _entries(
-    scene: Scene, name: str, of: str, value: tuple[Any, ...], count: int, wanted: str, last: ast.expr | None
+    scene: Scene, name: str, of: str, value: tuple[Any, ...], own: Sequence[Any], wanted: str, last: ast.expr | None
 ) -> Told:
-    """Another number of cotangents than of arguments."""
+    """Another number of cotangents than of arguments, `own` being the structures of these."""
+    count = len(own)
     message = (
         f"{name}, the backward rule{of}, has to return a cotangent for each of the {count} argument{'s' * (count != 1)}"
         f" {wanted if wanted.startswith('(') else ''}".rstrip()
         + f", and it returns {len(value)}."
     )
     fixes: list[Fix] = []
+    if count == 1 and own[0].num_leaves > 1:
+        said = f"`{wanted.strip('()')}` is one argument" if wanted.startswith("(") else "there is one argument"
+        message += f" {said}, whose cotangent is a pytree of the same structure."
+        if last is not None and jax.tree.structure(value) == own[0]:
+            whole = ast.unparse(last) if isinstance(last, ast.Tuple) else scene.text(last)
+            fixes.append(_put(scene, "return a tuple of the one cotangent", last, f"({whole},)"))
+        return _told(scene, message, fixes, "return a tuple with one entry, which is built like the argument.", last)
     if isinstance(last, ast.Tuple) and len(last.elts) == len(value):
         texts = [scene.text(one) for one in last.elts]
         if len(value) < count:

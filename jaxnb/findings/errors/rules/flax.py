@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+
 from jaxnb.findings.errors.calls import (
     argument_of,
     arguments_at,
@@ -263,13 +266,29 @@ def _key_first(scene: Scene) -> Told | None:
     value = place.value_of(first)
     what = scene.argument(0, "rngs")
     aval = f"{value.dtype}{list(value.shape)}".replace(" ", "") if is_array(value) else what.aval if what else ""
-    message = f"the first argument of {_called(place)} is the random key, and `{segment(place, first)}` is {aval}."
+    text = segment(place, first)
+    if is_array(value) and len(value.shape) > 0 and _holds_keys(value):
+        message = f"{_called(place)} takes one random key, and `{text}` is {value.shape[0]} keys, {aval}."
+        fix = put(place, "give it one of them", first, f"{_grouped(first, text)}[0]")
+        return Told(message, (fix, advice("for parameters by each key, map over them: jax.vmap(init, (0, None)).")))
+    message = f"the first argument of {_called(place)} is the random key, and `{text}` is {aval}."
     fixes: list[Fix] = []
     if second is not None:
         text = segment(place, place.node)
         swapped = text.replace(segment(place, first), "\0", 1).replace(segment(place, second), segment(place, first), 1)
         fixes.append(put(place, "put the key first", place.node, swapped.replace("\0", segment(place, second))))
     return Told(message, (*fixes, advice("call init(key, *inputs): the key first.")))
+
+
+def _holds_keys(value: Any) -> bool:
+    """Whether it is an array of keys, typed ones or of the old kind."""
+    if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+        return True
+    return value.dtype == "uint32" and value.ndim == 2 and value.shape[1] in (2, 4)
+
+
+def _grouped(node: ast.AST, text: str) -> str:
+    return text if isinstance(node, ast.Name | ast.Call | ast.Attribute | ast.Subscript) else f"({text})"
 
 
 def _no_collections(scene: Scene) -> Told | None:
@@ -345,14 +364,19 @@ def _width(scene: Scene) -> Told | None:
     shape = f", shape {dimensions(inputs.shape)}," if inputs is not None else ""
     facts = f"`{name}` of `{path}` is {dimensions(was)}" if was else f"`{name}` of `{path}` has another shape"
     differ = [(a, b) for a, b in zip(was, now, strict=False) if a != b]
-    made = (
-        f": it was initialised for inputs of width {differ[0][0]}, and this one{shape} has {differ[0][1]}"
-        if differ
-        else ""
-    )
+    results = bool(was) and len(was) == len(now) and was[:-1] == now[:-1] and name in ("kernel", "bias", "embedding")
+    made, hint = "", "call init again."
+    if differ and results:
+        kind = type(module).__name__
+        made = f": it was initialised by a {kind} of {differ[0][0]} output features, and this one has {differ[0][1]}"
+        hint = (
+            f"apply it by the {kind} that it was initialised by, of {differ[0][0]} features, or call init of this one."
+        )
+    elif differ:
+        made = f": it was initialised for inputs of width {differ[0][0]}, and this one{shape} has {differ[0][1]}"
+        hint = f"give it inputs of width {differ[0][0]}, or call init again with these."
     message = f"{facts}, and {dimensions(now)} is needed{made}."
     place = own(scene)
-    hint = f"give it inputs of width {differ[0][0]}, or call init again with these." if differ else "call init again."
     return Told(message, (advice(hint),), (*arguments_at(place), *scene.operands))
 
 

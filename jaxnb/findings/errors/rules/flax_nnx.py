@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -75,6 +76,13 @@ def _grads(scene: Scene) -> Told | None:
     if _step(scene, "_check_grads_wrapper") is None or not isinstance(node, ast.Call):
         return None
     given = [scene.text(item) for item in node.args]
+    lacking = re.search(r"missing \d+ required keyword-only arguments?: (.*)", str(scene.error))
+    if lacking is not None:  # of the transform's own `update`
+        names = re.findall(r"'(\w+)'", lacking[1])
+        called = joined([f"`{name}`" for name in names])
+        message = f"`{scene.text(node.func)}` needs {called}, too: its transform asks for more than gradients."
+        more = ", ".join(f"{name}=..." for name in names)
+        return Told(message, (advice(f"pass {'it' if len(names) == 1 else 'them'} by name: {more}."),))
     message = (
         f"`{scene.text(node.func)}` takes (model, grads), and is given"
         f" {joined([f'`{one}`' for one in given]) or 'nothing'} alone."

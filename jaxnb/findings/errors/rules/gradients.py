@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
@@ -76,6 +76,8 @@ def _inputs(scene: Scene) -> Told | None:
             fixes += _as_floats(scene, given[number], leaves, bad)
     if not odd:
         return None
+    if (told := _of_a_transform(scene, args)) is not None:
+        return told
     floats = [n for n, value in enumerate(args) if n not in wanted and _is_real(value)]
     if floats and len(args) > 1:
         fixes += _argnums(scene, floats[0])
@@ -83,6 +85,23 @@ def _inputs(scene: Scene) -> Told | None:
     message = f"`{_transform(scene)}`{f' of {shown}' if shown else ''} derives by floats, and {joined(odd)}."
     told = "cast it to float, or derive by the arguments that are floats: argnums=."
     return Told(message, (*fixes, advice(told)), tuple(about))
+
+
+def _of_a_transform(scene: Scene, args: Sequence[Any]) -> Told | None:
+    """`jax.grad(jax.grad)(f)`, which derives the transform by the function."""
+    node = scene.failed.node
+    if not (len(args) == 1 and callable(args[0]) and isinstance(node, ast.Call) and isinstance(node.func, ast.Call)):
+        return None
+    inner = node.func.args[0] if node.func.args else None
+    if inner is None or len(node.args) != 1:
+        return None
+    transform, function = scene.text(inner), scene.text(node.args[0])
+    message = (
+        f"`{scene.text(node.func)}` derives `{transform}`, and what it is given is `{function}`, a function: floats are"
+        " what it can derive by."
+    )
+    outer = f"{scene.text(node.func.func)}({transform}({function}))"
+    return Told(message, (put(scene.failed, "transform the function first", node, outer), advice(f"write {outer}.")))
 
 
 def _is_real(value: Any) -> bool:
