@@ -522,6 +522,11 @@ _SIZES = {
 }
 """Functions that take the size of their result as an option of another name than `size`."""
 
+_SHAPED = frozenset(
+    "arange zeros ones full empty linspace eye reshape broadcast_to tile dynamic_slice dynamic_slice_in_dim".split()
+)
+"""Functions whose result has a shape that they are told."""
+
 
 def _advice(error: BaseException, failed: FailedExpression) -> str:
     kind, called, above = type(error).__name__, called_name(failed.node), failed.parent()
@@ -544,6 +549,11 @@ def _advice(error: BaseException, failed: FailedExpression) -> str:
     if called in _SIZES:
         return (
             f"give {called} {_SIZES[called]}=, a size that is always enough, or call it outside of the traced function."
+        )
+    if called in _SHAPED:
+        return (
+            f"shapes are fixed while a function is traced: give {called} the largest size and mask what is over,"
+            " jnp.where(jnp.arange(size) < n, x, 0), or make the size static."
         )
     if called in ("float", "complex", "item", "tolist"):
         return "keep the array: return it, and make Python's numbers of it outside of the traced function."

@@ -111,8 +111,13 @@ def _hint(a: str, b: str, difference: Difference) -> str:
             f"None is an empty tree, not a leaf: put zeros into `{none}`, or None into `{other}`, or give"
             " is_leaf=lambda x: x is None to a function that takes None."
         )
+    if is_array(second) and "grad" in b.lower():
+        return f"make `{b}` of the same structure: take the gradients with respect to `{a}` (argnums=)."
     if is_array(second):
-        return f"make `{b}` of the same structure: as gradients, take them with respect to `{a}` (argnums=)."
+        return (
+            f"make `{b}` of the same structure, say by is_leaf= what of `{a}` is to count as a leaf, or go through both"
+            " with zip."
+        )
     if difference.only_first or difference.only_second:
         return f"give both the same keys and the same length: the same structure as `{a}`."
     return f"make `{b}` of the same type as `{a}`: {type(first).__name__}."
