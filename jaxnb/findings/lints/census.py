@@ -90,7 +90,7 @@ class Census:
       giving: calls of functions that donate.
       chosen: equations that select.
       rows: equations that make a row of a vector.
-      indexed: equations that index.
+      indexed: equations that index, and those that compare labels with the numbers of classes, as `one_hot` does.
       selects, meets, indexes: whether it, or one in it, has any of these.
       long: whether it, or one in it, has many equations.
       telling: whether it, or one in it, has constants, or anything for the detector of dtypes.
@@ -174,7 +174,7 @@ def _take(jaxpr: Any) -> Census:
                     rows.append(eqn)
             elif name == "select_n":
                 chosen.append(eqn)
-            elif name in INDEXING:
+            elif name in INDEXING or (name == "eq" and _is_by_rows(eqn)):
                 indexed.append(eqn)
             elif name == "dot_general":
                 if eqn.invars[0].aval.dtype != eqn.invars[1].aval.dtype:
@@ -182,7 +182,7 @@ def _take(jaxpr: Any) -> Census:
             elif name == "convert_element_type":
                 if _may_matter(eqn):
                     converted.append(eqn)
-            else:
+            elif name in DRAWS:
                 draws = True
             continue
         params = eqn.params
@@ -212,7 +212,7 @@ def _take(jaxpr: Any) -> Census:
     return Census(inner, draws, marks, *kinds, selects, meets, indexes or bool(indexed), long, telling)
 
 
-_TAKEN = DRAWS | {"convert_element_type", "dot_general", "broadcast_in_dim", "select_n"} | INDEXING
+_TAKEN = DRAWS | {"convert_element_type", "dot_general", "broadcast_in_dim", "select_n", "eq"} | INDEXING
 _MANY = 60
 
 
@@ -220,6 +220,12 @@ def _is_row(eqn: Any) -> bool:
     """Whether an equation makes (1, n) of (n,), as broadcasting does."""
     shape = eqn.outvars[0].aval.shape
     return len(shape) == 2 and shape[0] == 1 and shape[1] > 1 and eqn.params["broadcast_dimensions"] == (1,)
+
+
+def _is_by_rows(eqn: Any) -> bool:
+    """Whether a column is compared with a row, which JAX's own functions do before they broadcast."""
+    first, second = (atom.aval for atom in eqn.invars)
+    return first.shape != second.shape and jnp.issubdtype(first.dtype, np.integer)
 
 
 def is_zero(atom: Any) -> bool:

@@ -19,6 +19,7 @@ from jaxnb._jax import eqn_frames, eqn_scope, name_parts, open_jaxpr, shape_and_
 from jaxnb.findings.lints.census import is_zero, jaxprs_of
 from jaxnb.findings.lints.context import LintContext
 from jaxnb.findings.lints.gradient_blockers import Flow, follow, stop_text
+from jaxnb.findings.lints.gradient_text import gradients_in_words
 from jaxnb.findings.lints.lint import Lint, When
 from jaxnb.program import Finding, Fix, Span
 from jaxnb.reading import computations, is_recomputed, nbytes, peak_bytes, residuals
@@ -345,4 +346,4 @@ def _when(traced: LintContext) -> When:
     return When.RAN if traced.census.marks or "allow_int" in traced.cell.text else When.NEVER
 
 
-LINT = Lint(find_gradients, _when, _may_waste)
+LINT = Lint(find_gradients, _when, _may_waste, in_words=gradients_in_words)
