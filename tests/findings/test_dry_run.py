@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxnb.findings.loops import LoopText, ends_soon
 from jaxnb.findings.values import dry_run
 
 Namespace = dict[str, Any]
@@ -159,3 +160,30 @@ def test_containers_of_the_user_are_not_touched(ns: Namespace) -> None:
     assert dry_run.works("values += [x]\ny = values[0]", 0, ns, 60.0) is True
     assert all(a is b for a, b in zip(ns["values"], held, strict=True))
     assert len(ns["values"]) == 2
+
+
+ENDING = [
+    "y = x\nfor i in range(20):\n    y = y + i",
+    "def f(v):\n    for row in v:\n        v = v + row\n    return v\ny = f(w)",
+    "y = [v * 2 for v in values]",
+    "def f(v):\n    return v\ndef g(v):\n    return f(v)\ny = g(x)",
+]
+GOING_ON = [
+    "y = x\nfor i in range(5000):\n    y = y + i",
+    "y = x\nfor i in range(40):\n    for j in range(40):\n        y = y + i",
+    "while True:\n    pass",
+    "y = helper(x)",
+    "y = jitted(x)",
+    "y = functions[0](x)",
+    "for i in iter(int, 1):\n    pass",
+    "def f(v):\n    return f(v)\ny = f(x)",
+    "y = Box()",
+]
+
+
+@pytest.mark.parametrize("cell", [*ENDING, *GOING_ON])
+def test_what_ends_by_itself_needs_no_watch(ns: Namespace, cell: str) -> None:
+    ns |= {"functions": [ns["helper"]], "values": [jnp.ones(2)]}
+    text = LoopText.of(cell, ns)
+    assert text is not None
+    assert ends_soon(text.tree.body, text, ns) == (cell in ENDING)

@@ -94,6 +94,7 @@ class Census:
       selects, meets, indexes: whether it, or one in it, has any of these.
       long: whether it, or one in it, has many equations.
       telling: whether it, or one in it, has constants, or anything for the detector of dtypes.
+      forward: whether it has equations of a differentiated function itself, and none of a backward pass.
       draw: the number of the only input that is used as a key, if it is used once and by JAX's own code alone; None if
         that is not so, and -1 if it was not asked yet.
     """
@@ -114,6 +115,7 @@ class Census:
     indexes: bool
     long: bool
     telling: bool
+    forward: bool = False
     draw: int | None = -1
 
 
@@ -153,6 +155,7 @@ def _take(jaxpr: Any) -> Census:
     draws = selects = meets = indexes = False
     long = len(jaxpr.eqns) >= _MANY
     telling = bool(jaxpr.constvars)
+    of_inner: set[str] = set()
     for eqn in jaxpr.eqns:
         name = eqn.primitive.name
         own = eqn_scope(eqn)
@@ -197,7 +200,7 @@ def _take(jaxpr: Any) -> Census:
             if not bodies:
                 _leaves.add(name)
             if name == "remat2" and params.get("differentiated"):
-                marks.add("rematted_computation")
+                of_inner.add("rematted_computation")
         for body in bodies:
             census = census_of(open_jaxpr(body))
             inner.append(Inner(eqn, body, census))
@@ -205,11 +208,14 @@ def _take(jaxpr: Any) -> Census:
             selects, meets = selects or census.selects, meets or census.meets
             indexes, long = indexes or census.indexes, long or census.long
             telling = telling or census.telling
-            marks |= census.marks
+            of_inner |= census.marks
     telling = telling or bool(converted or mixed or narrow)
     selects, meets = selects or bool(chosen), meets or bool(rows)
     kinds = (converted, mixed, narrow, zeros, giving, chosen, rows, indexed)
-    return Census(inner, draws, marks, *kinds, selects, meets, indexes or bool(indexed), long, telling)
+    forward = "jvp" in marks and "transpose" not in marks
+    return Census(
+        inner, draws, marks | of_inner, *kinds, selects, meets, indexes or bool(indexed), long, telling, forward
+    )
 
 
 _TAKEN = DRAWS | {"convert_element_type", "dot_general", "broadcast_in_dim", "select_n", "eq"} | INDEXING

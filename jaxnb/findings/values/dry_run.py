@@ -101,9 +101,10 @@ def traces(
     seconds: float | None = None,
     dynamic: tuple[str, ...] = (),
     all_of_it: bool = False,
+    ends: bool = False,
 ) -> bool | None:
     """Whether statements of a cell can be traced; see `trace`."""
-    return trace(body, namespace, seconds, dynamic, all_of_it=all_of_it).verdict
+    return trace(body, namespace, seconds, dynamic, all_of_it=all_of_it, ends=ends).verdict
 
 
 def trace(
@@ -114,6 +115,7 @@ def trace(
     since: int = 0,
     ran: int = 0,
     all_of_it: bool = False,
+    ends: bool = False,
 ) -> Trial:
     """Traces statements of a cell, the last of them and what it depends on.
 
@@ -125,6 +127,7 @@ def trace(
       since: the first of the statements that is carried out again.
       ran: how many of them have run, so that the namespace has what they bound.
       all_of_it: whether statements are tried, too, that the last one does not depend on.
+      ends: whether they are known to end soon by themselves: to be able to stop them takes as long as tracing them.
     """
     nodes = _with_shown(body[since:])
     if not nodes:
@@ -137,7 +140,7 @@ def trace(
         return Trial()
     if not inputs.keys() >= set(dynamic):
         return Trial()
-    return _traced(statements, namespace, inputs, PATIENCE if seconds is None else seconds, dynamic)
+    return _traced(statements, namespace, inputs, PATIENCE if seconds is None else seconds, dynamic, ends)
 
 
 _SHOWN = "__jaxnb_shown__"
@@ -324,6 +327,7 @@ def _traced(
     inputs: dict[str, Any],
     seconds: float,
     dynamic: tuple[str, ...],
+    ends: bool,
 ) -> Trial:
     """Traces in a thread of its own, whose contexts nobody else sees; there it can be stopped at any point."""
     outcome: list[Trial] = []
@@ -345,18 +349,22 @@ def _traced(
         return {name: _numbers_in(names[name]) for name in sorted(bound) if name in names}
 
     def attempt() -> None:
-        sys.settrace(_giving_up_at(end))
+        trial = Trial(False)
+        if not ends:
+            sys.settrace(_giving_up_at(end))
         try:
             with apart():
                 made = jax.eval_shape(run, *(flat[place] for place in places))
-            outcome.append(Trial(True, made))
+            sys.settrace(None)
+            trial = Trial(True, made)
         except _GivenUp:
-            pass
+            trial = Trial()
         except Exception:
-            outcome.append(Trial(False))
+            pass
         finally:
             sys.settrace(None)
             let_go(begun)
+        outcome.append(trial)
 
     thread = threading.Thread(target=attempt, name=THREAD, daemon=True)
     thread.start()
