@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import ast
+import functools
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import jax
 import numpy as np
 
+from jaxnb import _jax
 from jaxnb.findings.place import function_around, parse_shown
 from jaxnb.findings.syntax import first_line
 from jaxnb.program import Finding, Fix
+from jaxnb.runtime import is_library
 
-__all__ = ["Again", "Function", "Loop", "LoopText"]
+__all__ = ["Again", "Function", "Loop", "LoopText", "ends_soon"]
 
 Loop = ast.For | ast.While | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 Function = ast.FunctionDef | ast.Lambda
@@ -188,6 +191,73 @@ class LoopText:
         if isinstance(again, ast.FunctionDef):
             return f"at each call of `{again.name}`"
         return f"in each turn of the loop on line {again.lineno}"
+
+
+_MOST_TURNS = 1000
+
+
+def ends_soon(nodes: Sequence[ast.AST], text: LoopText, before: Mapping[str, Any]) -> bool:
+    """Whether the text says of statements that they end after few turns of their loops, whatever they compute.
+
+    Args:
+      nodes: of the cell.
+      text: the cell.
+      before: what the names that it reads stood for when it began: their functions could do anything.
+    """
+    inside = [item for one in nodes for item in ast.walk(one)]
+    defined = {item.name: item.lineno for item in inside if isinstance(item, ast.FunctionDef)}
+    written = [one.value for one in inside if isinstance(one, ast.Constant) and type(one.value) is int]
+    longest = max([*map(_longest, [*before.values(), *written])], default=0)
+    turns = 1
+    for node in inside:
+        if isinstance(node, ast.While) or (isinstance(node, ast.Name) and node.id == "iter"):
+            return False
+        if isinstance(node, _LOOPS):
+            over = [one.iter for one in ast.walk(node) if isinstance(one, ast.For | ast.comprehension)]
+            known = text.turns(node)
+            turns *= known if known else longest if all(map(_goes_over_data, over)) else _MOST_TURNS + 1
+        if isinstance(node, ast.Name) and node.id not in defined and not _runs_nothing_own(before.get(node.id)):
+            return False
+        if isinstance(node, ast.FunctionDef):  # of a function that calls itself, or a later one, who knows
+            names = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
+            if any(defined[name] >= node.lineno for name in names & defined.keys()):
+                return False
+    return turns <= _MOST_TURNS
+
+
+def _longest(value: Any) -> int:
+    """How often a loop over a value, or over a part of it, can turn at most."""
+    if isinstance(value, jax.Array | np.ndarray):
+        return max(value.shape, default=0)
+    if type(value) is int:
+        return value
+    items = [*value] if type(value) in (list, tuple) else [*value.values()] if type(value) is dict else []
+    return max([len(items), *map(_longest, items)])
+
+
+def _goes_over_data(node: ast.expr) -> bool:
+    """Whether a loop goes over what has a name, or a part of that, or as often, and not over what is made for it."""
+    if isinstance(node, ast.Call):
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        of = node.func.value if isinstance(node.func, ast.Attribute) else None
+        given = [of] if name in ("items", "keys", "values") and of is not None else node.args
+        return name in (*_ONE_FOR_EACH, "zip", "range", "items", "keys", "values") and all(map(_goes_over_data, given))
+    while isinstance(node, ast.Subscript | ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name | ast.Constant)
+
+
+def _runs_nothing_own(value: Any) -> bool:
+    """Whether a value is data, or of a library's."""
+    if type(value) in (list, tuple):
+        return all(map(_runs_nothing_own, value))
+    if type(value) is dict:
+        return all(map(_runs_nothing_own, value.values()))
+    if value is None or isinstance(value, types.ModuleType | jax.Array | np.ndarray | np.generic):
+        return True
+    value = value.__wrapped__ if _jax.jit_options(value) is not None else value
+    home = value.__module__ if isinstance(value, types.FunctionType | type) else type(value).__module__
+    return type(home) is str and is_library(home) and not isinstance(value, functools.partial)
 
 
 def _is_each_turn(loop: Any, below: ast.AST) -> bool:

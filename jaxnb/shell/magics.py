@@ -301,7 +301,8 @@ class JaxnbMagics(Magics):
 
     def _explained(self, error: BaseException) -> Finding | None:
         """What there is to say of an error that comes of what an earlier cell did."""
-        return self._watches.explain(error, self.shell.user_ns, self._here()) if self._watches.on else None
+        watches = self._watches
+        return watches.explain(error, self._raw, self.shell.user_ns, self._here()) if watches.on else None
 
     def _rendered(self, error: BaseException) -> list[str]:
         """How IPython shows an error of JAX."""

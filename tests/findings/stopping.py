@@ -122,6 +122,34 @@ CELLS = {
         "sigmoid",
         "def accuracy(a):\n    return jnp.mean(jax.nn.sigmoid(a - 0.5))\nv, g = jax.value_and_grad(accuracy)(x)",
     ),
+    "by a number": Stopped(
+        "t = x[0]\ndef f(a):\n    b = jnp.round(a * w)\n    return (b * x).sum()\ng = jax.grad(f)(t)\nt = t - 0.1 * g",
+        3,
+        "",
+        "the gradient of `f` is zero: the derivative ends on line 3 at `round`",
+        "as if it were not there",
+        "t = x[0]\ndef f(a):\n    b = a * w\n    return (b * x).sum()\ng = jax.grad(f)(t)\nt = t - 0.1 * g",
+    ),
+    "by a number, in a jitted function": Stopped(
+        "t = jnp.array(0.7)\n@jax.jit\ndef f(a):\n    return (w > a).sum() * 1.0\nv, g = jax.value_and_grad(f)(t)",
+        4,
+        "",
+        "the gradient of `f` is zero: the derivative ends on line 4",
+        "sigmoid",
+        "t = jnp.array(0.7)\n@jax.jit\ndef f(a):\n    return (w - a).sum() * 1.0\nv, g = jax.value_and_grad(f)(t)",
+    ),
+    "by numbers, in a jitted step": Stopped(
+        "def f(p):\n    return jnp.floor(p['a'] + p['b']) * 2.0\n"
+        "@jax.jit\ndef step(p):\n    return jax.tree.map(lambda v, g: 0 * v - g, p, jax.grad(f)(p))\n"
+        "g = step({'a': x[0], 'b': x[1]})['a']",
+        2,
+        "",
+        "the gradient of `f` is zero: the derivative ends on line 2 at `floor`",
+        "as if it were not there",
+        "def f(p):\n    return p['a'] * p['b'] * 2.0\n"
+        "@jax.jit\ndef step(p):\n    return jax.tree.map(lambda v, g: v - g, p, jax.grad(f)(p))\n"
+        "q = step({'a': x[0], 'b': x[1]})",
+    ),
     "in a jitted function": Stopped(
         "@jax.jit\ndef f(a):\n    b = a * 2\n    return (b > 0).sum() * 1.0\ng = jax.grad(f)(x)",
         4,
@@ -219,6 +247,11 @@ QUIET: dict[str, tuple[str, dict[str, Any]]] = {
         "(l, m), g = jax.value_and_grad(f, has_aux=True)(x)",
         {},
     ),
+    "a sum": ("t = x[0]\ndef f(a, b):\n    return a + jnp.round(b)\ng = jax.grad(f)(t, x[1])", {}),
+    "a sum, jitted": ("t = x[0]\nf = jax.jit(lambda a, b: a + jnp.round(b))\ng = jax.grad(f)(t, x[1])", {}),
+    "a derivative of a derivative": ("g = jax.grad(jax.grad(lambda a: a * jnp.sin(a)))(x[0])", {}),
+    "along a direction": ("y, dy = jax.jvp(lambda a: jnp.round(a) * 2, (x[0],), (1.0,))", {}),
+    "a number, whose gradient is used": ("t = x[0]\nt = t - 0.1 * jax.grad(lambda a: (a * w).sum())(t)", {}),
     "zeros": ("z = jnp.zeros(3)\ng = jax.grad(lambda a: (a * jnp.zeros(3)).sum())(x)", {}),
     "straight through": (
         "f = lambda a: (a + lax.stop_gradient(jnp.round(a) - a)).sum()\ng = jax.grad(f)(x)",

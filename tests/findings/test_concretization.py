@@ -19,7 +19,6 @@ from jaxnb.options import StageOptions
 from jaxnb.program import Finding, finding_of
 from jaxnb.shell.header import JIT_OPTIONS, parse_header
 from jaxnb.staging.session.run import Run
-from jaxnb.staging.session.session import Session
 
 Namespace = dict[str, Any]
 
@@ -145,3 +144,13 @@ def test_an_error_under_a_transformation_that_is_caught_does_not_end_the_cell(ce
 def test_one_that_is_not_caught_names_what_asks(around: str) -> None:
     finding, _ = fail(f"def number(v): return jnp.float32(float(v))\n{around}y = jax.vmap(number)(x)", names())
     assert "float(v)" in finding.message
+
+
+def test_an_edit_that_makes_other_numbers_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were there a rule that is wrong for these values: what the plain cell makes is what counts."""
+    cell = "f = jax.jit(lambda v: v * math.remainder(v[1], v[2]))\nr = f(x)"
+    finding, _ = fail(cell, names())
+    assert finding.kind == "concretization"
+    assert finding.fix is not None and not finding.fix.verified and finding.fix.edit is None  # jnp.remainder is another
+    finding, _ = fail(cell.replace("remainder", "hypot"), names())
+    assert finding.fix is not None and finding.fix.verified

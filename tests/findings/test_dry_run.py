@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import operator
 import threading
@@ -13,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxnb.findings.loops import LoopText, ends_soon
 from jaxnb.findings.values import dry_run
 
 Namespace = dict[str, Any]
@@ -159,3 +161,72 @@ def test_containers_of_the_user_are_not_touched(ns: Namespace) -> None:
     assert dry_run.works("values += [x]\ny = values[0]", 0, ns, 60.0) is True
     assert all(a is b for a, b in zip(ns["values"], held, strict=True))
     assert len(ns["values"]) == 2
+
+
+ENDING = [
+    "y = x\nfor i in range(20):\n    y = y + i",
+    "def f(v):\n    for row in v:\n        v = v + row\n    return v\ny = f(w)",
+    "y = [v * 2 for v in values]",
+    "def f(v):\n    return v\ndef g(v):\n    return f(v)\ny = g(x)",
+]
+GOING_ON = [
+    "y = x\nfor i in range(5000):\n    y = y + i",
+    "y = x\nfor i in range(40):\n    for j in range(40):\n        y = y + i",
+    "while True:\n    pass",
+    "y = helper(x)",
+    "y = jitted(x)",
+    "y = functions[0](x)",
+    "for i in iter(int, 1):\n    pass",
+    "def f(v):\n    return f(v)\ny = f(x)",
+    "y = Box()",
+]
+
+
+@pytest.mark.parametrize("cell", [*ENDING, *GOING_ON])
+def test_what_ends_by_itself_needs_no_watch(ns: Namespace, cell: str) -> None:
+    ns |= {"functions": [ns["helper"]], "values": [jnp.ones(2)]}
+    text = LoopText.of(cell, ns)
+    assert text is not None
+    assert ends_soon(text.tree.body, text, ns) == (cell in ENDING)
+
+
+VALUES = {  # the cell that fails in a trace; the edit that a rule could make; whether it makes the same numbers
+    "a number": ("y = float(x.mean()) * 2", "y = x.mean() * 2", True),
+    "another number": ("y = float(x.mean()) * 2", "y = x.sum() * 2", False),
+    "a branch": ("y = x * 2 if x[0] > 1 else x", "y = jnp.where(x[0] > 1, x * 2, x)", True),
+    "a branch, the other way round": ("y = x * 2 if x[0] > 1 else x", "y = jnp.where(x[0] > 1, x, x * 2)", False),
+    "a function": ("def f(v):\n    return v * int(v[2])\ny = f(x)", "def f(v):\n    return v * v[2]\ny = f(x)", True),
+    "a mask": ("y = x[x > 0]", "y = jnp.where(x > 0, x, 0)", False),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_numbers_are_compared(ns: Namespace, name: str) -> None:
+    plain, edited, same = VALUES[name]
+    before = dict(ns)
+    ours, theirs = (dry_run.computed(ast.parse(text).body, ns, 60.0) for text in (edited, plain))
+    assert ours is not None and theirs is not None
+    assert dry_run.are_the_same(ours, theirs) == same
+    assert ns == before
+
+
+@pytest.mark.parametrize("kind", LEFT_ALONE)
+def test_what_may_have_effects_is_not_computed(ns: Namespace, kind: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert dry_run.computed(ast.parse(LEFT_ALONE[kind]).body, ns, 60.0) is None
+    assert ns["kept"] == [] and ns["host"].sum() == 3 and not ns["x"].is_deleted()
+    assert capfd.readouterr() == ("", "")
+
+
+SMALL = {
+    "y = x * 2": True,
+    "y = jax.lax.scan(lambda c, a: (c + a, a), 0.0, x)": True,
+    "jax.debug.print('{}', x)\ny = x": False,
+    "y = jax.pure_callback(np.sin, x, x)": False,
+    "y = jax.lax.fori_loop(0, 3, lambda i, v: jax.pure_callback(np.sin, v, v), x)": False,
+    "y = jnp.zeros((1000, 1000))": False,
+}
+
+
+@pytest.mark.parametrize("cell", SMALL)
+def test_what_is_large_or_calls_back_is_not_computed(ns: Namespace, cell: str) -> None:
+    assert dry_run.trace(ast.parse(cell).body, ns, 60.0, all_of_it=True).small == SMALL[cell]

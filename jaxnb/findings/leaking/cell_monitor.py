@@ -13,6 +13,7 @@ from jaxnb import _jax, findings
 from jaxnb.errors import KeepsTraced, LeakedTracer
 from jaxnb.findings.errors.explainer import tell
 from jaxnb.findings.errors.scene import Scene, read_scene
+from jaxnb.findings.leaking.keeping import keeping_lines, reading_line
 from jaxnb.findings.leaking.leaks import Leaks
 from jaxnb.findings.leaking.tracers import was_dead
 from jaxnb.findings.lints.snapshot import Snapshot, take_snapshot
@@ -144,13 +145,15 @@ class CellMonitor:
         if not self.on:
             return [], []
         self._deletions.end(here, namespace)
-        return self._leaks.check(namespace, here), self._calls.check(None, here, text, namespace)
+        leaks = [_with_keeping(finding, text) for finding in self._leaks.check(namespace, here)]
+        return leaks, self._calls.check(None, here, text, namespace)
 
-    def explain(self, error: BaseException, namespace: Mapping[str, Any], here: str) -> Finding | None:
+    def explain(self, error: BaseException, text: str, namespace: Mapping[str, Any], here: str) -> Finding | None:
         """What to say of an error that comes of using a tracer or an array of an earlier cell; None of any other.
 
         Args:
           error: with its frames.
+          text: the cell that ran, as displayed.
           namespace: where holders are looked for.
           here: the label of the cell that ran.
         """
@@ -167,6 +170,10 @@ class CellMonitor:
         finding = self._leaks.explain_tracer(tracer, namespace, here)
         if isinstance(error, KeepsTraced) and error.holder:  # the names were put back since
             finding = replace(finding, holder=error.holder)
+        if kept:  # of a cell that was refused: what it would have done later is of interest, too
+            later = reading_line(text, finding.holder, max([finding.line or 0, *finding.trail]))
+            finding = replace(finding, trail=(*finding.trail, later)) if later is not None else finding
+        finding = _with_keeping(finding, text)
         if failed is None:
             return finding
         ours = self._label(failed.file) == here
@@ -178,9 +185,15 @@ class CellMonitor:
             finding,
             line=failed.line if ours else None,
             span=failed.span if ours else None,
-            trail=failed.calls if ours else (),
+            trail=tuple(sorted({*failed.calls, *finding.trail})) if ours else (),
             operands=tuple(_held(finding.holder, namespace, scene)),
         )
+
+
+def _with_keeping(finding: Finding, text: str) -> Finding:
+    """The finding with the lines of the cell that put the tracer where it was found."""
+    lines = set(keeping_lines(text, finding.holder)) - {finding.line}
+    return replace(finding, trail=tuple(sorted({*finding.trail, *lines}))) if lines else finding
 
 
 _OF_TRANSFORMS = ("linen-transform",)

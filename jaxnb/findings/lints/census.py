@@ -90,10 +90,11 @@ class Census:
       giving: calls of functions that donate.
       chosen: equations that select.
       rows: equations that make a row of a vector.
-      indexed: equations that index.
+      indexed: equations that index, and those that compare labels with the numbers of classes, as `one_hot` does.
       selects, meets, indexes: whether it, or one in it, has any of these.
       long: whether it, or one in it, has many equations.
       telling: whether it, or one in it, has constants, or anything for the detector of dtypes.
+      forward: whether it has equations of a differentiated function itself, and none of a backward pass.
       draw: the number of the only input that is used as a key, if it is used once and by JAX's own code alone; None if
         that is not so, and -1 if it was not asked yet.
     """
@@ -114,6 +115,7 @@ class Census:
     indexes: bool
     long: bool
     telling: bool
+    forward: bool = False
     draw: int | None = -1
 
 
@@ -153,6 +155,7 @@ def _take(jaxpr: Any) -> Census:
     draws = selects = meets = indexes = False
     long = len(jaxpr.eqns) >= _MANY
     telling = bool(jaxpr.constvars)
+    of_inner: set[str] = set()
     for eqn in jaxpr.eqns:
         name = eqn.primitive.name
         own = eqn_scope(eqn)
@@ -174,7 +177,7 @@ def _take(jaxpr: Any) -> Census:
                     rows.append(eqn)
             elif name == "select_n":
                 chosen.append(eqn)
-            elif name in INDEXING:
+            elif name in INDEXING or (name == "eq" and _is_by_rows(eqn)):
                 indexed.append(eqn)
             elif name == "dot_general":
                 if eqn.invars[0].aval.dtype != eqn.invars[1].aval.dtype:
@@ -182,7 +185,7 @@ def _take(jaxpr: Any) -> Census:
             elif name == "convert_element_type":
                 if _may_matter(eqn):
                     converted.append(eqn)
-            else:
+            elif name in DRAWS:
                 draws = True
             continue
         params = eqn.params
@@ -197,7 +200,7 @@ def _take(jaxpr: Any) -> Census:
             if not bodies:
                 _leaves.add(name)
             if name == "remat2" and params.get("differentiated"):
-                marks.add("rematted_computation")
+                of_inner.add("rematted_computation")
         for body in bodies:
             census = census_of(open_jaxpr(body))
             inner.append(Inner(eqn, body, census))
@@ -205,14 +208,17 @@ def _take(jaxpr: Any) -> Census:
             selects, meets = selects or census.selects, meets or census.meets
             indexes, long = indexes or census.indexes, long or census.long
             telling = telling or census.telling
-            marks |= census.marks
+            of_inner |= census.marks
     telling = telling or bool(converted or mixed or narrow)
     selects, meets = selects or bool(chosen), meets or bool(rows)
     kinds = (converted, mixed, narrow, zeros, giving, chosen, rows, indexed)
-    return Census(inner, draws, marks, *kinds, selects, meets, indexes or bool(indexed), long, telling)
+    forward = "jvp" in marks and "transpose" not in marks
+    return Census(
+        inner, draws, marks | of_inner, *kinds, selects, meets, indexes or bool(indexed), long, telling, forward
+    )
 
 
-_TAKEN = DRAWS | {"convert_element_type", "dot_general", "broadcast_in_dim", "select_n"} | INDEXING
+_TAKEN = DRAWS | {"convert_element_type", "dot_general", "broadcast_in_dim", "select_n", "eq"} | INDEXING
 _MANY = 60
 
 
@@ -220,6 +226,12 @@ def _is_row(eqn: Any) -> bool:
     """Whether an equation makes (1, n) of (n,), as broadcasting does."""
     shape = eqn.outvars[0].aval.shape
     return len(shape) == 2 and shape[0] == 1 and shape[1] > 1 and eqn.params["broadcast_dimensions"] == (1,)
+
+
+def _is_by_rows(eqn: Any) -> bool:
+    """Whether a column is compared with a row, which JAX's own functions do before they broadcast."""
+    first, second = (atom.aval for atom in eqn.invars)
+    return first.shape != second.shape and jnp.issubdtype(first.dtype, np.integer)
 
 
 def is_zero(atom: Any) -> bool:

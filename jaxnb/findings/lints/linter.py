@@ -7,6 +7,7 @@ a cell fails.
 
 from __future__ import annotations
 
+import ast
 from collections import OrderedDict
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from jaxnb.findings.lints.context import Keys, LintContext, as_called, given_and
 from jaxnb.findings.lints.key_log import KeyLog, KeyUses, uses_of_arrays
 from jaxnb.findings.lints.lint import Text, Warned, When, lints, only_defines
 from jaxnb.findings.lints.results import BadResults
-from jaxnb.findings.place import function_around
+from jaxnb.findings.place import functions_around, parse_shown
 from jaxnb.program import Finding
 from jaxnb.runtime import collection_put_off
 from jaxnb.staging import CellSource, Piece, Statement
@@ -260,11 +261,13 @@ def in_words(cell: CellText) -> Iterator[Finding]:
 
 
 def with_function(finding: Finding, shown: str) -> Finding:
-    """The finding, with the function of the cell in which its line stands, if it says no other place."""
+    """The finding, with the functions of the cell in which its line stands, if it says no other place."""
     if finding.line is None or "`" in finding.origin or " of " in finding.origin:
         return finding
-    name = function_around(shown, finding.line)
-    return replace(finding, origin=f"{finding.origin} in `{name}`".strip()) if name else finding
+    tree = parse_shown(shown)
+    around = reversed([*functions_around(tree, finding.line)]) if tree is not None else ()
+    names = [f"`{one.name}`" for one in around if isinstance(one, ast.FunctionDef)]
+    return replace(finding, origin=f"{finding.origin} in {' of '.join(names)}".strip()) if names else finding
 
 
 def _folded(found: Iterable[Finding], shown: Container[str]) -> Iterator[Finding]:

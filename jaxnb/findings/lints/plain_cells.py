@@ -25,6 +25,7 @@ from jaxnb.findings.lints.plain_results import find_bad
 from jaxnb.findings.lints.rules.dropped import dropped_updates
 from jaxnb.findings.lints.rules.side_effect import may_act, side_effects
 from jaxnb.findings.lints.snapshot import LONGEST, Snapshot
+from jaxnb.findings.loops import LoopText, ends_soon
 from jaxnb.findings.values import dry_run
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding, Severity
@@ -81,7 +82,7 @@ class PlainCells:
         found = [*dropped_updates(text, namespace), *in_words(cell), *copies]
         if seconds < LONGEST + compiling:
             patience = max(_PATIENCE, min(seconds / 3, _LONGEST_PATIENCE))
-            found += [*self._acting(text, namespace), *self._traced(snapshot, cell.text.tree, patience)]
+            found += [*self._acting(text, namespace), *self._traced(snapshot, cell.text, patience)]
         return list(_told(found, text))
 
     def _acting(self, text: str, namespace: dict[str, Any]) -> list[Finding]:
@@ -92,12 +93,13 @@ class PlainCells:
             return []
         return side_effects(cell, namespace, self._label) if may_act(cell.statements, namespace) else []
 
-    def _traced(self, snapshot: Snapshot, tree: ast.Module, patience: float) -> tuple[Finding, ...]:
+    def _traced(self, snapshot: Snapshot, text: LoopText, patience: float) -> tuple[Finding, ...]:
         """What lints find in the statements that are proved to have no effects, traced on copies."""
-        nodes = dry_run.harmless_nodes(tree.body, snapshot.values)
+        nodes = dry_run.harmless_nodes(text.tree.body, snapshot.values)
         if not nodes or dry_run.outer_reads(nodes) & snapshot.lost:
             return ()
-        if not dry_run.traces(nodes, snapshot.values, patience, all_of_it=True):
+        ends = ends_soon(nodes, text, snapshot.values)
+        if not dry_run.traces(nodes, snapshot.values, patience, all_of_it=True, ends=ends):
             return ()
         try:
             cell, names = parse_cell(snapshot.text_of(nodes), filename=_FILE), dict(snapshot.values)

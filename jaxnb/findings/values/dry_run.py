@@ -1,7 +1,8 @@
 """Trying a fix before it is shown: the cell with the fix in it is traced, on copies, and given up when it takes long.
 
 Nobody asked for this trace, so it must not be noticed (SEMANTICS, rule 11): only code runs that is proved to have no
-effects, nothing is compiled or computed, and the names that it binds are those of a copy.
+effects, and the names that it binds are those of a copy. Nothing is computed but small values, without jit: whether the
+fix makes what the plain cell makes.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ from jaxnb.staging import ATOMS, CodeNames, Statement, first_effect, is_user_fun
 __all__ = [
     "PATIENCE",
     "Trial",
+    "are_the_same",
     "as_python",
+    "computed",
     "harmless_nodes",
     "harmless_statements",
     "inputs_of",
@@ -75,15 +78,33 @@ class Trial(NamedTuple):
       verdict: whether the statements can be traced; None if they were not tried to the end: the code may have effects,
         the time was over, or what a statement began with is not known any more.
       made: the avals in what each name stands for that they bind, and in what the last one shows.
+      small: whether all that is made on the way is small, and nothing of Python's is called back.
     """
 
     verdict: bool | None = None
     made: Mapping[str, Sequence[Any]] = {}
+    small: bool = False
 
     def agrees_with(self, other: Trial) -> bool:
         """Whether both make the same, as far as both were carried out: shapes and dtypes, where a Python number has any
         of its kind."""
         return all(_are_alike(self.made[name], leaves) for name, leaves in other.made.items() if name in self.made)
+
+
+def are_the_same(ours: Mapping[str, Sequence[Any]], theirs: Mapping[str, Sequence[Any]]) -> bool:
+    """Whether the same numbers were computed for each name that both have, but for their rounding."""
+    return all(
+        len(values) == len(ours[name]) and all(map(_is_the_same, ours[name], values))
+        for name, values in theirs.items()
+        if name in ours
+    )
+
+
+def _is_the_same(one: Any, other: Any) -> bool:
+    first, second = np.asarray(one), np.asarray(other)
+    return first.shape == second.shape and np.allclose(
+        first.astype(complex), second.astype(complex), rtol=1e-2, atol=1e-4, equal_nan=True
+    )
 
 
 def _are_alike(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
@@ -101,9 +122,10 @@ def traces(
     seconds: float | None = None,
     dynamic: tuple[str, ...] = (),
     all_of_it: bool = False,
+    ends: bool = False,
 ) -> bool | None:
     """Whether statements of a cell can be traced; see `trace`."""
-    return trace(body, namespace, seconds, dynamic, all_of_it=all_of_it).verdict
+    return trace(body, namespace, seconds, dynamic, all_of_it=all_of_it, ends=ends).verdict
 
 
 def trace(
@@ -114,6 +136,7 @@ def trace(
     since: int = 0,
     ran: int = 0,
     all_of_it: bool = False,
+    ends: bool = False,
 ) -> Trial:
     """Traces statements of a cell, the last of them and what it depends on.
 
@@ -125,6 +148,7 @@ def trace(
       since: the first of the statements that is carried out again.
       ran: how many of them have run, so that the namespace has what they bound.
       all_of_it: whether statements are tried, too, that the last one does not depend on.
+      ends: whether they are known to end soon by themselves: to be able to stop them takes as long as tracing them.
     """
     nodes = _with_shown(body[since:])
     if not nodes:
@@ -137,7 +161,7 @@ def trace(
         return Trial()
     if not inputs.keys() >= set(dynamic):
         return Trial()
-    return _traced(statements, namespace, inputs, PATIENCE if seconds is None else seconds, dynamic)
+    return _traced(statements, namespace, inputs, PATIENCE if seconds is None else seconds, dynamic, ends)
 
 
 _SHOWN = "__jaxnb_shown__"
@@ -324,6 +348,7 @@ def _traced(
     inputs: dict[str, Any],
     seconds: float,
     dynamic: tuple[str, ...],
+    ends: bool,
 ) -> Trial:
     """Traces in a thread of its own, whose contexts nobody else sees; there it can be stopped at any point."""
     outcome: list[Trial] = []
@@ -345,23 +370,97 @@ def _traced(
         return {name: _numbers_in(names[name]) for name in sorted(bound) if name in names}
 
     def attempt() -> None:
-        sys.settrace(_giving_up_at(end))
+        trial = Trial(False)
+        if not ends:
+            sys.settrace(_giving_up_at(end))
         try:
             with apart():
-                made = jax.eval_shape(run, *(flat[place] for place in places))
-            outcome.append(Trial(True, made))
+                closed, shapes = jax.make_jaxpr(run, return_shape=True)(*(flat[place] for place in places))
+            sys.settrace(None)
+            made = jax.tree.unflatten(jax.tree.structure(shapes), closed.out_avals)
+            trial = Trial(True, made, _is_small(closed))
+            del closed
         except _GivenUp:
-            pass
+            trial = Trial()
         except Exception:
-            outcome.append(Trial(False))
+            pass
         finally:
             sys.settrace(None)
             let_go(begun)
+        outcome.append(trial)
 
     thread = threading.Thread(target=attempt, name=THREAD, daemon=True)
     thread.start()
     thread.join(seconds)
     return outcome[0] if outcome else Trial()
+
+
+_MOST_EQUATIONS, _MOST_NUMBERS = 300, 1 << 14
+
+
+def _is_small(closed: Any) -> bool:
+    eqns = list(_jax.all_eqns(closed))
+    sizes = (getattr(v.aval, "size", 0) for eqn in eqns for v in (*eqn.outvars, *eqn.invars))
+    calm = not closed.effects and next(_jax.called_back(closed.eqns), None) is None
+    return calm and len(eqns) <= _MOST_EQUATIONS and all(size <= _MOST_NUMBERS for size in sizes)
+
+
+def computed(
+    body: Sequence[ast.stmt], namespace: dict[str, Any], seconds: float, since: int = 0, ran: int = 0
+) -> Mapping[str, Sequence[Any]] | None:
+    """What the last of some statements, and those that it depends on, compute without jit: the numbers in what each
+    name stands for that they bind, and in what the last one shows.
+
+    Args:
+      body: the statements of a cell, of which a trial has said that they are small.
+      namespace: what they begin with; it is not changed.
+      seconds: after which it is given up.
+      since: the first of the statements that is carried out again.
+      ran: how many of them have run.
+
+    Returns:
+      None if they fail, may have effects, or take too long.
+    """
+    nodes = _with_shown(body[since:])
+    statements = _needed(nodes)
+    inputs = inputs_of(statements, namespace)
+    if not nodes or inputs is None or _began_with(statements, body[since:ran]):
+        return None
+    flat, tree = jax.tree.flatten(inputs)
+    if not all(_is_harmless(statement, namespace) for statement in statements) or not all(map(_is_at_hand, flat)):
+        return None
+    outcome: list[Mapping[str, Sequence[Any]]] = []
+
+    def attempt() -> None:
+        found: dict[str, Sequence[Any]] | None = None
+        sys.settrace(_giving_up_at(perf_counter() + seconds))
+        try:
+            with apart(), jax.disable_jit():
+                names = dict(namespace) | jax.tree.unflatten(tree, flat)
+                for statement in statements:
+                    exec(statement.code, names)
+            sys.settrace(None)
+            bound = frozenset[str]().union(*(statement.names.binds for statement in statements))
+            found = {name: jax.device_get(_numbers_in(names[name])) for name in bound if name in names}
+        except (_GivenUp, Exception):
+            found = None  # the plain cell has no value, or it takes long
+        finally:
+            sys.settrace(None)
+        outcome.extend([found] if found is not None else [])
+
+    thread = threading.Thread(target=attempt, name=THREAD, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return outcome[0] if outcome else None
+
+
+def _is_at_hand(leaf: Any) -> bool:
+    """Whether an input has a value that is small."""
+    if isinstance(leaf, jax.Array):
+        array: Any = leaf
+        there = not array.is_deleted() and array.is_fully_addressable and array.is_ready()
+        return there and array.size <= _MOST_NUMBERS
+    return not isinstance(leaf, jax.ShapeDtypeStruct) and getattr(leaf, "size", 0) <= _MOST_NUMBERS
 
 
 def _numbers_in(value: Any) -> list[Any]:

@@ -16,9 +16,10 @@ from jax.extend import core as jax_core
 
 from jaxnb import _jax
 from jaxnb._jax import eqn_frames, eqn_scope, name_parts, open_jaxpr, shape_and_dtype
-from jaxnb.findings.lints.census import is_zero, jaxprs_of
+from jaxnb.findings.lints.census import FLOATS, census_of, is_zero, jaxprs_of
 from jaxnb.findings.lints.context import LintContext
 from jaxnb.findings.lints.gradient_blockers import Flow, follow, stop_text
+from jaxnb.findings.lints.gradient_text import gradients_in_words
 from jaxnb.findings.lints.lint import Lint, When
 from jaxnb.program import Finding, Fix, Span
 from jaxnb.reading import computations, is_recomputed, nbytes, peak_bytes, residuals
@@ -42,6 +43,7 @@ def find_gradients(traced: LintContext) -> Iterator[Finding]:
         if traced.piece.derivative is not None and not traced.piece.derivative.along:
             yield from reading.of_the_cell()
         yield from reading.of_functions()
+        yield from reading.without_a_backward_pass()
         if "rematted_computation" in traced.census.marks:
             yield from reading.rules_run_twice()
         if reading.large_values():
@@ -66,7 +68,7 @@ def _may_stop(traced: LintContext) -> bool:
     if traced.piece.derivative is not None and any(map(is_zero, jaxpr.outvars)):
         return True
     filled = (eqn for _, census, _ in jaxprs_of(jaxpr) for eqn in census.zeros)
-    return any(_zeros_of(eqn) is not None for eqn in filled)
+    return any(_zeros_of(eqn) is not None for eqn in filled) or next(_only_forward(jaxpr), None) is not None
 
 
 def _may_waste(traced: LintContext) -> bool:
@@ -103,6 +105,7 @@ class _Reading:
         self._known: dict[int, tuple[bool, bool]] = {}
         self._jaxpr = open_jaxpr(traced.piece.jaxpr)
         self._jaxprs = list(jaxprs_of(self._jaxpr))
+        self._told: set[Hashable] = set()
 
     def of_the_cell(self) -> Iterator[Finding]:
         """Gradients of `%%grad` that are zero though the loss is computed from what they are taken by."""
@@ -119,7 +122,7 @@ class _Reading:
         """Gradients that `jax.grad` and its kin gave inside of the cell, and that are zero."""
         results = self._jaxpr.outvars
         names = {id(results[at]): name for name, at in self._traced.piece.results}
-        told: set[Hashable] = set()
+        told = self._told
         for jaxpr, census, owner in self._jaxprs:
             for eqn in census.zeros:
                 call = _zeros_of(eqn)
@@ -134,6 +137,24 @@ class _Reading:
                     what = f"`{name}`" if name else f"a gradient, {_form(eqn.outvars[0].aval)},"
                     yield self._stopped(f"{what} is zero", name, path, owner)
                     break
+
+    def without_a_backward_pass(self) -> Iterator[Finding]:
+        """Gradients by numbers that are zero: JAX writes such a zero down, and there is no equation that fills it in.
+
+        What is differentiated has no backward pass then. The same is true of a sum, whose derivative is 1.
+        """
+        for jaxpr, owner in _only_forward(self._jaxpr):
+            calls: dict[Hashable, tuple[str, list[Any]]] = {}
+            for eqn in jaxpr.eqns:
+                if self._is_forward(eqn) and (asked := _asked_by(eqn)) is not None:
+                    calls.setdefault(asked[0], (asked[1], []))[1].append(eqn)
+            for name, inside in calls.values():
+                flows = [flow for flow in _flows_of_numbers(inside) if flow.stops]
+                path = flows[0].stops[0] if flows and not _is_sum(inside) else None
+                if path is not None and id(path[-1]) not in self._told:
+                    self._told.add(id(path[-1]))
+                    what = f"the gradient of `{name}`" if name.isidentifier() else "a gradient"
+                    yield self._stopped(f"{what} is zero", "", path, owner)
 
     def rules_run_twice(self) -> Iterator[Finding]:
         """Functions with a `jax.custom_vjp` under `jax.checkpoint`, whose forward rule runs in both passes."""
@@ -324,6 +345,74 @@ def _zeros_of(eqn: Any) -> Any:
     return () if filled else None
 
 
+def _only_forward(jaxpr: Any, owner: Any = None) -> Iterator[tuple[Any, Any]]:
+    """The jaxprs in which functions are differentiated and nothing is of a backward pass, each with the outermost
+    equation that it stands in; not those that an equation of a differentiated function runs."""
+    census = census_of(jaxpr)
+    if census.forward:
+        yield jaxpr, owner
+    for one in census.inner if "jvp" in census.marks else ():
+        if "jvp" in one.census.marks and not any(name == "jvp" for _, name in name_parts(one.eqn)):
+            yield from _only_forward(open_jaxpr(one.body), owner or one.eqn)
+
+
+def _asked_by(eqn: Any) -> tuple[Hashable, str] | None:
+    """Which call of `jax.grad` or `jax.value_and_grad` made an equation, and the name of the function that it
+    differentiates; None of none of them, and of derivatives of derivatives."""
+    function, found = "", False
+    for frame in eqn_frames(eqn):
+        code = frame[0]
+        if not _jax.in_jax(code.co_filename):
+            if found:
+                return frame, function or str(eqn.params.get("name", ""))  # that of a jitted function
+            function = code.co_name
+        elif code.co_name == "value_and_grad_f":
+            if found:
+                return None
+            found = True
+    return ((), function or str(eqn.params.get("name", ""))) if found else None
+
+
+def _flows_of_numbers(inside: Sequence[Any]) -> Iterator[Flow]:
+    """Where the numbers go that a differentiated function is given, as far as derivatives do, if not to its result."""
+    made = {v for eqn in inside for v in eqn.outvars}
+    read = dict.fromkeys(v for eqn in inside for v in eqn.invars if type(v) is not jax_core.Literal)
+    for var in read:
+        if var not in made and _is_number(var):
+            flow = follow(inside, var)
+            if not flow.reached - {var} - set(read):
+                yield flow
+    for eqn in [one for one in inside if one.primitive.name == "jit"]:
+        body = open_jaxpr(eqn.params["jaxpr"])
+        for atom, var in zip(eqn.invars, body.invars, strict=True):
+            if type(atom) is jax_core.Literal and _is_number(atom):  # a number that the cell itself has made
+                flow = follow(body.eqns, var)
+                if flow.reached.isdisjoint(v for v in body.outvars if type(v) is not jax_core.Literal):
+                    flow.stops = [(eqn, *path) for path in flow.stops]
+                    yield flow
+
+
+def _is_number(atom: Any) -> bool:
+    return getattr(atom.aval, "shape", None) == () and getattr(atom.aval, "dtype", None) in FLOATS
+
+
+def _is_sum(inside: Sequence[Any]) -> bool:
+    """Whether a number may go into the result by sums alone, of which nothing is left in a backward pass."""
+    made = {v for eqn in inside for v in eqn.outvars}
+    read = {v for eqn in inside for v in eqn.invars if type(v) is not jax_core.Literal}
+    sums = [eqn for eqn in inside if _adds(eqn)]
+    return any(follow(sums, var).reached - {var} - read for var in read - made if _is_number(var))
+
+
+def _adds(eqn: Any) -> bool:
+    if eqn.primitive.name == "jit":
+        return all(map(_adds, eqn.params["jaxpr"].eqns))
+    return eqn.primitive.name in _SUMS
+
+
+_SUMS = frozenset({"add", "add_any", "sub", "convert_element_type", "reshape", "squeeze", "copy"})
+
+
 def _is_of_rule(eqn: Any) -> bool:
     """Whether JAX made an equation while it ran a rule of a `jax.custom_vjp`."""
     for code, _ in eqn_frames(eqn):
@@ -345,4 +434,4 @@ def _when(traced: LintContext) -> When:
     return When.RAN if traced.census.marks or "allow_int" in traced.cell.text else When.NEVER
 
 
-LINT = Lint(find_gradients, _when, _may_waste)
+LINT = Lint(find_gradients, _when, _may_waste, in_words=gradients_in_words)
