@@ -275,6 +275,7 @@ class Maker:
         state = self._state
         statement, line = cell.statements[index], line or cell.statements[index].span.line
         record.give_to_python(index, line, reason, code_marks(statement.names, state.namespace))
+        record.choices.no_growth = False  # it may be what reads a list that the others only append to
         if statement.kind in COMPOUND:
             record.open(index, open_statement(cell, statement, state.turning))
         elif (opened := open_operands(cell, statement, state.namespace)) is not None:
@@ -375,7 +376,6 @@ class Maker:
         if len(record.on_host) == given:
             for index, name in who_reads(cell, piece, found - record.choices.fixed, state.namespace).items():
                 self._give_to_python(cell, record, index, f"it reads what each run changes, `{name}`", None)
-                record.choices.no_growth = False  # the others may only append
         return None if len(record.on_host) > given else piece
 
     def _with_inputs(
