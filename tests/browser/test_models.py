@@ -14,6 +14,7 @@ from pages import level_button, rows
 import jaxnb
 from jaxnb.program import MIME_TYPE, encode_status
 from jaxnb.shell.show import bundle
+from jaxnb.units import format_bytes
 from jaxnb.views.packing import pack
 
 VIEWS = ("code", "costs", "graph", "memory")
@@ -247,4 +248,4 @@ def test_memory_says_what_checkpointing_would_save(show):
     program = checkpointing.memory_of(checkpointing.CELL.format("layer"), checkpointing.names(), buffers=True)[0]
     view = open_view(show(program), "memory")
     (saves,) = set(checkpointing.told(program).values())
-    assert f"jax.checkpoint around layer would save {saves / 1e3:.0f} KB" in view.inner_text()
+    assert f"jax.checkpoint around layer would save {format_bytes(saves)}" in view.inner_text()
