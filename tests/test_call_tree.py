@@ -38,6 +38,13 @@ def named(tree: Node) -> Counter[str]:
     return Counter(f"{node.name} {node.path}".strip() for node in tree.walk() if node.name)
 
 
+@pytest.mark.parametrize("name", STEPS)
+def test_the_line_counts_the_equations_of_the_level(name: str) -> None:
+    step = STEPS[name]
+    run = jaxnb.stage(step.cell, step.names())
+    assert run.equations == sum(1 for _ in run.program.level("jaxpr").ops())
+
+
 @pytest.mark.parametrize("level", ["jaxpr", "stablehlo", "hlo"])
 @pytest.mark.parametrize("name", STEPS)
 def test_sums_are_those_of_the_level(name: str, level: str) -> None:

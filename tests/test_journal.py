@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
+import pytest
 from hypothesis import given, strategies as st
 from shells import Shell, shell
 
@@ -31,6 +32,18 @@ def test_a_cell_is_one_row_however_often_it_ran(shell: Shell) -> None:
 
 def test_a_session_without_cells_says_so() -> None:
     assert str(Journal().report()) == "no cell was staged yet"
+
+
+@pytest.mark.parametrize("columns", [72, 80, 120, 200])
+def test_the_lines_of_a_session_fit_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    journal = Journal()
+    cell = "total = (x * 2 + 1).sum()  # a line that is longer than most\nprint(f'{total:.2f}')"
+    run = jaxnb.stage(cell, {"x": jnp.ones(3)})
+    journal.add(run, cell, "Cell In[7]", None)
+    text = str(journal.report())
+    assert max(map(len, text.splitlines())) <= columns
+    assert "Cell In[7]" in text and "● staged" in text
 
 
 def test_in_a_notebook_a_cell_is_a_link_and_its_text_no_markup() -> None:

@@ -2,9 +2,9 @@
 
 What calls of a function make forwards, and only their own backward pass reads again, need not live in between: from the
 last op of a call that runs forwards to its first one that runs backwards. There it is made anew, with what that needs
-besides, and lives as before.
-What the call reads has to live until then instead, as far as it would not anyway. That gives another curve of live
-bytes, and what its peak is lower by is what would be saved: nothing, where a peak elsewhere is as high.
+besides, and lives as before. What the call reads has to live until then instead, as far as it would not anyway. That
+gives another curve of live bytes, and what its peak is lower by is what would be saved: nothing, where a peak elsewhere
+is as high.
 
 It is an estimate. The order of the ops is taken as it is, though a compiler may fuse otherwise what is computed anew,
 or take it together with the first time (XLA for CPUs did before jax 0.11); values of the bodies of loops stand where

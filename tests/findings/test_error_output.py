@@ -169,3 +169,9 @@ def test_a_fix_that_changes_the_dtype_is_not_told(shell: Shell) -> None:
         cell = magic + "@jax.jit\ndef f(v):\n    return v * float(v.mean())\n"
         assert "+     return v * v.mean().astype(v.dtype)" in shell.run(cell + "f(v)", ok=False)
         assert "+     return v * v.mean().astype(float)" in shell.run(cell + "y = f(w)", ok=False)
+
+
+def test_a_model_that_can_be_called_is_no_function_to_be_transformed(shell: Shell) -> None:
+    shell.run("class Net:\n    def __call__(self, x): return x\nnet = Net()\nloss = lambda m: 1.0\nf = lambda x: x**2")
+    assert "transform the function first" not in shell.run("g = jax.grad(loss)(net)", ok=False)
+    assert "jax.grad(jax.grad(f))" in shell.run("g = jax.grad(jax.grad)(f)", ok=False)

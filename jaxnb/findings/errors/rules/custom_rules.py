@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 from jaxnb import _jax
 from jaxnb._jax import RAISING
-from jaxnb.findings.errors.edits import advice, dimensions, exchanged, joined, put, words_of
+from jaxnb.findings.errors.edits import advice, bare, dimensions, exchanged, joined, put, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.functions import (
     bare_function,
@@ -97,10 +97,6 @@ def _of(scene: Scene, rule: Any) -> str:
 
 def _put(scene: Scene, said: str, node: ast.AST, new: str) -> Fix:
     return put(scene.failed, said, node, new)
-
-
-def _simple(node: ast.AST, text: str) -> str:
-    return text if isinstance(node, ast.Name | ast.Call | ast.Attribute | ast.Subscript) else f"({text})"
 
 
 # --- no rule ---
@@ -449,7 +445,7 @@ def _struct(aval: Any) -> Any:
 
 def _converted(scene: Scene, node: ast.expr, got: Any, wanted: Any) -> list[Fix]:
     """An expression in another shape or dtype."""
-    text = _simple(node, scene.text(node))
+    text = bare(node, scene.text(node))
     words = words_of(scene)
     fixes: list[Fix] = []
     cast = "" if got.dtype == wanted.dtype else f".astype({words}.{wanted.dtype})"

@@ -21,7 +21,7 @@ from jaxnb.findings.errors.calls import (
     own,
     placed,
 )
-from jaxnb.findings.errors.edits import advice, dimensions, joined, lines_put, put, segment, with_more, words_of
+from jaxnb.findings.errors.edits import advice, bare, dimensions, joined, lines_put, put, segment, with_more, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.scene import Scene, is_array
 from jaxnb.findings.place import FailedExpression
@@ -269,7 +269,7 @@ def _key_first(scene: Scene) -> Told | None:
     text = segment(place, first)
     if is_array(value) and len(value.shape) > 0 and _holds_keys(value):
         message = f"{_called(place)} takes one random key, and `{text}` is {value.shape[0]} keys, {aval}."
-        fix = put(place, "give it one of them", first, f"{_grouped(first, text)}[0]")
+        fix = put(place, "give it one of them", first, f"{bare(first, text)}[0]")
         return Told(message, (fix, advice("for parameters by each key, map over them: jax.vmap(init, (0, None)).")))
     message = f"the first argument of {_called(place)} is the random key, and `{text}` is {aval}."
     fixes: list[Fix] = []
@@ -285,10 +285,6 @@ def _holds_keys(value: Any) -> bool:
     if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
         return True
     return value.dtype == "uint32" and value.ndim == 2 and value.shape[1] in (2, 4)
-
-
-def _grouped(node: ast.AST, text: str) -> str:
-    return text if isinstance(node, ast.Name | ast.Call | ast.Attribute | ast.Subscript) else f"({text})"
 
 
 def _no_collections(scene: Scene) -> Told | None:
@@ -369,9 +365,7 @@ def _width(scene: Scene) -> Told | None:
     if differ and results:
         kind = type(module).__name__
         made = f": it was initialised by a {kind} of {differ[0][0]} output features, and this one has {differ[0][1]}"
-        hint = (
-            f"apply it by the {kind} that it was initialised by, of {differ[0][0]} features, or call init of this one."
-        )
+        hint = f"apply them by the {kind} of {differ[0][0]} features that made them, or call init of this one."
     elif differ:
         made = f": it was initialised for inputs of width {differ[0][0]}, and this one{shape} has {differ[0][1]}"
         hint = f"give it inputs of width {differ[0][0]}, or call init again with these."

@@ -93,7 +93,9 @@ def _of_a_transform(scene: Scene, args: Sequence[Any]) -> Told | None:
     if not (len(args) == 1 and callable(args[0]) and isinstance(node, ast.Call) and isinstance(node.func, ast.Call)):
         return None
     inner = node.func.args[0] if node.func.args else None
-    if inner is None or len(node.args) != 1:
+    made = scene.failed.value_of(inner) if inner is not None else None
+    of_jax = str(getattr(made, "__module__", "")).startswith("jax.") and getattr(made, "__name__", "") in _TRANSFORMS
+    if inner is None or not of_jax or len(node.args) != 1:
         return None
     transform, function = scene.text(inner), scene.text(node.args[0])
     message = (
