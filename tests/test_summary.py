@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 
+import jax.numpy as jnp
 import pytest
 from nbformat import v4
 from sample_programs import mlp
@@ -11,8 +12,11 @@ from sample_programs import mlp
 import jaxnb.shell.reports.summary
 from jaxnb.program import Finding, Program
 from jaxnb.program.codec import MIME_TYPE, encode
+from jaxnb.program.status import Part, Status
+from jaxnb.shell.reports.notebook import is_staged
 from jaxnb.shell.reports.summary import Summary, read_line, read_status, read_summary
 from jaxnb.staging.session.run import Retrace, Run, Timings
+from jaxnb.views import render_html
 
 LINE = "staged · 5 inputs → 3 names · 23 eqns · trace 9 ms, compile 61 ms, run 0.8 ms"
 
@@ -126,3 +130,15 @@ def test_memory_where_the_line_knows_it():
 def test_a_forged_line_is_only_text(line):
     summary = read_line(line)
     assert len(summary.outcome) <= 160 and all(len(text) <= 160 for text in summary.findings)
+
+
+def test_what_is_partly_on_the_host_is_not_staged_whole() -> None:
+    happened = (Part("staged", "staged"), Part("host", "partly on the host: line 2, print needs values"))
+    assert read_status(Status(happened)).outcome == "staged · partly on the host"
+
+
+def test_tables_and_diagrams_are_no_staged_cells() -> None:
+    ran = jaxnb.stage("y = x + 1", {"x": jnp.ones(3)})
+    table = '<div class="jnb"><p>1 cell</p><table></table></div>'
+    for html, staged in ((str(render_html(ran.program, line=ran.status)), True), (table, False)):
+        assert is_staged({"data": {"text/html": html, "text/plain": "text"}}) == staged
