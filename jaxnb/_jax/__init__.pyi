@@ -205,6 +205,11 @@ from .placement import (
     unreduced_kind as unreduced_kind,
     whole_like as whole_like,
 )
+from .platforms import (
+    NO_RULE as NO_RULE,
+    lowering_platforms as lowering_platforms,
+    stand_in_rules as stand_in_rules,
+)
 from .raising import (
     RAISING as RAISING,
     TELLING as TELLING,

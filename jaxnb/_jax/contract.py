@@ -187,6 +187,8 @@ _OPTIONS = "way to ask a jitted function for its options"
 _WHERE = "place in the code of an equation but as text"
 _EDIT = "way to change a jaxpr"
 _LIGHT = "name of it that does not load Pallas"
+_RULES = "say which equations have no rule on a platform"
+_ASKED = "way to ask for the rule of a primitive"
 _NEW = "name of it before jax 0.12"
 _CLASS = "name of its class"
 _ASK = "way to ask"
@@ -362,6 +364,10 @@ CONTRACT: tuple[Name, ...] = (
         Name("ad.JVPTracer.tangent", "base.tracers_below", "find the tracer below a derivative", _INSIDES),
         Name("ad.LinearizeTrace", "tracers.transformation_of", "say what a tracer belongs to", _INSIDES),
         Name("ad.LinearizeTrace.tangent_trace", "tracers.traces_behind", "know what surrounds a trace", _INSIDES),
+        Name("mlir._lowerings", "platforms.stand_in_rules", _RULES, _ASKED),
+        Name("mlir._platform_specific_lowerings", "platforms.stand_in_rules", _RULES, _ASKED),
+        Name("mlir.LoweringRuleEntry.inline", "platforms.stand_in_rules", _RULES, _ASKED),
+        Name("mlir.LoweringRuleEntry.rule", "platforms.stand_in_rules", _RULES, _ASKED),
         Name("batching.BatchTrace", "base.is_batched", "tell a tracer of jax.vmap", _INSIDES),
         Name("batching.BatchTracer.source_info", "tracers.made_at", "say which line made a tracer", _MAKER),
         Name("batching.BatchTracer.val", "base.tracers_below", "find the tracer below a batch", _INSIDES),

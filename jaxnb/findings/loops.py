@@ -54,9 +54,14 @@ class LoopText:
         return None if tree is None else cls(text, tree, namespace)
 
     @cached_property
+    def nodes(self) -> Sequence[ast.AST]:
+        """Everything in it, as `ast.walk` gives it."""
+        return tuple(ast.walk(self.tree))
+
+    @cached_property
     def parents(self) -> Mapping[ast.AST, ast.AST]:
         """What each node stands in."""
-        return {child: above for above in ast.walk(self.tree) for child in ast.iter_child_nodes(above)}
+        return {child: above for above in self.nodes for child in ast.iter_child_nodes(above)}
 
     def around(self, node: ast.AST) -> Iterator[ast.AST]:
         """What a node stands in, the innermost first."""

@@ -122,6 +122,12 @@ from .placement.traffic import (
     read_traffic as read_traffic,
     traffic_of as traffic_of,
 )
+from .platforms import (
+    LoweredEquation as LoweredEquation,
+    LoweredFor as LoweredFor,
+    Platforms as Platforms,
+    Refusal as Refusal,
+)
 from .program import (
     Maker as Maker,
     Program as Program,

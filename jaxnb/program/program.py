@@ -23,13 +23,13 @@ has to hold for every program stands in `laws`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import jaxnb.program as room
-from jaxnb.errors import ChangedJax
+from jaxnb.errors import ChangedJax, JaxnbError
 
 if TYPE_CHECKING:
     from graphviz import Digraph
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from jaxnb.program.placement.hardware import Hardware
     from jaxnb.program.placement.layout import Layout
     from jaxnb.program.placement.ledger import Ledger
+    from jaxnb.program.platforms import Platforms
 
 from jaxnb.program.display import Picture, render
 from jaxnb.program.status import Part, Status
@@ -86,6 +87,10 @@ class Maker(Protocol):
 
     def vmapped(self) -> tuple[tuple[str, Level], ...]:
         """The functions under `vmap` with a name, each with the name and its level "jaxpr" at one position."""
+        ...
+
+    def platforms(self, program: Program, wanted: Sequence[str]) -> Platforms:
+        """The program as it is lowered for platforms, which need not be here."""
         ...
 
 
@@ -276,6 +281,30 @@ class Program:
             object.__setattr__(self, "_vmapped", self._maker.vmapped() if spoken else ())
         return self._vmapped or ()
 
+    def platforms(self, *names: str) -> Platforms:
+        """What the program is lowered to on platforms that need not be here: nothing is compiled or run.
+
+        It shows itself as a table of the equations that become something else on each of them, and of those that have
+        no rule there; `.on("tpu")` is the program with that platform's level "stablehlo".
+
+        Args:
+          names: as JAX calls them: "tpu", "cuda", "rocm", "cpu"; "gpu" is "cuda".
+
+        Raises:
+          JaxnbError: if JAX knows no such platform, or the program was saved, and what it was made of is gone.
+
+        Example:
+          >>> import jax.numpy as jnp, jaxnb
+          >>> program = jaxnb.inspect(jnp.linalg.eigvals)(jnp.eye(3))
+          >>> [(one.platform, one.primitive) for one in program.platforms("tpu", "cpu").refused]
+          [('tpu', 'eig')]
+        """
+        if self._maker is None:
+            raise JaxnbError(
+                "a saved program cannot be lowered again: what it was made of is gone.", fix="run its cell again."
+            )
+        return self._maker.platforms(self, names)
+
     def axes_diagram(self) -> Picture:
         """The named axes of each `xmap`, `shard_map` and `vmap(axis_name=...)` as strands: which values have which,
         where collectives end them, and where products contract them. It shows itself as pictures, and as text.
@@ -392,18 +421,27 @@ class Program:
             self._vmapped,
         )
 
-    def text(self, level: str | None = None, **options: Any) -> str:
+    def text(self, level: str | None = None, *, platforms: Sequence[str] = (), **options: Any) -> str:
         """A level as text beside the lines of the cell, or in its own order; see `views.text.render_program`.
 
         Args:
           level: which one; it is made if it was not yet. By default the one below the source.
+          platforms: for the level "stablehlo", what it is on each of these, side by side, see `platforms`; then
+            `options` are `width` and `limit`.
           **options: `width`, `limit`, `order` ("source" or "level"), `fold`, `columns` ("auto", or names of `COLUMNS`)
             and `names`.
 
         Raises:
           KeyError: as `level`.
+          JaxnbError: as `platforms`, and for another level than "stablehlo".
         """
-        return render(self, "text", level=level, **options)
+        if not platforms:
+            return render(self, "text", level=level, **options)
+        if level not in (None, "stablehlo"):
+            raise JaxnbError(
+                f"the level {level!r} is not told by platforms.", fix='level="stablehlo", which needs no compiler.'
+            )
+        return render(self.platforms(*platforms), "text", whole=True, **options)
 
     def costs(
         self, level: str | None = None, *, width: int | None = None, limit: int | None = 20, depth: int = 0

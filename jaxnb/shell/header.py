@@ -89,6 +89,12 @@ _BEHIND: Mapping[str, Mapping[str, Option]] = {
             "jaxpr",
             "stablehlo",
         ),
+        "lower": Option(
+            "names",
+            "what it is lowered to on platforms that need not be here, side by side: tpu, cuda, rocm, cpu",
+            "jaxpr",
+            "tpu, cuda",
+        ),
         "order": Option(
             "word",
             "beside the lines of the cell (source, the default), or in its own order (level)",

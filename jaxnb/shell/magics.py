@@ -467,7 +467,7 @@ class JaxnbMagics(Magics):
         """
         __tracebackhide__ = True
         header = {} if cell is None else self._jaxpr_header(line, cell)
-        name, level = header.pop("o", None), header.pop("level", None)
+        name, level, platforms = header.pop("o", None), header.pop("level", None), header.pop("lower", ())
         order, columns = header.pop("order", "source"), header.pop("columns", ())
         if level not in (None, *LEVELS[1:]):
             raise UsageError(f"--level {level}: there is no such level. Try: one of {', '.join(LEVELS[1:])}.")
@@ -476,6 +476,10 @@ class JaxnbMagics(Magics):
         for column in columns:
             if column not in _COLUMNS:
                 raise UsageError(f"--columns {column}: there is no such column. Try: {', '.join(_COLUMNS)}.")
+        if platforms and level not in (None, "stablehlo"):
+            raise UsageError(
+                f"--lower and --level {level} contradict each other: --lower shows StableHLO. Leave one out."
+            )
         source = line if cell is None else cell
         if cell is not None:
             _refuse_magic_below(cell, "%%jaxpr")
@@ -503,7 +507,10 @@ class JaxnbMagics(Magics):
         run = replace(run, shown=shown, note=note)
         if name is not None:
             self.shell.user_ns[name] = run.program
-        self._show_later("jaxpr", source, run)
+        if platforms:
+            display(run.program.platforms(*platforms))
+        else:
+            self._show_later("jaxpr", source, run)
 
     @no_var_expand
     @line_cell_magic

@@ -73,6 +73,10 @@ from .plans_html import (
     draw_search as draw_search,
     render_search_html as render_search_html,
 )
+from .platforms import (
+    render_platforms as render_platforms,
+    render_platforms_html as render_platforms_html,
+)
 from .sharding_report import (
     render_shardings as render_shardings,
 )

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from jaxnb import views
-from jaxnb.program import Diff, Ledger, Memory, Plan, Program, Search, Shardings, lowers
+from jaxnb.program import Diff, Ledger, Memory, Plan, Platforms, Program, Search, Shardings, lowers
 
 __all__: list[str] = []
 
@@ -17,6 +17,8 @@ _DRAWN: dict[tuple[type, str], str] = {
     (Ledger, "text"): "render_ledger",
     (Memory, "text"): "render_memory",
     (Plan, "text"): "render_plan",
+    (Platforms, "html"): "render_platforms_html",
+    (Platforms, "text"): "render_platforms",
     (Program, "axes"): "axes_of",
     (Program, "costs"): "render_costs",
     (Program, "graph"): "render_graph",

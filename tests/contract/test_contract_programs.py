@@ -12,7 +12,7 @@ from covering import covers, private
 from jax.sharding import PartitionSpec as P
 from jaxlib.mlir import ir
 
-from jaxnb._jax import base, compile, eqns, hlo, watch
+from jaxnb._jax import base, compile, eqns, hlo, platforms, watch
 from jaxnb.reading.hlo.decode import read_module
 
 
@@ -101,6 +101,22 @@ def locations(operation: Any) -> list[Any]:
             for inner in block.operations:
                 found += locations(inner)
     return found
+
+
+@covers("mlir._lowerings", "mlir._platform_specific_lowerings", "LoweringRuleEntry.rule", "LoweringRuleEntry.inline")
+def test_equations_without_a_rule_are_told_and_the_others_lowered() -> None:
+    assert {"cpu", "cuda", "rocm", "tpu"} <= set(platforms.lowering_platforms())
+    traced = jax.jit(lambda x: (jnp.linalg.eigvals(x), jnp.sin(x))).trace(jnp.eye(3))
+    with pytest.raises(NotImplementedError, match="eig"):
+        traced.lower(lowering_platforms=("tpu",))
+    refused: list[tuple[str, str]] = []
+    primitives = {eqn.primitive for eqn in eqns.all_eqns(traced.jaxpr)}
+    with platforms.stand_in_rules(primitives, "tpu", refused):
+        text = hlo.lower_elsewhere(traced, ("tpu",)).as_text()
+    assert refused == [("eig", "")] and f"{platforms.NO_RULE}.0" in text and "stablehlo.sine" in text
+    with pytest.raises(NotImplementedError, match="eig"):
+        traced.lower(lowering_platforms=("tpu",))
+    assert "lapack" in traced.lower().as_text()
 
 
 @covers("ir.NameLoc", "NameLoc.name_str", "NameLoc.child_loc", "ir.CallSiteLoc", "ir.FusedLoc")

@@ -18,7 +18,19 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 from jaxnb import _jax
 from jaxnb._jax import eqn_frames, eqn_scope, is_opaque, name_parts, open_jaxpr
 
-__all__ = ["DRAWS", "FLOATS", "INDEXING", "NARROW", "WIDENED", "Census", "Inner", "census_of", "is_zero", "jaxprs_of"]
+__all__ = [
+    "DRAWS",
+    "FLOATS",
+    "INDEXING",
+    "NARROW",
+    "WIDENED",
+    "Census",
+    "Inner",
+    "Part",
+    "census_of",
+    "is_zero",
+    "jaxprs_of",
+]
 
 DRAWS = frozenset(["random_bits", "random_gamma", "rng_bit_generator", "random_split", "threefry2x32"])
 """Primitives that use a PRNG key."""
@@ -121,6 +133,15 @@ class Census:
 
 _known: dict[int, tuple[weakref.ref[Any], Census]] = {}
 _leaves: set[str] = set()  # primitives that have no jaxpr, as most do
+
+
+class Part(NamedTuple):
+    """A jaxpr of a piece, with its constants, the equations that it stands in, and what is in it."""
+
+    jaxpr: Any
+    constants: Sequence[Any]
+    owners: tuple[Any, ...]
+    census: Census
 
 
 def census_of(jaxpr: Any) -> Census:

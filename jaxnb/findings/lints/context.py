@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxnb import reading
 from jaxnb._jax import open_jaxpr
-from jaxnb.findings.lints.census import Census, census_of
+from jaxnb.findings.lints.census import Census, Part, census_of
 from jaxnb.findings.lints.key_flow import Flow, Token, follow_keys
+from jaxnb.findings.lints.written import Written
 from jaxnb.program import Finding, Fix, Level, Span
 from jaxnb.reading import Spans
 from jaxnb.staging import CellSource, Piece, Statement
@@ -19,15 +20,6 @@ if TYPE_CHECKING:
     from jaxnb.staging import Execution
 
 __all__ = ["Keys", "LintContext", "Part", "as_called", "given_and_made"]
-
-
-class Part(NamedTuple):
-    """A jaxpr of a piece, with its constants, the equations that it stands in, and what is in it."""
-
-    jaxpr: Any
-    constants: Sequence[Any]
-    owners: tuple[Any, ...]
-    census: Census
 
 
 class Keys(NamedTuple):
@@ -110,6 +102,11 @@ class LintContext:
     def census(self) -> Census:
         """What there is in the piece to look at."""
         return census_of(open_jaxpr(self.piece.jaxpr))
+
+    @cached_property
+    def written(self) -> Written:
+        """Finds what the user wrote where an equation comes from."""
+        return Written()
 
     @cached_property
     def parts(self) -> list[Part]:

@@ -61,7 +61,7 @@ def gradients_in_words(cell: CellText) -> Iterator[Finding]:
     text = cell.text if _WORTH.search(cell.shown) else None
     if text is None:
         return
-    for call in ast.walk(text.tree):
+    for call in text.nodes:
         gradient = _gradient(call.func, text) if isinstance(call, ast.Call) else None
         if isinstance(call, ast.Call) and gradient is not None:
             found = (*_swapped(call, gradient, text), *_by_data(call, gradient, text), *_unused(call, gradient, text))
@@ -166,7 +166,7 @@ def _gradient(node: ast.expr, text: LoopText) -> _Gradient | None:
         return _made_by(name, node.args[0], node, text) if name in _GIVING and node.args else None
     if not isinstance(node, ast.Name):
         return None
-    bound = [one for one in ast.walk(text.tree) if _binds(one, node.id)]
+    bound = [one for one in text.nodes if _binds(one, node.id)]
     if len(bound) != 1:
         return None
     (one,) = bound
@@ -214,7 +214,7 @@ def _definition(node: ast.AST, text: LoopText) -> Function | None:
     while isinstance(node, ast.Call) and text.called(node).rpartition(".")[2] in _AROUND and node.args:
         node = node.args[0]
     if isinstance(node, ast.Name):
-        bound = [one for one in ast.walk(text.tree) if _binds(one, node.id)]
+        bound = [one for one in text.nodes if _binds(one, node.id)]
         node = bound[0] if len(bound) == 1 else node
     return node if isinstance(node, ast.FunctionDef | ast.Lambda) else None
 
@@ -244,7 +244,7 @@ def _updated_with(call: ast.Call, gradient: _Gradient, text: LoopText) -> dict[s
     bound = targets[place] if targets and (gradient.value or len(targets) == 1 or gradient.aux) else None
     name = bound.id if isinstance(bound, ast.Name) else ""
     found: dict[str, int] = {}
-    for node in ast.walk(text.tree):
+    for node in text.nodes:
         if not isinstance(node, ast.Assign | ast.AugAssign):
             continue
         target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]

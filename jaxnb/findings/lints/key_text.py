@@ -56,7 +56,7 @@ _Found = tuple[str, ast.expr, str, str, tuple[int, ...]]
 
 def _constant(text: LoopText) -> Iterator[_Found]:
     """Keys that are made of a number where that runs again and again, and drawn from."""
-    for call in ast.walk(text.tree):
+    for call in text.nodes:
         if not isinstance(call, ast.Call) or not _is_constant_key(call, text) or not (draws := _draws_from(call, text)):
             continue
         when = _runs_again(call, text)
@@ -122,7 +122,7 @@ def _runs_again(node: ast.AST, text: LoopText) -> str | None:
     if by in _TURNING:
         return f"in each {'row' if by in ('vmap', 'pmap') else 'turn'} of `{by}`"
     name = getattr(function, "name", "")
-    for call in ast.walk(text.tree):
+    for call in text.nodes:
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == name:
             loop = text.loop(call)
             if loop is not None and (_only_counts(loop) or is_carried(call, text)):
@@ -145,7 +145,7 @@ def _given_to(function: Function, text: LoopText) -> str:
         value = text.value(decorator)
         if getattr(value, "__name__", "") in _TURNING and str(getattr(value, "__module__", "")).startswith("jax"):
             return value.__name__
-    for call in ast.walk(text.tree):
+    for call in text.nodes:
         by = text.called(call).rpartition(".")[2]
         if isinstance(call, ast.Call) and by in _TURNING:
             for item in call.args:
@@ -159,7 +159,7 @@ def _given_to(function: Function, text: LoopText) -> str:
 
 def _each_turn(text: LoopText) -> Iterator[_Found]:
     """Draws in a loop of Python from a key that the loop leaves as it is."""
-    for draw in ast.walk(text.tree):
+    for draw in text.nodes:
         if not _is_draw(draw, text) or not (name := _key_name(draw)):
             continue
         loop = text.loop(draw)
@@ -176,7 +176,7 @@ def _each_turn(text: LoopText) -> Iterator[_Found]:
 
 def _closed_over(text: LoopText) -> Iterator[_Found]:
     """Draws of a function under `vmap` from a key that is the same for all rows."""
-    for call in ast.walk(text.tree):
+    for call in text.nodes:
         if not isinstance(call, ast.Call) or text.called(call).rpartition(".")[2] != "vmap" or not call.args:
             continue
         function = _definition(call.args[0], text)
@@ -223,7 +223,7 @@ def _definition(node: ast.expr, text: LoopText) -> Function | None:
         return node
     if not isinstance(node, ast.Name):
         return None
-    for item in ast.walk(text.tree):
+    for item in text.nodes:
         if isinstance(item, ast.FunctionDef) and item.name == node.id:
             return item
         if not isinstance(item, ast.Assign) or not isinstance(item.value, ast.Lambda):
@@ -254,7 +254,7 @@ def _is_key(value: object) -> bool:
 
 def _default(text: LoopText) -> Iterator[_Found]:
     """Draws from a key that is the default of an argument, which several calls do not give."""
-    for function in ast.walk(text.tree):
+    for function in text.nodes:
         if not isinstance(function, ast.FunctionDef):
             continue
         places = [*function.args.posonlyargs, *function.args.args]
@@ -262,7 +262,7 @@ def _default(text: LoopText) -> Iterator[_Found]:
             if not _is_constant_key(default, text):
                 continue
             place = places.index(arg) if arg in places else len(places)
-            calls = [one for one in ast.walk(text.tree) if _leaves_out(one, function.name, arg.arg, place)]
+            calls = [one for one in text.nodes if _leaves_out(one, function.name, arg.arg, place)]
             draws = (one for one in ast.walk(function) if _is_draw(one, text) and _key_name(one) == arg.arg)
             draw = next(draws, None)
             if draw is None or (len(calls) < 2 and not any(text.loop(item) for item in calls)):

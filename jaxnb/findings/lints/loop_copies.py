@@ -142,7 +142,7 @@ def copies_in_text(text: LoopText, seconds: float) -> Iterator[Finding]:
       text: of the cell.
       seconds: that it has run, without what was compiled.
     """
-    for loop in ast.walk(text.tree):
+    for loop in text.nodes:
         if not isinstance(loop, ast.For) or isinstance(text.again(loop), ast.FunctionDef):
             continue
         turns = text.turns(loop)

@@ -6,22 +6,29 @@ import ast
 import linecache
 import sysconfig
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
-from jaxnb import _jax
-from jaxnb._jax import Place, eqn_places
-from jaxnb.findings.lints.context import Part
+from jaxnb._jax import Place, eqn_frames, in_jax, place_of
+from jaxnb.findings.lints.census import Part
 from jaxnb.runtime import is_own
 
-__all__ = ["LIBRARIES", "Written", "own_place"]
+__all__ = ["LIBRARIES", "Written", "is_outside", "own_place"]
 
 LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 def own_place(eqn: Any) -> Place | None:
     """The innermost place outside of JAX, and of what stands in for parts of it, where an equation was made."""
-    places = eqn_places(eqn, {})
-    return next((item for item in places if not _jax.in_jax(item.file) and not is_own(item.file)), None)
+    frames = ((code, offset) for code, offset in eqn_frames(eqn) if is_outside(code.co_filename))
+    places = (place_of(code, offset, {}) for code, offset in frames)
+    return next((place for place in places if place is not None), None)
+
+
+@lru_cache(4096)
+def is_outside(file: str) -> bool:
+    """Whether code of a file is neither JAX's nor this package's; asked for every frame of every equation."""
+    return not in_jax(file) and not is_own(file)
 
 
 class Written:
@@ -30,6 +37,7 @@ class Written:
     def __init__(self) -> None:
         self._expressions: dict[str, dict[tuple[int | None, ...], ast.AST]] = {}
         self._trees: dict[str, ast.Module | None] = {}
+        self._places: dict[int, Place | None] = {}  # of equations, which live as long as what is looked at
 
     def at(self, eqn: Any, part: Part) -> ast.AST | None:
         """The expression or statement that an equation is of; None if it is of a library's.
@@ -39,7 +47,9 @@ class Written:
           part: that it stands in; what a library's own jaxpr computes is of the expression that calls it.
         """
         for item in (eqn, *reversed(part.owners)):
-            place = own_place(item)
+            if id(item) not in self._places:
+                self._places[id(item)] = own_place(item)
+            place = self._places[id(item)]
             if place is None:
                 continue
             if place.file.startswith(LIBRARIES):

@@ -1,6 +1,9 @@
 from .naming import (
     read_names as read_names,
 )
+from .platforms import (
+    lower_for as lower_for,
+)
 from .reading import (
     read_program as read_program,
 )

@@ -6,7 +6,7 @@ Every piece of a cell is a program of its own; their levels stand side by side, 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +15,20 @@ import jax
 
 import jaxnb.staging.levels as room
 from jaxnb import _jax, reading
-from jaxnb.program import Assigned, Collective, Computation, Fate, Layout, Level, Link, Memory, Mesh, Placed, Program
+from jaxnb.program import (
+    Assigned,
+    Collective,
+    Computation,
+    Fate,
+    Layout,
+    Level,
+    Link,
+    Memory,
+    Mesh,
+    Placed,
+    Platforms,
+    Program,
+)
 from jaxnb.reading import (
     PLATFORM,
     NamedLevel,
@@ -35,7 +48,7 @@ from jaxnb.reading import (
 )
 from jaxnb.staging.trace.piece import Piece
 
-__all__ = ["LoweringStages", "Stage", "join_levels", "lower_traced", "piece_stage", "traced_stage"]
+__all__ = ["LoweringStages", "Stage", "join_levels", "kept_names", "lower_traced", "piece_stage", "traced_stage"]
 
 Place = tuple[int, int]
 
@@ -47,7 +60,8 @@ class Stage:
     Attributes:
       closed_jaxpr: whose equations are numbered.
       jaxpr: the level that was read of it.
-      lower: gives JAX's lowered stage, with the numbers in its names.
+      numbered: gives JAX's traced stage, with the numbers in its names.
+      lower: gives its lowered stage.
       compiled: gives the executable that ran, or None if none did.
       donated: gives the inputs, by number, whose memory the program may have.
       simulated: the mesh that is not there for which it was traced; None for the devices that there are.
@@ -55,6 +69,7 @@ class Stage:
 
     closed_jaxpr: Any
     jaxpr: Level
+    numbered: Callable[[], Any]
     lower: Callable[[], Any]
     compiled: Callable[[], Any]
     donated: Callable[[], Collection[int]] = tuple
@@ -76,7 +91,13 @@ def piece_stage(piece: Piece, jaxpr: Level) -> Stage:
             return piece.lower()
 
     return Stage(
-        piece.jaxpr, jaxpr, lower, lambda: piece.compiled, lambda: donated_inputs(piece.traced), piece.simulated
+        piece.jaxpr,
+        jaxpr,
+        piece.numbered,
+        lower,
+        lambda: piece.compiled,
+        lambda: donated_inputs(piece.traced),
+        piece.simulated,
     )
 
 
@@ -92,6 +113,7 @@ def traced_stage(traced: Any, jaxpr: Level, *, simulated: SimulatedMesh | None =
     return Stage(
         traced.jaxpr,
         jaxpr,
+        lambda: _numbered(traced),
         lambda: lower_traced(traced, simulated),
         lambda: compiled,
         lambda: donated_inputs(traced),
@@ -106,8 +128,12 @@ def lower_traced(traced: Any, simulated: SimulatedMesh | None = None) -> Any:
       traced: JAX's own traced stage.
       simulated: the mesh that is not there for which it was traced; None for the devices that there are.
     """
-    changed = _jax.with_jaxpr(traced, with_ids(traced.jaxpr))
+    changed = _numbered(traced)
     return changed.lower() if simulated is None else _jax.lower_elsewhere(changed, (PLATFORM,))
+
+
+def _numbered(traced: Any) -> Any:
+    return _jax.with_jaxpr(traced, with_ids(traced.jaxpr))
 
 
 class LoweringStages:
@@ -172,6 +198,11 @@ class LoweringStages:
             self._name_reader()
         return tuple((one.name, one.level) for one in found)
 
+    def platforms(self, program: Program, wanted: Sequence[str]) -> Platforms:
+        """The program as it is lowered for platforms that need not be here, see `platforms`."""
+        uppers = [stage.jaxpr for stage in self._stages]
+        return room.lower_for(program, self._stages, wanted, lambda made: _joined(uppers, made))
+
     def _lower(self) -> tuple[Level, tuple[Link, ...], tuple[Fate, ...]]:
         made: list[_Lowered] = []
         for stage in self._stages:
@@ -180,7 +211,7 @@ class LoweringStages:
                 lowered = stage.lower()
             named = read_stablehlo(
                 lowered.compiler_ir("stablehlo"),
-                _kept_names(stage, lowered),
+                kept_names(stage, lowered),
                 stage.jaxpr.computations[0].output_names,
             )
             links = link_stablehlo(stage.closed_jaxpr, stage.jaxpr, named)
@@ -223,7 +254,7 @@ class _Lowered:
     lowered: Any
 
 
-def _kept_names(stage: Stage, lowered: Any) -> tuple[str, ...]:
+def kept_names(stage: Stage, lowered: Any) -> tuple[str, ...]:
     """What the user calls the inputs that the lowered program takes."""
     names, kept = stage.jaxpr.computations[0].input_names, _jax.kept_inputs(lowered)
     return tuple(names[index] for index in kept) if kept and kept[-1] < len(names) else names

@@ -34,7 +34,7 @@ def columns_against_vectors(traced: LintContext) -> Iterator[Finding]:
     Args:
       traced: the piece.
     """
-    written = Written()
+    written = traced.written
     for jaxpr, census, _ in jaxprs_of(open_jaxpr(traced.piece.jaxpr)):
         rows = {eqn.outvars[0]: eqn for eqn in census.rows}
         for use in jaxpr.eqns if rows else ():

@@ -13,7 +13,6 @@ from jaxnb.findings.errors.calls import name_called
 from jaxnb.findings.lints.census import jaxprs_of
 from jaxnb.findings.lints.context import LintContext, Part
 from jaxnb.findings.lints.lint import Lint, When
-from jaxnb.findings.lints.written import Written
 from jaxnb.program import Finding
 
 __all__ = ["LINT", "batched_conditionals"]
@@ -27,7 +26,7 @@ def batched_conditionals(traced: LintContext) -> Iterator[Finding]:
     Args:
       traced: the piece.
     """
-    written, seen = Written(), set[int]()
+    written, seen = traced.written, set[int]()
     for jaxpr, census, _ in jaxprs_of(open_jaxpr(traced.piece.jaxpr)):
         part = Part(jaxpr, (), (), census)
         for eqn in census.chosen:

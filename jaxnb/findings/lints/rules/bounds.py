@@ -8,6 +8,7 @@ Source: https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html, on 
 from __future__ import annotations
 
 import ast
+from collections import OrderedDict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -70,7 +71,7 @@ def out_of_bounds(traced: LintContext) -> Iterator[Finding]:
     """
     if len(traced.arguments) == len(open_jaxpr(traced.piece.jaxpr).invars):
         given = [_Value(value) if _is_there(value) else None for value in traced.arguments]
-        yield from _in(traced, Written(), traced.piece.jaxpr, given, traced.census)
+        yield from _in(traced, traced.written, traced.piece.jaxpr, given, traced.census)
 
 
 def _in(
@@ -221,18 +222,45 @@ def _values(closed: Any, given: Sequence[_Value | None], wanted: Sequence[Any]) 
     if not run.outvars:
         return found
     inputs = [known[var] for var in run.inputs]
-    by_turn = any(value.by_turn for value in inputs)
-    call = jax.vmap(run.call, [0 if value.by_turn else None for value in inputs]) if by_turn else run.call
-    values = jax.device_get(jax.jit(call)(*(value.array for value in inputs)))
+    axes = tuple(0 if value.by_turn else None for value in inputs)
+    values = jax.device_get(_compiled(run, axes)(*(value.array for value in inputs)))
+    by_turn = 0 in axes
     return found | {id(var): _Value(value, by_turn) for var, value in zip(run.outvars, values, strict=True)}
 
 
+_known: OrderedDict[tuple[str, tuple[int | None, ...]], Callable[..., Any]] = OrderedDict()
+_MOST_KNOWN = 64
+
+
+def _compiled(run: _Run, axes: tuple[int | None, ...]) -> Callable[..., Any]:
+    """The function of a run, compiled; a cell that is edited makes its indices as before, and compiling takes longer
+    than tracing a small cell.
+
+    Args:
+      run: what is computed.
+      axes: of the inputs that have a value for each turn of a loop.
+    """
+    call = jax.vmap(run.call, list(axes)) if 0 in axes else run.call
+    if run.closed.consts:
+        return jax.jit(call)
+    key = str(run.closed), axes
+    known = _known.pop(key, None)
+    _known[key] = known if known is not None else jax.jit(call)
+    if len(_known) > _MOST_KNOWN:
+        _known.popitem(last=False)
+    return _known[key]
+
+
 class _Run(NamedTuple):
-    """The part of a jaxpr that makes some of its values: what it reads, what it makes, and the function."""
+    """The part of a jaxpr that makes some of its values: what it reads, what it makes, and itself."""
 
     inputs: Sequence[Any]
     outvars: Sequence[Any]
-    call: Callable[..., Any]
+    closed: Any
+
+    @property
+    def call(self) -> Callable[..., Any]:
+        return _jax.as_function(self.closed)
 
 
 def _run(closed: Any, known: Sequence[Any], wanted: Sequence[Any]) -> _Run:
@@ -245,7 +273,7 @@ def _run(closed: Any, known: Sequence[Any], wanted: Sequence[Any]) -> _Run:
     eqns = [eqn for eqn in jaxpr.eqns if id(eqn) in needed]
     reads = {*made, *(atom for eqn in eqns for atom in eqn.invars if type(atom) is not Literal)}
     inputs = [var for var in known if var in reads]
-    return _Run(inputs, [*made], _jax.as_function(_jax.with_parts(closed, inputs, eqns, [*made])))
+    return _Run(inputs, [*made], _jax.with_parts(closed, inputs, eqns, [*made]))
 
 
 def _in_turns(eqn: Any, body: Any, operands: Sequence[_Value | None]) -> list[_Value | None]:

@@ -49,7 +49,7 @@ def _finding(traced: LintContext, part: Part, var: Any, value: Any, aval: Aval) 
     path = where_held(dict(traced.namespace), value)
     held = render_path(path) if path is not None else ""
     place = own_place(reader) if reader is not None else None
-    holder = held or bound or (_maker(Written(), reader, inside, traced.namespace) if place is not None else "")
+    holder = held or bound or (_maker(traced.written, reader, inside, traced.namespace) if place is not None else "")
     name = f"`{holder}`, {aval}," if holder else f"an array, {aval},"
     message = f"{name} is a constant of {format_bytes(aval.nbytes or 0)} in the program, and no input."
     what = f"`{holder}`" if holder.isidentifier() else "it"

@@ -35,7 +35,7 @@ def dtype_findings(traced: LintContext) -> Iterator[Finding]:
     Args:
       traced: the piece.
     """
-    written = Written()
+    written = traced.written
     for part in traced.parts:
         for eqn in part.census.converted:
             yield from _converted(traced, written, eqn, part)

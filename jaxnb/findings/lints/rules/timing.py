@@ -89,7 +89,7 @@ def _finding(message: str, call: ast.Call, timed: _Timed, text: LoopText, fix: s
 
 def _between_clocks(text: LoopText) -> Iterator[_Timed]:
     """What stands between two readings of a clock in one block."""
-    for node in ast.walk(text.tree):
+    for node in text.nodes:
         for name in ("body", "orelse"):
             block = getattr(node, name, None)
             if isinstance(block, list):
@@ -151,7 +151,7 @@ def _name_of(difference: ast.AST, text: LoopText) -> str:
 
 def _by_timeit(text: LoopText) -> Iterator[_Timed]:
     """What `timeit.timeit(lambda: ...)` times."""
-    for node in ast.walk(text.tree):
+    for node in text.nodes:
         if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Lambda):
             value = text.value(node.func)
             if value is timeit.timeit or value is timeit.repeat:
@@ -199,7 +199,7 @@ def _is_jitted(node: ast.expr, text: LoopText) -> bool:
 
 def _given(function: ast.FunctionDef, place: int, text: LoopText) -> Iterator[ast.expr]:
     """What the calls of a function in the cell pass for one of its parameters."""
-    for node in ast.walk(text.tree):
+    for node in text.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function.name:
             named = [item.value for item in node.keywords if item.arg == function.args.args[place].arg]
             yield from named or node.args[place : place + 1]
@@ -213,7 +213,7 @@ def _compiled_in(timed: _Timed, calls: Sequence[ast.Call], text: LoopText) -> st
         name = call.func.id
         made = max((item.end_lineno or 0 for item in text.tree.body if _makes(item, name)), default=0)
         first = timed.body[0].lineno
-        used = [item.lineno for item in ast.walk(text.tree) if isinstance(item, ast.Name) and item.id == name]
+        used = [item.lineno for item in text.nodes if isinstance(item, ast.Name) and item.id == name]
         top = next((item for item in text.around(call) if isinstance(item, ast.FunctionDef | ast.Lambda)), None)
         if top is None and made and made < first and not any(made < line < first for line in used):
             return name

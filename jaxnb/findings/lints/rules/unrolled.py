@@ -9,13 +9,12 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from jaxnb._jax import eqn_frames, in_jax, open_jaxpr
+from jaxnb._jax import eqn_frames, open_jaxpr
 from jaxnb.findings.lints.census import jaxprs_of
 from jaxnb.findings.lints.context import LintContext
 from jaxnb.findings.lints.lint import Lint, When
-from jaxnb.findings.lints.written import LIBRARIES, Written, own_place
+from jaxnb.findings.lints.written import LIBRARIES, Written, is_outside, own_place
 from jaxnb.program import Finding, Fix
-from jaxnb.runtime import is_own
 
 __all__ = ["FEW", "LINT", "TURNS", "unrolled_loops"]
 
@@ -35,7 +34,7 @@ def unrolled_loops(traced: LintContext) -> Iterator[Finding]:
     Args:
       traced: the piece.
     """
-    written = Written()
+    written = traced.written
     for jaxpr, _, _ in jaxprs_of(open_jaxpr(traced.piece.jaxpr)):
         if len(jaxpr.eqns) < FEW:
             continue
@@ -55,7 +54,7 @@ def _repeated(eqns: Sequence[Any]) -> Iterator[tuple[Any, int]]:
     found: dict[tuple[int, int, str], list[Any]] = {}
     for eqn in eqns:
         for code, offset in eqn_frames(eqn):
-            if not in_jax(code.co_filename) and not is_own(code.co_filename):
+            if is_outside(code.co_filename):
                 found.setdefault((id(code), offset, eqn.primitive.name), []).append(eqn)
                 break
     return ((made[0], len(made)) for made in found.values() if len(made) >= TURNS)

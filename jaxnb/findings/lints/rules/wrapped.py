@@ -30,7 +30,7 @@ def wrapped_numbers(traced: LintContext) -> Iterator[Finding]:
     Args:
       traced: the piece.
     """
-    written = Written()
+    written = traced.written
     for part in traced.parts:
         for eqn in part.census.converted:
             if eqn.invars[0].aval.weak_type:
