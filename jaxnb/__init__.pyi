@@ -19,6 +19,7 @@ from .errors import (
 )
 from .findings import (
     leaks as leaks,
+    promote as promote,
     retraces as retraces,
     watch as watch,
     watch_put as watch_put,

@@ -132,6 +132,14 @@ from .program import (
     Maker as Maker,
     Program as Program,
 )
+from .promotion import (
+    LATTICE as LATTICE,
+    WEAK as WEAK,
+    Promotion as Promotion,
+    exact_to as exact_to,
+    meet as meet,
+    path_between as path_between,
+)
 from .roofline import (
     Roof as Roof,
     Roofline as Roofline,

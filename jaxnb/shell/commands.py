@@ -154,8 +154,18 @@ def help_text() -> str:
     return "\n".join([*lines, "", *more])
 
 
-def _promote(shell: Any, rest: str) -> str:
-    return str(findings.promote(*rest.replace(",", " ").split()))
+def _promote(shell: Any, rest: str) -> Any:
+    names = getattr(shell, "user_ns", {})
+    return findings.promote(*(names[word] if _has_dtype(names.get(word)) else word for word in _words(rest)))
+
+
+def _words(rest: str) -> list[str]:
+    return rest.replace(",", " ").split()
+
+
+def _has_dtype(value: Any) -> bool:
+    """Whether a word that names this means it, and not a dtype: arrays, numbers."""
+    return (hasattr(value, "dtype") and hasattr(value, "shape")) or type(value) in (bool, int, float, complex)
 
 
 def run_command(line: str, shell: Any) -> Any:

@@ -77,6 +77,11 @@ from .platforms import (
     render_platforms as render_platforms,
     render_platforms_html as render_platforms_html,
 )
+from .promotion import (
+    draw_promotion as draw_promotion,
+    render_promotion as render_promotion,
+    render_promotion_html as render_promotion_html,
+)
 from .sharding_report import (
     render_shardings as render_shardings,
 )

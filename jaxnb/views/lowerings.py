@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from jaxnb import views
-from jaxnb.program import Diff, Ledger, Memory, Plan, Platforms, Program, Search, Shardings, lowers
+from jaxnb.program import Diff, Ledger, Memory, Plan, Platforms, Program, Promotion, Search, Shardings, lowers
 
 __all__: list[str] = []
 
@@ -24,6 +24,9 @@ _DRAWN: dict[tuple[type, str], str] = {
     (Program, "graph"): "render_graph",
     (Program, "html"): "render_html",
     (Program, "text"): "render_program",
+    (Promotion, "html"): "render_promotion_html",
+    (Promotion, "svg"): "draw_promotion",
+    (Promotion, "text"): "render_promotion",
     (Search, "html"): "render_search_html",
     (Search, "svg"): "draw_search",
     (Search, "text"): "render_search",

@@ -3,144 +3,147 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
-from functools import reduce
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jaxnb.errors import JaxnbError
+from jaxnb.program import LATTICE, WEAK, Promotion, exact_to, meet
 
-__all__ = ["Promotion", "promote"]
+__all__ = ["promote"]
 
-_WEAK = {"weak-int": int, "weak-float": float, "weak-complex": complex, "int": int, "float": float, "complex": complex}
+_WEAK = {"weak-int": "int*", "weak-float": "float*", "weak-complex": "complex*"}
+_WORDS = {**_WEAK, "int": "int*", "float": "float*", "complex": "complex*", "bool_": "bool", "pred": "bool"}
 _KINDS = (("bf", "bfloat"), ("f", "float"), ("i", "int"), ("u", "uint"), ("c", "complex"))
-_SHORT = {f"{short}{bits}": f"{name}{bits}" for short, name in _KINDS for bits in (4, 8, 16, 32, 64, 128)}
-_NAMES = """
-bool int4 int8 int16 int32 int64 uint4 uint8 uint16 uint32 uint64 float8_e4m3fn float8_e5m2 bfloat16 float16 float32
-float64 complex64 complex128
-""".split()
+_SHORT = {f"{short}{bits}": f"{name}{bits}" for short, name in _KINDS for bits in (2, 4, 8, 16, 32, 64, 128)}
+_DEFAULT = {"int*": "int64", "float*": "float64", "complex*": "complex128"}
 
 
-@dataclass(frozen=True, slots=True)
-class Promotion:
-    """What comes of dtypes that meet; its text is what `%jaxnb promote` prints.
-
-    Attributes:
-      given: the names, `weak-int` and the like being Python numbers.
-      dtype: the result as JAX has it, cut to 32 bits where 64 are off.
-      weak: whether it still gives way to others.
-      rules: one sentence for each step.
-    """
-
-    given: tuple[str, ...]
-    dtype: str
-    weak: bool
-    rules: tuple[str, ...]
-
-    def __str__(self) -> str:
-        result = f"weak-{self.dtype}" if self.weak else self.dtype
-        return "\n".join([f"{', '.join(self.given)} → {result}", *(f"  {rule}" for rule in self.rules)])
-
-    __repr__ = __str__
-
-
-def promote(*names: str) -> Promotion:
-    """Says which dtype an operation gives that all of these go into.
+def promote(*operands: Any) -> Promotion:
+    """Says which dtype an operation gives that all of these go into. It shows itself as the lattice of JAX's types.
 
     Args:
-      *names: dtypes such as "bfloat16" or "bf16"; "weak-int", "weak-float" and "weak-complex" (or "int", "float",
-        "complex") stand for Python numbers.
+      *operands: dtypes such as jnp.bfloat16, "bfloat16" or "bf16"; arrays; Python's numbers and types, which are weak:
+        "weak-int", "weak-float" and "weak-complex" (or "int", "float", "complex") stand for them.
 
     Raises:
       JaxnbError: if there is no such dtype, none was given, or JAX does not promote them.
 
-    >>> promote("bfloat16", "int32", "weak-float").dtype
-    'bfloat16'
+    >>> found = promote("int32", "weak-float", "bfloat16")
+    >>> found.dtype, found.paths[0]
+    ('bfloat16', ('int32', 'int64', 'float*', 'bfloat16'))
     """
-    import numpy as np
-
-    if not names:
+    if not operands:
         raise JaxnbError("promote needs dtypes.", fix="for example: %jaxnb promote bfloat16 int32 weak-float")
-    items = [_read(name) for name in names]
-    rules = list(dict.fromkeys(cut for item in items if (cut := _cut(item))))
-    given = [item if isinstance(item, type) else np.dtype(_canonical(item)) for item in items]
-    result = reduce(lambda one, other: _step(one, other, rules), given)
-    return Promotion(tuple(_text(item) for item in items), _dtype(result), isinstance(result, type), tuple(rules))
+    nodes = [_node(operand) for operand in operands]
+    met = [nodes[0]]
+    for one, other in zip(nodes[1:], _meeting(nodes), strict=True):
+        if other is None:
+            text = f"{_text(met[-1])} and {_text(one)} are not promoted implicitly."
+            why = "dtypes of a few bits stand beside the lattice: only Python's numbers take theirs."
+            raise JaxnbError(text, why=why, fix="cast one of them by `.astype`.")
+        met.append(other)
+    rules = dict.fromkeys([*_cuts(nodes), *_steps(nodes, met), *_losses(nodes, met[-1])])
+    weak = met[-1] in WEAK
+    # Of an array and a number comes an array, of the dtype that JAX has for the number; of numbers comes a number.
+    dtype = met[-1].removesuffix("*") if WEAK.issuperset(nodes) else _canonical(_DEFAULT.get(met[-1], met[-1]))
+    return Promotion(tuple(map(_text, nodes)), tuple(nodes), met[-1], dtype, weak, tuple(rules))
 
 
-def _read(name: str) -> Any:
-    """A Python type for a weak number, or a dtype."""
+def _meeting(nodes: Sequence[str]) -> Iterator[str | None]:
+    """Where the first two meet, the first three, and so on."""
+    return (meet(nodes[: count + 1]) for count in range(1, len(nodes)))
+
+
+def _node(operand: Any) -> str:
+    """Where something stands in the lattice."""
     import numpy as np
-    from jax import numpy as jnp
 
+    if isinstance(operand, str):
+        return _read(operand)
+    kind = operand if isinstance(operand, type) else type(operand)
+    if kind in (bool, int, float, complex):
+        return _WORDS.get(kind.__name__, kind.__name__)
+    try:
+        name = np.dtype(operand if kind is operand else getattr(operand, "dtype", operand)).name
+    except TypeError:
+        name = str(getattr(operand, "dtype", ""))
+    if name not in LATTICE:
+        what = f"{name} is never promoted" if name else f"an object of {type(operand).__name__} has no dtype"
+        raise JaxnbError(f"{what}.", fix="name dtypes, such as bfloat16, int32 and weak-float, or give arrays.")
+    weak = bool(getattr(operand, "weak_type", False))
+    return next(node for node, wide in _DEFAULT.items() if name.lstrip("u")[:3] == wide[:3]) if weak else name
+
+
+def _read(name: str) -> str:
     word = name.strip().lower().strip("'\",").removeprefix("jnp.").removeprefix("np.")
-    if word in _WEAK:
-        return _WEAK[word]
-    word = _SHORT.get(word, word)
-    found = getattr(jnp, "bool_" if word == "bool" else word, None) if word in _NAMES else None
-    if found is None:
-        known = [*_NAMES, *(weak for weak in _WEAK if weak.startswith("weak-"))]
+    word = _WORDS.get(word, _SHORT.get(word, word))
+    if word not in LATTICE:
+        known = [*(one for one in LATTICE if one not in WEAK), *_WEAK]
         close = difflib.get_close_matches(word, known, n=1)
         fix = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}."
         raise JaxnbError(f"there is no dtype {name!r}.", fix=fix)
-    return np.dtype(found)
+    return word
 
 
-def _step(one: Any, other: Any, rules: list[str]) -> Any:
-    """What two give, with the rule."""
-    from jax import numpy as jnp
-
-    weak = isinstance(one, type), isinstance(other, type)
-    if all(weak):
-        result = max(one, other, key=(int, float, complex).index)
-        rules.append(f"{_text(one)} and {_text(other)} are Python numbers: {_text(result)}, which gives way to arrays.")
-        return result
-    try:
-        exact = jnp.promote_types(one, other)
-    except Exception as error:
-        text = f"{_text(one)} and {_text(other)} are not promoted implicitly."
-        raise JaxnbError(text, why=str(error).partition("\n")[0], fix="cast one of them by `.astype`.") from None
-    rules.append(_rule(one, other, exact, weak))
-    return exact
+def _cuts(nodes: Sequence[str]) -> Iterator[str]:
+    """That 64 bits are off, where that changes a dtype."""
+    for node in nodes:
+        if node not in WEAK and (cut := _canonical(node)) != node:
+            yield f"{node} is cut to {cut}: 64 bits are off (jax_enable_x64)."
 
 
-def _rule(one: Any, other: Any, result: Any, weak: tuple[bool, bool]) -> str:
-    from jax import numpy as jnp
+def _steps(nodes: Sequence[str], met: Sequence[str]) -> Iterator[str]:
+    """What the operands give one after the other, with the rules."""
+    for before, one, result in zip(met, nodes[1:], met[1:], strict=False):
+        pair, weak = f"{_text(before)} and {_text(one)}", (before in WEAK, one in WEAK)
+        if all(weak):
+            yield f"{pair} are Python numbers: {_text(result)}, which gives way to arrays."
+        elif before == one:
+            yield f"{pair}: the same."
+        elif any(weak):
+            number, array = (before, one) if weak[0] else (one, before)
+            kind = number.removesuffix("*")
+            if result == array:
+                yield f"{pair}: a Python {kind} takes the dtype of the array, {_canonical(array)}."
+            else:
+                wide = _canonical(_DEFAULT.get(result, result))
+                gives = ", which gives way to other arrays" if result in WEAK else ""
+                yield f"{pair}: {array} holds no {kind}, so the result is JAX's default for it, {wide}{gives}."
+        else:
+            yield f"{pair}: {_rule(before, one, result)}"
 
-    pair = f"{_text(one)} and {_text(other)}"
-    if any(weak):
-        number, array = (one, other) if weak[0] else (other, one)
-        if result == array:
-            return f"{pair}: a Python {number.__name__} takes the dtype of the array, {array.name}."
-        return f"{pair}: {array.name} holds no {number.__name__}, so the result is JAX's default for it, {result.name}."
-    if one == other:
-        return f"{pair}: the same."
-    floats = [jnp.issubdtype(item, jnp.inexact) for item in (one, other)]
+
+def _rule(one: str, other: str, result: str) -> str:
+    floats = ["float" in item or "complex" in item for item in (one, other)]
+    if _canonical(result) != result and result not in (one, other):
+        return f"{result} would hold both, and is cut to {_canonical(result)}: 64 bits are off (jax_enable_x64)."
+    if result in WEAK:
+        wide = _canonical(_DEFAULT[result])
+        return f"no integer holds both, so the result is a float as weak as Python's, {wide}."
     if result in (one, other):
-        if one.itemsize == other.itemsize and not any(floats) and "bool" not in (one.name, other.name):
-            return f"{pair}: int64 would hold both, and is cut to {result.name}: 64 bits are off (jax_enable_x64)."
         if any(floats) and not all(floats):
-            return f"{pair}: an integer or bool takes the dtype of the float, however narrow: {result.name}."
-        return f"{pair}: {result.name} is the wider one."
+            return f"an integer or bool takes the dtype of the float, however narrow: {result}."
+        return f"{result} is the wider one."
     why = "neither holds the other" if all(floats) else "signed and unsigned need one that holds both"
-    return f"{pair}: {why}, so the result is {result.name}."
+    return f"{why}, so the result is {result}."
 
 
-def _cut(item: Any) -> str:
-    """That 64 bits are off, if that changes a dtype."""
-    if isinstance(item, type) or (shown := _canonical(item)) == item.name:
-        return ""
-    return f"{item.name} is cut to {shown}: 64 bits are off (jax_enable_x64)."
+def _losses(nodes: Sequence[str], result: str) -> Iterator[str]:
+    """What numbers lose on the way."""
+    found = _canonical(_DEFAULT.get(result, result))
+    for node in nodes:
+        most = exact_to(_canonical(node) if node not in WEAK else node, found)
+        if most is not None:
+            yield f"{found} has whole numbers up to {most:,} exactly: larger ones of {node} are rounded."
+    if "uint32" in nodes and found == "int32":
+        yield "a uint32 above 2,147,483,647 becomes negative in int32."
 
 
-def _canonical(dtype: Any) -> str:
+def _canonical(dtype: str) -> str:
     import jax
 
-    return str(jax.dtypes.canonicalize_dtype(dtype))
+    return str(jax.dtypes.canonicalize_dtype(dtype)) if dtype not in WEAK else dtype
 
 
-def _dtype(result: Any) -> str:
-    return result.__name__ if isinstance(result, type) else _canonical(result)
-
-
-def _text(item: Any) -> str:
-    return f"weak-{item.__name__}" if isinstance(item, type) else str(item.name)
+def _text(node: str) -> str:
+    return f"weak-{node.removesuffix('*')}" if node in WEAK else node
