@@ -69,6 +69,17 @@ export class Level {
     return said.join(' ');
   }
 
+  /** Whether an op converts what the code did not ask to be converted. */
+  promotes(op: number): boolean { return this.data.ops.attributes[op].some((text, at) => at % 2 === 0 && this.program.text(text) === 'promotion'); }
+
+  /** How many ops do. */
+  get promotions(): number {
+    this.promoting ??= this.data.ops.attributes.filter((_, op) => this.promotes(op)).length;
+    return this.promoting;
+  }
+
+  private promoting: number | null = null;
+
   attributes(op: number): [string, string][] {
     const texts = this.data.ops.attributes[op];
     const pairs: [string, string][] = [];

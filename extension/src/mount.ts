@@ -81,7 +81,7 @@ function draw(root: HTMLElement, program: Program, host: Host, signal: AbortSign
     program, previous: previousOf(host), open: settings.open, tab: 'code', shown, hot: null, pin: null,
     folded: foldedOf(program), opened: openedOf(program),
     measures: settings.measures ? MEASURES.filter(one => settings.measures!.includes(one)) : firstMeasures(new Costs(program), shown), sort: null, ordered: new Set(),
-    phases: new Set(), scope: '', query: '', matches: search(program, ''), graph: { level: own ?? '', computation: program.lower[0] ? mainOf(program.lower[0]) : 0 }, diagram: { part: '' }
+    phases: new Set(), scope: '', promoted: false, query: '', matches: search(program, ''), graph: { level: own ?? '', computation: program.lower[0] ? mainOf(program.lower[0]) : 0 }, diagram: { part: '' }
   });
   if (!program.data.source && !program.levels.length) {
     root.append(el('div.line', lineElement(program.data.status, host.line)), ...program.data.findings.map(one => findingElement(program, one, () => undefined)));

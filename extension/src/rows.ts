@@ -17,13 +17,15 @@ export interface View {
   phases: ReadonlySet<string>;
   /** Only ops in this scope; all if "". */
   scope: string;
+  /** Whether only conversions are shown that the code did not ask for. */
+  promoted: boolean;
   /** What each op costs with its bodies: what runs as one piece, the dearest first. */
   sort: Float64Array | null;
   /** Groups that show what is in them; null where ops are not grouped. */
   opened: ReadonlySet<number> | null;
 }
 
-export const ALL: View = { folded: new Set(), phases: new Set(), scope: '', sort: null, opened: null };
+export const ALL: View = { folded: new Set(), phases: new Set(), scope: '', promoted: false, sort: null, opened: null };
 
 /** The rows to show. An op that the filters leave out stays if something in its bodies does not. */
 export function readRows(level: Level, view: View): Rows {
@@ -68,10 +70,12 @@ function add(rows: Rows, kind: number, item: number, depth: number): void {
 
 /** For each op 2 if the filters let it through, 1 if only something inside it does; null if there is no filter. */
 function keptOps(level: Level, view: View): Uint8Array | null {
-  if (!view.phases.size && !view.scope) return null;
+  const promoted = view.promoted && level.promotions > 0;
+  if (!view.phases.size && !view.scope && !promoted) return null;
   const kept = new Uint8Array(level.size);
   for (let op = 0; op < level.size; op++) {
     if (view.phases.size && !view.phases.has(level.phase(op))) continue;
+    if (promoted && !level.promotes(op)) continue;
     if (view.scope && !level.scopes(op).includes(view.scope)) continue;
     kept[op] = 2;
     for (let up = level.owner[level.home[op]]; up >= 0 && !kept[up]; up = level.owner[level.home[up]]) kept[up] = 1;
@@ -104,7 +108,7 @@ export function openedOf(program: Program): Map<string, Set<number>> {
 }
 
 /** What there is to filter by. */
-export function readFilters(levels: Level[]): { phases: string[]; scopes: string[] } {
+export function readFilters(levels: Level[]): { phases: string[]; scopes: string[]; promotions: number } {
   const phases = new Set<string>();
   const scopes = new Set<string>();
   for (const level of levels) {
@@ -113,5 +117,5 @@ export function readFilters(levels: Level[]): { phases: string[]; scopes: string
       if (level.data.ops.scopes && scopes.size < 500) level.scopes(op).forEach(scope => scopes.add(scope));
     }
   }
-  return { phases: [...phases], scopes: [...scopes].sort() };
+  return { phases: [...phases], scopes: [...scopes].sort(), promotions: Math.max(0, ...levels.map(level => level.promotions)) };
 }

@@ -25,6 +25,7 @@ export interface State {
   /** The levels that are shown in their own order, though they begin with what costs most. */
   ordered: Set<string>;
   phases: Set<string>;
+  promoted: boolean;
   scope: string;
   query: string;
   matches: Matches;

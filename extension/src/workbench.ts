@@ -67,7 +67,7 @@ export class Workbench {
     store.on(state => [state.shown], () => this.draw(), signal);
     store.on(state => [state.graph], () => { if (store.state.tab === 'graph') this.draw(); }, signal);
     store.on(state => [state.program], () => { this.costs = new Costs(store.state.program); this.draw(); }, signal);
-    store.on(state => [state.measures, state.sort, state.phases, state.scope], () => { this.drawLevels(); this.drawOptions(); this.divide(); }, signal);
+    store.on(state => [state.measures, state.sort, state.phases, state.scope, state.promoted], () => { this.drawLevels(); this.drawOptions(); this.divide(); }, signal);
     const size = new ResizeObserver(() => {
       const wide = body.clientWidth >= NARROW || body.clientWidth === 0;
       if (wide !== this.wide) { this.wide = wide; this.draw(); }
@@ -341,7 +341,7 @@ export class Workbench {
   }
 
   private drawOptions(): void {
-    const { program, phases, scope } = this.store.state;
+    const { program, phases, scope, promoted } = this.store.state;
     const filters = readFilters(program.lower);
     const byPhase = filters.phases.length > 1 ? el('span', { role: 'group', 'aria-label': 'phases' }, el('i', 'phase '), ...filters.phases.map(phase =>
       toggle(PHASES[phase] ?? phase, phases.has(phase), () => {
@@ -350,11 +350,12 @@ export class Workbench {
         this.store.set({ phases: next });
       }))) : null;
     const byScope = filters.scopes.length ? el('label', el('i', 'scope '), choice('scope', [['', 'all'], ...filters.scopes.slice(0, 300).map((one): [string, string] => [one, one.slice(0, 60)])], scope, value => this.store.set({ scope: value }))) : null;
+    const promotions = filters.promotions ? toggle(`implicit promotions (${filters.promotions})`, promoted, () => this.store.set({ promoted: !promoted })) : null;
     const ways = el('span', { role: 'group', 'aria-label': 'copy and download' }, el('i', 'export '), ...exits(this.store, this.host.line ?? '', () => {
       if (!this.graph) this.store.set({ tab: 'graph' });
       return this.graph?.file() ?? null;
     }));
-    fill(this.options, byPhase, byScope, ways);
+    fill(this.options, byPhase, byScope, promotions, ways);
   }
 
   private search(): void {

@@ -69,7 +69,17 @@ describe('filters', () => {
   test('by phase', () => expect(kept({ phases: new Set(['transposed']) })).toEqual(['tanh']));
   test('by scope', () => expect(kept({ scope: 'neuron' })).toHaveLength(4));
   test('by a scope that is not there', () => expect(kept({ scope: 'none' })).toEqual([]));
-  test('what there is', () => expect(readFilters([jaxpr])).toEqual({ phases: ['primal', 'transposed'], scopes: ['neuron'] }));
+  test('what there is', () => expect(readFilters([jaxpr])).toEqual({ phases: ['primal', 'transposed'], scopes: ['neuron'], promotions: 0 }));
+  test('by what the code did not ask to be converted', () => {
+    const read = program('neuron');
+    const level = read.level('jaxpr')!;
+    const at = read.data.strings.push('promotion', 'int32 → float32') - 2;
+    level.data.ops.attributes[1] = [at, at + 1];
+    const rows = readRows(level, { ...ALL, promoted: true });
+    expect(rows.item.filter((_, row) => rows.kind[row] === OP)).toEqual([1]);
+    expect(readFilters([level]).promotions).toBe(1);
+    expect(readRows(jaxpr, { ...ALL, promoted: true }).item).toHaveLength(readRows(jaxpr, ALL).item.length);
+  });
 });
 
 test('the hottest first', () => {

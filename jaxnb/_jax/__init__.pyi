@@ -210,6 +210,7 @@ from .platforms import (
     lowering_platforms as lowering_platforms,
     stand_in_rules as stand_in_rules,
 )
+from .promotions import promotion_of as promotion_of
 from .raising import (
     RAISING as RAISING,
     TELLING as TELLING,

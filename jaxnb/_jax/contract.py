@@ -614,12 +614,14 @@ CONTRACT: tuple[Name, ...] = (
 EQUATIONS: tuple[Equation, ...] = (
     Equation("composite", ("jaxpr",), "bodies.called_jaxprs", instead=("call_jaxpr",)),
     Equation("cond", ("branches",), "bodies.called_jaxprs"),
+    Equation("convert_element_type", (), "promotions.promotion_of"),
     Equation("copy", (), "identity.array_of"),
     Equation("custom_jvp_call", ("call_jaxpr", "jvp_jaxpr_fun"), "identity.handed_on"),
     Equation("custom_vjp_call", ("call_jaxpr", "fwd_jaxpr_thunk", "bwd"), "identity.handed_on"),
     Equation("custom_vmap_call", ("call",), "bodies.called_jaxprs"),
     Equation("debug_callback", ("callback",), "base.called_back"),
     Equation("device_put", ("devices", "srcs", "copy_semantics"), "placement.puts_of"),
+    Equation("dot_general", (), "promotions.promotion_of"),
     Equation("eval_jaxpr", ("call_jaxpr",), "bodies.called_jaxprs", since=(0, 12)),
     Equation("io_callback", ("callback",), "base.called_back"),
     Equation(

@@ -134,11 +134,15 @@ from .program import (
 )
 from .promotion import (
     LATTICE as LATTICE,
+    PROMOTION as PROMOTION,
     WEAK as WEAK,
+    Promoted as Promoted,
     Promotion as Promotion,
+    Promotions as Promotions,
     exact_to as exact_to,
     meet as meet,
     path_between as path_between,
+    read_promotions as read_promotions,
 )
 from .roofline import (
     Roof as Roof,

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from jaxnb.program.placement.layout import Layout
     from jaxnb.program.placement.ledger import Ledger
     from jaxnb.program.platforms import Platforms
+    from jaxnb.program.promotion import Promotions
 
 from jaxnb.program.display import Picture, render
 from jaxnb.program.status import Part, Status
@@ -304,6 +305,17 @@ class Program:
                 "a saved program cannot be lowered again: what it was made of is gone.", fix="run its cell again."
             )
         return self._maker.platforms(self, names)
+
+    def promotions(self) -> Promotions:
+        """The conversions that the code did not ask for: operands of two dtypes that meet, and integers that go into
+        functions of floats, each with its line, the bytes it moves, and the flops that are then of the wider dtype.
+
+        It shows itself as a table. `jaxnb.promote` says why two dtypes become what they become.
+
+        Raises:
+          KeyError: if the program has no level "jaxpr".
+        """
+        return room.read_promotions(self)
 
     def axes_diagram(self) -> Picture:
         """The named axes of each `xmap`, `shard_map` and `vmap(axis_name=...)` as strands: which values have which,

@@ -7,13 +7,29 @@ that can be reached from all of it. Python's numbers, and arrays made of them al
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 from jaxnb.program.display import Displayed
+from jaxnb.program.structure import Op, Place
 
-__all__ = ["LATTICE", "WEAK", "Promotion", "exact_to", "meet", "path_between"]
+if TYPE_CHECKING:
+    from jaxnb.program.program import Program
+
+__all__ = [
+    "LATTICE",
+    "PROMOTION",
+    "WEAK",
+    "Promoted",
+    "Promotion",
+    "Promotions",
+    "exact_to",
+    "meet",
+    "path_between",
+    "read_promotions",
+]
 
 _INTEGERS = {
     "uint8": ("uint16", "int16"),
@@ -48,6 +64,9 @@ LATTICE: Mapping[str, tuple[str, ...]] = {
 
 WEAK = frozenset({"int*", "float*", "complex*"})
 """What gives way: the dtypes of Python's numbers."""
+
+PROMOTION = "promotion"
+"""The attribute of an equation that converts what the code did not ask to be converted; its text says from what."""
 
 _DIGITS = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53, "complex64": 24, "complex128": 53}
 """How many binary digits a float has, the hidden one included: whole numbers up to 2 to that are exact."""
@@ -121,3 +140,83 @@ def exact_to(dtype: str, result: str) -> int | None:
         return None
     bits = int(dtype.lstrip("uint")) - (not dtype.startswith("u"))
     return 2**digits if bits > digits else None
+
+
+@dataclass(frozen=True, slots=True)
+class Promoted:
+    """A conversion that the code did not ask for.
+
+    Attributes:
+      place: of the equation in the level "jaxpr".
+      line: of the cell, None for what no line of it made.
+      within: the function of the cell or of a file of the user's that the line calls, "" for the cell itself.
+      meets: from what to what, as in `int32 → float32`.
+      shape: of what is converted.
+      bytes: that the conversions read and write, in all runs; None where that is not known.
+      flops: of the equations that compute with the result, or of the product that converts by itself: they are of its
+        dtype; likewise.
+    """
+
+    place: Place
+    line: int | None
+    within: str
+    meets: str
+    shape: tuple[int | str, ...]
+    bytes: int | None
+    flops: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Promotions(Displayed):
+    """The implicit promotions of a program, in the order of its lines; it shows itself as a table."""
+
+    items: tuple[Promoted, ...]
+    source: str = ""
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Promoted]:
+        return iter(self.items)
+
+
+_PRODUCTS = frozenset({"dot_general"})
+_MOVING = frozenset({"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose", "slice"})
+
+
+def _users(value: int, users: Mapping[int, Sequence[Op]]) -> Iterator[Op]:
+    """The ops that compute with a value, be it moved about."""
+    for op in users.get(value, ()):
+        if op.name in _MOVING and op.outputs:
+            yield from _users(op.outputs[0], users)
+        else:
+            yield op
+
+
+def read_promotions(program: Program) -> Promotions:
+    """The implicit promotions of a program.
+
+    Raises:
+      KeyError: if it has no level "jaxpr".
+    """
+    level = program.level("jaxpr")
+    found: list[Promoted] = []
+    for index, computation in enumerate(level.computations):
+        users: dict[int, list[Op]] = {}
+        for op in computation.ops:
+            for value in set(op.inputs):
+                users.setdefault(value, []).append(op)
+        for at, op in enumerate(computation.ops):
+            meets = dict(op.attributes).get(PROMOTION)
+            if meets is None or not op.outputs:
+                continue
+            (made,) = op.outputs
+            flops = [op.flops] if op.name in _PRODUCTS else [user.flops for user in _users(made, users)]
+            aval = level.values[made].aval
+            total = None if None in flops else sum(one for one in flops if one is not None)
+            steps = op.call.steps() if op.call is not None else ()
+            within = next((step.name for step in reversed(steps) if step.kind == "function"), "")
+            shape = aval.shape if aval is not None else ()
+            found.append(Promoted((index, at), op.cell_line, within, meets, shape, op.bytes, total))
+    found.sort(key=lambda one: (one.line is None, one.line or 0))
+    return Promotions(tuple(found), program.source)

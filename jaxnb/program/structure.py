@@ -207,6 +207,14 @@ class Op:
         return self.span.line if self.span is not None and not self.span.file else None
 
     @property
+    def cell_line(self) -> int | None:
+        """The line of the cell that it comes from, be it by way of functions in other files; None if there is none."""
+        if self.line is not None or self.call is None:
+            return self.line
+        spans = (step.span for step in self.call.steps())
+        return next((span.line for span in spans if span is not None and not span.file), None)
+
+    @property
     def is_backward(self) -> bool:
         """Whether it runs backwards, or again for that."""
         return self.phase in BACKWARD

@@ -81,6 +81,8 @@ from .promotion import (
     draw_promotion as draw_promotion,
     render_promotion as render_promotion,
     render_promotion_html as render_promotion_html,
+    render_promotions as render_promotions,
+    render_promotions_html as render_promotions_html,
 )
 from .sharding_report import (
     render_shardings as render_shardings,

@@ -6,7 +6,19 @@ from functools import partial
 from typing import Any
 
 from jaxnb import views
-from jaxnb.program import Diff, Ledger, Memory, Plan, Platforms, Program, Promotion, Search, Shardings, lowers
+from jaxnb.program import (
+    Diff,
+    Ledger,
+    Memory,
+    Plan,
+    Platforms,
+    Program,
+    Promotion,
+    Promotions,
+    Search,
+    Shardings,
+    lowers,
+)
 
 __all__: list[str] = []
 
@@ -27,6 +39,8 @@ _DRAWN: dict[tuple[type, str], str] = {
     (Promotion, "html"): "render_promotion_html",
     (Promotion, "svg"): "draw_promotion",
     (Promotion, "text"): "render_promotion",
+    (Promotions, "html"): "render_promotions_html",
+    (Promotions, "text"): "render_promotions",
     (Search, "html"): "render_search_html",
     (Search, "svg"): "draw_search",
     (Search, "text"): "render_search",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import and_
 
-from jaxnb.program import LoweredEquation, Op, Platforms
+from jaxnb.program import LoweredEquation, Platforms
 from jaxnb.views.escape import Html, element
 from jaxnb.views.rows import file_place, short_type
 from jaxnb.views.style import style_element
@@ -92,7 +92,7 @@ def _rows(platforms: Platforms, shown: Sequence[LoweredEquation], whole: bool) -
     source = program.source.split("\n")
     values = program.level("jaxpr").values
     last: tuple[int | None, str] | None = None
-    places = [(_line(one.op), file_place(one.op)) for one in shown]
+    places = [(one.op.cell_line, file_place(one.op)) for one in shown]
     order = sorted(range(len(shown)), key=lambda at: (places[at][0] is None, places[at][0] or 0, places[at][1]))
     for one, (line, file) in ((shown[at], places[at]) for at in order):
         if (line, file) != last:
@@ -145,11 +145,3 @@ def _apart(platforms: list[list[list[str]]]) -> Iterator[list[list[str]]]:
             [_brief(" ".join(words)), *(word for word in words if word not in shared)]
             for words, shared in zip(some, common, strict=True)
         ]
-
-
-def _line(op: Op) -> int | None:
-    """The line of the cell that an equation comes from, be it by way of other files."""
-    if op.line is not None or op.call is None:
-        return op.line
-    spans = (step.span for step in op.call.steps())
-    return next((span.line for span in spans if span is not None and not span.file), None)

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from itertools import pairwise
 
-from jaxnb.program import LATTICE, WEAK, Promotion
+from jaxnb.program import LATTICE, WEAK, Promoted, Promotion, Promotions
+from jaxnb.units import format_bytes, format_flops
 from jaxnb.views.escape import Html, element
 from jaxnb.views.style import style_element
+from jaxnb.views.table import Head, Table, first_rows, table_element, table_lines
+from jaxnb.views.width import wrapped
 
-__all__ = ["draw_promotion", "render_promotion", "render_promotion_html"]
+__all__ = [
+    "draw_promotion",
+    "render_promotion",
+    "render_promotion_html",
+    "render_promotions",
+    "render_promotions_html",
+]
 
+_MOST = 40
 # Where each stands: how far to the right, how far down. What JAX never promotes is drawn where it is asked about.
 _PLACES: Mapping[str, tuple[float, float]] = {
     **{"bool": (0, 1), "int*": (1, 1), "float*": (6, 1), "complex*": (7, 2)},
@@ -40,6 +51,48 @@ def render_promotion_html(promotion: Promotion) -> Html:
 def _title(promotion: Promotion) -> str:
     weak = "weak-" if promotion.weak else ""
     return f"{', '.join(promotion.given)} → {weak}{promotion.dtype}"
+
+
+def render_promotions(promotions: Promotions, *, width: int | None = None, limit: int | None = _MOST) -> str:
+    """The implicit promotions of a program as a table.
+
+    Args:
+      promotions: of it.
+      width: how many columns there are; by default those of the terminal.
+      limit: how many at most, or None for all.
+    """
+    room = max(40, shutil.get_terminal_size().columns if width is None else width)
+    return "\n".join([*wrapped(_said(promotions), room), *table_lines(_table(promotions, limit), room)])
+
+
+def render_promotions_html(promotions: Promotions, *, limit: int | None = _MOST) -> Html:
+    """The same as HTML."""
+    parts = [style_element("placement.css"), element("p", {"class": "jnb-h"}, _said(promotions))]
+    parts += [table_element(_table(promotions, limit))] if promotions.items else []
+    return element("div", {"class": "jnb"}, *parts)
+
+
+def _said(promotions: Promotions) -> str:
+    count = len(promotions)
+    if not count:
+        return "no implicit promotions: every conversion is written in the code"
+    known = [one.bytes for one in promotions if one.bytes is not None]
+    return f"{count} implicit promotion{'' if count == 1 else 's'} · {format_bytes(sum(known))} moved by them"
+
+
+def _table(promotions: Promotions, limit: int | None) -> Table:
+    lines = promotions.source.split("\n")
+
+    def row(one: Promoted) -> tuple[str, ...]:
+        text = lines[one.line - 1].strip() if one.line is not None and 0 < one.line <= len(lines) else ""
+        sizes = f"[{','.join(map(str, one.shape))}]"
+        nbytes = "?" if one.bytes is None else format_bytes(one.bytes)
+        flops = "?" if one.flops is None else format_flops(one.flops) if one.flops else ""
+        where = f"{text}  (in {one.within})" if one.within else text
+        return (str(one.line or ""), f"{one.meets} {sizes}", nbytes, flops, where)
+
+    heads = (Head("line", "number"), Head("converts", "code"), Head("bytes", "number"), Head("then flops", "number"))
+    return Table((*heads, Head("", "code")), first_rows(promotions.items, row, limit))
 
 
 def draw_promotion(promotion: Promotion) -> Html:

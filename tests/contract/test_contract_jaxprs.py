@@ -12,7 +12,7 @@ from covering import covers, only, private
 from jax.ad_checkpoint import checkpoint_name
 from jax.sharding import AxisType, PartitionSpec as P
 
-from jaxnb._jax import base, bodies, eqns, hlo, identity, named, placement
+from jaxnb._jax import base, bodies, eqns, hlo, identity, named, placement, promotions
 from jaxnb._jax.contract import EQUATIONS
 
 core = private("core")
@@ -223,6 +223,8 @@ def mapped_its_own_way() -> Any:
 MADE: dict[str, Any] = {
     "composite": composite,
     "cond": lambda x: jax.lax.cond(x[0] > 0, jnp.sin, jnp.cos, x),
+    "convert_element_type": lambda x: x * jnp.arange(2),
+    "dot_general": lambda x: x @ x,
     "copy": lambda x: jax.lax.copy_p.bind(x),
     "custom_jvp_call": custom("jvp"),
     "custom_vjp_call": custom("vjp"),
@@ -254,7 +256,7 @@ MADE: dict[str, Any] = {
 @covers(
     "sharding_constraint", "slice", "stop_gradient", "unstack", "composite", "cond", "custom_vmap_call", "eval_jaxpr"
 )
-@covers("while")
+@covers("while", "convert_element_type", "dot_general")
 def test_equations_have_the_parameters_that_are_read(row: Any) -> None:
     if jax.__version_info__[:2] < row.since:
         pytest.skip(f"since jax {row.since}")
@@ -376,3 +378,14 @@ def test_a_copy_is_another_value_and_a_slice_is_asked_for_by_its_start() -> None
     (found,) = placement.ask_shardings(closed, eqn, placement.counting(closed, eqn), eqn.outvars, [sharding])
     assert isinstance(found, jax.sharding.Sharding) and len(found.device_set) == 2
     assert eqn.primitive is jax.lax.slice_p
+
+
+def test_what_was_promoted_is_told_from_what_was_asked_for() -> None:
+    """By the names of the functions of JAX on the way, which are those of its modules of dtypes."""
+
+    def function(x: Any, i: Any) -> Any:
+        return x * i, jnp.where(i > 0, x, i), jnp.sin(i), x @ i.astype(x.dtype), jnp.sum(x), x.astype(int)
+
+    closed: Any = jax.make_jaxpr(function)(jnp.ones(2, jnp.bfloat16), jnp.arange(2))
+    found = [promotions.promotion_of(eqn) for eqn in eqns.all_eqns(closed)]
+    assert [one for one in found if one] == [("int32", "bfloat16"), ("int32", "bfloat16"), ("int32", "float32")]

@@ -22,7 +22,7 @@ export class LevelPane extends ListPane {
 
   constructor(store: Store, private readonly level: Level, private readonly costs: Costs, signal: AbortSignal) {
     super(store, level.name, 'tree', signal);
-    store.on(state => [state.folded, state.opened, state.sort, state.ordered, state.phases, state.scope, state.measures], () => this.read(), signal);
+    store.on(state => [state.folded, state.opened, state.sort, state.ordered, state.phases, state.scope, state.promoted, state.measures], () => this.read(), signal);
     store.on(state => [state.matches], () => this.find(), signal);
     this.find();
     this.read();
@@ -33,13 +33,13 @@ export class LevelPane extends ListPane {
   override get tall(): number { return this.level.size + 3; }
 
   private read(): void {
-    const { folded, opened, phases, scope, sort, measures } = this.store.state;
+    const { folded, opened, phases, scope, promoted, sort, measures } = this.store.state;
     const { level } = this;
     const known = this.costs.measures(this.name);
     this.measures = measures.filter(one => known.includes(one));
     const by = this.by = orderOf(this.store.state, this.costs, level);
     const costs = by && this.costs.ranks(level, by);
-    this.rows = readRows(level, { folded: folded.get(this.name) ?? new Set(), phases, scope, sort: costs, opened: opened.get(this.name) ?? new Set() });
+    this.rows = readRows(level, { folded: folded.get(this.name) ?? new Set(), phases, scope, promoted, sort: costs, opened: opened.get(this.name) ?? new Set() });
     this.rowOf = new Int32Array(level.size).fill(-1);
     this.rows.kind.forEach((kind, row) => {
       const item = this.rows.item[row];

@@ -19,7 +19,7 @@ from jax.extend import core as jax_core
 
 from jaxnb import _jax
 from jaxnb._jax import Bodies
-from jaxnb.program import Aval, Call, Computation, Level, Op, Span, Value
+from jaxnb.program import PROMOTION, Aval, Call, Computation, Level, Op, Span, Value
 from jaxnb.reading.flow.varying import Varying, varying_axes
 from jaxnb.reading.jaxpr.calls import Calls, Instances
 from jaxnb.reading.jaxpr.params import Attributes, literal_text, params_key, read_params
@@ -157,6 +157,8 @@ class _Reading:
             attributes += tuple((".".join(path), f"as above, {len(body.eqns)} eqns") for path, body in found)
             found = []
         name = eqn.primitive.name
+        if (dtypes := _jax.promotion_of(eqn)) is not None:
+            attributes += ((PROMOTION, " → ".join(dtypes)),)
         bodies: tuple[int, ...] = ()
         if found:
             inside = setting.inside(name)
