@@ -62,10 +62,8 @@ def _dropped(shown: str, node: ast.Expr, call: ast.Call, function: str, cell: Lo
         yield Finding("dropped", message, node.lineno, holder=what, origin=origin, fix=fix)
     elif isinstance(call.func, ast.Attribute) and _gives_a_new_one(call.func, call, cell):
         what = _text(shown, call.func.value)
-        kind = "arrays do not" if call.func.attr in _METHODS else f"`{what}` does not"
         message = (
-            f"the result of `{what}.{call.func.attr}(…)` is dropped: {kind} change, it gives a new one, and `{what}`"
-            " stays as it was."
+            f"the result of `{what}.{call.func.attr}(…)` is dropped: it gives a new one, and `{what}` stays as it was."
         )
         fix = Fix(f"keep the result: `{what} = {text}`.")
         yield Finding("dropped", message, node.lineno, holder=what, origin=origin, fix=fix)
@@ -77,7 +75,7 @@ def _dropped(shown: str, node: ast.Expr, call: ast.Call, function: str, cell: Lo
         if name not in _PURE or not known:
             return
         what = ast.unparse(call.args[1 if name in ("tree_map", "tree_at") and len(call.args) > 1 else 0])
-        message = f"the result of `{name}` is dropped: it changes nothing in place, and `{what}` stays as it was."
+        message = f"the result of `{name}` is dropped: it gives a new one, and `{what}` stays as it was."
         fix = Fix(f"keep the result: `{what} = {text}`.")
         yield Finding("dropped", message, node.lineno, holder=what, origin=origin, fix=fix)
 
