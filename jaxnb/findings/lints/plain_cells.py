@@ -35,6 +35,7 @@ __all__ = ["PlainCells"]
 
 _WORTH = re.compile(
     r"\b(jnp|jax|lax|random|grad|vmap|jit|optax|nn|for|while|time\w*|perf_counter\w*|monotonic\w*)\b|\[|loss|mean|sum"
+    r"|[~&]|\.(reshape|sort|_?replace)\("
 )
 """What stands in cells in which there may be something to find."""
 _TOLD = frozenset({"unrolled", "both_branches", "transfer"})
