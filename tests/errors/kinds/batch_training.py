@@ -415,32 +415,8 @@ log_joint, _ = log_density(seed(topics, 0), (words,), {}, {})
 cause: Dirichlet; one-dimensional|vector|dimension; 0.5|concentration|scalar
 names: topics
 fix: jnp.full|jnp.ones|[0.5|vector
-
-### checkpoint-in-a-relative-folder raises=ValueError line=5
-# https://github.com/apax-hub/apax/issues/465
-params = {"w": jnp.ones(3)}
----
-checkpointer = ocp.StandardCheckpointer()
-folder = Path("run-17") / "best"
-doubled = jax.tree.map(lambda leaf: 2 * leaf, params)
-# kept for the report
-checkpointer.save(folder, doubled)
-checkpointer.wait_until_finished()
----
-checkpointer = ocp.StandardCheckpointer()
-folder = Path(tempfile.mkdtemp()) / "best"
-doubled = jax.tree.map(lambda leaf: 2 * leaf, params)
-# kept for the report
-checkpointer.save(folder, doubled)
-checkpointer.wait_until_finished()
----
-cause: absolute; folder|run-17
-names: folder
-fix: resolve()|absolute()|abspath
 """,
     prelude="""\
-import tempfile
-from pathlib import Path
 import diffrax as dfx
 import jax
 import jax.numpy as jnp
@@ -448,10 +424,9 @@ import numpyro
 import numpyro.distributions as dist
 import optax
 import optimistix as optx
-import orbax.checkpoint as ocp
 from numpyro.handlers import seed
 from numpyro.infer import MCMC, NUTS
 from numpyro.infer.util import log_density
 """,
-    needs=("optax", "optimistix", "diffrax", "numpyro", "orbax"),
+    needs=("optax", "optimistix", "diffrax", "numpyro"),
 )
