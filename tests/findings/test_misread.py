@@ -140,6 +140,7 @@ def _noticed(shell: Shell, cell: str, staged: bool) -> list[jaxnb.Finding]:
     return list(vars(shell.ip)["_jaxnb_magics"].journal.noticed)
 
 
+@pytest.mark.filterwarnings("ignore:Bitwise inversion:DeprecationWarning")  # of Python 3.12 and later
 @pytest.mark.parametrize("staged", [False, True], ids=["plain", "staged"])
 @pytest.mark.parametrize("name", TOLD)
 def test_what_is_told(shell: Shell, name: str, staged: bool) -> None:
