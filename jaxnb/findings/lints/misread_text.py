@@ -185,8 +185,8 @@ def _inverted(node: ast.UnaryOp, text: LoopText) -> Iterator[Finding]:
         return
     name = node.operand.id
     message = (
-        f"`~{name}` is {-1 - int(values[0])}: `{name}` is a bool of Python, which ~ takes for the integer {int(values[0])}; both"
-        " -1 and -2 count as true."
+        f"`~{name}` is {-1 - int(values[0])}: `{name}` is a bool of Python, which ~ takes for the integer"
+        f" {int(values[0])}; both -1 and -2 count as true."
     )
     yield text.finding("misread", message, node, name, f"write `not {name}`.")
 
