@@ -25,6 +25,7 @@ _KNOWN = {
     Severity.SLOW: "constant not-reusable retrace sharding transfer donate memory dtype unrolled both_branches",
     Severity.WRONG: (
         "key nans leak x64 gradient donation side_effect stale dropped all_pairs bounds too_large timing wrapped"
+        " misread"
     ),
 }
 _BY_KIND = {kind: severity for severity, kinds in _KNOWN.items() for kind in kinds.split()}

@@ -47,6 +47,11 @@ TOLD = {  # the cell; what is said of it
         "def loss(v):\n    return jnp.round(v).sum()\ng = jax.grad(loss)(x)",
         ("is zero", "round", "in `loss`"),
     ),
+    "a rounding behind a mask": (
+        "def loss(w, u):\n    h = jax.nn.relu(rows @ w)\n    q = jnp.round(h * 127) / 127\n    return (q * u).sum()\n"
+        "g = jax.grad(loss, argnums=(0, 1))(x, 2.0)",
+        ("is zero", "at `round`, whose derivative is zero", "in `loss`"),
+    ),
     "a column against a vector": (
         "def mse(p):\n    return ((p - y) ** 2).mean()\nl = mse(x[:, None] * 2)",
         ("`p` (3, 1) and `y` (3,) broadcast to (3, 3)", "squeeze(-1)", "in `mse`"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
+from jax.extend.core import Literal
 
 from jaxnb._jax import Called, Forward
 
@@ -22,7 +23,8 @@ class Flow:
 
     Attributes:
       reached: the variables that vary with it smoothly.
-      stops: the equations that read one of these and have no derivative, each below those that it stands in.
+      stops: the equations that read one of these and have no derivative, each below those that it stands in; first
+        the one that reads what was made last: there a derivative ends that goes no further, not at a mask on its way.
     """
 
     reached: set[Any] = field(default_factory=set[Any])
@@ -41,7 +43,13 @@ def follow(eqns: Sequence[Any], start: Any, takes: Callable[[Any], bool] = lambd
     known = {start: True}
     _Derivative(flow.stops, ()).through((eqn for eqn in eqns if takes(eqn)), known)
     flow.reached = {v for v, reached in known.items() if reached}
+    made = {v: place for place, v in enumerate(known)}
+    flow.stops.sort(key=lambda path: max((made.get(v, -1) for v in _variables(path[0])), default=-1), reverse=True)
     return flow
+
+
+def _variables(eqn: Any) -> list[Any]:
+    return [atom for atom in eqn.invars if type(atom) is not Literal]
 
 
 def stop_text(eqn: Any) -> str:

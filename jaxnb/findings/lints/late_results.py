@@ -6,6 +6,7 @@ there; until then it is only known of, and not kept alive.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from weakref import ref
@@ -20,12 +21,23 @@ from jaxnb.program import Finding, Fix
 
 __all__ = ["LateResults"]
 
-_MOST_WAITING = 64
+_MOST_WAITING, _MOST_LEAVES, _DEEPEST = 64, 8, 2
 
 
 class _Waiting(NamedTuple):
+    """An array that is still computed.
+
+    Attributes:
+      array: it.
+      name: of what holds it.
+      path: what is written to get at it.
+      text: of the cell that it is of.
+      cell: what the user knows that by.
+    """
+
     array: ref[jax.Array]
     name: str
+    path: str
     text: str
     cell: str
 
@@ -45,10 +57,12 @@ class LateResults:
           cell: what the user knows it by.
         """
         found = list(self._found()) if self._waiting else []
-        kind = _jax.Array
-        for name, value in [(name, value) for name, value in namespace.items() if type(value) is kind]:
-            if not name.startswith("_") and not _is_done(value):
-                self._wait_for(_Waiting(ref(value), name, text, cell), value)
+        for name, value in list(namespace.items()):
+            if name.startswith("_") or type(value) not in _HOLDING:
+                continue
+            for path, array in _arrays(name, value, _DEEPEST):
+                if not _is_done(array):
+                    self._wait_for(_Waiting(ref(array), name, path, text, cell), array)
         return found
 
     def _wait_for(self, one: _Waiting, array: jax.Array) -> None:
@@ -70,12 +84,26 @@ class LateResults:
         yield from told.values()
 
 
+_HOLDING = frozenset({_jax.Array, dict, list, tuple})
+
+
+def _arrays(path: str, value: Any, depth: int) -> Iterator[tuple[str, jax.Array]]:
+    """An array, or the first of those in a container of Python, each with what is written to get at it."""
+    if type(value) is _jax.Array:
+        yield path, value
+    elif depth and type(value) in (dict, list, tuple):
+        items = value.items() if type(value) is dict else enumerate(value)
+        for key, item in itertools.islice(items, _MOST_LEAVES):
+            if type(key) in (str, int) and type(item) in _HOLDING:
+                yield from _arrays(f"{path}[{key!r}]", item, depth - 1)
+
+
 def _is_done(array: Any) -> bool:
     return array.is_deleted() or array.is_ready()
 
 
 def _finding(one: _Waiting, kind: str, line: int | None) -> Finding:
     origin = f"line {line} of {one.cell}" if line else one.cell
-    message = f"`{one.name}` holds {kind}: it was still computed when its cell had ended."
+    message = f"`{one.path}` holds {kind}: it was still computed when its cell had ended."
     fix = Fix("%%jit --nans on top of that cell says which equation made it, of what.")
-    return Finding("nans", message, holder=one.name, origin=origin, fix=fix)
+    return Finding("nans", message, holder=one.path, origin=origin, fix=fix)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
 import jax
@@ -35,6 +35,7 @@ __all__ = ["PlainCells"]
 
 _WORTH = re.compile(
     r"\b(jnp|jax|lax|random|grad|vmap|jit|optax|nn|for|while|time\w*|perf_counter\w*|monotonic\w*)\b|\[|loss|mean|sum"
+    r"|[~&]|\.(reshape|sort|_?replace)\("
 )
 """What stands in cells in which there may be something to find."""
 _TOLD = frozenset({"unrolled", "both_branches", "transfer"})
@@ -79,11 +80,12 @@ class PlainCells:
         if cell.text is None:
             return []
         copies = copies_in_text(cell.text, cell.seconds or 0.0)
-        found = [*dropped_updates(text, namespace), *in_words(cell), *copies]
+        words = list(in_words(cell))
+        found = [*dropped_updates(text, namespace), *words, *copies]
         if seconds < LONGEST + compiling:
             patience = max(_PATIENCE, min(seconds / 3, _LONGEST_PATIENCE))
             found += [*self._acting(text, namespace), *self._traced(snapshot, cell.text, patience)]
-        return list(_told(found, text))
+        return list(_told(found, text, words))
 
     def _acting(self, text: str, namespace: dict[str, Any]) -> list[Finding]:
         """What functions do besides computing while they are traced."""
@@ -134,11 +136,14 @@ def _given(text: str, values: Mapping[str, Any]) -> Any:
 _FILE = "<a plain cell that is looked at>"
 
 
-def _told(found: Iterable[Finding], text: str) -> Iterable[Finding]:
-    """What is told of a plain cell, once for each line, with the function in which it stands."""
+def _told(found: Iterable[Finding], text: str, words: Container[Finding]) -> Iterable[Finding]:
+    """What is told of a plain cell, once for each line, with the function in which it stands: what may be wrong, what
+    costs without being seen, and all that its words say."""
     seen: set[tuple[str, int | None]] = set()
     for finding in found:
-        if (finding.kind, finding.line) in seen or not (finding.severity is Severity.WRONG or finding.kind in _TOLD):
+        if (finding.kind, finding.line) in seen or not (
+            finding.severity is Severity.WRONG or finding.kind in _TOLD or finding in words
+        ):
             continue
         seen.add((finding.kind, finding.line))
         yield with_function(finding, text)

@@ -85,6 +85,21 @@ class CompiledAgain:
         )
         return self.finding(message, made, self._lines_here(due.lines))
 
+    def is_chosen(self, due: Due) -> bool:
+        """Whether the sizes that a function was traced for are written out, as in `for width in (3, 5, 7)`: then each
+        is meant, and so is its program.
+
+        Args:
+          due: the function, and why.
+        """
+        text, lines = self._text, self._lines_here(due.lines)
+        if text is None or due.change.kind != "shape" or not lines:
+            return False
+        call = called_at(lines[0], due.group.title.rpartition(".")[2], text)
+        loop = text.loop(call) if call is not None else None
+        over = loop.iter if isinstance(loop, ast.For) else None
+        return isinstance(over, ast.Tuple | ast.List) and all(isinstance(item, ast.Constant) for item in over.elts)
+
     def makes(self, name: str, line: int | None) -> Made | None:
         """What makes a jitted function again and again; None if that is not in the cell.
 

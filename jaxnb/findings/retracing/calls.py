@@ -137,7 +137,7 @@ class Calls:
         if here is None or not (told or often or turned):
             return [_finding(item, label, here) for item in told]
         again = findings.CompiledAgain(text, namespace or {}, label, here)
-        anew = (again.made(item) or _finding(item, label, here) for item in told)
+        anew = (again.made(item) or _finding(item, label, here) for item in told if not again.is_chosen(item))
         return [*anew, *again.turned(turned), *again.bodies(often)]
 
     def _traced(self, call: Call) -> None:

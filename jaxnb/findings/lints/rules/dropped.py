@@ -6,17 +6,25 @@ Source: https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html (in-
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import jax
+
+from jaxnb.findings.lints.dropped_states import lost_states
 from jaxnb.findings.lints.lint import Lint, Text
-from jaxnb.findings.place import parse_shown
+from jaxnb.findings.lints.misread_text import values_of
+from jaxnb.findings.loops import LoopText
 from jaxnb.program import Finding, Fix
 
 __all__ = ["LINT", "dropped_updates"]
 
 _UPDATES = frozenset({"set", "add", "subtract", "multiply", "mul", "divide", "power", "min", "max", "apply"})
-_PURE = frozenset({"apply_updates", "tree_map", "incremental_update"})
+_PURE = frozenset({"apply_updates", "tree_map", "incremental_update", "tree_at", "stop_gradient"})
+_RENEWING = frozenset({"apply_gradients", "replace", "_replace"})
+_METHODS = frozenset("sort clip astype reshape transpose squeeze round flatten ravel swapaxes repeat".split())
+"""Methods of arrays that some take for changes in place."""
 
 
 def dropped_updates(shown: str, namespace: Mapping[str, Any]) -> Iterator[Finding]:
@@ -26,20 +34,22 @@ def dropped_updates(shown: str, namespace: Mapping[str, Any]) -> Iterator[Findin
       shown: the cell as displayed.
       namespace: the names that it sees.
     """
-    tree = parse_shown(shown) if ".at[" in shown or any(name in shown for name in _PURE) else None
-    if tree is None:
+    text = LoopText.of(shown, namespace)
+    if text is None:
+        return
+    yield from lost_states(text)
+    tree = text.tree
+    if ".at[" not in shown and not any(name in shown for name in _PURE | _RENEWING | _METHODS):
         return
     for around in [tree, *_functions(tree)]:
         last = tree.body[-1] if around is tree and tree.body else None  # whose value the cell shows
         name = around.name if isinstance(around, ast.FunctionDef) else ""
         for node in _own_statements(around):
             if isinstance(node, ast.Expr) and node is not last and isinstance(node.value, ast.Call):
-                yield from _dropped(shown, node, node.value, name, namespace)
+                yield from _dropped(shown, node, node.value, name, text)
 
 
-def _dropped(
-    shown: str, node: ast.Expr, call: ast.Call, function: str, namespace: Mapping[str, Any]
-) -> Iterator[Finding]:
+def _dropped(shown: str, node: ast.Expr, call: ast.Call, function: str, cell: LoopText) -> Iterator[Finding]:
     origin, text = f"in `{function}`" if function else "", _text(shown, call)
     updated = _updated(call)
     if updated is not None and isinstance(call.func, ast.Attribute):
@@ -50,16 +60,44 @@ def _dropped(
         )
         fix = Fix(f"keep the result: `{what} = {text}`.")
         yield Finding("dropped", message, node.lineno, holder=what, origin=origin, fix=fix)
+    elif isinstance(call.func, ast.Attribute) and _gives_a_new_one(call.func, call, cell):
+        what = _text(shown, call.func.value)
+        message = (
+            f"the result of `{what}.{call.func.attr}(…)` is dropped: it gives a new one, and `{what}` stays as it was."
+        )
+        fix = Fix(f"keep the result: `{what} = {text}`.")
+        yield Finding("dropped", message, node.lineno, holder=what, origin=origin, fix=fix)
     elif isinstance(call.func, ast.Attribute | ast.Name) and call.args:
         name = call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id
         root = call.func.value if isinstance(call.func, ast.Attribute) else call.func
-        home = getattr(namespace.get(ast.unparse(root)), "__name__", "")
-        if name not in _PURE or not (home.startswith(("jax", "optax")) or ast.unparse(root).startswith("jax")):
+        home = str(getattr(cell.namespace.get(ast.unparse(root)), "__name__", ""))
+        known = home.startswith(("jax", "optax", "equinox")) or ast.unparse(root).startswith("jax")
+        if name not in _PURE or not known:
             return
-        what = ast.unparse(call.args[1 if name == "tree_map" and len(call.args) > 1 else 0])
-        message = f"the result of `{name}` is dropped: it changes nothing in place, and `{what}` stays as it was."
+        what = ast.unparse(call.args[1 if name in ("tree_map", "tree_at") and len(call.args) > 1 else 0])
+        message = f"the result of `{name}` is dropped: it gives a new one, and `{what}` stays as it was."
         fix = Fix(f"keep the result: `{what} = {text}`.")
         yield Finding("dropped", message, node.lineno, holder=what, origin=origin, fix=fix)
+
+
+def _gives_a_new_one(method: ast.Attribute, call: ast.Call, cell: LoopText) -> bool:
+    """Whether a method gives a new array, or a new state, of what it is called on."""
+    name = method.attr
+    if name == "apply_gradients" and any(item.arg == "grads" for item in call.keywords):
+        return True
+    if name not in _METHODS | _RENEWING or not isinstance(method.value, ast.Name):
+        return False
+    values = list(values_of(method.value, cell, jitted=True))
+    if name in _METHODS:
+        return bool(values) and all(isinstance(value, jax.Array) for value in values)
+    return bool(values) and all(_is_frozen(value) for value in values)
+
+
+def _is_frozen(value: Any) -> bool:
+    """Whether a value is a named tuple or a frozen dataclass, of which `replace` gives another."""
+    if isinstance(value, tuple):
+        return hasattr(value, "_fields")
+    return dataclasses.is_dataclass(value) and bool(getattr(type(value), "__dataclass_params__").frozen)  # noqa: B009
 
 
 def _text(shown: str, node: ast.expr) -> str:

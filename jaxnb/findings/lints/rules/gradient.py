@@ -16,6 +16,8 @@ from jax.extend import core as jax_core
 
 from jaxnb import _jax
 from jaxnb._jax import eqn_frames, eqn_scope, name_parts, open_jaxpr, shape_and_dtype
+from jaxnb.findings.lints.ascent_text import ascents
+from jaxnb.findings.lints.cell_text import CellText
 from jaxnb.findings.lints.census import FLOATS, census_of, is_zero, jaxprs_of
 from jaxnb.findings.lints.context import LintContext
 from jaxnb.findings.lints.gradient_blockers import Flow, follow, stop_text
@@ -434,4 +436,9 @@ def _when(traced: LintContext) -> When:
     return When.RAN if traced.census.marks or "allow_int" in traced.cell.text else When.NEVER
 
 
-LINT = Lint(find_gradients, _when, _may_waste, in_words=gradients_in_words)
+def _in_words(cell: CellText) -> Iterator[Finding]:
+    yield from gradients_in_words(cell)
+    yield from ascents(cell)
+
+
+LINT = Lint(find_gradients, _when, _may_waste, in_words=_in_words)

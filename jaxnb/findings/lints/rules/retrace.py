@@ -16,6 +16,7 @@ from jaxnb._jax import argument_names, eqn_places, open_jaxpr, traced_name
 from jaxnb.findings.lints.census import Census, Inner
 from jaxnb.findings.lints.context import LintContext
 from jaxnb.findings.lints.lint import Lint, When
+from jaxnb.findings.lints.static_floats import static_floats
 from jaxnb.findings.lints.written import own_place
 from jaxnb.findings.loops import LoopText
 from jaxnb.findings.retracing.again import BODIES, CompiledAgain
@@ -207,4 +208,4 @@ def _when(traced: LintContext) -> When:
     return When.TRACED if _suspects(traced.census) else When.NEVER
 
 
-LINT = Lint(copied_functions, _when)
+LINT = Lint(copied_functions, _when, in_words=static_floats)

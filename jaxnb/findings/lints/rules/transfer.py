@@ -18,6 +18,7 @@ from jaxnb import _jax
 from jaxnb._jax import open_jaxpr
 from jaxnb.findings.lints.lint import Lint
 from jaxnb.findings.lints.loop_copies import METHODS, NUMBERS, SMALL, fetched_in_turns
+from jaxnb.findings.lints.one_by_one import one_by_one
 from jaxnb.findings.loops import LoopText
 from jaxnb.program import Aval, Finding, Fix, Span
 from jaxnb.staging import Piece, Statement, render_path, root_name
@@ -200,4 +201,4 @@ def _span(node: ast.expr) -> Span:
     return Span(node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0)
 
 
-LINT = Lint(in_text=lambda text: find_transfers(text.execution) if text.calls else ())
+LINT = Lint(in_text=lambda text: find_transfers(text.execution) if text.calls else (), in_words=one_by_one)
