@@ -176,7 +176,7 @@ def read_call(scene: Scene, call: ast.Call | None = None) -> LibraryCall | None:
     if signature is None:
         return None
     module = str(getattr(bare_function(function), "__module__", "") or "")
-    return LibraryCall(node, scene.text(node.func), module, signature, _arguments(scene, node, signature))
+    return LibraryCall(node, scene.text(node.func), module, signature, _arguments(scene, node, signature, shift))
 
 
 def _function(scene: Scene, node: ast.Call) -> tuple[Any, int]:
@@ -205,11 +205,11 @@ def _signature(function: Any, shift: int) -> inspect.Signature | None:
     return signature.replace(parameters=parameters[shift:])
 
 
-def _arguments(scene: Scene, node: ast.Call, signature: inspect.Signature) -> tuple[Argument, ...]:
+def _arguments(scene: Scene, node: ast.Call, signature: inspect.Signature, shift: int) -> tuple[Argument, ...]:
     known, named = scene.given if node is scene.failed.node else ((), {})
     parameters = signature.parameters
     places = [one for one in parameters.values() if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
-    shift = len(known) - len(node.args) if 0 <= len(known) - len(node.args) <= 1 else 0
+    shift = shift if len(known) > len(node.args) else 0
     found: list[Argument] = []
     for place, item in enumerate(node.args):
         value = known[place + shift] if place + shift < len(known) else UNKNOWN

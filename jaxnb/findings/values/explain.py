@@ -186,7 +186,8 @@ def _read(asking: Asking, here: str | None, label: Label) -> Known | None:
     found = tell(scene)
     if found is None and not of_jax:
         return None
-    if found is None and isinstance(error, RuntimeError | jax.errors.UnexpectedTracerError):
+    elsewhere = isinstance(error, RuntimeError) and not isinstance(error, NotImplementedError)
+    if found is None and (elsewhere or isinstance(error, jax.errors.UnexpectedTracerError)):
         return None  # what the runtime says of memory, and what leaked, have explanations of their own
     kind, told = found if found is not None else ("error", Told(_sentence(error)))
     return Known(_finding(scene, kind, told), told.fixes, scene, told.guesses)

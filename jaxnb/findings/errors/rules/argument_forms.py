@@ -67,7 +67,7 @@ _MOST_SHOWN = 8
 def _unknown_names(scene: Scene) -> Told | None:
     """Arguments by names that the function does not have."""
     call = read_call(scene)
-    if call is None or not call.unknown or scene.steps:
+    if call is None or not call.unknown:
         return None
     wrong = [str(one.keyword.arg) for one in call.unknown if one.keyword is not None]
     free = [one.name for one in call.parameters if not any(one is given.parameter for given in call.arguments)]
@@ -219,7 +219,7 @@ def _cannot_be(one: Argument) -> bool:
     if one.kind == "dtype":
         return not one.is_dtype and (one.is_float or one.is_integer or one.is_shape) and not one.is_array
     if one.kind == "shape":
-        return one.is_dtype or (one.is_array and len(one.value.shape) > 1)
+        return one.is_dtype or one.is_float or (one.is_array and len(one.value.shape) > 1)
     return one.is_dtype and one.parameter.name in ("fill_value", "minval", "maxval", "axis", "num", "k")
 
 

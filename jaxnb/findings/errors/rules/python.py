@@ -13,8 +13,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxnb._jax import RAISING
-from jaxnb.findings.errors.edits import advice, bracketed, exchange, exchanged, joined, with_more, words_of
+from jaxnb.findings.errors.edits import advice, bracketed, exchange, exchanged, joined, put, with_more, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
+from jaxnb.findings.errors.fitting import does_not_fit
 from jaxnb.findings.errors.scene import Operand, Scene, is_array, parameters_of
 from jaxnb.program import Fix
 from jaxnb.staging import describe
@@ -170,6 +171,10 @@ _FUNCTIONS_OF_OTHERS = {
     "from_numpy": "asarray",
     "as_tensor": "asarray",
     "permute": "transpose",
+}
+"""What PyTorch calls otherwise."""
+
+_REMOVED = {
     "product": "prod",
     "cumproduct": "cumprod",
     "alltrue": "all",
@@ -190,7 +195,16 @@ _FUNCTIONS_OF_OTHERS = {
     "tree_unflatten": "tree.unflatten",
     "tree_structure": "tree.structure",
 }
-"""What PyTorch or older versions call otherwise."""
+"""What JAX called otherwise, and has no more."""
+
+_UPDATES = {
+    "index_update": "set",
+    "index_add": "add",
+    "index_mul": "multiply",
+    "index_min": "min",
+    "index_max": "max",
+}
+"""Functions of `jax.ops` that were removed, and the methods of `at` that do the same."""
 
 
 def _attribute(scene: Scene) -> Told | None:
@@ -281,7 +295,12 @@ def _of_module(scene: Scene, module: Any, node: ast.Attribute) -> Told:
     of_jax = name.partition(".")[0] == "jax"
     shown = scene.text(node.value)
     fixes: list[Fix] = []
-    other = _FUNCTIONS_OF_OTHERS.get(node.attr, "") if of_jax else ""
+    removed = of_jax and (
+        node.attr in _REMOVED or node.attr in _UPDATES or (name == "jax.ops" and node.attr == "index")
+    )
+    other = {**_FUNCTIONS_OF_OTHERS, **_REMOVED}.get(node.attr, "") if of_jax else ""
+    if removed and not other:
+        return _updated(scene, node)
     if other and other.partition(".")[0] in dir(module):
         fixes.append(exchange(scene, f"`{name}` calls it `{other}`", (node, f"{shown}.{other}")))
     if of_jax:
@@ -289,7 +308,23 @@ def _of_module(scene: Scene, module: Any, node: ast.Attribute) -> Told:
             fixes.append(exchange(scene, f"it is in `{home}`", (node, f"{home}.{node.attr}")))
     close = difflib.get_close_matches(node.attr, dir(module), 1, 0.7)
     fixes += [exchange(scene, f"`{name}` has `{close[0]}`", (node, f"{shown}.{close[0]}"))] if close else []
-    return Told(f"`{name}` has no `{node.attr}`.", tuple(fixes), ())
+    more = " any more: it was removed" if removed else ""
+    return Told(f"`{name}` has no `{node.attr}`{more}.", tuple(fixes), ())
+
+
+def _updated(scene: Scene, node: ast.Attribute) -> Told:
+    """`jax.ops.index_update(x, jax.ops.index[i], y)`, which is `x.at[i].set(y)` now."""
+    message = f"`{scene.text(node)}` was removed from JAX: an array has `.at[…]` for it, whose methods make a new one."
+    fixes: list[Fix] = []
+    call = scene.failed.parent(node)
+    how = _UPDATES.get(node.attr, "set")
+    if isinstance(call, ast.Call) and call.func is node and len(call.args) == 3 and node.attr in _UPDATES:
+        holder, index, value = call.args
+        inner = index.slice if isinstance(index, ast.Subscript) and scene.text(index.value).endswith("index") else index
+        text = bracketed(Operand(scene.text(holder), holder))
+        new = f"{text}.at[{scene.text(inner)}].{how}({scene.text(value)})"
+        fixes.append(put(scene.failed, "update the array by `at`", call, new))
+    return Told(message, (*fixes, advice(f"write x.at[index].{how}(value), whose result is a new array.")), ())
 
 
 def _key(scene: Scene) -> Told | None:
@@ -506,6 +541,7 @@ EXPLAINERS = (
     Explainer("no-array", (TypeError, ValueError), _no_array, inside=RAISING["arraylike"] | RAISING["typed"]),
     Explainer("cached", (TypeError,), _cached),
     Explainer("call", (TypeError,), _call),
+    Explainer("arguments", (TypeError,), does_not_fit),
     Explainer("arguments", (TypeError,), _arguments),
     Explainer("attribute", (AttributeError,), _attribute),
     Explainer("missing-key", (KeyError,), _key),
