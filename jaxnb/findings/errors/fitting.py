@@ -47,11 +47,15 @@ def _too_many(scene: Scene, call: LibraryCall, extra: list[Argument]) -> Told:
     message = f"`{call.name}` takes {takes if places else 'no argument by position'}, and was given {count}"
     fixes: list[Fix] = []
     if named:
-        message += f": what follows, {joined([f'`{one.name}`' for one in named[:6]])}, is given by its name only."
         pairs = list(zip(extra, _names_for(extra, named), strict=False))
+        first = [name for _, name in pairs if name]
+        shown = list(dict.fromkeys([*first, *(one.name for one in named)]))[:4]
+        message += f": {joined([f'`{name}`' for name in shown])} are given by keyword only."
+        if len(shown) == 1:
+            message = message.replace(" are given by", " is given by")
         new = [(one.node, f"{name}={one.text}") for one, name in pairs if name]
         if len(new) == len(extra):
-            fixes.append(exchange(scene, "give it by its name" if len(new) == 1 else "give them by their names", *new))
+            fixes.append(exchange(scene, "give it by keyword" if len(new) == 1 else "give them by keyword", *new))
     else:
         message += "."
     function = call.positional[0]
@@ -62,11 +66,7 @@ def _too_many(scene: Scene, call: LibraryCall, extra: list[Argument]) -> Told:
         message = f"{message[:-1]}: what the function goes through is one argument, a tuple if there are several."
         fixes.append(put(scene.failed, "give them as one tuple", call.node, whole))
         fixes.append(put(scene.failed, "map over all of them", call.node, new))
-    hint = (
-        f"give {joined([f'`{one.name}`' for one in named[:4]], 'or')} by name."
-        if named
-        else "leave out what is too much."
-    )
+    hint = f"give {joined([f'`{one.name}`' for one in named[:4]], 'or')} by keyword." if named else "leave it out."
     return Told(message, (*fixes, advice(hint)))
 
 
@@ -83,25 +83,19 @@ def _names_for(extra: list[Argument], named: list[inspect.Parameter]) -> Iterato
         yield found
 
 
-def _too_few(scene: Scene, call: LibraryCall, missing: list[inspect.Parameter]) -> Told | None:
+def _too_few(scene: Scene, call: LibraryCall, missing: list[inspect.Parameter]) -> Told:
     names = [one.name for one in missing]
-    if not scene.steps or all(step.name == "bind" or not _is_deep(scene) for step in scene.steps):
-        verb = "is" if len(names) == 1 else "are"
-        message = f"`{call.name}` needs {joined([f'`{name}`' for name in names])}, which {verb} not given"
-        moved = [one for one in call.positional if one.text in names and one.parameter is not None]
-        if moved:
-            wrong = moved[0].parameter
-            assert wrong is not None
-            message += f": `{moved[0].text}` stands where `{wrong.name}` belongs"
-        fixes = list(_filled(scene, call, names)) if not moved else list(_named(scene, call, moved, names))
-        order = ", ".join(_positional(call)[:8])
-        return Told(f"{message}.", (*fixes, advice(f"give {joined(names)}: {call.name}({order}, …).")))
-    return None
-
-
-def _is_deep(scene: Scene) -> bool:
-    """Whether the error came up far below the call, which then had all that it needs."""
-    return len(scene.steps) > 2
+    verb = "is" if len(names) == 1 else "are"
+    message = f"`{call.name}` needs {joined([f'`{name}`' for name in names])}, which {verb} not given"
+    moved = [one for one in call.positional if one.text in names and one.parameter is not None]
+    if moved:
+        wrong = moved[0].parameter
+        message += f": `{moved[0].text}` stands where `{wrong.name if wrong is not None else ''}` belongs"
+    fixes = list(_named(scene, moved, names)) if moved else list(_filled(scene, call, names))
+    if moved and not fixes:
+        names = [one.parameter.name for one in moved if one.parameter is not None]
+    order = ", ".join(_positional(call)[:8])
+    return Told(f"{message}.", (*fixes, advice(f"give {joined(names)}: {call.name}({order}, …).")))
 
 
 def _filled(scene: Scene, call: LibraryCall, names: list[str]) -> Iterator[Fix]:
@@ -122,6 +116,7 @@ def _filled(scene: Scene, call: LibraryCall, names: list[str]) -> Iterator[Fix]:
         yield exchange(scene, f"give it {joined(names)}", (call.node, new))
 
 
-def _named(scene: Scene, call: LibraryCall, moved: list[Argument], names: list[str]) -> Iterator[Fix]:
-    if len(moved) == len(names):
+def _named(scene: Scene, moved: list[Argument], names: list[str]) -> Iterator[Fix]:
+    still = [one.parameter for one in moved if one.parameter is not None]
+    if len(moved) == len(names) and all(one.default is not one.empty for one in still):
         yield exchange(scene, "give it by its name", *((one.node, f"{one.text}={one.text}") for one in moved))

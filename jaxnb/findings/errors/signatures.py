@@ -186,6 +186,9 @@ def _function(scene: Scene, node: ast.Call) -> tuple[Any, int]:
         holder = scene.failed.value_of(node.func.value)
         if is_array(holder):
             return getattr(jax.Array, node.func.attr, None), 1
+        item = inspect.getattr_static(type(holder), node.func.attr, None)
+        if inspect.isfunction(item) and is_library(type(holder).__module__):
+            return item, 1
     return found, 0
 
 
@@ -199,10 +202,17 @@ def _signature(function: Any, shift: int) -> inspect.Signature | None:
         return None
     try:
         signature = inspect.signature(function)
+        if isinstance(function, type) and _takes_anything(signature):  # that is what its metaclass takes
+            signature, shift = inspect.signature(function.__init__), 1
     except (TypeError, ValueError):
         return None
     parameters = list(signature.parameters.values())
     return signature.replace(parameters=parameters[shift:])
+
+
+def _takes_anything(signature: inspect.Signature) -> bool:
+    kinds = {one.kind for one in signature.parameters.values()}
+    return kinds == {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
 
 
 def _arguments(scene: Scene, node: ast.Call, signature: inspect.Signature, shift: int) -> tuple[Argument, ...]:
