@@ -186,6 +186,9 @@ def _function(scene: Scene, node: ast.Call) -> tuple[Any, int]:
         holder = scene.failed.value_of(node.func.value)
         if is_array(holder):
             return getattr(jax.Array, node.func.attr, None), 1
+        if isinstance(holder, type):
+            item = inspect.getattr_static(holder, node.func.attr, None)
+            return (item.__func__, 1) if isinstance(item, classmethod) else (None, 0)
         item = inspect.getattr_static(type(holder), node.func.attr, None)
         if inspect.isfunction(item) and is_library(type(holder).__module__):
             return item, 1

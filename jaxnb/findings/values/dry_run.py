@@ -273,7 +273,8 @@ def inputs_of(statements: Sequence[Statement], namespace: dict[str, Any]) -> dic
             leaves = jax.tree.leaves(value)
         except Exception:  # what is no pytree after all, such as a dict of keys without an order
             return None
-        data = jax.Array | jax.ShapeDtypeStruct | np.ndarray | np.generic
+        data = jax.Array | jax.ShapeDtypeStruct | np.ndarray | np.generic | jax.sharding.Mesh | jax.sharding.Sharding
+        data = data | jax.sharding.PartitionSpec | jax.Device
         if not all(isinstance(leaf, data) or type(leaf) in ATOMS for leaf in leaves):
             return None
         found[name] = value
