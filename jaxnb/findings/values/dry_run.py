@@ -342,7 +342,8 @@ def _is_known(value: Any, chain: tuple[str, ...], seen: set[int]) -> bool:
     if isinstance(value, jax.Array | np.ndarray | np.generic):
         return len(chain) == 1 or chain[-1] not in _UNSAFE_METHODS
     if _is_of_functions(value):
-        return all(_is_known(part, ("",), seen) for part in value)
+        parts: Any = value
+        return all(_is_known(part, ("",), seen) for part in parts)
     if isinstance(value, list | tuple | dict):
         return len(chain) == 1 or chain[-1] in _READING
     if is_module_of_users(value if isinstance(value, type) else type(value)):

@@ -215,8 +215,10 @@ def _is_of_jax(scene: Scene) -> bool:
 
 
 def _names_array(scene: Scene) -> bool:
-    """Whether a name in the failed expression stands for an array of JAX."""
-    names = (node for node in ast.walk(scene.failed.node) if isinstance(node, ast.Name))
+    """Whether a name in the failed expression stands for an array of JAX; for a number that a dtype does not hold, one
+    in the statement around it."""
+    whole = scene.failed.statement if isinstance(scene.error, OverflowError) else scene.failed.node
+    names = (node for node in ast.walk(whole) if isinstance(node, ast.Name))
     return any(isinstance(scene.failed.value_of(node), jax.Array) for node in names)
 
 

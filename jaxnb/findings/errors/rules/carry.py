@@ -306,8 +306,8 @@ _REDUCING = {"maximum": "max", "minimum": "min", "logical_and": "all", "logical_
 
 
 def _either(scene: Scene, name: str, function: Any, node: ast.expr | None, b: Any, fixes: list[Fix]) -> Iterator[Fix]:
-    """A carry that gains axes: it begins with too few, or a turn lacks a reduction. Both run and mean different things, so
-    that both are told; what only keeps the shape comes first."""
+    """A carry that gains axes: it begins with too few, or a turn lacks a reduction. Both run and mean different things,
+    and both are told; what only keeps the shape comes first."""
     grown = [one for one in fixes if "shape that a turn gives" in one.text]
     if not grown:
         yield from fixes
