@@ -9,7 +9,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxnb.findings.errors.calls import arguments_at, bound_to, is_of, is_raised_by, key_word, name_called, placed
+from jaxnb.findings.errors.calls import (
+    argument_of,
+    arguments_at,
+    bound_to,
+    is_of,
+    is_raised_by,
+    key_word,
+    name_called,
+    placed,
+)
 from jaxnb.findings.errors.edits import advice, dimensions, exchanged, joined, lines_put, put, segment, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.functions import making
@@ -203,12 +212,16 @@ def _stateful(scene: Scene) -> Told | None:
         return None
     step, hk = scene.steps[-1] if scene.steps else None, _haiku(scene)
     state = step.names.get("state") if step is not None else None
-    modules = joined([f"`{name}`" for name in list(state)[:3]]) if isinstance(state, Mapping) else "a module"
+    names = [f"`{name}`" for name in list(state)[:3]] if isinstance(state, Mapping) else ["a module"]
     made = next(iter(making(scene, "transform")), None)
     what = f"`{scene.text(made)}`" if made is not None else f"`{hk}.transform`"
-    message = f"{modules} keeps state, and {what} is for functions without: its `init` gives the parameters alone."
+    keeps = "keep" if len(names) > 1 else "keeps"
+    message = (
+        f"{joined(names)} {keeps} state, and {what} is for functions without: its `init` gives the parameters alone."
+    )
     fixes: list[Fix] = []
     statement = scene.failed.statement
+    inner = scene.text(made.args[0]) if isinstance(made, ast.Call) and made.args else "f"
     if isinstance(made, ast.Call):
         pairs: list[tuple[ast.AST, str]] = [(made.func, f"{hk}.transform_with_state")]
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
@@ -216,7 +229,7 @@ def _stateful(scene: Scene) -> Told | None:
         said = "; ".join(f"{text}" for _, text in pairs)
         fixes.append(Fix(f"keep the state beside the parameters: `{said}`.", edit=exchanged(scene.failed.text, pairs)))
     hint = (
-        f"use {hk}.transform_with_state: params, state = net.init(key, x), and"
+        f"use {hk}.transform_with_state({inner}): params, state = net.init(key, x), and"
         " y, state = net.apply(params, state, key, x)."
     )
     return Told(message, (*fixes, advice(hint)), ())
@@ -317,8 +330,9 @@ def _parameter(scene: Scene) -> Told | None:
         return None
     names = step.names
     name, module, shape = str(names.get("name")), str(names.get("bundle_name")), names.get("shape")
-    place = placed(scene, "apply") or scene.failed
+    place = placed(scene, "apply") or _own_call(scene) or scene.failed
     given = place.node.args[0] if isinstance(place.node, ast.Call) and place.node.args else None
+    line = place.line if place.file == scene.here else None
     text = segment(place, given) if given is not None else "what was given"
     params = getattr(names.get("frame"), "params", None)
     found: Any = names.get("param")
@@ -328,7 +342,7 @@ def _parameter(scene: Scene) -> Told | None:
         message = f"`{text}` has no parameter `{name}` of `{module}`: it has {listed}."
         fixes = list(_renamed(place, given, module, there))
         hint = f"name it `{module}`, as the module does, or make the parameters with init of this function."
-        return Told(message, (*fixes, advice(hint)), ())
+        return Told(message, (*fixes, advice(hint)), (), line)
     was, now = tuple(found.shape), tuple(shape) if isinstance(shape, list | tuple) else ()
     message = f"`{name}` of `{module}` is {dimensions(was)} in `{text}`, and {dimensions(now)} is needed"
     differ = [n for n, (a, b) in enumerate(zip(was, now, strict=False)) if a != b]
@@ -342,7 +356,16 @@ def _parameter(scene: Scene) -> Told | None:
         message += f": it was initialised with {a} outputs, and this module has {b}"
         hint = f"apply them by the module of {a} outputs that made them, or call init of this one."
     inputs = [one for one in arguments_at(place) if one.text != text]
-    return Told(f"{message}.", (*_again(place, given), advice(hint)), (*inputs, *scene.operands))
+    return Told(f"{message}.", (*_again(place, given), advice(hint)), (*inputs, *scene.operands), line)
+
+
+def _own_call(scene: Scene) -> FailedExpression | None:
+    """The call of the cell that hands parameters on, such as one of what `jit` made of `apply`."""
+    for place in scene.callers:
+        first = argument_of(place.node, 0, "params")
+        if first is not None and isinstance(place.value_of(first), Mapping):
+            return place
+    return None
 
 
 def _again(place: FailedExpression, given: ast.AST | None) -> Iterator[Fix]:

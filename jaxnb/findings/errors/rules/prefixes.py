@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 
+from jaxnb._jax import RAISING
 from jaxnb.findings.errors.edits import advice, joined
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.functions import keyword_of, making, parameter_names, put_keyword, said_name
@@ -147,7 +148,7 @@ def _shard_map(scene: Scene) -> Told | None:
             return _counted(scene, "shard_map", "in_specs", function, axes, tree, f"{spec}()")
         difference = first_difference(axes, tree) if isinstance(axes, tuple) else None
         return _apart(scene, "shard_map", "in_specs", function, difference, f"{spec}()") if difference else None
-    if last.name != "f_wrapped":
+    if last.name not in RAISING["shard-map-results"]:
         return None
     axes, tree = names.get("out_specs"), last.names.get("ans")
     if not isinstance(axes, tuple) or not _is_plain(axes):
@@ -173,5 +174,5 @@ def _is_plain(axes: tuple[Any, ...]) -> bool:
 
 EXPLAINERS = (
     Explainer("axes-count", (ValueError,), _filter_vmap, inside=frozenset({"_resolve_axes"})),
-    Explainer("specs-count", (ValueError, TypeError), _shard_map, inside=frozenset({"wrapped"})),
+    Explainer("specs-count", (ValueError, TypeError), _shard_map, inside=RAISING["shard-map"]),
 )
