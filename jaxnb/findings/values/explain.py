@@ -351,6 +351,7 @@ def _tried(known: Known, namespace: dict[str, Any], done: int, seconds: float | 
     expected: dry_run.Trial | None = None
     for fix in (*known.guesses, *known.fixes):
         verdict: bool | None = None
+        is_guess = fix in known.guesses
         if fix.edit is not None:
             trial = _trial(fix.edit, known.scene, namespace, done, end)
             verdict = trial.verdict
@@ -368,7 +369,7 @@ def _tried(known: Known, namespace: dict[str, Any], done: int, seconds: float | 
             failed = known.scene.failed
             where = f"in {known.scene.label(failed.file)}, " if failed.file != known.scene.here else ""
             return Tried(replace(fix, text=f"{where}{fix.text}", verified=True))
-        if verdict is None and advice is None and fix not in known.guesses:
+        if verdict is None and advice is None and not is_guess:
             advice = fix
     return Tried(advice, late)
 
