@@ -13,7 +13,7 @@ from jaxnb.findings.errors.edits import exchanged, segment
 from jaxnb.findings.place import FailedExpression
 from jaxnb.program import Fix
 
-__all__ = ["compared_apart", "differing", "part_at", "resolved"]
+__all__ = ["compared_apart", "differing", "part_at", "resolved", "unpacked_otherwise"]
 
 
 def differing(before: Any, after: Any) -> list[tuple[str, Any, Any]] | None:
@@ -60,3 +60,25 @@ def compared_apart(place: FailedExpression, comparison: ast.AST | None) -> Fix |
     head, _, tail = text.partition(whole)
     new = f"({head}{left}) {sign} ({right}{tail})"
     return Fix(f"put the comparisons in brackets: `{new}`.", edit=exchanged(place.text, [(comparison, new)]))
+
+
+def unpacked_otherwise(place: FailedExpression, node: ast.AST | None) -> Fix | None:
+    """The two names that a pair was given exchanged, where a name is one of them; None of anything else."""
+    pairs = [
+        (item, target)
+        for item in ast.walk(place.tree)
+        if isinstance(item, ast.Assign) and item.lineno <= place.statement.lineno
+        for target in item.targets
+        if isinstance(target, ast.Tuple) and len(target.elts) == 2
+    ]
+    named = [
+        (item, target)
+        for item, target in pairs
+        if isinstance(node, ast.Name) and any(isinstance(one, ast.Name) and one.id == node.id for one in target.elts)
+    ]
+    if not named or not isinstance(named[-1][0].value, ast.Call):
+        return None
+    item, target = named[-1]
+    new = f"{segment(place, target.elts[1])}, {segment(place, target.elts[0])}"
+    edit = exchanged(place.text, [(target, new)])
+    return Fix(f"exchange the names: `{new} = {' '.join(segment(place, item.value).split())}`.", edit=edit)

@@ -25,6 +25,15 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb._jax import apart, let_go
 from jaxnb.findings.place import parse_shown
+from jaxnb.findings.values.functional import (
+    METHODS,
+    functions_of_modules,
+    gives_attributes_only,
+    held_by,
+    is_functional,
+    is_module_of_users,
+    own_attributes,
+)
 from jaxnb.runtime import is_library
 from jaxnb.staging import ATOMS, CodeNames, Statement, first_effect, is_user_function, names_of, read_statement, resolve
 
@@ -256,7 +265,7 @@ def inputs_of(statements: Sequence[Statement], namespace: dict[str, Any]) -> dic
     found: dict[str, Any] = {}
     for name in sorted(frozenset[str]().union(*(statement.names.reads for statement in statements))):
         value = namespace.get(name)
-        if value is None or isinstance(value, types.ModuleType | type) or callable(value):
+        if value is None or isinstance(value, types.ModuleType | type) or callable(value) or _is_of_functions(value):
             continue
         if isinstance(value, Iterator):
             return None
@@ -264,7 +273,8 @@ def inputs_of(statements: Sequence[Statement], namespace: dict[str, Any]) -> dic
             leaves = jax.tree.leaves(value)
         except Exception:  # what is no pytree after all, such as a dict of keys without an order
             return None
-        data = jax.Array | jax.ShapeDtypeStruct | np.ndarray | np.generic
+        data = jax.Array | jax.ShapeDtypeStruct | np.ndarray | np.generic | jax.sharding.Mesh | jax.sharding.Sharding
+        data = data | jax.sharding.PartitionSpec | jax.Device
         if not all(isinstance(leaf, data) or type(leaf) in ATOMS for leaf in leaves):
             return None
         found[name] = value
@@ -299,9 +309,19 @@ def _is_harmless(statement: Statement, namespace: dict[str, Any]) -> bool:
     return _refers_to_harmless(statement.names, namespace, set())
 
 
-def _refers_to_harmless(names: CodeNames, namespace: dict[str, Any], seen: set[int]) -> bool:
-    """Whether everything that code refers to is data, a function of JAX or NumPy, or a user's function like this."""
-    if not names.methods <= _array_methods():
+def _refers_to_harmless(
+    names: CodeNames, namespace: dict[str, Any], seen: set[int], more: frozenset[str] = frozenset()
+) -> bool:
+    """Whether everything that code refers to is data, a function of JAX, of NumPy or of a library that changes nothing,
+    or a user's function like this.
+
+    Args:
+      names: of the code.
+      namespace: where they are looked up.
+      seen: what was looked at, by identity.
+      more: attributes that may be read of what is not known by a name.
+    """
+    if not names.methods <= _array_methods() | METHODS | more:
         return False
     return all(_is_known(resolve(chain, namespace), chain, seen) for chain in names.chains)
 
@@ -318,11 +338,16 @@ def _is_known(value: Any, chain: tuple[str, ...], seen: set[int]) -> bool:
             return False
         return _refers_to_harmless(names, value.__globals__, seen)
     if isinstance(value, types.ModuleType):
-        return value.__name__.partition(".")[0] in _SAFE_PACKAGES
+        return value.__name__.partition(".")[0] in _SAFE_PACKAGES or is_functional(value.__name__)
     if isinstance(value, jax.Array | np.ndarray | np.generic):
         return len(chain) == 1 or chain[-1] not in _UNSAFE_METHODS
+    if _is_of_functions(value):
+        parts: Any = value
+        return all(_is_known(part, ("",), seen) for part in parts)
     if isinstance(value, list | tuple | dict):
         return len(chain) == 1 or chain[-1] in _READING
+    if is_module_of_users(value if isinstance(value, type) else type(value)):
+        return _is_known_module(value, seen)
     if issubclass(type(value), functools.partial):
         partial: Any = value
         return all(_is_known(part, ("",), seen) for part in (partial.func, *partial.args, *partial.keywords.values()))
@@ -333,10 +358,44 @@ def _is_known(value: Any, chain: tuple[str, ...], seen: set[int]) -> bool:
             return getattr(value, "__name__", "") in (_array_methods() if of_array else _READING)
     if any(value is one for one in _IN_PLACE):
         return False
-    home = str(getattr(value, "__module__", None) or type(value).__module__).partition(".")[0]
+    module = str(getattr(value, "__module__", None) or type(value).__module__)
+    home = module.partition(".")[0]
     if home == "builtins" and callable(value):
         return value not in _UNSAFE_BUILTINS
+    if is_functional(module):
+        return all(_holds_known(part, seen) for part in held_by(value))
     return home in _SAFE_PACKAGES
+
+
+def _is_of_functions(value: Any) -> bool:
+    """Whether it is a named tuple of functions, such as an optimiser of optax or what haiku transforms."""
+    named = isinstance(value, tuple) and hasattr(type(value), "_fields")
+    return named and all(callable(part) for part in value)
+
+
+def _holds_known(value: Any, seen: set[int]) -> bool:
+    """The same as `_is_known` of what a library holds: the items of containers may be called, too."""
+    if isinstance(value, list | tuple | dict) and not _is_of_functions(value):
+        return all(_holds_known(part, seen) for part in held_by(value))
+    return _is_known(value, ("",), seen)
+
+
+def _is_known_module(value: Any, seen: set[int]) -> bool:
+    """Whether a module of the user's, or its class, only computes: its functions change nothing but their own object
+    where that is made, and what it holds is known."""
+    kind = value if isinstance(value, type) else type(value)
+    more = own_attributes(kind, value)
+    for function, makes in functions_of_modules(kind):
+        if id(function) in seen:
+            continue
+        seen.add(id(function))
+        names = names_of(function.__code__)
+        changes = names.mutates and not (makes and gives_attributes_only(names, function.__code__))
+        if changes or names.binds or names.later_binds or first_effect(names, function.__globals__) is not None:
+            return False
+        if not _refers_to_harmless(names, function.__globals__, seen, more):
+            return False
+    return isinstance(value, type) or all(_holds_known(part, seen) for part in held_by(value))
 
 
 # --- the trace ---

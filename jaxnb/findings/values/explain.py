@@ -180,10 +180,14 @@ def _read(asking: Asking, here: str | None, label: Label) -> Known | None:
         said = "" if isinstance(error, JaxnbError) else _sentence(error)
         fixes = propose(error, failed, constant)
         return Known(replace(finding, said=said), fixes, scene, plain=as_python_number(failed), valued=True)
-    if not _is_of_jax(scene):
+    of_jax = _is_of_jax(scene)
+    if not of_jax and not _names_array(scene):
         return None
     found = tell(scene)
-    if found is None and isinstance(error, RuntimeError | jax.errors.UnexpectedTracerError):
+    if found is None and not of_jax:
+        return None
+    elsewhere = isinstance(error, RuntimeError) and not isinstance(error, NotImplementedError)
+    if found is None and (elsewhere or isinstance(error, jax.errors.UnexpectedTracerError)):
         return None  # what the runtime says of memory, and what leaked, have explanations of their own
     kind, told = found if found is not None else ("error", Told(_sentence(error)))
     return Known(_finding(scene, kind, told), told.fixes, scene, told.guesses)
@@ -201,12 +205,21 @@ def _read_run(error: BaseException, here: str, source: str, label: Label) -> Kno
 
 def _is_of_jax(scene: Scene) -> bool:
     """Whether an error has to do with JAX: it raised it, ran around it, or arrays are what the expression works on."""
-    if isinstance(scene.error, AttributeError) and scene.error.name in dir(jax.Array):
+    error = scene.error
+    if isinstance(error, AttributeError) and (error.name in dir(jax.Array) or isinstance(error.obj, jax.Array)):
         return True
     if any(_is_module_of_jax(scene.failed.value_of(node)) for node in ast.walk(scene.failed.statement)):
         return True
     jax_below = any(step.module.partition(".")[0] in _jax.JAX_PACKAGES for step in scene.steps)
     return bool(jax_below or scene.under or scene.of_library or _jax.statics_of(called_value(scene)[0]) is not None)
+
+
+def _names_array(scene: Scene) -> bool:
+    """Whether a name in the failed expression stands for an array of JAX; for a number that a dtype does not hold, one
+    in the statement around it."""
+    whole = scene.failed.statement if isinstance(scene.error, OverflowError) else scene.failed.node
+    names = (node for node in ast.walk(whole) if isinstance(node, ast.Name))
+    return any(isinstance(scene.failed.value_of(node), jax.Array) for node in names)
 
 
 def _is_module_of_jax(value: Any) -> bool:
@@ -338,6 +351,7 @@ def _tried(known: Known, namespace: dict[str, Any], done: int, seconds: float | 
     expected: dry_run.Trial | None = None
     for fix in (*known.guesses, *known.fixes):
         verdict: bool | None = None
+        is_guess = fix in known.guesses
         if fix.edit is not None:
             trial = _trial(fix.edit, known.scene, namespace, done, end)
             verdict = trial.verdict
@@ -355,7 +369,7 @@ def _tried(known: Known, namespace: dict[str, Any], done: int, seconds: float | 
             failed = known.scene.failed
             where = f"in {known.scene.label(failed.file)}, " if failed.file != known.scene.here else ""
             return Tried(replace(fix, text=f"{where}{fix.text}", verified=True))
-        if verdict is None and advice is None and fix not in known.guesses:
+        if verdict is None and advice is None and not is_guess:
             advice = fix
     return Tried(advice, late)
 

@@ -132,7 +132,7 @@ cause: grid; donate; deleted|given away|no longer|second
 names: grid; step
 fix: grid =|copy|donate
 
-### donation-through-an-alias raises=RuntimeError line=7
+### donation-through-an-alias raises=RuntimeError line=7 staged_runs
 # https://github.com/jax-ml/jax/issues/3412
 ---
 @functools.partial(jax.jit, donate_argnums=(0,))
@@ -155,7 +155,7 @@ cause: start; board; donate; mark; same buffer|same array|alias|shares
 names: start; board; mark
 fix: copy
 
-### donation-kept-in-an-object raises=RuntimeError line=10
+### donation-kept-in-an-object raises=RuntimeError line=10 staged_runs
 # https://docs.jax.dev/en/latest/faq.html
 ---
 class Trainer:

@@ -6,6 +6,7 @@ import ast
 import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import jax
@@ -336,15 +337,29 @@ def _count(scene: Scene) -> Told | None:
         f" {len(args)} argument{'s' * (len(args) != 1)} by position{of}{keyword}."
     )
     fixes: list[Fix] = []
-    more = len(args) - len(axes)
-    for filled in ((0,) * more, (None,) * more) if more > 0 else ((),):
-        new = (*axes[: len(args)], *filled)
-        text = dimensions(new)
+    for text in dict.fromkeys(_with_entries(axes, len(args))):
         for place in making(scene, "vmap")[:1]:
             fixes.append(put_keyword(scene, "give each argument an entry", place, "in_axes", text))
     return Told(
         message, (*fixes, advice("give in_axes one entry for each argument, or one number for all.")), _about(scene)
     )
+
+
+def _with_entries(axes: tuple[Any, ...], count: int) -> Iterator[str]:
+    """The entries for so many arguments: those that there are in their order, then others behind or between them."""
+    if count <= len(axes):
+        yield dimensions(axes[:count])
+        return
+    more = count - len(axes)
+    for fill in (0, None):
+        yield dimensions((*axes, *(fill,) * more))
+    for kept in combinations(range(count), len(axes)) if count <= _MOST_COUNTED else ():
+        own = iter(axes)
+        yield dimensions([next(own) if place in kept else None for place in range(count)])
+
+
+_MOST_COUNTED = 4
+"""For more arguments there are too many ways to try."""
 
 
 def _unmatched(scene: Scene) -> Told | None:

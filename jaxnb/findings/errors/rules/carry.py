@@ -85,6 +85,8 @@ def _carry(scene: Scene) -> Told | None:
         *_carry_fixes(scene, init, pairs),
         *_cast_in_body(scene, name, function, node, a, b),
     ]
+    if len(a.shape) < len(b.shape) and len(pairs) == 1:
+        fixes = list(_either(scene, name, function, node, b, fixes))
     about = _as_operands(init)
     if 0 < len(a.shape) < len(b.shape) and b.shape[-len(a.shape) :] == a.shape:
         line = _line_of_init(scene, init, path) or line  # it was broadcast by what a turn adds, which has more axes
@@ -297,6 +299,44 @@ def _carry_fixes(scene: Scene, init: Operand | None, pairs: list[tuple[str, Any,
         yield put(scene.failed, "begin with the shape that a turn gives", node, new)
     elif isinstance(made, ast.Call) and maker in ("zeros", "ones", "full", "empty") and made.args:
         yield put(scene.failed, "begin with the shape that a turn gives", made.args[0], dimensions(b.shape))
+
+
+_REDUCING = {"maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any", "multiply": "prod"}
+"""How what two arrays are combined by is done to all of one."""
+
+
+def _either(scene: Scene, name: str, function: Any, node: ast.expr | None, b: Any, fixes: list[Fix]) -> Iterator[Fix]:
+    """A carry that gains axes: it begins with too few, or a turn lacks a reduction. Both run and mean different things,
+    and both are told; what only keeps the shape comes first."""
+    grown = [one for one in fixes if "shape that a turn gives" in one.text]
+    if not grown:
+        yield from fixes
+        return
+    yield from (one for one in fixes if one not in grown)
+    reduced = _reduced(scene, name, function, node)
+    begin = grown[0].text.rpartition(": ")[2].rstrip(".")
+    inside = f"reduce what a turn adds to it, such as {reduced}" if reduced else "reduce what a turn adds to it"
+    yield advice(f"if one value is meant, {inside}; if a carry {dimensions(b.shape)} is meant, begin with {begin}.")
+
+
+def _reduced(scene: Scene, name: str, function: Any, node: ast.expr | None) -> str:
+    """What a turn adds to the carry, reduced, such as "`error.sum()`"; "" if that cannot be told."""
+    if function is None or node is None:
+        return ""
+    parameters = [item.arg for item in function.args.args]
+    carry = parameters[1] if name == "fori_loop" and len(parameters) > 1 else next(iter(parameters), "")
+    made = resolved(scene.failed, function, node)
+    parts: list[ast.expr] = []
+    how = "sum"
+    if isinstance(made, ast.BinOp):
+        parts, how = [made.left, made.right], "prod" if isinstance(made.op, ast.Mult) else "sum"
+    elif isinstance(made, ast.Call):
+        parts, how = made.args, _REDUCING.get(name_called(made), "sum")
+    names = {carry, ast.unparse(node)}
+    others = [one for one in parts if not (isinstance(one, ast.Name) and one.id in names)]
+    if len(others) != 1 or len(parts) != 2:
+        return ""
+    return f"`{bare(others[0], segment(scene.failed, others[0]))}.{how}()`"
 
 
 def _with_dtype(scene: Scene, call: ast.Call, dtype: str) -> Iterator[Fix]:

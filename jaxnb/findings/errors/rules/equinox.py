@@ -29,9 +29,10 @@ from jaxnb.findings.errors.edits import (
     words_of,
 )
 from jaxnb.findings.errors.explainer import Explainer, Told
-from jaxnb.findings.errors.functions import name_of
+from jaxnb.findings.errors.functions import definition_of, name_of
 from jaxnb.findings.errors.scene import Operand, Scene, Step, is_array
 from jaxnb.program import Fix
+from jaxnb.staging import describe
 
 __all__ = ["EXPLAINERS"]
 
@@ -175,6 +176,62 @@ def _scanned(scene: Scene) -> Told | None:
         " static) in the body."
     )
     return Told(message, (advice(hint),), (operand,))
+
+
+def _made_by_vmap(scene: Scene) -> Told | None:
+    """`vmap` of a function that makes a module with functions in it."""
+    step = scene.step("vmap_f")
+    if step is None or scene.steps[-1].name not in RAISING["mapped-result"]:
+        return None
+    name = name_of(step.names.get("fun"))
+    calls = _transforming(scene, name, ("vmap",))
+    target = calls.func if isinstance(calls, ast.Call) else calls
+    whose = f"`{name}`" if name else "the function"
+    message = (
+        f"`vmap` maps what returns arrays only, and {whose} returns an object with a function in it, such as the"
+        " activation of a module."
+    )
+    better = f"{_eqx(scene)}.filter_vmap"
+    fixes = [put(scene.failed, "map what are arrays", target, better)] if target is not None else []
+    return Told(message, (*fixes, advice(f"use {better}, which leaves out what is no array.")))
+
+
+def _none_at(scene: Scene) -> Told | None:
+    """`tree_at` of a part that is None, which is no leaf."""
+    node, step = scene.failed.node, scene.step("tree_at")
+    if step is None or not step.module.startswith("equinox") or not isinstance(node, ast.Call):
+        return None
+    where, tree = step.names.get("where"), step.names.get("pytree")
+    if argument_of(node, -1, "is_leaf") is not None or where is None:
+        return None
+    known = argument_of(node, 0, "where")
+    text = scene.text(known) if known is not None else "where"
+    made = definition_of(scene, where)
+    part = scene.text(made.body) if isinstance(made, ast.Lambda) else text
+    message = (
+        f"`tree_at` replaces leaves, and what `{part}` finds in the {type(tree).__name__} is none: None, as a layer"
+        " without a bias has it, is no leaf."
+    )
+    fix = with_more(scene.failed, "let None be a leaf", node, "is_leaf=lambda x: x is None")
+    return Told(message, (fix, advice("pass is_leaf=lambda x: x is None.")))
+
+
+def _one_index(scene: Scene) -> Told | None:
+    """An embedding that is given many indices."""
+    step = scene.steps[-1] if scene.steps else None
+    node = scene.failed.node
+    if step is None or step.name != "__call__" or not isinstance(node, ast.Call) or len(node.args) != 1:
+        return None
+    module, value = step.names.get("self"), step.names.get("x")
+    if type(module).__name__ != "Embedding" or not is_array(value):
+        return None
+    text, func = scene.text(node.args[0]), scene.text(node.func)
+    message = (
+        f"`{func}` is an Embedding of equinox, which takes one index, a scalar, and `{text}` is {describe(value)}."
+    )
+    new = f"{words_of(scene, 'jax', 'jax')}.vmap({func})"
+    fix = put(scene.failed, "map it over all of them", node.func, new)
+    return Told(message, (fix, advice(f"map it over the indices: {new}({text}).")))
 
 
 # --- modules ---
@@ -364,6 +421,9 @@ def _conv(scene: Scene) -> Told | None:
 _FROZEN = (AttributeError,)
 
 EXPLAINERS = (
+    Explainer("module-transformed", (TypeError,), _made_by_vmap, inside=RAISING["mapped-result"]),
+    Explainer("tree-at", (ValueError,), _none_at, inside=frozenset({"tree_at"})),
+    Explainer("embedding", (ValueError,), _one_index, inside=frozenset({"__call__"})),
     Explainer("module-transformed", (TypeError,), _transformed, inside=RAISING["abstract"] | RAISING["gradient-input"]),
     Explainer("module-initialised", (TypeError,), _initialised, inside=RAISING["arraylike"]),
     Explainer("module-carried", (TypeError,), _scanned, inside=frozenset({"scan", "while_loop", "fori_loop"})),

@@ -283,7 +283,28 @@ def _stream(scene: Scene) -> Told | None:
     )
 
 
+def _plain_array(scene: Scene) -> Told | None:
+    """`.value` of an attribute of a module that is an array and no variable."""
+    error, node = scene.error, scene.failed.node
+    name = str(getattr(error, "name", "") or "")
+    attribute = node.value if isinstance(node, ast.Attribute) else None
+    if name not in ("value", "get_value", "set_value", "raw_value") or not isinstance(attribute, ast.Attribute):
+        return None
+    module = scene.failed.value_of(attribute.value)
+    if not is_of(module, "flax"):
+        return None
+    text, kind = scene.text(attribute), type(module).__name__
+    made = bound_to(scene.failed, attribute)
+    nnx = words_of(scene, "flax.nnx", "nnx")
+    message = f"`{text}` of `{kind}` is a plain array, and no variable: it has no `{name}`, and nnx does not train it."
+    fixes: list[Fix] = []
+    if made is not None:
+        fixes.append(put(scene.failed, "make a parameter of it", made, f"{nnx}.Param({scene.text(made)})"))
+    return Told(message, (*fixes, advice(f"wrap it where it is made: {nnx}.Param(…).")), ())
+
+
 EXPLAINERS = (
+    Explainer("nnx-variable", (AttributeError,), _plain_array),
     Explainer("nnx-list", (ValueError,), _plain_list, inside=frozenset({"_check_value"})),
     Explainer("nnx-optimizer", (TypeError,), _wrt, inside=frozenset({"_check_wrt_wrapper"})),
     Explainer("nnx-update", (TypeError,), _grads, inside=frozenset({"_check_grads_wrapper"})),

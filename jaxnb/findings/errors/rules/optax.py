@@ -13,6 +13,7 @@ from jaxnb._jax import RAISING
 from jaxnb.findings.errors.calls import argument_of, bound_to, calls_named, is_of, name_called, named_like
 from jaxnb.findings.errors.edits import advice, bare, dimensions, joined, put, segment, with_more, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
+from jaxnb.findings.errors.parts import unpacked_otherwise
 from jaxnb.findings.errors.scene import Operand, Scene, Step, abstract_text, is_array
 from jaxnb.program import Fix
 
@@ -223,7 +224,10 @@ def _applied(scene: Scene) -> Told | None:
     for item in nodes:
         if isinstance(item, ast.Call) and name_called(item) in ("tuple", "list", "dict") and len(item.args) == 1:
             fixes.append(put(scene.failed, "keep its structure", item, segment(scene.failed, item.args[0])))
-    return Told(message, (*fixes, advice("give both the same structure, the one that grad and init saw.")))
+    swapped = [unpacked_otherwise(scene.failed, item) for item in nodes]
+    guesses = tuple(one for one in swapped if one is not None)
+    hint = advice("give both the same structure, the one that grad and init saw: updates, opt_state = tx.update(…).")
+    return Told(message, (*fixes, hint), guesses=guesses)
 
 
 def _extra(scene: Scene) -> Told | None:

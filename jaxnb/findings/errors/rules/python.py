@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import importlib
 import re
 from collections.abc import Iterator
 from typing import Any, cast
@@ -12,8 +13,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxnb._jax import RAISING
-from jaxnb.findings.errors.edits import advice, bracketed, exchange, exchanged, joined, with_more, words_of
+from jaxnb.findings.errors.edits import advice, bracketed, exchange, exchanged, joined, put, with_more, words_of
 from jaxnb.findings.errors.explainer import Explainer, Told
+from jaxnb.findings.errors.fitting import does_not_fit
 from jaxnb.findings.errors.scene import Operand, Scene, is_array, parameters_of
 from jaxnb.program import Fix
 from jaxnb.staging import describe
@@ -50,6 +52,7 @@ _ADVICE = {
     "None": "give it a value, or test `is None` and do without the operation there.",
     "text": "format it with an f-string, in a trace with jax.debug.print; map text to numbers outside.",
     "function": "call it.",
+    "called": "call it.",
     "dict": "take one of its items, or use jax.tree.map.",
 }
 
@@ -57,6 +60,8 @@ _ADVICE = {
 def _kind(scene: Scene, operand: Operand) -> str:
     value = operand.value
     if value is None:
+        if _is_method(scene, operand.node):
+            return "a method that was not called"
         return "None" if scene.is_known(operand.node) else ""
     if isinstance(value, str):
         return "text"
@@ -67,6 +72,13 @@ def _kind(scene: Scene, operand: Operand) -> str:
     if callable(value) and not operand.is_array:
         return "a function"
     return ""
+
+
+def _is_method(scene: Scene, node: ast.AST) -> bool:
+    """Whether it is a method of an array, such as `x.mean`."""
+    if not isinstance(node, ast.Attribute) or not is_array(scene.failed.value_of(node.value)):
+        return False
+    return callable(getattr(jax.Array, node.attr, None))
 
 
 def _instead_of(scene: Scene, operand: Operand) -> Iterator[Fix]:
@@ -80,8 +92,10 @@ def _instead_of(scene: Scene, operand: Operand) -> Iterator[Fix]:
         whole = ast.get_source_segment(scene.failed.text, node) or ""
         new = f"({without} if {operand.text} is None else {whole})"
         yield exchange(scene, "leave it out where it is None", (node, new))
-    if callable(value) and not operand.is_array:
+    if (callable(value) and not operand.is_array) or (value is None and _is_method(scene, operand.node)):
         yield exchange(scene, "call it", (operand.node, f"{bracketed(operand)}()"))
+    if isinstance(node, ast.BinOp) and isinstance(operand.node, ast.Attribute) and operand.node.attr == "item":
+        yield exchange(scene, "an array of one number is a number", (operand.node, scene.text(operand.node.value)))
     if isinstance(value, dict) and isinstance(node, ast.BinOp):
         tree_map = f"{words_of(scene, 'jax', 'jax')}.tree.map"
         part = Operand("p", ast.Name("p"))
@@ -111,25 +125,95 @@ def _call(scene: Scene) -> Told | None:
 
 # --- attributes, items ---
 
-_METHODS_OF_OTHERS = {
-    "numpy": "np.asarray({0})",
-    "append": "jnp.append({0}, {1})",
-    "view": "{0}.reshape({1})",
-    "detach": "jax.lax.stop_gradient({0})",
-    "cpu": "jax.device_get({0})",
-    "unsqueeze": "jnp.expand_dims({0}, {1})",
-    "permute": "{0}.transpose({1})",
-    "float": "{0}.astype(float)",
-    "long": "{0}.astype(int)",
-    "double": "{0}.astype('float64')",
-    "extend": "jnp.concatenate([{0}, {1}])",
+_METHODS_OF_OTHERS: dict[str, tuple[str, ...]] = {
+    "numpy": ("np.asarray({0})",),
+    "to_numpy": ("np.asarray({0})",),
+    "append": ("jnp.append({0}, {1})",),
+    "view": ("{0}.reshape({1})",),
+    "detach": ("jax.lax.stop_gradient({0})",),
+    "cpu": ("jax.device_get({0})",),
+    "cuda": ("{0}",),
+    "contiguous": ("{0}",),
+    "clone": ("{0}.copy()",),
+    "to": ("{0}.astype({1})", "jax.device_put({0}, {1})"),
+    "unsqueeze": ("jnp.expand_dims({0}, {1})",),
+    "permute": ("{0}.transpose({1})",),
+    "expand": ("jnp.broadcast_to({0}, ({1},))",),
+    "repeat_interleave": ("jnp.repeat({0}, {1})",),
+    "clamp": ("jnp.clip({0}, {1})",),
+    "masked_fill": ("jnp.where({1}, {0})",),
+    "mm": ("{0} @ {1}",),
+    "bmm": ("{0} @ {1}",),
+    "matmul": ("{0} @ {1}",),
+    "add_": ("{0} + {1}",),
+    "mul_": ("{0} * {1}",),
+    "pow": ("{0} ** {1}",),
+    "t": ("{0}.T",),
+    "dim": ("{0}.ndim",),
+    "numel": ("{0}.size",),
+    "float": ("{0}.astype(float)",),
+    "long": ("{0}.astype(int)",),
+    "int": ("{0}.astype(int)",),
+    "bool": ("{0}.astype(bool)",),
+    "half": ("{0}.astype('float16')",),
+    "double": ("{0}.astype('float64')",),
+    "extend": ("jnp.concatenate([{0}, {1}])",),
 }
 """What lists, NumPy or PyTorch call otherwise."""
+
+_FUNCTIONS_OF_OTHERS = {
+    "cat": "concatenate",
+    "unsqueeze": "expand_dims",
+    "clamp": "clip",
+    "mm": "matmul",
+    "bmm": "matmul",
+    "tensor": "array",
+    "from_numpy": "asarray",
+    "as_tensor": "asarray",
+    "permute": "transpose",
+}
+"""What PyTorch calls otherwise."""
+
+_REMOVED = {
+    "product": "prod",
+    "cumproduct": "cumprod",
+    "alltrue": "all",
+    "sometrue": "any",
+    "in1d": "isin",
+    "trapz": "trapezoid",
+    "row_stack": "vstack",
+    "round_": "round",
+    "Inf": "inf",
+    "NaN": "nan",
+    "NAN": "nan",
+    "float": "float32",
+    "int": "int32",
+    "bool": "bool_",
+    "tree_map": "tree.map",
+    "tree_leaves": "tree.leaves",
+    "tree_flatten": "tree.flatten",
+    "tree_unflatten": "tree.unflatten",
+    "tree_structure": "tree.structure",
+}
+"""What JAX called otherwise, and has no more."""
+
+_UPDATES = {
+    "index_update": "set",
+    "index_add": "add",
+    "index_mul": "multiply",
+    "index_min": "min",
+    "index_max": "max",
+}
+"""Functions of `jax.ops` that were removed, and the methods of `at` that do the same."""
 
 
 def _attribute(scene: Scene) -> Told | None:
     error = scene.error
     name, holder = getattr(error, "name", None), getattr(error, "obj", None)
+    node = scene.failed.node
+    module = scene.failed.value_of(node.value) if isinstance(node, ast.Attribute) else None
+    if isinstance(node, ast.Attribute) and type(module).__name__ == "module":
+        return _of_module(scene, module, node)
     if scene.steps:
         step = scene.steps[0]
         name, holder = step.names.get("name"), step.names.get("self")
@@ -149,10 +233,10 @@ def _attribute(scene: Scene) -> Told | None:
     shown = Operand(text, node.value, holder, scene.origin(node.value))
     fixes: list[Fix] = []
     if array or (type(holder) in (int, float, bool, list, tuple) and hasattr(jnp, name)):
-        fixes += _as_function(scene, node, text)
+        fixes += _as_function(scene, node, bracketed(shown))
     close = difflib.get_close_matches(name, [one for one in dir(holder) if not one.startswith("_")], 1, 0.75)
     if close:
-        fixes.append(exchange(scene, f"take `{close[0]}`", (node, f"{text}.{close[0]}")))
+        fixes.append(exchange(scene, f"take `{close[0]}`", (node, f"{bracketed(shown)}.{close[0]}")))
     kind = type(holder).__name__
     what = f"an array {describe(holder)}" if array else "None" if holder is None else f"a {kind}"
     hint = (
@@ -161,36 +245,86 @@ def _attribute(scene: Scene) -> Told | None:
         else []
     )
     if array and name in _METHODS_OF_OTHERS:
-        form = _METHODS_OF_OTHERS[name].replace("{0}", text).replace("{1}", "…")
+        form = _METHODS_OF_OTHERS[name][0].replace("{0}", bracketed(shown)).replace("{1}", "…")
         hint = [advice(f"JAX arrays are not those of PyTorch, nor lists: `{form}`.")]
+    elif array and name in ("backward", "grad", "requires_grad", "requires_grad_", "zero_grad"):
+        hint = [advice("arrays of JAX keep no gradients: functions have them, jax.grad(loss)(params).")]
     return Told(f"`{text}` is {what}, and has no attribute `{name}`.", (*fixes, *hint), (shown,))
 
 
 def _as_function(scene: Scene, node: ast.Attribute, text: str) -> Iterator[Fix]:
     above = scene.failed.parent(node) if node is not scene.failed.node else scene.failed.parent()
     call = above if isinstance(above, ast.Call) and above.func is node else None
-    inner = [scene.text(item) for item in call.args] if call is not None else []
+    if call is None:
+        return
+    named = [f"{_NAMED_OTHERWISE.get(str(one.arg), one.arg)}={scene.text(one.value)}" for one in call.keywords]
+    inner = [*(scene.text(item) for item in call.args), *named]
     words = {"jnp": words_of(scene), "np": words_of(scene, "numpy", "np")}
-    form = _METHODS_OF_OTHERS.get(node.attr)
-    if form is not None and call is not None and ("{1}" not in form or inner):
+    given = [form for form in _METHODS_OF_OTHERS.get(node.attr, ()) if ("{1}" in form) == bool(inner)]
+    for form in given:
         new = (
             form.format(text, ", ".join(inner))
             .replace("jnp.", f"{words['jnp']}.")
             .replace("np.as", f"{words['np']}.as")
         )
         yield Fix(f"use `{new}`.", edit=exchanged(scene.failed.text, [(call, new)]))
-    elif call is not None and hasattr(jnp, node.attr):
-        new = f"{words['jnp']}.{node.attr}({', '.join([text, *inner])})"
+    home = next(_homes_of(scene, node.attr), None)
+    if not given and home is not None:
+        new = f"{home}.{node.attr}({', '.join([text, *inner])})"
         yield Fix(f"call it as a function: `{new}`.", edit=exchanged(scene.failed.text, [(call, new)]))
+
+
+_NAMED_OTHERWISE = {"dim": "axis", "keepdim": "keepdims"}
+_HOMES = ("jax.numpy", "jax.nn", "jax.lax", "jax", "jax.random", "jax.numpy.linalg", "jax.scipy.special", "jax.tree")
+"""Modules of JAX whose functions are looked for in one another."""
+
+
+def _homes_of(scene: Scene, name: str) -> Iterator[str]:
+    """The modules of JAX that have a public name, as the user would write them."""
+    for home in _HOMES:
+        module = importlib.import_module(home)
+        if name in dir(module) and not name.startswith("_"):
+            own = words_of(scene, home, "")
+            parent, _, last = home.rpartition(".")
+            default = {"jax.numpy": "jnp", "jax": "jax"}.get(parent, parent)
+            yield own or (f"{words_of(scene, parent, default)}.{last}" if parent else last)
 
 
 def _of_module(scene: Scene, module: Any, node: ast.Attribute) -> Told:
     name = module.__name__
-    close = difflib.get_close_matches(node.attr, dir(module), 1, 0.7)
-    fixes = (
-        [exchange(scene, f"`{name}` has `{close[0]}`", (node, f"{scene.text(node.value)}.{close[0]}"))] if close else []
+    of_jax = name.partition(".")[0] == "jax"
+    shown = scene.text(node.value)
+    fixes: list[Fix] = []
+    removed = of_jax and (
+        node.attr in _REMOVED or node.attr in _UPDATES or (name == "jax.ops" and node.attr == "index")
     )
-    return Told(f"`{name}` has no `{node.attr}`.", tuple(fixes), ())
+    other = {**_FUNCTIONS_OF_OTHERS, **_REMOVED}.get(node.attr, "") if of_jax else ""
+    if removed and not other:
+        return _updated(scene, node)
+    if other and other.partition(".")[0] in dir(module):
+        fixes.append(exchange(scene, f"`{name}` calls it `{other}`", (node, f"{shown}.{other}")))
+    if of_jax:
+        for home in _homes_of(scene, node.attr):
+            fixes.append(exchange(scene, f"it is in `{home}`", (node, f"{home}.{node.attr}")))
+    close = difflib.get_close_matches(node.attr, dir(module), 1, 0.7)
+    fixes += [exchange(scene, f"`{name}` has `{close[0]}`", (node, f"{shown}.{close[0]}"))] if close else []
+    more = " any more: it was removed" if removed else ""
+    return Told(f"`{name}` has no `{node.attr}`{more}.", tuple(fixes), ())
+
+
+def _updated(scene: Scene, node: ast.Attribute) -> Told:
+    """`jax.ops.index_update(x, jax.ops.index[i], y)`, which is `x.at[i].set(y)` now."""
+    message = f"`{scene.text(node)}` was removed from JAX: an array has `.at[…]` for it, whose methods make a new one."
+    fixes: list[Fix] = []
+    call = scene.failed.parent(node)
+    how = _UPDATES.get(node.attr, "set")
+    if isinstance(call, ast.Call) and call.func is node and len(call.args) == 3 and node.attr in _UPDATES:
+        holder, index, value = call.args
+        inner = index.slice if isinstance(index, ast.Subscript) and scene.text(index.value).endswith("index") else index
+        text = bracketed(Operand(scene.text(holder), holder))
+        new = f"{text}.at[{scene.text(inner)}].{how}({scene.text(value)})"
+        fixes.append(put(scene.failed, "update the array by `at`", call, new))
+    return Told(message, (*fixes, advice(f"write x.at[index].{how}(value), whose result is a new array.")), ())
 
 
 def _key(scene: Scene) -> Told | None:
@@ -407,6 +541,7 @@ EXPLAINERS = (
     Explainer("no-array", (TypeError, ValueError), _no_array, inside=RAISING["arraylike"] | RAISING["typed"]),
     Explainer("cached", (TypeError,), _cached),
     Explainer("call", (TypeError,), _call),
+    Explainer("arguments", (TypeError,), does_not_fit),
     Explainer("arguments", (TypeError,), _arguments),
     Explainer("attribute", (AttributeError,), _attribute),
     Explainer("missing-key", (KeyError,), _key),

@@ -12,6 +12,7 @@ from jaxnb._jax import RAISING
 from jaxnb.findings.errors.edits import advice, dimensions, exchange, exchanged, joined
 from jaxnb.findings.errors.explainer import Explainer, Told
 from jaxnb.findings.errors.functions import put_keyword
+from jaxnb.findings.errors.parts import unpacked_otherwise
 from jaxnb.findings.errors.scene import Operand, Scene, is_array
 from jaxnb.findings.errors.trees import Difference, first_difference, kind_of, place_in, trees_of_class
 from jaxnb.program import Fix
@@ -83,7 +84,9 @@ def _told(scene: Scene, tree: Any, other: Any, number: int, difference: Differen
         )
     fixes = list(_alike(scene, first, second, difference)) if first is not None and second is not None else []
     about = tuple(one for one in (first, second) if one is not None)
-    return Told(message, (*fixes, advice(_hint(a, b, difference))), about or None)
+    swapped = [unpacked_otherwise(scene.failed, one.node) for one in about]
+    guesses = tuple(one for one in swapped if one is not None)
+    return Told(message, (*fixes, advice(_hint(a, b, difference))), about or None, guesses=guesses)
 
 
 def _short(text: str) -> str:
