@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import io
 import re
+import warnings
 from dataclasses import dataclass
 
 import jax
@@ -113,7 +114,13 @@ def _begin(shell: InteractiveShell, case: ErrorCase) -> None:
 
 
 def _run(shell: InteractiveShell, text: str) -> tuple[str, BaseException | None]:
-    with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(io.StringIO()) as more:
+    with (
+        contextlib.redirect_stdout(io.StringIO()) as said,
+        contextlib.redirect_stderr(io.StringIO()) as more,
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("default")  # in a notebook what others warn of is no error
+        warnings.filterwarnings("error", module="jaxnb")
         result = shell.run_cell(text, store_history=True)
     return said.getvalue() + more.getvalue(), result.error_before_exec or result.error_in_exec
 

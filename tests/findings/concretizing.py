@@ -283,7 +283,7 @@ CASES: dict[str, Needed] = {
         3,
         "jnp.zeros(n)",
         "a of f",
-        "outside of the traced function",
+        "or make the size static",
         verified=False,
     ),
     "nonzero": Needed(
