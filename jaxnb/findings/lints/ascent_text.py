@@ -33,7 +33,7 @@ def ascents(cell: CellText) -> Iterator[Finding]:
       cell: plain or staged.
     """
     text = cell.text if "scale_by_" in cell.shown and not _MEANT.search(cell.shown) else None
-    for node in ast.walk(text.tree) if text is not None else ():
+    for node in text.nodes if text is not None else ():
         if isinstance(node, ast.Call) and text is not None and _name(node, text) == "chain":
             yield from _uphill(node, text)
 

@@ -36,7 +36,7 @@ def lost_states(text: LoopText) -> Iterator[Finding]:
     """
     if not _WORTH.search(text.shown) or _TIMED.search(text.shown):
         return
-    for node in ast.walk(text.tree):
+    for node in text.nodes:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and len(node.targets) == 1:
             yield from _to_nothing(node, node.value, text)
             yield from _averages(node, node.value, text)
@@ -76,7 +76,7 @@ def _to_nothing(node: ast.Assign, call: ast.Call, text: LoopText) -> Iterator[Fi
 def _defined(node: ast.expr, text: LoopText) -> ast.FunctionDef | None:
     """The only function of the cell of a name."""
     name = node.id if isinstance(node, ast.Name) else ""
-    found = [one for one in ast.walk(text.tree) if isinstance(one, ast.FunctionDef) and one.name == name]
+    found = [one for one in text.nodes if isinstance(one, ast.FunctionDef) and one.name == name]
     return found[0] if len(found) == 1 else None
 
 
@@ -133,7 +133,7 @@ def _averages(node: ast.Assign, call: ast.Call, text: LoopText) -> Iterator[Find
     if not isinstance(second, ast.Name) or function is None or "batch_stats" not in ast.unparse(asked):
         return
     read = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == second.id]
-    others = [one for one in ast.walk(text.tree) if isinstance(one, ast.Call) and one is not call and _is_apply(one)]
+    others = [one for one in text.nodes if isinstance(one, ast.Call) and one is not call and _is_apply(one)]
     asking = [one for one in others if any(item.arg == "mutable" for item in one.keywords)]
     if sum(isinstance(one.ctx, ast.Load) for one in read) or asking or not _is_differentiated(function, text):
         return
@@ -153,7 +153,7 @@ def _is_apply(call: ast.Call) -> bool:
 
 
 def _is_differentiated(function: ast.FunctionDef, text: LoopText) -> bool:
-    for node in ast.walk(text.tree):
+    for node in text.nodes:
         if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Name):
             name = text.called(node).rpartition(".")[2]
             if name in ("grad", "value_and_grad") and node.args[0].id == function.name:
@@ -208,7 +208,7 @@ def _second(node: ast.AST | None) -> set[str]:
 
 def _in_a_loop(function: ast.FunctionDef, text: LoopText) -> bool:
     """Whether a loop of the cell calls a function and binds one of its arguments to a result."""
-    for node in ast.walk(text.tree):
+    for node in text.nodes:
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call) or text.loop(node) is None:
             continue
         call = node.value

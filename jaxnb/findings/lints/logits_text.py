@@ -109,11 +109,11 @@ def _function(node: ast.expr, text: LoopText) -> ast.FunctionDef | ast.Lambda | 
         node = node.value
     if not isinstance(node, ast.Name):
         return None
-    defined = [one for one in ast.walk(text.tree) if isinstance(one, ast.FunctionDef) and one.name == node.id]
+    defined = [one for one in text.nodes if isinstance(one, ast.FunctionDef) and one.name == node.id]
     if defined:
         return defined[0] if len(defined) == 1 else None
     kind = type(text.namespace.get(node.id)).__name__
-    classes = [one for one in ast.walk(text.tree) if isinstance(one, ast.ClassDef) and one.name == kind]
+    classes = [one for one in text.nodes if isinstance(one, ast.ClassDef) and one.name == kind]
     methods = [one for own in classes for one in own.body if isinstance(one, ast.FunctionDef)]
     called = [one for one in methods if one.name == "__call__"]
     return called[0] if len(called) == 1 else None

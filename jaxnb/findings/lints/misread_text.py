@@ -39,7 +39,7 @@ def misread_words(cell: CellText) -> Iterator[Finding]:
       cell: plain or staged.
     """
     text = cell.text if _WORTH.search(cell.shown) else None
-    for node in ast.walk(text.tree) if text is not None else ():
+    for node in text.nodes if text is not None else ():
         assert text is not None
         if isinstance(node, ast.For | ast.ListComp | ast.DictComp):
             yield from _bound_late(node, text)
@@ -201,7 +201,7 @@ def values_of(name: ast.Name, text: LoopText, jitted: bool = False) -> Iterator[
     """
     function = next((one for one in text.around(name) if isinstance(one, ast.FunctionDef | ast.Lambda)), None)
     if function is None:
-        bound = [one for one in ast.walk(text.tree) if isinstance(one, ast.Name) and one.id == name.id]
+        bound = [one for one in text.nodes if isinstance(one, ast.Name) and one.id == name.id]
         if sum(isinstance(one.ctx, ast.Store) for one in bound) <= 1:
             yield text.namespace.get(name.id)
     elif isinstance(function, ast.FunctionDef) and name.id not in stored_names(function):
@@ -216,7 +216,7 @@ def _given_for(function: ast.FunctionDef, name: str, text: LoopText, jitted: boo
     if name not in places or not all(jitted and one == "jit" for one in decorators):
         return []
     found: list[ast.expr] = []
-    for node in ast.walk(text.tree):
+    for node in text.nodes:
         if not (isinstance(node, ast.Name) and node.id == function.name and isinstance(node.ctx, ast.Load)):
             continue
         called, call = node, text.parents.get(node)

@@ -38,7 +38,7 @@ def one_by_one(cell: CellText) -> Iterator[Finding]:
       cell: plain or staged.
     """
     text = cell.text if _WORTH.search(cell.shown) else None
-    for node in ast.walk(text.tree) if text is not None else ():
+    for node in text.nodes if text is not None else ():
         if isinstance(node, ast.Call) and len(node.args) == 1 and text is not None:
             yield from _reduced(node, text)
             yield from _joined(node, text)

@@ -27,7 +27,7 @@ def static_floats(cell: CellText) -> Iterator[Finding]:
       cell: plain or staged.
     """
     text = cell.text if "filter_jit" in cell.shown or _any_filtered(cell) else None
-    for node in ast.walk(text.tree) if text is not None else ():
+    for node in text.nodes if text is not None else ():
         if isinstance(node, ast.Call) and text is not None:
             loop = text.loop(node)
             if isinstance(loop, ast.For) and _is_filtered(text.value(node.func)):

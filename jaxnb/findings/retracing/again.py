@@ -122,7 +122,7 @@ class CompiledAgain:
         """What makes a jitted function again and again: calls of `jax.jit` that name it, or hold the lambda that begins
         on a line, and definitions under such a decorator."""
         text = self._text
-        for node in ast.walk(text.tree) if text is not None else ():
+        for node in text.nodes if text is not None else ():
             if isinstance(node, ast.FunctionDef):
                 there = line is None or node.lineno - len(node.decorator_list) <= line <= node.lineno
                 if there and node.name == name and any(self._jits(item) for item in node.decorator_list):

@@ -39,7 +39,7 @@ def misread_values(traced: LintContext) -> Iterator[Finding]:
     Args:
       traced: the piece.
     """
-    jaxpr, written = open_jaxpr(traced.piece.jaxpr), Written()
+    jaxpr, written = open_jaxpr(traced.piece.jaxpr), traced.written
     if _LOSSES.search(traced.cell.shown):
         for taken in taken_for_logits(jaxpr):
             yield from _taken(traced, written, taken)
