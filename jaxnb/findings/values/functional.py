@@ -93,7 +93,8 @@ def own_attributes(kind: type, value: Any) -> frozenset[str]:
 def gives_attributes_only(names: CodeNames, code: CodeType) -> bool:
     """Whether code changes nothing but attributes of the first argument of a method."""
     changing = any(
-        one.opname in ("STORE_SUBSCR", "DELETE_SUBSCR", "DELETE_ATTR") or _in_place(one) for one in _all(code)
+        one.opname in ("STORE_SUBSCR", "STORE_SLICE", "DELETE_SUBSCR", "DELETE_ATTR") or _in_place(one)
+        for one in _all(code)
     )
     return not changing and not names.assigns
 
