@@ -38,9 +38,6 @@ ROOMS = (
 )
 HEIGHT = {name: height for height, name in enumerate(ROOMS)}
 
-# What imports other modules of ours inside of a function: who loads the extension is told what a changed JAX breaks.
-LATE = {"shell.extension"}
-
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 PRIVATE = ("jax._src", "jaxlib._jax", "jaxlib.xla", "jaxlib.mlir")
 
@@ -99,7 +96,7 @@ def test_modules_are_imported_at_the_top(path: Path) -> None:
     late = {node.module for node in inside if isinstance(node, ast.ImportFrom)}
     late |= {alias.name for node in inside if isinstance(node, ast.Import) for alias in node.names}
     own = {module for module in late if f"{module}.".startswith("jaxnb.")}
-    assert bool(own) == (name_of(path) in LATE), own
+    assert not own
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))

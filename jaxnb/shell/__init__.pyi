@@ -7,6 +7,7 @@ from .extension import (
     unload_ipython_extension as unload_ipython_extension,
 )
 from .health import doctor as doctor
+from .magics import JaxNB as JaxNB, JaxnbMagics as JaxnbMagics
 from .meshes import set_mesh as set_mesh
 from .named_completion import complete_map as complete_map
 from .named_header import parse_xmap as parse_xmap

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Generator
 from typing import Any
 
+import jaxnb.shell as room
 from jaxnb import __version__, _jax, staging
 from jaxnb.errors import JaxnbError
 
@@ -25,21 +26,20 @@ def load_ipython_extension(shell: Any) -> None:
         import jaxlib
 
         try:
-            from jaxnb.api import new_session
-            from jaxnb.shell.magics import JaxNB, JaxnbMagics
+            settings_of, magics_of = room.JaxNB, room.JaxnbMagics
         except (ImportError, AttributeError) as error:
             raise _unknown_jax() or error from error
     staging.prepare_backend()
-    session, values = shell.__dict__.pop(_PARKED, None) or (new_session(), {})
-    settings = JaxNB(parent=shell, **values)
-    magics = JaxnbMagics(shell, session, settings)
+    session, values = shell.__dict__.pop(_PARKED, None) or (None, {})
+    settings = settings_of(parent=shell, **values)
+    magics = magics_of(shell, settings, session)
     shell.register_magics(magics)
     shell.configurables.append(settings)
     shell.events.register("pre_run_cell", magics.before_cell)
     shell.events.register("post_run_cell", magics.after_cell)
     magics.enter()
     setattr(shell, _ATTRIBUTE, magics)
-    staging.use_session(session)
+    staging.use_session(magics.session)
     versions = f"jax {jax.__version__} · jaxlib {jaxlib.version.__version__} · Python {platform.python_version()}"
     print(f"jaxnb {__version__} · {versions}")
 

@@ -18,6 +18,7 @@ from traitlets.config import Configurable
 
 import jaxnb.shell as room
 from jaxnb import findings, staging, views
+from jaxnb.api import new_session
 from jaxnb.errors import BadHeader, JaxnbError, LeftBehind, unexplained
 from jaxnb.findings import LINT_KINDS, CellMonitor, TracebackHooks, note_of
 from jaxnb.options import StageOptions
@@ -124,10 +125,11 @@ class _Shown:
 class JaxnbMagics(Magics):
     """`%%jit`, `%%grad`, `%%xmap`, `%%jaxpr`, `%jaxpr` and `%jaxnb`, and the staging of plain cells, for one shell."""
 
-    def __init__(self, shell: Any, session: Session, settings: JaxNB) -> None:
+    def __init__(self, shell: Any, settings: JaxNB, session: Session | None = None) -> None:
         super().__init__(shell)
         self.shell: Any = shell
-        self.session, self.settings = session, settings
+        self.session = session = session or new_session()
+        self.settings = settings
         session.file_label = self.label_of
         session.home = self.shell.user_ns
         self._raw = ""
