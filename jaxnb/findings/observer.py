@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jaxnb import findings
 from jaxnb.errors import Asking
-from jaxnb.program import Finding, Shardings
+from jaxnb.program import Finding
 from jaxnb.staging import CellSource, Execution, Explained, Label, Observer, Piece, Progress
+
+if TYPE_CHECKING:
+    from jaxnb.program import Shardings
 
 __all__ = ["Findings"]
 

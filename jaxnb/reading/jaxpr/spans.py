@@ -6,14 +6,17 @@ import os
 import sysconfig
 from collections.abc import Callable, Hashable
 from types import CodeType
+from typing import TYPE_CHECKING
 
 import jax
 import jaxlib
-from jax.extend import core as jax_core
 
 from jaxnb._jax import Place, Positions, eqn_traceback, place_of, traceback_frames
 from jaxnb.program import Span
 from jaxnb.runtime import is_own
+
+if TYPE_CHECKING:
+    from jax.extend import core as jax_core  # which imports Pallas, and this is loaded with the extension
 
 __all__ = ["Spans"]
 

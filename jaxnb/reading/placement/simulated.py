@@ -17,8 +17,8 @@ import jax
 import numpy as np
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
+import jaxnb.reading as room
 from jaxnb.errors import JaxnbError, Refused
-from jaxnb.reading.placement.read import spec_text
 
 __all__ = ["PLATFORM", "SimulatedMesh", "simulated", "simulated_mesh_of", "spread_over"]
 
@@ -95,7 +95,7 @@ class SimulatedMesh:
         sizes: Mapping[Any, int] = dict(self.axes)
         if len(spec) > len(leaf.shape):
             raise Refused(
-                f"`{name}` has {_dimensions(len(leaf.shape))}, and {spec_text(spec)} speaks of {len(spec)}.",
+                f"`{name}` has {_dimensions(len(leaf.shape))}, and {room.spec_text(spec)} speaks of {len(spec)}.",
                 why="every entry is for one dimension.",
                 fix="leave entries out; None splits nothing.",
             )
@@ -111,7 +111,7 @@ class SimulatedMesh:
                     )
                 if axis in used:
                     raise Refused(
-                        f"`{name}` is to be split over {axis!r} twice: {spec_text(spec)}.",
+                        f"`{name}` is to be split over {axis!r} twice: {room.spec_text(spec)}.",
                         why="a device is at one place along an axis.",
                         fix="split one dimension over it.",
                     )
@@ -189,15 +189,15 @@ def _struct(leaf: Any, spec: PartitionSpec | None, mesh: Any) -> Any:
     axes = [axis for entry in spec or () for axis in _axes_of(entry)]
     for axis in axes:
         if axes.count(axis) > 1:
-            what = f"{spec_text(spec)} speaks of {axis!r} twice."
+            what = f"{room.spec_text(spec)} speaks of {axis!r} twice."
             raise JaxnbError(what, why="a device is at one place along an axis.", fix="split one dimension over it.")
         if axis not in mesh.shape:
             there = ", ".join(f"{name}={size}" for name, size in mesh.shape.items())
-            what = f"{spec_text(spec)} speaks of {axis!r}, and the mesh has no such axis."
+            what = f"{room.spec_text(spec)} speaks of {axis!r}, and the mesh has no such axis."
             raise JaxnbError(what, why=f"it is {there}.", fix=f"one of {', '.join(map(str, mesh.shape))}.")
     if spec is not None and len(spec) > len(leaf.shape):
         raise JaxnbError(
-            f"{spec_text(spec)} does not fit an array of shape {list(leaf.shape)}.",
+            f"{room.spec_text(spec)} does not fit an array of shape {list(leaf.shape)}.",
             why=f"it speaks of {_dimensions(len(spec))}, and the array has {len(leaf.shape)}.",
             fix="leave entries out; None splits nothing.",
         )
@@ -205,7 +205,7 @@ def _struct(leaf: Any, spec: PartitionSpec | None, mesh: Any) -> Any:
         sharding = None if spec is None else NamedSharding(mesh, spec)
         return jax.ShapeDtypeStruct(leaf.shape, dtype, sharding=sharding)
     except ValueError as error:
-        what = f"{spec_text(spec)} does not fit an array of shape {list(leaf.shape)}."
+        what = f"{room.spec_text(spec)} does not fit an array of shape {list(leaf.shape)}."
         raise JaxnbError(what, why=str(error).split("\n")[0], fix="every entry is for one dimension.") from error
 
 

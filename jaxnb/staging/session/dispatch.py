@@ -11,9 +11,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxnb import _jax
+from jaxnb import _jax, reading
 from jaxnb.errors import Refused
-from jaxnb.reading import compile_lowered
 from jaxnb.staging.objects.graph import Reached
 from jaxnb.staging.objects.paths import render_path
 from jaxnb.staging.trace.piece import Piece
@@ -40,7 +39,7 @@ def compile_piece(piece: Piece) -> list[str]:
             warnings.simplefilter("always")
             lowered = piece.lower()
         middle = perf_counter()
-        compiled = compile_lowered(lowered)
+        compiled = reading.compile_lowered(lowered)
     except BaseException:
         put_back()  # an interrupt may have come where JAX would not
         raise

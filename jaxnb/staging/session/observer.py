@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from jaxnb.errors import Asking, JaxnbError
 from jaxnb.options import StageOptions
-from jaxnb.program import Finding, Search, Shardings
+from jaxnb.program import Finding
 from jaxnb.staging.cells.cell import CellSource
 from jaxnb.staging.session.execution import Execution, Progress
 from jaxnb.staging.session.run import Run
 from jaxnb.staging.trace.piece import Piece
 
 if TYPE_CHECKING:
+    from jaxnb.program import Search, Shardings
     from jaxnb.staging.session.session import Session
 
 __all__ = ["Explained", "Label", "Observer", "Planner"]

@@ -10,14 +10,14 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 
 from jaxnb import _jax
 from jaxnb.errors import Asking, JaxnbError, Refused
 from jaxnb.options import StageOptions
-from jaxnb.program import Diff, Finding, Program, Span
+from jaxnb.program import Finding, Program, Span
 from jaxnb.reading import SimulatedMesh, total
 from jaxnb.runtime import memory_maps, most_memory_maps, undo_after, undo_depth
 from jaxnb.staging import levels, mapped
@@ -56,6 +56,9 @@ from jaxnb.staging.trace.devices import find_device, on_device
 from jaxnb.staging.trace.donation import DonationLog
 from jaxnb.staging.trace.piece import Piece
 from jaxnb.staging.trace.stage import MissingName, trace_piece
+
+if TYPE_CHECKING:
+    from jaxnb.program import Diff
 
 __all__ = ["Session"]
 
