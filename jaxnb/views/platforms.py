@@ -56,12 +56,12 @@ def render_platforms_html(platforms: Platforms, *, limit: int | None = _MOST) ->
     """The same as HTML. Arguments: as of `render_platforms`."""
     equations = list(platforms.equations())
     shown = [one for one in equations if one.differs]
-    parts = [element("p", None, text) for text in _said(platforms, equations)]
+    parts = [element("p", {"class": "jnb-h"}, text) for text in _said(platforms, equations)]
     if shown:
         heads = (Head("", "number"), Head("", "code"), *(Head(name, "code") for name in platforms.names))
         parts.append(table_element(Table(heads, tuple(_rows(platforms, shown[:limit], False)))))
     if limit is not None and len(shown) > limit:
-        parts.append(element("p", None, f"and {len(shown) - limit} more equations"))
+        parts.append(element("p", {"class": "jnb-h"}, f"and {len(shown) - limit} more equations"))
     return element("div", {"class": "jnb"}, style_element("placement.css"), style_element("ledger.css"), *parts)
 
 
