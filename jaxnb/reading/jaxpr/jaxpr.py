@@ -158,7 +158,7 @@ class _Reading:
             found = []
         name = eqn.primitive.name
         if (dtypes := _jax.promotion_of(eqn)) is not None:
-            attributes += ((PROMOTION, " → ".join(dtypes)),)
+            attributes = ((PROMOTION, " → ".join(dtypes)), *attributes)
         bodies: tuple[int, ...] = ()
         if found:
             inside = setting.inside(name)
