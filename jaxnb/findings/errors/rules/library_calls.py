@@ -36,8 +36,7 @@ def _field(scene: Scene) -> Told | None:
     given = {item.arg for item in node.keywords}
     for item in definition.body:
         if isinstance(item, ast.Assign) and isinstance(item.targets[0], ast.Name) and item.targets[0].id in given:
-            name, value = item.targets[0].id, scene.failed.frame.get("")
-            text = scene.text(item.value)
+            name, text = item.targets[0].id, scene.text(item.value)
             value = _constant(item.value)
             said = type(value).__name__ if value is not None else "object"
             message = (
