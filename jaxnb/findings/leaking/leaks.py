@@ -20,7 +20,7 @@ from jaxnb.findings.leaking.tracers import Began, advice, describe, is_dead, ori
 from jaxnb.findings.lints.hidden import hidden_reader
 from jaxnb.program import Finding, Fix
 from jaxnb.runtime import objects_of
-from jaxnb.staging import Path, label_of, names_that_run, paths_to, root_name
+from jaxnb.staging import Path, holders_of, label_of, names_that_run, paths_to, root_name
 
 __all__ = ["Leaks", "Watch", "explain_tracer", "find_leaks", "is_dead", "leaks", "watch"]
 
@@ -132,7 +132,7 @@ def find_leaks(
     groups: dict[Any, list[tuple[Any, Path]]] = {}
     for key, ways in _paths(namespace, tracers).items():
         tracer, path = tracers[key], min(ways, key=_rank)
-        if not wanted(tracer) or told.get(tracer) is not None:
+        if not wanted(tracer) or told.get(tracer) is not None or _in_program(path):
             continue
         origin = origin_of(tracer, label, here, began)
         group = scope_of(path) or (_root(path), origin.place, describe(tracer).partition(" of ")[2])
@@ -145,6 +145,12 @@ def find_leaks(
         for tracer, _ in leak:
             told.add(tracer, finding)
     return found
+
+
+def _in_program(path: Path) -> bool:
+    """Whether a tracer is held as a constant of a jaxpr, such as solvers keep of functions that they differentiated:
+    nobody comes upon it there, and who computes with it is told then."""
+    return any(holder[2] in ("consts", "_consts") for holder in holders_of(path))
 
 
 def _live_tracers() -> dict[int, Any]:
