@@ -24,14 +24,14 @@ from jaxnb.findings.lints.recomputed import is_inexact
 from jaxnb.program import Finding, Fix
 from jaxnb.staging import Execution, Piece, hold_inputs
 
-__all__ = ["MOST_NUMBERS", "PATIENCE", "BadResults", "bad_kind"]
+__all__ = ["MOST_NUMBERS", "PATIENCE", "WAIT", "BadResults", "bad_kind"]
 
 _MOST_ARRAYS = 16
 MOST_NUMBERS = 1 << 16
 """Of an array that is looked at again and again."""
 _MOST_AT_FIRST = 1 << 22
 """Numbers that are looked at of a run that traced something, which takes its time anyway."""
-_WAIT = 0.05
+WAIT = 0.05
 """Seconds for which the results of such a run are waited for, at most."""
 _MOST_EQUATIONS = 400
 PATIENCE = 2.0
@@ -110,7 +110,7 @@ def _any_bad(arrays: list[Any], thorough: bool) -> bool:
 
 def _wait_for(arrays: list[Any]) -> None:
     """Waits a little for results; beside tracing and compiling that is nothing, and most programs are done by then."""
-    end = perf_counter() + _WAIT
+    end = perf_counter() + WAIT
     while not all(array.is_deleted() or array.is_ready() for array in arrays) and perf_counter() < end:
         sleep(0.001)
 
