@@ -16,10 +16,11 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import jaxnb.shell as room
+from jaxnb import _jax
 from jaxnb.program import LEVELS
 from jaxnb.shell.commands import COMMANDS
 from jaxnb.shell.comment import DIRECTIVES
-from jaxnb.shell.header import GRAD_OPTIONS, JAXPR_OPTIONS, JIT_OPTIONS, XMAP_OPTIONS
+from jaxnb.shell.header import COUNTED, GRAD_OPTIONS, JAXPR_OPTIONS, JIT_OPTIONS, XMAP_OPTIONS
 from jaxnb.shell.health import platforms_installed
 from jaxnb.staging import CodeNames, backend_started, names_of
 
@@ -195,6 +196,10 @@ def _open_path(value: str) -> str:
     return re.split(r"[\s,]", value[:start])[-1] + value[start:]
 
 
+_CHOSEN = ("lower", "columns")
+"""Options whose names are not those of the namespace."""
+
+
 def _values(name: str, kind: str, fragment: str, value: str, body: str, namespace: Mapping[str, Any]) -> Offer:
     if name == "level":
         return Offer(fragment, tuple(level for level in LEVELS[1:] if level.startswith(fragment)))
@@ -203,7 +208,10 @@ def _values(name: str, kind: str, fragment: str, value: str, body: str, namespac
     if kind != "names":
         return Offer(fragment, ())
     given = {item.strip() for item in value[: len(value) - len(fragment)].split(",")}
-    if name == "keep":
+    if name in _CHOSEN:
+        known = _jax.lowering_platforms() if name == "lower" else ("auto", *COUNTED)
+        names = [item for item in known if item not in given]
+    elif name == "keep":
         names = [item for item in _binds(body) if item not in given]
     elif "." in fragment or "[" in fragment:
         return Offer(fragment, tuple(_paths(fragment, namespace)))

@@ -21,6 +21,7 @@ from jaxnb.options import Option, stage_options
 from jaxnb.program import COLUMNS
 
 __all__ = [
+    "COUNTED",
     "GRAD_OPTIONS",
     "JAXPR_OPTIONS",
     "JIT_OPTIONS",
@@ -37,7 +38,8 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 _RESULT = Option("name", "bind the Run under this name", "jit grad xmap", "run")
 
-_COUNTED = [name for name, column in COLUMNS.items() if column.in_text and not column.measured]
+COUNTED = [name for name, column in COLUMNS.items() if column.in_text and not column.measured]
+"""The columns that are known of what was only traced."""
 
 _BEFORE: Mapping[str, Mapping[str, Option]] = {
     "xmap": {
@@ -103,7 +105,7 @@ _BEHIND: Mapping[str, Mapping[str, Option]] = {
         ),
         "columns": Option(
             "names",
-            f"what it costs: {', '.join(_COUNTED)}, or auto, which shows what there is room for",
+            f"what it costs: {', '.join(COUNTED)}, or auto, which shows what there is room for",
             "jaxpr",
             "flops, bytes",
         ),
