@@ -10,6 +10,7 @@ import pytest
 from drawing import DEEP, drawn_seed
 from IPython.core.interactiveshell import InteractiveShell
 
+from jaxnb.findings.lints import plain_cells, plain_results, results
 from tests.errors.__main__ import all_cases
 from tests.errors.case import ErrorCase
 from tests.errors.check import able, check, check_twin
@@ -36,6 +37,13 @@ def test_every_page_is_in_the_table_and_shows_a_case() -> None:
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         assert case_of(page).twin in text and text.startswith(f"# {page.stem}\n")
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much else the machine does: how long a plain cell is looked at is tested by itself."""
+    for module, name in ((plain_cells, "_PATIENCE"), (plain_results, "PATIENCE"), (results, "WAIT")):
+        monkeypatch.setattr(module, name, 60.0)
 
 
 @pytest.mark.parametrize("page", DRAWN, ids=lambda page: page.stem)
