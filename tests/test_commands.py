@@ -11,6 +11,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from shells import Shell, shell
 
+import jaxnb
 from jaxnb._jax import Broken, contract
 from jaxnb._jax.contract import Name
 from jaxnb.errors import BadHeader, JaxnbError
@@ -249,3 +250,6 @@ def test_promote_says_which_dtype_comes_of_several(shell: Shell) -> None:
     said = shell.run("%jaxnb promote bfloat16 int32 weak-float")
     assert "bfloat16" in said.splitlines()[0]
     assert "did you mean bfloat16?" in shell.run("%jaxnb promote bfloat15", ok=False)
+    shell.run("import jax.numpy as jnp\nh, count = jnp.ones(2, jnp.float16), 3")
+    assert "float16, weak-int, bfloat16 → float32" in shell.run("%jaxnb promote h count bf16")
+    assert jaxnb.promote(shell.ns["h"], 2.5).dtype == "float16"

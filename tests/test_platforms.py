@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -9,13 +11,14 @@ import jax.numpy as jnp
 import pytest
 from golden import check_golden
 from jax.experimental import pallas as pl
+from models.steps import STEPS
 from shells import Shell, shell
 
 import jaxnb
 from jaxnb import views
 from jaxnb.errors import JaxnbError
 from jaxnb.options import StageOptions
-from jaxnb.program import Platforms, Program, decode, encode
+from jaxnb.program import LoweredFor, Platforms, Program, decode, encode
 from jaxnb.program.laws import check_program
 from jaxnb.staging import Session
 
@@ -70,6 +73,54 @@ def test_a_rule_that_refuses_is_quoted() -> None:
     assert "interpret" in refusal.why.lower()
     (kernel_,) = [one for one in found.equations() if one.op.name == "pallas_call"]
     assert any("tpu_custom_call" in text for text in kernel_.lowered[1])
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_callback_is_not_said_to_be_impossible_there(ordered: bool) -> None:
+    """Its rule asks for a device of the platform; where there is one it is lowered, and all else is lowered here."""
+
+    def seen(x: Any) -> Any:
+        return jax.experimental.io_callback(abs, x, x, ordered=ordered)
+
+    found = traced("y = jnp.sin(x)\nz = seen(y)\nw = z + 1", {"seen": seen, "jnp": jnp, "x": jnp.ones(3)})
+    platforms = found.platforms("tpu", "cpu")
+    (refusal,) = platforms.refused
+    assert (refusal.primitive, refusal.line, refusal.absent) == ("io_callback", 2, True)
+    assert "io_callback is lowered for tpu only where there is one" in str(platforms)
+    assert [one.op.name for one in platforms.equations() if one.differs] == ["io_callback"]
+
+
+def test_what_was_not_lowered_at_all_differs_in_nothing() -> None:
+    tpu, cpu = traced("y = jnp.sin(a)\nz = y + 1").platforms("tpu", "cpu").lowered
+    bare = replace(cpu.program, levels=cpu.program.levels[:2], links=())
+    platforms = Platforms((LoweredFor("cuda", bare, why="it says no"), tpu, cpu))
+    assert not any(one.differs for one in platforms.equations())
+    assert "cuda: not lowered: it says no" in str(platforms) and "it says no" in platforms.html
+
+
+def test_a_training_step_is_lowered_whole() -> None:
+    step = STEPS["linen"]
+    platforms = traced(step.cell, step.names()).platforms("tpu", "cuda", "cpu")
+    assert not platforms.refused and not any(one.why for one in platforms.lowered)
+    assert sum(1 for _ in platforms.equations()) > 1000 and len(str(platforms).splitlines()) < 400
+    check_program(platforms.on("cuda"))
+
+
+def test_threads_leave_the_rules_as_they_were() -> None:
+    programs = [traced() for _ in range(4)]
+    found: list[int] = []
+
+    def lower(program: Program) -> None:
+        found.extend(len(program.platforms("tpu", "cpu").refused) for _ in range(3))
+
+    threads = [threading.Thread(target=lower, args=(program,)) for program in programs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [1] * 12
+    with pytest.raises(NotImplementedError, match="MLIR translation rule"):
+        jax.jit(jnp.linalg.eigvals).trace(jnp.eye(3)).lower(lowering_platforms=("tpu",))
 
 
 def test_the_program_of_a_platform_is_one_like_any_other() -> None:
@@ -148,3 +199,15 @@ def test_the_magic_shows_them(shell: Shell) -> None:
 )
 def test_a_bad_header_says_what_to_write(shell: Shell, header: str, said: str) -> None:
     assert said in shell.run(f"%%jaxpr {header}\nw = jnp.eye(3) * 2", ok=False)
+
+
+def test_nothing_is_shown_where_nothing_is_to_be(shell: Shell) -> None:
+    shell.run("%config JaxNB.display = 'none'")
+    assert "lowered for" not in shell.run("%%jaxpr --lower tpu -o program\nv = jnp.sin(x)")
+    assert shell.ns["program"].platforms("tpu").names == ("tpu",)
+    shell.run("%config JaxNB.display = 'line'")
+
+
+def test_an_error_has_the_frames_of_the_user_alone(shell: Shell) -> None:
+    text = shell.run("%%jaxpr --lower npu\nv = jnp.sin(x)", ok=False)
+    assert "there is no platform 'npu'" in text and "lowering_stages" not in text and "platforms.py" not in text

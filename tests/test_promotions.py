@@ -71,7 +71,7 @@ def test_functions_and_loops_are_looked_into() -> None:
     cell = "def f_(h):\n    return h * i\ny, _ = jax.lax.scan(lambda c, _: (f_(c), None), b, None, length=3)"
     (one,) = staged(cell).promotions()
     assert (one.line, one.within, one.meets) == (2, "f_", "int32 → bfloat16") and one.bytes == 3 * (4 * 4 + 4 * 2)
-    assert "(in f_)" in str(staged(cell).promotions())
+    assert "f_: return h * i" in str(staged(cell).promotions())
 
 
 def test_they_are_saved_with_the_program_and_shown_as_html() -> None:
@@ -79,6 +79,17 @@ def test_they_are_saved_with_the_program_and_shown_as_html() -> None:
     again = decode(encode(program)).promotions()
     assert again.items == program.promotions().items and len(again) == 2
     assert "2 implicit promotions" in str(again) and "<table" in render(again, "html")
+
+
+def test_an_empty_table_has_no_heads() -> None:
+    assert str(staged("y = b @ b").promotions()).splitlines() == [
+        "no implicit promotions: every conversion is written in the code"
+    ]
+
+
+def test_a_conversion_that_no_result_needs_is_said_to_be_unused() -> None:
+    found = staged("y = jax.jit(lambda b, i: (b * i, b + 1)[1])(b, i)").promotions()
+    assert [one.bytes for one in found] == [0] and "unused" in str(found)
 
 
 def test_strict_promotion_leaves_none() -> None:

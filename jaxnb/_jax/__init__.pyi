@@ -90,6 +90,7 @@ from .contract import (
     fails_to_load as fails_to_load,
 )
 from .eqns import (
+    JAXPRS as JAXPRS,
     Bodies as Bodies,
     Place as Place,
     Positions as Positions,
@@ -207,6 +208,7 @@ from .placement import (
 )
 from .platforms import (
     NO_RULE as NO_RULE,
+    Unlowered as Unlowered,
     lowering_platforms as lowering_platforms,
     stand_in_rules as stand_in_rules,
 )

@@ -18,6 +18,7 @@ import numpy as np
 from jax._src import core as jax_core  # `jax.extend` has the same, and imports Pallas: a sixth of `%load_ext`
 
 __all__ = [
+    "JAXPRS",
     "Bodies",
     "Place",
     "Positions",
@@ -144,9 +145,12 @@ def open_jaxpr(jaxpr: Any) -> jax_core.Jaxpr:
     return jaxpr.jaxpr if isinstance(jaxpr, _ClosedJaxpr) else jaxpr
 
 
+JAXPRS: tuple[type, ...] = (_ClosedJaxpr, jax_core.Jaxpr)
+
+
 def is_jaxpr(value: Any) -> bool:
     """Whether a value is a jaxpr, closed or open."""
-    return isinstance(value, (_ClosedJaxpr, jax_core.Jaxpr))
+    return isinstance(value, JAXPRS)
 
 
 Bodies = list[tuple[tuple[str, ...], jax_core.Jaxpr]]

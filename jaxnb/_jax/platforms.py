@@ -7,9 +7,10 @@ platform. Here such an equation becomes a call of something that is not there, a
 from __future__ import annotations
 
 import threading
+import traceback
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 from jax._src.interpreters.mlir import (
@@ -17,7 +18,7 @@ from jax._src.interpreters.mlir import (
     _platform_specific_lowerings as _rules_there,  # pyright: ignore[reportPrivateUsage]
 )
 
-__all__ = ["NO_RULE", "lowering_platforms", "stand_in_rules"]
+__all__ = ["NO_RULE", "Unlowered", "lowering_platforms", "stand_in_rules"]
 
 NO_RULE = "jaxnb.no_rule"
 """What an equation that cannot be lowered calls, behind which its number among the refused stands."""
@@ -28,49 +29,70 @@ def lowering_platforms() -> tuple[str, ...]:
     return tuple(sorted(_rules_there))
 
 
+class Unlowered(NamedTuple):
+    """An equation that could not be lowered.
+
+    Attributes:
+      primitive: what it is called.
+      why: what its rule said; "" where there is no rule.
+      absent: whether the rule asked for a device of the platform, and there is none here: it would do where there is.
+    """
+
+    primitive: str
+    why: str = ""
+    absent: bool = False
+
+
 @contextmanager
-def stand_in_rules(primitives: Iterable[Any], platform: str, refused: list[tuple[str, str]]) -> Generator[None]:
+def stand_in_rules(primitives: Iterable[Any], platform: str, refused: list[Unlowered]) -> Generator[None]:
     """Meanwhile what this thread lowers for a platform goes on where a primitive has no rule, or its rule refuses.
 
     Args:
       primitives: of the program.
       platform: one of `lowering_platforms`.
-      refused: where it is put down, of each equation that could not be lowered, what its primitive is called and what
-        the rule said, "" where there is none.
+      refused: where it is put down what could not be lowered.
     """
-    there = _rules_there[platform]
-    before = {primitive: there.get(primitive) for primitive in primitives}
     thread = threading.get_ident()
 
     def stands_in(primitive: Any, rule: Callable[..., Any] | None) -> Callable[..., Any]:
         def lower(ctx: Any, *operands: Any, **params: Any) -> Any:
-            if threading.get_ident() != thread and rule is None:
-                raise NotImplementedError(f"there is no rule for {primitive} on {platform}")
             try:
-                if rule is not None:
-                    return rule(ctx, *operands, **params)
-                told = ""
+                if rule is None:
+                    raise NotImplementedError(f"there is no rule for {primitive} on {platform}")
+                return rule(ctx, *operands, **params)
             except Exception as error:
                 if threading.get_ident() != thread:
                     raise
-                told = str(error).strip().partition("\n")[0] or type(error).__name__
-            refused.append((primitive.name, told))
+                told = str(error).strip().partition("\n")[0] or type(error).__name__ if rule is not None else ""
+                refused.append(Unlowered(primitive.name, told, _asked_for_device(error)))
+            if len(ctx.tokens_in) and ctx.tokens_out is None:  # what comes behind it in the order of effects
+                ctx.set_tokens_out(ctx.tokens_in)
             return jax.ffi.ffi_lowering(f"{NO_RULE}.{len(refused) - 1}")(ctx, *operands)
 
         return lower
 
     # Public is `jax.interpreters.mlir.register_lowering` alone, whose entries cannot be asked for or taken away.
     entry = type(next(iter(_rules.values())))
-    for primitive, own in before.items():
-        found = own or _rules.get(primitive)
-        there[primitive] = entry(
-            stands_in(primitive, None if found is None else found.rule), found is None or found.inline
-        )
-    try:
-        yield
-    finally:
+    with _standing_in:
+        there = _rules_there[platform]
+        before = {primitive: there.get(primitive) for primitive in primitives}
         for primitive, own in before.items():
-            if own is None:
-                del there[primitive]
-            else:
-                there[primitive] = own
+            found = own or _rules.get(primitive)
+            rule = None if found is None else found.rule
+            there[primitive] = entry(stands_in(primitive, rule), found is None or found.inline)
+        try:
+            yield
+        finally:
+            for primitive, own in before.items():
+                if own is None:
+                    del there[primitive]
+                else:
+                    there[primitive] = own
+
+
+_standing_in = threading.RLock()  # what another thread put there must not be taken for JAX's own, and put back
+
+
+def _asked_for_device(error: BaseException) -> bool:
+    frames = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return frames[-1] == "get_backend"

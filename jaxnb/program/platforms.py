@@ -22,6 +22,8 @@ class Refusal:
       line: of the cell; None for what no line of it made.
       place: of the equation in the level "jaxpr"; None where that is not known.
       why: what the rule of the primitive said; "" where there is no rule.
+      absent: whether the rule only asked for a device of the platform, as that of a callback does: it can be lowered
+        where there is one.
     """
 
     platform: str
@@ -29,6 +31,12 @@ class Refusal:
     line: int | None = None
     place: Place | None = None
     why: str = ""
+    absent: bool = False
+
+    @property
+    def short(self) -> str:
+        """Why, in a few words."""
+        return "needs a device there" if self.absent else self.why or "no rule"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +64,19 @@ class LoweredEquation:
     Attributes:
       place: in the level "jaxpr".
       op: the equation.
-      lowered: for each platform its operations, as they stand; empty where it was refused or left out.
+      lowered: for each platform its operations, as they stand; None where it was refused, or nothing was lowered.
       refused: for each platform why it was refused, "" where it was not.
     """
 
     place: Place
     op: Op
-    lowered: tuple[tuple[str, ...], ...]
+    lowered: tuple[tuple[str, ...] | None, ...]
     refused: tuple[str, ...]
 
     @property
     def differs(self) -> bool:
         """Whether it is not the same on all platforms."""
-        return any(self.refused) or len(set(self.lowered)) > 1
+        return any(self.refused) or len({*self.lowered} - {None}) > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,17 +113,20 @@ class Platforms(Displayed):
     def equations(self) -> Iterator[LoweredEquation]:
         """Every equation of the program, in the order of the level "jaxpr"."""
         found = [_operations(one) for one in self.lowered]
-        why = [{one.place: one.why or "no rule" for one in some.refused} for some in self.lowered]
+        why = [{one.place: one.short for one in some.refused} for some in self.lowered]
         for place, op in self.lowered[0].program.level("jaxpr").placed():
             reasons = tuple(said.get(place, "") for said in why)
-            lowered = tuple(() if reason else ops.get(place, ()) for ops, reason in zip(found, reasons, strict=True))
+            lowered = tuple(
+                None if ops is None or reason else ops.get(place, ())
+                for ops, reason in zip(found, reasons, strict=True)
+            )
             yield LoweredEquation(place, op, lowered, reasons)
 
 
-def _operations(one: LoweredFor) -> dict[Place, tuple[str, ...]]:
-    """The operations of each equation, in their order."""
+def _operations(one: LoweredFor) -> dict[Place, tuple[str, ...]] | None:
+    """The operations of each equation, in their order; None if nothing was lowered."""
     if one.why:
-        return {}
+        return None
     level = one.program.level("stablehlo")
     places: dict[Place, list[Place]] = {}
     for link in one.program.links:

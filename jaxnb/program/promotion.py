@@ -2,7 +2,8 @@
 
 The lattice is that of JAX (JEP 9407, "Design of Type Promotion Semantics for JAX"): what meets becomes the first dtype
 that can be reached from all of it. Python's numbers, and arrays made of them alone, are weak: `int*`, `float*` and
-`complex*` stand before the dtypes to which they give way. `tests/test_promotion.py` holds it to the JAX that runs.
+`complex*` stand before the dtypes to which they give way. `tests/findings/test_promote.py` holds it to the JAX that
+runs.
 """
 
 from __future__ import annotations

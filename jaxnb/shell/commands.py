@@ -155,12 +155,8 @@ def help_text() -> str:
 
 
 def _promote(shell: Any, rest: str) -> Any:
-    names = getattr(shell, "user_ns", {})
-    return findings.promote(*(names[word] if _has_dtype(names.get(word)) else word for word in _words(rest)))
-
-
-def _words(rest: str) -> list[str]:
-    return rest.replace(",", " ").split()
+    names, words = shell.user_ns, rest.replace(",", " ").split()
+    return findings.promote(*(names[word] if _has_dtype(names.get(word)) else word for word in words))
 
 
 def _has_dtype(value: Any) -> bool:

@@ -495,6 +495,7 @@ class JaxnbMagics(Magics):
                 shown=text,
                 offset=offset,
             )
+            lowered = run.program.platforms(*platforms) if platforms else None
         except SyntaxError as error:
             raise as_shown_by_ipython(error, self.shell) from None
         except BaseException as error:
@@ -509,10 +510,10 @@ class JaxnbMagics(Magics):
         run = replace(run, shown=shown, note=note)
         if name is not None:
             self.shell.user_ns[name] = run.program
-        if platforms:
-            display(run.program.platforms(*platforms))
-        else:
+        if lowered is None:
             self._show_later("jaxpr", source, run)
+        elif self.settings.display != "none":
+            display(lowered)
 
     @no_var_expand
     @line_cell_magic

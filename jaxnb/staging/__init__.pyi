@@ -65,7 +65,6 @@ from .objects.live_buffers import (
 )
 from .objects.paths import (
     Path as Path,
-    holders_of as holders_of,
     render_path as render_path,
     root_name as root_name,
 )

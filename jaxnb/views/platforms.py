@@ -79,11 +79,12 @@ def _said(platforms: Platforms, equations: Sequence[LoweredEquation]) -> Iterato
             yield f"{one.platform}: not lowered: {one.why}"
     for one in platforms.refused:
         where = f"line {one.line}: " if one.line is not None else ""
-        why = (
-            f"its rule for {one.platform} refuses: {one.why}"
-            if one.why
-            else f"there is no rule for it on {one.platform}"
-        )
+        if one.absent:
+            why = "its rule asks for a device"
+            yield f"{where}{one.primitive} is lowered for {one.platform} only where there is one: {why}"
+            continue
+        none = f"there is no rule for it on {one.platform}"
+        why = f"its rule for {one.platform} refuses: {one.why}" if one.why else none
         yield f"{where}{one.primitive} cannot be lowered for {one.platform}: {why}"
 
 
@@ -114,21 +115,29 @@ def _rows(platforms: Platforms, shown: Sequence[LoweredEquation], whole: bool) -
 
 def _cells(one: LoweredEquation) -> list[list[str]]:
     """The operations on each platform: all where they are the same, and otherwise those by which they differ."""
-    counted = [Counter(ops) for ops in one.lowered]
-    told = [some for some, why in zip(counted, one.refused, strict=True) if not why]
+    counted = [None if ops is None else Counter(ops) for ops in one.lowered]
+    told = [some for some in counted if some is not None]
     shared = reduce(and_, told) if one.differs and len(told) > 1 else Counter[str]()
-    own = [list((some - shared).elements()) for some in counted]
+    own = [list((some - shared).elements()) for some in told]
     brief = [[_brief(text) for text in some] for some in own]
     if one.differs and len(told) > 1 and all(some == brief[0] for some in brief):
         brief = [[" ".join(words) for words in some] for some in _apart([[t.split(" ") for t in some] for some in own])]
-    cells: list[list[str]] = []
-    for some, why in zip(brief, one.refused, strict=True):
-        counts = Counter(some)
-        found = [f"{text} ×{count}" if count > 1 else text for text, count in counts.items()]
-        rest = sum([*counts.values()][_MOST_OPS:])
-        found = [*found[:_MOST_OPS], *([f"and {rest} more"] if rest else [])]
-        cells.append([why] if why else [*found, *([f"and {shared.total()} as everywhere"] if shared else [])])
-    return cells
+    texts = iter(brief)
+    return [
+        [why] if some is None else _listed(next(texts), shared.total())
+        for some, why in zip(counted, one.refused, strict=True)
+    ]
+
+
+def _listed(texts: Sequence[str], shared: int) -> list[str]:
+    counts = Counter(texts)
+    found = [f"{text} ×{count}" if count > 1 else text for text, count in counts.items()]
+    rest = sum([*counts.values()][_MOST_OPS:])
+    return [
+        *found[:_MOST_OPS],
+        *([f"and {rest} more"] if rest else []),
+        *([f"and {shared} as everywhere"] if shared else []),
+    ]
 
 
 def _brief(text: str) -> str:

@@ -62,7 +62,8 @@ def render_promotions(promotions: Promotions, *, width: int | None = None, limit
       limit: how many at most, or None for all.
     """
     room = max(40, shutil.get_terminal_size().columns if width is None else width)
-    return "\n".join([*wrapped(_said(promotions), room), *table_lines(_table(promotions, limit), room)])
+    table = table_lines(_table(promotions, limit), room) if promotions.items else []
+    return "\n".join([*wrapped(_said(promotions), room), *table])
 
 
 def render_promotions_html(promotions: Promotions, *, limit: int | None = _MOST) -> Html:
@@ -86,9 +87,9 @@ def _table(promotions: Promotions, limit: int | None) -> Table:
     def row(one: Promoted) -> tuple[str, ...]:
         text = lines[one.line - 1].strip() if one.line is not None and 0 < one.line <= len(lines) else ""
         sizes = f"[{','.join(map(str, one.shape))}]"
-        nbytes = "?" if one.bytes is None else format_bytes(one.bytes)
+        nbytes = "?" if one.bytes is None else format_bytes(one.bytes) if one.bytes else "unused"
         flops = "?" if one.flops is None else format_flops(one.flops) if one.flops else ""
-        where = f"{text}  (in {one.within})" if one.within else text
+        where = f"{one.within}: {text}" if one.within else text
         return (str(one.line or ""), f"{one.meets} {sizes}", nbytes, flops, where)
 
     heads = (Head("line", "number"), Head("converts", "code"), Head("bytes", "number"), Head("then flops", "number"))

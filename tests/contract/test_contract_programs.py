@@ -103,17 +103,31 @@ def locations(operation: Any) -> list[Any]:
     return found
 
 
+@covers("LoweringRuleContext.tokens_in", "LoweringRuleContext.tokens_out", "LoweringRuleContext.set_tokens_out")
+@covers("ModuleContext.get_backend")
+def test_a_rule_that_asks_for_a_device_is_told_from_one_that_refuses() -> None:
+    def function(x: Any) -> Any:
+        return jax.experimental.io_callback(abs, x, x, ordered=True) + 1
+
+    traced = jax.jit(function).trace(jnp.ones(3))
+    refused: list[platforms.Unlowered] = []
+    primitives = {eqn.primitive for eqn in eqns.all_eqns(traced.jaxpr)}
+    with platforms.stand_in_rules(primitives, "tpu", refused):
+        text = hlo.lower_elsewhere(traced, ("tpu",)).as_text()
+    assert [(one.primitive, one.absent) for one in refused] == [("io_callback", True)] and "stablehlo.add" in text
+
+
 @covers("mlir._lowerings", "mlir._platform_specific_lowerings", "LoweringRuleEntry.rule", "LoweringRuleEntry.inline")
 def test_equations_without_a_rule_are_told_and_the_others_lowered() -> None:
     assert {"cpu", "cuda", "rocm", "tpu"} <= set(platforms.lowering_platforms())
     traced = jax.jit(lambda x: (jnp.linalg.eigvals(x), jnp.sin(x))).trace(jnp.eye(3))
     with pytest.raises(NotImplementedError, match="eig"):
         traced.lower(lowering_platforms=("tpu",))
-    refused: list[tuple[str, str]] = []
+    refused: list[platforms.Unlowered] = []
     primitives = {eqn.primitive for eqn in eqns.all_eqns(traced.jaxpr)}
     with platforms.stand_in_rules(primitives, "tpu", refused):
         text = hlo.lower_elsewhere(traced, ("tpu",)).as_text()
-    assert refused == [("eig", "")] and f"{platforms.NO_RULE}.0" in text and "stablehlo.sine" in text
+    assert refused == [platforms.Unlowered("eig")] and f"{platforms.NO_RULE}.0" in text and "stablehlo.sine" in text
     with pytest.raises(NotImplementedError, match="eig"):
         traced.lower(lowering_platforms=("tpu",))
     assert "lapack" in traced.lower().as_text()

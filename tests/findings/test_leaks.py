@@ -476,3 +476,24 @@ def test_what_was_told_is_forgotten_with_its_tracer(ns: dict[str, Any]) -> None:
         assert gone() is None and len(log._told._findings) == 0
     finally:
         log.stop()
+
+
+def test_constants_of_a_jaxpr_are_told_when_they_are_computed_with(ns: dict[str, Any]) -> None:
+    """Solvers keep the jaxprs of functions that they differentiated in their states; a user's `consts` are others."""
+    cell = """
+import jax, jax.numpy as jnp
+programs, own = [], {"consts": []}
+@jax.jit
+def f(x):
+    programs.append(jax.make_jaxpr(lambda y: y + x)(x))
+    return x
+@jax.jit
+def g(x):
+    own["consts"].append(x * 2)
+    return x
+f(jnp.ones(3)), g(jnp.ones(3))
+"""
+    (found,) = watched(cell, ns)
+    assert found.holder == "own['consts'][0]"
+    (tracer,) = [one for one in ns["programs"][0].consts if isinstance(one, jax.core.Tracer)]
+    assert "programs[0]" in explain_tracer(tracer, ns).holder

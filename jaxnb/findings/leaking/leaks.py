@@ -20,7 +20,7 @@ from jaxnb.findings.leaking.tracers import Began, advice, describe, is_dead, ori
 from jaxnb.findings.lints.hidden import hidden_reader
 from jaxnb.program import Finding, Fix
 from jaxnb.runtime import objects_of
-from jaxnb.staging import Path, holders_of, label_of, names_that_run, paths_to, root_name
+from jaxnb.staging import Path, label_of, names_that_run, paths_to, root_name
 
 __all__ = ["Leaks", "Watch", "explain_tracer", "find_leaks", "is_dead", "leaks", "watch"]
 
@@ -130,9 +130,10 @@ def find_leaks(
     told = Told() if told is None else told
     tracers = _live_tracers()
     groups: dict[Any, list[tuple[Any, Path]]] = {}
-    for key, ways in _paths(namespace, tracers).items():
+    # What a jaxpr has for constants, as solvers keep those of functions that they differentiated, nobody comes upon.
+    for key, ways in _paths(namespace, tracers, _jax.JAXPRS).items():
         tracer, path = tracers[key], min(ways, key=_rank)
-        if not wanted(tracer) or told.get(tracer) is not None or _in_program(path):
+        if not wanted(tracer) or told.get(tracer) is not None:
             continue
         origin = origin_of(tracer, label, here, began)
         group = scope_of(path) or (_root(path), origin.place, describe(tracer).partition(" of ")[2])
@@ -147,19 +148,15 @@ def find_leaks(
     return found
 
 
-def _in_program(path: Path) -> bool:
-    """Whether a tracer is held as a constant of a jaxpr, such as solvers keep of functions that they differentiated:
-    nobody comes upon it there, and who computes with it is told then."""
-    return any(holder[2] in ("consts", "_consts") for holder in holders_of(path))
-
-
 def _live_tracers() -> dict[int, Any]:
     return {id(item): item for item in objects_of(_jax.is_tracer_type)}
 
 
-def _paths(namespace: Mapping[str, Any], tracers: Mapping[int, Any]) -> dict[int, list[Path]]:
+def _paths(
+    namespace: Mapping[str, Any], tracers: Mapping[int, Any], closed: tuple[type, ...] = ()
+) -> dict[int, list[Path]]:
     """The paths to tracers. None leads through another one: a tracer that leaked keeps those that it came from."""
-    return paths_to(namespace, tracers, held_elsewhere(tracers), hidden_reader)
+    return paths_to(namespace, tracers, held_elsewhere(tracers), hidden_reader, closed)
 
 
 def explain_tracer(

@@ -15,6 +15,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxnb.findings.errors.calls import name_called
+from jaxnb.findings.lints.cell_text import CellText
 from jaxnb.findings.loops import LoopText
 from jaxnb.findings.syntax import in_short, stored_names
 from jaxnb.program import Finding
@@ -28,13 +30,14 @@ _NEW = frozenset({"apply_gradients", "replace", "_replace"})
 _UPDATING = frozenset({"apply_updates", "incremental_update", "tree_at"})
 
 
-def lost_states(text: LoopText) -> Iterator[Finding]:
+def lost_states(cell: CellText) -> Iterator[Finding]:
     """The new states of a cell that are lost.
 
     Args:
-      text: of the cell.
+      cell: plain or staged.
     """
-    if not _WORTH.search(text.shown) or _TIMED.search(text.shown):
+    text = cell.text if _WORTH.search(cell.shown) and not _TIMED.search(cell.shown) else None
+    if text is None:
         return
     for node in text.nodes:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and len(node.targets) == 1:
@@ -99,11 +102,11 @@ def _renewed(node: ast.expr, function: ast.FunctionDef) -> str:
     """The parameter of a function of which an expression is an update; "" of any other."""
     if isinstance(node, ast.Name):
         bound = [one for one in _own(function) if isinstance(one, ast.Assign) and _binds(one, node.id)]
-        return _renewed(bound[-1].value, function) if bound and not _is_name(bound[-1].value) else ""
+        return _renewed(bound[-1].value, function) if bound and not isinstance(bound[-1].value, ast.Name) else ""
     if not isinstance(node, ast.Call):
         return ""
     of: ast.expr | None = None
-    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    name = name_called(node)
     if name in _NEW and isinstance(node.func, ast.Attribute):
         of = node.func.value
     elif name in _UPDATING and node.args:
@@ -113,10 +116,6 @@ def _renewed(node: ast.expr, function: ast.FunctionDef) -> str:
 
 def _binds(node: ast.Assign, name: str) -> bool:
     return any(isinstance(one, ast.Name) and one.id == name for one in node.targets)
-
-
-def _is_name(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name)
 
 
 # --- of running averages ---

@@ -9,6 +9,8 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from jaxnb.findings.errors.calls import name_called
+from jaxnb.findings.errors.functions import results_of
 from jaxnb.findings.loops import LoopText
 from jaxnb.findings.syntax import in_short
 from jaxnb.program import Finding
@@ -83,8 +85,7 @@ def _made_by(node: ast.expr, by: str, near: ast.AST, text: LoopText, depth: int)
     if getattr(value, "__name__", "") == by and str(getattr(value, "__module__", "")).startswith("jax"):
         return node
     function = _function(node.func, text)
-    returned = list(_returned(function)) if function is not None else []
-    found = [_made_by(one, by, one, text, depth - 1) for one in returned]
+    found = [_made_by(one, by, one, text, depth - 1) for one in results_of(function)]
     return found[0] if found and all(found) else None
 
 
@@ -103,8 +104,7 @@ def _assigned(name: str, near: ast.AST, text: LoopText) -> ast.expr | None:
 def _function(node: ast.expr, text: LoopText) -> ast.FunctionDef | ast.Lambda | None:
     """The function of the cell that is called: by its name, or as that of a module of linen or equinox."""
     if isinstance(node, ast.Call) and node.args:
-        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-        return _function(node.args[0], text) if name in _AROUND else None
+        return _function(node.args[0], text) if name_called(node) in _AROUND else None
     if isinstance(node, ast.Attribute) and node.attr == "apply":
         node = node.value
     if not isinstance(node, ast.Name):
@@ -117,17 +117,3 @@ def _function(node: ast.expr, text: LoopText) -> ast.FunctionDef | ast.Lambda | 
     methods = [one for own in classes for one in own.body if isinstance(one, ast.FunctionDef)]
     called = [one for one in methods if one.name == "__call__"]
     return called[0] if len(called) == 1 else None
-
-
-def _returned(function: ast.FunctionDef | ast.Lambda) -> Iterator[ast.expr]:
-    """What a function returns, in all places."""
-    if isinstance(function, ast.Lambda):
-        yield function.body
-        return
-    pending: list[ast.AST] = list(function.body)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, ast.Return) and node.value is not None:
-            yield node.value
-        if not isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
-            pending += ast.iter_child_nodes(node)

@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxnb.findings.errors.calls import name_called
 from jaxnb.findings.lints.cell_text import CellText
 from jaxnb.findings.lints.logits_text import logits_in_words
 from jaxnb.findings.loops import LoopText
@@ -109,8 +110,7 @@ def _kept(loop: ast.For | ast.ListComp | ast.DictComp) -> Iterator[tuple[ast.Lam
 def _function(node: ast.expr) -> ast.expr:
     """What is kept, under what keeps a function for later."""
     while isinstance(node, ast.Call) and len(node.args) == 1:
-        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-        if name not in _KEEPING:
+        if name_called(node) not in _KEEPING:
             break
         node = node.args[0]
     return node

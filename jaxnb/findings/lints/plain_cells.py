@@ -22,7 +22,6 @@ from jaxnb.findings.lints.lint import When
 from jaxnb.findings.lints.linter import asked_lints, in_words, lint_piece, with_function
 from jaxnb.findings.lints.loop_copies import copies_in_text
 from jaxnb.findings.lints.plain_results import find_bad
-from jaxnb.findings.lints.rules.dropped import dropped_updates
 from jaxnb.findings.lints.rules.side_effect import may_act, side_effects
 from jaxnb.findings.lints.snapshot import LONGEST, Snapshot
 from jaxnb.findings.loops import LoopText, ends_soon
@@ -81,7 +80,7 @@ class PlainCells:
             return []
         copies = copies_in_text(cell.text, cell.seconds or 0.0)
         words = list(in_words(cell))
-        found = [*dropped_updates(text, namespace), *words, *copies]
+        found = [*words, *copies]
         if seconds < LONGEST + compiling:
             patience = max(_PATIENCE, min(seconds / 3, _LONGEST_PATIENCE))
             found += [*self._acting(text, namespace), *self._traced(snapshot, cell.text, patience)]

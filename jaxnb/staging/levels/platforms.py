@@ -63,7 +63,7 @@ def _lowered(
     program: Program, stages: Sequence[Stage], platform: str, join: Callable[[list[Below]], Below]
 ) -> LoweredFor:
     made: list[Below] = []
-    told: list[tuple[str, str]] = []
+    told: list[_jax.Unlowered] = []
     for stage in stages:
         traced = stage.numbered()
         primitives = {eqn.primitive for eqn in _jax.all_eqns(traced.jaxpr)}
@@ -82,7 +82,7 @@ def _lowered(
     return LoweredFor(platform, whole, tuple(_refusals(whole, platform, told)))
 
 
-def _refusals(program: Program, platform: str, told: Sequence[tuple[str, str]]) -> Iterator[Refusal]:
+def _refusals(program: Program, platform: str, told: Sequence[_jax.Unlowered]) -> Iterator[Refusal]:
     above = dict(program.level("jaxpr").placed())
     meant: dict[Place, list[Place]] = {}
     for link in program.links:
@@ -93,9 +93,9 @@ def _refusals(program: Program, platform: str, told: Sequence[tuple[str, str]]) 
         target = dict(op.attributes).get("call_target_name", "")
         if not target.startswith(_jax.NO_RULE):
             continue
-        primitive, why = told[int(target.rpartition(".")[2])]
+        one = told[int(target.rpartition(".")[2])]
         linked = meant.get(place, [])
-        for upper in [one for one in linked if above[one].name == primitive] or linked[:1]:
+        for upper in [each for each in linked if above[each].name == one.primitive] or linked[:1]:
             if upper not in seen:
                 seen.add(upper)
-                yield Refusal(platform, primitive, above[upper].line, upper, why)
+                yield Refusal(platform, one.primitive, above[upper].cell_line, upper, one.why, one.absent)

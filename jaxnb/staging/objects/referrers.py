@@ -26,6 +26,7 @@ def paths_to(
     wanted: Collection[int],
     elsewhere: Iterable[tuple[Path, Any]] = (),
     hidden: Callable[[type], Reader | None] = lambda kind: None,
+    closed: tuple[type, ...] = (),
 ) -> dict[int, list[Path]]:
     """The paths that lead from names to objects, by the id of the object; the shortest ones first.
 
@@ -37,13 +38,14 @@ def paths_to(
       wanted: ids of live objects.
       elsewhere: objects to begin with that have no name there, each with its path.
       hidden: by type, what gives what its objects hold besides that which `edges` gives, or by better paths; or None.
+      closed: classes into whose objects no path leads.
     """
     found: dict[int, list[Path]] = {}
     # What was seen is kept: some of it is made on the way, and the id of what is gone would be given away again.
     # The frames that run are not: this one is among them, and would hold everything until the next collection.
     seen: dict[int, Any] = {id(namespace): namespace, **dict.fromkeys(map(id, running_frames()))}
     queue: deque[tuple[Any, Path]] = deque()
-    readers = TypeCache(lambda kind: _readers_of(kind, hidden))
+    readers = TypeCache(lambda kind: () if issubclass(kind, closed) else _readers_of(kind, hidden))
 
     for roots in (*_named_roots(namespace), elsewhere, [((None, "name", "Out"), namespace.get("Out"))]):
         for path, value in roots:

@@ -6,19 +6,19 @@ Source: https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html (in-
 from __future__ import annotations
 
 import ast
-import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import jax
 
+from jaxnb.findings.lints.cell_text import CellText
 from jaxnb.findings.lints.dropped_states import lost_states
-from jaxnb.findings.lints.lint import Lint, Text
+from jaxnb.findings.lints.lint import Lint
 from jaxnb.findings.lints.misread_text import values_of
 from jaxnb.findings.loops import LoopText
 from jaxnb.program import Finding, Fix
 
-__all__ = ["LINT", "dropped_updates"]
+__all__ = ["LINT"]
 
 _UPDATES = frozenset({"set", "add", "subtract", "multiply", "mul", "divide", "power", "min", "max", "apply"})
 _PURE = frozenset({"apply_updates", "tree_map", "incremental_update", "tree_at", "stop_gradient"})
@@ -27,20 +27,15 @@ _METHODS = frozenset("sort clip astype reshape transpose squeeze round flatten r
 """Methods of arrays that some take for changes in place."""
 
 
-def dropped_updates(shown: str, namespace: Mapping[str, Any]) -> Iterator[Finding]:
-    """The statements of a cell that update an array and keep nothing.
-
-    Args:
-      shown: the cell as displayed.
-      namespace: the names that it sees.
-    """
-    text = LoopText.of(shown, namespace)
+def _dropped_updates(cell: CellText) -> Iterator[Finding]:
+    """The statements of a cell that update an array, or a state, and keep nothing."""
+    yield from lost_states(cell)
+    shown = cell.shown
+    worth = ".at[" in shown or any(name in shown for name in _PURE | _RENEWING | _METHODS)
+    text = cell.text if worth else None
     if text is None:
         return
-    yield from lost_states(text)
     tree = text.tree
-    if ".at[" not in shown and not any(name in shown for name in _PURE | _RENEWING | _METHODS):
-        return
     for around in [tree, *_functions(tree)]:
         last = tree.body[-1] if around is tree and tree.body else None  # whose value the cell shows
         name = around.name if isinstance(around, ast.FunctionDef) else ""
@@ -97,7 +92,8 @@ def _is_frozen(value: Any) -> bool:
     """Whether a value is a named tuple or a frozen dataclass, of which `replace` gives another."""
     if isinstance(value, tuple):
         return hasattr(value, "_fields")
-    return dataclasses.is_dataclass(value) and bool(getattr(type(value), "__dataclass_params__").frozen)  # noqa: B009
+    params: Any = getattr(type(value), "__dataclass_params__", None)
+    return params is not None and bool(params.frozen)
 
 
 def _text(shown: str, node: ast.expr) -> str:
@@ -132,8 +128,4 @@ def _own_statements(around: ast.AST) -> Iterator[ast.stmt]:
         pending += ast.iter_child_nodes(node)
 
 
-def _in_text(text: Text) -> Iterator[Finding]:
-    yield from dropped_updates(text.execution.cell.shown, text.execution.namespace)
-
-
-LINT = Lint(in_text=_in_text)
+LINT = Lint(in_words=_dropped_updates)
