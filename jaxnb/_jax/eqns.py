@@ -57,22 +57,18 @@ class Place(NamedTuple):
 class Positions:
     """The positions of the instructions of a code object, which Python gives only from the first one on.
 
-    Each search goes on where the last one ended, so that the lines of a long cell, asked for in their order, are gone
-    through once and not once for each.
+    They are gone through once, however they are asked for: twice for each equation, by who looks for its line and by
+    who looks for its call, and backwards by the equations of a backward pass.
     """
 
     def __init__(self, code: CodeType) -> None:
-        self._code = code
-        self._next = 0
+        self._known: list[tuple[int | None, int | None, int | None, int | None]] = []
         self._rest = code.co_positions()
 
     def at(self, index: int) -> tuple[int | None, int | None, int | None, int | None]:
         """First and last line, first and last column of an instruction; None for what is not known."""
-        if index < self._next:
-            self._next, self._rest = 0, self._code.co_positions()
-        found = next(islice(self._rest, index - self._next, None), (None, None, None, None))
-        self._next = index + 1
-        return found
+        self._known.extend(islice(self._rest, max(0, index + 1 - len(self._known))))
+        return self._known[index] if index < len(self._known) else (None, None, None, None)
 
 
 def eqn_traceback(eqn: Any) -> Hashable:
