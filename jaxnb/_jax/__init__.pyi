@@ -93,7 +93,6 @@ from .eqns import (
     JAXPRS as JAXPRS,
     Bodies as Bodies,
     Place as Place,
-    Positions as Positions,
     all_eqns as all_eqns,
     argument_names as argument_names,
     body_jaxprs as body_jaxprs,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from types import CodeType
 from typing import Any, NamedTuple, cast
 
@@ -21,7 +20,6 @@ __all__ = [
     "JAXPRS",
     "Bodies",
     "Place",
-    "Positions",
     "all_eqns",
     "argument_names",
     "body_jaxprs",
@@ -54,21 +52,22 @@ class Place(NamedTuple):
     end_column: int | None
 
 
-class Positions:
-    """The positions of the instructions of a code object, which Python gives only from the first one on.
+_MOST_CODES = 256
+_Position = tuple[int | None, int | None, int | None, int | None]
+_positions: dict[int, tuple[CodeType, tuple[_Position, ...]]] = {}  # by identity: Python hashes all that is in code
 
-    They are gone through once, however they are asked for: twice for each equation, by who looks for its line and by
-    who looks for its call, and backwards by the equations of a backward pass.
+
+def _positions_of(code: CodeType) -> tuple[_Position, ...]:
+    """First and last line, first and last column of each instruction.
+
+    Python gives them only from the first one on, and of a cell of 10,000 lines they are asked for 20,000 times.
     """
-
-    def __init__(self, code: CodeType) -> None:
-        self._known: list[tuple[int | None, int | None, int | None, int | None]] = []
-        self._rest = code.co_positions()
-
-    def at(self, index: int) -> tuple[int | None, int | None, int | None, int | None]:
-        """First and last line, first and last column of an instruction; None for what is not known."""
-        self._known.extend(islice(self._rest, max(0, index + 1 - len(self._known))))
-        return self._known[index] if index < len(self._known) else (None, None, None, None)
+    known = _positions.get(id(code))
+    if known is None or known[0] is not code:
+        if len(_positions) >= _MOST_CODES:
+            _positions.clear()
+        known = _positions[id(code)] = code, tuple(code.co_positions())
+    return known[1]
 
 
 def eqn_traceback(eqn: Any) -> Hashable:
@@ -98,32 +97,16 @@ def traceback_frames(traceback: Any) -> Iterable[tuple[CodeType, int]]:
     return () if traceback is None else zip(*traceback.raw_frames(), strict=True)
 
 
-def eqn_places(eqn: jax_core.JaxprEqn, known: dict[tuple[CodeType, int], Place | None]) -> Iterator[Place]:
-    """Where the frames of an equation stood, in the order of `eqn_frames`.
-
-    Args:
-      eqn: the equation.
-      known: filled on the way; share one among the equations of a program, which have most frames in common.
-    """
-    for frame in eqn_frames(eqn):
-        if frame not in known:
-            known[frame] = place_of(*frame, {})
-        place = known[frame]
-        if place is not None:
-            yield place
+def eqn_places(eqn: jax_core.JaxprEqn) -> Iterator[Place]:
+    """Where the frames of an equation stood, in the order of `eqn_frames`."""
+    places = (place_of(*frame) for frame in eqn_frames(eqn))
+    return (place for place in places if place is not None)
 
 
-def place_of(code: CodeType, offset: int, positions: dict[int, Positions]) -> Place | None:
-    """A byte offset of a code object as a place; None for an instruction that belongs to no line.
-
-    Args:
-      code: of a frame.
-      offset: likewise.
-      positions: filled on the way, by the identity of the code: Python hashes code by all that is in it.
-    """
-    if id(code) not in positions:
-        positions[id(code)] = Positions(code)
-    line, end_line, column, end_column = positions[id(code)].at(offset // 2)
+def place_of(code: CodeType, offset: int) -> Place | None:
+    """A byte offset of a code object as a place; None for an instruction that belongs to no line."""
+    positions, index = _positions_of(code), offset // 2
+    line, end_line, column, end_column = positions[index] if index < len(positions) else (None, None, None, None)
     if line is None:
         # Byte code without a position table (python -X no_debug_ranges) still has its lines.
         starts = [number for at, number in dis.findlinestarts(code) if at <= offset and number]

@@ -64,9 +64,14 @@ def test_an_equation_can_be_given_a_name() -> None:
 @covers("JaxprEqn.source_info", "SourceInfo.traceback", "Traceback.raw_frames")
 def test_an_equation_knows_the_instruction_that_made_it() -> None:
     (eqn,) = jax.make_jaxpr(sine)(1.0).eqns
-    place = next(place for place in eqns.eqn_places(eqn, {}) if place.file == __file__)
+    place = next(place for place in eqns.eqn_places(eqn) if place.file == __file__)
     assert place.line == sine.__code__.co_firstlineno + 1 and place.column is not None
     assert inspect.getsource(sine).splitlines()[1][place.column : place.end_column] == "jnp.sin(x)"
+    code = test_an_equation_knows_the_instruction_that_made_it.__code__
+    for index, (line, *_) in reversed([*enumerate(code.co_positions())]):  # in any order
+        found = eqns.place_of(code, 2 * index)
+        assert found is None or found.line == (line or found.line)
+    assert eqns._positions_of(code) is eqns._positions_of(code)  # gone through once
     first, other = jax.make_jaxpr(lambda x: [jnp.sin(y) for y in (x, x)])(1.0).eqns
     assert eqns.eqn_traceback(first) == eqns.eqn_traceback(other) != eqns.eqn_traceback(eqn)
 

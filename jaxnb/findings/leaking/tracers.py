@@ -124,7 +124,7 @@ def _places(made: Any) -> list[Place]:
     """The lines of the user's that lead to where something was made, the innermost first."""
     if made is None:
         return []
-    places = [place for place in _jax.eqn_places(made, {}) if not _jax.in_jax(place.file) and not is_own(place.file)]
+    places = [place for place in _jax.eqn_places(made) if not _jax.in_jax(place.file) and not is_own(place.file)]
     return [place for place in places if not place.file.startswith(_LIBRARIES)] or places
 
 

@@ -15,7 +15,7 @@ import jax
 
 from jaxnb import _jax
 from jaxnb.findings.lints.plain_results import line_of, meant_kinds
-from jaxnb.findings.lints.results import MOST_NUMBERS, bad_kind
+from jaxnb.findings.lints.results import MOST_AT_FIRST, bad_kind
 from jaxnb.findings.place import parse_shown
 from jaxnb.program import Finding, Fix
 
@@ -66,17 +66,21 @@ class LateResults:
         return found
 
     def _wait_for(self, one: _Waiting, array: jax.Array) -> None:
-        if array.size <= MOST_NUMBERS and len(self._waiting) < _MOST_WAITING:
+        if array.size <= MOST_AT_FIRST and len(self._waiting) < _MOST_WAITING:
             self._waiting.setdefault(id(array), one)
 
     def _found(self) -> Iterator[Finding]:
         told: dict[str, Finding] = {}
+        left = MOST_AT_FIRST  # each is looked at once, and of all that are there now so many numbers
         for key, one in list(self._waiting.items()):
             array = one.array()
             if array is not None and not _is_done(array):
                 continue
             del self._waiting[key]
-            if array is None or one.cell in told or not (kind := bad_kind(array, MOST_NUMBERS)):
+            if array is None or one.cell in told or array.size > left:
+                continue
+            left -= array.size
+            if not (kind := bad_kind(array, MOST_AT_FIRST)):
                 continue
             tree = parse_shown(one.text)
             if tree is None or kind not in meant_kinds(tree):

@@ -24,13 +24,13 @@ from jaxnb.findings.lints.recomputed import is_inexact
 from jaxnb.program import Finding, Fix
 from jaxnb.staging import Execution, Piece, hold_inputs
 
-__all__ = ["MOST_NUMBERS", "PATIENCE", "WAIT", "BadResults", "bad_kind"]
+__all__ = ["MOST_AT_FIRST", "MOST_NUMBERS", "PATIENCE", "WAIT", "BadResults", "bad_kind"]
 
 _MOST_ARRAYS = 16
 MOST_NUMBERS = 1 << 16
 """Of an array that is looked at again and again."""
-_MOST_AT_FIRST = 1 << 22
-"""Numbers that are looked at of a run that traced something, which takes its time anyway."""
+MOST_AT_FIRST = 1 << 22
+"""Of a run that traced something, which takes its time anyway, and of what is looked at once."""
 WAIT = 0.05
 """Seconds for which the results of such a run are waited for, at most."""
 _MOST_EQUATIONS = 400
@@ -80,7 +80,7 @@ def _in_short(context: LintContext, eqns: Eqns) -> Iterator[Finding]:
     """That results are bad: the one that is bound first, and whether an input was so, without what made it."""
     bad: list[tuple[int, int, str, str]] = []
     for name, value in zip(eqns.results(), context.results, strict=False):
-        if name and (kind := bad_kind(value, _MOST_AT_FIRST)):
+        if name and (kind := bad_kind(value, MOST_AT_FIRST)):
             root = re.split(r"[.\[]", name)[0]
             lines = [item.span.line for item in context.statements if root in item.names.binds]
             bad.append((lines[-1] if lines else 0, len(name), name, kind))
@@ -98,12 +98,12 @@ def _in_short(context: LintContext, eqns: Eqns) -> Iterator[Finding]:
 def _any_bad(arrays: list[Any], thorough: bool) -> bool:
     if not thorough and len(arrays) > _MOST_ARRAYS:
         arrays = sorted(arrays, key=lambda array: array.size)[:_MOST_ARRAYS]
-    left = _MOST_AT_FIRST if thorough else MOST_NUMBERS
+    left = MOST_AT_FIRST if thorough else MOST_NUMBERS
     for array in arrays:
         left -= array.size
         if left < 0:
             return False
-        if bad_kind(array, _MOST_AT_FIRST):
+        if bad_kind(array, MOST_AT_FIRST):
             return True
     return False
 

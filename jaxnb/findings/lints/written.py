@@ -21,7 +21,7 @@ LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", 
 def own_place(eqn: Any) -> Place | None:
     """The innermost place outside of JAX, and of what stands in for parts of it, where an equation was made."""
     frames = ((code, offset) for code, offset in eqn_frames(eqn) if is_outside(code.co_filename))
-    places = (place_of(code, offset, {}) for code, offset in frames)
+    places = (place_of(code, offset) for code, offset in frames)
     return next((place for place in places if place is not None), None)
 
 

@@ -159,9 +159,8 @@ def _listed(names: list[str]) -> str:
 def _lines_behind(history: History, here: str) -> set[int]:
     """The lines of the cell on which the value came about."""
     found: set[int] = set()
-    known: dict[Any, Any] = {}
     for eqn in history.eqns:
-        place = next((place for place in _jax.eqn_places(eqn, known) if place.file == here), None)
+        place = next((place for place in _jax.eqn_places(eqn) if place.file == here), None)
         if place is not None:
             found.add(place.line)
     return found

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import jax
 import jaxlib
 
-from jaxnb._jax import Place, Positions, eqn_traceback, place_of, traceback_frames
+from jaxnb._jax import Place, eqn_traceback, place_of, traceback_frames
 from jaxnb.program import Span
 from jaxnb.runtime import is_own
 
@@ -44,7 +44,6 @@ class Spans:
         self._is_ascii = source.isascii()
         self._file_label = file_label
         self._found: dict[Hashable, Span | None] = {None: None}
-        self._positions: dict[int, Positions] = {}
         self._whose: dict[int, str] = {}
 
     def of(self, eqn: jax_core.JaxprEqn, owner: Span | None) -> Span | None:
@@ -68,7 +67,7 @@ class Spans:
             whose = self.whose(code)
             if whose == "library" or (whose == "user" and elsewhere is not None):
                 continue
-            place = place_of(code, offset, self._positions)
+            place = place_of(code, offset)
             if place is None:
                 continue
             if whose == "cell":
@@ -80,7 +79,7 @@ class Spans:
 
     def place(self, code: CodeType, offset: int) -> Span | None:
         """Where a frame of the user's stood."""
-        place = place_of(code, offset, self._positions)
+        place = place_of(code, offset)
         if place is None:
             return None
         return self._span(place, self.label(code))

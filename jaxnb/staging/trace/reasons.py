@@ -182,7 +182,7 @@ def _line_using(array: Any, jaxpr: Any, cell: CellSource) -> int | None:
         variables = [var for var, value in zip(mine.constvars, consts, strict=True) if value is array] if consts else []
         for eqn in mine.eqns:
             if any(operand is var for operand in eqn.invars for var in variables):
-                return next((place.line for place in _jax.eqn_places(eqn, {}) if place.file == cell.filename), None)
+                return next((place.line for place in _jax.eqn_places(eqn) if place.file == cell.filename), None)
             stack.extend(part for part in eqn.params.values() if hasattr(part, "eqns"))
     return None
 

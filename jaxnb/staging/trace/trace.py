@@ -540,7 +540,7 @@ class Trace:
         found = self.plan.start
         spans = [(index, self.cell.statements[index].span) for index in range(self.plan.start, self.plan.stop)]
         for each in eqns:
-            lines = [place.line for place in eqn_places(each, {}) if place.file == self.cell.filename]
+            lines = [place.line for place in eqn_places(each) if place.file == self.cell.filename]
             here = [index for index, span in spans if lines and span.line <= lines[-1] <= span.end_line]
             found = here[0] if here and here[0] > found else found
             if each is eqn:
@@ -555,7 +555,7 @@ class Trace:
 
     def calling(self, loop: Loop) -> int:
         """The index of the statement that calls the function of a loop."""
-        place = place_of(*loop.call, {})
+        place = place_of(*loop.call)
         line = place.line if place is not None else 0
         running = range(self.plan.start, self.plan.stop)
         return max((i for i in running if self.cell.statements[i].span.line <= line), default=self.plan.start)

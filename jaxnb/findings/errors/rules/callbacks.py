@@ -186,7 +186,7 @@ def _of(scene: Scene, eqn: Any) -> tuple[str, int | None, ast.Call | None]:
     function = _function_of(eqn) if eqn is not None else None
     name = str(getattr(function, "__name__", ""))
     shown = "the lambda" if name == "<lambda>" else f"`{name}`" if name else "the host function"
-    places = list(_jax.eqn_places(eqn, {})) if eqn is not None else []
+    places = list(_jax.eqn_places(eqn)) if eqn is not None else []
     lines = {place.line for place in places if place.file == scene.failed.file}
     calls = list(calls_named(scene.failed.tree, *_CALLING))
     found = [call for call in calls if any(call.lineno <= line <= (call.end_lineno or 0) for line in lines)]

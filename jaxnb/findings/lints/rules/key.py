@@ -107,7 +107,7 @@ def _way(traced: LintContext, use: Use) -> list[Span]:
     """The places in the cell that lead to a use, the outermost first."""
     found: list[Span] = []
     for eqn in use.stack:
-        places = [place for place in eqn_places(eqn, {}) if place.file == traced.cell.filename]
+        places = [place for place in eqn_places(eqn) if place.file == traced.cell.filename]
         for place in reversed(places):
             columns = place.column or 0, place.end_column or 0
             found.append(Span(place.line, columns[0], place.end_line, columns[1]))

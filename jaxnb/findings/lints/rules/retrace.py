@@ -84,7 +84,7 @@ def _copies(traced: LintContext) -> Iterator[_Copies]:
         jaxprs = list({id(jaxpr): jaxpr for jaxpr in (open_jaxpr(item.body) for item in some)}.values())
         calls = len({id(item.eqn) for item in some})
         if len(jaxprs) > 1 and (primitive != "cond" or len(jaxprs) >= FEW):
-            places = eqn_places(some[-1].eqn, {})
+            places = eqn_places(some[-1].eqn)
             trail = tuple(place.line for place in places if place.file == traced.cell.filename)
             yield _Copies(primitive, name, line, jaxprs, calls, trail)
 
