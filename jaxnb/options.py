@@ -75,6 +75,14 @@ class StageOptions:
     hessian: bool = _row(
         False, "flag", "bind the second derivatives, too, as dd_w1, dd_w2: arranged as by jax.hessian", "grad"
     )
+    remat: tuple[str, ...] = _row(
+        (),
+        "names",
+        "what the forward pass keeps, and the rest is computed again: nothing, dots, dots_without_batch, everything, or"
+        " names given by checkpoint_name",
+        "grad",
+        "dots",
+    )
     xmap: MapSpec | None = None
     keep: tuple[str, ...] | None = _row(None, "names", "bind only these names", _CELLS, "loss", compiled=True)
     name: str | None = _row(None, "name", "bind the cell as a pure function of its inputs, too", _CELLS, "f")
@@ -125,7 +133,7 @@ class StageOptions:
             if name not in known:
                 raise JaxnbError(f"there is no option {name!r}.", fix=f"one of {', '.join(sorted(known))}.")
         values = dict(options)
-        for name in ("static", "dynamic", "donate", "wrt", "jvp", "keep"):
+        for name in ("static", "dynamic", "donate", "wrt", "jvp", "remat", "keep"):
             value = values.get(name)
             if isinstance(value, str):
                 values[name] = (value,)
@@ -135,9 +143,9 @@ class StageOptions:
         if (made.loss is None) != (not made.wrt):
             missing = "wrt" if made.loss is not None else "loss"
             raise JaxnbError(f"a gradient wants `loss` and `wrt`, and `{missing}` is missing.")
-        if made.loss is None and (made.value_and or made.has_aux or made.jvp or made.hessian):
+        if made.loss is None and (made.value_and or made.has_aux or made.jvp or made.hessian or made.remat):
             raise JaxnbError(
-                "value_and, has_aux, jvp and hessian go with a gradient.", fix="say `loss` and `wrt`, too."
+                "value_and, has_aux, jvp, hessian and remat go with a gradient.", fix="say `loss` and `wrt`, too."
             )
         if made.xmap is not None and made.loss is not None:
             what = "a cell that is mapped over names has no gradient of its own."
@@ -148,6 +156,9 @@ class StageOptions:
             raise JaxnbError(what, fix="leave one of them out.")
         if made.jvp and made.hessian:
             raise JaxnbError("a Hessian goes with a gradient, not with jvp.", fix="leave one of them out.")
+        if made.jvp and made.remat:
+            what = "remat goes with a gradient, not with jvp: a directional derivative keeps nothing."
+            raise JaxnbError(what, fix="leave one of them out.")
         return made
 
 
@@ -157,5 +168,5 @@ def stage_options() -> dict[str, Option]:
     return {name: row for name, row in rows.items() if row is not None}
 
 
-_DERIVATIVE = ("loss", "wrt", "has_aux", "jvp", "hessian")
+_DERIVATIVE = ("loss", "wrt", "has_aux", "jvp", "hessian", "remat")
 _of_programs = attrgetter("xmap", *_DERIVATIVE, *(name for name, row in stage_options().items() if row.compiled))

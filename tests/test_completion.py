@@ -161,6 +161,7 @@ def offered(text: str) -> tuple[str, list[str]] | None:
                 "collectives",
                 "axes",
                 "promote",
+                "remat",
                 "memory",
                 "leaks",
                 "retraces",

@@ -29,6 +29,7 @@ CASES: dict[str, tuple[str, str, list[str], dict[str, Any]]] = {
     "with more than the loss": ("z = jnp.sin(x @ w).sum(), x @ w", "z", ["w"], {"has_aux": True}),
     "a helper": ("def f(v):\n    return jnp.tanh(v @ w)\nforward = f(x)\nz = forward.sum()", "z", ["w"], {}),
     "along a direction": ("z = jnp.sin(x @ w)", "z", ["w"], {"jvp": "v"}),
+    "under a policy": ("z = jnp.sin(x @ w).sum()", "z", ["w"], {"remat": "dots"}),
     "second derivatives": ("z = jnp.sin(x @ w).sum()", "z", ["w"], {"hessian": True}),
     "second derivatives by two": ("z = jnp.sin(x @ w).sum() * b", "z", ["w", "b"], {"hessian": True}),
 }

@@ -221,6 +221,15 @@ from .raising import (
     statics_of as statics_of,
     unflattened as unflattened,
 )
+from .remat import (
+    POLICIES as POLICIES,
+    calls_of_rules as calls_of_rules,
+    checkpoint_names as checkpoint_names,
+    checkpointed_scans as checkpointed_scans,
+    differentiated_in as differentiated_in,
+    policy_of as policy_of,
+    written_policy as written_policy,
+)
 from .scalars import (
     answer_truth as answer_truth,
     number_class as number_class,

@@ -213,6 +213,10 @@ _LOWER = "lower a jaxpr whose equations have names"
 
 CONTRACT: tuple[Name, ...] = (
     *_in(
+        "jax._src.api",
+        Name("vjp", "remat.differentiated_in", "try policies on gradients", "way to say what gradients keep"),
+    ),
+    *_in(
         "jax._src.config",
         Name("Config.values", "base.config_values", "put every setting back", "list of the settings"),
         Name("State.get_local", "base.thread_state", "put the settings of a thread back", _STATE),
@@ -423,6 +427,13 @@ CONTRACT: tuple[Name, ...] = (
     ),
     *_in(
         "jax._src.custom_derivatives",
+        Name("custom_vjp.fun", "remat.calls_of_rules", "say which rules run twice", "way to ask a function for it"),
+        Name(
+            "custom_vjp.optimize_remat",
+            "remat.calls_of_rules",
+            "say which rules run twice",
+            "way to ask whether a rule may be left out",
+        ),
         Name("_closure_convert_for_avals", "watch._CONVERT", "keep a cache from holding a cell for ever", _FORGET),
         Name(
             "_closure_convert_for_avals.__wrapped__",

@@ -26,6 +26,7 @@ from .memory.oom import (
     explain_oom as explain_oom,
 )
 from .observer import Findings as Findings
+from .place import parse_shown as parse_shown
 from .retracing.again import (
     CompiledAgain as CompiledAgain,
 )

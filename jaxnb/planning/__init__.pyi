@@ -5,6 +5,9 @@ from .planner import (
     search_run as search_run,
     simulate_run as simulate_run,
 )
+from .rematerialisation import (
+    try_policies as try_policies,
+)
 from .search import (
     search_resources as search_resources,
 )

@@ -144,6 +144,10 @@ from .promotion import (
     path_between as path_between,
     read_promotions as read_promotions,
 )
+from .rematerialisation import (
+    RematPolicies as RematPolicies,
+    RematPolicy as RematPolicy,
+)
 from .roofline import (
     Roof as Roof,
     Roofline as Roofline,

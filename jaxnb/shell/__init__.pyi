@@ -16,4 +16,5 @@ from .placements import (
     collectives_command as collectives_command,
     sharding_command as sharding_command,
 )
+from .rematerialising import remat_command as remat_command
 from .widgets import widget as widget

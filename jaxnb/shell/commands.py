@@ -265,6 +265,15 @@ def _collectives(shell: Any, text: str) -> Any:
     return room.collectives_command(text, magics.session.last if magics is not None else None)
 
 
+def _remat(shell: Any, text: str) -> Any:
+    magics = getattr(shell, "_jaxnb_magics", None)
+    progress = Progress(shell)
+    try:
+        return room.remat_command(text, magics.session.last if magics is not None else None, progress)
+    finally:
+        progress.silence()
+
+
 def _axes(shell: Any, _: str) -> Any:
     magics = getattr(shell, "_jaxnb_magics", None)
     return room.axes_command(magics.session.last if magics is not None else None)
@@ -290,6 +299,11 @@ COMMANDS: Mapping[str, Command] = {
     "collectives": Command("what devices sent one another in the last run, and why", _collectives, free="--on h100"),
     "axes": Command("the named axes of the last run as strands: where each ends, where values meet", _axes),
     "promote": Command("which dtype comes of several that meet, and why", _promote, free="bfloat16 int32 weak-float"),
+    "remat": Command(
+        "what a gradient would take if it kept less for its backward pass, by policies; alone, that of the last run",
+        _remat,
+        free="loss wrt params [--time]",
+    ),
     "memory": Command(
         "who holds memory, and how to let go of it; clear: let go of the programs of all cells", _memory, ("clear",)
     ),

@@ -178,7 +178,7 @@ def full_header(line: str, body: str) -> str:
     return " ".join(part for part in parts if part)
 
 
-def parse_grad(header: str, magic: str = "%%grad") -> dict[str, Any]:
+def parse_grad(header: str, magic: str = "%%grad", options: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Reads the header of `%%grad`: `loss wrt w1, w2`, and options.
 
     >>> parse_grad("loss wrt w1, w2 --hessian")
@@ -187,6 +187,7 @@ def parse_grad(header: str, magic: str = "%%grad") -> dict[str, Any]:
     Args:
       header: the text behind the magic's name.
       magic: its name, for messages.
+      options: that there are, by default those of `%%grad`.
 
     Raises:
       BadHeader: pointing at the word that is wrong.
@@ -211,7 +212,8 @@ def parse_grad(header: str, magic: str = "%%grad") -> dict[str, Any]:
             column = header.index(name, by.end()) + shift
             fix = f"bind it to a name above, w = {name}, and use that in the cell."
             raise BadHeader(f"{name!r} is no name.", header=shown, column=column, width=len(name), fix=fix)
-    return {"loss": loss.group(), "wrt": names, **parse_header(header, GRAD_OPTIONS, magic, position)}
+    rest = parse_header(header, GRAD_OPTIONS if options is None else options, magic, position)
+    return {"loss": loss.group(), "wrt": names, **rest}
 
 
 def parse_header(header: str, options: Mapping[str, str], magic: str = "%%jit", position: int = 0) -> dict[str, Any]:

@@ -44,6 +44,7 @@ from .levels.reading import (
 from .levels.timing import (
     Held as Held,
     hold_inputs as hold_inputs,
+    run_seconds as run_seconds,
 )
 from .mapped.line import (
     count_equations as count_equations,
@@ -104,6 +105,7 @@ from .session.current import (
 )
 from .session.dispatch import (
     Deleted as Deleted,
+    compile_piece as compile_piece,
     is_out_of_memory as is_out_of_memory,
 )
 from .session.execution import (

@@ -84,6 +84,11 @@ from .promotion import (
     render_promotions as render_promotions,
     render_promotions_html as render_promotions_html,
 )
+from .rematerialisation import (
+    draw_remat as draw_remat,
+    render_remat as render_remat,
+    render_remat_html as render_remat_html,
+)
 from .sharding_report import (
     render_shardings as render_shardings,
 )

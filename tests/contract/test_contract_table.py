@@ -217,6 +217,7 @@ PUBLIC: list[Any] = [
 ]
 
 KEPT = (
+    "jax._src.api.vjp ",
     "jax._src.core.Tracer ",
     "jax._src.interpreters.partial_eval.convert_",
     "jax._src.interpreters.partial_eval.partial_",

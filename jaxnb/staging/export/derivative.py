@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from jaxnb import _jax
 from jaxnb.staging.export.text import indented, signature
 from jaxnb.staging.trace.gradient import DerivativeSpec
 
@@ -28,6 +29,7 @@ def differentiated(
     body = "\n".join([*lines[:-1], f"return {loss}, {returned}"])
     call = ", ".join(own)
     places = ", ".join(str(own.index(name)) for name in asked.wrt) + ("," if len(asked.wrt) == 1 else "")
+    kept = f"jax.checkpoint({inner}, policy={_jax.written_policy(asked.remat)})" if asked.remat else inner
     made = [signature(f"def {inner}", own, ":"), indented(body), ""]
     if asked.along:
         wrt, along = (", ".join(names) + ("," if len(names) == 1 else "") for names in (asked.wrt, asked.along))
@@ -35,11 +37,11 @@ def differentiated(
         made.append(f"_, {asked.binds[0]}, {given} = jax.jvp({moved}, ({wrt}), ({along}), has_aux=True)")
     else:
         first = ", ".join(asked.binds[: len(asked.wrt)]) + ("," if len(asked.wrt) == 1 else "")
-        made.append(f"({first}), {given} = jax.grad({inner}, argnums=({places}), has_aux=True)({call})")
+        made.append(f"({first}), {given} = jax.grad({kept}, argnums=({places}), has_aux=True)({call})")
     if asked.hessian:
         second = asked.binds[len(asked.wrt) :]
         names = ", ".join(second) + ("," if len(second) == 1 else "")
-        made.append(f"({names}), _ = jax.hessian({inner}, argnums=({places}), has_aux=True)({call})")
+        made.append(f"({names}), _ = jax.hessian({kept}, argnums=({places}), has_aux=True)({call})")
         if len(second) == 1:
             made.append(f"({second[0]},) = {second[0]}")
     items = ", ".join(f'"{name}": {name}' for name in asked.binds)

@@ -25,7 +25,7 @@ from jaxnb.staging.levels.peaks import known_peaks
 from jaxnb.staging.levels.time_attribution import Measured
 from jaxnb.staging.trace.piece import Piece
 
-__all__ = ["Held", "hold_inputs", "measure"]
+__all__ = ["Held", "hold_inputs", "measure", "run_seconds"]
 
 SECONDS = 0.5
 """For which the programs of a cell are run again, unless one takes so long that its runs last longer."""
@@ -90,6 +90,11 @@ def measure(held: Sequence[Held], seconds: float = SECONDS) -> tuple[Measured, .
       seconds: for which they are to be run, the profiler apart.
     """
     return tuple(_measure(item, seconds / len(held)) for item in held)
+
+
+def run_seconds(held: Held, seconds: float = SECONDS) -> float | None:
+    """The median of what runs of one program take by the clock; None where it must not be run again."""
+    return None if held.why else statistics.median(_runs(held, seconds))
 
 
 def _measure(held: Held, seconds: float) -> Measured:

@@ -18,7 +18,7 @@ from jaxnb.staging.session.run import Run
 from jaxnb.staging.trace.piece import Piece
 
 if TYPE_CHECKING:
-    from jaxnb.program import Search, Shardings
+    from jaxnb.program import RematPolicies, Search, Shardings
     from jaxnb.staging.session.session import Session
 
 __all__ = ["Explained", "Label", "Observer", "Planner"]
@@ -125,4 +125,17 @@ class Planner(Protocol):
         Returns:
           What was found, with the mesh, if its devices are there; otherwise a run that has the best plan.
         """
+        ...
+
+    def try_policies(
+        self,
+        session: Session,
+        cell: CellSource,
+        namespace: dict[str, Any],
+        options: StageOptions,
+        progress: Progress,
+        *,
+        time: bool = False,
+    ) -> RematPolicies:
+        """Compiles a cell that takes a gradient for every policy for what the forward pass keeps."""
         ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,7 +18,7 @@ from jaxnb.staging.trace.piece import Served
 if TYPE_CHECKING:
     from graphviz import Digraph
 
-    from jaxnb.program import Diff, Hardware, Ledger, Node, Plan, Search, Shardings
+    from jaxnb.program import Diff, Hardware, Ledger, Node, Plan, RematPolicies, Search, Shardings
 
 __all__ = ["LastRun", "Later", "Retrace", "Run", "Shown", "Timings"]
 
@@ -84,6 +84,8 @@ class Later:
       make_source: writes the cell as a file, given the run's value and a name.
       make_shardings: says how values are spread, given what is called with what is going on.
       make_diff: compares the program with that of the run of this cell before.
+      make_remat: tries policies for what a gradient keeps, given what is called with what is going on, options of the
+        cell in place of its own, and whether to measure.
     """
 
     make_program: Callable[[], Program] | None = None
@@ -91,6 +93,7 @@ class Later:
     make_source: Callable[[Any, str], str] | None = None
     make_shardings: Callable[[Callable[[str], None]], Shardings] | None = None
     make_diff: Callable[[Program], Diff] | None = None
+    make_remat: Callable[[Callable[[str], None], Mapping[str, Any], bool], RematPolicies] | None = None
 
     @cached_property
     def program(self) -> Program:
@@ -220,6 +223,35 @@ class Run:
             raise JaxnbError("of this run nothing is known.", why="nothing was compiled, or its names are gone.")
         return self.later.make_shardings(progress)
 
+    def remat(
+        self,
+        *,
+        time: bool = False,
+        loss: str = "",
+        wrt: tuple[str, ...] = (),
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> RematPolicies:
+        """What the gradient of the cell would take if its forward pass kept less, or more, for its backward pass.
+
+        The cell is traced and compiled for each policy of `jax.checkpoint`, and for each function that it calls again
+        and again; nothing is bound, and nothing runs unless times are asked for. It shows itself as a table, with what
+        to write for the best.
+
+        Args:
+          time: whether each is run and measured, too, on what the names stand for now.
+          loss: a name that the cell binds: its gradient counts, as under `%%grad loss wrt w`.
+          wrt: the names by which that is taken.
+          progress: called with what is going on.
+
+        Raises:
+          JaxnbError: if no gradient is taken, nothing was compiled, or the run's names are not at hand any more.
+          Refused: if the cell cannot be traced as a whole, or there is no such gradient.
+        """
+        __tracebackhide__ = True
+        if self.later.make_remat is None:
+            raise JaxnbError("of this run no gradient is known.", why="nothing was compiled, or its names are gone.")
+        return self.later.make_remat(progress, {"loss": loss, "wrt": tuple(wrt)} if loss else {}, time)
+
     def tree(self, level: str = "jaxpr") -> Node:
         """The call tree: lines, the functions that they call, and what their ops cost; see `Program.tree`.
 
@@ -312,7 +344,7 @@ class LastRun:
             rest = replace(later)  # which has read nothing yet
         else:
             make_program = later.make_nameless or later.make_program
-            rest = replace(later, make_program=make_program, make_source=None, make_shardings=None)
+            rest = replace(later, make_program=make_program, make_source=None, make_shardings=None, make_remat=None)
         self._rest = replace(run, value=None, outputs={}, later=rest)
         self._value = _weakly(run.value)
         self._outputs = {name: _weakly(value) for name, value in run.outputs.items()}

@@ -58,7 +58,7 @@ from jaxnb.staging.trace.piece import Piece
 from jaxnb.staging.trace.stage import MissingName, trace_piece
 
 if TYPE_CHECKING:
-    from jaxnb.program import Diff
+    from jaxnb.program import Diff, RematPolicies
 
 __all__ = ["Session"]
 
@@ -145,7 +145,7 @@ class Session:
         _jax.forget_lost_place()
         if options.devices is not None:
             want_devices(options.devices)
-        cell, search = self._parse(source, filename, shown, offset), None
+        cell, search = self.parse(source, filename, shown, offset), None
         if options.xmap is not None and options.xmap.auto:
             check_name(cell, options.name)
             best = self.planner.search_run(self, cell, namespace, options, progress)
@@ -333,7 +333,7 @@ class Session:
           Refused: if it cannot be staged.
         """
         __tracebackhide__ = True
-        cell = self._parse(source, filename, shown, offset)
+        cell = self.parse(source, filename, shown, offset)
         if not cell.statements:
             return Run(note="nothing to trace: the cell holds no statement", note_kind="defined")
         mesh = self.simulated
@@ -365,7 +365,12 @@ class Session:
         return self._finish(run)
 
     def trace_whole(
-        self, cell: CellSource, namespace: dict[str, Any], options: StageOptions, mesh: SimulatedMesh | None = None
+        self,
+        cell: CellSource,
+        namespace: dict[str, Any],
+        options: StageOptions,
+        mesh: SimulatedMesh | None = None,
+        runs: bool = False,
     ) -> tuple[CellSource, Piece, CodeRecord, list[tuple[Span, str]]] | None:
         """Traces a cell as one piece, and puts everything back; None if nothing in it computes with JAX.
 
@@ -374,6 +379,8 @@ class Session:
           namespace: the globals it would run in.
           options: of it.
           mesh: one that is not there, for which it is traced.
+          runs: whether it is traced as if it were to run: with its derivative and what it donates, and what it reaches
+            is kept.
 
         Returns:
           The cell, as it was traced; the piece; the record of its code; and what became of each statement.
@@ -394,7 +401,8 @@ class Session:
             if index == len(cell.statements):
                 return None
             apply_options(cell, namespace, options, execution.record.choices)
-            asked, donate = (execution.asked, options.donate) if mesh is not None else (None, ())
+            whole = runs or mesh is not None
+            asked, donate = (execution.asked, options.donate) if whole else (None, ())
             piece: Piece | None = None
             while piece is None:
                 taken = asked.inputs if asked is not None else frozenset[str]()
@@ -420,10 +428,22 @@ class Session:
             execution.undo(entry)
             if explanation is not None:
                 explanation.tell(namespace)
-        piece.take_walk()  # it will not run
+        if not runs:
+            piece.take_walk()
         execution.record.pieces.append(piece)
         states = [(item.span, "host" if n < index else "staged") for n, item in enumerate(cell.statements)]
         return cell, piece, execution.record, states
+
+    def _try_policies(
+        self,
+        cell: CellSource,
+        namespace: dict[str, Any],
+        options: StageOptions,
+        progress: Progress,
+        more: Mapping[str, Any],
+        time: bool,
+    ) -> RematPolicies:
+        return self.planner.try_policies(self, cell, namespace, replace(options, **more), progress, time=time)
 
     def _needed(self, asking: Asking, cell: CellSource) -> Finding | None:
         return self.observer.on_needed(asking, cell, self.file_label)
@@ -442,7 +462,12 @@ class Session:
 
     # --- before and after ---
 
-    def _parse(self, source: str, filename: str | None, shown: str | None, offset: int) -> CellSource:
+    def parse(self, source: str, filename: str | None = None, shown: str | None = None, offset: int = 0) -> CellSource:
+        """The text of a cell as statements; see `stage` for the arguments.
+
+        Raises:
+          SyntaxError: if it is no Python.
+        """
         digest = hashlib.blake2b(source.encode(), digest_size=6).hexdigest()
         name = filename or f"<jaxnb cell {digest}>"
         key = (source, name, offset)
@@ -566,6 +591,7 @@ class Session:
             make_source,
             partial(self.observer.shardings, cell, pieces, namespace, label) if pieces else None,
             self._compare(make if pieces else None, same, options.diff),
+            partial(self._try_policies, cell, namespace, options) if pieces else None,
         )
         return Run(
             value=value_of(execution),

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -52,6 +53,7 @@ class DerivativeSpec:
       has_aux: whether the name holds a tuple whose first item is the loss.
       along: the names of the directions of a directional derivative; none asks for the gradient.
       hessian: whether the second derivatives are wanted, too.
+      remat: what the forward pass keeps, see `_jax.policy_of`; empty without a policy.
     """
 
     loss: str
@@ -59,6 +61,7 @@ class DerivativeSpec:
     has_aux: bool = False
     along: tuple[str, ...] = ()
     hessian: bool = False
+    remat: tuple[str, ...] = ()
 
     @property
     def binds(self) -> tuple[str, ...]:
@@ -87,7 +90,7 @@ def asked_for(options: StageOptions, cell: CellSource) -> DerivativeSpec | None:
     """
     if options.loss is None:
         return None
-    asked = DerivativeSpec(options.loss, options.wrt, options.has_aux, options.jvp, options.hessian)
+    asked = DerivativeSpec(options.loss, options.wrt, options.has_aux, options.jvp, options.hessian, options.remat)
     if options.loss not in cell.binds:
         bound = sorted(cell.binds)
         close = difflib.get_close_matches(options.loss, bound, n=1)
@@ -278,9 +281,12 @@ def differentiate(
         results = function(*every)
         return results[place], results
 
+    keeping = _keeping(asked, closed)
+
     def cell_and_derivative(*leaves: Any) -> list[Any]:
         parts = [leaves[position] for position in order]
 
+        @keeping
         def of(*parts: Any) -> tuple[Any, list[Any]]:
             return loss_of(leaves, *parts)
 
@@ -308,6 +314,23 @@ def differentiate(
         names += [(f"dd_{tree.name}", _rows(tree, wrt, order, count + len(order))) for tree in wrt]
     places = [(f"d_{tree.name}", at, count + order.index(at)) for tree in wrt for at in tree.inputs]
     return Derivative(traced, names, _notes(asked, closed, place, wrt, len(arguments)), places)
+
+
+def _keeping(asked: DerivativeSpec, closed: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """What puts the policy that is asked for around what is differentiated."""
+    if not asked.remat:
+        return lambda function: function
+    names = _jax.checkpoint_names(closed)
+    unknown = [word for word in asked.remat if word not in names]
+    if unknown and (len(asked.remat) > 1 or unknown[0] not in (*_jax.POLICIES, "offload")):
+        there = f"checkpoint_name calls values {', '.join(names)}" if names else "checkpoint_name gives none here"
+        close = difflib.get_close_matches(unknown[0], [*_jax.POLICIES, *names], n=1)
+        raise Refused(
+            f"--remat {unknown[0]}: there is no such policy, and no value of that name to keep.",
+            why=f"policies are {', '.join(_jax.POLICIES)}; {there}.",
+            fix=f"did you mean {close[0]}?" if close else "",
+        )
+    return partial(jax.checkpoint, policy=_jax.policy_of(asked.remat))
 
 
 def _output(place: int) -> Build:

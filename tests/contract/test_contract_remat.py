@@ -1,0 +1,62 @@
+"""What policies on gradients rely on: that every gradient asks one function, and what functions with rules know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from covering import covers
+
+from jaxnb._jax import remat
+
+
+@covers("api.vjp")
+def test_what_gradients_differentiate_can_be_put_into_something_else() -> None:
+    seen: list[Any] = []
+
+    def wrap(fun: Any) -> Any:
+        seen.append(fun)
+        return lambda *args: (lambda out: jax.tree.map(lambda x: 2 * x, out))(fun(*args))
+
+    def inner(x: Any) -> Any:
+        return jax.grad(jnp.sin)(x)
+
+    with remat.differentiated_in(wrap):
+        for grad in (jax.grad, lambda f: lambda x: jax.value_and_grad(f)(x)[1]):
+            assert grad(jnp.sin)(0.0) == 2.0
+        assert jax.vjp(jnp.sin, 0.0)[1](1.0)[0] == 2.0
+        assert len(seen) == 3
+        assert jax.grad(inner)(0.5) == pytest.approx(-2 * jnp.sin(0.5))  # the outermost alone
+        assert len(seen) == 4
+        assert jax.grad(lambda x: (x**2, {"a": x}), has_aux=True)(1.0)[0] == 4.0
+    assert jax.grad(jnp.sin)(0.0) == 1.0 and jax.vjp is jax._src.api.vjp  # type: ignore[attr-defined]
+
+
+@covers("custom_vjp.fun", "custom_vjp.optimize_remat")
+def test_functions_with_rules_tell_whether_their_forward_rule_may_be_left_out() -> None:
+    seen: list[Any] = []
+    made = []
+    for leaves_out in (False, True):
+
+        @jax.custom_vjp
+        def sine(x: Any) -> Any:
+            return jnp.sin(x)
+
+        sine.defvjp(lambda x: (jnp.sin(x), jnp.cos(x)), lambda c, g: (c * g,), optimize_remat=leaves_out)
+        made.append(sine)
+    with remat.calls_of_rules(lambda function, leaves_out: seen.append((function.__name__, leaves_out))):
+        for sine in made:
+            assert jax.grad(sine)(0.0) == 1.0
+    assert seen == [("sine", False), ("sine", True)]
+
+
+def test_turns_of_scans_are_checkpointed() -> None:
+    def loss(x: Any) -> Any:
+        return jax.lax.scan(lambda c, _: (jnp.sin(c), None), x, None, length=3)[0]
+
+    plain = jax.lax.scan
+    with remat.checkpointed_scans():
+        text = str(jax.make_jaxpr(jax.grad(loss))(1.0))
+    assert "remat" in text and "remat" not in str(jax.make_jaxpr(jax.grad(loss))(1.0)) and jax.lax.scan is plain
