@@ -117,6 +117,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/xmap.py
 	$(BIN)/python benchmarks/mesh.py
+	$(BIN)/python benchmarks/remat.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
