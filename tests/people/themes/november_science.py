@@ -318,7 +318,7 @@ iters = 2; start = (-0.5, 0.0, 0.5)
 ---
 f = lambda x: jnp.cos(5 * x)
 
-### rn-gp-with-periodic-and-changepoint-kernels-composed-by-operators x64
+### rn-gp-with-periodic-and-changepoint-kernels-composed-by-operators x64 tolerance=1e-6
 class K:
     def __init__(self, fn, **hp): self.fn, self.hp = fn, hp
     def __call__(self, a, b, th=None): return self.fn(a[:, None], b[None, :], **(th or self.hp))
@@ -335,7 +335,7 @@ class Pair(K):
 def se(a, b, ls): return jnp.exp(-((a - b) / ls) ** 2 / 2)
 def per(a, b, p, ls): return jnp.exp(-2 * jnp.sin(jnp.pi * (a - b) / p) ** 2 / ls ** 2)
 t = np.linspace(0, 4, 20); y = np.sin(2 * np.pi * t / 1.3) + 0.2 * t
-kern, steps, lr = K(se, ls=2.0) * K(per, p=1.2, ls=1.0) + K(se, ls=5.0), 3, 0.02
+kern, steps, lr = K(se, ls=2.0) * K(per, p=1.2, ls=1.0) + K(se, ls=5.0), 3, 0.001
 ---
 def nll(th):
     C = kern(t, t, th) + 0.05 * jnp.eye(len(t))

@@ -155,7 +155,7 @@ try:
     with Store("replay.db") as st:
         for t in range(3):
             obs = jnp.tanh(W * (t + episode * 0.5))
-            st.add(episode, np.asarray(obs), float(obs.sum()))
+            st.add(episode, np.asarray(obs).round(2), round(float(obs.sum()), 2))
         if fail:
             raise RuntimeError("simulator fell over")
 except RuntimeError as e:
@@ -176,7 +176,7 @@ fail, n = False, 2
 ---
 W = jnp.eye(3) * 0.2
 
-### rn-h5-groups-per-epoch-with-attributes-and-virtual-slices needs=h5py
+### rn-h5-groups-per-epoch-with-attributes-and-virtual-slices needs=h5py cold
 import h5py
 def record(path, epoch, params, **attrs):
     with h5py.File(path, "a") as f:
@@ -195,7 +195,7 @@ epoch, lr = 0, 0.1
 for _ in range(2):
     loss, g = jax.value_and_grad(lambda p: jnp.sum(jnp.tanh(p["w"].sum(0) + p["b"]) ** 2) + 0.1 * jnp.sum(p["w"] ** 2))(params)
     params = {k: v - lr * g[k] for k, v in params.items()}
-    record("run.h5", epoch, params, loss=float(loss), lr=lr)
+    record("run.h5", epoch, params, loss=round(float(loss), 3), lr=lr)
     epoch += 1
 ws, attrs = series("run.h5", "w")
 drift = jnp.linalg.norm(jnp.diff(ws, axis=0), axis=(1, 2))
@@ -305,7 +305,8 @@ class Pool:
         threads = [threading.Thread(target=self.work, args=(s, n), name=f"w{s}") for s in seeds]
         for t in threads: t.start()
         for t in threads: t.join()
-        return OrderedDict(sorted(self.results.items()))
+        self.results = OrderedDict(sorted(self.results.items()))
+        return self.results
 seeds, n, scale = range(5), 8, 1.0
 ---
 pool = Pool()
@@ -437,7 +438,7 @@ top, workers = 3, 2
 with ThreadPoolExecutor(workers) as pool:
     sizes = list(pool.map(len, words))
     futures = {pool.submit(vector, w): w for w in dict.fromkeys(words)}
-    vecs = {futures[f]: f.result() for f in as_completed(futures)}
+    vecs = dict(sorted((futures[f], f.result()) for f in as_completed(futures)))
 M = jnp.stack([vecs[w] for w in dict.fromkeys(words)])
 score = M @ weights
 order = jnp.argsort(-score, stable=True)[:top].tolist()
@@ -460,10 +461,11 @@ class Throttle(logging.Handler):
             self.lines.append(self.format(record))
 METRIC = 25
 logging.addLevelName(METRIC, "METRIC")
-root = logging.getLogger("exp"); root.propagate = False; root.setLevel(logging.DEBUG)
+manager = logging.Manager(logging.RootLogger(logging.DEBUG))
+root = manager.getLogger("exp"); root.propagate = False; root.setLevel(logging.DEBUG)
 handler = Throttle(2); handler.setFormatter(logging.Formatter("%(levelname)s|%(name)s|%(message)s"))
 root.handlers[:] = [handler]
-log = logging.getLogger("exp.train")
+log = manager.getLogger("exp.train")
 theta, lr = jnp.array([3.0, -2.0]), 0.2
 f = lambda t: (t ** 4).sum() / 4
 ---
@@ -475,7 +477,7 @@ for i in range(5):
         log.warning("large gradient %.1f", norm)
         g = g / norm
     theta = theta - lr * g
-    logging.getLogger("exp.debug").debug("theta=%s", [round(t, 2) for t in theta.tolist()])
+    manager.getLogger("exp.debug").debug("theta=%s", [round(t, 2) for t in theta.tolist()])
 print(*handler.lines[:4], sep="\n")
 theta, sum(handler.seen.values()), len(handler.lines)
 ---
