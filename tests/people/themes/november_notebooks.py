@@ -372,14 +372,14 @@ def momentum(refs, grads, beta):
         refs[k][...] = beta * refs[k][...] + grads[k]
     return {k: refs[k][...] for k in grads}
 params = {"w": jnp.array([1.0, -2.0, 3.0]), "b": jnp.array(0.5)}
-refs, beta, n = make(params), 0.9, 3
+refs, beta, n = make(params), 0.5, 3
 def loss(p): return jnp.sum(p["w"] ** 2) + (p["b"] - 1) ** 2
 ---
 curve = []
 for i in range(n):
     value, g = jax.value_and_grad(loss)(params)
     v = momentum(refs, g, beta)
-    params = {k: params[k] - 0.05 * v[k] for k in params}
+    params = {k: params[k] - 0.0625 * v[k] for k in params}
     refs["b"][...] += 0.0
     curve.append(value)
 frozen = {k: r[...] for k, r in refs.items()}
@@ -387,7 +387,7 @@ refs["w"][0] = 0.0
 print(len(curve), refs["w"].shape, type(frozen["b"]).__name__)
 jnp.stack(curve), frozen, refs["w"][...]
 ---
-beta = 0.5
+beta = 0.25
 ---
 refs["b"][...] = jnp.array(10.0)
 ---
@@ -589,13 +589,14 @@ def env(**kw):
         for k, v in old.items():
             os.environ.pop(k) if v is None else os.environ.__setitem__(k, v)
 x, scale = jnp.arange(3.0), 2.5
+Path("runs").mkdir()
 ---
 base = x * backend_scale()
-with env(SCALE=scale, MODE="fast"), contextlib.chdir(Path.cwd().parent):
+with env(SCALE=scale, MODE="fast"), contextlib.chdir("runs"):
     Path("note.txt").write_text(os.environ["MODE"])
     inside = x * backend_scale()
     here = Path.cwd().name
-found = [p.name for p in sorted(Path("..").glob("*.txt"))]
+found = [p.name for p in sorted(Path("runs").glob("*.txt"))]
 print("MODE" in os.environ, here != Path.cwd().name, found, os.environ.get("SCALE"))
 inside - base, base.sum()
 ---
