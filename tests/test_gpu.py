@@ -128,7 +128,7 @@ def test_a_nan_that_comes_after_the_cell_has_ended_is_told(shell: Shell) -> None
     assert "nan" not in text
     jax.block_until_ready(shell.ns["c"])
     text = shell.run("1 + 1")
-    assert "`c` holds nan" in text and "line 5 of Cell In[5]" in text
+    assert "`c` holds nan" in text and "line 5 of Cell In[6]" in text
 
 
 def test_callbacks_print_in_order(shell: Shell) -> None:

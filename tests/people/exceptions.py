@@ -87,6 +87,7 @@ EXCEPTIONS: dict[str, str] = {
     "nbw-eigsh-of-a-linear-operator-whose-matvec-is-jitted": "fresh",  # JAX remembers what `x` was
     "ob-welford-in-float64-against-one-pass-in-float32": "rounding",  # what is left of a difference of large numbers
     "ob-char-rnn-scan-over-text-with-python-sampling-loop": "fresh",  # JAX remembers what `cell_fn` was
+    "rn-custom-jvp-logistic-with-checks-by-finite-differences-and-hessian": "fresh",  # what `jax.linearize` keeps
     "ob-custom-jvp-softabs-jacfwd-jacrev-hessian-table": "fresh",  # what `jax.linearize` keeps
     "ob-pure-callback-to-scipy-io-callback-log-and-debug-print": "fresh",  # JAX remembers what `record` was
     "ob-checkify-user-checks-thrown-and-collected": "fresh",  # JAX remembers what `limits` were

@@ -17,6 +17,7 @@ from jaxnb.staging.cells.cell import CellSource, Statement, read_statement
 from jaxnb.staging.cells.parts import is_part, with_parts
 
 __all__ = [
+    "CAUGHT",
     "COMPOUND",
     "ROLLED",
     "RUNNER",
@@ -40,6 +41,9 @@ TURN = "jaxnb turn"
 
 TURNED = "jaxnb turned"
 """The name by which a loop that was taken apart says the same."""
+
+CAUGHT = "jaxnb caught"
+"""The name by which an `except` clause of an opened statement says that it has caught something."""
 
 ROLLED = "its body is staged once and run in turns"
 """Why a loop was taken apart that is too long to be written out."""
@@ -109,7 +113,7 @@ class Opener:
             if field in _BODIES and isinstance(value, list):
                 changed[field] = self.stretches(value)
             elif field in ("handlers", "cases"):
-                changed[field] = [self._with_body(part) for part in value]
+                changed[field] = [self._with_body(part, self.caught(part)) for part in value]
             else:
                 changed[field] = value
         if isinstance(node, ast.For | ast.While):
@@ -120,9 +124,13 @@ class Opener:
         """What says that a loop turns."""
         return [call_of(TURNED, node.body[0], node.lineno, node.end_lineno)]
 
-    def _with_body(self, part: Any) -> Any:
+    def caught(self, part: ast.ExceptHandler | ast.match_case) -> list[ast.stmt]:
+        """What says that something was caught, whose traceback has frames of who ran the block that raised it."""
+        return [call_of(CAUGHT, part.body[0])] if isinstance(part, ast.ExceptHandler) else []
+
+    def _with_body(self, part: Any, before: list[ast.stmt]) -> Any:
         changed = dict(ast.iter_fields(part))
-        changed["body"] = self.stretches(part.body)
+        changed["body"] = [*before, *self.stretches(part.body)]
         return ast.copy_location(type(part)(**changed), part) if hasattr(part, "lineno") else type(part)(**changed)
 
     def stretches(self, body: list[ast.stmt]) -> list[ast.stmt]:

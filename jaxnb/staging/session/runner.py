@@ -19,7 +19,7 @@ from jaxnb.errors import Refused
 from jaxnb.program import Finding
 from jaxnb.runtime import Undo
 from jaxnb.staging import levels
-from jaxnb.staging.cells.blocks import RUNNER, TURNED
+from jaxnb.staging.cells.blocks import CAUGHT, RUNNER, TURNED
 from jaxnb.staging.cells.cell import CellSource, Statement
 from jaxnb.staging.cells.marks import code_marks
 from jaxnb.staging.cells.mutation import may_mutate
@@ -32,6 +32,7 @@ from jaxnb.staging.session.dispatch import Deleted, check_deleted, dispatch
 from jaxnb.staging.session.execution import Execution, Ran, line_of_name
 from jaxnb.staging.session.making import Maker
 from jaxnb.staging.session.plan import runs_on_host
+from jaxnb.staging.session.tracebacks import tidy_caught
 from jaxnb.staging.trace.devices import move
 from jaxnb.staging.trace.donation import check_donation
 from jaxnb.staging.trace.functions import call_blocks, opened_again
@@ -197,7 +198,7 @@ class Runner:
         if reached and (moved := opened_again(cell, statement, state.namespace, opened, reached)) is not None:
             record.open(index, opened := moved)
         self._protect(statement)
-        own = (RUNNER, TURNED)
+        own = (RUNNER, TURNED, CAUGHT)
         outer = [(name, state.namespace[name]) for name in own if name in state.namespace]
         turning, state.turning = state.turning, state.turning | opened.turning
         traced = len(state.traced)
@@ -210,7 +211,7 @@ class Runner:
             except Refused as refused:
                 raise _Escape(refused) from None
 
-        state.namespace[RUNNER], state.namespace[TURNED] = block, state.turns.add
+        state.namespace |= zip(own, (block, state.turns.add, tidy_caught), strict=True)
         called, state.called = state.called, state.called or (statement.span if opened.functions else None)
         try:
             with Undo() as undo:

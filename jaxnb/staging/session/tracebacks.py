@@ -6,6 +6,7 @@ import linecache
 import re
 import sys
 import warnings
+from collections.abc import Callable
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
@@ -40,6 +41,13 @@ def tidy(error: BaseException) -> None:
         current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
 
 
+def tidy_caught() -> None:
+    """Cuts the frames of jaxnb out of the traceback of what is being handled, so that it is that of the plain cell."""
+    error = sys.exc_info()[1]
+    if error is not None:
+        error.__traceback__ = _frames(error.__traceback__, lambda frame: is_own(frame.f_code.co_filename))
+
+
 def _note_forward(error: BaseException, before: BaseException | None) -> None:
     """Says at an error of the backward pass which line of the user's code in the forward pass it belongs to."""
     frames = _user_frames(before.__traceback__) if before is not None else None
@@ -55,18 +63,20 @@ _IN_IPYTHON = re.compile(r"[/\\](IPython|ipykernel)[/\\]")
 
 
 def _user_frames(traceback: TracebackType | None) -> TracebackType | None:
+    return _frames(traceback, _is_others)
+
+
+def _is_others(frame: FrameType) -> bool:
+    path = frame.f_code.co_filename
+    on_jax = is_on_jax(str(frame.f_globals.get("__name__")))  # whose frames say nothing about the user's code
+    return on_jax or is_own(path) or _jax.in_jax(path) or _IN_IPYTHON.search(path) is not None
+
+
+def _frames(traceback: TracebackType | None, is_cut: Callable[[FrameType], bool]) -> TracebackType | None:
     entries: list[tuple[FrameType, int, int]] = []
     while traceback is not None:
         frame, at, line = traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno
-        path = frame.f_code.co_filename
-        on_jax = is_on_jax(str(frame.f_globals.get("__name__")))  # whose frames say nothing about the user's code
-        if (
-            frame.f_code.co_name != PART
-            and not on_jax
-            and not is_own(path)
-            and not _jax.in_jax(path)
-            and not _IN_IPYTHON.search(path)
-        ):
+        if frame.f_code.co_name != PART and not is_cut(frame):
             outer = entries[-1][0] if entries else None
             if outer is not None and (
                 _is_block_of(outer.f_code, frame.f_code) or is_statement_of(outer.f_code, frame.f_code)

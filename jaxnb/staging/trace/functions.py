@@ -473,6 +473,9 @@ class _FunctionOpener(Opener):
         inside = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
         self._known: dict[str, Any] = {**function.__globals__, **dict.fromkeys(inside, _UNKNOWN)}
 
+    def caught(self, part: ast.ExceptHandler | ast.match_case) -> list[ast.stmt]:
+        return []  # the globals of a function are not the cell's
+
     def rewrite(self) -> None:
         """Rewrites the definition."""
         node = self._source.node
