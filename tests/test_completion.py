@@ -161,6 +161,7 @@ def offered(text: str) -> tuple[str, list[str]] | None:
                 "collectives",
                 "axes",
                 "promote",
+                "gradient",
                 "remat",
                 "memory",
                 "leaks",

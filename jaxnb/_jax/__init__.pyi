@@ -223,10 +223,13 @@ from .raising import (
 )
 from .remat import (
     POLICIES as POLICIES,
+    Taken as Taken,
     calls_of_rules as calls_of_rules,
     checkpoint_names as checkpoint_names,
     checkpointed_scans as checkpointed_scans,
     differentiated_in as differentiated_in,
+    frames_differentiated as frames_differentiated,
+    gradients_taken as gradients_taken,
     policy_of as policy_of,
     written_policy as written_policy,
 )

@@ -8,21 +8,29 @@ were in a `jax.checkpoint` is not: `jax.grad` and what is built on it, as those 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
-from types import FunctionType
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from itertools import takewhile
+from types import CodeType, FunctionType
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax._src import api
 
-from jaxnb._jax.eqns import all_eqns
+from jaxnb._jax.base import as_function, in_jax
+from jaxnb._jax.eqns import all_eqns, eqn_frames
+from jaxnb.runtime import is_installed, is_own
 
 __all__ = [
     "POLICIES",
+    "Taken",
     "calls_of_rules",
     "checkpoint_names",
     "checkpointed_scans",
     "differentiated_in",
+    "frames_differentiated",
+    "gradients_taken",
     "policy_of",
     "written_policy",
 ]
@@ -55,12 +63,84 @@ def written_policy(words: Sequence[str], jax_name: str = "jax") -> str:
     return f"{home}.save_only_these_names({', '.join(map(repr, words))})".replace("'", '"')
 
 
-@contextmanager
-def differentiated_in(wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Generator[None]:
+def differentiated_in(wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> AbstractContextManager[None]:
     """While functions are traced inside, what `jax.grad` differentiates is `wrap` of it; the outermost gradients only.
 
     The trace must be apart from others, see `apart`: JAX would remember what it saw.
     """
+    return _differentiating(lambda fun, primals, options: wrap(fun))
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A gradient that was taken, as three jaxprs of the arrays that it is taken by.
+
+    Attributes:
+      forward: the function.
+      linear: its derivative at the arrays, of their tangents; what it reads of the forward pass are its constants.
+      transposed: that transposed: from the cotangent of the result to those of the arrays.
+      inputs: the paths of all arguments, each with its aval; those of ints, bools and keys are in none of the jaxprs.
+    """
+
+    forward: Any
+    linear: Any
+    transposed: Any
+    inputs: tuple[tuple[str, Any], ...]
+
+
+def gradients_taken(note: Callable[[Taken | Exception], None]) -> AbstractContextManager[None]:
+    """While functions are traced inside, each gradient is told, or the error with which it was looked at; the outermost
+    ones only. The trace must be apart from others."""
+
+    def look(fun: Callable[..., Any], primals: tuple[Any, ...], options: dict[str, Any]) -> Callable[..., Any]:
+        try:
+            taken, again = _take(fun, primals, bool(options.get("has_aux")))
+        except Exception as error:  # then the gradient itself says what is wrong, if anything is
+            note(error)
+            return fun
+        note(taken)
+        return again
+
+    return _differentiating(look)
+
+
+def frames_differentiated(eqn: Any) -> tuple[tuple[CodeType, int], ...]:
+    """The frames in which an equation of a gradient that was taken was made, as far as they are of what is
+    differentiated: each as its code and a byte offset in it. Those of JAX and of jaxnb are left out, and those of
+    libraries, too, where there are others."""
+    inside = takewhile(lambda frame: frame[0].co_filename != __file__, eqn_frames(eqn))
+    found = [(code, at) for code, at in inside if not in_jax(code.co_filename) and not is_own(code.co_filename)]
+    return tuple([frame for frame in found if not is_installed(frame[0].co_filename)] or found)
+
+
+def _take(fun: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> tuple[Taken, Callable[..., Any]]:
+    """A gradient, and the same function made of its jaxpr: modules of flax must be called but once."""
+    found, structure = jax.tree_util.tree_flatten_with_path(primals)
+    leaves = [leaf for _, leaf in found]
+    closed, shapes = jax.make_jaxpr(fun, return_shape=True)(*primals)
+    made, evaluate = jax.tree.structure(shapes), as_function(closed)
+    places = [n for n, leaf in enumerate(leaves) if jnp.issubdtype(jnp.result_type(leaf), jnp.inexact)]
+
+    def again(*given: Any) -> Any:
+        return jax.tree.unflatten(made, evaluate(*structure.flatten_up_to(given)))
+
+    def function(*arrays: Any) -> Any:
+        given = list(leaves)
+        for n, array in zip(places, arrays, strict=True):
+            given[n] = array
+        result = again(*jax.tree.unflatten(structure, given))
+        return result[0] if has_aux else result
+
+    arrays = [leaves[n] for n in places]
+    result, linear = jax.linearize(function, *arrays)
+    transposed = jax.make_jaxpr(jax.linear_transpose(linear, *arrays))(result)
+    inputs = tuple((jax.tree_util.keystr(path), jax.typeof(leaf)) for path, leaf in found)
+    return Taken(jax.make_jaxpr(function)(*arrays), jax.make_jaxpr(linear)(*arrays), transposed, inputs), again
+
+
+@contextmanager
+def _differentiating(change: Callable[..., Callable[..., Any]]) -> Generator[None]:
+    """While functions are traced inside, something else is differentiated: `change` of it, its arguments, options."""
     plain, inside = api.vjp, False
 
     def vjp(fun: Callable[..., Any], *primals: Any, **options: Any) -> Any:
@@ -69,7 +149,7 @@ def differentiated_in(wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) 
             return plain(fun, *primals, **options)
         inside = True
         try:
-            return plain(wrap(fun), *primals, **options)
+            return plain(change(fun, primals, options), *primals, **options)
         finally:
             inside = False
 

@@ -44,6 +44,12 @@ from .diff_tree import (
     Difference as Difference,
     differences_by_call as differences_by_call,
 )
+from .differentiation import (
+    Counted as Counted,
+    DifferentiatedPart as DifferentiatedPart,
+    DifferentiatedProgram as DifferentiatedProgram,
+    Gradients as Gradients,
+)
 from .display import Picture as Picture, filled_by as filled_by, lowers as lowers, render as render
 from .explained import attach as attach, finding_of as finding_of
 from .linking import (

@@ -17,6 +17,9 @@ from .cost.walk import (
     cost_of as cost_of,
     costs_of as costs_of,
 )
+from .flow.differentiation import (
+    read_gradient as read_gradient,
+)
 from .flow.figures import (
     NO_FIGURES as NO_FIGURES,
     Figures as Figures,

@@ -6,6 +6,7 @@ from .extension import (
     load_ipython_extension as load_ipython_extension,
     unload_ipython_extension as unload_ipython_extension,
 )
+from .gradients import gradient_command as gradient_command, remat_command as remat_command
 from .health import doctor as doctor
 from .magics import JaxNB as JaxNB, JaxnbMagics as JaxnbMagics
 from .meshes import set_mesh as set_mesh
@@ -16,5 +17,4 @@ from .placements import (
     collectives_command as collectives_command,
     sharding_command as sharding_command,
 )
-from .rematerialising import remat_command as remat_command
 from .widgets import widget as widget

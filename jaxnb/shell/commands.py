@@ -274,6 +274,11 @@ def _remat(shell: Any, text: str) -> Any:
         progress.silence()
 
 
+def _gradient(shell: Any, text: str) -> Any:
+    magics = getattr(shell, "_jaxnb_magics", None)
+    return room.gradient_command(text, magics.session.last if magics is not None else None)
+
+
 def _axes(shell: Any, _: str) -> Any:
     magics = getattr(shell, "_jaxnb_magics", None)
     return room.axes_command(magics.session.last if magics is not None else None)
@@ -299,6 +304,11 @@ COMMANDS: Mapping[str, Command] = {
     "collectives": Command("what devices sent one another in the last run, and why", _collectives, free="--on h100"),
     "axes": Command("the named axes of the last run as strands: where each ends, where values meet", _axes),
     "promote": Command("which dtype comes of several that meet, and why", _promote, free="bfloat16 int32 weak-float"),
+    "gradient": Command(
+        "what is differentiated, by equation: known ahead, tangent, transposed; alone, in the last run",
+        _gradient,
+        free="loss wrt params",
+    ),
     "remat": Command(
         "what a gradient would take if it kept less for its backward pass, by policies; alone, that of the last run",
         _remat,

@@ -22,6 +22,10 @@ from .differences import (
     render_diff as render_diff,
     render_sums as render_sums,
 )
+from .differentiation import (
+    render_gradients as render_gradients,
+    render_gradients_html as render_gradients_html,
+)
 from .drawings import (
     encode_drawn as encode_drawn,
 )

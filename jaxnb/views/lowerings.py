@@ -8,6 +8,7 @@ from typing import Any
 from jaxnb import views
 from jaxnb.program import (
     Diff,
+    Gradients,
     Ledger,
     Memory,
     Plan,
@@ -26,6 +27,8 @@ __all__: list[str] = []
 _DRAWN: dict[tuple[type, str], str] = {
     (Diff, "sums"): "render_sums",
     (Diff, "text"): "render_diff",
+    (Gradients, "html"): "render_gradients_html",
+    (Gradients, "text"): "render_gradients",
     (Ledger, "html"): "render_ledger_html",
     (Ledger, "text"): "render_ledger",
     (Memory, "text"): "render_memory",

@@ -60,3 +60,17 @@ def test_turns_of_scans_are_checkpointed() -> None:
     with remat.checkpointed_scans():
         text = str(jax.make_jaxpr(jax.grad(loss))(1.0))
     assert "remat" in text and "remat" not in str(jax.make_jaxpr(jax.grad(loss))(1.0)) and jax.lax.scan is plain
+
+
+def test_gradients_are_taken_apart_and_given_back() -> None:
+    taken: list[Any] = []
+    with remat.gradients_taken(taken.append):
+        value, (grad, aux) = 0, jax.grad(lambda x: (jnp.sum(jnp.sin(x) ** 2), {"n": x}), has_aux=True)(jnp.arange(3.0))
+    assert not isinstance(taken[0], Exception) and value == 0
+    assert jnp.allclose(grad, jax.grad(lambda x: jnp.sum(jnp.sin(x) ** 2))(jnp.arange(3.0))) and aux["n"].shape == (3,)
+    names = [
+        [eqn.primitive.name for eqn in part.eqns] for part in (taken[0].forward, taken[0].linear, taken[0].transposed)
+    ]
+    assert names[0][0] == "sin" and "mul" in names[1] and "sin" not in names[1] + names[2]
+    keys = [{remat.frames_differentiated(eqn) for eqn in part.eqns} for part in (taken[0].forward, taken[0].transposed)]
+    assert keys[0] & keys[1] and all(key for key in keys[0])

@@ -1,3 +1,6 @@
+from .differentiation import (
+    read_gradients as read_gradients,
+)
 from .naming import (
     read_names as read_names,
 )

@@ -18,7 +18,7 @@ from jaxnb.staging.trace.piece import Served
 if TYPE_CHECKING:
     from graphviz import Digraph
 
-    from jaxnb.program import Diff, Hardware, Ledger, Node, Plan, RematPolicies, Search, Shardings
+    from jaxnb.program import Diff, Gradients, Hardware, Ledger, Node, Plan, RematPolicies, Search, Shardings
 
 __all__ = ["LastRun", "Later", "Retrace", "Run", "Shown", "Timings"]
 
@@ -86,6 +86,7 @@ class Later:
       make_diff: compares the program with that of the run of this cell before.
       make_remat: tries policies for what a gradient keeps, given what is called with what is going on, options of the
         cell in place of its own, and whether to measure.
+      make_gradients: traces the cell once more and reads what it differentiates, given options in place of its own.
     """
 
     make_program: Callable[[], Program] | None = None
@@ -94,6 +95,7 @@ class Later:
     make_shardings: Callable[[Callable[[str], None]], Shardings] | None = None
     make_diff: Callable[[Program], Diff] | None = None
     make_remat: Callable[[Callable[[str], None], Mapping[str, Any], bool], RematPolicies] | None = None
+    make_gradients: Callable[[Mapping[str, Any]], Gradients] | None = None
 
     @cached_property
     def program(self) -> Program:
@@ -252,6 +254,27 @@ class Run:
             raise JaxnbError("of this run no gradient is known.", why="nothing was compiled, or its names are gone.")
         return self.later.make_remat(progress, {"loss": loss, "wrt": tuple(wrt)} if loss else {}, time)
 
+    def gradients(self, *, loss: str = "", wrt: tuple[str, ...] = ()) -> Gradients:
+        """What the cell differentiates, equation by equation: which of them are known ahead, because they do not depend
+        on what the gradient is taken by; what each is as a tangent, by JAX's rules or rules of their own; and
+        transposed, as it runs backwards. It shows itself as a table.
+
+        The cell is traced once more; nothing is compiled, run or bound. Partial evaluation and transposition are JAX's
+        (`jax.linearize`, `jax.linear_transpose`).
+
+        Args:
+          loss: a name that the cell binds: its gradient counts, as under `%%grad loss wrt w`.
+          wrt: the names by which that is taken.
+
+        Raises:
+          JaxnbError: if no gradient is taken, nothing was compiled, or the run's names are not at hand any more.
+          Refused: if the cell cannot be traced as a whole, or there is no such gradient.
+        """
+        __tracebackhide__ = True
+        if self.later.make_gradients is None:
+            raise JaxnbError("of this run no gradient is known.", why="nothing was compiled, or its names are gone.")
+        return self.later.make_gradients({"loss": loss, "wrt": tuple(wrt)} if loss else {})
+
     def tree(self, level: str = "jaxpr") -> Node:
         """The call tree: lines, the functions that they call, and what their ops cost; see `Program.tree`.
 
@@ -344,7 +367,8 @@ class LastRun:
             rest = replace(later)  # which has read nothing yet
         else:
             make_program = later.make_nameless or later.make_program
-            rest = replace(later, make_program=make_program, make_source=None, make_shardings=None, make_remat=None)
+            gone = {"make_source": None, "make_shardings": None, "make_remat": None, "make_gradients": None}
+            rest = replace(later, make_program=make_program, **gone)
         self._rest = replace(run, value=None, outputs={}, later=rest)
         self._value = _weakly(run.value)
         self._outputs = {name: _weakly(value) for name, value in run.outputs.items()}

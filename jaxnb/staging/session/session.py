@@ -58,7 +58,7 @@ from jaxnb.staging.trace.piece import Piece
 from jaxnb.staging.trace.stage import MissingName, trace_piece
 
 if TYPE_CHECKING:
-    from jaxnb.program import Diff, RematPolicies
+    from jaxnb.program import Diff, Gradients, RematPolicies
 
 __all__ = ["Session"]
 
@@ -445,6 +445,13 @@ class Session:
     ) -> RematPolicies:
         return self.planner.try_policies(self, cell, namespace, replace(options, **more), progress, time=time)
 
+    def _read_gradients(
+        self, cell: CellSource, namespace: dict[str, Any], options: StageOptions, more: Mapping[str, Any]
+    ) -> Gradients:
+        return levels.read_gradients(
+            lambda: self.trace_whole(cell, namespace, replace(options, **more), runs=True), cell, self.file_label
+        )
+
     def _needed(self, asking: Asking, cell: CellSource) -> Finding | None:
         return self.observer.on_needed(asking, cell, self.file_label)
 
@@ -592,6 +599,7 @@ class Session:
             partial(self.observer.shardings, cell, pieces, namespace, label) if pieces else None,
             self._compare(make if pieces else None, same, options.diff),
             partial(self._try_policies, cell, namespace, options) if pieces else None,
+            partial(self._read_gradients, cell, namespace, options) if pieces else None,
         )
         return Run(
             value=value_of(execution),
