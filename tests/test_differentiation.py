@@ -134,7 +134,7 @@ def test_modules_of_flax_are_called_once() -> None:
 def test_text_and_html_say_the_same(capsys: Any) -> None:
     found = gradients(CELL)
     for text in (str(found), found.html):
-        for said in ("known ahead", "no derivative", "own rule: relu", "dot_general ×2", "f32[3,4]", "all linear"):
+        for said in ("known ahead", "no derivative", "own rule: relu", "dot_general ×2", "→ f32[3,4]", "all linear"):
             assert said in text
     assert max(map(len, str(found).splitlines())) <= 100
 

@@ -22,7 +22,7 @@ class DifferentiatedPart:
       file: what the other file is called, with the line; "" for the cell.
       text: of that line.
       forward: the equations, as they are called.
-      types: of what they make, each once.
+      types: of what they make, each once; that of the last result is the last.
       depends: whether they depend on what is differentiated by; the others are known ahead.
       passes: whether its last result has a tangent; where there is no equation for that it is the operand's, as it is.
       rule: the function whose own rule is used, by `jax.custom_jvp` or `jax.custom_vjp`; "" if there is none.

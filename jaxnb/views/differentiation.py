@@ -73,7 +73,7 @@ def _has_no_tangent(dtype: str) -> bool:
 
 def _table(one: DifferentiatedProgram, limit: int | None, room: int | None) -> Table:
     heads = (
-        Head(text, "text" if share else "number", most=int(room * share) + 4 if share and room is not None else None)
+        Head(text, ("code" if text else "text") if share else "number", most=int(room * share) + 4 if share and room is not None else None)
         for text, share in zip(_HEADS, _SHARES, strict=True)
     )
     return Table((Head("", "number", least=3), *heads), tuple(_rows(one.parts[:limit])))
@@ -85,10 +85,9 @@ def _rows(parts: Sequence[DifferentiatedPart]) -> Iterator[tuple[str, ...]]:
         if (part.line, part.file) != last:
             yield str(part.line or ""), " · ".join(filter(None, (part.text, part.file))) or "(from outside the cell)"
             last = part.line, part.file
-        types = ", ".join(map(short_type, part.types))
         cells = [_listed(part.forward), [part.what], [format_bytes(part.kept)] if part.kept else []]
         cells += [_listed(part.tangent), _listed(part.transposed)]
-        cells[0][-1] = f"{cells[0][-1]} {types}"
+        cells[0][-1] = f"{cells[0][-1]} → {short_type(part.types[-1])}" if part.types else cells[0][-1]
         for number in range(max(map(len, cells))):
             yield "", *(some[number] if number < len(some) else "" for some in cells)
 

@@ -61,7 +61,8 @@ def read_gradient(
         part.depends |= id(eqn) in needs.found
         part.passes = not _stops(eqn) and any(map(_is_inexact, eqn.outvars))
         part.rule = part.rule or _rule(eqn)
-        part.types += [aval for aval in (_aval(var.aval) for var in eqn.outvars) if aval not in part.types]
+        made = [_aval(var.aval) for var in eqn.outvars]
+        part.types = [aval for aval in part.types if aval not in made] + list(dict.fromkeys(made))
     linear = list(_own_equations(taken.linear))
     kept = _kept(taken.linear)
     for eqns, attribute in ((linear, "tangent"), (list(_own_equations(taken.transposed)), "transposed")):
