@@ -17,6 +17,10 @@ from .errors import (
     NeedsConcrete as NeedsConcrete,
     Refused as Refused,
 )
+from .exported import (
+    Loaded as Loaded,
+    load as load,
+)
 from .findings import (
     leaks as leaks,
     promote as promote,

@@ -112,6 +112,16 @@ from .eqns import (
     traceback_frames as traceback_frames,
     traced_name as traced_name,
 )
+from .exporting import (
+    CONVENTIONS as CONVENTIONS,
+    STABLEHLO as STABLEHLO,
+    ExportedParts as ExportedParts,
+    call_of as call_of,
+    custom_calls as custom_calls,
+    export_flat as export_flat,
+    module_text as module_text,
+    stable_targets as stable_targets,
+)
 from .flow import (
     Forward as Forward,
     Sets as Sets,

@@ -50,6 +50,7 @@ class ExportedParts(NamedTuple):
       platforms: that it was lowered for.
       devices: how many it runs on.
       constants: whether the module asks for its sizes or its platform when it is called.
+      stablehlo: the version of the module.
     """
 
     module: bytes
@@ -58,6 +59,7 @@ class ExportedParts(NamedTuple):
     platforms: tuple[str, ...]
     devices: int = 1
     constants: bool = False
+    stablehlo: str = STABLEHLO
 
 
 def export_flat(
@@ -71,25 +73,27 @@ def export_flat(
       platforms: that it is lowered for; None for the default one.
     """
     exported = export.export(jax.jit(function, keep_unused=True), platforms=platforms)(*avals)
+    module = _older(exported.mlir_module_serialized)
     return ExportedParts(
-        _older(exported.mlir_module_serialized),
+        module or exported.mlir_module_serialized,
         exported.calling_convention_version,
         exported.module_kept_var_idx,
         tuple(exported.platforms),
         exported.nr_devices,
         exported.uses_global_constants,
+        STABLEHLO if module else "newer",
     )
 
 
 def _older(module: bytes) -> bytes:
-    """The same module in the version `STABLEHLO`; as it was where it holds what that does not know."""
+    """The same module in the version `STABLEHLO`; b"" where it holds what that does not know."""
     try:
         with _mlir.make_ir_context():
             return _portable.serialize_portable_artifact(
                 _portable.deserialize_portable_artifact(module), STABLEHLO, True
             )
     except (RuntimeError, ValueError):
-        return module
+        return b""
 
 
 def call_of(

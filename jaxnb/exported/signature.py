@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from jaxnb.exported.container import BadFile
@@ -327,7 +327,7 @@ class _Reader:
         self.nodes += 1
         if depth > _DEEPEST or self.nodes > _MOST_NODES:
             raise self.refuse("a structure is too deep or too large")
-        kind, *rest = [*self.one(value, list, "a structure"), None][: len(value)] or [None]
+        kind, *rest = self.one(value, list, "a structure") or [None]
         sizes = {"leaf": 1, "scalar": 2, OTHER: 1, "dict": 2, "list": 1, "tuple": 1, "namedtuple": 3}
         if not isinstance(kind, str) or sizes.get(kind) != len(rest):
             raise self.refuse("a structure is of no kind that there is")
@@ -361,8 +361,10 @@ def _is_size(one: Any) -> bool:
 
 
 def _is_field(text: Any) -> bool:
+    """Whether a named tuple can have a field of this name."""
     try:
-        return isinstance(text, str) and text.isidentifier() and isinstance(ast.parse(text, mode="eval").body, ast.Name)
+        plain = isinstance(text, str) and text.isidentifier() and not text.startswith("_")
+        return plain and isinstance(ast.parse(text, mode="eval").body, ast.Name)
     except SyntaxError:  # a word of the language
         return False
 
@@ -400,7 +402,7 @@ def decode_signature(data: Any, name: str = "the file") -> Signature:
     for pairs in (made.inputs, made.results):
         if len({name for name, _ in pairs}) != len(pairs):
             raise reader.refuse("a name stands in it twice")
-    return replace(made)
+    return made
 
 
 def _check_indices(reader: _Reader, named: Sequence[tuple[str, Node]], count: int, every: bool) -> None:

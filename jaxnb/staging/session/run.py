@@ -84,6 +84,7 @@ class Later:
       make_source: writes the cell as a file, given the run's value and a name.
       make_shardings: says how values are spread, given what is called with what is going on.
       make_diff: compares the program with that of the run of this cell before.
+      make_export: writes the cell as a file that holds its program, given the path.
     """
 
     make_program: Callable[[], Program] | None = None
@@ -91,6 +92,7 @@ class Later:
     make_source: Callable[[Any, str], str] | None = None
     make_shardings: Callable[[Callable[[str], None]], Shardings] | None = None
     make_diff: Callable[[Program], Diff] | None = None
+    make_export: Callable[[str], None] | None = None
 
     @cached_property
     def program(self) -> Program:
@@ -124,6 +126,7 @@ class Run:
       named: the function that `--name` bound, with its parameters.
       derivative: which one the program computed, too.
       timing: what `--time` measured, in seconds; None without it.
+      exported: the file that `--export` wrote.
       note: what replaces "staged" on the line, where nothing was staged.
       note_kind: what kind of part of the line that is, see `jaxnb.program.status.SIGNS`.
       dispatch_seconds: from the start of the first dispatch until the last had returned.
@@ -153,6 +156,7 @@ class Run:
     named: str = ""
     derivative: str = ""
     timing: Timing | None = None
+    exported: str = ""
     note: str = ""
     note_kind: str = "nothing"
     dispatch_seconds: float = 0.0
@@ -263,6 +267,22 @@ class Run:
             raise JaxnbError("this run cannot be written as a file.", why="nothing was staged, or its names are gone.")
         return self.later.make_source(self.value, name)
 
+    def export(self, path: str) -> None:
+        """Writes the cell as a file that holds its program, for `jaxnb.load`; `--export` does as the cell runs.
+
+        The names of the notebook must be as the cell would read them once more: of the same types and structures.
+
+        Args:
+          path: of the file; what is there is replaced when the new file is complete.
+
+        Raises:
+          Refused: if the cell was not staged whole, or a file cannot hold what it reads or binds, with the reason.
+          JaxnbError: if nothing was compiled, or the run's names are not at hand any more.
+        """
+        if self.later.make_export is None:
+            raise JaxnbError("this run cannot be exported.", why="nothing was compiled, or its names are gone.")
+        self.later.make_export(str(path))
+
     @property
     def status(self) -> Status:
         """The line under the cell as data: what happened, what it cost, what needs the user."""
@@ -312,7 +332,7 @@ class LastRun:
             rest = replace(later)  # which has read nothing yet
         else:
             make_program = later.make_nameless or later.make_program
-            rest = replace(later, make_program=make_program, make_source=None, make_shardings=None)
+            rest = replace(later, make_program=make_program, make_source=None, make_shardings=None, make_export=None)
         self._rest = replace(run, value=None, outputs={}, later=rest)
         self._value = _weakly(run.value)
         self._outputs = {name: _weakly(value) for name, value in run.outputs.items()}

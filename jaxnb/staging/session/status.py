@@ -76,6 +76,8 @@ def _cost(run: Run) -> Iterator[Part]:
         yield Part("derivative", run.derivative)
     if run.named:
         yield Part("named", f"as {run.named}")
+    if run.exported:
+        yield Part("exported", f"exported {run.exported}")
     if run.transferred:
         yield Part("moved", f"moved {format_bytes(run.transferred)}")
     if run.donated:

@@ -1,0 +1,21 @@
+from .container import (
+    BadFile as BadFile,
+)
+from .loaded import (
+    Loaded as Loaded,
+    Provenance as Provenance,
+    load as load,
+    save as save,
+)
+from .signature import (
+    OTHER as OTHER,
+    Leaf as Leaf,
+    Node as Node,
+    Signature as Signature,
+    leaf_places as leaf_places,
+    scalar_node as scalar_node,
+)
+from .values import (
+    BadInput as BadInput,
+    Results as Results,
+)
