@@ -180,6 +180,11 @@ from .named import (
     varying_names as varying_names,
     without_dead as without_dead,
 )
+from .persistent import (
+    CACHE_EVENTS as CACHE_EVENTS,
+    cache_setting as cache_setting,
+    note_cache as note_cache,
+)
 from .placement import (
     PUT as PUT,
     Label as Label,

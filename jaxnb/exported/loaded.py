@@ -54,7 +54,7 @@ class Provenance:
 
 class Loaded:
     """An exported cell: called with what the cell read, by name or in the order of the signature, it returns what the
-    cell bound, see `Results`. It stands under `jax.jit` and `jax.vmap` like any other function; it has no derivative.
+    cell bound, see `Results`. It stands under `jax.jit` like any other function; JAX neither maps nor differentiates it.
 
     Attributes:
       signature: what it takes and gives; it shows itself as text.
@@ -132,7 +132,7 @@ class Loaded:
         signature = str(self.signature)
         text = f"{self._status}\n\n{signature}\n\n{views.render_program(self.program)}"
         drawn = views.render_html(self.program, line=self._status, findings=())
-        return {"text/plain": text, "text/html": f"{views.element('pre', signature)}{drawn}"}
+        return {"text/plain": text, "text/html": str(views.joined([views.element("pre", {}, signature), drawn]))}
 
 
 _WIDE = frozenset({"int64", "uint64", "float64", "complex128"})

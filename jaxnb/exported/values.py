@@ -108,12 +108,14 @@ def bound_arguments(signature: Signature, args: Sequence[Any], kwargs: Mapping[s
             static = next((value for known, value in signature.static if known == name), None)
             if static is None:
                 raise BadInput(f"there is no input `{name}`.", why=takes)
+            if repr(kwargs[name]) == static:
+                continue
             raise BadInput(
                 f"`{name}` is no input.",
                 why=f"it is part of the program: {name} = {static}.",
                 fix=f"leave it out, or export the cell with --dynamic {name}.",
             )
-    given |= kwargs
+    given |= {name: value for name, value in kwargs.items() if name in names}
     if missing := [name for name in names if name not in given]:
         raise BadInput(f"`{missing[0]}` is missing.", why=takes, fix=f"{missing[0]}=..., {_wanted(signature, missing[0])}.")
     return given
@@ -213,6 +215,9 @@ def _typed(value: Any) -> str:
 _RANKS = ("b", "iu", "f", "c")
 
 
+_NARROW = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
+
+
 def _rank(dtype: Any) -> int:
     kind = "f" if jnp.issubdtype(dtype, jnp.floating) else "i" if jnp.issubdtype(dtype, jnp.integer) else dtype.kind
     return next((rank for rank, kinds in enumerate(_RANKS) if kind in kinds), len(_RANKS))
@@ -234,7 +239,7 @@ def _as_leaf(place: str, value: Any, leaf: Leaf) -> Any:
     if leaf.kind == "number":
         fits = _rank(dtype) == _rank(wanted)
     elif not fits and not isinstance(value, jax.Array):  # as JAX takes an array of NumPy
-        fits = jax.dtypes.canonicalize_dtype(dtype) == wanted and dtype.kind == wanted.kind
+        fits = _NARROW.get(str(dtype)) == str(wanted)
     shape = len(value.shape) == len(leaf.shape) and all(
         isinstance(size, str) or size == have for size, have in zip(leaf.shape, value.shape, strict=True)
     )

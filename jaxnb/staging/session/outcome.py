@@ -11,6 +11,7 @@ from jaxnb.errors import Refused
 from jaxnb.program import Assigned, Finding, Program, Severity, Timing, severity_of
 from jaxnb.staging import export, levels
 from jaxnb.staging.cells.cell import CellSource
+from jaxnb.staging.session.compile_cache import cache_words
 from jaxnb.staging.session.execution import Execution
 from jaxnb.staging.session.fates import read_fates
 from jaxnb.staging.session.mapped import bind_map_function, of_a_map
@@ -61,6 +62,7 @@ def timings_of(execution: Execution, seconds: float | None) -> Timings:
         compile=sum(piece.compile_seconds for piece in traced),
         run=seconds,
         host=execution.host_seconds,
+        cache=cache_words(piece.from_cache for piece in traced),
     )
 
 

@@ -33,6 +33,7 @@ class Timings:
       compile: StableHLO to an executable.
       run: from dispatch until the results were there.
       host: statements that Python ran.
+      cache: what JAX's persistent compilation cache did, such as "cache hit"; "" where no folder is set for it.
     """
 
     trace: float = 0.0
@@ -40,6 +41,7 @@ class Timings:
     compile: float = 0.0
     run: float | None = None
     host: float = 0.0
+    cache: str = ""
 
 
 @dataclass(frozen=True, slots=True)

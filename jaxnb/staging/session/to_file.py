@@ -73,7 +73,8 @@ class Source(NamedTuple):
 
     def refuse(self, what: str, why: str, fix: str = "", line: int | None = None) -> Refused:
         """What is raised where the cell cannot be a file."""
-        return Refused(f"the cell cannot be exported: {what}", why=why, fix=fix, line=line)
+        told = f"line {line}: " if line is not None and "line" not in what else ""
+        return Refused(f"the cell cannot be exported: {told}{what}", why=why, fix=fix, line=line)
 
     def line_of(self, name: str | None) -> int | None:
         """The first line that reads a name, or else binds it."""
@@ -144,7 +145,7 @@ def _called(value: Any) -> str:
         return f"function {value.__name__}"
     if isinstance(value, types.ModuleType):
         return "module"
-    return f"class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
+    return f"class {value.__name__}" if isinstance(value, type) else f"an object of {type(value).__name__}"
 
 
 # --- what can be exported ---
@@ -188,10 +189,18 @@ def _only_defines(statement: Statement, namespace: Mapping[str, Any]) -> bool:
     """Whether a statement that Python ran binds the same whatever the inputs are."""
     if statement.kind in _DEFINITIONS or statement.defines:
         return True
-    if isinstance(statement.node, ast.Expr) and isinstance(statement.node.value, ast.Constant):
+    if isinstance(statement.node, ast.Expr) and (_shown_names(statement) or isinstance(statement.node.value, ast.Constant)):
         return True
     bound = [namespace.get(name) for name in statement.names.binds]
     return bool(bound) and all(callable(value) and not isinstance(value, tuple) for value in bound)
+
+
+def _shown_names(statement: Statement) -> list[str]:
+    """The names that a last line shows which is nothing but names."""
+    shown = statement.node.value if statement.trailing and isinstance(statement.node, ast.Expr) else None
+    parts = shown.elts if isinstance(shown, ast.Tuple) else [shown]
+    names = [part.id for part in parts if isinstance(part, ast.Name)]
+    return names if len(names) == len(parts) else []
 
 
 def _check_effects(source: Source, piece: Piece) -> None:
@@ -502,7 +511,11 @@ def _read_results(
             named.append((name, node))
         elif not isinstance(bound[name], types.ModuleType):
             left_out.append((name, str(node.value)))
-    shown = results.node(value, "value") if recipe.value is not None and not cell.silent else None
+    last, shows = cell.statements[-1], recipe.value is not None
+    if not shows and (names := _shown_names(last)) and not cell.silent:
+        values = [bound.get(name, after.get(name)) for name in names]
+        value, shows = (tuple(values) if len(values) > 1 else values[0]), True
+    shown = results.node(value, "value") if shows and not cell.silent else None
     if shown is not None and (shown.kind == OTHER or source.options.value_and):
         left_out.append(("value", str(shown.value)))
         shown = None
@@ -613,7 +626,7 @@ def _export(
         tuple(named),
         tuple(made),
         shown,
-        tuple(_static(source, piece, {name for name, _ in inputs.named})),
+        tuple(_static(source, piece, {name for name, _ in inputs.named}, namespace)),
         tuple((text, types_of[index]) for index, text in inputs.held.items() if text),
         tuple(source.options.donate),
         tuple(left_out),
@@ -665,12 +678,16 @@ def _leaf_of_result(source: Source, piece: Piece, mark: _Mark, leaves: Sequence[
     return _leaf_of_aval(source, "a result", piece.jaxpr.out_avals[place])
 
 
-def _static(source: Source, piece: Piece, inputs: set[str]) -> Iterator[tuple[str, str]]:
+def _static(
+    source: Source, piece: Piece, inputs: set[str], namespace: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
     """What is part of the program and stands below no input, as a user writes it, and its value."""
     own = {name for item in source.cell.statements if _ran_by_python(source, item) for name in item.names.binds}
     for path, parts in parts_by_path(piece).items():
         root = root_name(path)
         if root is None or root in inputs | own or len(parts) != 1 or not isinstance(parts[0], tuple):
+            continue
+        if isinstance(namespace.get(root), type | types.ModuleType):
             continue
         part: Any = parts[0]
         if len(part) == 2 and part[0] in (*_NUMBERS, str, type(None)) and type(part[1]) is part[0]:
