@@ -79,7 +79,11 @@ class StageOptions:
     keep: tuple[str, ...] | None = _row(None, "names", "bind only these names", _CELLS, "loss", compiled=True)
     name: str | None = _row(None, "name", "bind the cell as a pure function of its inputs, too", _CELLS, "f")
     export: str | None = _row(
-        None, "word", "write the cell as a file that jaxnb.load makes a function of, elsewhere, too", _CELLS, "f.jaxexport"
+        None,
+        "word",
+        "write the cell as a file that jaxnb.load makes a function of, elsewhere, too",
+        _CELLS,
+        "f.jaxexport",
     )
     platforms: tuple[str, ...] = _row(
         (), "names", "what --export lowers it for; by default the platform that runs it", _CELLS, "cpu, cuda, tpu"

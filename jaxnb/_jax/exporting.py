@@ -97,7 +97,9 @@ def _older(module: bytes) -> bytes:
 
 
 def call_of(
-    parts: ExportedParts, arguments: Sequence[tuple[tuple[int, ...], Any]], results: Sequence[tuple[tuple[int, ...], Any]]
+    parts: ExportedParts,
+    arguments: Sequence[tuple[tuple[int, ...], Any]],
+    results: Sequence[tuple[tuple[int, ...], Any]],
 ) -> Callable[..., list[Any]]:
     """The function that was exported. Nothing is parsed before it is called or traced.
 

@@ -48,7 +48,9 @@ def _limit() -> None:
 def _fault(told: dict[str, Any], module: bytes) -> str:
     calls = _jax.custom_calls(module) - _jax.stable_targets()
     if calls:
-        return f"it calls {', '.join(f'`{name}`' for name in sorted(calls))}, which is no part of StableHLO that is kept"
+        return (
+            f"it calls {', '.join(f'`{name}`' for name in sorted(calls))}, which is no part of StableHLO that is kept"
+        )
     inputs, results = ([(tuple(shape), jax.numpy.dtype(dtype)) for shape, dtype in told[side]]
                        for side in ("inputs", "results"))  # fmt: skip
     convention, kept, platforms, devices, constants = told["parts"]

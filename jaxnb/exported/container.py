@@ -150,7 +150,9 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     """
     target = Path(path)
     if len(data) > MOST_BYTES:
-        raise JaxnbError(f"{target} would have {len(data):,} bytes.", why=f"an exported cell has at most {MOST_BYTES:,}.")
+        raise JaxnbError(
+            f"{target} would have {len(data):,} bytes.", why=f"an exported cell has at most {MOST_BYTES:,}."
+        )
     made = ""
     try:
         handle, made = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -165,4 +167,6 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
             if made:
                 os.unlink(made)
         why = getattr(error, "strerror", None) or str(error)
-        raise JaxnbError(f"cannot write {target}.", why=f"{why}.", fix="give a path in a folder that exists.") from error
+        raise JaxnbError(
+            f"cannot write {target}.", why=f"{why}.", fix="give a path in a folder that exists."
+        ) from error

@@ -254,6 +254,8 @@ def _provenance(told: Any, module: bytes, name: str) -> tuple[Provenance, _jax.E
             f"{name} does not say where it comes from.", why=f"{error}.", fix="export the cell again."
         ) from None
     platforms = tuple(told["platforms"])
-    parts = _jax.ExportedParts(module, told["convention"], tuple(told["kept"]), platforms, 1, told["constants"], told["stablehlo"])
+    parts = _jax.ExportedParts(
+        module, told["convention"], tuple(told["kept"]), platforms, 1, told["constants"], told["stablehlo"]
+    )
     shown = (told[key] for key in ("source", "sha256", "created"))
     return Provenance(*shown, told["versions"], told["stablehlo"], platforms), parts

@@ -117,7 +117,9 @@ def bound_arguments(signature: Signature, args: Sequence[Any], kwargs: Mapping[s
             )
     given |= {name: value for name, value in kwargs.items() if name in names}
     if missing := [name for name in names if name not in given]:
-        raise BadInput(f"`{missing[0]}` is missing.", why=takes, fix=f"{missing[0]}=..., {_wanted(signature, missing[0])}.")
+        raise BadInput(
+            f"`{missing[0]}` is missing.", why=takes, fix=f"{missing[0]}=..., {_wanted(signature, missing[0])}."
+        )
     return given
 
 
@@ -312,5 +314,3 @@ def _built(node: Node, arrays: Sequence[Any]) -> Any:
 @functools.cache
 def _tuple_class(name: str, fields: tuple[str, ...]) -> Any:
     return namedtuple(name, fields)  # pyright: ignore
-
-

@@ -177,7 +177,9 @@ def check_ran_whole(source: Source, ran: Sequence[Ran], namespace: Mapping[str, 
     if not ran:
         raise source.refuse("nothing in it was compiled.", why="it computes nothing with JAX arrays.")
     if not own:
-        raise source.refuse("it is a loop whose body is run in turns.", why=_ONLY_WHOLE, fix="write --whole or --unroll.")
+        raise source.refuse(
+            "it is a loop whose body is run in turns.", why=_ONLY_WHOLE, fix="write --whole or --unroll."
+        )
     line = own[1].statements[0].span.line if len(own) > 1 else source.cell.statements[0].span.line
     raise source.refuse(
         f"it is {len(ran)} programs, and the second begins in line {line}.", why=_ONLY_WHOLE, fix="divide it there.",
@@ -189,7 +191,9 @@ def _only_defines(statement: Statement, namespace: Mapping[str, Any]) -> bool:
     """Whether a statement that Python ran binds the same whatever the inputs are."""
     if statement.kind in _DEFINITIONS or statement.defines:
         return True
-    if isinstance(statement.node, ast.Expr) and (_shown_names(statement) or isinstance(statement.node.value, ast.Constant)):
+    if isinstance(statement.node, ast.Expr) and (
+        _shown_names(statement) or isinstance(statement.node.value, ast.Constant)
+    ):
         return True
     bound = [namespace.get(name) for name in statement.names.binds]
     return bool(bound) and all(callable(value) and not isinstance(value, tuple) for value in bound)
@@ -219,7 +223,9 @@ def _check_effects(source: Source, piece: Piece) -> None:
         raise source.refuse(f"it has effects in an order: {', '.join(effects)}.", why="a file holds computations only.")
     recipe = piece.recipe
     if recipe.said:
-        raise source.refuse("it prints while it runs.", why="a file holds computations only.", fix="print below the cell.")
+        raise source.refuse(
+            "it prints while it runs.", why="a file holds computations only.", fix="print below the cell."
+        )
     if recipe.elsewhere:
         raise source.refuse("it binds names of another module.", why="a loaded program binds nothing.")
     if piece.asks and piece.prelude is not None:
@@ -478,7 +484,9 @@ def _holds_marks(value: Any, depth: int = 0) -> bool:
     parts: Any = getattr(value, "__dict__", None)
     items = list(parts.values()) if isinstance(parts, dict) else []  # pyright: ignore
     items += [getattr(value, slot, None) for slot in getattr(type(value), "__slots__", ())]
-    items += list(value.values() if isinstance(value, dict) else value) if isinstance(value, list | tuple | dict) else []  # pyright: ignore
+    items += (
+        list(value.values() if isinstance(value, dict) else value) if isinstance(value, list | tuple | dict) else []
+    )  # pyright: ignore
     return any(_holds_marks(item, depth + 1) for item in items)  # pyright: ignore
 
 
@@ -574,7 +582,12 @@ def export_run(
 
 
 def export_again(
-    source: Source, pieces: Sequence[Piece], namespace: dict[str, Any], device: Any, program: Callable[[], Program], path: str
+    source: Source,
+    pieces: Sequence[Piece],
+    namespace: dict[str, Any],
+    device: Any,
+    program: Callable[[], Program],
+    path: str,
 ) -> None:
     """Writes a run as a file that has ended: with the structures that its names have now.
 
@@ -595,7 +608,9 @@ def export_again(
         check_ran_whole(source, [Ran(source.cell, one, Reached([], [], [], []), []) for one in pieces], namespace)
     (piece,) = pieces
     if piece.recipe.changed:
-        raise JaxnbError("the run cannot be exported any more.", why="the cell changes what it reads in place.", fix=fix)
+        raise JaxnbError(
+            "the run cannot be exported any more.", why="the cell changes what it reads in place.", fix=fix
+        )
     found = find_piece(source.record, piece.plan.start, namespace, _jax.trace_context(), device)
     if found is None or found[0] is not piece:
         raise JaxnbError("the run cannot be exported any more.", why="what it read is no longer as it was.", fix=fix)
@@ -637,9 +652,7 @@ def _export(
     exported.save(path, signature, _provenance(source.cell.shown, parts), program, parts)
 
 
-def _lowered(
-    source: Source, piece: Piece, function: Callable[..., list[Any]], leaves: Sequence[Leaf]
-) -> ExportedParts:
+def _lowered(source: Source, piece: Piece, function: Callable[..., list[Any]], leaves: Sequence[Leaf]) -> ExportedParts:
     wide = piece.prelude is not None or any(leaf.dtype in ("float64", "int64") for leaf in leaves)
     with jax.enable_x64(True) if wide else nullcontext():
         avals = [jax.ShapeDtypeStruct(leaf.flat_shape, jnp.dtype(leaf.dtype)) for leaf in leaves]
@@ -678,9 +691,7 @@ def _leaf_of_result(source: Source, piece: Piece, mark: _Mark, leaves: Sequence[
     return _leaf_of_aval(source, "a result", piece.jaxpr.out_avals[place])
 
 
-def _static(
-    source: Source, piece: Piece, inputs: set[str], namespace: Mapping[str, Any]
-) -> Iterator[tuple[str, str]]:
+def _static(source: Source, piece: Piece, inputs: set[str], namespace: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What is part of the program and stands below no input, as a user writes it, and its value."""
     own = {name for item in source.cell.statements if _ran_by_python(source, item) for name in item.names.binds}
     for path, parts in parts_by_path(piece).items():
