@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
-from jax import export
+from jax import core as jax_core, export
 from jax._src.export import _export  # which custom calls are kept stable, nothing public says
 from jax.interpreters import mlir as _mlir
 from jaxlib._jax import mlir as _portable  # an `Exported` gives its module as text alone
@@ -111,7 +111,7 @@ def call_of(
     Raises:
       ChangedJax: if this JAX keeps an exported function otherwise.
     """
-    into, out = (tuple(jax.core.ShapedArray(*one) for one in some) for some in (arguments, results))
+    into, out = (tuple(jax_core.ShapedArray(*one) for one in some) for some in (arguments, results))
     told: dict[str, Any] = {
         "fun_name": "cell",
         "in_tree": jax.tree.structure(((0,) * len(into), {})),
@@ -141,7 +141,8 @@ def call_of(
             why=f"jax {jax.__version__} keeps more of one than is known here: {', '.join(unknown)}.",
             fix="use a version of JAX that jaxnb knows.",
         )
-    return export.Exported(**{name: told[name] for name in fields}).call
+    made: Any = export.Exported(**{name: told[name] for name in fields})
+    return made.call
 
 
 def module_text(module: bytes) -> str:
@@ -167,7 +168,8 @@ def custom_calls(module: bytes) -> set[str]:
 
 def stable_targets() -> frozenset[str]:
     """The custom calls that JAX promises to keep as they are, none of which calls Python."""
-    return frozenset(_export._CUSTOM_CALL_TARGETS_GUARANTEED_STABLE)  # pyright: ignore[reportPrivateUsage]
+    kept: set[str] = _export._CUSTOM_CALL_TARGETS_GUARANTEED_STABLE  # pyright: ignore[reportPrivateUsage]
+    return frozenset(kept) - {"tf.call_tf_function"}
 
 
 _SPEAKS = ("stablehlo.infeed", "stablehlo.outfeed", "stablehlo.send", "stablehlo.recv")

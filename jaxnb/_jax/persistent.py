@@ -40,7 +40,7 @@ def cache_setting(name: str) -> Any:
 
 @contextmanager
 def note_cache() -> Generator[list[str]]:
-    """Meanwhile what happens of `CACHE_EVENTS` in this thread is put into a list; nothing is where there is no cache."""
+    """Meanwhile what happens of `CACHE_EVENTS` in this thread is put into a list; nothing where there is no cache."""
     noted: list[str] = []
     if cache_setting("dir") is None:
         yield noted

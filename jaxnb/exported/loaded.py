@@ -1,4 +1,4 @@
-"""An exported cell, written and loaded: a function of the names that the cell read, without the code of the notebook."""
+"""An exported cell, written and loaded: a function of the names that the cell read, without the notebook's code."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ class Provenance:
 
 class Loaded:
     """An exported cell: called with what the cell read, by name or in the order of the signature, it returns what the
-    cell bound, see `Results`. It stands under `jax.jit` like any other function; JAX neither maps nor differentiates it.
+    cell bound, see `Results`. It stands under `jax.jit` like any other function; JAX neither maps it nor
+    differentiates it.
 
     Attributes:
       signature: what it takes and gives; it shows itself as text.
@@ -90,11 +91,11 @@ class Loaded:
             except ValueError as error:
                 if "was exported for platforms" not in str(error):
                     raise
+                known, here = ", ".join(self.provenance.platforms), jax.default_backend()
                 raise JaxnbError(
-                    f"the program is for {', '.join(self.provenance.platforms)}, and JAX runs on {jax.default_backend()}.",
+                    f"the program is for {known}, and JAX runs on {here}.",
                     why="StableHLO is lowered for platforms when it is written.",
-                    fix=f"export the cell with --platforms {', '.join(self.provenance.platforms)}, "
-                    f"{jax.default_backend()}.",
+                    fix=f"export the cell with --platforms {known}, {here}.",
                 ) from None
             return build_results(self.signature, made)
 
@@ -257,5 +258,5 @@ def _provenance(told: Any, module: bytes, name: str) -> tuple[Provenance, _jax.E
     parts = _jax.ExportedParts(
         module, told["convention"], tuple(told["kept"]), platforms, 1, told["constants"], told["stablehlo"]
     )
-    shown = (told[key] for key in ("source", "sha256", "created"))
-    return Provenance(*shown, told["versions"], told["stablehlo"], platforms), parts
+    source, sha256, created = (str(told[key]) for key in ("source", "sha256", "created"))
+    return Provenance(source, sha256, created, told["versions"], told["stablehlo"], platforms), parts

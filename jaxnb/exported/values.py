@@ -262,7 +262,7 @@ def _number(place: str, value: Any, leaf: Leaf) -> Any:
 
 
 def _key_data(place: str, value: Any, leaf: Leaf) -> Any:
-    dtype = getattr(value, "dtype", None)
+    dtype: Any = getattr(value, "dtype", np.dtype(bool))
     if not isinstance(value, jax.Array) or not jnp.issubdtype(dtype, jax.dtypes.prng_key):
         raw = isinstance(value, jax.Array | np.ndarray) and str(dtype) == "uint32"
         fix = f"{place}=jax.random.wrap_key_data({place})." if raw else f"{place}=jax.random.key(0)."

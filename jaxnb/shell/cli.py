@@ -71,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
         "--export",
         metavar="DIR",
         type=Path,
-        help="write cells with a name, %%%%jit --name f or -o run, to DIR/f.jaxexport, which jaxnb.load makes functions of",
+        help="write cells with a name, %%%%jit --name f or -o run, to DIR/f.jaxexport for jaxnb.load",
     )
     command.set_defaults(command=_report)
 

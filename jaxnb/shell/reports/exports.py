@@ -110,7 +110,6 @@ def export_last(source: str, path: str) -> str:
             raise JaxnbError("its run is not the last one any more.")
         run.export(path)
     except Exception as error:  # which is for the report to tell
-        return json.dumps(
-            {"error": str(error) if isinstance(error, JaxnbError) else f"{type(error).__name__}: {error}"}
-        )
+        told = str(error) if isinstance(error, JaxnbError) else f"{type(error).__name__}: {error}"
+        return json.dumps({"error": told.removeprefix("the cell cannot be exported: ")})
     return json.dumps({"error": ""})
