@@ -18,6 +18,8 @@ from .errors import (
     Refused as Refused,
 )
 from .exported import (
+    BadFile as BadFile,
+    BadInput as BadInput,
     Loaded as Loaded,
     load as load,
 )

@@ -99,19 +99,20 @@ def _older(module: bytes) -> bytes:
 def call_of(
     parts: ExportedParts,
     arguments: Sequence[tuple[tuple[int, ...], Any]],
-    results: Sequence[tuple[tuple[int, ...], Any]],
+    results: Sequence[tuple[tuple[int, ...], Any, bool]],
 ) -> Callable[..., list[Any]]:
     """The function that was exported. Nothing is parsed before it is called or traced.
 
     Args:
       parts: what was kept of it.
       arguments: the shape and dtype of each.
-      results: likewise.
+      results: likewise, and whether it is weakly typed.
 
     Raises:
       ChangedJax: if this JAX keeps an exported function otherwise.
     """
-    into, out = (tuple(jax_core.ShapedArray(*one) for one in some) for some in (arguments, results))
+    into = tuple(jax_core.ShapedArray(*one) for one in arguments)
+    out = tuple(jax_core.ShapedArray(shape, dtype, weak_type=weak) for shape, dtype, weak in results)
     told: dict[str, Any] = {
         "fun_name": "cell",
         "in_tree": jax.tree.structure(((0,) * len(into), {})),

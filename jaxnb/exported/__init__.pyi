@@ -1,3 +1,4 @@
+from . import loaded as loaded
 from .container import (
     BadFile as BadFile,
 )
@@ -12,6 +13,8 @@ from .signature import (
     Leaf as Leaf,
     Node as Node,
     Signature as Signature,
+    decode_signature as decode_signature,
+    encode_signature as encode_signature,
     leaf_places as leaf_places,
     scalar_node as scalar_node,
 )

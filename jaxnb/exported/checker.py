@@ -46,13 +46,11 @@ def _limit() -> None:
 
 
 def _fault(told: dict[str, Any], module: bytes) -> str:
-    calls = _jax.custom_calls(module) - _jax.stable_targets()
-    if calls:
-        return (
-            f"it calls {', '.join(f'`{name}`' for name in sorted(calls))}, which is no part of StableHLO that is kept"
-        )
-    inputs, results = ([(tuple(shape), jax.numpy.dtype(dtype)) for shape, dtype in told[side]]
-                       for side in ("inputs", "results"))  # fmt: skip
+    if calls := _jax.custom_calls(module) - _jax.stable_targets():
+        names = ", ".join(f"`{name}`" for name in sorted(calls))
+        return f"it calls {names}, which JAX does not promise to keep"
+    inputs = [(tuple(shape), jax.numpy.dtype(dtype)) for shape, dtype in told["inputs"]]
+    results = [(tuple(shape), jax.numpy.dtype(dtype), False) for shape, dtype in told["results"]]
     convention, kept, platforms, devices, constants = told["parts"]
     parts = _jax.ExportedParts(module, convention, tuple(kept), tuple(platforms), devices, constants)
     with jax.enable_x64(True):

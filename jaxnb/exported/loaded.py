@@ -70,7 +70,8 @@ class Loaded:
         self.signature, self.provenance, self.program, self.sha256 = signature, provenance, program, sha256
         self._parts = parts
         self._wide = any(leaf.dtype in _WIDE for leaf in (*signature.leaves, *signature.made)) or signature.x64
-        self._run = jax.jit(_jax.call_of(parts, *([_typed(leaf) for leaf in side] for side in _sides(signature))))
+        made = [(*_typed(leaf), leaf.weak and leaf.kind == "array") for leaf in signature.made]
+        self._run = jax.jit(_jax.call_of(parts, [_typed(leaf) for leaf in signature.leaves], made))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Results:
         """Runs the program.
@@ -97,7 +98,7 @@ class Loaded:
                     why="StableHLO is lowered for platforms when it is written.",
                     fix=f"export the cell with --platforms {known}, {here}.",
                 ) from None
-            return build_results(self.signature, made)
+        return build_results(self.signature, made)
 
     @property
     def source(self) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from jaxnb import _jax
 from jaxnb.errors import JaxnbError
@@ -276,7 +275,6 @@ def _key_data(place: str, value: Any, leaf: Leaf) -> Any:
 
 
 _KEYS = {"fry": "threefry2x32", "rbg": "rbg", "urbg": "unsafe_rbg"}
-_PYTHON: Mapping[str, type] = {"b": bool, "i": int, "f": float, "c": complex}
 
 
 def build_results(signature: Signature, flat: Sequence[Any]) -> Results:
@@ -292,9 +290,6 @@ def _given(value: Any, leaf: Leaf) -> Any:
         return jax.random.wrap_key_data(value, impl=_KEYS[leaf.key])
     if leaf.kind == "number" and not _jax.is_tracer(value):
         return value.item()
-    if leaf.weak and (kind := _PYTHON.get(leaf.dtype[0])) is not None:
-        weak = lax.convert_element_type(value, kind)
-        return weak if weak.dtype == value.dtype else value
     return value
 
 

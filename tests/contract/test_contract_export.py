@@ -38,15 +38,20 @@ def test_what_is_kept_of_an_exported_function_can_be_called() -> None:
     parts = _jax.export_flat(double, [FLOATS])
     assert (parts.kept, parts.devices, parts.platforms, parts.constants) == ((0,), 1, (jax.default_backend(),), False)
     assert _jax.CONVENTIONS[0] <= parts.convention <= _jax.CONVENTIONS[1]
-    call = _jax.call_of(parts, [((3,), np.dtype("float32"))], [((3,), np.dtype("float32")), ((), np.dtype("float32"))])
+    call = _jax.call_of(
+        parts, [((3,), np.dtype("float32"))], [((3,), np.dtype("float32"), False), ((), np.dtype("float32"), True)]
+    )
     twice, total = jax.jit(call)(jnp.arange(3.0))
     assert twice.tolist() == [0, 2, 4] and total == 3
+    assert (twice.weak_type, total.weak_type) == (False, True)
 
 
 def test_a_program_for_several_platforms_is_called_too() -> None:
     parts = _jax.export_flat(double, [FLOATS], ("cuda", "cpu", "tpu"))
     assert parts.platforms == ("cuda", "cpu", "tpu")
-    call = _jax.call_of(parts, [((3,), np.dtype("float32"))], [((3,), np.dtype("float32")), ((), np.dtype("float32"))])
+    call = _jax.call_of(
+        parts, [((3,), np.dtype("float32"))], [((3,), np.dtype("float32"), False), ((), np.dtype("float32"), True)]
+    )
     assert jax.jit(call)(jnp.ones(3))[1] == 3
 
 
