@@ -1,4 +1,4 @@
-from . import loaded as loaded
+from . import checking as checking, container as container, loaded as loaded
 from .container import (
     BadFile as BadFile,
 )
