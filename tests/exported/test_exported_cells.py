@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -290,37 +287,3 @@ def test_results_say_what_there_is(tmp_path: Path) -> None:
         results["q"]
     with pytest.raises(jaxnb.JaxnbError, match="shows no value, and binds y, z"):
         _ = results.value
-
-
-MODEL = """
-%%s
-hidden = jnp.tanh(images @ w1 + b1)
-logits = hidden @ w2
-loss = -jnp.mean(jax.nn.log_softmax(logits)[jnp.arange(len(labels)), labels])
-loss
-"""
-
-
-def test_a_model_runs_in_a_bare_process(tmp_path: Path) -> None:
-    """The model of the first tutorial, by the real loader and without any of its code."""
-    keys = jax.random.split(jax.random.key(0), 4)
-    names = {
-        "images": jax.random.uniform(keys[0], (97, 64)), "labels": jax.random.randint(keys[1], (97,), 0, 10),
-        "w1": jax.random.normal(keys[2], (64, 128)) * 0.1, "b1": jnp.zeros(128),
-        "w2": jax.random.normal(keys[3], (128, 10)) * 0.1,
-    }  # fmt: skip
-    source = MODEL.replace("%%s\n", "").strip()
-    run = jaxnb.stage(source, {"jnp": jnp, "jax": jax} | names, export=str(tmp_path / "model.jaxexport"))
-    np.savez(tmp_path / "in.npz", **{name: np.asarray(value) for name, value in names.items()})
-    code = (
-        "import jaxnb, numpy\nmodel = jaxnb.load('model.jaxexport')\nresults = model(**numpy.load('in.npz'))\n"
-        "numpy.savez('out.npz', **results)\nassert results.value == results.loss\nprint(model.signature)"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(Path(jaxnb.__file__).parents[1])}
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("(images, w1, b1, w2, labels) -> hidden, logits, loss, value\n")
-    got = np.load(tmp_path / "out.npz")
-    assert {*got} == {"hidden", "logits", "loss"}
-    for name in got:
-        assert np.array_equal(got[name], run.outputs[name])

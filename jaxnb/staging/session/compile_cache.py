@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from jaxnb import _jax
-from jaxnb.units import format_seconds
 
 __all__ = ["cache_words", "read_cache_events"]
 
@@ -37,7 +36,7 @@ def read_cache_events(events: Sequence[str], seconds: float, calls_back: bool = 
         return f"{MISS}, not kept: it calls Python"
     least = _jax.cache_setting("seconds")
     if seconds < least:
-        return f"{MISS}, not kept: under {format_seconds(least)}"
+        return f"{MISS}, not kept: under {least:g} s"
     return f"{MISS}, not kept"
 
 
