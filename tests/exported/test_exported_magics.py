@@ -60,8 +60,19 @@ def test_what_cannot_be_exported_is_told_and_nothing_is_bound(shell: Shell, tmp_
 def test_the_options_are_completed_and_explained(shell: Shell) -> None:
     assert complete_header("%%jit --exp", 0, 11, {}).texts == ("--export",)
     assert complete_header("%%grad loss wrt x --plat", 0, 24, {}).texts == ("--platforms",)
+    assert "tpu" in complete_header("%%jit --export f --platforms cpu, t", 0, 35, {}).texts
     usage = shell.ip.magics_manager.magics["cell"]["jit"].__doc__
     assert "--export    write the cell as a file that jaxnb.load makes a function of" in usage
+
+
+def test_paths_of_files_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "models").mkdir()
+    for name in ("mine.jaxexport", "more.txt", "models/first.jaxexport"):
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    for begun, wanted in (("m", ("mine.jaxexport", "models/")), ("models/f", ("models/first.jaxexport",)), ("no/", ())):
+        text = f"%%jit --export {begun}"
+        assert complete_header(text, 0, len(text), {}).texts == wanted
 
 
 @pytest.mark.parametrize(
