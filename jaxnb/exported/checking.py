@@ -16,7 +16,7 @@ from jaxnb.exported.container import BadFile
 
 __all__ = ["SECONDS", "check_program"]
 
-SECONDS = 120.0
+SECONDS = 60.0
 """How long reading a program may take by default."""
 
 _known: set[bytes] = set()  # what this process has had checked

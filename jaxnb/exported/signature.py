@@ -293,6 +293,8 @@ class _Reader:
         wanted = {"dtype", "shape", "weak", "kind"} | ({"key", "words"} if of_key else set[str]())
         if told.keys() != wanted:
             raise self.refuse("a type says too much or too little")
+        for name in wanted & {"dtype", "kind", "key"}:
+            self.text(told[name])
         shape = self.each(told["shape"], "a shape", lambda one: one)
         if len(shape) > _MOST_DIMENSIONS or not all(_is_size(one) for one in shape):
             raise self.refuse("a shape holds what is no size")
@@ -312,6 +314,7 @@ class _Reader:
         if kind == "NoneType":
             return None
         self.text(text)
+        self.text(kind)
         if kind == "str":
             return text
         if kind not in _SCALARS or len(text) > 10_000:

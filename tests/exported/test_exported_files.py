@@ -284,9 +284,9 @@ def test_programs_with_flipped_bits_that_are_sealed_well_end_no_process_but_that
         flip(draw, program)
         path.write_bytes(with_program(cell, bytes(program)))
         try:
-            jaxnb.load(path)
-        except BadFile as error:
-            assert "cannot be used" in error.what
+            jaxnb.load(path, timeout=20)
+        except BadFile as error:  # some bits keep MLIR's parser busy for ever
+            assert "cannot be used" in error.what or "was not read within 20 s" in error.what
 
 
 def test_another_signature_than_that_of_the_program_is_told(cell: bytes, tmp_path: Path) -> None:

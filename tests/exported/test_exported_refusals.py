@@ -42,7 +42,7 @@ REFUSED: dict[str, tuple[str, Callable[[], dict[str, Any]], str, int | None]] = 
     "a print": ("y = x + 1\nprint(y)\nz = y", lambda: {"x": FLOATS}, "Python runs line 2 on the host.", 2),
     "a number": ("y = x.sum()\nn = float(y)", lambda: {"x": FLOATS}, "Python runs line 2 on the host.", 2),
     "arithmetic of Python": ("r = lr * 2\ny = x * r", lambda: {"x": FLOATS, "lr": 0.1}, "Python runs line 1", 1),
-    "NumPy": ("y = x * a.mean()", lambda: {"x": FLOATS, "a": np.arange(3.0)}, "NumPy computes a part", None),
+    "NumPy": ("y = x * a.mean()", lambda: {"x": FLOATS, "a": np.arange(3.0)}, "line 1: NumPy computes a part", 1),
     "nothing": ("n = 3", lambda: {}, "nothing in it was compiled", None),
     "a debug print": ("y = x + 1\njax.debug.print('{}', y)", lambda: {"x": FLOATS}, "in line 2 calls Python", 2),
     "an ordered print": (

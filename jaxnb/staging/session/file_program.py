@@ -77,19 +77,21 @@ def read_inputs(source: Source, entry: Entry, reached: Reached, namespace: Mappi
             found.named.append((name, node))
     for index, path in enumerate(reached.paths):
         if index not in found.order:
-            found.held[index] = _held(source, path, own, namespace)
+            number = type(reached.leaves[index]) in NUMBERS
+            found.held[index] = _held(source, path, own, namespace, number)
     return found
 
 
-def _held(source: Source, path: Path, own: set[str], namespace: Mapping[str, Any]) -> str:
-    """What a user calls a leaf that no structure of names leads to, if it can be part of the program.
+def _held(source: Source, path: Path, own: set[str], namespace: Mapping[str, Any], number: bool) -> str:
+    """What a user calls a leaf that no structure of names leads to, if it can be part of the program: a number of
+    Python, or an array that a function holds.
 
     Raises:
       Refused: if an object holds it whose class a file does not know.
     """
     root, text = root_name(path), render_path(path)
-    if root in own:
-        return ""
+    if root in own or number:
+        return "" if root in own else text
     steps = [at[1:] for at in (path, *holders_of(path)) if isinstance(at[0], tuple)][::-1]
     holder: Any = namespace.get(root) if root is not None else None
     for kind, key in steps:
@@ -103,7 +105,8 @@ def _held(source: Source, path: Path, own: set[str], namespace: Mapping[str, Any
         f"`{text}` is in {described(holder)}, a node that a file does not know.",
         why="a loaded program is called without the classes of the notebook: with arrays, numbers, None, and dicts, "
         "lists, tuples and named tuples of them.",
-        fix=f"take the arrays out above the cell, and read these: parts = jax.tree.leaves({root}).",
+        fix=f"take it apart above the cell, leaves, tree = jax.tree.flatten({root}), and in the cell write "
+        f"jax.tree.unflatten(tree, leaves) for `{root}`.",
         line=source.line_of(root),
     )
 

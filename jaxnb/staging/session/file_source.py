@@ -17,7 +17,8 @@ from jaxnb.errors import Refused
 from jaxnb.exported import OTHER, Node
 from jaxnb.options import StageOptions
 from jaxnb.staging.cells.cell import CellSource, Statement
-from jaxnb.staging.objects.paths import Path
+from jaxnb.staging.objects.graph import Reached
+from jaxnb.staging.objects.paths import Path, render_path
 from jaxnb.staging.reuse.cache import CodeRecord
 from jaxnb.staging.session.execution import Execution, Ran
 from jaxnb.staging.trace.piece import Piece
@@ -157,7 +158,7 @@ def check_ran_whole(source: Source, ran: Sequence[Ran], namespace: Mapping[str, 
         if line is None or _only_defines(statement, namespace):
             continue
         line = next((at for at in lines if at in reasons), line)
-        why = reasons.get(line, "it does not compute with JAX arrays")
+        why = reasons.get(line, "it computes nothing with JAX arrays, or only places them")
         raise source.refuse(
             f"Python runs line {line} on the host.",
             why=f"{why}; {_ONLY_WHOLE}",
@@ -200,7 +201,7 @@ def shown_names(statement: Statement) -> list[str]:
     return names if len(names) == len(parts) else []
 
 
-def check_effects(source: Source, piece: Piece) -> None:
+def check_effects(source: Source, piece: Piece, reached: Reached) -> None:
     for eqn in _jax.all_eqns(piece.jaxpr):
         name = eqn.primitive.name
         if "callback" in name or name in ("debug_print", "infeed", "outfeed"):
@@ -231,11 +232,18 @@ def check_effects(source: Source, piece: Piece) -> None:
             line=source.line_of(name),
         )
     if piece.prelude is not None and piece.prelude.computes_by_numpy:
+        names = [render_path(path) for path, leaf in zip(reached.paths, reached.leaves, strict=True) if _is_numpy(leaf)]
+        name = names[0] if names else None
         raise source.refuse(
-            "NumPy computes a part of it at each run.",
+            "NumPy computes a part of it at each run" + (f", from `{name}`." if name else "."),
             why=f"on the host; {_ONLY_WHOLE}",
-            fix="use jax.numpy for it, or compute it in a cell of its own.",
+            fix=f"{name} = jnp.asarray({name}) above the cell." if name else "use jax.numpy for it.",
+            line=source.line_of(name.partition(".")[0].partition("[")[0]) if name else None,
         )
+
+
+def _is_numpy(value: Any) -> bool:
+    return isinstance(value, np.ndarray | np.generic)
 
 
 def _line_of(source: Source, eqn: Any) -> int | None:

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jaxnb.staging as room
 from jaxnb import _jax
 from jaxnb.errors import Refused
 from jaxnb.program import Assigned, Finding, Program, Severity, Timing, severity_of
@@ -24,6 +25,7 @@ __all__ = [
     "bind_function",
     "bound_names",
     "check_name",
+    "exporter_of",
     "findings_of",
     "forget_others",
     "host_note",
@@ -189,6 +191,22 @@ def program_of(
         return program if with_times is None else with_times(program)
 
     return make
+
+
+def exporter_of(execution: Execution, program: Callable[[], Program]) -> Callable[[str], None]:
+    """What writes a run as a file that holds its program, given the path. It holds no value of the run.
+
+    Args:
+      execution: the run.
+      program: reads what the cell became.
+    """
+    told = execution.cell, execution.record, execution.options, frozenset(execution.host_lines)
+    pieces, namespace, device = execution.pieces, execution.namespace, execution.device
+
+    def write(path: str) -> None:
+        room.export_again(room.Source(*told), pieces, namespace, device, program, path)
+
+    return write
 
 
 def _source_of(execution: Execution) -> Callable[[Any, str], str]:

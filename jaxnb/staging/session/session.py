@@ -37,6 +37,7 @@ from jaxnb.staging.session.outcome import (
     bind_function,
     bound_names,
     check_name,
+    exporter_of,
     findings_of,
     forget_others,
     host_note,
@@ -584,9 +585,7 @@ class Session:
             make_source,
             partial(self.observer.shardings, cell, pieces, namespace, label) if pieces else None,
             self._compare(make if pieces else None, same, options.diff),
-            partial(room.export_again, room.Source.of(execution), pieces, namespace, execution.device, make)
-            if pieces
-            else None,
+            exporter_of(execution, make) if pieces else None,
         )
         return Run(
             value=value_of(execution),

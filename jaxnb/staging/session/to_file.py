@@ -13,6 +13,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import jax
@@ -24,6 +25,7 @@ from jaxnb._jax import ExportedParts
 from jaxnb.errors import JaxnbError
 from jaxnb.exported import Leaf, Signature
 from jaxnb.program import Program
+from jaxnb.runtime import is_library, is_library_class
 from jaxnb.staging.objects.graph import Reached
 from jaxnb.staging.objects.paths import render_path, root_name
 from jaxnb.staging.reuse.cache import find_piece
@@ -35,6 +37,9 @@ from jaxnb.staging.session.file_source import NUMBERS, Entry, Source, check_effe
 from jaxnb.staging.trace.piece import Piece
 
 __all__ = ["Entry", "Source", "export_again", "export_run"]
+
+_LONGEST = 200
+"""Characters of a static value that is told."""
 
 
 def export_run(
@@ -112,21 +117,26 @@ def _export(
     program: Program,
     path: str,
 ) -> None:
-    check_effects(source, piece)
+    check_effects(source, piece, reached)
     inputs = read_inputs(source, entry, reached, namespace)
     texts = [render_path(path) for path in reached.paths]
     types_of = [leaf_of(source, texts[at], leaf, piece.prelude is not None) for at, leaf in enumerate(reached.leaves)]
     leaves = [types_of[index] for index in inputs.order]
     results, named, shown, left_out = read_results(source, piece, entry, reached, outputs, after)
     made = [_leaf_of_result(source, piece, mark, types_of) for mark in results.marks]
+    held = {index: text for index, text in inputs.held.items() if text}
+    numbers = {index: repr(reached.leaves[index]) for index in held if type(reached.leaves[index]) in NUMBERS}
+    own = {index for index in numbers if not _is_of_library(namespace.get(root_name(reached.paths[index]) or ""))}
+    static = [*_static(source, piece, {name for name, _ in inputs.named}, namespace)]
+    static += [(held[index], value) for index, value in numbers.items() if index in own]
     signature = Signature(
         tuple(inputs.named),
         tuple(leaves),
         tuple(named),
         tuple(made),
         shown,
-        tuple(_static(source, piece, {name for name, _ in inputs.named}, namespace)),
-        tuple((text, types_of[index]) for index, text in inputs.held.items() if text),
+        tuple(static),
+        tuple((text, types_of[index]) for index, text in held.items() if index not in numbers),
         tuple(source.options.donate),
         tuple(left_out),
         bool(jax.config.jax_enable_x64),  # type: ignore[attr-defined]
@@ -182,11 +192,22 @@ def _static(source: Source, piece: Piece, inputs: set[str], namespace: Mapping[s
         root = root_name(path)
         if root is None or root in inputs | own or len(parts) != 1 or not isinstance(parts[0], tuple):
             continue
-        if isinstance(namespace.get(root), type | types.ModuleType):
-            continue
         part: Any = parts[0]
-        if len(part) == 2 and part[0] in (*NUMBERS, str, type(None)) and type(part[1]) is part[0]:
-            yield render_path(path), repr(part[1])
+        if len(part) != 2 or part[0] not in (*NUMBERS, str, type(None)) or type(part[1]) is not part[0]:
+            continue
+        text, value = render_path(path), repr(part[1])
+        if not _is_of_library(namespace.get(root)) and "__" not in text and len(value) <= _LONGEST:
+            yield text, value
+
+
+def _is_of_library(value: Any) -> bool:
+    """Whether a value is a module, a class, or a function or an object of a library, of which users set nothing."""
+    if isinstance(value, type | types.ModuleType | partial):
+        return True
+    inner = getattr(value, "__wrapped__", value)
+    if isinstance(inner, types.FunctionType | types.BuiltinFunctionType):
+        return is_library(inner.__module__)
+    return is_library_class(type(value)) and type(value).__module__ not in ("builtins", "collections", "types")
 
 
 def _provenance(shown: str, parts: ExportedParts) -> exported.Provenance:
