@@ -48,7 +48,7 @@ def check_program(
     asked = json.dumps({"bytes": len(parts.module), "parts": parts[1:6], "inputs": inputs, "results": results})
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "jaxnb.exported.checker"],
+            [sys.executable, "-P", "-m", "jaxnb.exported.checker"],
             input=asked.encode() + b"\n" + parts.module,
             capture_output=True,
             timeout=seconds,
@@ -88,11 +88,11 @@ def _fix(why: str) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """That of this process, on the CPU alone, with this package where it is found here."""
+    """That of this process, on the CPU alone, with the packages that are found here, wherever that is."""
     own = str(Path(__file__).resolve().parents[2])
-    paths = [own, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    paths = [own, *filter(os.path.isabs, sys.path)]
     return {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if name != "JAX_DISABLE_JIT"},
         "JAX_PLATFORMS": "cpu",
         "JAX_COMPILATION_CACHE_DIR": "",
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)),

@@ -127,7 +127,7 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
     Raises:
       BadFile: if it cannot be read, or is too large.
     """
-    name = str(path)
+    name, path = str(path), os.path.expanduser(path)
     try:
         told = os.stat(path)
         if not stat.S_ISREG(told.st_mode):
@@ -148,7 +148,7 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     Raises:
       JaxnbError: if it cannot be written, or is too large to be read again.
     """
-    target = Path(path)
+    target = Path(path).expanduser()
     if len(data) > MOST_BYTES:
         raise JaxnbError(
             f"{target} would have {len(data):,} bytes.", why=f"an exported cell has at most {MOST_BYTES:,}."

@@ -79,6 +79,28 @@ def test_names_that_are_in_place_are_given_as_new_ones(tmp_path: Path) -> None:
     assert str(dict(loaded.signature.inputs)["params"].keys) == "('w',)"
 
 
+def test_numbers_that_are_alike_are_told_apart(tmp_path: Path) -> None:
+    """Python has one object for all small ints that are alike."""
+    source = "k = 3\ndef f(v):\n    d['m'] += 1\n    return v * n\ny = f(x)\nd['w'] = y"
+    names = {"x": FLOATS, "n": 3, "d": {"m": 3, "n": 3, "w": FLOATS}}
+    _, loaded = export(source, names, tmp_path / "f", dynamic="n")
+    results = loaded(**{**names, "x": FLOATS, "n": 5, "d": {"m": 3, "n": 3, "w": FLOATS}})
+    assert results.k == 3 and results.y.tolist() == [0, 5, 10]
+    assert results.d["m"] == 4 and results.d["n"] == 3 and results.d["w"].tolist() == [0, 5, 10]
+
+
+def test_names_that_are_deleted_are_not_given(tmp_path: Path) -> None:
+    _, loaded = export("t = x * 2\ny = t + 1\ndel t", {"x": FLOATS}, tmp_path / "f")
+    assert list(loaded(FLOATS)) == ["y"]
+
+
+def test_a_list_that_grows_is_given_only_where_it_was_empty(tmp_path: Path) -> None:
+    _, loaded = export("y = x * 2\nseen.append(y)", {"x": FLOATS, "seen": []}, tmp_path / "f")
+    assert [one.tolist() for one in loaded(jnp.ones(3)).seen] == [[2, 2, 2]]
+    with pytest.raises(jaxnb.Refused, match="`seen` holds arrays that the program neither reads nor makes"):
+        export("y = x * 2\nseen.append(y)", {"x": FLOATS, "seen": [FLOATS + 1]}, tmp_path / "f")
+
+
 def test_counters_of_python_are_counted_in_the_program(tmp_path: Path) -> None:
     names = {"x": FLOATS, "state": {"step": 1}, "jnp": jnp, "jax": jax}
     source = "def f(v):\n    state['step'] += 1\n    return v / (1 - 0.9 ** state['step'])\ny = f(x)"

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import random
 import struct
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import pytest
 from cells_to_export import FLOATS  # pyright: ignore
@@ -337,3 +341,25 @@ def test_a_file_is_read_by_another_process_once(cell: bytes, tmp_path: Path, mon
     assert jaxnb.load(path)(FLOATS, {"w": (FLOATS, None)}).y.shape == (3,)
     monkeypatch.setattr(checking.subprocess, "run", lambda *_, **__: pytest.fail("it was read before"))
     jaxnb.load(path)
+
+
+def test_code_in_the_folder_where_a_file_is_loaded_is_not_run(cell: bytes, tmp_path: Path) -> None:
+    for name in ("jax.py", "json.py", "jaxnb.py", "sitecustomize.py"):
+        (tmp_path / name).write_text("open('ran', 'w').close()\nraise SystemExit(3)\n")
+    (tmp_path / "f").write_bytes(cell)
+    code = (
+        "import os, sys, jax, jaxnb\n"
+        f"os.chdir({str(tmp_path)!r})\nprint(jaxnb.load('f').signature.names)"
+    )  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": str(Path(jaxnb.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.stdout.strip() == "('x', 'params')", done.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_program_for_another_platform_alone_is_read(tmp_path: Path) -> None:
+    for platform in ("cuda", "tpu"):
+        names = {"jnp": jnp, "jax": jax, "x": FLOATS}
+        source = "y = jnp.linalg.qr(jnp.outer(x, x))[0] + jax.random.normal(jax.random.key(0), (3, 3))"
+        jaxnb.stage(source, names, export=str(tmp_path / "f"), platforms=platform)
+        assert jaxnb.load(tmp_path / "f").provenance.platforms == (platform,)

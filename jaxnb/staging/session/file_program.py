@@ -147,9 +147,13 @@ def leaf_of(source: Source, text: str, value: Any, wide: bool) -> Leaf:
     return Leaf(str(jax.dtypes.canonicalize_dtype(value.dtype)), tuple(value.shape))
 
 
+def _sizes(shape: Sequence[Any]) -> tuple[int | str, ...]:
+    return tuple(size if isinstance(size, int) else str(size) for size in shape)
+
+
 def leaf_of_aval(source: Source, text: str, aval: Any) -> Leaf:
     if not jnp.issubdtype(aval.dtype, jax.dtypes.prng_key):
-        return Leaf(str(aval.dtype), tuple(aval.shape), bool(getattr(aval, "weak_type", False)))
+        return Leaf(str(aval.dtype), _sizes(aval.shape), bool(getattr(aval, "weak_type", False)))
     short = str(aval.dtype).removeprefix("key<").removesuffix(">")
     if short not in _KEYS:
         raise source.refuse(
@@ -158,7 +162,7 @@ def leaf_of_aval(source: Source, text: str, aval: Any) -> Leaf:
             fix="use jax.random.key(seed).",
         )
     words = jax.eval_shape(jax.random.key_data, jax.ShapeDtypeStruct((), aval.dtype)).shape[-1]
-    return Leaf("uint32", tuple(aval.shape), False, "key", short, words)
+    return Leaf("uint32", _sizes(aval.shape), False, "key", short, words)
 
 
 def program_of(
