@@ -80,7 +80,7 @@ class StageOptions:
     name: str | None = _row(None, "name", "bind the cell as a pure function of its inputs, too", _CELLS, "f")
     export: str | None = _row(
         None,
-        "word",
+        "path",
         "write the cell as a file that jaxnb.load makes a function of, elsewhere, too",
         _CELLS,
         "f.jaxexport",

@@ -284,3 +284,11 @@ def test_any_text_is_read_or_pointed_at(header: str) -> None:
         assert len("%%xmap ") <= error.column <= len(f"%%xmap {header}")
     else:
         assert spec.outputs and all(term.text in f"%%xmap {header}" for term in (*spec.inputs, *spec.outputs))
+
+
+def test_a_path_may_stand_in_quotes() -> None:
+    header = "--export 'my models/f.jaxexport' --block"
+    assert parse_header(header, JIT_OPTIONS) == {"export": "my models/f.jaxexport", "block": True}
+    assert parse_header("--export=models/f.jaxexport", JIT_OPTIONS) == {"export": "models/f.jaxexport"}
+    with pytest.raises(BadHeader, match="--export wants a path"):
+        parse_header("--export --block", JIT_OPTIONS)

@@ -51,6 +51,8 @@ class Provenance:
         versions = ", ".join(f"{name} {version}" for name, version in self.versions.items())
         return f"written {self.created} by {versions} for {', '.join(self.platforms)} · source {self.sha256[:12]}"
 
+    __repr__ = __str__
+
 
 class Loaded:
     """An exported cell: called with what the cell read, by name or in the order of the signature, it returns what the
@@ -121,8 +123,11 @@ class Loaded:
 
     @property
     def _status(self) -> Status:
-        sizes = f"{len(self.signature.inputs)} input{'s' * (len(self.signature.inputs) != 1)}"
-        parts = (Part("names", f"{sizes} → {len(self.signature.results)} names"), Part("named", str(self.provenance)))
+        counts = len(self.signature.inputs), len(self.signature.results)
+        taken, given = (
+            f"{count} {noun}{'s' * (count != 1)}" for count, noun in zip(counts, ("input", "name"), strict=True)
+        )
+        parts = Part("names", f"{taken} → {given}"), Part("named", str(self.provenance))
         return Status((Part("traced", "loaded"),), parts)
 
     def __repr__(self) -> str:
