@@ -9,6 +9,7 @@ from .loaded import (
     save as save,
 )
 from .signature import (
+    DTYPES as DTYPES,
     OTHER as OTHER,
     Leaf as Leaf,
     Node as Node,

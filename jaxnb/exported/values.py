@@ -15,11 +15,27 @@ from jaxnb import _jax
 from jaxnb.errors import JaxnbError
 from jaxnb.exported.signature import OTHER, Leaf, Node, Signature, places
 
-__all__ = ["BadInput", "Results", "bound_arguments", "build_results", "flat_inputs"]
+__all__ = ["BadInput", "LeftOut", "Results", "bound_arguments", "build_results", "flat_inputs"]
 
 
 class BadInput(JaxnbError):
     """What a loaded cell was called with does not fit; nothing has run."""
+
+
+class LeftOut:
+    """Stands in a result for what no file holds, such as a function.
+
+    >>> LeftOut("function f")
+    <left out: function f>
+    """
+
+    __slots__ = ("what",)
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def __repr__(self) -> str:
+        return f"<left out: {self.what}>"
 
 
 class Results(Mapping[str, Any]):
@@ -296,8 +312,10 @@ def _given(value: Any, leaf: Leaf) -> Any:
 def _built(node: Node, arrays: Sequence[Any]) -> Any:
     if node.kind == "leaf":
         return arrays[node.index]
-    if node.kind in ("scalar", OTHER):
+    if node.kind == "scalar":
         return node.value
+    if node.kind == OTHER:
+        return LeftOut(node.value)
     items = [_built(item, arrays) for item in node.items]
     if node.kind == "dict":
         return dict(zip(node.keys, items, strict=True))

@@ -89,6 +89,20 @@ def test_numbers_that_are_alike_are_told_apart(tmp_path: Path) -> None:
     assert results.d["m"] == 4 and results.d["n"] == 3 and results.d["w"].tolist() == [0, 5, 10]
 
 
+def test_functions_in_containers_are_left_out_of_them(tmp_path: Path) -> None:
+    source = "found = {'y': x * 2, 'f': lambda v: v}\nfs = [jnp.sin, jnp.cos]"
+    _, loaded = export(source, {"x": FLOATS}, tmp_path / "f")
+    assert repr(loaded(FLOATS).found["f"]) == "<left out: function <lambda>>" and list(loaded(FLOATS)) == ["found"]
+    assert "left out: fs, an object of list" in str(loaded.signature)
+
+
+def test_a_name_that_was_not_bound_on_the_way_is_given_as_it_was(tmp_path: Path) -> None:
+    source = "if n > 5:\n    v = v * 2\ny = v + 1"
+    _, loaded = export(source, {"v": FLOATS, "n": 3}, tmp_path / "f")
+    results = loaded(v=jnp.ones(3))
+    assert results.v.tolist() == [1, 1, 1] and results.y.tolist() == [2, 2, 2]
+
+
 def test_names_that_are_deleted_are_not_given(tmp_path: Path) -> None:
     _, loaded = export("t = x * 2\ny = t + 1\ndel t", {"x": FLOATS}, tmp_path / "f")
     assert list(loaded(FLOATS)) == ["y"]

@@ -148,3 +148,10 @@ def test_keys_of_a_kind_of_ones_own_are_refused(tmp_path: Path) -> None:
     names = {"jax": jax, "key": jax.random.key(0, impl=kind)}
     with pytest.raises(Refused, match="`key` holds keys of a kind of its own, key<mine>"):
         jaxnb.stage("r = jax.random.bits(key)", names, export=str(tmp_path / "f"))
+
+
+def test_types_without_numbers_are_refused(tmp_path: Path) -> None:
+    names = {"jax": jax, "i": jnp.arange(3)}
+    with pytest.raises(Refused, match=r"line 1: `g` is float0\[3\]"):
+        source = "g = jax.grad(lambda a: (a * 2.0).sum(), allow_int=True)(i)"
+        jaxnb.stage(source, names, export=str(tmp_path / "f"))

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxnb import _jax, exported
-from jaxnb.exported import OTHER, Leaf, Node
+from jaxnb.exported import DTYPES, OTHER, Leaf, Node
 from jaxnb.staging.cells.cell import CellSource
 from jaxnb.staging.objects.graph import Reached
 from jaxnb.staging.objects.paths import Path, holders_of, render_path, root_name
@@ -153,7 +153,15 @@ def _sizes(shape: Sequence[Any]) -> tuple[int | str, ...]:
 
 def leaf_of_aval(source: Source, text: str, aval: Any) -> Leaf:
     if not jnp.issubdtype(aval.dtype, jax.dtypes.prng_key):
-        return Leaf(str(aval.dtype), _sizes(aval.shape), bool(getattr(aval, "weak_type", False)))
+        dtype = "float0" if aval.dtype == jax.dtypes.float0 else jnp.dtype(aval.dtype).name
+        if dtype not in DTYPES:
+            raise source.refuse(
+                f"`{text}` is {dtype}[{','.join(map(str, aval.shape))}].",
+                why="a file has no such type: it holds no numbers.",
+                fix="leave it out: --keep ...",
+                line=source.line_of(text),
+            )
+        return Leaf(dtype, _sizes(aval.shape), bool(getattr(aval, "weak_type", False)))
     short = str(aval.dtype).removeprefix("key<").removesuffix(">")
     if short not in _KEYS:
         raise source.refuse(

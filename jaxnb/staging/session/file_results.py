@@ -141,6 +141,12 @@ def read_results(
     of_python = [item for item in cell.statements if ran_by_python(source, item)]
     by_python = {name: after[name] for item in of_python for name in item.names.binds if name in after}
     in_place = {name: after[name] for name in _changed_names(source, piece, entry, reached) if name in after}
+    as_before = {
+        name: after[name]
+        for name in cell.binds
+        if name in after and name not in bound and name in entry.nodes and name not in recipe.deleted
+    }
+    in_place |= as_before  # on this way through the cell they were not bound
     bound |= {**by_python, **in_place}
     named, left_out = list[tuple[str, Node]](), list[tuple[str, str]]()
     for name in dict.fromkeys([*(name for name in order if name in bound), *bound]):
@@ -149,20 +155,25 @@ def read_results(
         path = (None, "name", name) if name in in_place else None
         plain = exported.scalar_node(bound[name]) if name in by_python else None
         node = plain or results.node(bound[name], name, path)
-        if node.kind != OTHER:
+        if not _is_left_out(node):
             named.append((name, node))
         elif not isinstance(bound[name], types.ModuleType):
-            left_out.append((name, str(node.value)))
+            left_out.append((name, str(node.value) if node.kind == OTHER else described(bound[name])))
     last, shows = cell.statements[-1], recipe.value is not None
     if not shows and (names := shown_names(last)) and not cell.silent:
         parts = [dict(named).get(name) or results.node(bound.get(name, after.get(name)), name) for name in names]
         shown = Node("tuple", items=tuple(parts)) if len(parts) > 1 else parts[0]
     else:
         shown = results.node(value, "value") if shows and not cell.silent else None
-    if shown is not None and (shown.kind == OTHER or source.options.value_and):
+    if shown is not None and (_is_left_out(shown) or source.options.value_and):
         left_out.append(("value", str(shown.value)))
         shown = None
     return results, named, shown, left_out
+
+
+def _is_left_out(node: Node) -> bool:
+    """Whether nothing in a structure is what a file holds."""
+    return node.kind == OTHER or (bool(node.items) and all(_is_left_out(item) for item in node.items))
 
 
 def _count(piece: Piece) -> int:

@@ -123,7 +123,13 @@ def _export(
     types_of = [leaf_of(source, texts[at], leaf, piece.prelude is not None) for at, leaf in enumerate(reached.leaves)]
     leaves = [types_of[index] for index in inputs.order]
     results, named, shown, left_out = read_results(source, piece, entry, reached, outputs, after)
-    made = [_leaf_of_result(source, piece, mark, types_of) for mark in results.marks]
+    places = {
+        leaf.index: place
+        for name, node in reversed([*named, *([("value", shown)] if shown is not None else [])])
+        for place, leaf in exported.leaf_places(name, node)
+    }
+    marks = [(mark, places.get(number, "a result")) for number, mark in enumerate(results.marks)]
+    made = [_leaf_of_result(source, piece, mark, types_of, text) for mark, text in marks]
     held = {index: text for index, text in inputs.held.items() if text}
     numbers = {index: repr(reached.leaves[index]) for index in held if type(reached.leaves[index]) in NUMBERS}
     own = {index for index in numbers if not _is_of_library(namespace.get(root_name(reached.paths[index]) or ""))}
@@ -163,11 +169,11 @@ def _lowered(source: Source, piece: Piece, function: Callable[..., list[Any]], l
     return parts
 
 
-def _leaf_of_result(source: Source, piece: Piece, mark: Mark, leaves: Sequence[Leaf]) -> Leaf:
+def _leaf_of_result(source: Source, piece: Piece, mark: Mark, leaves: Sequence[Leaf], text: str) -> Leaf:
     if mark.kind == "leaf":
         return leaves[mark.index]
     if mark.kind == "value":
-        return leaf_of(source, "a result", mark.value, False)
+        return leaf_of(source, text, mark.value, False)
     place: int | None = mark.index
     if piece.prelude is not None:
         kind, place = piece.prelude.outputs[mark.index]
@@ -182,7 +188,7 @@ def _leaf_of_result(source: Source, piece: Piece, mark: Mark, leaves: Sequence[L
                 return leaves[at]
         place = piece.placing.place_of(place)
     assert place is not None
-    return leaf_of_aval(source, "a result", piece.jaxpr.out_avals[place])
+    return leaf_of_aval(source, text, piece.jaxpr.out_avals[place])
 
 
 def _static(source: Source, piece: Piece, inputs: set[str], namespace: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
