@@ -17,6 +17,12 @@ from .errors import (
     NeedsConcrete as NeedsConcrete,
     Refused as Refused,
 )
+from .exported import (
+    BadFile as BadFile,
+    BadInput as BadInput,
+    Loaded as Loaded,
+    load as load,
+)
 from .findings import (
     leaks as leaks,
     promote as promote,

@@ -86,6 +86,16 @@ class StageOptions:
     xmap: MapSpec | None = None
     keep: tuple[str, ...] | None = _row(None, "names", "bind only these names", _CELLS, "loss", compiled=True)
     name: str | None = _row(None, "name", "bind the cell as a pure function of its inputs, too", _CELLS, "f")
+    export: str | None = _row(
+        None,
+        "path",
+        "write the cell as a file that jaxnb.load makes a function of, elsewhere, too",
+        _CELLS,
+        "f.jaxexport",
+    )
+    platforms: tuple[str, ...] = _row(
+        (), "names", "what --export lowers it for; by default the platform that runs it", _CELLS, "cpu, cuda, tpu"
+    )
     device: str | None = _row(None, "word", "where to run: cpu:1, gpu, cuda:0, tpu", _CELLS, "cpu:1")
     devices: int | None = _row(
         None, "number", "how many virtual CPU devices there are to be, if JAX has not started yet", _CELLS, "8"
@@ -133,7 +143,7 @@ class StageOptions:
             if name not in known:
                 raise JaxnbError(f"there is no option {name!r}.", fix=f"one of {', '.join(sorted(known))}.")
         values = dict(options)
-        for name in ("static", "dynamic", "donate", "wrt", "jvp", "remat", "keep"):
+        for name in ("static", "dynamic", "donate", "wrt", "jvp", "remat", "keep", "platforms"):
             value = values.get(name)
             if isinstance(value, str):
                 values[name] = (value,)
@@ -154,6 +164,8 @@ class StageOptions:
             other = "unroll" if made.unroll else "whole" if made.whole else "xmap"
             what = f"roll and {other} contradict each other: a loop that is run in turns is no part of one program."
             raise JaxnbError(what, fix="leave one of them out.")
+        if made.platforms and made.export is None:
+            raise JaxnbError("platforms go with export.", fix="say --export f.jaxexport, too; %%jaxpr has --lower.")
         if made.jvp and made.hessian:
             raise JaxnbError("a Hessian goes with a gradient, not with jvp.", fix="leave one of them out.")
         if made.jvp and made.remat:

@@ -124,7 +124,7 @@ def test_any_text_parses_or_is_an_error_under_the_word(header: str) -> None:
         assert end == len(error.header) or error.header[end].isspace()
     else:
         assert found.keys() <= JIT_OPTIONS.keys()
-        kinds = {"flag": bool, "word": str, "name": str, "names": tuple}
+        kinds = {"flag": bool, "word": str, "path": str, "name": str, "names": tuple}
         assert all(type(value) is kinds[JIT_OPTIONS[name]] and value for name, value in found.items())
 
 
@@ -134,6 +134,7 @@ VALUES = {
     "names": LIST.map(tuple),
     "flag": st.just(True),
     "word": st.sampled_from(["cpu:1", "gpu"]),
+    "path": st.sampled_from(["f.jaxexport", "../models/f", "~/f"]),
     "number": st.integers(1, 512),
     "name": NAME,
 }
@@ -284,3 +285,11 @@ def test_any_text_is_read_or_pointed_at(header: str) -> None:
         assert len("%%xmap ") <= error.column <= len(f"%%xmap {header}")
     else:
         assert spec.outputs and all(term.text in f"%%xmap {header}" for term in (*spec.inputs, *spec.outputs))
+
+
+def test_a_path_may_stand_in_quotes() -> None:
+    header = "--export 'my models/f.jaxexport' --block"
+    assert parse_header(header, JIT_OPTIONS) == {"export": "my models/f.jaxexport", "block": True}
+    assert parse_header("--export=models/f.jaxexport", JIT_OPTIONS) == {"export": "models/f.jaxexport"}
+    with pytest.raises(BadHeader, match="--export wants a path"):
+        parse_header("--export --block", JIT_OPTIONS)

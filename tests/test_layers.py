@@ -30,6 +30,7 @@ ROOMS = (
     *("named", *ALIASES),
     "options",
     "reading",
+    "exported",
     *(f"staging.{name}" for name in ("cells", "objects", "trace", "reuse", "mapped", "levels", "export", "session")),
     "findings",
     "planning",

@@ -111,6 +111,16 @@ from .eqns import (
     traceback_frames as traceback_frames,
     traced_name as traced_name,
 )
+from .exporting import (
+    CONVENTIONS as CONVENTIONS,
+    STABLEHLO as STABLEHLO,
+    ExportedParts as ExportedParts,
+    call_of as call_of,
+    custom_calls as custom_calls,
+    export_flat as export_flat,
+    module_text as module_text,
+    stable_targets as stable_targets,
+)
 from .flow import (
     Forward as Forward,
     Sets as Sets,
@@ -168,6 +178,11 @@ from .named import (
     unchecked_collectives as unchecked_collectives,
     varying_names as varying_names,
     without_dead as without_dead,
+)
+from .persistent import (
+    CACHE_EVENTS as CACHE_EVENTS,
+    cache_setting as cache_setting,
+    note_cache as note_cache,
 )
 from .placement import (
     PUT as PUT,

@@ -209,6 +209,8 @@ _JIT_SHARDINGS = (
     "in_layouts_leaves in_shardings_leaves in_shardings_treedef"
     " out_layouts_leaves out_shardings_leaves out_shardings_treedef"
 )
+_EXPORTED = "write an exported program, and call it again"
+_OWN_FORM = "form of one but its own file, for which a package more is wanted"
 _LOWER = "lower a jaxpr whose equations have names"
 
 CONTRACT: tuple[Name, ...] = (
@@ -398,6 +400,30 @@ CONTRACT: tuple[Name, ...] = (
         Name("_infer_params", "calls.CallLog", "tell why a function was traced again", _HOOK, (4,), arity=4),
         Name("_run_python_pjit", "calls.CallLog", "tell why a function was compiled again", _HOOK, (5,), arity=5),
         Name("jit_p", "placement._inlining_hook", "note where inlined results lie", _HOOK),
+    ),
+    *_in(
+        "jax._src.export._export",
+        Name(
+            "_CUSTOM_CALL_TARGETS_GUARANTEED_STABLE",
+            "exporting.stable_targets",
+            "know what an exported program may call",
+            _LIST,
+        ),
+        Name(
+            "Exported._has_named_shardings",
+            "exporting.call_of",
+            _EXPORTED,
+            _OWN_FORM,
+            instead=("jax._src.export._export.Exported._in_named_shardings",),
+        ),
+        *_each(
+            "Exported",
+            "_get_vjp _in_named_shardings _out_named_shardings calling_convention_version"
+            " mlir_module_serialized module_kept_var_idx nr_devices uses_global_constants",
+            "exporting.call_of",
+            _EXPORTED,
+            _OWN_FORM,
+        ),
     ),
     *_in(
         "jax._src.stages",
@@ -591,6 +617,8 @@ CONTRACT: tuple[Name, ...] = (
         Name(
             "Sharding._device_assignment", "placement.devices_of", "know the order of devices", "list of them in order"
         ),
+        Name("mlir.deserialize_portable_artifact", "exporting.custom_calls", _EXPORTED, "module of one but as text"),
+        Name("mlir.serialize_portable_artifact", "exporting.export_flat", _EXPORTED, "choice of the version"),
         Name("Traceback.frames", "base.made_by_operator", "tell operators from functions", _WHERE),
         Name("Traceback.raw_frames", "eqns.traceback_frames", "find the line of an equation", _WHERE),
     ),
@@ -604,6 +632,8 @@ CONTRACT: tuple[Name, ...] = (
         Name("NameLoc", "hlo.location_name", "read the names of operations", _LOCATION),
         Name("NameLoc.child_loc", "hlo.location_name", "read the names of operations", _LOCATION),
         Name("NameLoc.name_str", "hlo.location_name", "read the names of operations", _LOCATION),
+        Name("Operation.attributes", "exporting.custom_calls", "know what a program calls", "list of that"),
+        Name("Operation.regions", "exporting.custom_calls", "know what a program calls", "list of that"),
         Name("Operation.write_bytecode", "compile.module_of", "send a program to a worker", "bytecode of it"),
     ),
     *_in(

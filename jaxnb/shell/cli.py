@@ -67,6 +67,12 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--no-execute", action="store_true", help="run nothing: show the outputs that were saved")
     command.add_argument("--keep-going", action="store_true", help="go on behind a cell that fails; still exits with 1")
     command.add_argument("--timeout", metavar="SECONDS", type=_seconds, help="how long one cell may take")
+    command.add_argument(
+        "--export",
+        metavar="DIR",
+        type=Path,
+        help="write cells with a name, %%%%jit --name f or -o run, to DIR/f.jaxexport for jaxnb.load",
+    )
     command.set_defaults(command=_report)
 
     what = "run a notebook and say what is wrong in it; exits with 1 if anything is"
@@ -110,7 +116,11 @@ def _seconds(text: str) -> int:
 
 def _report(options: argparse.Namespace) -> int:
     output = options.output or Path(f"{options.notebook.stem}.html")
-    return _make(options.notebook, output, not options.no_execute, options.keep_going, options.timeout)
+    if options.export is not None and options.no_execute:
+        raise JaxnbError(
+            "--export and --no-execute contradict each other.", why="cells are exported when they have run."
+        )
+    return _make(options.notebook, output, not options.no_execute, options.keep_going, options.timeout, options.export)
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -159,11 +169,24 @@ def _tutorials() -> Path:
 
 
 def _make(
-    notebook: Path, output: Path, execute: bool = True, keep_going: bool = False, timeout: int | None = None
+    notebook: Path,
+    output: Path,
+    execute: bool = True,
+    keep_going: bool = False,
+    timeout: int | None = None,
+    export: Path | None = None,
 ) -> int:
     progress = _progress()
     try:
-        made = report(notebook, output, progress=progress, execute=execute, keep_going=keep_going, timeout=timeout)
+        made = report(
+            notebook,
+            output,
+            progress=progress,
+            execute=execute,
+            keep_going=keep_going,
+            timeout=timeout,
+            export=export,
+        )
     finally:
         progress.close()
     if not execute:
@@ -172,11 +195,15 @@ def _make(
     for name, value in made.facts:
         print(f"{name}: {value}")
     _say_what_failed(made)
+    for one in made.exports:
+        _say(f"jaxnb: {one.name} was not exported: {one.error}" if one.error else f"exported {one.path}")
+    if export is not None and not made.exports:
+        _say("jaxnb: no cell has a name to be exported by: %%jit --name f, or -o run.")
     size = made.page.stat().st_size / 1000
     _say(f"wrote {made.page}: {len(made.cells)} cells, {size:.0f} KB, in {made.seconds:.1f} s")
     if made.interrupted:
         return _INTERRUPTED
-    return 1 if made.failed or made.failure else 0
+    return 1 if made.failed or made.failure or any(one.error for one in made.exports) else 0
 
 
 def _say_what_failed(made: Report) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import inspect
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -196,20 +197,22 @@ def _open_path(value: str) -> str:
     return re.split(r"[\s,]", value[:start])[-1] + value[start:]
 
 
-_CHOSEN = ("lower", "columns")
+_CHOSEN = ("lower", "platforms", "columns")
 """Options whose names are not those of the namespace."""
 
 
 def _values(name: str, kind: str, fragment: str, value: str, body: str, namespace: Mapping[str, Any]) -> Offer:
     if name == "level":
         return Offer(fragment, tuple(level for level in LEVELS[1:] if level.startswith(fragment)))
+    if name == "export":
+        return Offer(fragment, tuple(_files(fragment)))
     if kind == "word" and name != "interact":
         return Offer(fragment, tuple(item for item in _devices() if item.startswith(fragment)))
     if kind != "names":
         return Offer(fragment, ())
     given = {item.strip() for item in value[: len(value) - len(fragment)].split(",")}
     if name in _CHOSEN:
-        known = _jax.lowering_platforms() if name == "lower" else ("auto", *COUNTED)
+        known = ("auto", *COUNTED) if name == "columns" else _jax.lowering_platforms()
         names = [item for item in known if item not in given]
     elif name == "keep":
         names = [item for item in _binds(body) if item not in given]
@@ -218,6 +221,16 @@ def _values(name: str, kind: str, fragment: str, value: str, body: str, namespac
     else:
         names = [item for item in _inputs(body, namespace) if item not in given]
     return Offer(fragment, tuple(item for item in names if item.startswith(fragment)))
+
+
+def _files(fragment: str) -> list[str]:
+    """The folders, and the files of exported cells, whose paths begin so."""
+    folder, _, begun = fragment.rpartition("/")
+    with contextlib.suppress(OSError), os.scandir(f"{folder}/" if "/" in fragment else ".") as entries:
+        found = sorted((entry.name, entry.is_dir()) for entry in entries if entry.name.startswith(begun))
+        start = fragment[: len(fragment) - len(begun)]
+        return [f"{start}{name}{'/' * folder}" for name, folder in found if folder or name.endswith(".jaxexport")]
+    return []
 
 
 def _devices() -> list[str]:

@@ -163,6 +163,7 @@ MESH_OPTIONS = _kinds("mesh")
 JAXPR_OPTIONS = _kinds("jaxpr")
 
 _WORD = re.compile(r"\S+")
+_QUOTED = re.compile(r"'[^']+'|\"[^\"]+\"")
 _AUTO = re.compile(r"auto(?=\s|$)")
 _AXES = re.compile(r"[^\W\d]\w*\s*=\s*[^\s,]+(?:\s*,\s*[^\W\d]\w*\s*=\s*[^\s,]+)*")
 _PATH = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*|\[[^\]]*\])*")
@@ -266,6 +267,7 @@ _WANTED: Mapping[str, str] = {
     "names": "a name, or several with commas",
     "name": "a name",
     "word": "a word",
+    "path": "a path; one with spaces stands in quotes",
     "number": "a number from 1",
     "sizes": "batch=8, or several with commas",
     "resources": "batch=x, hidden=(y, z) or rows=loop(4), or several with commas; or auto",
@@ -288,7 +290,9 @@ def _value(header: str, position: int, kind: str) -> tuple[Any, int]:
         number = _WORD.match(header, position)
         text = number.group() if number is not None else ""
         return (int(text) if text.isdecimal() else None), position + len(text)
-    if kind == "word":
+    if kind == "path" and (quoted := _QUOTED.match(header, position)) is not None:
+        return quoted.group()[1:-1], quoted.end()
+    if kind in ("word", "path"):
         word = _WORD.match(header, position)
         return (word.group(), word.end()) if word is not None and not word.group().startswith("-") else (None, position)
     names: list[str] = []

@@ -613,7 +613,9 @@ class JaxnbMagics(Magics):
 
     def _sliders(self, cell: str, ranges: str, header: dict[str, Any]) -> Any:
         """`--interact`: the cell under sliders. It binds nothing until its button is pressed."""
-        if asked := [f"--{option}" for option in ("name", "o", "time", "nans", "diff", "donate") if option in header]:
+        if asked := [
+            f"--{option}" for option in ("name", "o", "time", "nans", "diff", "donate", "export") if option in header
+        ]:
             raise UsageError(f"--interact cannot go with {', '.join(asked)}: the cell runs again with every move.")
         try:
             return room.sliders.sliders(cell, self.shell.user_ns, room.sliders.read_ranges(ranges), **header)

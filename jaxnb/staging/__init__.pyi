@@ -134,6 +134,12 @@ from .session.run import (
 from .session.session import (
     Session as Session,
 )
+from .session.to_file import (
+    Entry as Entry,
+    Source as Source,
+    export_again as export_again,
+    export_run as export_run,
+)
 from .session.tracebacks import (
     as_shown_by_ipython as as_shown_by_ipython,
     label_of as label_of,

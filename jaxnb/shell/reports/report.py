@@ -17,7 +17,8 @@ from typing import Any
 
 from jaxnb import __version__
 from jaxnb.errors import JaxnbError
-from jaxnb.shell.reports.execute import CellFailed, Progress, execute_notebook
+from jaxnb.shell.reports.execute import CellFailed, Progress, complete_programs, execute_notebook
+from jaxnb.shell.reports.exports import Exported, Exports
 from jaxnb.shell.reports.notebook import (
     Cell,
     check_kernel,
@@ -45,6 +46,7 @@ class Report:
       seconds: how long everything took.
       failure: what ended it before the last cell, if something did.
       interrupted: whether Ctrl-C ended it.
+      exports: the named cells that were to be exported.
     """
 
     page: Path
@@ -54,6 +56,7 @@ class Report:
     seconds: float
     failure: CellFailed | None = None
     interrupted: bool = False
+    exports: tuple[Exported, ...] = ()
 
     @property
     def failed(self) -> tuple[Cell, ...]:
@@ -69,6 +72,7 @@ def report(
     execute: bool = True,
     keep_going: bool = False,
     timeout: int | None = None,
+    export: str | os.PathLike[str] | None = None,
 ) -> Report:
     """Runs a notebook in its own folder and writes it as a page.
 
@@ -82,6 +86,7 @@ def report(
       execute: whether to run the cells; otherwise the page shows the outputs that the notebook holds.
       keep_going: go on behind a cell that fails.
       timeout: seconds that one cell may take, None for any time.
+      export: a folder into which cells with a name are exported, by `--name` or `-o`; None exports none.
 
     Raises:
       CellFailed: if the kernel does not start.
@@ -94,12 +99,18 @@ def report(
     if execute:
         check_kernel(nb, source)
     _check_target(target, source)
+    exports = Exports(Path(export)) if export is not None else None
+    if exports is not None:
+        exports.prepare()
     facts: list[tuple[str, str]] = []
     stopped: CellFailed | KeyboardInterrupt | None = None
     if execute:
         facts = _versions()
         try:
-            run = execute_notebook(nb, source, progress=progress, keep_going=keep_going, timeout=timeout)
+            after = exports.after_cell if exports is not None else complete_programs
+            run = execute_notebook(
+                nb, source, progress=progress, keep_going=keep_going, timeout=timeout, after_cell=after
+            )
             if device := asyncio.run(run):
                 facts.append(("Device", device))
         except (CellFailed, KeyboardInterrupt) as error:
@@ -117,6 +128,7 @@ def report(
         time.perf_counter() - start,
         stopped if isinstance(stopped, CellFailed) else None,
         isinstance(stopped, KeyboardInterrupt),
+        tuple(exports.found) if exports is not None else (),
     )
 
 

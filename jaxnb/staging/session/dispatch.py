@@ -15,6 +15,7 @@ from jaxnb import _jax, reading
 from jaxnb.errors import Refused
 from jaxnb.staging.objects.graph import Reached
 from jaxnb.staging.objects.paths import render_path
+from jaxnb.staging.session.compile_cache import read_cache_events
 from jaxnb.staging.trace.piece import Piece
 
 __all__ = ["Deleted", "check_deleted", "compile_piece", "dispatch", "is_out_of_memory"]
@@ -39,11 +40,13 @@ def compile_piece(piece: Piece) -> list[str]:
             warnings.simplefilter("always")
             lowered = piece.lower()
         middle = perf_counter()
-        compiled = reading.compile_lowered(lowered)
+        with _jax.note_cache() as events:
+            compiled = reading.compile_lowered(lowered)
     except BaseException:
         put_back()  # an interrupt may have come where JAX would not
         raise
-    piece.has_compiled(compiled, middle - start, perf_counter() - middle)
+    seconds = perf_counter() - middle
+    piece.has_compiled(compiled, middle - start, seconds, read_cache_events(events, seconds, bool(piece.called_back)))
     said: list[str] = []
     for warning in caught:
         if match := _UNUSED.match(str(warning.message)):

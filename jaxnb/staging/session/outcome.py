@@ -6,11 +6,13 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jaxnb.staging as room
 from jaxnb import _jax
 from jaxnb.errors import Refused
 from jaxnb.program import Assigned, Finding, Program, Severity, Timing, severity_of
 from jaxnb.staging import export, levels
 from jaxnb.staging.cells.cell import CellSource
+from jaxnb.staging.session.compile_cache import cache_words
 from jaxnb.staging.session.execution import Execution
 from jaxnb.staging.session.fates import read_fates
 from jaxnb.staging.session.mapped import bind_map_function, of_a_map
@@ -23,6 +25,7 @@ __all__ = [
     "bind_function",
     "bound_names",
     "check_name",
+    "exporter_of",
     "findings_of",
     "forget_others",
     "host_note",
@@ -61,6 +64,7 @@ def timings_of(execution: Execution, seconds: float | None) -> Timings:
         compile=sum(piece.compile_seconds for piece in traced),
         run=seconds,
         host=execution.host_seconds,
+        cache=cache_words(piece.from_cache for piece in traced),
     )
 
 
@@ -187,6 +191,22 @@ def program_of(
         return program if with_times is None else with_times(program)
 
     return make
+
+
+def exporter_of(execution: Execution, program: Callable[[], Program]) -> Callable[[str], None]:
+    """What writes a run as a file that holds its program, given the path. It holds no value of the run.
+
+    Args:
+      execution: the run.
+      program: reads what the cell became.
+    """
+    told = execution.cell, execution.record, execution.options, frozenset(execution.host_lines)
+    pieces, namespace, device = execution.pieces, execution.namespace, execution.device
+
+    def write(path: str) -> None:
+        room.export_again(room.Source(*told), pieces, namespace, device, program, path)
+
+    return write
 
 
 def _source_of(execution: Execution) -> Callable[[Any, str], str]:

@@ -33,6 +33,7 @@ class Timings:
       compile: StableHLO to an executable.
       run: from dispatch until the results were there.
       host: statements that Python ran.
+      cache: what JAX's persistent compilation cache did, such as "cache hit"; "" where no folder is set for it.
     """
 
     trace: float = 0.0
@@ -40,6 +41,7 @@ class Timings:
     compile: float = 0.0
     run: float | None = None
     host: float = 0.0
+    cache: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ class Later:
       make_remat: tries policies for what a gradient keeps, given what is called with what is going on, options of the
         cell in place of its own, and whether to measure.
       make_gradients: traces the cell once more and reads what it differentiates, given options in place of its own.
+      make_export: writes the cell as a file that holds its program, given the path.
     """
 
     make_program: Callable[[], Program] | None = None
@@ -96,6 +99,7 @@ class Later:
     make_diff: Callable[[Program], Diff] | None = None
     make_remat: Callable[[Callable[[str], None], Mapping[str, Any], bool], RematPolicies] | None = None
     make_gradients: Callable[[Mapping[str, Any]], Gradients] | None = None
+    make_export: Callable[[str], None] | None = None
 
     @cached_property
     def program(self) -> Program:
@@ -129,6 +133,7 @@ class Run:
       named: the function that `--name` bound, with its parameters.
       derivative: which one the program computed, too.
       timing: what `--time` measured, in seconds; None without it.
+      exported: the file that `--export` wrote.
       note: what replaces "staged" on the line, where nothing was staged.
       note_kind: what kind of part of the line that is, see `jaxnb.program.status.SIGNS`.
       dispatch_seconds: from the start of the first dispatch until the last had returned.
@@ -158,6 +163,7 @@ class Run:
     named: str = ""
     derivative: str = ""
     timing: Timing | None = None
+    exported: str = ""
     note: str = ""
     note_kind: str = "nothing"
     dispatch_seconds: float = 0.0
@@ -318,6 +324,22 @@ class Run:
             raise JaxnbError("this run cannot be written as a file.", why="nothing was staged, or its names are gone.")
         return self.later.make_source(self.value, name)
 
+    def export(self, path: str) -> None:
+        """Writes the cell as a file that holds its program, for `jaxnb.load`; `--export` does as the cell runs.
+
+        The names of the notebook must be as the cell would read them once more: of the same types and structures.
+
+        Args:
+          path: of the file; what is there is replaced when the new file is complete.
+
+        Raises:
+          Refused: if the cell was not staged whole, or a file cannot hold what it reads or binds, with the reason.
+          JaxnbError: if nothing was compiled, or the run's names are not at hand any more.
+        """
+        if self.later.make_export is None:
+            raise JaxnbError("this run cannot be exported.", why="nothing was compiled, or its names are gone.")
+        self.later.make_export(str(path))
+
     @property
     def status(self) -> Status:
         """The line under the cell as data: what happened, what it cost, what needs the user."""
@@ -367,8 +389,8 @@ class LastRun:
             rest = replace(later)  # which has read nothing yet
         else:
             make_program = later.make_nameless or later.make_program
-            gone = {"make_source": None, "make_shardings": None, "make_remat": None, "make_gradients": None}
-            rest = replace(later, make_program=make_program, **gone)
+            gone = ("make_source", "make_shardings", "make_remat", "make_gradients", "make_export")
+            rest = replace(later, make_program=make_program, **dict.fromkeys(gone))
         self._rest = replace(run, value=None, outputs={}, later=rest)
         self._value = _weakly(run.value)
         self._outputs = {name: _weakly(value) for name, value in run.outputs.items()}

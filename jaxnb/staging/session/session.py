@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
+import jaxnb.staging as room
 from jaxnb import _jax
 from jaxnb.errors import Asking, JaxnbError, Refused
 from jaxnb.options import StageOptions
@@ -36,6 +37,7 @@ from jaxnb.staging.session.outcome import (
     bind_function,
     bound_names,
     check_name,
+    exporter_of,
     findings_of,
     forget_others,
     host_note,
@@ -154,6 +156,9 @@ class Session:
             search, mesh = best
             spread = tuple(search.best.resources.items())
             options = replace(options, xmap=replace(options.xmap, auto=False, resources=spread, mesh=mesh))
+        if options.export is not None and (self.simulated is not None or not cell.statements):
+            why = "the mesh is not there, and cells are planned" if cell.statements else "the cell holds no statement"
+            raise Refused("the cell cannot be exported: nothing would run.", why=f"{why}.")
         if self.simulated is not None:
             run = self.planner.simulate_run(self, cell, namespace, options, progress)
         elif not cell.statements:
@@ -187,9 +192,12 @@ class Session:
         record = self._record(key)
         changed_code = self._changed_code(key, cell_id)
         if jax.config.jax_disable_jit:  # type: ignore[attr-defined]
+            if options.export is not None:
+                raise Refused("the cell cannot be exported: nothing is compiled.", why="JAX_DISABLE_JIT is set.")
             return self._plainly(cell, namespace)
         device = find_device(options.device) if options.device is not None else None
         entry = dict(namespace)
+        structures = room.Entry.of(cell, namespace) if options.export is not None else None
         self.lost.bound_again(namespace)
         with on_device(device):
             execution = Execution(
@@ -215,6 +223,8 @@ class Session:
                 if options.name is not None:
                     named = bind_function(execution, written, options.name, entry)
                 seconds = self._wait(execution)
+                if structures is not None:
+                    self._export(execution, structures, entry)
         except BaseException as error:
             undo_after(depth)  # an interrupt may have come where nothing else would
             self._fail(error, execution, entry)
@@ -229,6 +239,15 @@ class Session:
                 reused=not execution.traced,
                 note="interrupted after everything was bound",
             )
+
+    def _export(self, execution: Execution, structures: Any, entry: dict[str, Any]) -> None:
+        """Writes the cell as a file. Nothing of it stays where that cannot be done."""
+        path = execution.options.export
+        assert path is not None
+        execution.progress(f"exporting to {path}")
+        source = room.Source.of(execution)
+        program = program_of(execution, (), None, self.file_label)
+        room.export_run(source, tuple(execution.ran.values()), structures, entry, execution.namespace, program, path)
 
     def _fail(self, error: BaseException, execution: Execution, entry: dict[str, Any]) -> None:
         """Puts back what a cell has done until it raised, and attaches what there is to say to the error."""
@@ -600,6 +619,7 @@ class Session:
             self._compare(make if pieces else None, same, options.diff),
             partial(self._try_policies, cell, namespace, options) if pieces else None,
             partial(self._read_gradients, cell, namespace, options) if pieces else None,
+            exporter_of(execution, make) if pieces else None,
         )
         return Run(
             value=value_of(execution),
@@ -620,6 +640,7 @@ class Session:
             named=named,
             derivative=derivative,
             timing=timing,
+            exported=options.export or "",
             note=note,
             note_kind=note_kind,
             dispatch_seconds=execution.dispatch_seconds,

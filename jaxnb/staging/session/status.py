@@ -76,6 +76,8 @@ def _cost(run: Run) -> Iterator[Part]:
         yield Part("derivative", run.derivative)
     if run.named:
         yield Part("named", f"as {run.named}")
+    if run.exported:
+        yield Part("exported", f"exported {run.exported}")
     if run.transferred:
         yield Part("moved", f"moved {format_bytes(run.transferred)}")
     if run.donated:
@@ -99,7 +101,8 @@ def _times(run: Run) -> str:
     if run.plan is not None:
         return f"trace {format_seconds(t.trace)}, compile {format_seconds(t.lower + t.compile)}" if t.compile else ""
     if not run.reused:
-        times += [f"trace {format_seconds(t.trace)}", f"compile {format_seconds(t.lower + t.compile)}"]
+        cached = f" ({t.cache})" if t.cache else ""
+        times += [f"trace {format_seconds(t.trace)}", f"compile {format_seconds(t.lower + t.compile)}{cached}"]
     times.append(f"run {format_seconds(t.run)}" if t.run is not None else "dispatched")
     return ", ".join(times)
 

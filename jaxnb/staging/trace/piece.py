@@ -95,6 +95,7 @@ class Piece:
       moves: the paths at which it leaves something else than its key says.
       figures: what the one line says of it; None until `read_figures`.
       seconds: how long tracing took.
+      from_cache: what the persistent compilation cache did for it, in a few words; "" where there is none.
       assigned: what every name was after each assignment; None if that was not taken down.
       simulated: the mesh that is not there for which it was traced; None for the devices that there are.
       served: the last programs that served a run together and began with this one, and what was found in them.
@@ -129,6 +130,7 @@ class Piece:
     unlike: str = ""
     lower_seconds: float = 0.0
     compile_seconds: float = 0.0
+    from_cache: str = ""
     cell: CellSource | None = None
     called: Span | None = None
     outputs: tuple[tuple[Path, int], ...] = ()
@@ -176,8 +178,9 @@ class Piece:
         changed = self.numbered()
         return changed.lower() if self.simulated is None else _jax.lower_elsewhere(changed, (PLATFORM,))
 
-    def has_compiled(self, compiled: Any, lower_seconds: float, compile_seconds: float) -> None:
+    def has_compiled(self, compiled: Any, lower_seconds: float, compile_seconds: float, from_cache: str = "") -> None:
         """Keeps what it was compiled to, or what stands for that where its devices are not there."""
+        self.from_cache = from_cache
         self.compiled, self.lower_seconds, self.compile_seconds = compiled, lower_seconds, compile_seconds
 
     def read_figures(self) -> Figures:

@@ -97,6 +97,25 @@ class Placing:
             found.append(_put(value, puts))
         return found
 
+    def kept_arguments(self, arguments: Sequence[Any]) -> list[Any]:
+        """What the program takes, of which nothing is put anywhere."""
+        return [*(arguments[index] for index in self.kept), *(arguments[index] for index, _ in self.first)]
+
+    def kept_outputs(self, outputs: Sequence[Any], arguments: Sequence[Any], given: Sequence[Any]) -> list[Any]:
+        """The results of the piece, of which nothing is put anywhere."""
+        found: list[Any] = []
+        sources = {"out": outputs, "first": given[len(self.kept) :], "argument": arguments, "same": found}
+        for kind, place, *_ in self.results:
+            found.append(sources[kind][place])
+        return found
+
+    def argument_of(self, result: int) -> int | None:
+        """Which argument of the piece a result of it is; None if its program makes it."""
+        kind, place = self.results[result][:2]
+        if kind == "same":
+            return self.argument_of(place)
+        return place if kind == "argument" else self.first[place][0] if kind == "first" else None
+
     def place_of(self, result: int) -> int | None:
         """Which result of the program a result of the piece is made of; None if it is made of none."""
         kind, place = self.results[result][:2]

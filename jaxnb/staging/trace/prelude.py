@@ -10,8 +10,10 @@ down while tracing, see `recorder`; in the jaxpr each such value has an equation
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
+
+import jax.numpy as jnp
 
 from jaxnb import _jax
 from jaxnb._jax import hosted_name
@@ -22,6 +24,7 @@ __all__ = ["OutOfReach", "Prelude", "SplitJaxpr", "find_prelude", "is_python_lik
 _INT_LIMITS = (-(2**31), 2**31 - 1)
 _FLOAT_LIMIT = 3.4028234e38
 _KINDS: dict[str, type] = {"b": bool, "i": int, "f": float}
+_WIDE: dict[type, Any] = {bool: jnp.bool_, int: jnp.int64, float: jnp.float64}
 
 _BINARY: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "add": (operator.add, "{} + {}"),
@@ -112,6 +115,30 @@ class Prelude:
                 raise OutOfReach
             if type(value) is float and not -_FLOAT_LIMIT <= value <= _FLOAT_LIMIT and value - value == 0:
                 raise OutOfReach
+        return found
+
+    @property
+    def computes_by_numpy(self) -> bool:
+        """Whether NumPy has a part in it, and not Python's operators alone."""
+        return self._host is not None
+
+    def source_of(self, place: int) -> int | type:
+        """Of a value the position of the leaf that it is, or the class of the number that is computed."""
+        return self._scalars[place] if place < len(self._scalars) else self._steps[place - len(self._scalars)].kind
+
+    def staged_values(self, leaves: Mapping[int, Any]) -> list[Any]:
+        """What Python computes, as JAX does with 64 bits; to be called where these are enabled, without NumPy's part.
+
+        Args:
+          leaves: by their positions, the scalars as arrays of 64 bits.
+        """
+        found = [jnp.asarray(leaves[index]) for index in self._scalars]
+        for step in self._steps:
+            operands = [found[item] if kind == "value" else item for kind, item in step.operands]
+            if step.kind is float and step.function is operator.pow:
+                operands[0] = jnp.asarray(operands[0], jnp.float64)
+            value = operands[0] if step.function in _KINDS.values() else step.function(*operands)
+            found.append(jnp.asarray(value, _WIDE[step.kind]))
         return found
 
     def arguments(self, leaves: Sequence[Any], values: Sequence[Any]) -> list[Any]:

@@ -1,0 +1,25 @@
+from . import checking as checking, container as container, loaded as loaded
+from .container import (
+    BadFile as BadFile,
+)
+from .loaded import (
+    Loaded as Loaded,
+    Provenance as Provenance,
+    load as load,
+    save as save,
+)
+from .signature import (
+    DTYPES as DTYPES,
+    OTHER as OTHER,
+    Leaf as Leaf,
+    Node as Node,
+    Signature as Signature,
+    decode_signature as decode_signature,
+    encode_signature as encode_signature,
+    leaf_places as leaf_places,
+    scalar_node as scalar_node,
+)
+from .values import (
+    BadInput as BadInput,
+    Results as Results,
+)
