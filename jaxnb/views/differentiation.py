@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from jaxnb.program import Counted, DifferentiatedPart, DifferentiatedProgram, Gradients
 from jaxnb.units import format_bytes
@@ -72,10 +73,9 @@ def _has_no_tangent(dtype: str) -> bool:
 
 
 def _table(one: DifferentiatedProgram, limit: int | None, room: int | None) -> Table:
-    heads = (
-        Head(text, ("code" if text else "text") if share else "number", most=int(room * share) + 4 if share and room is not None else None)
-        for text, share in zip(_HEADS, _SHARES, strict=True)
-    )
+    most = [int((room or 0) * share) + 4 if share and room is not None else None for share in _SHARES]
+    kinds: list[Literal["code", "text", "number"]] = ["code", "text", "number", "code", "code"]
+    heads = (Head(text, kind, most=widest) for text, kind, widest in zip(_HEADS, kinds, most, strict=True))
     return Table((Head("", "number", least=3), *heads), tuple(_rows(one.parts[:limit])))
 
 

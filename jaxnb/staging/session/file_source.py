@@ -247,8 +247,7 @@ def _is_numpy(value: Any) -> bool:
 
 
 def _line_of(source: Source, eqn: Any) -> int | None:
-    known: dict[Any, Any] = {}
-    lines = [place.line for place in _jax.eqn_places(eqn, known) if place.file == source.cell.filename]
+    lines = [place.line for place in _jax.eqn_places(eqn) if place.file == source.cell.filename]
     return lines[-1] if lines else None
 
 
