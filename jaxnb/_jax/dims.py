@@ -33,6 +33,8 @@ __all__ = [
     "dim_variables",
     "is_decided",
     "is_dim",
+    "is_rewritten",
+    "numbers_of_sizes",
     "watch_dims",
     "with_sizes",
 ]
@@ -85,6 +87,11 @@ def is_decided(decision: Decision, scope: export.SymbolicScope) -> bool:
     return decision[1]._bounds_are_sufficient(*getattr(_poly, _DECIDE)(dim, decision[1]))
 
 
+def is_rewritten(term: str, scope: export.SymbolicScope) -> bool:
+    """Whether the constraints of a scope say what a term is."""
+    return term in map(str, getattr(scope, _RULES))
+
+
 class DimAnswers(Protocol):
     """Who is told of the questions for sizes. Each may raise."""
 
@@ -106,6 +113,10 @@ class DimAnswers(Protocol):
 
     def on_decided(self, decision: Decision, frame: FrameType) -> None:
         """Called when JAX has decided how a size compares to 0."""
+        ...
+
+    def on_undecided(self, dim: Any, frame: FrameType) -> None:
+        """Called when JAX could not decide how a size compares to 0."""
         ...
 
     def on_rewritten(self, term: str, frame: FrameType) -> None:
@@ -168,8 +179,12 @@ def watch_dims(scope: export.SymbolicScope, answers: DimAnswers) -> Generator[No
 
     def decide(dim: Any, precision: Any) -> Any:
         bounds = decision(dim, precision)
-        if is_dim(dim) and threading.get_ident() == thread and precision._bounds_are_sufficient(*bounds):
-            answers.on_decided((dim, precision), sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        if is_dim(dim) and threading.get_ident() == thread:
+            frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+            if precision._bounds_are_sufficient(*bounds):
+                answers.on_decided((dim, precision), frame)
+            else:
+                answers.on_undecided(dim, frame)
         return bounds
 
     class Rules(dict[Any, Any]):
@@ -205,6 +220,21 @@ _NUMBERS = (
 
 def _formatted(dim: Any, spec: str = "") -> str:
     return format(_TEXT(dim), spec)
+
+
+def numbers_of_sizes(closed_jaxpr: Any) -> list[int]:
+    """The results, by number, that are weakly typed scalars computed from sizes, and from nothing else."""
+    inner = open_jaxpr(closed_jaxpr)
+    of_sizes: dict[Any, bool] = {}  # whether a size is among what a value was computed from, and nothing but numbers
+    for eqn in inner.eqns:
+        known = [of_sizes.get(item, False) for item in eqn.invars if not isinstance(item, jax_core.Literal)]
+        good = eqn.primitive.name == _VALUE or (bool(known) and all(known))
+        of_sizes.update((item, good and not getattr(item.aval, "shape", (1,))) for item in eqn.outvars)
+    return [
+        place
+        for place, item in enumerate(inner.outvars)
+        if not isinstance(item, jax_core.Literal) and of_sizes.get(item) and getattr(item.aval, "weak_type", False)
+    ]
 
 
 def with_sizes(closed_jaxpr: Any, sizes: Mapping[str, int]) -> Any:

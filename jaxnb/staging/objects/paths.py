@@ -127,6 +127,7 @@ class Choices:
       on_host: whether arithmetic among traced Python scalars is done by Python, because some of them change.
       abstract: whether a `jax.ShapeDtypeStruct` stands for an array.
       lays: whether how arrays lie is part of the key, also of those that are committed to no device.
+      shapes: those of inputs whose sizes have names, see `trace.sizes`; None if there are none.
       branches: whether a function is told if a number that Python computes is true, see `trace.branches`.
     """
 
@@ -142,6 +143,7 @@ class Choices:
         self.abstract = False
         self.lays = False
         self.branches = True
+        self.shapes: Any = None
 
     def copy(self) -> Choices:
         """The same decisions, to be changed on their own."""
@@ -150,6 +152,7 @@ class Choices:
         copy.unsaid, copy.fixed = set(self.unsaid), set(self.fixed)
         copy.on_host, copy.no_growth, copy.needed_at = self.on_host, self.no_growth, dict(self.needed_at)
         copy.abstract, copy.lays, copy.branches = self.abstract, self.lays, self.branches
+        copy.shapes = self.shapes
         return copy
 
     def changing(self, paths: Iterable[Path]) -> Choices:
@@ -159,6 +162,12 @@ class Choices:
         copy.needed.difference_update(paths)
         copy.dynamic.update(paths)
         copy.on_host = True
+        return copy
+
+    def without_shapes(self) -> Choices:
+        """A copy in which every size is a number."""
+        copy = self.copy()
+        copy.shapes = None
         return copy
 
     def make_static(self, paths: Iterable[Path], needed_at: int | None = None) -> None:

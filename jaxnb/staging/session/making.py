@@ -7,6 +7,7 @@ the value is needed, it is taken apart.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -31,6 +32,7 @@ from jaxnb.staging.reuse.changes import (
 )
 from jaxnb.staging.reuse.history import Change
 from jaxnb.staging.reuse.left import Left
+from jaxnb.staging.session.all_sizes import alone, find_general, for_all, say_why_not, specialized
 from jaxnb.staging.session.choices import apply_options
 from jaxnb.staging.session.dispatch import compile_piece, is_out_of_memory
 from jaxnb.staging.session.execution import Execution
@@ -89,7 +91,9 @@ class Maker:
         stop = find_stop(cell, start, state.namespace, record.breaks, not state.options.whole)
         if state.record.runs == 0 and record is state.record:
             apply_options(state.cell, state.namespace, state.options, state.record.choices)
-        piece = self._with_changing_scalars(cell, record, start, stop, previous)
+        piece = None
+        if record.choices.shapes is None:
+            piece = self._with_changing_scalars(cell, record, start, stop, previous)
         while piece is None:
             if start in record.on_host:
                 return None
@@ -107,6 +111,8 @@ class Maker:
                     raise
                 stop = self._blame(cell, record, start, stop, error)
                 let_go(error)
+        if any(piece is other for other in state.sized):
+            return piece, self._first_reached(piece)
         dropped = record.made_before(piece)
         if previous is not None and state.record.runs:
             try:
@@ -120,11 +126,15 @@ class Maker:
                 self._not_again(cell, record, piece, piece.reasons if state.depth else draws)
         if state.in_doubt and state.options.donate:
             state.for_once.append((record, piece))
+        return piece, self._first_reached(piece)
+
+    def _first_reached(self, piece: Piece) -> Reached:
+        """What a piece that was just made reaches in this run."""
         walked = piece.take_walk()
         assert walked is not None
-        reached = piece.ready(walked, state.namespace)
+        reached = piece.ready(walked, self._state.namespace)
         assert reached is not None  # these scalars are those of the trace
-        return piece, reached
+        return reached
 
     def compile(self, piece: Piece) -> None:
         """Compiles a piece that has not run.
@@ -195,6 +205,8 @@ class Maker:
             cell, start, stop, frozenset(record.forced), asked.inputs if asked is not None else frozenset()
         )
         donate = state.options.donate if not state.in_doubt else ()  # nothing is lost if Python raises, too
+        if record.choices.shapes is not None:
+            return self._of_sizes(cell, record, plan, donate, asked)
         piece = self._trace(cell, plan, record.choices, donate, asked)
         needed = counted & record.choices.needed
         where = {record.choices.needed_at.get(path) for path in needed} - {None}
@@ -219,6 +231,34 @@ class Maker:
                 if is_out_of_memory(error):
                     raise  # Python would compute the same, and need more memory for it
                 raise Failed(error, None, "it cannot be compiled") from error
+        return piece
+
+    def _of_sizes(
+        self, cell: CellSource, record: CodeRecord, plan: Plan, donate: tuple[str, ...], asked: DerivativeSpec | None
+    ) -> Piece:
+        """The piece for the sizes of this run, of the program for all sizes, which is traced if there is none."""
+        __tracebackhide__ = True
+        state, choices = self._state, record.choices
+        found = find_general(record, plan, choices, state.namespace, state.context, state.device)
+        known = found is not None
+        if found is None:
+            try:
+                general = self._trace(cell, plan, choices, donate, asked)
+            except Exception as error:
+                again = partial(self._trace, cell, plan, donate=donate, asked=asked)
+                why = say_why_not(error, cell, choices, again)
+                if why is error:
+                    raise
+                raise why from why.__cause__
+            record.keep_general(general, state.cache_size)
+            found = for_all(general, choices)
+        piece = specialized(found)
+        if piece is None:
+            piece = self._trace(cell, plan, choices.without_shapes(), donate, asked)
+            piece.notes.append(("sizes", *alone(found)))
+        elif known:
+            state.sized.append(piece)
+        state.look(cell, piece, state.namespace)
         return piece
 
     def _trace(

@@ -69,6 +69,7 @@ class TracerPatches:
       lies: the sharding that every array of the trace has, as far as can be told then; None if that cannot be told.
       on_host: whether numbers that change are inputs, so that questions about their class must be answered.
       identify: called with a value whose id is asked for; gives what was there in its place, if it was built anew.
+      sized: whether sizes are names, which stand for ints.
 
     Attributes:
       held: what stands for each leaf where the user's names and containers hold it: a tracer, or a `NumpyValue`.
@@ -78,7 +79,7 @@ class TracerPatches:
       ids: what was answered where an id was asked for.
     """
 
-    NAMES = ("isinstance", "type", "hasattr", "getattr", "print", "id")
+    NAMES = ("isinstance", "type", "hasattr", "getattr", "print", "id", "len")
 
     def __init__(
         self,
@@ -90,7 +91,9 @@ class TracerPatches:
         lies: Callable[[], Any] = lambda: None,
         on_host: bool = False,
         identify: Callable[[Any], Any] = lambda value: value,
+        sized: bool = False,
     ) -> None:
+        self._sized = sized
         self._lies, self._on_host, self._identify = lies, on_host, identify
         self._tracers: Sequence[Any] = tracers
         self._outside = outside
@@ -124,6 +127,8 @@ class TracerPatches:
             "print": self._print_for,
             "id": self._id_for,
         }
+        if self._sized:
+            made["len"] = self._len_for
         for name, make in made.items():
             if name not in namespace:
                 namespace[name] = stand_in = make()
@@ -323,18 +328,32 @@ class TracerPatches:
             self.need(value, "its id is wanted")
         return leaf
 
+    def _len_for(self) -> Any:
+        def len(value: Any, /) -> Any:
+            shape = value.shape if _jax.is_tracer(value) else ()
+            return shape[0] if shape and _jax.is_dim(shape[0]) else builtins.len(value)
+
+        return len
+
+    def _is_said_later(self, item: Any) -> bool:
+        """Whether something that is printed is not there while tracing: a tracer, or sizes that are names."""
+        if _jax.is_tracer(item):
+            return True
+        sizes = item if builtins.isinstance(item, tuple) else (item,)
+        return self._sized and any(map(_jax.is_dim, sizes))
+
     def _print_for(self) -> Any:
         def print(
             *args: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False
         ) -> None:
-            if not any(_jax.is_tracer(item) for item in args) or file not in (None, sys.stdout, sys.stderr):
+            if not any(map(self._is_said_later, args)) or file not in (None, sys.stdout, sys.stderr):
                 builtins.print(*args, sep=sep, end=end, file=file, flush=flush)
                 return
             parts: list[Any] = []
             for item in args:
                 if _jax.is_tracer(item) and not self._can_come_later(item):
                     self.need(item, "its text is wanted")
-                parts += [" " if sep is None else sep, item if _jax.is_tracer(item) else str(item)]
+                parts += [" " if sep is None else sep, item if self._is_said_later(item) else str(item)]
             stream = "stderr" if file is not None and file is sys.stderr else "stdout"
             self._outside.tell_text(partial(write_to, stream), *parts[1:], "\n" if end is None else end)
 
@@ -358,6 +377,8 @@ class TracerPatches:
 
     def _isinstance_for(self) -> Any:
         def isinstance(value: Any, kinds: Any, /) -> bool:
+            if self._sized and _jax.is_dim(value):
+                return builtins.isinstance(0, kinds)
             answer = builtins.isinstance(value, kinds)
             if not _jax.is_tracer(value):
                 return answer
@@ -390,6 +411,8 @@ class TracerPatches:
             def __call__(cls, *args: Any, **kwargs: Any) -> Any:
                 if len(args) == 1 and builtins.type(args[0]) is NumpyValue:
                     return args[0].__class__
+                if len(args) == 1 and stand_ins._sized and _jax.is_dim(args[0]):
+                    return int
                 if len(args) != 1 or not _jax.is_tracer(args[0]):
                     made = builtins.type(*args, **kwargs)
                     if len(args) == 3 and "__module__" not in args[2]:

@@ -1,0 +1,228 @@
+"""Sizes that have names: which inputs have them, and how large they are in a run.
+
+With `--shapes "images: b, 784; labels: b"` a cell is traced with `b` for the number, once for all of them. The shapes
+are those of inputs of its program; in each run the names are solved from the arrays that are there, and what breaks
+what is said of them is refused before anything is traced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jax import export
+
+from jaxnb import _jax
+from jaxnb.errors import Refused
+from jaxnb.named import read_constraint
+from jaxnb.staging.objects.graph import Scan
+from jaxnb.staging.objects.paths import Path, is_below, render_path
+
+__all__ = ["NamedSizes", "Shapes"]
+
+
+class NamedSizes(NamedTuple):
+    """The named sizes of a run.
+
+    Attributes:
+      leaves: the shape of each input that has one with names, by its number.
+      parts: which parts of the key of the program for all sizes are these inputs.
+      values: how large each name is.
+    """
+
+    leaves: Mapping[int, tuple[Any, ...]]
+    parts: frozenset[int]
+    values: Mapping[str, int]
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}={size}" for name, size in self.values.items())
+
+
+class Shapes:
+    """Shapes with names, as the options of a cell give them.
+
+    Args:
+      shapes: of each input its name or path, and its sizes.
+      where: what is true of the names.
+
+    Attributes:
+      texts: both as they were given.
+      scope: of the names, for JAX.
+      names: of the sizes, in their order.
+      asked: what was asked of the sizes in the trace that goes on, or has failed.
+    """
+
+    asked: Any = None
+
+    def __init__(self, shapes: Sequence[tuple[str, str]], where: Sequence[str]) -> None:
+        self.texts = tuple(shapes), tuple(map(str, where))
+        self.scope = export.SymbolicScope(self.texts[1])
+        self._where = [read_constraint(text) for text in where]
+        self._given = {str(name): export.symbolic_shape(str(sizes), scope=self.scope) for name, sizes in shapes}
+        found = {name: None for dims in self._given.values() for dim in dims for name in sorted(_jax.dim_variables(dim))}
+        self.names = tuple(found)
+
+    def also(self, constraint: str) -> Shapes:
+        """The same with one more constraint."""
+        return Shapes(self.texts[0], (*self.texts[1], constraint))
+
+    def solve(self, scan: Scan) -> NamedSizes:
+        """The sizes of a run, given what its program reaches.
+
+        Raises:
+          Refused: if an input is not there, is no array, or has another shape.
+        """
+        places = {text: self._place(text, scan) for text in self._given}
+        leaves = {place: self._given[text] for text, place in places.items()}
+        first = {path: index for index, path in scan.where}  # which a walk for a trace has
+        parts = frozenset(1 + first[path] for n in leaves if (path := scan.paths[n]) in first)  # behind the device
+        return NamedSizes(leaves, parts, self._solved({at: scan.leaves[n].shape for at, n in places.items()}))
+
+    def values(self, leaves: Mapping[int, tuple[Any, ...]], reached: Sequence[Any]) -> dict[str, int]:
+        """How large the names are, given the inputs of a run.
+
+        Args:
+          leaves: as `NamedSizes` has them.
+          reached: the inputs.
+        """
+        return _solve([(dim, size) for at, dims in leaves.items() for dim, size in zip(dims, reached[at].shape)])[0]
+
+    def abstract(self, leaves: Sequence[Any], sizes: NamedSizes) -> list[Any]:
+        """The inputs as they are traced: shapes with names in the place of arrays that have them."""
+        found = list(leaves)
+        for place, dims in sizes.leaves.items():
+            weak = bool(getattr(leaves[place], "weak_type", False))
+            found[place] = jax.ShapeDtypeStruct(dims, leaves[place].dtype, weak_type=weak)
+        return found
+
+    def _place(self, text: str, scan: Scan) -> int:
+        """Which input a name or path means."""
+        wanted = text.replace('"', "'")
+        place = next((n for n, path in enumerate(scan.paths) if render_path(path) == wanted), None)
+        if place is None:
+            raise self._missing(text, scan)
+        leaf = scan.leaves[place]
+        if isinstance(leaf, np.ndarray):
+            raise Refused(
+                f"--shapes {text}: `{text}` is a NumPy array.",
+                why="NumPy computes with the values themselves, which have a size.",
+                fix=f"make it an array of JAX in a cell before this one: {text} = jnp.asarray({text}).",
+            )
+        if not isinstance(leaf, jax.Array):
+            raise Refused(
+                f"--shapes {text}: `{text}` is a {type(leaf).__name__}, and has no sizes.",
+                why="shapes are those of arrays.",
+                fix="leave it out.",
+            )
+        if len(leaf.sharding.device_set) > 1:
+            raise Refused(
+                f"--shapes {text}: `{text}` is spread over {len(leaf.sharding.device_set)} devices.",
+                why="how an array is split depends on its size.",
+                fix="put it on one device, or leave --shapes out.",
+            )
+        dims = self._given[text]
+        if len(dims) != leaf.ndim:
+            given = ", ".join(map(str, dims)) or "none"
+            raise Refused(
+                f"--shapes {text}: `{text}` has {_count(leaf.ndim, 'dimension')}, and {_count(len(dims), 'size')} "
+                f"{'is' if len(dims) == 1 else 'are'} given.",
+                why=f"its shape is {leaf.shape}, and the sizes are {given}.",
+                fix="give each dimension a size.",
+            )
+        return place
+
+    def _missing(self, text: str, scan: Scan) -> Refused:
+        what = f"--shapes {text}: the program of the cell has no input `{text}`."
+        below = [render_path(path) for path in scan.paths if is_below(path, text)]
+        if below:
+            more = f" and {len(below) - 3} more" if len(below) > 3 else ""
+            why = f"it holds several: {', '.join(below[:3])}{more}."
+            return Refused(what, why=why, fix=f'give the shape of each: --shapes "{below[0]}: ...".')
+        there = [path for _, path in scan.where if render_path(path) == text.replace('"', "'")]
+        if there:
+            why = f"`{text}` is read, but is no array that goes into the program."
+            return Refused(what, why=why, fix="leave it out.")
+        read = ", ".join(dict.fromkeys(map(_root, scan.paths))) or "no array"
+        return Refused(what, why=f"it reads {read}.", fix="check the spelling, or leave it out.")
+
+    def _solved(self, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
+        pairs, origins = list[tuple[Any, int]](), list[str]()
+        for text, dims in self._given.items():
+            for axis, (dim, size) in enumerate(zip(dims, shapes[text], strict=True)):
+                if not _jax.is_dim(dim) and dim != size:
+                    what = f"--shapes {text}: dimension {axis} of `{text}` has {size}, not {dim}."
+                    raise Refused(what, why=f"its shape is {shapes[text]}.", fix="give it a name, or the right number.")
+                pairs.append((dim, size))
+                origins.append(f"dimension {axis} of `{text}`")
+        values, found_at = _solve(pairs)
+        for name in self.names:
+            if name not in values:
+                where = next(o for (dim, _), o in zip(pairs, origins, strict=True) if name in _jax.dim_variables(dim))
+                raise Refused(
+                    f"--shapes: `{name}` cannot be told from the sizes.",
+                    why=f"in {where} it stands in an expression that does not say what it is.",
+                    fix=f"have one dimension that is `{name}` alone, or a number of times `{name}`.",
+                )
+        for (dim, size), origin in zip(pairs, origins, strict=True):
+            if (other := _jax.dim_value(dim, values)) != size:
+                raise self._unlike(dim, size, other, origin, values, {n: origins[at] for n, at in found_at.items()})
+        for name, size in values.items():
+            if size < 1:
+                why = "JAX takes it that a size with a name is at least 1."
+                raise Refused(f"`{name}` is {size} in {origins[found_at[name]]}.", why=why, fix="leave --shapes out for it.")
+        for constraint in self._where:
+            if not constraint.holds(values):
+                said = ", ".join(f"{name} is {values[name]}" for name in sorted(constraint.names))
+                raise Refused(
+                    f"{said}, and that breaks `{constraint.text}`.",
+                    why=f"--where says so of every run, and {said} here"
+                    f" by {', '.join(origins[found_at[name]] for name in sorted(constraint.names))}.",
+                    fix="take arrays of another size, or leave the constraint out.",
+                )
+        return {name: values[name] for name in self.names}
+
+    def _unlike(
+        self, dim: Any, size: int, other: int, origin: str, values: Mapping[str, int], found: Mapping[str, str]
+    ) -> Refused:
+        text = str(dim)
+        names = sorted(_jax.dim_variables(dim))
+        told = ", ".join(f"`{name}` is {values[name]} in {found[name]}" for name in names)
+        if text in values:
+            what = f"`{text}` has two sizes: {other} in {found[text]}, and {size} in {origin}."
+            return Refused(what, why="a name is one size in a run.", fix="give one of them another name.")
+        return Refused(f"{origin} has {size}, where `{text}` is {other}.", why=f"{told}.", fix="check --shapes.")
+
+
+def _solve(pairs: Sequence[tuple[Any, int]]) -> tuple[dict[str, int], dict[str, int]]:
+    """The names, from dimensions and their sizes, and by which pair each was found; those that can be found."""
+    values: dict[str, int] = {}
+    found_at: dict[str, int] = {}
+    progress = True
+    while progress:
+        progress = False
+        for at, (dim, size) in enumerate(pairs):
+            unknown = _jax.dim_variables(dim) - values.keys()
+            if len(unknown) == 1 and (value := _root_of(dim, size, *unknown, values)) is not None:
+                (name,) = unknown
+                values[name], found_at[name] = value, at
+                progress = True
+    return values, found_at
+
+
+def _root_of(dim: Any, size: int, name: str, values: Mapping[str, int]) -> int | None:
+    """What a name must be for a dimension to have a size; None where that is no linear matter."""
+    first, second, third = (_jax.dim_value(dim, {**values, name: at}) for at in (1, 2, 1001))
+    slope = second - first
+    if slope == 0 or third != first + 1000 * slope:
+        return None
+    return 1 + (size - first) // slope
+
+
+def _root(path: Path) -> str:
+    return render_path(path)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
