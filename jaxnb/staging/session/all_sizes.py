@@ -64,10 +64,12 @@ def specialized(found: ForAll) -> Piece | None:
     return sized(found.general, found.key, found.reached, found.sizes)
 
 
-def for_all(general: Piece, choices: Choices) -> ForAll:
-    """The program for all sizes, in the run in which it was traced."""
+def for_all(general: Piece) -> ForAll:
+    """The program for all sizes, in the run in which it was traced; which constraints it needed is noted."""
     reached = general.take_walk()
     assert reached is not None and general.questions is not None
+    for used in general.questions.used():
+        general.notes.append(("sizes", used.line, f"`{used.constraint}` was needed to tell {used.what}"))
     return ForAll(general, general.key, reached, general.questions.sizes)
 
 
@@ -122,7 +124,7 @@ def say_why_not(
     said = f"{option} (tried: with it the cell is traced for all such sizes, {questions.sizes} among them)."
     refused = Refused(what, why=why, fix=said, line=line)
     fix = Fix("say what is true of the sizes:", options=option, edit=_edit(cell.shown, option), verified=True)
-    attach(refused, Finding("sizes", f"{what} {why}", line, fix=fix), cell.shown)
+    attach(refused, Finding("inconclusive", f"{what} {why}", line, fix=fix), cell.shown)
     return _raised(refused, error)
 
 

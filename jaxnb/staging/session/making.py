@@ -251,7 +251,7 @@ class Maker:
                     raise
                 raise why from why.__cause__
             record.keep_general(general, state.cache_size)
-            found = for_all(general, choices)
+            found = for_all(general)
         piece = specialized(found)
         if piece is None:
             piece = self._trace(cell, plan, choices.without_shapes(), donate, asked)

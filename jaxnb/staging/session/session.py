@@ -43,6 +43,7 @@ from jaxnb.staging.session.outcome import (
     note_of,
     outputs_of,
     program_of,
+    sizes_of,
     timings_of,
     value_of,
     what_ran,
@@ -557,6 +558,7 @@ class Session:
         timing, with_times = measure_pieces(execution, pieces) if options.time else (None, None)
         derivative, equations, make_source = what_ran(execution, written, entry)
         note, note_kind = note_of(execution)
+        all_sizes, sizes = sizes_of(execution)
         record = execution.record  # what is made later holds no array of the run
         make = program_of(execution, everything, with_times, self.file_label)
         label, same = self.file_label, cell_id or (id(namespace), cell.binds or cell.digest)
@@ -583,6 +585,8 @@ class Session:
             equations=equations,
             pieces=len(pieces),
             figures=figures,
+            all_sizes=all_sizes,
+            sizes=sizes,
             named=named,
             derivative=derivative,
             timing=timing,
