@@ -44,7 +44,7 @@ _VALUE = "dim_as_value"
 _RULES = "_normalization_rules"
 _DECIDE = "_bounds_decision"
 
-INCONCLUSIVE = _poly.InconclusiveDimensionOperation
+INCONCLUSIVE = jax.errors.InconclusiveDimensionOperation
 """What JAX raises where a comparison of sizes cannot be decided."""
 
 Decision = tuple[Any, Any]
@@ -137,6 +137,8 @@ def watch_dims(scope: export.SymbolicScope, answers: DimAnswers) -> Generator[No
     def asks() -> FrameType | None:
         """The frame of the user's code that asks; None if JAX does, or another thread."""
         frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+        while frame.f_code.co_filename == "<string>" and frame.f_back is not None:
+            frame = frame.f_back  # a method that a dataclass was given
         file = frame.f_code.co_filename
         return None if in_jax(file) or is_own(file) or threading.get_ident() != thread else frame
 

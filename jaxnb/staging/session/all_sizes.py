@@ -109,9 +109,11 @@ def say_why_not(
         return error
     where = f"line {line}: " if line is not None else ""
     first = text.strip().partition("\n")[0].rstrip(".")
-    if asked is not None and "comparison" in first:
-        what = f"{where}whether {_jax.dim_text(asked[0])} >= 0 cannot be told for all sizes."
-        why = f"the cell asks, and the answer is not the same for all of {', '.join(choices.shapes.names)}."
+    compared = _COMPARISON.search(first)
+    if asked is not None and compared is not None:
+        what = f"{where}whether {compared[1].replace(chr(39), '')} cannot be told for all sizes."
+        said = ", ".join(choices.shapes.texts[1])
+        why = f"from {said} it does not follow." if said else "nothing is said of the sizes."
     elif isinstance(error, _jax.INCONCLUSIVE) or tried is not None:
         what, why = f"{where}it cannot be traced for all sizes.", f"{first}."
     else:
@@ -121,10 +123,9 @@ def say_why_not(
         fix = "use what JAX has for a loop or a choice, such as jax.lax.fori_loop, or leave --shapes out."
         return _raised(Refused(what, why=why, fix=fix, line=line), error)
     option = f'--where "{", ".join((*choices.shapes.texts[1], *tried))}"'
-    said = f"{option} (tried: with it the cell is traced for all such sizes, {questions.sizes} among them)."
-    refused = Refused(what, why=why, fix=said, line=line)
+    refused = Refused(what, why=why, line=line)
     fix = Fix("say what is true of the sizes:", options=option, edit=_edit(cell.shown, option), verified=True)
-    attach(refused, Finding("inconclusive", f"{what} {why}", line, fix=fix), cell.shown)
+    attach(refused, Finding("inconclusive", what, line, fix=fix), cell.shown)
     return _raised(refused, error)
 
 
@@ -134,6 +135,8 @@ def _line_of(error: BaseException, filename: str) -> int | None:
     return lines[-1] if lines else None
 
 
+_COMPARISON = re.compile(r"comparison (.+) is inconclusive")
+_REMAINDER = re.compile(r"remainder (.+) should be 0")
 _SIZE = re.compile(r"_DimExpr|[Ss]ymbolic dimension|abstract")
 
 
@@ -195,6 +198,8 @@ def _candidates(error: Exception, questions: Any, names: tuple[str, ...]) -> Ite
     values = questions.sizes.values
     if isinstance(error, _jax.INCONCLUSIVE) and questions.undecided is not None:
         yield from _bounds(questions.undecided[0], values)
+    if (remainder := _REMAINDER.search(str(error))) is not None:
+        yield f"{remainder[1]} == 0"
     numbers = sorted({int(number) for number in re.findall(r"(?<![\w.])\d{1,5}(?![\w.])", str(error))}, reverse=True)
     count = 0
     for name in names:

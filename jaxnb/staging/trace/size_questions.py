@@ -8,12 +8,11 @@ compares is remembered: the program is only for sizes for which the answer is th
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import FrameType
 from typing import Any, NamedTuple, NoReturn
-
-from jax import export
 
 from jaxnb import _jax
 from jaxnb._jax import Decision
@@ -192,15 +191,29 @@ class SizeQuestions:
         found: list[Used] = []
         constraints = self.shapes.texts[1]
         for number, constraint in enumerate(constraints):
-            others = export.SymbolicScope([text for n, text in enumerate(constraints) if n != number])
-            alone = export.SymbolicScope([constraint])
+            others = self.shapes.scope_of([text for n, text in enumerate(constraints) if n != number])
+            alone = self.shapes.scope_of([constraint])
             for (text, _, line), decision in self._decided.items():
                 if not _jax.is_decided(decision, others):
-                    found.append(Used(constraint, line, f"how {text} compares to 0"))
+                    found.append(Used(constraint, line, _question(text, decision[0])))
             for term, line in self._rewritten:
                 if _jax.is_rewritten(term, alone):
                     found.append(Used(constraint, line, f"what {term} is"))
         return sorted({(one.constraint, one.line): one for one in reversed(found)}.values(), key=lambda one: one.line)
+
+
+def _question(text: str, dim: Any) -> str:
+    """What was compared, of a size that JAX compared to 0: `b >= 8` of `b - 8`."""
+    found = _TWO_SIDES.fullmatch(text)
+    if found is None:
+        return f"how {text} compares to 0"
+    left, sign, right = found.groups()
+    if left.startswith("- "):
+        return f"how {left[2:]} compares to {right}"
+    return f"how {left} compares to {'-' if sign == '+' else ''}{right}"
+
+
+_TWO_SIDES = re.compile(r"(.+) ([+-]) (\d+)")
 
 
 def _holds_dim(item: Any) -> bool:

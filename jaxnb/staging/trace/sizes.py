@@ -7,6 +7,7 @@ what is said of them is refused before anything is traced.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -21,6 +22,9 @@ from jaxnb.staging.objects.graph import Scan
 from jaxnb.staging.objects.paths import Path, is_below, render_path
 
 __all__ = ["NamedSizes", "Shapes"]
+
+
+_MULTIPLE = re.compile(r"\s*mod\(\s*(\w+)\s*,\s*(\d+)\s*\)\s*==\s*0\s*")
 
 
 class NamedSizes(NamedTuple):
@@ -58,11 +62,17 @@ class Shapes:
 
     def __init__(self, shapes: Sequence[tuple[str, str]], where: Sequence[str]) -> None:
         self.texts = tuple(shapes), tuple(map(str, where))
-        self.scope = export.SymbolicScope(self.texts[1])
+        self.scope = self.scope_of(self.texts[1])
         self._where = [read_constraint(text) for text in where]
         self._given = {str(name): export.symbolic_shape(str(sizes), scope=self.scope) for name, sizes in shapes}
         found = {name: None for dims in self._given.values() for dim in dims for name in sorted(_jax.dim_variables(dim))}
         self.names = tuple(found)
+
+    @staticmethod
+    def scope_of(where: Sequence[str]) -> export.SymbolicScope:
+        """A scope for constraints, with what JAX does not see to follow from them: a multiple of 8 is at least 8."""
+        multiples = [found for text in where if (found := _MULTIPLE.fullmatch(text)) is not None]
+        return export.SymbolicScope([*where, *(f"{found[1]} >= {found[2]}" for found in multiples)])
 
     def also(self, constraint: str) -> Shapes:
         """The same with one more constraint."""

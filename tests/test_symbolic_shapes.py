@@ -1,0 +1,180 @@
+"""Cells that are traced once for all sizes: at each size they bind what the plain cell binds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxnb
+from jaxnb.api import new_session
+from jaxnb.staging import Run, use_session
+
+SIZES = (16, 8, 24, 16)
+WHERE = ("b >= 1", "mod(b, 8) == 0")
+
+
+@pytest.fixture(autouse=True)
+def session() -> Iterator[None]:
+    use_session(new_session())
+    yield
+
+
+def data(b: int) -> dict[str, Any]:
+    keys = jax.random.split(jax.random.key(b), 8)
+    return {
+        "jax": jax,
+        "jnp": jnp,
+        "x": jax.random.normal(keys[0], (b, 12)),
+        "y": jax.random.randint(keys[1], (b,), 0, 10),
+        "w": jax.random.normal(keys[2], (12, 10)) * 0.1,
+        "params": {"w1": jax.random.normal(keys[2], (12, 6)), "w2": jax.random.normal(keys[3], (6, 10))},
+        "images": jax.random.normal(keys[4], (b, 8, 8, 1)),
+        "kernel": jax.random.normal(keys[5], (3, 3, 1, 4)),
+        "half": jax.random.normal(keys[6], (b, 4), jnp.bfloat16),
+        "batch": {"x": jax.random.normal(keys[7], (b, 3)), "n": 2},
+        "key": jax.random.key(7),
+        "seen": [],
+        "traced": [],
+    }
+
+
+def same(one: Any, other: Any) -> None:
+    assert type(one) is type(other)
+    if isinstance(one, jax.Array):
+        assert (one.shape, one.dtype, one.weak_type) == (other.shape, other.dtype, other.weak_type)
+        tolerance = 2e-2 if one.dtype == jnp.bfloat16 else 1e-5
+        if jnp.issubdtype(one.dtype, jnp.inexact):
+            np.testing.assert_allclose(*(np.asarray(each, np.float64) for each in (one, other)), tolerance, tolerance)
+        else:
+            assert np.array_equal(one, other)
+    elif isinstance(one, list | tuple):
+        assert len(one) == len(other)
+        for a, b in zip(one, other, strict=True):
+            same(a, b)
+    elif isinstance(one, dict):
+        assert list(one) == list(other)
+        for name in one:
+            same(one[name], other[name])
+    elif not callable(one):
+        assert one == other
+
+
+def runs(source: str, shapes: dict[str, str], where: tuple[str, ...] = WHERE, sizes: Any = SIZES) -> list[Run]:
+    """Runs a cell at several sizes, plainly and staged, and compares what they bind."""
+    found: list[Run] = []
+    for size in sizes:
+        plain, staged = data(size), data(size)
+        code = compile(source, "<plain>", "exec")
+        exec(code, plain)
+        found.append(jaxnb.stage(source, staged, shapes=shapes, where=where))
+        names = set(plain) - {"__builtins__"}
+        assert names == set(staged) - {"__builtins__", "__name__"}
+        for name in sorted(names):
+            if not (hasattr(plain[name], "__name__") or jnp.issubdtype(getattr(plain[name], "dtype", int), jax.dtypes.extended)):
+                same(staged[name], plain[name])
+    return found
+
+
+CELLS: dict[str, tuple[str, dict[str, str]]] = {
+    "mlp": (
+        """
+def loss_of(params):
+    hidden = jnp.tanh(x @ params["w1"])
+    logits = jax.nn.log_softmax(hidden @ params["w2"])
+    return -jnp.mean(logits[jnp.arange(len(y)), y])
+
+loss, grads = jax.value_and_grad(loss_of)(params)
+params = jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)
+""",
+        {"x": "b, 12", "y": "b"},
+    ),
+    "attention": (
+        """
+q, k, v = x[:, :4], x[:, 4:8], x[:, 8:]
+weights = jax.nn.softmax(q @ k.T / jnp.sqrt(4.0), axis=-1)
+out = weights @ v
+causal = jnp.where(jnp.tril(jnp.ones((x.shape[0], x.shape[0]), bool)), weights, 0)
+""",
+        {"x": "b, 12"},
+    ),
+    "shapes": (
+        """
+twice = jnp.concatenate([x, x[::-1]])
+tiles = x.reshape(x.shape[0] // 8, 8, 12)
+flat = x.reshape(x.shape[0] // 8, 8 * 12).T
+stacked = jnp.stack([x, x], axis=1).reshape(2 * x.shape[0], -1)
+padded = jnp.pad(x, ((1, 2), (0, 0)))
+tail, head, every = x[-3:], x[:8], x[::2]
+""",
+        {"x": "b, 12"},
+    ),
+    "numbers": (
+        """
+n = x.shape[0]
+share = 1 / n
+pair = (n, n * 2, [n // 8, {"n": n}], -n, n % 3)
+root, most, half = n**0.5, 100.0 - n, n / 2
+total = jnp.sum(x) / n
+scaled = x * (2.0 / n)
+seen.append(n)
+size, rank, shape = x.size, x.ndim, x.shape
+count = len(x) + len(params)
+kind = isinstance(n, int), type(n), isinstance(n, float)
+large = n >= 8
+""",
+        {"x": "b, 12"},
+    ),
+    "means": (
+        """
+mean, var, std = x.mean(0), x.var(axis=0), jnp.std(x)
+normal = (x - mean) / jnp.sqrt(var + 1e-5)
+most, where_most, order = x.max(0), jnp.argmax(x, 0), jnp.argsort(x, 0)
+sums = jnp.cumsum(x, 0)
+hot = jax.nn.one_hot(y, 10)
+correct = jnp.mean(jnp.argmax(x @ w, -1) == y)
+""",
+        {"x": "b, 12", "y": "b"},
+    ),
+    "scan": (
+        """
+def step(carry, row):
+    carry = 0.9 * carry + row
+    return carry, carry.sum()
+
+last, sums = jax.lax.scan(step, jnp.zeros(12), x)
+mapped = jax.vmap(lambda row, label: row.sum() * label)(x, y)
+looped = jax.lax.fori_loop(0, x.shape[0], lambda i, s: s + x[i].sum(), 0.0)
+""",
+        {"x": "b, 12", "y": "b"},
+    ),
+    "conv": (
+        """
+out = jax.lax.conv_general_dilated(images, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+pooled = jax.lax.reduce_window(out, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+flat = jax.nn.relu(pooled).reshape(images.shape[0], -1)
+""",
+        {"images": "b, 8, 8, 1"},
+    ),
+    "random": ("noise = jax.random.normal(key, x.shape)\nnoisy = x + noise\nkeep = jax.random.bernoulli(key, 0.5, x.shape)\n", {"x": "b, 12"}),
+    "low": ("z = half * 2 + 1\ns = half.sum()\nm = jnp.mean(half, dtype=jnp.float32)\n", {"half": "b, 4"}),
+    "leaf": ("out = batch['x'] * batch['n']\nbatch['mean'] = out.mean(0)\n", {"batch['x']": "b, 3"}),
+    "alias": ("z = x\nt = (x, [z])\ndel w\n", {"x": "b, 12"}),
+    "expression": ("z = x[:, None, :] * 2\nm = z.sum()\n", {"x": "8*k, 12"}),
+    "made": ("e = jnp.eye(x.shape[0])\na = jnp.arange(x.shape[0]) / len(x)\n", {"x": "b, 12"}),
+    "einsum": ("g = jnp.einsum('bi,bj->ij', x, x)\nh = jnp.einsum('bi,io->bo', x, w)\nr = jnp.repeat(x, 2, axis=0)\n", {"x": "b, 12"}),
+    "jitted": ("f = jax.jit(lambda v: v / v.shape[0])\nz = f(x)\nc = jax.checkpoint(lambda v: jnp.sin(v).sum())(x)\n", {"x": "b, 12"}),
+}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_cell_binds_at_each_size_what_the_plain_cell_binds(name: str) -> None:
+    source, shapes = CELLS[name]
+    where = WHERE if any("b" in sizes for sizes in shapes.values()) else ()
+    found = runs(source, shapes, where)
+    assert [run.reused for run in found] == [False, True, True, True]
+    assert [bool(run.all_sizes) for run in found] == [True, True, True, False]
