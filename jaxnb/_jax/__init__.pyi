@@ -99,7 +99,6 @@ from .dims import (
     is_decided as is_decided,
     is_dim as is_dim,
     is_rewritten as is_rewritten,
-    numbers_of_sizes as numbers_of_sizes,
     watch_dims as watch_dims,
     with_sizes as with_sizes,
 )

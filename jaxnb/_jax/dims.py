@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any, Protocol, cast
 
 import jax
+import numpy as np
 from jax import export
 from jax._src.export import shape_poly as _poly
 from jax.extend import core as jax_core
@@ -34,7 +35,6 @@ __all__ = [
     "is_decided",
     "is_dim",
     "is_rewritten",
-    "numbers_of_sizes",
     "watch_dims",
     "with_sizes",
 ]
@@ -103,8 +103,16 @@ class DimAnswers(Protocol):
         """Called when code of the user asks for the hash of a size."""
         ...
 
-    def on_dim_number(self, result: Any, function: str, dim: Any, other: Any, frame: FrameType) -> None:
+    def is_number(self, other: Any) -> bool:
+        """Whether something is, or stands for, a number of Python's that is known from the sizes."""
+        ...
+
+    def on_dim_number(self, result: Any, function: str, dim: Any, other: Any) -> None:
         """Called when code of the user computes a number of Python's with a size, for which `result` stands."""
+        ...
+
+    def on_dim_numpy(self, dim: Any, frame: FrameType) -> None:
+        """Called when code of the user computes with a size and a value of NumPy's."""
         ...
 
     def on_dim_equal(self, dim: Any, other: Any, answer: bool, frame: FrameType) -> None:
@@ -168,13 +176,15 @@ def watch_dims(scope: export.SymbolicScope, answers: DimAnswers) -> Generator[No
 
     def number(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         def hook(self: Any, other: Any, *more: Any) -> Any:
-            frame = asks() if type(other) in (int, float, complex, _Dim) else None
+            frame = asks() if answers.is_number(other) else None
+            if frame is None and isinstance(other, np.ndarray | np.generic) and (asking := asks()) is not None:
+                answers.on_dim_numpy(self, asking)
             if frame is not None and name == "__pow__" and type(other) is float:
                 result = self.__jax_array__() ** other
             else:
                 result = original(self, other, *more)
             if frame is not None and not is_dim(result):
-                answers.on_dim_number(result, name, self, other, frame)
+                answers.on_dim_number(result, name, self, other)
             return result
 
         return hook
@@ -222,21 +232,6 @@ _NUMBERS = (
 
 def _formatted(dim: Any, spec: str = "") -> str:
     return format(_TEXT(dim), spec)
-
-
-def numbers_of_sizes(closed_jaxpr: Any) -> list[int]:
-    """The results, by number, that are weakly typed scalars computed from sizes, and from nothing else."""
-    inner = open_jaxpr(closed_jaxpr)
-    of_sizes: dict[Any, bool] = {}  # whether a size is among what a value was computed from, and nothing but numbers
-    for eqn in inner.eqns:
-        known = [of_sizes.get(item, False) for item in eqn.invars if not isinstance(item, jax_core.Literal)]
-        good = eqn.primitive.name == _VALUE or (bool(known) and all(known))
-        of_sizes.update((item, good and not getattr(item.aval, "shape", (1,))) for item in eqn.outvars)
-    return [
-        place
-        for place, item in enumerate(inner.outvars)
-        if not isinstance(item, jax_core.Literal) and of_sizes.get(item) and getattr(item.aval, "weak_type", False)
-    ]
 
 
 def with_sizes(closed_jaxpr: Any, sizes: Mapping[str, int]) -> Any:

@@ -20,7 +20,7 @@ from jaxnb.staging.trace.piece import Piece, Plan
 from jaxnb.staging.trace.sized import differs_in_sizes_alone, sized
 from jaxnb.staging.trace.sizes import NamedSizes
 
-__all__ = ["ForAll", "alone", "find_general", "for_all", "say_why_not", "specialized"]
+__all__ = ["ForAll", "alone", "find_general", "for_all", "in_two_pieces", "say_why_not", "specialized"]
 
 _LONGEST = 5.0
 """Seconds for which constraints are tried."""
@@ -47,6 +47,8 @@ def find_general(
     for general in reversed(record.general):
         if (general.plan.start, general.plan.stop) != (plan.start, plan.stop) or general.context != context:
             continue
+        if general.reasons:
+            continue  # what it has done may be otherwise each time
         scan = general.plan.scan(namespace, choices)
         key = (device, *scan.parts)
         sizes = choices.shapes.solve(scan)
@@ -80,6 +82,19 @@ def alone(found: ForAll) -> tuple[int | None, str]:
     asked, line = unlike or ("", None)
     where = f"line {line} asks" if line is not None else "it asks"
     return line, f"traced for {found.sizes} alone: {where} whether {asked}"
+
+
+def in_two_pieces(line: int) -> Refused:
+    """The cell goes on behind a statement that Python runs."""
+    return Refused(
+        f"the cell would be compiled in two pieces: Python runs line {line} in between.",
+        why=_ONE,
+        fix="move that line above or below the statements that compute, or leave --shapes out.",
+        line=line,
+    )
+
+
+_ONE = "a cell that is traced for all sizes is one program: what comes behind Python has other sizes each time."
 
 
 def say_why_not(
@@ -149,7 +164,7 @@ def _raised(refused: Refused, error: Exception) -> Refused:
 def _of_all_sizes(error: Refused) -> Refused:
     """What --whole would say is said of --shapes, which asks for the same."""
     if "--whole" in error.fix:
-        why = error.why or "a cell that is traced for all sizes is one program: what comes behind Python has other sizes."
+        why = error.why or _ONE
         fix = "do it in a cell of its own, or leave --shapes out."
         error.__init__(error.what, why=why, fix=fix, line=error.line)
     return error

@@ -24,6 +24,9 @@ def apply_options(cell: CellSource, namespace: dict[str, Any], options: StageOpt
     Raises:
       Refused: for a name that the cell does not read.
     """
+    if options.shapes and choices.abstract:
+        what = "--shapes is for arrays that are there, and the mesh is not."
+        raise Refused(what, fix="leave --shapes out, or %jaxnb mesh --simulate.")
     if options.shapes and choices.shapes is None:
         choices.shapes = Shapes(options.shapes, options.where)
     if not (options.static or options.dynamic or options.donate or options.wrt):

@@ -32,7 +32,7 @@ from jaxnb.staging.reuse.changes import (
 )
 from jaxnb.staging.reuse.history import Change
 from jaxnb.staging.reuse.left import Left
-from jaxnb.staging.session.all_sizes import alone, find_general, for_all, say_why_not, specialized
+from jaxnb.staging.session.all_sizes import alone, find_general, for_all, in_two_pieces, say_why_not, specialized
 from jaxnb.staging.session.choices import apply_options
 from jaxnb.staging.session.dispatch import compile_piece, is_out_of_memory
 from jaxnb.staging.session.execution import Execution
@@ -88,7 +88,7 @@ class Maker:
             if start in record.on_host:
                 return None
         state.progress("tracing")
-        stop = find_stop(cell, start, state.namespace, record.breaks, not state.options.whole)
+        stop = self._stop(cell, record, start)
         if state.record.runs == 0 and record is state.record:
             apply_options(state.cell, state.namespace, state.options, state.record.choices)
         piece = None
@@ -97,7 +97,7 @@ class Maker:
         while piece is None:
             if start in record.on_host:
                 return None
-            stop = min(stop, find_stop(cell, start, state.namespace, record.breaks, not state.options.whole))
+            stop = min(stop, self._stop(cell, record, start))
             try:
                 piece = self._attempt(cell, record, start, stop)
             except StopAt as stopping:
@@ -127,6 +127,11 @@ class Maker:
         if state.in_doubt and state.options.donate:
             state.for_once.append((record, piece))
         return piece, self._first_reached(piece)
+
+    def _stop(self, cell: CellSource, record: CodeRecord, start: int) -> int:
+        state = self._state
+        joins = bool(state.options.shapes)
+        return find_stop(cell, start, state.namespace, record.breaks, not state.options.whole, joins)
 
     def _first_reached(self, piece: Piece) -> Reached:
         """What a piece that was just made reaches in this run."""
@@ -239,6 +244,8 @@ class Maker:
         """The piece for the sizes of this run, of the program for all sizes, which is traced if there is none."""
         __tracebackhide__ = True
         state, choices = self._state, record.choices
+        if state.ran:
+            raise in_two_pieces(max(state.host_lines, default=cell.statements[plan.start].span.line))
         found = find_general(record, plan, choices, state.namespace, state.context, state.device)
         known = found is not None
         if found is None:
@@ -255,7 +262,7 @@ class Maker:
         piece = specialized(found)
         if piece is None:
             piece = self._trace(cell, plan, choices.without_shapes(), donate, asked)
-            piece.notes.append(("sizes", *alone(found)))
+            piece.notes.append(("cost", *alone(found)))
         elif known:
             state.sized.append(piece)
         state.look(cell, piece, state.namespace)

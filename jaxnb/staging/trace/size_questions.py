@@ -11,6 +11,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from types import FrameType
 from typing import Any, NamedTuple, NoReturn
 
@@ -18,12 +19,15 @@ from jaxnb import _jax
 from jaxnb._jax import Decision
 from jaxnb.errors import Refused
 from jaxnb.staging.cells.spoken import is_only_said
-from jaxnb.staging.objects.paths import Path, render_path
 from jaxnb.staging.trace.builds import Build, Building, memoized, tuple_of
 from jaxnb.staging.trace.side_effects import SideEffects
 from jaxnb.staging.trace.sizes import NamedSizes, Shapes
 
 __all__ = ["SizeQuestions", "Used"]
+
+
+Number = Callable[[Mapping[str, int], Sequence[Any]], Any]
+"""A number of Python's in a run, of its sizes and inputs."""
 
 
 class Used(NamedTuple):
@@ -63,7 +67,8 @@ class SizeQuestions:
         self._compared: dict[tuple[str, str], _Compared] = {}
         self._decided: dict[tuple[str, Any, int], Decision] = {}
         self._rewritten: dict[tuple[str, int], None] = {}
-        self._numbers: dict[int, tuple[Any, Callable[[Mapping[str, int]], Any]]] = {}
+        self._numbers: dict[int, tuple[Any, Number]] = {}
+        self._leaves: Sequence[Any] = ()
 
     def watching(self) -> AbstractContextManager[None]:
         """While this is entered, the questions come here."""
@@ -73,27 +78,22 @@ class SizeQuestions:
         """The inputs as they are traced."""
         return self.shapes.abstract(leaves, self.sizes)
 
-    def check(self, closed_jaxpr: Any, paths: Sequence[tuple[Path, int]]) -> None:
-        """After the trace: was a question swallowed, or is a number bound that the plain cell has from Python?
+    def take_scalars(self, tracers: Sequence[Any], leaves: Sequence[Any]) -> None:
+        """Before the statements: which inputs are numbers of Python's. What is computed of them and of sizes is one."""
+        self._leaves = leaves
+        for at, (tracer, leaf) in enumerate(zip(tracers, leaves, strict=True)):
+            if type(leaf) in (int, float, complex):
+                self._numbers[id(tracer)] = tracer, partial(_leaf, at)
 
-        Args:
-          closed_jaxpr: that was traced.
-          paths: to what is bound, each with the number of the result.
+    def check(self) -> None:
+        """After the trace: was a question swallowed?
 
         Raises:
           Refused: if so.
         """
-        self._numbers = {key: (None, number) for key, (_, number) in self._numbers.items()}  # it holds no tracer
-        self.shapes.asked = None
+        self._numbers, self._leaves, self.shapes.asked = {}, (), None  # it holds no tracer
         if self.refused:
             raise self.refused[0]
-        for place in _jax.numbers_of_sizes(closed_jaxpr):
-            path = next((render_path(path) for path, at in paths if at == place), "")
-            raise Refused(
-                f"`{path}` is computed from sizes alone." if path else "a result is computed from sizes alone.",
-                why="the plain cell may have a number of Python's there, and the program gives an array.",
-                fix="compute it in one expression of sizes, as in 1 / x.shape[0], or make it an array: jnp.float32(...).",
-            )
 
     # --- what is asked ---
 
@@ -107,18 +107,41 @@ class SizeQuestions:
         """See `DimAnswers`."""
         self._refuse(f"the hash of a size is wanted, `{_jax.dim_text(dim)}`", frame)
 
-    def on_dim_number(self, result: Any, function: str, dim: Any, other: Any, frame: FrameType) -> None:
+    def is_number(self, other: Any) -> bool:
+        """Whether something is, or stands for, a number of Python's that is known from the sizes."""
+        return type(other) in (int, float, complex, bool) or _jax.is_dim(other) or id(other) in self._numbers
+
+    def on_dim_number(self, result: Any, function: str, dim: Any, other: Any) -> None:
         """See `DimAnswers`."""
         name = function.strip("_")
         reflected = not hasattr(operator, name)
         compute = getattr(operator, name[1:] if reflected else name)
+        self.on_number(result, compute, (other, dim) if reflected else (dim, other))
 
-        def number(sizes: Mapping[str, int]) -> Any:
-            pair = [_jax.dim_value(item, sizes) if _jax.is_dim(item) else item for item in (dim, other)]
-            return compute(*(reversed(pair) if reflected else pair))
+    def on_number(self, result: Any, function: Callable[..., Any], operands: tuple[Any, ...]) -> None:
+        """Takes down what a number of Python's is computed from, for which a tracer stands, if the sizes tell it."""
+        if not all(map(self.is_number, operands)):
+            return
+        given = [self._number_of(item) for item in operands]
 
-        if _jax.is_tracer(result):
-            self._numbers[id(result)] = result, number
+        def number(sizes: Mapping[str, int], leaves: Sequence[Any]) -> Any:
+            return function(*(each(sizes, leaves) for each in given))
+
+        several = isinstance(result, tuple)
+        for at, made in enumerate(result if several else (result,)):
+            if _jax.is_tracer(made):
+                compute = partial(_item, number, at) if several else number
+                self._numbers[id(made)] = made, compute
+                _jax.stand_for_number(made, type(compute(self.sizes.values, self._leaves)))
+
+    def on_dim_numpy(self, dim: Any, frame: FrameType) -> None:
+        """See `DimAnswers`."""
+        self._refuse(f"NumPy computes with a size, `{_jax.dim_text(dim)}`", frame)
+
+    def _number_of(self, item: Any) -> Number:
+        if _jax.is_dim(item):
+            return lambda sizes, leaves: _jax.dim_value(item, sizes)
+        return self._numbers[id(item)][1] if id(item) in self._numbers else lambda sizes, leaves: item
 
     def on_dim_equal(self, dim: Any, other: Any, answer: bool, frame: FrameType) -> None:
         """See `DimAnswers`."""
@@ -177,7 +200,7 @@ class SizeQuestions:
             return lambda b: _jax.dim_value(value, self._values(b))
         if id(value) in self._numbers:
             number = self._numbers[id(value)][1]
-            return memoized(id(value), lambda b: number(self._values(b)))
+            return memoized(id(value), lambda b: number(self._values(b), b.reached.leaves))
         if isinstance(value, tuple) and any(map(_holds_dim, value)):
             kind = type(value)
             return memoized(id(value), tuple_of(lambda b: kind, [child(item) for item in value], []))
@@ -200,6 +223,14 @@ class SizeQuestions:
                 if _jax.is_rewritten(term, alone):
                     found.append(Used(constraint, line, f"what {term} is"))
         return sorted({(one.constraint, one.line): one for one in reversed(found)}.values(), key=lambda one: one.line)
+
+
+def _item(number: Number, at: int, sizes: Mapping[str, int], leaves: Sequence[Any]) -> Any:
+    return number(sizes, leaves)[at]
+
+
+def _leaf(at: int, sizes: Mapping[str, int], leaves: Sequence[Any]) -> Any:
+    return leaves[at]
 
 
 def _question(text: str, dim: Any) -> str:

@@ -478,7 +478,7 @@ def _run_trace(trace: Trace, device: Any, log: NameLog | None, ran: Ran | None =
         ):
             traced = jax.jit(cell).trace(*leaves)
         if trace.questions is not None:
-            trace.questions.check(traced.jaxpr, trace.output_paths)
+            trace.questions.check()
         if trace.splits and trace.budget is not None:
             trace.check_loops(traced.jaxpr.eqns)
     except (*_GIVEN_UP, *_jax.TRACING_ERRORS):

@@ -35,7 +35,7 @@ from jaxnb.errors import RunByPython
 from jaxnb.runtime import Undo
 from jaxnb.staging.cells.append_only import NO_USES, ListUses
 from jaxnb.staging.cells.blocks import TURN, counting_code
-from jaxnb.staging.cells.cell import CellSource, Statement
+from jaxnb.staging.cells.cell import CellSource, Statement, only_assigns
 from jaxnb.staging.cells.code import Sees
 from jaxnb.staging.cells.reach import ATOMS, refers_to_jax
 from jaxnb.staging.cells.referents import CACHED_FUNCTION, state_of
@@ -400,10 +400,12 @@ class Trace:
             self._lies,
             self.choices.on_host,
             self._identify,
-            self.questions is not None,
+            self.questions,
         )
         self.held, self.recorder, self.stand_ins = stand_ins.held, stand_ins.recorder, stand_ins
         note_on_host(_jax.current_trace(), self.recorder.lifts)
+        if self.questions is not None:
+            self.questions.take_scalars(self.tracers, self.scan.leaves)
         self.noticing.lets_look = not self.splits
         with Undo() as back:
             kept = {key: item for node in filter(_is_cached, self.scan.nodes) for key, item in kept_by(node).items()}
@@ -553,7 +555,7 @@ class Trace:
             self.index = index
             if (
                 index > self.plan.start
-                and not (self.whole or statement.defines)
+                and not (self.whole or statement.defines or (self.questions and only_assigns(statement)))
                 and not refers_to_jax(statement.names, namespace, stand_ins.plain)
             ):
                 raise StopAt(index)
