@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from time import perf_counter
 from traceback import walk_tb
 from typing import Any, NamedTuple
+
+import jax
 
 from jaxnb import _jax
 from jaxnb.errors import JaxnbError, Refused
@@ -15,12 +19,11 @@ from jaxnb.staging.cells.cell import CellSource
 from jaxnb.staging.objects.graph import Reached
 from jaxnb.staging.objects.paths import Choices
 from jaxnb.staging.reuse.cache import CodeRecord
-from jaxnb.staging.trace.ended import MissingName, StopAt
 from jaxnb.staging.trace.piece import Piece, Plan
 from jaxnb.staging.trace.sized import differs_in_sizes_alone, sized
 from jaxnb.staging.trace.sizes import NamedSizes
 
-__all__ = ["ForAll", "alone", "find_general", "for_all", "in_two_pieces", "say_why_not", "specialized"]
+__all__ = ["ForAll", "alone", "find_general", "for_all", "in_two_pieces", "specialized", "trace_for_all", "trace_sized"]
 
 _LONGEST = 5.0
 """Seconds for which constraints are tried."""
@@ -97,35 +100,77 @@ def in_two_pieces(line: int) -> Refused:
 _ONE = "a cell that is traced for all sizes is one program: what comes behind Python has other sizes each time."
 
 
-def say_why_not(
-    error: Exception, cell: CellSource, choices: Choices, trace: Callable[[Choices], object]
-) -> Exception:
-    """What is said where a cell cannot be traced for all sizes.
+def trace_sized(cell: CellSource, choices: Choices, trace: Callable[..., Piece]) -> Piece:
+    """Traces a cell that will not run: for all sizes where they have names, and then for those that are there."""
+    __tracebackhide__ = True
+    again = partial(_with_choices, trace)
+    if choices.shapes is None:
+        return again(choices)
+    found = for_all(trace_for_all(cell, choices, again))
+    piece = specialized(found)
+    if piece is None:
+        piece = again(choices.without_shapes())
+        piece.notes.append(("cost", *alone(found)))
+    return piece
+
+
+def _with_choices(trace: Callable[..., Piece], choices: Choices) -> Piece:
+    return trace(choices=choices)
+
+
+def trace_for_all(cell: CellSource, choices: Choices, trace: Callable[[Choices], Piece]) -> Piece:
+    """Traces a cell for all sizes.
 
     Args:
-      error: that ended the trace.
       cell: as it is.
-      choices: with the shapes.
-      trace: traces it again, with other choices; raises if it cannot be traced.
+      choices: with the shapes; what follows from the constraints, and JAX asks for, is added to them.
+      trace: traces it with some choices.
 
-    Returns:
-      The error to raise: the same one where sizes have no part in it.
+    Raises:
+      Refused: if it cannot be traced so, and sizes have a part in that; with what was tried, and works.
+      Exception: what the cell raises.
     """
-    questions, choices.shapes.asked = choices.shapes.asked, None
+    __tracebackhide__ = True
+    try:
+        return _traced(choices, trace)
+    except Exception as error:
+        questions, choices.shapes.asked = choices.shapes.asked, None
+        refused = _why_not(error, cell, choices, questions, trace)
+        if refused is None:
+            raise
+        raise refused from refused.__cause__
+
+
+def _traced(choices: Choices, trace: Callable[[Choices], Piece]) -> Piece:
+    while True:
+        try:
+            return trace(choices)
+        except jax.errors.InconclusiveDimensionOperation as error:
+            shapes, remainder = choices.shapes, _REMAINDER.search(str(error))
+            if remainder is None or not shapes.implies(f"{remainder[1]} == 0"):
+                raise
+            choices.shapes = shapes.also(implied=f"{remainder[1]} == 0")
+            if choices.shapes.scope_size == shapes.scope_size:  # it was said before
+                raise
+
+
+def _why_not(
+    error: Exception, cell: CellSource, choices: Choices, questions: Any, trace: Callable[[Choices], object]
+) -> Exception | None:
+    """What is said where a cell cannot be traced for all sizes; None where sizes have no part in that."""
     if isinstance(error, Refused):
         return _of_all_sizes(error)
     if isinstance(error, JaxnbError) or questions is None:
-        return error
+        return None
     text, line = str(error), _line_of(error, cell.filename)
-    asked = questions.undecided if isinstance(error, _jax.INCONCLUSIVE) else None
-    about_sizes = isinstance(error, _jax.INCONCLUSIVE) or _SIZE.search(text) is not None
     tried = _tried(error, choices, questions, trace)
+    about_sizes = isinstance(error, _jax.INCONCLUSIVE) or _SIZE.search(text) is not None
     if tried is None and not about_sizes:
-        return error
+        return None
     where = f"line {line}: " if line is not None else ""
-    first = text.strip().partition("\n")[0].rstrip(".")
+    first = text.strip().partition("\n")[0].rstrip(".").replace("'_DimExpr' object", "a size").replace("_DimExpr", "a size")
     compared = _COMPARISON.search(first)
-    if asked is not None and compared is not None:
+    if isinstance(error, _jax.INCONCLUSIVE) and compared is not None:
         what = f"{where}whether {compared[1].replace(chr(39), '')} cannot be told for all sizes."
         said = ", ".join(choices.shapes.texts[1])
         why = f"from {said} it does not follow." if said else "nothing is said of the sizes."
@@ -137,10 +182,10 @@ def say_why_not(
     if tried is None:
         fix = "use what JAX has for a loop or a choice, such as jax.lax.fori_loop, or leave --shapes out."
         return _raised(Refused(what, why=why, fix=fix, line=line), error)
-    option = f'--where "{", ".join((*choices.shapes.texts[1], *tried))}"'
+    option, advice = tried
     refused = Refused(what, why=why, line=line)
-    fix = Fix("say what is true of the sizes:", options=option, edit=_edit(cell.shown, option), verified=True)
-    attach(refused, Finding("inconclusive", what, line, fix=fix), cell.shown)
+    fixed = Fix(advice, options=option, edit=_edit(cell.shown, option), verified=True)
+    attach(refused, Finding("inconclusive", what, line, fix=fixed), cell.shown)
     return _raised(refused, error)
 
 
@@ -152,6 +197,7 @@ def _line_of(error: BaseException, filename: str) -> int | None:
 
 _COMPARISON = re.compile(r"comparison (.+) is inconclusive")
 _REMAINDER = re.compile(r"remainder (.+) should be 0")
+_PRODUCT = re.compile(r"mod\((?:(\d+)\*)?(\w+),-?(\d+)\)")
 _SIZE = re.compile(r"_DimExpr|[Ss]ymbolic dimension|abstract")
 
 
@@ -174,47 +220,72 @@ def _edit(shown: str, option: str) -> tuple[int, str, str] | None:
     header = shown.partition("\n")[0]
     if "--shapes" not in header:
         return None
-    without = re.sub(r"""\s--where[ =]("[^"]*"|'[^']*'|(?:(?!\s--?\w).)*)""", "", header)
+    name = option.partition(" ")[0]
+    without = re.sub(rf"""\s{name}[ =]("[^"]*"|'[^']*'|(?:(?!\s--?\w).)*)""", "", header)
     return 1, header, f"{without.rstrip()} {option}"
 
 
 def _tried(
     error: Exception, choices: Choices, questions: Any, trace: Callable[[Choices], object]
-) -> tuple[str, ...] | None:
-    """Constraints that are true of the sizes that are there, with which the cell is traced; None if none were found."""
+) -> tuple[str, str] | None:
+    """An option with which the cell is traced, and what it says, which is true of the sizes that are there; None if
+    none was found."""
     until = perf_counter() + _LONGEST
-    added: tuple[str, ...] = ()
     shapes = choices.shapes
+    for more in _other_arrays(error, questions.sizes):
+        if perf_counter() < until and _works(shapes.also(shapes=more), choices, trace) is None:
+            every = "; ".join(f"{name}: {sizes}" for name, sizes in (*shapes.texts[0], *more))
+            return f'--shapes "{every}"', "name the sizes of all arrays that have them:"
     for _ in range(3):  # one question may stand behind another
-        further: tuple[Any, str, Exception] | None = None
+        further: tuple[Any, Exception] | None = None
         for constraint in _candidates(error, questions, shapes.names):
             if constraint in shapes.texts[1] or perf_counter() > until:
                 continue
-            again = choices.copy()
-            try:
-                again.shapes = shapes.also(constraint)
-                trace(again)
-            except (MissingName, StopAt):
-                return None
-            except Exception as other:
-                if further is None and isinstance(other, _jax.INCONCLUSIVE) and str(other) != str(error):
-                    further = again.shapes, constraint, other
-                continue
-            return (*added, constraint)
+            again = shapes.also(constraint)
+            other = _works(again, choices, trace)
+            if other is None:
+                return f'--where "{", ".join(again.texts[1])}"', "say what is true of the sizes:"
+            if further is None and isinstance(other, _jax.INCONCLUSIVE) and str(other) != str(error):
+                further = again, other
         if further is None:
             return None
-        shapes, constraint, error = further
-        added = (*added, constraint)
+        shapes, error = further
     return None
+
+
+def _works(shapes: Any, choices: Choices, trace: Callable[[Choices], object]) -> Exception | None:
+    """The error with which a trace ends that has these shapes; None if it comes to its end."""
+    again = choices.copy()
+    again.shapes = shapes
+    try:
+        _traced(again, trace)
+    except Exception as error:
+        return error
+    return None
+
+
+def _other_arrays(error: Exception, sizes: NamedSizes) -> Iterator[tuple[tuple[str, str], ...]]:
+    """Shapes of arrays that have one of the sizes, too, as a number: of those that the error speaks of, and of all."""
+    if isinstance(error, _jax.INCONCLUSIVE):
+        return
+    names = {size: name for name, size in reversed(sizes.values.items()) if size > 1}
+    found = [(text, shape) for text, shape in sizes.others if any(size in names for size in shape)]
+    spoken_of = [item for item in found if str(item[1]) in str(error)]
+    for some in (spoken_of, found) if spoken_of != found else (found,):
+        if some:
+            yield tuple((text, ", ".join(str(names.get(size, size)) for size in shape)) for text, shape in some)
 
 
 def _candidates(error: Exception, questions: Any, names: tuple[str, ...]) -> Iterator[str]:
     """What might be said of the sizes, the likeliest first; only what is true of those that are there."""
     values = questions.sizes.values
-    if isinstance(error, _jax.INCONCLUSIVE) and questions.undecided is not None:
-        yield from _bounds(questions.undecided[0], values)
     if (remainder := _REMAINDER.search(str(error))) is not None:
+        if (product := _PRODUCT.fullmatch(remainder[1].replace(" ", ""))) is not None:
+            factor, number = int(product[1] or 1), int(product[3])
+            yield f"mod({product[2]}, {number // math.gcd(factor, number)}) == 0"
         yield f"{remainder[1]} == 0"
+    if questions.undecided is not None:
+        yield from _bounds(questions.undecided[0], values)
     numbers = sorted({int(number) for number in re.findall(r"(?<![\w.])\d{1,5}(?![\w.])", str(error))}, reverse=True)
     count = 0
     for name in names:

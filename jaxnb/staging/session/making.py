@@ -32,7 +32,7 @@ from jaxnb.staging.reuse.changes import (
 )
 from jaxnb.staging.reuse.history import Change
 from jaxnb.staging.reuse.left import Left
-from jaxnb.staging.session.all_sizes import alone, find_general, for_all, in_two_pieces, say_why_not, specialized
+from jaxnb.staging.session.all_sizes import alone, find_general, for_all, in_two_pieces, specialized, trace_for_all
 from jaxnb.staging.session.choices import apply_options
 from jaxnb.staging.session.dispatch import compile_piece, is_out_of_memory
 from jaxnb.staging.session.execution import Execution
@@ -249,14 +249,8 @@ class Maker:
         found = find_general(record, plan, choices, state.namespace, state.context, state.device)
         known = found is not None
         if found is None:
-            try:
-                general = self._trace(cell, plan, choices, donate, asked)
-            except Exception as error:
-                again = partial(self._trace, cell, plan, donate=donate, asked=asked)
-                why = say_why_not(error, cell, choices, again)
-                if why is error:
-                    raise
-                raise why from why.__cause__
+            again = partial(self._trace, cell, plan, donate=donate, asked=asked)
+            general = trace_for_all(cell, choices, again)
             record.keep_general(general, state.cache_size)
             found = for_all(general)
         piece = specialized(found)

@@ -24,6 +24,7 @@ __all__ = [
     "bound_names",
     "check_name",
     "findings_of",
+    "findings_of_traced",
     "forget_others",
     "host_note",
     "measure_pieces",
@@ -51,6 +52,11 @@ def findings_of(execution: Execution) -> list[Finding]:
         for line, text in piece.reasons:
             findings.append(Finding("not-reusable", f"not reusable: {reason_text(line, text)}", line))
     return findings
+
+
+def findings_of_traced(piece: Piece) -> list[Finding]:
+    """What there is to say of the sizes of a piece that was only traced."""
+    return [Finding(kind, text, line, folded=True) for kind, line, text in piece.notes if kind == "sizes"]
 
 
 def timings_of(execution: Execution, seconds: float | None) -> Timings:

@@ -26,6 +26,7 @@ from jaxnb.staging.reuse.advice import retrace_findings
 from jaxnb.staging.reuse.cache import CodeRecord
 from jaxnb.staging.reuse.changes import each_once
 from jaxnb.staging.reuse.history import Change, History
+from jaxnb.staging.session.all_sizes import trace_sized
 from jaxnb.staging.session.backend import want_devices
 from jaxnb.staging.session.choices import apply_options
 from jaxnb.staging.session.dispatch import is_out_of_memory
@@ -37,6 +38,7 @@ from jaxnb.staging.session.outcome import (
     bound_names,
     check_name,
     findings_of,
+    findings_of_traced,
     forget_others,
     host_note,
     measure_pieces,
@@ -56,7 +58,8 @@ from jaxnb.staging.trace.assigned import NameLog
 from jaxnb.staging.trace.devices import find_device, on_device
 from jaxnb.staging.trace.donation import DonationLog
 from jaxnb.staging.trace.piece import Piece
-from jaxnb.staging.trace.stage import MissingName, trace_piece
+from jaxnb.staging.trace.ended import MissingName
+from jaxnb.staging.trace.stage import trace_piece
 
 if TYPE_CHECKING:
     from jaxnb.program import Diff
@@ -352,12 +355,13 @@ class Session:
             pieces=1,
             timings=Timings(trace=traced.seconds),
             shown=Shown(as_text=True),
+            findings=tuple(findings := findings_of_traced(traced)),
             later=Later(
                 lambda: levels.read_program(
                     cell,
                     states,
                     (traced,),
-                    (),
+                    tuple(findings),
                     self.file_label,
                     partial(levels.read_names, cell, (traced,), record, namespace, self.file_label),
                 )
@@ -401,17 +405,9 @@ class Session:
                 taken = asked.inputs if asked is not None else frozenset[str]()
                 plan = make_plan(cell, index, len(cell.statements), frozenset(execution.record.forced), taken)
                 try:
-                    piece = trace_piece(
-                        cell,
-                        plan,
-                        namespace,
-                        execution.record.choices,
-                        execution.context,
-                        mesh,
-                        whole=True,
-                        donate=donate,
-                        asked=asked,
-                    )
+                    traces = partial(trace_piece, cell, plan, namespace, context=execution.context, device=mesh)
+                    traces = partial(traces, whole=True, donate=donate, asked=asked)
+                    piece = trace_sized(cell, execution.record.choices, traces)
                 except MissingName as missing:
                     execution.record.forced.add(missing.name)
         except Exception as error:

@@ -55,7 +55,6 @@ def sized(general: Piece, key: tuple[Any, ...], reached: Reached, sizes: NamedSi
         served=None,
         scanned=0,
         used=0,
-        seconds=0.0,
     )
 
 

@@ -7,6 +7,7 @@ what is said of them is refused before anything is traced.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -27,18 +28,23 @@ __all__ = ["NamedSizes", "Shapes"]
 _MULTIPLE = re.compile(r"\s*mod\(\s*(\w+)\s*,\s*(\d+)\s*\)\s*==\s*0\s*")
 
 
+_MULTIPLE_OF_PRODUCT = re.compile(r"mod\((?:(\d+)\*)?(\w+),-?(\d+)\)==0")
+
+
 class NamedSizes(NamedTuple):
     """The named sizes of a run.
 
     Attributes:
-      leaves: the shape of each input that has one with names, by its number.
+      leaves: the inputs that have shapes with names, by number, each as the user calls it.
       parts: which parts of the key of the program for all sizes are these inputs.
       values: how large each name is.
+      others: the arrays whose sizes are numbers, as the user calls them, and their shapes.
     """
 
-    leaves: Mapping[int, tuple[Any, ...]]
+    leaves: Mapping[int, str]
     parts: frozenset[int]
     values: Mapping[str, int]
+    others: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
     def __str__(self) -> str:
         return ", ".join(f"{name}={size}" for name, size in self.values.items())
@@ -50,6 +56,7 @@ class Shapes:
     Args:
       shapes: of each input its name or path, and its sizes.
       where: what is true of the names.
+      implied: what follows from that, though JAX does not see it.
 
     Attributes:
       texts: both as they were given.
@@ -60,13 +67,22 @@ class Shapes:
 
     asked: Any = None
 
-    def __init__(self, shapes: Sequence[tuple[str, str]], where: Sequence[str]) -> None:
-        self.texts = tuple(shapes), tuple(map(str, where))
-        self.scope = self.scope_of(self.texts[1])
+    def __init__(
+        self, shapes: Sequence[tuple[str, str]], where: Sequence[str], implied: tuple[str, ...] = ()
+    ) -> None:
+        self.texts, self._implied = (tuple(shapes), tuple(map(str, where))), implied
+        self.scope = self.scope_of((*self.texts[1], *implied))
         self._where = [read_constraint(text) for text in where]
-        self._given = {str(name): export.symbolic_shape(str(sizes), scope=self.scope) for name, sizes in shapes}
+        self._traced = {str(name): export.symbolic_shape(str(sizes), scope=self.scope) for name, sizes in shapes}
+        alone = export.SymbolicScope()  # with `b == c` JAX writes one of them for both
+        self._given = {str(name): export.symbolic_shape(str(sizes), scope=alone) for name, sizes in shapes}
         found = {name: None for dims in self._given.values() for dim in dims for name in sorted(_jax.dim_variables(dim))}
         self.names = tuple(found)
+
+    @property
+    def scope_size(self) -> int:
+        """How many constraints there are, with those that follow."""
+        return len({*self.texts[1], *self._implied})
 
     @staticmethod
     def scope_of(where: Sequence[str]) -> export.SymbolicScope:
@@ -74,9 +90,20 @@ class Shapes:
         multiples = [found for text in where if (found := _MULTIPLE.fullmatch(text)) is not None]
         return export.SymbolicScope([*where, *(f"{found[1]} >= {found[2]}" for found in multiples)])
 
-    def also(self, constraint: str) -> Shapes:
-        """The same with one more constraint."""
-        return Shapes(self.texts[0], (*self.texts[1], constraint))
+    def also(self, constraint: str = "", *, shapes: Sequence[tuple[str, str]] = (), implied: str = "") -> Shapes:
+        """The same with one more constraint, or with shapes of more arrays, or with what follows but JAX does not see."""
+        where = (*self.texts[1], constraint) if constraint else self.texts[1]
+        return Shapes((*self.texts[0], *shapes), where, (*self._implied, *filter(None, (implied,))))
+
+    def implies(self, constraint: str) -> bool:
+        """Whether a constraint follows from others, for all that is looked at here: that a number of times a name is a
+        multiple, `mod(12*b, 96) == 0`, since the name is one."""
+        found = _MULTIPLE_OF_PRODUCT.fullmatch(constraint.replace(" ", ""))
+        if found is None:
+            return False
+        known = [one for text in self.texts[1] if (one := _MULTIPLE.fullmatch(text)) is not None]
+        factor = math.lcm(*(int(one[2]) for one in known if one[1] == found[2]))
+        return int(found[1] or 1) * factor % int(found[3]) == 0
 
     def solve(self, scan: Scan) -> NamedSizes:
         """The sizes of a run, given what its program reaches.
@@ -85,26 +112,33 @@ class Shapes:
           Refused: if an input is not there, is no array, or has another shape.
         """
         places = {text: self._place(text, scan) for text in self._given}
-        leaves = {place: self._given[text] for text, place in places.items()}
+        leaves = {place: text for text, place in places.items()}
         first = {path: index for index, path in scan.where}  # which a walk for a trace has
         parts = frozenset(1 + first[path] for n in leaves if (path := scan.paths[n]) in first)  # behind the device
-        return NamedSizes(leaves, parts, self._solved({at: scan.leaves[n].shape for at, n in places.items()}))
+        others = tuple(
+            (render_path(path), leaf.shape)
+            for n, (path, leaf) in enumerate(zip(scan.paths, scan.leaves, strict=True))
+            if n not in leaves and isinstance(leaf, jax.Array)
+        )
+        values = self._solved({text: scan.leaves[place].shape for text, place in places.items()})
+        return NamedSizes(leaves, parts, values, others)
 
-    def values(self, leaves: Mapping[int, tuple[Any, ...]], reached: Sequence[Any]) -> dict[str, int]:
+    def values(self, leaves: Mapping[int, str], reached: Sequence[Any]) -> dict[str, int]:
         """How large the names are, given the inputs of a run.
 
         Args:
           leaves: as `NamedSizes` has them.
           reached: the inputs.
         """
-        return _solve([(dim, size) for at, dims in leaves.items() for dim, size in zip(dims, reached[at].shape)])[0]
+        pairs = [pair for at, text in leaves.items() for pair in zip(self._given[text], reached[at].shape, strict=True)]
+        return _solve(pairs)[0]
 
     def abstract(self, leaves: Sequence[Any], sizes: NamedSizes) -> list[Any]:
         """The inputs as they are traced: shapes with names in the place of arrays that have them."""
         found = list(leaves)
-        for place, dims in sizes.leaves.items():
+        for place, text in sizes.leaves.items():
             weak = bool(getattr(leaves[place], "weak_type", False))
-            found[place] = jax.ShapeDtypeStruct(dims, leaves[place].dtype, weak_type=weak)
+            found[place] = jax.ShapeDtypeStruct(self._traced[text], leaves[place].dtype, weak_type=weak)
         return found
 
     def _place(self, text: str, scan: Scan) -> int:
