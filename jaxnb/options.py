@@ -182,7 +182,9 @@ def _sizes_of(shapes: Any, where: Any) -> tuple[tuple[tuple[str, str], ...], tup
         shapes = named.read_shapes(shapes)
     elif isinstance(shapes, Mapping):
         given = dict[Any, Any](shapes)
-        shapes = tuple((name, sizes if isinstance(sizes, str) else ", ".join(map(str, sizes))) for name, sizes in given.items())
+        shapes = tuple(
+            (name, sizes if isinstance(sizes, str) else ", ".join(map(str, sizes))) for name, sizes in given.items()
+        )
     where = named.read_where(where) if isinstance(where, str) else tuple(where)
     named.check_shapes(shapes, where)
     return tuple(shapes), where

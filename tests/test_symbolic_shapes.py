@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -14,7 +14,7 @@ import jaxnb
 from jaxnb.api import new_session
 from jaxnb.staging import Run, use_session
 
-SIZES = (16, 8, 24, 16)
+SIZES = (16, 8, 16)
 WHERE = ("b >= 1", "mod(b, 8) == 0")
 
 
@@ -39,7 +39,7 @@ def data(b: int) -> dict[str, Any]:
         "batch": {"x": jax.random.normal(keys[7], (b, 3)), "n": 2},
         "key": jax.random.key(7),
         "seen": [],
-        "traced": [],
+        "rate": 0.5,
     }
 
 
@@ -49,7 +49,8 @@ def same(one: Any, other: Any) -> None:
         assert (one.shape, one.dtype, one.weak_type) == (other.shape, other.dtype, other.weak_type)
         tolerance = 2e-2 if one.dtype == jnp.bfloat16 else 1e-5
         if jnp.issubdtype(one.dtype, jnp.inexact):
-            np.testing.assert_allclose(*(np.asarray(each, np.float64) for each in (one, other)), tolerance, tolerance)
+            a, b = np.asarray(one, np.float64), np.asarray(other, np.float64)
+            np.testing.assert_allclose(a, b, tolerance, tolerance)
         else:
             assert np.array_equal(one, other)
     elif isinstance(one, list | tuple):
@@ -74,9 +75,8 @@ def runs(source: str, shapes: dict[str, str], where: tuple[str, ...] = WHERE, si
         found.append(jaxnb.stage(source, staged, shapes=shapes, where=where))
         names = set(plain) - {"__builtins__"}
         assert names == set(staged) - {"__builtins__", "__name__"}
-        for name in sorted(names):
-            if not (hasattr(plain[name], "__name__") or jnp.issubdtype(getattr(plain[name], "dtype", int), jax.dtypes.extended)):
-                same(staged[name], plain[name])
+        for name in sorted(names - {"jax", "jnp", "key"}):
+            same(staged[name], plain[name])
     return found
 
 
@@ -160,14 +160,52 @@ flat = jax.nn.relu(pooled).reshape(images.shape[0], -1)
 """,
         {"images": "b, 8, 8, 1"},
     ),
-    "random": ("noise = jax.random.normal(key, x.shape)\nnoisy = x + noise\nkeep = jax.random.bernoulli(key, 0.5, x.shape)\n", {"x": "b, 12"}),
+    "random": (
+        """
+noise = jax.random.normal(key, x.shape)
+noisy, keep = x + noise, jax.random.bernoulli(key, 0.5, x.shape)
+""",
+        {"x": "b, 12"},
+    ),
     "low": ("z = half * 2 + 1\ns = half.sum()\nm = jnp.mean(half, dtype=jnp.float32)\n", {"half": "b, 4"}),
     "leaf": ("out = batch['x'] * batch['n']\nbatch['mean'] = out.mean(0)\n", {"batch['x']": "b, 3"}),
     "alias": ("z = x\nt = (x, [z])\ndel w\n", {"x": "b, 12"}),
     "expression": ("z = x[:, None, :] * 2\nm = z.sum()\n", {"x": "8*k, 12"}),
-    "made": ("e = jnp.eye(x.shape[0])\na = jnp.arange(x.shape[0]) / len(x)\n", {"x": "b, 12"}),
-    "einsum": ("g = jnp.einsum('bi,bj->ij', x, x)\nh = jnp.einsum('bi,io->bo', x, w)\nr = jnp.repeat(x, 2, axis=0)\n", {"x": "b, 12"}),
-    "jitted": ("f = jax.jit(lambda v: v / v.shape[0])\nz = f(x)\nc = jax.checkpoint(lambda v: jnp.sin(v).sum())(x)\n", {"x": "b, 12"}),
+    "made": (
+        """
+e, a = jnp.eye(x.shape[0]), jnp.arange(x.shape[0]) / len(x)
+r, s = jnp.sqrt(x.shape[0]), jnp.asarray(x.shape[0])
+""",
+        {"x": "b, 12"},
+    ),
+    "einsum": (
+        """
+g, h = jnp.einsum("bi,bj->ij", x, x), jnp.einsum("bi,io->bo", x, w)
+r = jnp.repeat(x, 2, axis=0)
+""",
+        {"x": "b, 12"},
+    ),
+    "jitted": (
+        """
+f = jax.jit(lambda v: v / v.shape[0])
+z = f(x)
+c = jax.checkpoint(lambda v: jnp.sin(v).sum())(x)
+""",
+        {"x": "b, 12"},
+    ),
+    "scalars": (
+        """
+step = rate / x.shape[0]
+part, double = x.shape[0] * rate, rate * 2
+w = w - step * w
+rest, odd = divmod(part, 0.3), abs(-part)
+kinds = isinstance(step, float), type(part), isinstance(rest[0], int)
+less = step < 3
+""",
+        {"x": "b, 12"},
+    ),
+    "rest": ("t = x.reshape(-1, 8, 12)\nu = x.reshape(x.shape[0] // 8, -1)\nv = x.reshape(8, -1)\n", {"x": "b, 12"}),
+    "said": ("z = x * 2\nprint(f'{x.shape[0]} rows', x.shape, len(x))\n", {"x": "b, 12"}),
 }
 
 
@@ -176,5 +214,70 @@ def test_a_cell_binds_at_each_size_what_the_plain_cell_binds(name: str) -> None:
     source, shapes = CELLS[name]
     where = WHERE if any("b" in sizes for sizes in shapes.values()) else ()
     found = runs(source, shapes, where)
-    assert [run.reused for run in found] == [False, True, True, True]
-    assert [bool(run.all_sizes) for run in found] == [True, True, True, False]
+    assert [run.reused for run in found] == [False, True, True]
+    assert [bool(run.all_sizes) for run in found] == [True, True, False]
+
+
+def test_what_is_printed_is_printed_at_each_size(capsys: pytest.CaptureFixture[str]) -> None:
+    for size in (16, 8, 16):
+        jaxnb.stage(CELLS["said"][0], data(size), shapes={"x": "b, 12"})
+        assert capsys.readouterr().out == f"{size} rows ({size}, 12) {size}\n"
+
+
+def test_two_names_may_be_equal() -> None:
+    found = runs("z = x[:, 0] + y\n", {"x": "b, 12", "y": "c"}, ("b == c",), (4, 6))
+    assert [run.reused for run in found] == [False, True]
+
+
+def test_the_cell_is_traced_once_for_all_sizes_and_compiled_once_for_each() -> None:
+    lines, traced, compiled = list[str](), list[bool](), list[bool]()
+    for size in (16, 8, 16, 24, 8):
+        run = jaxnb.stage("z = jnp.tanh(x)", data(size), shapes={"x": "b, 12"})
+        lines.append(str(run))
+        traced.append(run.timings.trace > 0)
+        compiled.append(run.timings.compile > 0)
+    assert traced == [True, False, False, False, False]
+    assert compiled == [True, True, False, True, False]
+    assert "● traced for all b · trace " in lines[0] and "for b=16, dispatched" in lines[0]
+    assert "✓ traced for all b · compile" in lines[1] and "for b=8, dispatched" in lines[1]
+    assert "✓ reused · dispatched" in lines[2] and "✓ reused · dispatched" in lines[4]
+    assert "✓ traced for all b · compile" in lines[3] and "trace " not in lines[3]
+
+
+def test_what_the_cell_compares_is_answered_for_the_sizes_that_are_there() -> None:
+    source = "n = x.shape[0]\nz = x * 2 if n == 16 else x\nq = n in (8, 24)\n"
+    found = runs(source, {"x": "b, 12"}, (), (4, 16, 8, 32, 16))
+    assert "b=16 alone: line 2 asks whether b == 16" in str(found[1])
+    assert "b=8 alone: line 3 asks whether b == 8" in str(found[2])
+    assert found[3].reused and found[4].reused
+
+
+@pytest.mark.parametrize("magic", ["gradient", "donate", "name", "keep", "time"])
+def test_other_options_go_with_it(magic: str) -> None:
+    options: dict[str, dict[str, Any]] = {
+        "gradient": {"loss": "loss", "wrt": "w"},
+        "donate": {"donate": "w"},
+        "name": {"name": "f"},
+        "keep": {"keep": "loss"},
+        "time": {"time": True},
+    }
+    for size in (16, 8, 16):
+        names = data(size)
+        x, weights = names["x"], jnp.asarray(np.asarray(names["w"]))
+        source = "loss = jnp.mean((x @ w) ** 2)\nw = w * 2\n"
+        run = jaxnb.stage(source, names, shapes={"x": "b, 12"}, **options[magic])
+        np.testing.assert_allclose(names["loss"], jnp.mean((x @ weights) ** 2), rtol=1e-5)
+        if magic == "gradient":
+            wanted = jax.grad(lambda w, x=x: jnp.mean((x @ w) ** 2))(weights)
+            np.testing.assert_allclose(names["d_w"], wanted, rtol=1e-4, atol=1e-5)
+        if magic == "name":
+            other = data(24)
+            assert names["f"](x=other["x"], w=other["w"])["loss"].shape == ()
+        assert run.sizes == f"b={size}"
+
+
+def test_a_dtype_that_changes_traces_again_and_the_line_says_why() -> None:
+    jaxnb.stage("z = x @ w", data(16), shapes={"x": "b, 12"})
+    other = {**data(8), "w": data(8)["w"].astype(jnp.bfloat16)}
+    run = jaxnb.stage("z = x @ w", other, shapes={"x": "b, 12"})
+    assert not run.reused and "retraced: w float32[12,10] → bfloat16[12,10]" in str(run)

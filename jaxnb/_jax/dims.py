@@ -81,10 +81,11 @@ def dim_bounds(dim: Any) -> tuple[float, float]:
 
 def is_decided(decision: Decision, scope: export.SymbolicScope) -> bool:
     """Whether a decision would be the same one among other constraints: those of another scope."""
-    (dim,) = export.symbolic_shape(dim_text(decision[0]), scope=scope)
-    if not is_dim(dim):
-        return True
-    return decision[1]._bounds_are_sufficient(*getattr(_poly, _DECIDE)(dim, decision[1]))
+    try:
+        (dim,) = export.symbolic_shape(dim_text(decision[0]), scope=scope)
+        return not is_dim(dim) or decision[1]._bounds_are_sufficient(*getattr(_poly, _DECIDE)(dim, decision[1]))
+    except INCONCLUSIVE:
+        return False
 
 
 def is_rewritten(term: str, scope: export.SymbolicScope) -> bool:
@@ -189,8 +190,14 @@ def watch_dims(scope: export.SymbolicScope, answers: DimAnswers) -> Generator[No
 
         return hook
 
+    deciding: list[None] = []  # what is rewritten for that is part of the decision
+
     def decide(dim: Any, precision: Any) -> Any:
-        bounds = decision(dim, precision)
+        deciding.append(None)
+        try:
+            bounds = decision(dim, precision)
+        finally:
+            deciding.pop()
         if is_dim(dim) and threading.get_ident() == thread:
             frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
             if precision._bounds_are_sufficient(*bounds):
@@ -204,7 +211,7 @@ def watch_dims(scope: export.SymbolicScope, answers: DimAnswers) -> Generator[No
 
         def get(self, key: Any, default: Any = None) -> Any:
             found = super().get(key, default)
-            if found is not default and threading.get_ident() == thread:
+            if found is not default and threading.get_ident() == thread and not deciding:
                 answers.on_rewritten(str(key), sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
             return found
 
@@ -283,7 +290,7 @@ def with_sizes(closed_jaxpr: Any, sizes: Mapping[str, int]) -> Any:
         invars, outvars, params = map(atom, eqn.invars), map(atom, eqn.outvars), sized(eqn.params)
         if eqn.primitive.name != _VALUE:
             return eqn.replace(invars=[*invars], outvars=[*outvars], params=params)
-        number = jax_core.Literal(eqn.outvars[0].aval.dtype.type(params["dim"]), eqn.outvars[0].aval)
+        number = jax_core.Literal(int(params["dim"]), eqn.outvars[0].aval)  # weakly typed, as it was
         return eqn.replace(primitive=primitives.copy_p, invars=[number], outvars=[*outvars], params={})
 
     def changed(jaxpr: Any) -> Any:

@@ -128,6 +128,7 @@ class Choices:
       abstract: whether a `jax.ShapeDtypeStruct` stands for an array.
       lays: whether how arrays lie is part of the key, also of those that are committed to no device.
       shapes: those of inputs whose sizes have names, see `trace.sizes`; None if there are none.
+      joins: whether assignments in which Python computes are part of a piece that they stand in.
       branches: whether a function is told if a number that Python computes is true, see `trace.branches`.
     """
 
@@ -144,6 +145,7 @@ class Choices:
         self.lays = False
         self.branches = True
         self.shapes: Any = None
+        self.joins = False
 
     def copy(self) -> Choices:
         """The same decisions, to be changed on their own."""
@@ -152,7 +154,7 @@ class Choices:
         copy.unsaid, copy.fixed = set(self.unsaid), set(self.fixed)
         copy.on_host, copy.no_growth, copy.needed_at = self.on_host, self.no_growth, dict(self.needed_at)
         copy.abstract, copy.lays, copy.branches = self.abstract, self.lays, self.branches
-        copy.shapes = self.shapes
+        copy.shapes, copy.joins = self.shapes, self.joins
         return copy
 
     def changing(self, paths: Iterable[Path]) -> Choices:

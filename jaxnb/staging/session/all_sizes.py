@@ -155,7 +155,7 @@ def _traced(choices: Choices, trace: Callable[[Choices], Piece]) -> Piece:
 
 
 def _why_not(
-    error: Exception, cell: CellSource, choices: Choices, questions: Any, trace: Callable[[Choices], object]
+    error: Exception, cell: CellSource, choices: Choices, questions: Any, trace: Callable[[Choices], Piece]
 ) -> Exception | None:
     """What is said where a cell cannot be traced for all sizes; None where sizes have no part in that."""
     if isinstance(error, Refused):
@@ -168,7 +168,7 @@ def _why_not(
     if tried is None and not about_sizes:
         return None
     where = f"line {line}: " if line is not None else ""
-    first = text.strip().partition("\n")[0].rstrip(".").replace("'_DimExpr' object", "a size").replace("_DimExpr", "a size")
+    first = _OF_JAX.sub("a size", text.strip().partition("\n")[0].rstrip("."))
     compared = _COMPARISON.search(first)
     if isinstance(error, _jax.INCONCLUSIVE) and compared is not None:
         what = f"{where}whether {compared[1].replace(chr(39), '')} cannot be told for all sizes."
@@ -195,6 +195,7 @@ def _line_of(error: BaseException, filename: str) -> int | None:
     return lines[-1] if lines else None
 
 
+_OF_JAX = re.compile(r"'_DimExpr' object|_DimExpr")
 _COMPARISON = re.compile(r"comparison (.+) is inconclusive")
 _REMAINDER = re.compile(r"remainder (.+) should be 0")
 _PRODUCT = re.compile(r"mod\((?:(\d+)\*)?(\w+),-?(\d+)\)")
@@ -226,7 +227,7 @@ def _edit(shown: str, option: str) -> tuple[int, str, str] | None:
 
 
 def _tried(
-    error: Exception, choices: Choices, questions: Any, trace: Callable[[Choices], object]
+    error: Exception, choices: Choices, questions: Any, trace: Callable[[Choices], Piece]
 ) -> tuple[str, str] | None:
     """An option with which the cell is traced, and what it says, which is true of the sizes that are there; None if
     none was found."""
@@ -253,7 +254,7 @@ def _tried(
     return None
 
 
-def _works(shapes: Any, choices: Choices, trace: Callable[[Choices], object]) -> Exception | None:
+def _works(shapes: Any, choices: Choices, trace: Callable[[Choices], Piece]) -> Exception | None:
     """The error with which a trace ends that has these shapes; None if it comes to its end."""
     again = choices.copy()
     again.shapes = shapes
@@ -268,7 +269,7 @@ def _other_arrays(error: Exception, sizes: NamedSizes) -> Iterator[tuple[tuple[s
     """Shapes of arrays that have one of the sizes, too, as a number: of those that the error speaks of, and of all."""
     if isinstance(error, _jax.INCONCLUSIVE):
         return
-    names = {size: name for name, size in reversed(sizes.values.items()) if size > 1}
+    names = {size: name for name, size in reversed([*sizes.values.items()]) if size > 1}
     found = [(text, shape) for text, shape in sizes.others if any(size in names for size in shape)]
     spoken_of = [item for item in found if str(item[1]) in str(error)]
     for some in (spoken_of, found) if spoken_of != found else (found,):

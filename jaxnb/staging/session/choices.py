@@ -28,7 +28,7 @@ def apply_options(cell: CellSource, namespace: dict[str, Any], options: StageOpt
         what = "--shapes is for arrays that are there, and the mesh is not."
         raise Refused(what, fix="leave --shapes out, or %jaxnb mesh --simulate.")
     if options.shapes and choices.shapes is None:
-        choices.shapes = Shapes(options.shapes, options.where)
+        choices.shapes, choices.joins = Shapes(options.shapes, options.where), True
     if not (options.static or options.dynamic or options.donate or options.wrt):
         return
     plan = make_plan(cell, 0, len(cell.statements), frozenset(cell.reads))

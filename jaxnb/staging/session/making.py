@@ -130,7 +130,7 @@ class Maker:
 
     def _stop(self, cell: CellSource, record: CodeRecord, start: int) -> int:
         state = self._state
-        joins = bool(state.options.shapes)
+        joins = bool(state.options.shapes)  # the choices are made only now
         return find_stop(cell, start, state.namespace, record.breaks, not state.options.whole, joins)
 
     def _first_reached(self, piece: Piece) -> Reached:

@@ -57,8 +57,8 @@ from jaxnb.staging.session.tracebacks import point_at_line
 from jaxnb.staging.trace.assigned import NameLog
 from jaxnb.staging.trace.devices import find_device, on_device
 from jaxnb.staging.trace.donation import DonationLog
-from jaxnb.staging.trace.piece import Piece
 from jaxnb.staging.trace.ended import MissingName
+from jaxnb.staging.trace.piece import Piece
 from jaxnb.staging.trace.stage import trace_piece
 
 if TYPE_CHECKING:

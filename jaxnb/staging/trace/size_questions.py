@@ -182,7 +182,7 @@ class SizeQuestions:
     # --- what comes of it ---
 
     def unlike(self, sizes: Mapping[str, int]) -> tuple[str, int | None] | None:
-        """The first comparison of the cell that comes out otherwise for these sizes, with its line; None if none does."""
+        """The first comparison of the cell that comes out otherwise for these sizes, with its line."""
         for dim, other, answer, line in self._compared.values():
             equal = _jax.dim_value(dim, sizes) == _jax.dim_value(other, sizes)
             if equal != answer:

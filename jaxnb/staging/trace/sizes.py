@@ -28,7 +28,7 @@ __all__ = ["NamedSizes", "Shapes"]
 _MULTIPLE = re.compile(r"\s*mod\(\s*(\w+)\s*,\s*(\d+)\s*\)\s*==\s*0\s*")
 
 
-_MULTIPLE_OF_PRODUCT = re.compile(r"mod\((?:(\d+)\*)?(\w+),-?(\d+)\)==0")
+_MULTIPLE_OF_PRODUCT = re.compile(r"mod\((?:(\d+)\*)?([^\W\d]\w*),-?(?:(\d+)|(?:(\d+)\*)?floordiv\((\w+),(\d+)\))\)==0")
 
 
 class NamedSizes(NamedTuple):
@@ -67,17 +67,15 @@ class Shapes:
 
     asked: Any = None
 
-    def __init__(
-        self, shapes: Sequence[tuple[str, str]], where: Sequence[str], implied: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, shapes: Sequence[tuple[str, str]], where: Sequence[str], implied: tuple[str, ...] = ()) -> None:
         self.texts, self._implied = (tuple(shapes), tuple(map(str, where))), implied
         self.scope = self.scope_of((*self.texts[1], *implied))
         self._where = [read_constraint(text) for text in where]
         self._traced = {str(name): export.symbolic_shape(str(sizes), scope=self.scope) for name, sizes in shapes}
         alone = export.SymbolicScope()  # with `b == c` JAX writes one of them for both
         self._given = {str(name): export.symbolic_shape(str(sizes), scope=alone) for name, sizes in shapes}
-        found = {name: None for dims in self._given.values() for dim in dims for name in sorted(_jax.dim_variables(dim))}
-        self.names = tuple(found)
+        every = [dim for dims in self._given.values() for dim in dims]
+        self.names = tuple(dict.fromkeys(name for dim in every for name in sorted(_jax.dim_variables(dim))))
 
     @property
     def scope_size(self) -> int:
@@ -91,18 +89,21 @@ class Shapes:
         return export.SymbolicScope([*where, *(f"{found[1]} >= {found[2]}" for found in multiples)])
 
     def also(self, constraint: str = "", *, shapes: Sequence[tuple[str, str]] = (), implied: str = "") -> Shapes:
-        """The same with one more constraint, or with shapes of more arrays, or with what follows but JAX does not see."""
+        """The same with one more constraint, or shapes of more arrays, or what follows though JAX does not see it."""
         where = (*self.texts[1], constraint) if constraint else self.texts[1]
         return Shapes((*self.texts[0], *shapes), where, (*self._implied, *filter(None, (implied,))))
 
     def implies(self, constraint: str) -> bool:
         """Whether a constraint follows from others, for all that is looked at here: that a number of times a name is a
-        multiple, `mod(12*b, 96) == 0`, since the name is one."""
+        multiple of a number, or of a part of it: `mod(12*b, 96) == 0`, `mod(12*b, floordiv(b, 8)) == 0`."""
         found = _MULTIPLE_OF_PRODUCT.fullmatch(constraint.replace(" ", ""))
         if found is None:
             return False
         known = [one for text in self.texts[1] if (one := _MULTIPLE.fullmatch(text)) is not None]
         factor = math.lcm(*(int(one[2]) for one in known if one[1] == found[2]))
+        if found[3] is None:  # a part of the name itself: `4*floordiv(b, 8)`
+            times, name, part = int(found[4] or 1), found[5], int(found[6])
+            return name == found[2] and factor % part == 0 and int(found[1] or 1) * part % times == 0
         return int(found[1] or 1) * factor % int(found[3]) == 0
 
     def solve(self, scan: Scan) -> NamedSizes:
@@ -215,7 +216,9 @@ class Shapes:
         for name, size in values.items():
             if size < 1:
                 why = "JAX takes it that a size with a name is at least 1."
-                raise Refused(f"`{name}` is {size} in {origins[found_at[name]]}.", why=why, fix="leave --shapes out for it.")
+                raise Refused(
+                    f"`{name}` is {size} in {origins[found_at[name]]}.", why=why, fix="leave --shapes out for it."
+                )
         for constraint in self._where:
             if not constraint.holds(values):
                 said = ", ".join(f"{name} is {values[name]}" for name in sorted(constraint.names))
@@ -248,8 +251,7 @@ def _solve(pairs: Sequence[tuple[Any, int]]) -> tuple[dict[str, int], dict[str, 
         progress = False
         for at, (dim, size) in enumerate(pairs):
             unknown = _jax.dim_variables(dim) - values.keys()
-            if len(unknown) == 1 and (value := _root_of(dim, size, *unknown, values)) is not None:
-                (name,) = unknown
+            if len(unknown) == 1 and (value := _root_of(dim, size, name := min(unknown), values)) is not None:
                 values[name], found_at[name] = value, at
                 progress = True
     return values, found_at

@@ -555,7 +555,7 @@ class Trace:
             self.index = index
             if (
                 index > self.plan.start
-                and not (self.whole or statement.defines or (self.questions and only_assigns(statement)))
+                and not (self.whole or statement.defines or (self.choices.joins and only_assigns(statement)))
                 and not refers_to_jax(statement.names, namespace, stand_ins.plain)
             ):
                 raise StopAt(index)

@@ -348,7 +348,11 @@ class TracerPatches:
 
     def _is_of_sizes(self, value: Any) -> bool:
         """Whether something is a size that is a name, or a number that was computed from such, known in each run."""
-        return self._questions is not None and not builtins.isinstance(value, _NUMBERS) and self._questions.is_number(value)
+        return (
+            self._questions is not None
+            and not builtins.isinstance(value, _NUMBERS)
+            and self._questions.is_number(value)
+        )
 
     def _is_said_later(self, item: Any) -> bool:
         """Whether something that is printed is not there while tracing: a tracer, or sizes that are names."""
