@@ -1,4 +1,4 @@
-"""What is said of cells that are traced for all sizes: where they cannot be, what breaks what they say, and the views."""
+"""What is said of cells that are traced for all sizes: where they cannot be, what does not fit, and the views."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def refused(source: str, shapes: Any = X, where: tuple[str, ...] = (), b: int = 
     before = dict(names)
     with pytest.raises(Exception) as caught:
         jaxnb.stage(source, names, shapes=shapes, where=where)
-    names.pop("__builtins__", None), names.pop("__name__", None)
-    assert {name: id(item) for name, item in names.items()} == {name: id(item) for name, item in before.items()}
+    assert all(names[name] is item for name, item in before.items())
+    assert names.keys() - before.keys() <= {"__builtins__", "__name__"}
     assert isinstance(caught.value, JaxnbError), caught.value
     return caught.value
 
@@ -117,7 +117,7 @@ def test_two_names_for_one_size_are_said_to_be_equal() -> None:
 
 REFUSED: dict[str, tuple[str, list[str]]] = {
     "loop": ("for i in range(x.shape[0]):\n    z = x[i]", ["line 1: the number", "fori_loop"]),
-    "rows": ("for row in x:\n    z = row", ["line 1: it cannot be traced for all sizes."]),
+    "rows": ("for row in x:\n    z = row", ["line 1: Python walks over `b` rows."]),
     "math": ("import math\nz = x * math.sqrt(x.shape[0])", ["line 2: the number"]),
     "text": ("s = f'{x.shape[0]} rows'\nz = x * 2", ["line 1: the text of a size is wanted, `b`."]),
     "hash": ("z = x * {16: 2}[x.shape[0]]", ["line 1: the hash of a size is wanted, `b`."]),
@@ -177,8 +177,8 @@ def test_programs_of_two_sizes_are_the_same_but_for_what_they_cost() -> None:
     one = jaxnb.stage(CELL, data(16), shapes=X, where=MULTIPLE).program
     other = jaxnb.stage(CELL, data(8), shapes=X, where=MULTIPLE).program
     told = str(other.diff(one))
-    assert "the same jaxpr, op by op" in told and "-50 %" in told
-    assert str(one.level("jaxpr")) != "" and one.text() == other.text()
+    assert "the same jaxpr, op by op" in told and "1.2 kflops → 600 flops" in told
+    assert one.text() == other.text()
 
 
 def test_a_program_is_saved_and_reopened(tmp_path: Any) -> None:
@@ -187,7 +187,7 @@ def test_a_program_is_saved_and_reopened(tmp_path: Any) -> None:
     again = decode(encode(run.program))
     for level in ("jaxpr", "stablehlo", "hlo"):
         assert again.text(level) == run.program.text(level)
-    assert again.findings == run.program.findings and "b,12" in again.html
+    assert again.findings == run.program.findings and "b,12" in again._repr_mimebundle_()["text/html"]
     assert again.costs() == run.program.costs()
     run.to_html(tmp_path / "run.html")
     assert "b,12" in (tmp_path / "run.html").read_text("utf-8")
@@ -202,7 +202,8 @@ def test_which_constraint_was_needed_on_which_line_is_a_fact() -> None:
         (2, "`mod(b, 8) == 0` was needed to tell what floordiv(b, 8) is"),
     ]
     assert all(one.folded for one in run.program.findings) and "needed" not in str(run)
-    assert "was needed" in run.program.html
+    assert "line 2 · `mod(b, 8) == 0` was needed" in run.program.text(width=100)
+    assert "was needed" in run.program._repr_mimebundle_()["text/html"]
     bounds = jaxnb.stage("z = x[:8]", data(), shapes=X, where=("b >= 8", "b <= 64"))
     assert [one.message for one in bounds.findings] == ["`b >= 8` was needed to tell how b compares to 8"]
 

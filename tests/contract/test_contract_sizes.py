@@ -1,4 +1,4 @@
-"""Sizes that are names: what they are made of, that questions about them are heard, and a jaxpr with numbers for them."""
+"""Sizes that are names: what they are made of, what is asked of them, and a jaxpr with numbers for the names."""
 
 from __future__ import annotations
 

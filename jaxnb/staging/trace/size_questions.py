@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
@@ -142,6 +143,12 @@ class SizeQuestions:
         if _jax.is_dim(item):
             return lambda sizes, leaves: _jax.dim_value(item, sizes)
         return self._numbers[id(item)][1] if id(item) in self._numbers else lambda sizes, leaves: item
+
+    def on_rows(self, shape: Sequence[Any]) -> None:
+        """Called when somebody walks over the rows of a tracer."""
+        if shape and _jax.is_dim(shape[0]):
+            frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+            self._refuse(f"Python walks over `{_jax.dim_text(shape[0])}` rows", frame)
 
     def on_dim_equal(self, dim: Any, other: Any, answer: bool, frame: FrameType) -> None:
         """See `DimAnswers`."""

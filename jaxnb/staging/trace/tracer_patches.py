@@ -229,6 +229,8 @@ class TracerPatches:
     def on_walk(self, tracer: Any) -> None:
         """Called when somebody walks over a tracer: JAX fetches an array that is split over devices, and puts each part
         on the default one."""
+        if self._questions is not None:
+            self._questions.on_rows(tracer.shape)
         if _jax.trace_of(tracer) is self._trace and self.is_spread(tracer, walks=True):
             self.need(tracer, "it walks over an array that is split over devices")
 
