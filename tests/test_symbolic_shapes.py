@@ -126,6 +126,11 @@ size, rank, shape = x.size, x.ndim, x.shape
 count = len(x) + len(params)
 kind = isinstance(n, int), type(n), isinstance(n, float)
 large = n >= 8
+least, greatest, three = min(n, 12), max(20, n), min(1, 2, 3)
+some = x[: min(n, 12)]
+if n % 8:
+    odd = True
+whole = bool(n)
 """,
         {"x": "b, 12"},
     ),
@@ -205,6 +210,35 @@ less = step < 3
         {"x": "b, 12"},
     ),
     "rest": ("t = x.reshape(-1, 8, 12)\nu = x.reshape(x.shape[0] // 8, -1)\nv = x.reshape(8, -1)\n", {"x": "b, 12"}),
+    "objects": (
+        """
+class Model:
+    def __init__(self, rows):
+        self.rows, self.half = rows, rows / 2
+
+def rows_of(v):
+    return lambda: v.shape[0] * 2
+
+model = Model(x.shape[0])
+z = x * model.half
+rows, half, made = model.rows, model.half, rows_of(x)
+doubled = made()
+seen.append((len(x), z.sum()))
+batch["rows"] = x.shape
+like = jax.ShapeDtypeStruct(x.shape, x.dtype).shape
+del model, Model, made
+""",
+        {"x": "b, 12"},
+    ),
+    "flow": (
+        """
+z = jax.lax.cond(x.sum() > 0, lambda v: v * 2, lambda v: v, x)
+turned = jax.lax.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, s[1] * 2), (0, x))
+grads = jax.grad(lambda v: jnp.sum(v * v) / v.shape[0])(x)
+outer = jax.jit(lambda v, n: v / n, static_argnums=1)(x, x.shape[0])
+""",
+        {"x": "b, 12"},
+    ),
     "said": ("z = x * 2\nprint(f'{x.shape[0]} rows', x.shape, len(x))\n", {"x": "b, 12"}),
 }
 

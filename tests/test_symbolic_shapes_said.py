@@ -89,7 +89,8 @@ def test_what_does_not_fit_is_refused_on_later_runs_too() -> None:
 TRIED: dict[str, tuple[str, tuple[str, ...], str]] = {
     "a bound": ("n = x.shape[0]\nif n > 4:\n    z = x * 2", (), '--where "b >= 5"'),
     "a bound from above": ("n = x.shape[0]\nif n < 40:\n    z = x * 2", (), '--where "b <= 39"'),
-    "one more": ("z = max(x.shape[0], 12)", MULTIPLE, '--where "mod(b, 8) == 0, b >= 12"'),
+    "one more": ("z = x if x.shape[0] > 11 else w", MULTIPLE, '--where "mod(b, 8) == 0, b >= 12"'),
+    "truth": ("z = x if x.shape[0] % 2 else w", (), '--where "mod(b, 2) == 0"'),
     "a slice": ("z = x[:8] + jnp.ones((8, 12))", (), '--where "b >= 8"'),
     "groups": ("z = x.reshape(-1, 8, 12)", (), '--where "mod(b, 8) == 0"'),
     "another array": ("z = x[:, 0] + y", (), '--shapes "x: b, 12; y: b"'),

@@ -96,6 +96,7 @@ from .dims import (
     dim_text as dim_text,
     dim_value as dim_value,
     dim_variables as dim_variables,
+    extreme_dim as extreme_dim,
     is_decided as is_decided,
     is_dim as is_dim,
     is_rewritten as is_rewritten,

@@ -343,6 +343,8 @@ CONTRACT: tuple[Name, ...] = (
         Name("_DimExpr.__jax_array__", "dims.watch_dims", "compute with a size what an int computes", _HOOK),
         Name("_DimExpr._evaluate", "dims.dim_value", "run the program for all sizes at some", _ASK, (2,)),
         Name("_DimExpr._get_vars", "dims.dim_variables", "know the names in a size", _LIST),
+        Name("_DimExpr.max", "dims.extreme_dim", "have the greater of two sizes as a size", _ASK, (2,)),
+        Name("_DimExpr.min", "dims.extreme_dim", "have the lesser of two sizes as a size", _ASK, (2,)),
         Name("_bounds_decision", "dims.watch_dims", "say what a comparison of sizes has needed", _HOOK, arity=2),
     ),
     *_in(

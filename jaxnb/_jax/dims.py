@@ -32,6 +32,7 @@ __all__ = [
     "dim_text",
     "dim_value",
     "dim_variables",
+    "extreme_dim",
     "is_decided",
     "is_dim",
     "is_rewritten",
@@ -79,6 +80,12 @@ def dim_bounds(dim: Any) -> tuple[float, float]:
     return getattr(_poly, _DECIDE)(dim, _poly.BoundsPrecision.BEST) if is_dim(dim) else (dim, dim)
 
 
+def extreme_dim(name: str, one: Any, other: Any) -> Any:
+    """The greater ("max") or lesser ("min") of two sizes, of which one at least is an expression, as one."""
+    size, than = (one, other) if is_dim(one) else (other, one)
+    return size.max(than) if name == "max" else size.min(than)
+
+
 def is_decided(decision: Decision, scope: export.SymbolicScope) -> bool:
     """Whether a decision would be the same one among other constraints: those of another scope."""
     try:
@@ -118,6 +125,10 @@ class DimAnswers(Protocol):
 
     def on_dim_equal(self, dim: Any, other: Any, answer: bool, frame: FrameType) -> None:
         """Called when code of the user asks whether a size equals something."""
+        ...
+
+    def on_dim_truth(self, dim: Any, frame: FrameType) -> bool:
+        """Called when code of the user asks whether a size is another than 0."""
         ...
 
     def on_decided(self, decision: Decision, frame: FrameType) -> None:
@@ -168,6 +179,9 @@ def watch_dims(scope: export.SymbolicScope, answers: DimAnswers) -> Generator[No
         if (frame := asks()) is not None:
             answers.on_dim_equal(self, other, answer, frame)
         return answer
+
+    def true(self: Any) -> bool:
+        return True if (frame := asks()) is None else answers.on_dim_truth(self, frame)
 
     def unequal(self: Any, other: Any) -> bool:
         answer = equals(self, other)
@@ -221,6 +235,8 @@ def watch_dims(scope: export.SymbolicScope, answers: DimAnswers) -> Generator[No
             undo.patch(_Dim, name, text(name, getattr(_Dim, name)))
         undo.add(delattr, _Dim, "__format__")
         _Dim.__format__ = text("__format__", _formatted)
+        undo.add(delattr, _Dim, "__bool__")
+        _Dim.__bool__ = true  # without one every size is true
         undo.patch(_Dim, "__eq__", equal)
         undo.patch(_Dim, "__ne__", unequal)
         undo.patch(_Dim, "__hash__", hashed)

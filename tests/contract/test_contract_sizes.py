@@ -30,6 +30,11 @@ def test_a_size_has_names_and_a_value_for_each_of_theirs() -> None:
     assert dims.dim_text(found) == str(found) == "2*c + b"
 
 
+@covers("_DimExpr.max", "_DimExpr.min")
+def test_the_greater_of_two_sizes_is_a_size() -> None:
+    assert str(dims.extreme_dim("max", 4, size("b"))) == "max(b, 4)" and dims.extreme_dim("min", size("b"), 1) == 1
+
+
 @covers("BoundsPrecision.BEST")
 def test_a_size_has_bounds_and_constraints_that_contradict_raise() -> None:
     assert dims.dim_bounds(size("b", "b >= 3", "b <= 9")) == (3, 9) and dims.dim_bounds(4) == (4, 4)
@@ -62,6 +67,10 @@ class Heard:
     def on_dim_equal(self, dim: Any, other: Any, answer: bool, frame: FrameType) -> None:
         self.said.append((other, answer))
 
+    def on_dim_truth(self, dim: Any, frame: FrameType) -> bool:
+        self.said.append("truth")
+        return False
+
     def on_decided(self, decision: dims.Decision, frame: FrameType) -> None:
         self.said.append(decision)
 
@@ -81,14 +90,15 @@ def test_what_code_asks_of_a_size_is_heard_and_what_jax_asks_is_not() -> None:
         n = x.shape[0]
         with dims.watch_dims(scope, heard):
             assert (f"{n}", str(n), repr(n)) == ("text", "text", "text")
-            _ = hash(n), n == 3, n != 4, 1 / n, n**0.5, n * 2
+            _ = hash(n), n == 3, n != 4, 1 / n, n**0.5, n * 2, bool(n)
             return jnp.mean(x) + n
 
     jaxpr = jax.make_jaxpr(f)(jax.ShapeDtypeStruct((b,), jnp.float32))
     texts, rest = heard.said[:3], heard.said[3:]
     assert texts == ["__format__", "__str__", "__repr__"] and "dim_as_value" in str(jaxpr)
-    assert rest == ["hash", (3, False), (4, False), ("__rtruediv__", 1), ("__pow__", 0.5)]
-    assert f"{b}" == "b" and hash(b) == hash(b) and "__format__" not in vars(poly._DimExpr)
+    assert rest == ["hash", (3, False), (4, False), ("__rtruediv__", 1), ("__pow__", 0.5), "truth"]
+    assert f"{b}" == "b" and hash(b) == hash(b) and bool(b)
+    assert not {"__format__", "__bool__"} & vars(poly._DimExpr).keys()
 
 
 @covers("shape_poly._bounds_decision", "BoundsPrecision._bounds_are_sufficient", "SymbolicScope._normalization_rules")

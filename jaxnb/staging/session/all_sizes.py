@@ -286,6 +286,9 @@ def _candidates(error: Exception, questions: Any, names: tuple[str, ...]) -> Ite
             yield f"mod({product[2]}, {number // math.gcd(factor, number)}) == 0"
         yield f"{remainder[1]} == 0"
     if questions.undecided is not None:
+        if "== '0'" in str(error) and (text := _jax.dim_text(questions.undecided[0])):
+            value = _jax.dim_value(questions.undecided[0], values)
+            yield f"{text} == 0" if not value else f"{text} >= 1" if value > 0 else f"{text} <= -1"
         yield from _bounds(questions.undecided[0], values)
     numbers = sorted({int(number) for number in re.findall(r"(?<![\w.])\d{1,5}(?![\w.])", str(error))}, reverse=True)
     count = 0

@@ -16,6 +16,8 @@ from functools import partial
 from types import FrameType
 from typing import Any, NamedTuple, NoReturn
 
+import jax
+
 from jaxnb import _jax
 from jaxnb._jax import Decision
 from jaxnb.errors import Refused
@@ -155,6 +157,14 @@ class SizeQuestions:
         if type(other) is int or _jax.is_dim(other):
             key = _jax.dim_text(dim), _jax.dim_text(other)
             self._compared.setdefault(key, _Compared(dim, other, answer, self._line(frame)))
+
+    def on_dim_truth(self, dim: Any, frame: FrameType) -> bool:
+        """See `DimAnswers`."""
+        least, most = _jax.dim_bounds(dim)
+        if least > 0 or most < 0:
+            return True
+        self.undecided = dim, self._line(frame)
+        raise jax.errors.InconclusiveDimensionOperation(f"comparison '{_jax.dim_text(dim)}' == '0' is inconclusive")
 
     def on_decided(self, decision: Decision, frame: FrameType) -> None:
         """See `DimAnswers`."""

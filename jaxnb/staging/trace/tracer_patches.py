@@ -9,6 +9,7 @@ rule 7).
 from __future__ import annotations
 
 import builtins
+import functools
 import sys
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
@@ -61,6 +62,19 @@ def _is_over_devices(array: jax.Array) -> bool:
 _NUMBERS = (int, float, complex)
 
 
+def _extreme(original: Callable[..., Any]) -> Callable[..., Any]:
+    """What stands for `min` or `max` where sizes are names."""
+
+    @functools.wraps(original)
+    def extreme(*args: Any, **kwargs: Any) -> Any:
+        sizes = len(args) == 2 and not kwargs and all(type(item) is int or _jax.is_dim(item) for item in args)
+        if sizes and any(map(_jax.is_dim, args)):
+            return _jax.extreme_dim(original.__name__, *args)
+        return original(*args, **kwargs)
+
+    return extreme
+
+
 class TracerPatches:
     """What the tracers of one trace stand for.
 
@@ -83,7 +97,7 @@ class TracerPatches:
       ids: what was answered where an id was asked for.
     """
 
-    NAMES = ("isinstance", "type", "hasattr", "getattr", "print", "id", "len")
+    NAMES = ("isinstance", "type", "hasattr", "getattr", "print", "id", "len", "min", "max")
 
     def __init__(
         self,
@@ -132,7 +146,7 @@ class TracerPatches:
             "id": self._id_for,
         }
         if self._questions is not None:
-            made["len"] = self._len_for
+            made |= {"len": self._len_for, "min": partial(_extreme, min), "max": partial(_extreme, max)}
         for name, make in made.items():
             if name not in namespace:
                 namespace[name] = stand_in = make()
