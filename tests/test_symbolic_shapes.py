@@ -224,7 +224,7 @@ z = x * model.half
 rows, half, made = model.rows, model.half, rows_of(x)
 doubled = made()
 seen.append((len(x), z.sum()))
-batch["rows"] = x.shape
+params["rows"] = x.shape
 like = jax.ShapeDtypeStruct(x.shape, x.dtype).shape
 del model, Model, made
 """,
