@@ -139,6 +139,15 @@ def test_what_needs_the_number_is_refused_with_its_line(name: str) -> None:
     assert "--whole" not in str(error)
 
 
+def test_an_array_that_changes_with_a_size_and_has_no_name_for_it_is_told() -> None:
+    source = "z = x * 2\nq = y.sum()"
+    jaxnb.stage(source, data(16), shapes=X)
+    run = jaxnb.stage(source, data(8), shapes=X)
+    assert not run.reused and '! a size that changes has no name yet: --shapes "y: b"' in str(run)
+    other = jaxnb.stage(source, {**data(8), "y": jnp.ones(3)}, shapes=X)
+    assert not other.reused and "no name yet" not in str(other)
+
+
 def test_options_that_contradict_it_are_refused() -> None:
     for options in ({"roll": True}, {"unroll": True}):
         with pytest.raises(JaxnbError, match="do not go together"):

@@ -23,7 +23,17 @@ from jaxnb.staging.trace.piece import Piece, Plan
 from jaxnb.staging.trace.sized import differs_in_sizes_alone, sized
 from jaxnb.staging.trace.sizes import NamedSizes
 
-__all__ = ["ForAll", "alone", "find_general", "for_all", "in_two_pieces", "specialized", "trace_for_all", "trace_sized"]
+__all__ = [
+    "ForAll",
+    "alone",
+    "find_general",
+    "for_all",
+    "in_two_pieces",
+    "specialized",
+    "trace_for_all",
+    "trace_sized",
+    "unnamed",
+]
 
 _LONGEST = 5.0
 """Seconds for which constraints are tried."""
@@ -85,6 +95,26 @@ def alone(found: ForAll) -> tuple[int | None, str]:
     asked, line = unlike or ("", None)
     where = f"line {line} asks" if line is not None else "it asks"
     return line, f"traced for {found.sizes} alone: {where} whether {asked}"
+
+
+def unnamed(before: Piece, now: NamedSizes) -> str:
+    """What is said where a program was made anew because other arrays have changed with the sizes that have names; ""
+    where none has.
+
+    Args:
+      before: the program for all sizes that was made before.
+      now: the sizes of this run.
+    """
+    if before.questions is None:
+        return ""
+    then, shapes = before.questions.sizes, dict(before.questions.sizes.others)
+    names = {(then.values[name], size): name for name, size in now.values.items() if then.values[name] != size}
+    found: list[str] = []
+    for text, shape in now.others:
+        pairs = [*zip(shapes.get(text, ()), shape, strict=False)]
+        if len(shape) == len(shapes.get(text, ())) and any(pair in names for pair in pairs):
+            found.append(f"{text}: {', '.join(names.get(pair, str(pair[1])) for pair in pairs)}")
+    return f'a size that changes has no name yet: --shapes "{"; ".join(found)}"' if found else ""
 
 
 def in_two_pieces(line: int) -> Refused:

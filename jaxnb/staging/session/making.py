@@ -32,7 +32,15 @@ from jaxnb.staging.reuse.changes import (
 )
 from jaxnb.staging.reuse.history import Change
 from jaxnb.staging.reuse.left import Left
-from jaxnb.staging.session.all_sizes import alone, find_general, for_all, in_two_pieces, specialized, trace_for_all
+from jaxnb.staging.session.all_sizes import (
+    alone,
+    find_general,
+    for_all,
+    in_two_pieces,
+    specialized,
+    trace_for_all,
+    unnamed,
+)
 from jaxnb.staging.session.choices import apply_options
 from jaxnb.staging.session.dispatch import compile_piece, is_out_of_memory
 from jaxnb.staging.session.execution import Execution
@@ -251,8 +259,11 @@ class Maker:
         if found is None:
             again = partial(self._trace, cell, plan, donate=donate, asked=asked)
             general = trace_for_all(cell, choices, again)
+            before, found = record.general[-1:], for_all(general)
+            for other in before:
+                if text := unnamed(other, found.sizes):
+                    general.notes.append(("cost", None, text))
             record.keep_general(general, state.cache_size)
-            found = for_all(general)
         piece = specialized(found)
         if piece is None:
             piece = self._trace(cell, plan, choices.without_shapes(), donate, asked)
