@@ -258,6 +258,12 @@ def test_what_is_printed_is_printed_at_each_size(capsys: pytest.CaptureFixture[s
         assert capsys.readouterr().out == f"{size} rows ({size}, 12) {size}\n"
 
 
+def test_what_stands_before_the_arrays_may_be_a_program_of_its_own() -> None:
+    source = "s = jnp.float32(2) * rate\nprint('now')\nz = x * s\nlast = [1, 2]\nprint('then')\n"
+    found = runs(source, {"x": "b, 12"}, (), (4, 8, 4))
+    assert [run.reused for run in found] == [False, True, True] and found[0].pieces == 2
+
+
 def test_two_names_may_be_equal() -> None:
     found = runs("z = x[:, 0] + y\n", {"x": "b, 12", "y": "c"}, ("b == c",), (4, 6))
     assert [run.reused for run in found] == [False, True]

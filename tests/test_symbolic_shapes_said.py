@@ -126,6 +126,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
     "caught": ("try:\n    z = [0] * x.shape[0]\nexcept Exception:\n    z = x", ["it catches an error"]),
     "swallowed": ("try:\n    z = str(x.shape[0])\nexcept Exception:\n    z = x", ["line 2: the text of a size"]),
     "two pieces": ("z = x * 2\nprint('now')\nq = z * 2", ["two pieces: Python runs line 2 in between", "--shapes"]),
+    "an array each": ("z = x * 2\nprint('now')\nq = y * 2", ["two pieces: Python runs line 2 in between"]),
     "a value": ("z = x * 2\nif z.sum() > 0:\n    q = z", ["line 2"]),
 }
 

@@ -65,8 +65,9 @@ def find_general(
         scan = general.plan.scan(namespace, choices)
         key = (device, *scan.parts)
         sizes = choices.shapes.solve(scan)
-        if differs_in_sizes_alone(general, key):
-            return ForAll(general, key, scan.reached(), sizes)
+        reached = scan.reached()
+        if differs_in_sizes_alone(general, key) and general.ready(reached, namespace) is not None:
+            return ForAll(general, key, reached, sizes)
     return None
 
 

@@ -252,8 +252,15 @@ class Maker:
         """The piece for the sizes of this run, of the program for all sizes, which is traced if there is none."""
         __tracebackhide__ = True
         state, choices = self._state, record.choices
-        if state.ran:
-            raise in_two_pieces(max(state.host_lines, default=cell.statements[plan.start].span.line))
+        line = max(state.host_lines, default=cell.statements[plan.start].span.line)
+        if any(ran.piece.named is not None for ran in state.ran.values()):
+            raise in_two_pieces(line)
+        if plan.stop < len(cell.statements):
+            read = choices.shapes.read_of(plan.scan(state.namespace, choices))
+            if not read:  # what comes before the arrays whose sizes have names
+                return self._trace(cell, plan, choices.without_shapes(), donate, asked)
+            if read < choices.shapes.read_by(cell.reads):
+                raise in_two_pieces(cell.statements[plan.stop].span.line)
         found = find_general(record, plan, choices, state.namespace, state.context, state.device)
         known = found is not None
         if found is None:

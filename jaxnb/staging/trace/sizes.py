@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -105,6 +105,15 @@ class Shapes:
             times, name, part = int(found[4] or 1), found[5], int(found[6])
             return name == found[2] and factor % part == 0 and int(found[1] or 1) * part % times == 0
         return int(found[1] or 1) * factor % int(found[3]) == 0
+
+    def read_of(self, scan: Scan) -> set[str]:
+        """Those of the names and paths with shapes that are inputs of a program."""
+        paths = {render_path(path) for path in scan.paths}
+        return {text for text in self._given if text.replace('"', "'") in paths}
+
+    def read_by(self, names: Collection[str]) -> set[str]:
+        """Those that begin with one of these names."""
+        return {text for text in self._given if re.split(r"[.\[]", text)[0] in names}
 
     def solve(self, scan: Scan) -> NamedSizes:
         """The sizes of a run, given what its program reaches.
