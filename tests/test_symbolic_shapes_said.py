@@ -157,9 +157,18 @@ def test_options_that_contradict_it_are_refused() -> None:
         jaxnb.stage("z = x * 2", data(), where="b >= 2")
 
 
+def fails(seen: list[int]) -> None:
+    seen.append(1)
+    raise RuntimeError("mine")
+
+
 def test_an_error_of_the_cell_itself_stays_what_it_is() -> None:
     with pytest.raises(TypeError, match="dot_general"):
         jaxnb.stage("z = x @ jnp.ones((5, 5))", data(), shapes=X)
+    seen = list[int]()
+    with pytest.raises(RuntimeError, match="mine"):
+        jaxnb.stage("note(x)\nz = x * 2", {**data(), "note": lambda x: fails(seen)}, shapes=X)
+    assert len(seen) <= 2
     with pytest.raises(ZeroDivisionError):
         jaxnb.stage("z = x * 2\nq = 1 / (x.ndim - 2)", data(), shapes=X)
 

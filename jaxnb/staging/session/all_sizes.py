@@ -194,8 +194,9 @@ def _why_not(
     if isinstance(error, JaxnbError) or questions is None:
         return None
     text, line = str(error), _line_of(error, cell.filename)
-    tried = _tried(error, choices, questions, trace)
     about_sizes = isinstance(error, _jax.INCONCLUSIVE) or _SIZE.search(text) is not None
+    speaks = about_sizes or any(re.search(rf"\b{name}\b", text) for name in choices.shapes.names)
+    tried = _tried(error, choices, questions, trace) if speaks else None
     if tried is None and not about_sizes:
         return None
     where = f"line {line}: " if line is not None else ""
