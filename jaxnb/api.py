@@ -63,7 +63,8 @@ def stage(source: str, namespace: dict[str, Any], **options: Any) -> Run:
         if told := told_of(error):
             tidy(error)
             error.__cause__ = None  # whose page of text would stand above
-            error.add_note("\n".join(told[isinstance(error, NeedsConcrete) :]))
+            known = isinstance(error, NeedsConcrete) or told[0] in str(error)  # then its first line says it
+            error.add_note("\n".join(told[known:]))
         raise
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from jaxnb import named
 from jaxnb.errors import JaxnbError
 
 if TYPE_CHECKING:
@@ -84,6 +86,22 @@ class StageOptions:
         "dots",
     )
     xmap: MapSpec | None = None
+    shapes: tuple[tuple[str, str], ...] = _row(
+        (),
+        "shapes",
+        "arrays whose sizes have names: the cell is traced once for all sizes, and compiled for each",
+        "jit grad jaxpr",
+        '"images: b, 784; labels: b"',
+        compiled=True,
+    )
+    where: tuple[str, ...] = _row(
+        (),
+        "where",
+        "what is true of these sizes, as for jax.export.SymbolicScope",
+        "jit grad jaxpr",
+        '"b >= 1, mod(b, 8) == 0"',
+        compiled=True,
+    )
     keep: tuple[str, ...] | None = _row(None, "names", "bind only these names", _CELLS, "loss", compiled=True)
     name: str | None = _row(None, "name", "bind the cell as a pure function of its inputs, too", _CELLS, "f")
     export: str | None = _row(
@@ -149,6 +167,9 @@ class StageOptions:
                 values[name] = (value,)
             elif value is not None:
                 values[name] = tuple(value)
+        if values.get("shapes") or values.get("where"):
+            values["shapes"], values["where"] = _sizes_of(values.get("shapes", ()), values.get("where", ()))
+            values["whole"] = True  # what comes behind a statement that Python runs has other sizes each time
         made = cls(**values)
         if (made.loss is None) != (not made.wrt):
             missing = "wrt" if made.loss is not None else "loss"
@@ -160,6 +181,10 @@ class StageOptions:
         if made.xmap is not None and made.loss is not None:
             what = "a cell that is mapped over names has no gradient of its own."
             raise JaxnbError(what, fix="bind the cell as a function by --name, and use jax.grad.")
+        if made.shapes and (made.xmap is not None or made.unroll or made.roll):
+            other = "xmap" if made.xmap is not None else "unroll" if made.unroll else "roll"
+            what = f"shapes and {other} do not go together: a cell for all sizes is one program, of plain axes."
+            raise JaxnbError(what, fix="leave one of them out.")
         if made.roll and (made.unroll or made.whole or made.xmap is not None):
             other = "unroll" if made.unroll else "whole" if made.whole else "xmap"
             what = f"roll and {other} contradict each other: a loop that is run in turns is no part of one program."
@@ -172,6 +197,20 @@ class StageOptions:
             what = "remat goes with a gradient, not with jvp: a directional derivative keeps nothing."
             raise JaxnbError(what, fix="leave one of them out.")
         return made
+
+
+def _sizes_of(shapes: Any, where: Any) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+    """Shapes and constraints as they are kept: each may be a text, shapes a dict, and those a sequence of texts."""
+    if isinstance(shapes, str):
+        shapes = named.read_shapes(shapes)
+    elif isinstance(shapes, Mapping):
+        given = dict[Any, Any](shapes)
+        shapes = tuple(
+            (name, sizes if isinstance(sizes, str) else ", ".join(map(str, sizes))) for name, sizes in given.items()
+        )
+    where = named.read_where(where) if isinstance(where, str) else tuple(where)
+    named.check_shapes(shapes, where)
+    return tuple(shapes), where
 
 
 def stage_options() -> dict[str, Option]:

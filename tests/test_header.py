@@ -10,6 +10,7 @@ from jaxnb.named.notation import read_spec
 from jaxnb.shell.header import JAXPR_OPTIONS, JIT_OPTIONS, full_header, parse_grad, parse_header
 from jaxnb.shell.named_header import parse_xmap
 
+WHERE = ("b >= 1", "mod(b, 8) == 0")
 TESTED = settings(max_examples=300, deadline=None, database=None, print_blob=True)
 
 
@@ -31,6 +32,10 @@ TESTED = settings(max_examples=300, deadline=None, database=None, print_blob=Tru
         ("--device cpu:1 -o run", {"device": "cpu:1", "o": "run"}),
         ("--device=gpu", {"device": "gpu"}),
         ("-o=run", {"o": "run"}),
+        ('--shapes "x: b, 3; y: b"', {"shapes": (("x", "b, 3"), ("y", "b"))}),
+        ("--shapes=x: b, 3; p['w']: 2*b --block", {"shapes": (("x", "b, 3"), ("p['w']", "2*b")), "block": True}),
+        ("--where 'b >= 1, mod(b, 8) == 0' --shapes 'x: b'", {"where": WHERE, "shapes": (("x", "b"),)}),
+        ("--shapes x: b --where b >= 1, mod(b, 8) == 0 -o run", {"where": WHERE, "shapes": (("x", "b"),), "o": "run"}),
         ("--keep {x}, y", None),
         ("--static $n", None),
     ],
@@ -59,6 +64,21 @@ def test_what_a_header_says(header: str, options: dict[str, object] | None) -> N
         ("--zzzzz", "--zzzzz", "takes --static, --dynamic"),
         ("--", "--", "there is no option"),
         ("o", "o", "did you mean -o?"),
+        ("--shapes", "--shapes", "wants names with their sizes"),
+        ("--shapes ''", "--shapes", "wants names with their sizes"),
+        ("--shapes 'x: b", "'", "are not closed"),
+        ("--shapes 'x b'", "x b", "is no shape of a name"),
+        ("--shapes 'x: b; 3y: b'", "3y", "is no name, or path"),
+        ("--shapes 'x: b, 12+'", "12+", "is no size"),
+        ("--shapes 'x: b, ...'", "...", "is no size"),
+        ("--shapes 'x: b,, 3'", "b,, 3", "a size is missing"),
+        ("--shapes 'x: b; x: 3'", "x", "is given twice"),
+        ("--shapes 'x: 3, 4'", "3, 4", "nothing is left open"),
+        ("--shapes 'x: b' --where 'b > 3'", "b > 3", "write b >= 4"),
+        ("--shapes 'x: b' --where 'b'", "b", "is no constraint"),
+        ("--shapes 'x: b' --where 'b >= 1, c >= 2'", "c", "is no size of any shape"),
+        ("--shapes 'x: b' --where 'b >= 2, b <= 1'", "b <= 1", "The constraints before it say b >= 2"),
+        ("--where 'b >= 2'", "b >= 2", "no shape has a name"),
     ],
 )
 def test_errors_point_at_the_word(header: str, word: str, said: str) -> None:
@@ -67,16 +87,16 @@ def test_errors_point_at_the_word(header: str, word: str, said: str) -> None:
     error = caught.value
     assert error.header == f"%%jit {header}" and said in str(error)
     assert error.column == len("%%jit ") + header.rindex(word) and error.width == len(word)
-    _, shown, caret = str(error).splitlines()[:3]
+    shown, caret = str(error).splitlines()[1:3]
     assert "".join(c for c, mark in zip(shown, caret.ljust(len(shown))) if mark == "^") == word
 
 
 def test_each_magic_has_its_own_options_and_name() -> None:
     assert parse_header("--static n", JAXPR_OPTIONS, "%%jaxpr") == {"static": ("n",)}
-    taken = "%%jaxpr takes --static, --dynamic, --level, --lower, --order, --columns, -o"
+    taken = "%%jaxpr takes --static, --dynamic, --shapes, --where, --level, --lower, --order, --columns, -o"
     with pytest.raises(BadHeader, match=taken) as caught:
-        parse_header("--whole", JAXPR_OPTIONS, "%%jaxpr")
-    assert caught.value.header[caught.value.column :] == "--whole"
+        parse_header("--block", JAXPR_OPTIONS, "%%jaxpr")
+    assert caught.value.header[caught.value.column :] == "--block"
 
 
 @pytest.mark.parametrize(
@@ -119,12 +139,15 @@ def test_any_text_parses_or_is_an_error_under_the_word(header: str) -> None:
         assert error.header == f"%%jit {header}".rstrip()
         start, end = error.column, error.column + error.width
         assert start >= len("%%jit ") and end <= len(error.header) and error.width > 0
+        if "--shapes" in header or "--where" in header:
+            return  # in quotes a word may have spaces
         assert not any(c.isspace() for c in error.header[start:end])
         # it is a word: what stands before and behind is space, unless a list of names ended there
         assert end == len(error.header) or error.header[end].isspace()
     else:
         assert found.keys() <= JIT_OPTIONS.keys()
-        kinds = {"flag": bool, "word": str, "path": str, "name": str, "names": tuple}
+        kinds = {"flag": bool, "word": str, "path": str, "name": str}
+        kinds |= dict.fromkeys(("names", "shapes", "where"), tuple)
         assert all(type(value) is kinds[JIT_OPTIONS[name]] and value for name, value in found.items())
 
 
@@ -137,6 +160,8 @@ VALUES = {
     "path": st.sampled_from(["f.jaxexport", "../models/f", "~/f"]),
     "number": st.integers(1, 512),
     "name": NAME,
+    "shapes": st.sampled_from([(("x", "b, 3"),), (("x", "2*b"), ("p['a b']", "b, c"))]),
+    "where": st.sampled_from([("b >= 1",), ("b >= 2", "mod(b, 8) == 0")]),
 }
 
 
@@ -145,11 +170,17 @@ VALUES = {
 def test_what_is_written_is_what_is_read(options: dict[str, object], data: st.DataObject) -> None:
     gaps = st.sampled_from([" ", "  ", "\t"])
     words: list[str] = []
+    if "where" in options:
+        options.setdefault("shapes", (("x", "b"),))
     for name in data.draw(st.permutations(sorted(options))):
         value = options[name]
         dashed = f"--{name}" if len(name) > 1 else f"-{name}"
         comma = data.draw(st.sampled_from([",", ", ", " , "]))
-        text = comma.join(value) if isinstance(value, tuple) else value
+        text = comma.join(value) if isinstance(value, tuple) and name != "shapes" else value
+        if name == "shapes":
+            text = "; ".join(f"{path}: {sizes}" for path, sizes in value)  # type: ignore[attr-defined]
+        if name in ("shapes", "where"):
+            text = f'"{text}"'
         words.append(dashed if value is True else f"{dashed}{data.draw(gaps | st.just('='))}{text}")
     assert parse_header(data.draw(gaps).join(words), JIT_OPTIONS) == options
 

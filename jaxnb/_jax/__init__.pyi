@@ -89,6 +89,20 @@ from .contract import (
     broken as broken,
     fails_to_load as fails_to_load,
 )
+from .dims import (
+    INCONCLUSIVE as INCONCLUSIVE,
+    Decision as Decision,
+    dim_bounds as dim_bounds,
+    dim_text as dim_text,
+    dim_value as dim_value,
+    dim_variables as dim_variables,
+    extreme_dim as extreme_dim,
+    is_decided as is_decided,
+    is_dim as is_dim,
+    is_rewritten as is_rewritten,
+    watch_dims as watch_dims,
+    with_sizes as with_sizes,
+)
 from .eqns import (
     JAXPRS as JAXPRS,
     Bodies as Bodies,

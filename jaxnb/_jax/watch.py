@@ -65,6 +65,10 @@ class Answers(Protocol):
         """Called when an operator meets a tracer and a NumPy value. NotImplemented leaves it to JAX."""
         ...
 
+    def on_number(self, result: Any, function: Callable[..., Any], operands: tuple[Any, ...]) -> None:
+        """Called when an operator of the user's code has computed with a tracer that stands for a number."""
+        ...
+
     def on_device_get(self, tracer: Any) -> None:
         """Called when a tracer is to become a NumPy array."""
         ...
@@ -218,7 +222,10 @@ def _operator_hook(name: str, function: Callable[..., Any], reflected: bool) -> 
         if (_is_constant(self) or _is_constant(other)) and (watch := _watching()) is not None:
             watch.arrays.update(item.val for item in _parts(result) if _is_scalar(item))
         if number_class(self) is not None and asks(_caller()):
-            keep_number(result, function, *((other, self) if reflected else (self, other)))
+            operands = (other, self) if reflected else (self, other)
+            keep_number(result, function, *operands)
+            if (watch := _watching()) is not None:
+                watch.answers.on_number(result, function, operands)
         return result
 
     return hook
@@ -272,6 +279,8 @@ def _sign_hook(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         result = original(self)
         if number_class(self) is not None and asks(_caller()):
             keep_number(result, function, self)
+            if (watch := _watching()) is not None:
+                watch.answers.on_number(result, function, (self,))
         return result
 
     return hook

@@ -57,3 +57,12 @@ from .specs import (
     LeafSpec as LeafSpec,
     read_prefix as read_prefix,
 )
+from .symbolic import (
+    BadShape as BadShape,
+    Constraint as Constraint,
+    Placed as Placed,
+    check_shapes as check_shapes,
+    read_constraint as read_constraint,
+    read_shapes as read_shapes,
+    read_where as read_where,
+)

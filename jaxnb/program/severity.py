@@ -21,7 +21,7 @@ class Severity(IntEnum):
 
 
 _KNOWN = {
-    Severity.FACT: "dynamic static fix remat",
+    Severity.FACT: "dynamic static fix remat sizes",
     Severity.SLOW: "constant not-reusable retrace sharding transfer donate memory dtype unrolled both_branches",
     Severity.WRONG: (
         "key nans leak x64 gradient donation side_effect stale dropped all_pairs bounds too_large timing wrapped"

@@ -162,7 +162,11 @@ def _in_header(
     value = header[last.end() :] if last is not None else ""
     typing_option = last is not None and last.end() == len(header) and last.group()[-1] not in " ="
     kind = options.get(name, "flag")
-    if last is not None and not typing_option and kind != "flag":
+    if last is not None and not typing_option and kind in ("shapes", "where"):
+        offer = _sizes(kind, value, header[: last.start()] + rest, body, namespace)
+        if offer is not None:
+            return offer
+    elif last is not None and not typing_option and kind != "flag":
         wanted = _value_fragment(value, kind)
         if wanted is not None:
             return _values(name, kind, wanted, value, body, namespace)
@@ -172,6 +176,28 @@ def _in_header(
         return Offer(fragment, close)
     unused = _unused(options, header[: len(header) - len(fragment)], rest)
     return Offer(fragment, tuple(item for item in unused if item.startswith(fragment)))
+
+
+def _sizes(kind: str, value: str, others: str, body: str, namespace: Mapping[str, Any]) -> Offer | None:
+    """What may stand in shapes, or in what is true of their sizes; None behind them."""
+    text = value.lstrip()
+    quote = text[:1] if text[:1] in ("'", '"') else ""
+    if quote and quote in text[1:]:
+        return None
+    fragment = re.split(r"[;,]" if kind == "where" else ";", text[len(quote) :])[-1].lstrip()
+    if kind == "where":
+        names = dict.fromkeys(re.findall(r"[:,]\s*([^\W\d]\w*)(?=\s*[,;'\"]|\s*$|\s+-)", others))
+        texts = [text for name in names for text in (f"{name} >= 1", f"mod({name}, 8) == 0")]
+    else:
+        texts = [f"{name}: {sizes}" for name in _inputs(body, namespace) if (sizes := _shape_of(namespace[name]))]
+    before = "" if quote or text else '"'
+    return Offer(fragment, tuple(before + text for text in texts if text.startswith(fragment)))
+
+
+def _shape_of(value: Any) -> str:
+    """The shape of an array with a name for its first size; "" for anything else."""
+    sizes = value.shape if type(value) is _jax.Array and backend_started() else ()
+    return ", ".join(["b", *map(str, sizes[1:])]) if sizes else ""
 
 
 def _unused(options: Mapping[str, str], header: str, rest: str) -> list[str]:

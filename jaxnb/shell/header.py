@@ -255,12 +255,53 @@ def parse_header(header: str, options: Mapping[str, str], magic: str = "%%jit", 
             continue
         if joined:
             position = word.end() - len(joined)
-        value, position = _value(header, position, kind)
+        try:
+            value, position = _sizes(header, position, kind) if kind in _QUOTED else _value(header, position, kind)
+        except named.BadShape as bad:
+            raise _at_word(bad, shown, column, len(text), shift) from None
         if not value:
             what = _WANTED[kind]
             raise BadHeader(f"{text} wants {what}.", header=shown, column=column, width=len(text))
         found[field] = value
+    if "shapes" in found or "where" in found:
+        try:
+            named.check_shapes(found.get("shapes", ()), found.get("where", ()))
+        except named.BadShape as bad:
+            raise _at_word(bad, shown, shift, len(header), shift) from None
     return found
+
+
+_QUOTED = ("shapes", "where")
+_QUOTES = re.compile(r"\"([^\"]*)(\"?)|'([^']*)('?)")
+_UP_TO_OPTION = re.compile(r"(?:(?!\s--?[^\W\d]).)*", re.DOTALL)
+
+
+def _sizes(header: str, position: int, kind: str) -> tuple[Any, int]:
+    """Shapes, or what is true of their sizes: in quotes, or up to the next option."""
+    start = position + len(header[position:]) - len(header[position:].lstrip())
+    found = _QUOTES.match(header, start)
+    if found is not None and (found[2] or found[4]):
+        group = 1 if found[1] is not None else 3
+    elif found is not None:
+        quote = named.Placed.of(header[start], start)
+        raise named.BadShape("the quotes are not closed.", quote, fix="close them.")
+    else:
+        found, group = _UP_TO_OPTION.match(header, start), 0
+        if found is None or header.startswith("-", start):
+            return None, start
+    text = found.group(group)
+    if not text.strip():
+        return None, found.end()
+    read: Any = named.read_shapes if kind == "shapes" else named.read_where
+    return read(text, found.start(group)), found.end()
+
+
+def _at_word(bad: named.BadShape, shown: str, column: int, width: int, shift: int) -> BadHeader:
+    """The error on a size, which points at the word where its place is known, otherwise at the option."""
+    if bad.at is not None:
+        column, width = bad.at + shift, len(bad.word)
+    what = f"{bad.what} {bad.why[:1].upper()}{bad.why[1:]}{'' if not bad.why or bad.why.endswith('.') else '.'}".strip()
+    return BadHeader(what, header=shown, column=column, width=width, fix=bad.fix)
 
 
 _WANTED: Mapping[str, str] = {
@@ -270,6 +311,8 @@ _WANTED: Mapping[str, str] = {
     "path": "a path; one with spaces stands in quotes",
     "number": "a number from 1",
     "sizes": "batch=8, or several with commas",
+    "shapes": 'names with their sizes: "images: b, 784; labels: b"',
+    "where": 'what is true of sizes: "b >= 1, mod(b, 8) == 0"',
     "resources": "batch=x, hidden=(y, z) or rows=loop(4), or several with commas; or auto",
     "mesh": "the name of a mesh, or its axes: x=4, y=2",
 }

@@ -91,7 +91,8 @@ def render_program(
         else:
             below = choose_columns(columns, tally, room // 3) if tally else NO_COLUMNS
             lines = list(_below(groups, room, gutter, below))
-    lines += [line for text in legend(rows) for line in textwrap.wrap(text, room)]
+    sizes = [f"line {one.line} · {one.message}" for one in program.findings if one.kind == "sizes"]
+    lines += [line for text in (*legend(rows), *map(printable, sizes)) for line in textwrap.wrap(text, room)]
     return "\n".join(line.rstrip() for line in lines)
 
 

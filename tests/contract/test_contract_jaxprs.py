@@ -235,6 +235,7 @@ MADE: dict[str, Any] = {
     "custom_vjp_call": custom("vjp"),
     "custom_vmap_call": mapped_its_own_way(),
     "debug_callback": lambda x: jax.debug.callback(print, x),
+    "dim_as_value": lambda x: private("export.shape_poly").dim_as_value_p.bind(dim=2),
     "device_put": lambda x: jax.device_put(x, jax.devices()[0]),
     "eval_jaxpr": lambda x: core.call_p.bind(x, call_jaxpr=jax.make_jaxpr(sine)(x)),
     "io_callback": call_io,

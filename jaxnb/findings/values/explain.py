@@ -94,6 +94,8 @@ class Explanation(Explained):
     def _guarded(self, find: Callable[[], Any]) -> Any:
         try:
             return find()
+        except jax.errors.InconclusiveDimensionOperation:  # sizes are names, which do not compare
+            return None
         except Exception as fault:
             self._error.add_note(unexplained(fault))
             return None

@@ -25,6 +25,7 @@ __all__ = [
     "Statement",
     "calls_for_effect",
     "names_changed",
+    "only_assigns",
     "parse_cell",
     "read_statement",
     "tells_only_shapes",
@@ -197,6 +198,11 @@ def _calls(node: ast.stmt) -> tuple[tuple[str, ...] | None, ...]:
         parts = [*node.args.defaults, *(item for item in node.args.kw_defaults if item), *node.decorator_list]
     calls = (item for part in parts for item in ast.walk(part) if isinstance(item, ast.Call))
     return tuple(_dotted(call.func) for call in calls)
+
+
+def only_assigns(statement: Statement) -> bool:
+    """Whether a statement is an assignment that calls nothing."""
+    return statement.kind in ("Assign", "AnnAssign", "AugAssign") and not statement.calls
 
 
 def names_changed(node: ast.AST) -> set[str]:

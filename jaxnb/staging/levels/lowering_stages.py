@@ -46,6 +46,7 @@ from jaxnb.reading import (
     with_ids,
     with_stablehlo_costs,
 )
+from jaxnb.staging.levels.named_sizes import with_named_sizes
 from jaxnb.staging.trace.piece import Piece
 
 __all__ = ["LoweringStages", "Stage", "join_levels", "kept_names", "lower_traced", "piece_stage", "traced_stage"]
@@ -65,6 +66,7 @@ class Stage:
       compiled: gives the executable that ran, or None if none did.
       donated: gives the inputs, by number, whose memory the program may have.
       simulated: the mesh that is not there for which it was traced; None for the devices that there are.
+      general: the level "jaxpr" as it is shown, where sizes have names; it is the same but for these.
     """
 
     closed_jaxpr: Any
@@ -74,6 +76,7 @@ class Stage:
     compiled: Callable[[], Any]
     donated: Callable[[], Collection[int]] = tuple
     simulated: SimulatedMesh | None = None
+    general: Level | None = None
 
     def compile(self, lowered: Any) -> Any:
         """Compiles what was lowered; for a mesh that is not there, in a process of its own."""
@@ -165,6 +168,8 @@ class LoweringStages:
         known = "hlo" in self._made if made else True
         hlo = program.level("hlo") if ran and known and self._stages else None
         jaxpr = program.level("jaxpr")
+        if any(stage.general is not None for stage in self._stages):
+            jaxpr = join_levels([stage.jaxpr for stage in self._stages])[0]  # bytes are those of this run
 
         def read(n: int, stage: Stage) -> Memory:
             compiled = stage.compiled() if hlo is not None or not made else None
@@ -217,6 +222,8 @@ class LoweringStages:
             links = link_stablehlo(stage.closed_jaxpr, stage.jaxpr, named)
             level = with_stablehlo_costs(stage.jaxpr, carry_down(stage.jaxpr, named.level, links), links)
             waiting = lowered if stage.compiled() is None else None
+            if stage.general is not None:
+                level = with_named_sizes(level, stage.jaxpr, stage.general, links)
             made.append(_Lowered(NamedLevel(level, named.names), links, waiting))
         self._lowered = made
         uppers = [stage.jaxpr for stage in self._stages]

@@ -30,7 +30,7 @@ from jaxnb.reading import (
 )
 from jaxnb.staging.cells.cell import CellSource
 from jaxnb.staging.cells.span_remap import relaid
-from jaxnb.staging.levels.lowering_stages import LoweringStages, join_levels, piece_stage, traced_stage
+from jaxnb.staging.levels.lowering_stages import LoweringStages, Stage, join_levels, piece_stage, traced_stage
 from jaxnb.staging.levels.naming import abstracted, read_names_of
 from jaxnb.staging.trace.instances import InstanceLog
 from jaxnb.staging.trace.piece import Piece
@@ -61,15 +61,27 @@ def read_program(
         return Program(cell.shown, (source,), (), findings)
     jaxprs = [_read_piece(cell, piece, file_label) for piece in pieces]
     jaxpr, _ = join_levels(jaxprs)
-    stages = [piece_stage(piece, level) for piece, level in zip(pieces, jaxprs, strict=True)]
+    stages = [_stage(cell, piece, level, file_label) for piece, level in zip(pieces, jaxprs, strict=True)]
     ladder = LoweringStages(stages, names, (cell.filename, cell.shown, file_label))
     return Program(cell.shown, (source, jaxpr), link_source(source, jaxpr), findings, _maker=ladder)
 
 
+def _stage(cell: CellSource, piece: Piece, level: Level, file_label: Callable[[str], str]) -> Stage:
+    """What goes on with a piece goes on with the numbers, also where the jaxpr is shown with names for sizes."""
+    if piece.general is None:
+        return piece_stage(piece, level)
+    return replace(piece_stage(piece, _read_one(cell, piece, piece.jaxpr, file_label)), general=level)
+
+
 def _read_piece(cell: CellSource, piece: Piece, file_label: Callable[[str], str]) -> Level:
+    return _read_one(cell, piece, piece.general if piece.general is not None else piece.jaxpr, file_label)
+
+
+def _read_one(cell: CellSource, piece: Piece, jaxpr: Any, file_label: Callable[[str], str]) -> Level:
+    """The level of a piece: of its own jaxpr, or of that with names for sizes. What it costs is that of its own."""
     traced = piece.cell or cell
     level = read_jaxpr(
-        piece.jaxpr,
+        jaxpr,
         cell_file=traced.filename,
         invar_names=_unless_bare(piece.input_names()),
         outvar_names=_unless_bare(piece.output_names()),

@@ -127,6 +127,8 @@ class Choices:
       on_host: whether arithmetic among traced Python scalars is done by Python, because some of them change.
       abstract: whether a `jax.ShapeDtypeStruct` stands for an array.
       lays: whether how arrays lie is part of the key, also of those that are committed to no device.
+      shapes: those of inputs whose sizes have names, see `trace.sizes`; None if there are none.
+      joins: whether assignments in which Python computes are part of a piece that they stand in.
       branches: whether a function is told if a number that Python computes is true, see `trace.branches`.
     """
 
@@ -142,6 +144,8 @@ class Choices:
         self.abstract = False
         self.lays = False
         self.branches = True
+        self.shapes: Any = None
+        self.joins = False
 
     def copy(self) -> Choices:
         """The same decisions, to be changed on their own."""
@@ -150,6 +154,7 @@ class Choices:
         copy.unsaid, copy.fixed = set(self.unsaid), set(self.fixed)
         copy.on_host, copy.no_growth, copy.needed_at = self.on_host, self.no_growth, dict(self.needed_at)
         copy.abstract, copy.lays, copy.branches = self.abstract, self.lays, self.branches
+        copy.shapes, copy.joins = self.shapes, self.joins
         return copy
 
     def changing(self, paths: Iterable[Path]) -> Choices:
@@ -159,6 +164,12 @@ class Choices:
         copy.needed.difference_update(paths)
         copy.dynamic.update(paths)
         copy.on_host = True
+        return copy
+
+    def without_shapes(self) -> Choices:
+        """A copy in which every size is a number."""
+        copy = self.copy()
+        copy.shapes = None
         return copy
 
     def make_static(self, paths: Iterable[Path], needed_at: int | None = None) -> None:

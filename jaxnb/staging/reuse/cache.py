@@ -32,6 +32,9 @@ would keep all that it ever made."""
 
 _SET_ASIDE_AT_MOST = 8
 
+_SIZES_AT_MOST = 64
+"""So many sizes stay compiled of a program for all sizes, unless more are asked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Given:
@@ -50,6 +53,7 @@ class CodeRecord:
     Attributes:
       pieces: the programs, the most recently used last.
       choices: which leaves are static or dynamic by decision.
+      general: those for all sizes, where sizes have names; they are never run themselves.
       breaks: statements at which a piece must end.
       forced: names whose value at entry is read, though the cell binds them too.
       never_dynamic: scalars that turned out to be needed as values.
@@ -77,6 +81,7 @@ class CodeRecord:
 
     choices: Choices = field(default_factory=Choices)
     pieces: list[Piece] = field(default_factory=list[Piece])
+    general: list[Piece] = field(default_factory=list[Piece])
     breaks: set[int] = field(default_factory=set[int])
     forced: set[str] = field(default_factory=set[str])
     never_dynamic: set[Any] = field(default_factory=set[Any])
@@ -300,10 +305,16 @@ class CodeRecord:
         The turns of a loop would push out one another, and every run of it would be traced: there, what this run and
         the last have used stays, up to a bound.
         """
+        if self.general:
+            limit = max(limit, _SIZES_AT_MOST)
         if self.in_loop and len(same) > limit:
             limit = max(limit, min(_IN_LOOP_AT_MOST, sum(piece.used >= run - 1 for piece in same)))
         if old := same[limit:]:
             self.pieces[:] = [piece for piece in self.pieces if not any(piece is other for other in old)]
+
+    def keep_general(self, piece: Piece, limit: int) -> None:
+        """Keeps a program for all sizes, and drops the oldest beyond the limit."""
+        self.general = [*self.general, piece][-limit:]
 
     def made_before(self, piece: Piece) -> bool:
         """Whether there was a program of this key, which has been dropped since; from now on there was."""

@@ -13,16 +13,22 @@ from jaxnb.staging.objects.graph import Scan
 from jaxnb.staging.objects.paths import Choices, is_below, render_path
 from jaxnb.staging.objects.slots import Slots
 from jaxnb.staging.session.plan import make_plan
+from jaxnb.staging.trace.sizes import Shapes
 
 __all__ = ["apply_options"]
 
 
 def apply_options(cell: CellSource, namespace: dict[str, Any], options: StageOptions, choices: Choices) -> None:
-    """Turns `--static`, `--dynamic` and `--donate` into paths, and adds them to `choices`.
+    """Turns `--static`, `--dynamic` and `--donate` into paths, and adds them and `--shapes` to `choices`.
 
     Raises:
       Refused: for a name that the cell does not read.
     """
+    if options.shapes and choices.abstract:
+        what = "--shapes is for arrays that are there, and the mesh is not."
+        raise Refused(what, fix="leave --shapes out, or %jaxnb mesh --simulate.")
+    if options.shapes and choices.shapes is None:
+        choices.shapes, choices.joins = Shapes(options.shapes, options.where), True
     if not (options.static or options.dynamic or options.donate or options.wrt):
         return
     plan = make_plan(cell, 0, len(cell.statements), frozenset(cell.reads))

@@ -71,6 +71,7 @@ class Execution:
       at: the piece that was compiled or dispatched last, unless Python has run something since.
       held: what `--time` and `--nans` run again, by the id of the piece.
       traced: the pieces that were traced in this run.
+      sized: those of a program for all sizes that were only compiled in this run.
       changes: why, where there were programs before.
       host_lines: the lines that Python ran.
       findings: what the run itself has to say.
@@ -109,6 +110,7 @@ class Execution:
     at: Piece | None = field(init=False, default=None)
     held: dict[int, levels.Held] = field(init=False, default_factory=lambda: {})
     traced: list[Piece] = field(init=False, default_factory=list[Piece])
+    sized: list[Piece] = field(init=False, default_factory=list[Piece])
     changes: list[Change] = field(init=False, default_factory=list[Change])
     host_lines: set[int] = field(init=False, default_factory=set[int])
     findings: list[Finding] = field(init=False, default_factory=list[Finding])

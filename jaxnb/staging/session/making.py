@@ -7,6 +7,7 @@ the value is needed, it is taken apart.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -31,6 +32,15 @@ from jaxnb.staging.reuse.changes import (
 )
 from jaxnb.staging.reuse.history import Change
 from jaxnb.staging.reuse.left import Left
+from jaxnb.staging.session.all_sizes import (
+    alone,
+    find_general,
+    for_all,
+    in_two_pieces,
+    specialized,
+    trace_for_all,
+    unnamed,
+)
 from jaxnb.staging.session.choices import apply_options
 from jaxnb.staging.session.dispatch import compile_piece, is_out_of_memory
 from jaxnb.staging.session.execution import Execution
@@ -86,14 +96,16 @@ class Maker:
             if start in record.on_host:
                 return None
         state.progress("tracing")
-        stop = find_stop(cell, start, state.namespace, record.breaks, not state.options.whole)
+        stop = self._stop(cell, record, start)
         if state.record.runs == 0 and record is state.record:
             apply_options(state.cell, state.namespace, state.options, state.record.choices)
-        piece = self._with_changing_scalars(cell, record, start, stop, previous)
+        piece = None
+        if record.choices.shapes is None:
+            piece = self._with_changing_scalars(cell, record, start, stop, previous)
         while piece is None:
             if start in record.on_host:
                 return None
-            stop = min(stop, find_stop(cell, start, state.namespace, record.breaks, not state.options.whole))
+            stop = min(stop, self._stop(cell, record, start))
             try:
                 piece = self._attempt(cell, record, start, stop)
             except StopAt as stopping:
@@ -107,6 +119,8 @@ class Maker:
                     raise
                 stop = self._blame(cell, record, start, stop, error)
                 let_go(error)
+        if any(piece is other for other in state.sized):
+            return piece, self._first_reached(piece)
         dropped = record.made_before(piece)
         if previous is not None and state.record.runs:
             try:
@@ -120,11 +134,20 @@ class Maker:
                 self._not_again(cell, record, piece, piece.reasons if state.depth else draws)
         if state.in_doubt and state.options.donate:
             state.for_once.append((record, piece))
+        return piece, self._first_reached(piece)
+
+    def _stop(self, cell: CellSource, record: CodeRecord, start: int) -> int:
+        state = self._state
+        joins = bool(state.options.shapes)  # the choices are made only now
+        return find_stop(cell, start, state.namespace, record.breaks, not state.options.whole, joins)
+
+    def _first_reached(self, piece: Piece) -> Reached:
+        """What a piece that was just made reaches in this run."""
         walked = piece.take_walk()
         assert walked is not None
-        reached = piece.ready(walked, state.namespace)
+        reached = piece.ready(walked, self._state.namespace)
         assert reached is not None  # these scalars are those of the trace
-        return piece, reached
+        return reached
 
     def compile(self, piece: Piece) -> None:
         """Compiles a piece that has not run.
@@ -195,6 +218,8 @@ class Maker:
             cell, start, stop, frozenset(record.forced), asked.inputs if asked is not None else frozenset()
         )
         donate = state.options.donate if not state.in_doubt else ()  # nothing is lost if Python raises, too
+        if record.choices.shapes is not None:
+            return self._of_sizes(cell, record, plan, donate, asked)
         piece = self._trace(cell, plan, record.choices, donate, asked)
         needed = counted & record.choices.needed
         where = {record.choices.needed_at.get(path) for path in needed} - {None}
@@ -219,6 +244,40 @@ class Maker:
                 if is_out_of_memory(error):
                     raise  # Python would compute the same, and need more memory for it
                 raise Failed(error, None, "it cannot be compiled") from error
+        return piece
+
+    def _of_sizes(
+        self, cell: CellSource, record: CodeRecord, plan: Plan, donate: tuple[str, ...], asked: DerivativeSpec | None
+    ) -> Piece:
+        """The piece for the sizes of this run, of the program for all sizes, which is traced if there is none."""
+        __tracebackhide__ = True
+        state, choices = self._state, record.choices
+        line = max(state.host_lines, default=cell.statements[plan.start].span.line)
+        if any(ran.piece.named is not None for ran in state.ran.values()):
+            raise in_two_pieces(line)
+        if plan.stop < len(cell.statements):
+            read = choices.shapes.read_of(plan.scan(state.namespace, choices))
+            if not read:  # what comes before the arrays whose sizes have names
+                return self._trace(cell, plan, choices.without_shapes(), donate, asked)
+            if read < choices.shapes.read_by(cell.reads):
+                raise in_two_pieces(cell.statements[plan.stop].span.line)
+        found = find_general(record, plan, choices, state.namespace, state.context, state.device)
+        known = found is not None
+        if found is None:
+            again = partial(self._trace, cell, plan, donate=donate, asked=asked)
+            general = trace_for_all(cell, choices, again)
+            before, found = record.general[-1:], for_all(general)
+            for other in before:
+                if text := unnamed(other, found.sizes):
+                    general.notes.append(("cost", None, text))
+            record.keep_general(general, state.cache_size)
+        piece = specialized(found)
+        if piece is None:
+            piece = self._trace(cell, plan, choices.without_shapes(), donate, asked)
+            piece.notes.append(("cost", *alone(found)))
+        elif known:
+            state.sized.append(piece)
+        state.look(cell, piece, state.namespace)
         return piece
 
     def _trace(

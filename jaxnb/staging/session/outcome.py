@@ -27,12 +27,14 @@ __all__ = [
     "check_name",
     "exporter_of",
     "findings_of",
+    "findings_of_traced",
     "forget_others",
     "host_note",
     "measure_pieces",
     "note_of",
     "outputs_of",
     "program_of",
+    "sizes_of",
     "timings_of",
     "value_of",
     "what_ran",
@@ -55,17 +57,30 @@ def findings_of(execution: Execution) -> list[Finding]:
     return findings
 
 
+def findings_of_traced(piece: Piece) -> list[Finding]:
+    """What there is to say of the sizes of a piece that was only traced."""
+    return [Finding(kind, text, line, folded=True) for kind, line, text in piece.notes if kind == "sizes"]
+
+
 def timings_of(execution: Execution, seconds: float | None) -> Timings:
     """How long a run took; `seconds` until its results were there, if that was waited for."""
-    traced = execution.traced
+    traced, compiled = execution.traced, (*execution.traced, *execution.sized)
     return Timings(
         trace=execution.trace_seconds if traced else 0.0,
-        lower=sum(piece.lower_seconds for piece in traced),
-        compile=sum(piece.compile_seconds for piece in traced),
+        lower=sum(piece.lower_seconds for piece in compiled),
+        compile=sum(piece.compile_seconds for piece in compiled),
         run=seconds,
         host=execution.host_seconds,
         cache=cache_words(piece.from_cache for piece in traced),
     )
+
+
+def sizes_of(execution: Execution) -> tuple[str, str]:
+    """The names of the sizes that a program of this run was made for, and how large each named size is; "" for none."""
+    of = [piece for piece in execution.pieces if piece.named is not None]
+    made = [piece for piece in (*execution.traced, *execution.sized) if piece.named is not None]
+    names = dict.fromkeys(name for piece in made if piece.named is not None for name in piece.named.values)
+    return ", ".join(names), ", ".join(dict.fromkeys(str(piece.named) for piece in of))
 
 
 def note_of(execution: Execution) -> tuple[str, str]:

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from jaxnb.staging.cells.blocks import COMPOUND
-from jaxnb.staging.cells.cell import CellSource, Statement, calls_for_effect, tells_only_shapes
+from jaxnb.staging.cells.cell import CellSource, Statement, calls_for_effect, only_assigns, tells_only_shapes
 from jaxnb.staging.cells.code import Sees
 from jaxnb.staging.cells.effects import direct_effect, first_unseen, resolve
 from jaxnb.staging.cells.reach import hides, refers_to_jax
@@ -99,20 +99,29 @@ def why_python(statement: Statement, namespace: Mapping[str, Any], within: bool 
     return first_unseen(statement.names, namespace)
 
 
-def find_stop(cell: CellSource, start: int, namespace: Mapping[str, Any], breaks: set[int], splits: bool = True) -> int:
+def find_stop(
+    cell: CellSource,
+    start: int,
+    namespace: Mapping[str, Any],
+    breaks: set[int],
+    splits: bool = True,
+    joins: bool = False,
+) -> int:
     """Where a piece that begins with statement `start` ends, as far as can be told before it is traced.
 
     A statement that only reads results of the piece might read plain Python values; it is taken in, and `StopAt` is
-    raised while tracing if so.
+    raised while tracing if so. `joins` says that assignments are taken in that Python could run.
     """
     known = dict(namespace)  # with the functions that the piece itself defines
     try:
-        return _find_stop(cell, start, known, breaks, splits)
+        return _find_stop(cell, start, known, breaks, splits, joins)
     finally:
         known.clear()  # its functions have it as their globals, a cycle that would hold every array
 
 
-def _find_stop(cell: CellSource, start: int, namespace: dict[str, Any], breaks: set[int], splits: bool) -> int:
+def _find_stop(
+    cell: CellSource, start: int, namespace: dict[str, Any], breaks: set[int], splits: bool, joins: bool
+) -> int:
     pending: set[str] = set()
     for index in range(start, len(cell.statements)):
         statement = cell.statements[index]
@@ -126,7 +135,8 @@ def _find_stop(cell: CellSource, start: int, namespace: dict[str, Any], breaks: 
             if index in breaks or (statement.kind in _DEFINITIONS and not statement.defines):
                 return index
             takes = statement.names.reads | statement.takes
-            if not statement.defines and not takes & pending and runs_on_host(statement, namespace):
+            joined = statement.defines or (joins and only_assigns(statement))
+            if not joined and not takes & pending and runs_on_host(statement, namespace):
                 return index
         pending |= statement.names.binds | statement.names.later_binds | statement.gives
         pending |= {name for name in statement.names.reads if _is_mutable(namespace.get(name))}

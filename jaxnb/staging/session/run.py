@@ -130,6 +130,8 @@ class Run:
       equations: how many equations the pieces hold, those of functions and loops in them included.
       pieces: how many compiled pieces there were.
       figures: what the pieces ask for together.
+      all_sizes: the names of sizes that a program was traced for, if one was traced, or only compiled, in this run.
+      sizes: how large they are in this run, as "b=64".
       named: the function that `--name` bound, with its parameters.
       derivative: which one the program computed, too.
       timing: what `--time` measured, in seconds; None without it.
@@ -160,6 +162,8 @@ class Run:
     equations: int = 0
     pieces: int = 0
     figures: Figures = NO_FIGURES
+    all_sizes: str = ""
+    sizes: str = ""
     named: str = ""
     derivative: str = ""
     timing: Timing | None = None

@@ -127,7 +127,7 @@ class Runner:
                 if found is None:
                     continue
             piece, reached = found
-            if state.options.whole and state.ran and id(piece) not in state.ran:
+            if state.options.whole and not state.options.shapes and state.ran and id(piece) not in state.ran:
                 line = max(state.host_lines)
                 raise Refused(
                     f"the cell would be compiled in two pieces: Python runs line {line} in between.",

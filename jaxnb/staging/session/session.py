@@ -27,6 +27,7 @@ from jaxnb.staging.reuse.advice import retrace_findings
 from jaxnb.staging.reuse.cache import CodeRecord
 from jaxnb.staging.reuse.changes import each_once
 from jaxnb.staging.reuse.history import Change, History
+from jaxnb.staging.session.all_sizes import trace_sized
 from jaxnb.staging.session.backend import want_devices
 from jaxnb.staging.session.choices import apply_options
 from jaxnb.staging.session.dispatch import is_out_of_memory
@@ -39,12 +40,14 @@ from jaxnb.staging.session.outcome import (
     check_name,
     exporter_of,
     findings_of,
+    findings_of_traced,
     forget_others,
     host_note,
     measure_pieces,
     note_of,
     outputs_of,
     program_of,
+    sizes_of,
     timings_of,
     value_of,
     what_ran,
@@ -56,8 +59,9 @@ from jaxnb.staging.session.tracebacks import point_at_line
 from jaxnb.staging.trace.assigned import NameLog
 from jaxnb.staging.trace.devices import find_device, on_device
 from jaxnb.staging.trace.donation import DonationLog
+from jaxnb.staging.trace.ended import MissingName
 from jaxnb.staging.trace.piece import Piece
-from jaxnb.staging.trace.stage import MissingName, trace_piece
+from jaxnb.staging.trace.stage import trace_piece
 
 if TYPE_CHECKING:
     from jaxnb.program import Diff, Gradients, RematPolicies
@@ -370,12 +374,13 @@ class Session:
             pieces=1,
             timings=Timings(trace=traced.seconds),
             shown=Shown(as_text=True),
+            findings=tuple(findings := findings_of_traced(traced)),
             later=Later(
                 lambda: levels.read_program(
                     cell,
                     states,
                     (traced,),
-                    (),
+                    tuple(findings),
                     self.file_label,
                     partial(levels.read_names, cell, (traced,), record, namespace, self.file_label),
                 )
@@ -427,17 +432,9 @@ class Session:
                 taken = asked.inputs if asked is not None else frozenset[str]()
                 plan = make_plan(cell, index, len(cell.statements), frozenset(execution.record.forced), taken)
                 try:
-                    piece = trace_piece(
-                        cell,
-                        plan,
-                        namespace,
-                        execution.record.choices,
-                        execution.context,
-                        mesh,
-                        whole=True,
-                        donate=donate,
-                        asked=asked,
-                    )
+                    traces = partial(trace_piece, cell, plan, namespace, context=execution.context, device=mesh)
+                    traces = partial(traces, whole=True, donate=donate, asked=asked)
+                    piece = trace_sized(cell, execution.record.choices, traces)
                 except MissingName as missing:
                     execution.record.forced.add(missing.name)
         except Exception as error:
@@ -608,6 +605,7 @@ class Session:
         timing, with_times = measure_pieces(execution, pieces) if options.time else (None, None)
         derivative, equations, make_source = what_ran(execution, written, entry)
         note, note_kind = note_of(execution)
+        all_sizes, sizes = sizes_of(execution)
         record = execution.record  # what is made later holds no array of the run
         make = program_of(execution, everything, with_times, self.file_label)
         label, same = self.file_label, cell_id or (id(namespace), cell.binds or cell.digest)
@@ -637,6 +635,8 @@ class Session:
             equations=equations,
             pieces=len(pieces),
             figures=figures,
+            all_sizes=all_sizes,
+            sizes=sizes,
             named=named,
             derivative=derivative,
             timing=timing,

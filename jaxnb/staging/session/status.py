@@ -35,6 +35,8 @@ def _happened(run: Run) -> Iterator[Part]:
     elif run.retrace is not None and run.retrace.reasons:
         more = len(run.retrace.reasons) - 1
         yield Part("retraced", f"retraced: {run.retrace.reasons[0]}" + (f" (and {more} more)" if more else ""))
+    elif run.all_sizes:
+        yield Part("reused" if run.reused else "staged", f"traced for all {run.all_sizes}")
     else:
         yield Part("reused", "reused") if run.reused else Part("staged", "staged")
     if told and not run.note:
@@ -101,8 +103,10 @@ def _times(run: Run) -> str:
     if run.plan is not None:
         return f"trace {format_seconds(t.trace)}, compile {format_seconds(t.lower + t.compile)}" if t.compile else ""
     if not run.reused:
-        cached = f" ({t.cache})" if t.cache else ""
-        times += [f"trace {format_seconds(t.trace)}", f"compile {format_seconds(t.lower + t.compile)}{cached}"]
+        times.append(f"trace {format_seconds(t.trace)}")
+    if not run.reused or run.all_sizes:
+        cached, sizes = f" ({t.cache})" if t.cache else "", f" for {run.sizes}" if run.sizes else ""
+        times.append(f"compile {format_seconds(t.lower + t.compile)}{cached}{sizes}")
     times.append(f"run {format_seconds(t.run)}" if t.run is not None else "dispatched")
     return ", ".join(times)
 

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
+import jax
+
 from jaxnb import _jax
 from jaxnb.runtime import is_library
 from jaxnb.staging.cells.code import names_of
@@ -32,6 +34,11 @@ def may_catch(codes: Iterable[CodeType], functions: Iterable[Any]) -> bool:
 def _handles(code: CodeType) -> bool:
     names = names_of(code)
     return names.handles_errors or "suppress" in names.reads | names.attributes
+
+
+def _is_of_trace(error: Exception) -> bool:
+    sizes = isinstance(error, jax.errors.InconclusiveDimensionOperation) or "_DimExpr" in str(error)
+    return sizes or _jax.speaks_of_tracers(error)
 
 
 @contextmanager
@@ -54,7 +61,7 @@ def note_caught(own: Any) -> Generator[list[str]]:
 
     def arrived(frame: FrameType, event: str, arg: Any) -> Any:
         error = arg[1] if event == "exception" else None
-        if isinstance(error, Exception) and _jax.current_trace() is own and _jax.speaks_of_tracers(error):
+        if isinstance(error, Exception) and _jax.current_trace() is own and _is_of_trace(error):
             met.append(str(error))
         return arrived
 

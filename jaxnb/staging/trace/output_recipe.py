@@ -64,6 +64,7 @@ from jaxnb.staging.trace.reachable import (
     reaches_tracer,
     stands_for_a_value,
 )
+from jaxnb.staging.trace.size_questions import SizeQuestions
 
 __all__ = [
     "CONTAINER_NEWS",
@@ -242,6 +243,9 @@ class Capture:
       homes: namespaces that are copies, by id, with the originals; classes that are made with them cannot be results.
       calls: of functions under `jax.jit`.
       lifts: ids of the tracers by which JAX computes with what NumPy has computed.
+
+    Attributes:
+      sizes: what was asked of sizes that are names, if there are any.
     """
 
     def __init__(
@@ -277,6 +281,7 @@ class Capture:
         self._open: set[int] = set()
         self._large: set[int] = set()
         self._remembered: dict[int, Any] | None = None
+        self.sizes: SizeQuestions | None = None
 
     def build(self, value: Any) -> Build:
         """The recipe for `value`."""
@@ -296,6 +301,8 @@ class Capture:
 
     def _new(self, value: Any, kind: type) -> Build:
         key = id(value)
+        if self.sizes is not None and (made := self.sizes.build(value, self.build)) is not None:
+            return made
         if key in self._stand_ins:
             return constant(self._stand_ins[key])
         if key in self._inputs:

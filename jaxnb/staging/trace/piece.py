@@ -25,6 +25,8 @@ from jaxnb.staging.trace.instances import InstanceLog
 from jaxnb.staging.trace.output_recipe import OutputRecipe
 from jaxnb.staging.trace.placing import Arranged, Placing
 from jaxnb.staging.trace.prelude import OutOfReach, Prelude, SplitJaxpr
+from jaxnb.staging.trace.size_questions import SizeQuestions
+from jaxnb.staging.trace.sizes import NamedSizes
 
 __all__ = ["Piece", "Plan", "Served", "donated_places", "taken"]
 
@@ -101,6 +103,9 @@ class Piece:
       served: the last programs that served a run together and began with this one, and what was found in them.
       used: the number of the cell's run that used it last.
       instances: the objects whose methods its equations were made in.
+      questions: what was asked of sizes that are names, in the trace of which it comes; None if there are none.
+      named: how large these are in the runs that it serves; None if it is the one for all sizes, which never runs.
+      general: the program for all sizes, closed; None if sizes are numbers.
       walked: what was reached when it was traced, until it runs for the first time: another walk could meet the objects
         of a set in another order, because they were taken out of it and put back.
     """
@@ -141,6 +146,9 @@ class Piece:
     served: Served | None = None
     used: int = 0
     instances: InstanceLog | None = None
+    questions: SizeQuestions | None = None
+    named: NamedSizes | None = None
+    general: Any = None
     walked: Reached | None = None
 
     def numbered(self) -> Any:

@@ -49,6 +49,7 @@ from jaxnb.staging.trace.ran import LARGE, Ran
 from jaxnb.staging.trace.reasons import find_reasons, reached_effects, using_effect
 from jaxnb.staging.trace.refused import refuse_seen, sees_stand_ins
 from jaxnb.staging.trace.scalars import scalars_that_show
+from jaxnb.staging.trace.size_questions import SizeQuestions
 from jaxnb.staging.trace.trace import MissingName, ReadsGrown, StopAt, Trace, by_python
 from jaxnb.staging.trace.tracer_patches import ValueNeeded
 from jaxnb.staging.trace.turns import BUDGET, TooLong
@@ -195,6 +196,10 @@ def _trace(
         trace.whole, trace.splits, trace.budget = whole, splits, budget
         trace.noticing.imported = imported
         trace.here = device is None and not whole and asked is None
+        if choices.shapes is not None:
+            sizes = choices.shapes.solve(trace.scan)
+            trace.questions = SizeQuestions(choices.shapes, sizes, cell.filename, trace.outside)
+            choices.shapes.asked = trace.questions
         loose = trace.loose()
         if loose:
             choices.hold(trace.scan.paths[index] for index in loose)
@@ -469,8 +474,11 @@ def _run_trace(trace: Trace, device: Any, log: NameLog | None, ran: Ran | None =
             noting as trace.notes,
             running,
             trace.instances.noting(),
+            trace.questions.watching() if trace.questions is not None else nullcontext(),
         ):
             traced = jax.jit(cell).trace(*leaves)
+        if trace.questions is not None:
+            trace.questions.check()
         if trace.splits and trace.budget is not None:
             trace.check_loops(traced.jaxpr.eqns)
     except (*_GIVEN_UP, *_jax.TRACING_ERRORS):
@@ -494,6 +502,8 @@ def _differentiate(trace: Trace, traced: Any, device: Any) -> Derivative:
 
 def _inputs(trace: Trace, device: Any, moved: bool = True) -> list[Any]:
     """The leaves as they are traced: where the program will run, or the shapes of what would be there."""
+    if trace.questions is not None:
+        return trace.questions.abstract(trace.scan.leaves)
     if isinstance(device, SimulatedMesh):
         return device.place(trace.scan.leaves, [render_path(path) for path in trace.scan.paths])
     return trace.scan.leaves if device is None or not moved else move(trace.scan.leaves, device)[0]
@@ -592,6 +602,8 @@ def _arranged(trace: Trace, traced: Any, split: SplitJaxpr | None, donation: Don
         found = read_placements(closed, arguments, trace.notes)
         if found is None:
             return None
+        if trace.questions is not None:
+            raise Refused("arrays of the cell lie on several devices.", why=_ALONE, fix="leave --shapes out.")
         if trace.asked_where is not None:
             refused = by_python(trace.cell.statements[trace.asked_where], "it asks how a value lies")
             refused.index = trace.asked_where
@@ -610,6 +622,9 @@ def _arranged(trace: Trace, traced: Any, split: SplitJaxpr | None, donation: Don
         refused = by_python(trace.cell.statements[index], error.short)
         refused.index = index
         raise refused from None
+
+
+_ALONE = "a cell that is traced for all sizes runs on one: how an array is split depends on its size."
 
 
 def _given(trace: Trace, closed: Any) -> tuple[int, ...]:
@@ -706,6 +721,7 @@ def _finish(trace: Trace, traced: Any, context: tuple[Any, ...], device: Any, se
         called_back=trace.called_back,
         walked=trace.walked.reached(),
         instances=trace.instances,
+        questions=trace.questions,
     )
     piece.reasons.extend(trace.recipe.reasons)
     piece.reasons.extend(find_reasons(trace.cell, trace.statements, trace.namespace, scan, traced.jaxpr))

@@ -35,7 +35,7 @@ from jaxnb.errors import RunByPython
 from jaxnb.runtime import Undo
 from jaxnb.staging.cells.append_only import NO_USES, ListUses
 from jaxnb.staging.cells.blocks import TURN, counting_code
-from jaxnb.staging.cells.cell import CellSource, Statement
+from jaxnb.staging.cells.cell import CellSource, Statement, only_assigns
 from jaxnb.staging.cells.code import Sees
 from jaxnb.staging.cells.reach import ATOMS, refers_to_jax
 from jaxnb.staging.cells.referents import CACHED_FUNCTION, state_of
@@ -53,6 +53,7 @@ from jaxnb.staging.trace.choosing import choose_by_plain_class
 from jaxnb.staging.trace.copies import Copies, cannot_copy, copies_for_others, dispatching, functions_of, use
 from jaxnb.staging.trace.diagnosis import Attempt
 from jaxnb.staging.trace.donation import Donation, plan_donation
+from jaxnb.staging.trace.ended import MissingName, ReadsGrown, StopAt
 from jaxnb.staging.trace.functions import Called, called_in, counting_turns
 from jaxnb.staging.trace.gradient import DerivativeSpec, Tree, read_loss, read_tree
 from jaxnb.staging.trace.instances import InstanceLog
@@ -66,32 +67,12 @@ from jaxnb.staging.trace.reasons import keeps_traced, line_changing, where_held
 from jaxnb.staging.trace.recorder import Recorder
 from jaxnb.staging.trace.refused import refuse_generators, refuse_metadata
 from jaxnb.staging.trace.side_effects import SideEffects
+from jaxnb.staging.trace.size_questions import SizeQuestions
 from jaxnb.staging.trace.tracer_patches import TracerPatches, ValueNeeded
 from jaxnb.staging.trace.turns import BUDGET, Turns
 from jaxnb.staging.trace.written_out import LARGE, Loop, WrittenOut, long_loop
 
 __all__ = ["MissingName", "ReadsGrown", "StopAt", "Trace", "by_python"]
-
-
-class StopAt(Exception):
-    """A statement turned out to read nothing of JAX: the piece ends before it, and Python runs it."""
-
-    def __init__(self, index: int) -> None:
-        self.index = index
-
-
-class ReadsGrown(BaseException):
-    """A method was about to read a list that was taken for one that only grows, what it holds not being looked at.
-
-    Nothing of the method has run: what it would change through such a list could not be taken back.
-    """
-
-
-class MissingName(Exception):
-    """A name that was taken for one that the piece binds itself is read first; its value is an input."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
 
 
 class Trace:
@@ -175,6 +156,7 @@ class Trace:
         self.over: list[weakref.ref[Any]] = []
         self.called_back: CalledBack | None = None
         self.stand_ins: TracerPatches | None = None
+        self.questions: SizeQuestions | None = None
 
     def _walk_of(self, original: dict[str, Any], copies: Copies) -> Scan:
         """The walk over the originals, which must have met the same as that over the copies, in the same order."""
@@ -418,9 +400,12 @@ class Trace:
             self._lies,
             self.choices.on_host,
             self._identify,
+            self.questions,
         )
         self.held, self.recorder, self.stand_ins = stand_ins.held, stand_ins.recorder, stand_ins
         note_on_host(_jax.current_trace(), self.recorder.lifts)
+        if self.questions is not None:
+            self.questions.take_scalars(self.tracers, self.scan.leaves)
         self.noticing.lets_look = not self.splits
         with Undo() as back:
             kept = {key: item for node in filter(_is_cached, self.scan.nodes) for key, item in kept_by(node).items()}
@@ -570,7 +555,7 @@ class Trace:
             self.index = index
             if (
                 index > self.plan.start
-                and not (self.whole or statement.defines)
+                and not (self.whole or statement.defines or (self.choices.joins and only_assigns(statement)))
                 and not refers_to_jax(statement.names, namespace, stand_ins.plain)
             ):
                 raise StopAt(index)
@@ -671,6 +656,7 @@ class Trace:
             originals, homes = {**originals, **self.copies.originals}, self.copies.homes
         lifts = stand_ins.recorder.lifts
         capture = Capture(self.scan, self.held, self.replaced, existing, originals, there, own, homes, calls, lifts)
+        capture.sizes = self.questions
         recipe = self.recipe
         annotations = self.namespace.pop("__annotations__", None)
         before.pop("__annotations__", None)

@@ -9,6 +9,7 @@ rule 7).
 from __future__ import annotations
 
 import builtins
+import functools
 import sys
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
@@ -25,6 +26,7 @@ from jaxnb.staging.cells.spoken import is_only_said
 from jaxnb.staging.trace.kinds import looks_at_values
 from jaxnb.staging.trace.recorder import Recorder
 from jaxnb.staging.trace.side_effects import SideEffects, write_to
+from jaxnb.staging.trace.size_questions import SizeQuestions
 
 __all__ = ["TracerPatches", "ValueNeeded"]
 
@@ -57,6 +59,22 @@ def _is_over_devices(array: jax.Array) -> bool:
     return len(array.sharding.device_set) > 1
 
 
+_NUMBERS = (int, float, complex)
+
+
+def _extreme(original: Callable[..., Any]) -> Callable[..., Any]:
+    """What stands for `min` or `max` where sizes are names."""
+
+    @functools.wraps(original)
+    def extreme(*args: Any, **kwargs: Any) -> Any:
+        sizes = len(args) == 2 and not kwargs and all(type(item) is int or _jax.is_dim(item) for item in args)
+        if sizes and any(map(_jax.is_dim, args)):
+            return _jax.extreme_dim(original.__name__, *args)
+        return original(*args, **kwargs)
+
+    return extreme
+
+
 class TracerPatches:
     """What the tracers of one trace stand for.
 
@@ -69,6 +87,7 @@ class TracerPatches:
       lies: the sharding that every array of the trace has, as far as can be told then; None if that cannot be told.
       on_host: whether numbers that change are inputs, so that questions about their class must be answered.
       identify: called with a value whose id is asked for; gives what was there in its place, if it was built anew.
+      questions: what is asked of sizes, where they are names, which stand for ints.
 
     Attributes:
       held: what stands for each leaf where the user's names and containers hold it: a tracer, or a `NumpyValue`.
@@ -78,7 +97,7 @@ class TracerPatches:
       ids: what was answered where an id was asked for.
     """
 
-    NAMES = ("isinstance", "type", "hasattr", "getattr", "print", "id")
+    NAMES = ("isinstance", "type", "hasattr", "getattr", "print", "id", "len", "min", "max")
 
     def __init__(
         self,
@@ -90,7 +109,9 @@ class TracerPatches:
         lies: Callable[[], Any] = lambda: None,
         on_host: bool = False,
         identify: Callable[[Any], Any] = lambda value: value,
+        questions: SizeQuestions | None = None,
     ) -> None:
+        self._questions = questions
         self._lies, self._on_host, self._identify = lies, on_host, identify
         self._tracers: Sequence[Any] = tracers
         self._outside = outside
@@ -124,6 +145,8 @@ class TracerPatches:
             "print": self._print_for,
             "id": self._id_for,
         }
+        if self._questions is not None:
+            made |= {"len": self._len_for, "min": partial(_extreme, min), "max": partial(_extreme, max)}
         for name, make in made.items():
             if name not in namespace:
                 namespace[name] = stand_in = make()
@@ -193,7 +216,14 @@ class TracerPatches:
 
     def on_numpy(self, tracer: Any, other: Any, function: Callable[..., Any], reflected: bool) -> Any:
         """Called when an operator meets a tracer and a NumPy value. A Python scalar and such a value are NumPy's."""
+        if self._questions is not None and self._questions.is_number(tracer):
+            self.need(tracer, "NumPy computes with a size")
         return self.recorder.operate(function, *((other, tracer) if reflected else (tracer, other)))
+
+    def on_number(self, result: Any, function: Callable[..., Any], operands: tuple[Any, ...]) -> None:
+        """Called when an operator has computed with a tracer that stands for a number."""
+        if self._questions is not None:
+            self._questions.on_number(result, function, operands)
 
     def on_device_get(self, tracer: Any) -> None:
         """Called when a tracer is to become a NumPy array."""
@@ -213,6 +243,8 @@ class TracerPatches:
     def on_walk(self, tracer: Any) -> None:
         """Called when somebody walks over a tracer: JAX fetches an array that is split over devices, and puts each part
         on the default one."""
+        if self._questions is not None:
+            self._questions.on_rows(tracer.shape)
         if _jax.trace_of(tracer) is self._trace and self.is_spread(tracer, walks=True):
             self.need(tracer, "it walks over an array that is split over devices")
 
@@ -237,7 +269,7 @@ class TracerPatches:
     def class_of(self, tracer: Any) -> type | None:
         """The class of the plain cell's value; None where it could be several."""
         if (number := number_class(tracer)) is not None:
-            return number if self._on_host else None
+            return number if self._on_host or self._is_of_sizes(tracer) else None
         if self._is_inner(tracer):
             return None if _jax.is_of_custom_rule(tracer) else type(tracer)
         plain = self._type_of(tracer)
@@ -323,18 +355,40 @@ class TracerPatches:
             self.need(value, "its id is wanted")
         return leaf
 
+    def _len_for(self) -> Any:
+        def len(value: Any, /) -> Any:
+            shape = value.shape if _jax.is_tracer(value) else ()
+            return shape[0] if shape and _jax.is_dim(shape[0]) else builtins.len(value)
+
+        return len
+
+    def _is_of_sizes(self, value: Any) -> bool:
+        """Whether something is a size that is a name, or a number that was computed from such, known in each run."""
+        return (
+            self._questions is not None
+            and not builtins.isinstance(value, _NUMBERS)
+            and self._questions.is_number(value)
+        )
+
+    def _is_said_later(self, item: Any) -> bool:
+        """Whether something that is printed is not there while tracing: a tracer, or sizes that are names."""
+        if _jax.is_tracer(item):
+            return True
+        sizes = item if builtins.isinstance(item, tuple) else (item,)
+        return self._questions is not None and any(map(_jax.is_dim, sizes))
+
     def _print_for(self) -> Any:
         def print(
             *args: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False
         ) -> None:
-            if not any(_jax.is_tracer(item) for item in args) or file not in (None, sys.stdout, sys.stderr):
+            if not any(map(self._is_said_later, args)) or file not in (None, sys.stdout, sys.stderr):
                 builtins.print(*args, sep=sep, end=end, file=file, flush=flush)
                 return
             parts: list[Any] = []
             for item in args:
                 if _jax.is_tracer(item) and not self._can_come_later(item):
                     self.need(item, "its text is wanted")
-                parts += [" " if sep is None else sep, item if _jax.is_tracer(item) else str(item)]
+                parts += [" " if sep is None else sep, item if self._is_said_later(item) else str(item)]
             stream = "stderr" if file is not None and file is sys.stderr else "stdout"
             self._outside.tell_text(partial(write_to, stream), *parts[1:], "\n" if end is None else end)
 
@@ -358,6 +412,8 @@ class TracerPatches:
 
     def _isinstance_for(self) -> Any:
         def isinstance(value: Any, kinds: Any, /) -> bool:
+            if self._is_of_sizes(value):
+                return issubclass(number_class(value) or int, kinds)
             answer = builtins.isinstance(value, kinds)
             if not _jax.is_tracer(value):
                 return answer
@@ -390,6 +446,8 @@ class TracerPatches:
             def __call__(cls, *args: Any, **kwargs: Any) -> Any:
                 if len(args) == 1 and builtins.type(args[0]) is NumpyValue:
                     return args[0].__class__
+                if len(args) == 1 and stand_ins._is_of_sizes(args[0]):
+                    return number_class(args[0]) or int
                 if len(args) != 1 or not _jax.is_tracer(args[0]):
                     made = builtins.type(*args, **kwargs)
                     if len(args) == 3 and "__module__" not in args[2]:

@@ -71,6 +71,9 @@ def _unit(level: Level, op: Op) -> Unit:
     if name == "while":
         length = _trips(level, op)
         return Unit(bodies=(None if length is None else length + 1, length))  # the condition stands first
+    avals = [level.values[value].aval for value in (*op.inputs, *op.outputs)]
+    if any(isinstance(size, str) for aval in avals if aval is not None for size in aval.shape):
+        return UNKNOWN._replace(bodies=(1,) * len(op.bodies), inside="counted")
     if name in _SHAPING and level.values[op.inputs[0]].aval == level.values[op.outputs[0]].aval:
         return Unit()
     if name in _BY_EQUATION:
