@@ -17,4 +17,5 @@ from .placements import (
     collectives_command as collectives_command,
     sharding_command as sharding_command,
 )
+from .reports.exports import Exports as Exports
 from .widgets import widget as widget

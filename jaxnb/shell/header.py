@@ -256,7 +256,7 @@ def parse_header(header: str, options: Mapping[str, str], magic: str = "%%jit", 
         if joined:
             position = word.end() - len(joined)
         try:
-            value, position = _sizes(header, position, kind) if kind in _QUOTED else _value(header, position, kind)
+            value, position = _sizes(header, position, kind) if kind in _OF_SIZES else _value(header, position, kind)
         except named.BadShape as bad:
             raise _at_word(bad, shown, column, len(text), shift) from None
         if not value:
@@ -271,7 +271,7 @@ def parse_header(header: str, options: Mapping[str, str], magic: str = "%%jit", 
     return found
 
 
-_QUOTED = ("shapes", "where")
+_OF_SIZES = ("shapes", "where")
 _QUOTES = re.compile(r"\"([^\"]*)(\"?)|'([^']*)('?)")
 _UP_TO_OPTION = re.compile(r"(?:(?!\s--?[^\W\d]).)*", re.DOTALL)
 

@@ -13,12 +13,12 @@ import time
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import jaxnb.shell as room
 from jaxnb import __version__
 from jaxnb.errors import JaxnbError
 from jaxnb.shell.reports.execute import CellFailed, Progress, complete_programs, execute_notebook
-from jaxnb.shell.reports.exports import Exported, Exports
 from jaxnb.shell.reports.notebook import (
     Cell,
     check_kernel,
@@ -30,6 +30,9 @@ from jaxnb.shell.reports.notebook import (
     read_title,
 )
 from jaxnb.shell.reports.page import render_page
+
+if TYPE_CHECKING:
+    from jaxnb.shell.reports.exports import Exported
 
 __all__ = ["Report", "report"]
 
@@ -99,7 +102,7 @@ def report(
     if execute:
         check_kernel(nb, source)
     _check_target(target, source)
-    exports = Exports(Path(export)) if export is not None else None
+    exports = room.Exports(Path(export)) if export is not None else None
     if exports is not None:
         exports.prepare()
     facts: list[tuple[str, str]] = []
