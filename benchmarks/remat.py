@@ -16,6 +16,8 @@ import sys
 from typing import Any
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+# The default allocator hands out up to 128 MB more than it is asked for, and counts that.
+os.environ.setdefault("XLA_PYTHON_CLIENT_ALLOCATOR", "cuda_async")
 # A compiler that tries kernels out takes memory for that, and the allocator's peak is never put back.
 os.environ.setdefault("XLA_FLAGS", "--xla_gpu_autotune_level=0")
 

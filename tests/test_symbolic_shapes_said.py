@@ -254,3 +254,15 @@ def test_the_twins_take_the_same() -> None:
             assert jaxnb.stage("z = x * 2", data(), shapes=shapes, where=where).sizes == "b=16"
     run = jaxnb.grad_cell("loss = jnp.mean(x @ w)", data(), "loss", "w", shapes=X)
     assert run.all_sizes == "b" and run.outputs["d_w"].shape == (12, 3)
+
+
+def test_gradients_and_policies_of_a_cell_for_all_sizes_are_those_of_its_sizes(tmp_path: Any) -> None:
+    cell = "h = jnp.tanh(x @ w)\nloss = jnp.mean(h ** 2)"
+    ns: dict[str, Any] = {"jnp": jnp, "w": jnp.full((4, 3), 0.1), "x": jnp.ones((8, 4))}
+    run = jaxnb.grad_cell(cell, ns, "loss", "w", shapes={"x": "b, 4"})
+    assert "f32[8,3]" in str(run.gradients()) and run.remat().now.peak == run.memory
+    with pytest.raises(JaxnbError, match="its program is for all sizes"):
+        run.export(str(tmp_path / "f.jaxexport"))
+    with pytest.raises(JaxnbError, match="a cell for all sizes cannot be exported"):
+        jaxnb.stage(cell, ns, shapes={"x": "b, 4"}, export=str(tmp_path / "f.jaxexport"))
+    assert not list(tmp_path.iterdir())

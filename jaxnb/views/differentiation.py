@@ -73,10 +73,13 @@ def _has_no_tangent(dtype: str) -> bool:
 
 
 def _table(one: DifferentiatedProgram, limit: int | None, room: int | None) -> Table:
-    most = [int((room or 0) * share) + 4 if share and room is not None else None for share in _SHARES]
+    rows = tuple(_rows(one.parts[:limit]))
+    told = any(part.what for part in one.parts[:limit])  # a column without a word has no room
+    shares = _SHARES if told else (_SHARES[0] + _SHARES[1], 0, *_SHARES[2:])
+    most = [int((room or 0) * share) + 4 if share and room is not None else None for share in shares]
     kinds: list[Literal["code", "text", "number"]] = ["code", "text", "number", "code", "code"]
     heads = (Head(text, kind, most=widest) for text, kind, widest in zip(_HEADS, kinds, most, strict=True))
-    return Table((Head("", "number", least=3), *heads), tuple(_rows(one.parts[:limit])))
+    return Table((Head("", "number", least=3), *heads), rows)
 
 
 def _rows(parts: Sequence[DifferentiatedPart]) -> Iterator[tuple[str, ...]]:

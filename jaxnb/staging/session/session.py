@@ -459,13 +459,13 @@ class Session:
         more: Mapping[str, Any],
         time: bool,
     ) -> RematPolicies:
-        return self.planner.try_policies(self, cell, namespace, replace(options, **more), progress, time=time)
+        return self.planner.try_policies(self, cell, namespace, _as_it_is(options, more), progress, time=time)
 
     def _read_gradients(
         self, cell: CellSource, namespace: dict[str, Any], options: StageOptions, more: Mapping[str, Any]
     ) -> Gradients:
         return levels.read_gradients(
-            lambda: self.trace_whole(cell, namespace, replace(options, **more), runs=True), cell, self.file_label
+            lambda: self.trace_whole(cell, namespace, _as_it_is(options, more), runs=True), cell, self.file_label
         )
 
     def _needed(self, asking: Asking, cell: CellSource) -> Finding | None:
@@ -687,3 +687,8 @@ class Session:
     def remember(self, run: Run) -> None:
         """Makes a run the last one, as it is now."""
         self._last = LastRun(run, self.home is not None)
+
+
+def _as_it_is(options: StageOptions, more: Mapping[str, Any]) -> StageOptions:
+    """The options of a run with others, for the sizes that its inputs have."""
+    return replace(options, shapes=(), where=(), **more)

@@ -117,6 +117,12 @@ def _export(
     program: Program,
     path: str,
 ) -> None:
+    if source.options.shapes:
+        raise source.refuse(
+            "its program is for all sizes.",
+            "a file holds the program of the sizes that its inputs have.",
+            "run it without --shapes, and export that: one file for each size.",
+        )
     check_effects(source, piece, reached)
     inputs = read_inputs(source, entry, reached, namespace)
     texts = [render_path(path) for path in reached.paths]
