@@ -187,7 +187,7 @@ import optax
 class Count(nnx.Variable): pass
 class MLP(nnx.Module):
     def __init__(self, din, dout, rngs):
-        self.l1, self.bn, self.drop = nnx.Linear(din, 8, rngs=rngs), nnx.BatchNorm(8, rngs=rngs), nnx.Dropout(0.2, rngs=rngs)
+        self.l1, self.bn, self.drop = nnx.Linear(din, 8, use_bias=False, rngs=rngs), nnx.BatchNorm(8, rngs=rngs), nnx.Dropout(0.2, rngs=rngs)
         self.l2, self.calls = nnx.Linear(8, dout, rngs=rngs), Count(jnp.array(0))
     def __call__(self, x):
         self.calls[...] += 1

@@ -38,6 +38,7 @@ with mock.patch.object(Trainer, "grad", autospec=True, side_effect=lambda self, 
     c = tr.step(x)
 real = tr.step(x)
 print(g2.called, tr.n, isinstance(tr.grad, types.MethodType))
+del g, g2
 a, b, c, real
 ---
 fake = jnp.zeros(2)
