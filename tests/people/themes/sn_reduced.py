@@ -254,5 +254,36 @@ except eqx.EquinoxRuntimeError as error:
 got
 ---
 gain = 0.1
+
+### sn-linked-list-of-three-hundred-nodes-walked
+class Node:
+    def __init__(self, value, next): self.value, self.next = value, next
+head = None
+for i in range(300):
+    head = Node(x * i, head)
+---
+total, node = jnp.zeros_like(x), head
+while node is not None:
+    total, node = total + node.value, node.next
+total
+---
+head = Node(x, head)
+
+### sn-warning-of-a-property-that-branches-is-recorded-once
+class Model:
+    limit = 3.0
+    @property
+    def weight(self):
+        warnings.warn("weight is old, use w", FutureWarning)
+        return x if float(x.sum()) < self.limit else x / x.sum()
+model = Model()
+---
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    y = model.weight + 1
+print(len(caught), caught[0].category.__name__)
+y
+---
+Model.limit = 100.0
 """,
 )
