@@ -220,6 +220,7 @@ from .placement import (
     label_of as label_of,
     labelled as labelled,
     mapped_shardings as mapped_shardings,
+    moves_between_memories as moves_between_memories,
     named_shardings as named_shardings,
     note_placements as note_placements,
     on_one_device as on_one_device,

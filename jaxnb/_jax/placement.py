@@ -54,6 +54,7 @@ __all__ = [
     "is_variable",
     "label_of",
     "labelled",
+    "moves_between_memories",
     "named_shardings",
     "note_placements",
     "on_one_device",
@@ -165,8 +166,9 @@ class Put(NamedTuple):
 
 
 def puts_of(eqn: Any) -> list[Put] | None:
-    """What an equation that is a `device_put` does; None for any other."""
-    if eqn.primitive.name != PUT:
+    """What an equation that is a `device_put` does; None for any other, and for one that moves values between the
+    memories of a device, as policies that offload do: they stay on their devices."""
+    if eqn.primitive.name != PUT or moves_between_memories(eqn):
         return None
     found: list[Put] = []
     names = ("devices", "srcs", "copy_semantics")
@@ -180,6 +182,11 @@ def puts_of(eqn: Any) -> list[Put] | None:
         reuses = copies.name == "REUSE_INPUT" and one is None
         found.append(Put(operand, result, target if known else None, known and not donates, reuses, source, one))
     return found
+
+
+def moves_between_memories(eqn: Any) -> bool:
+    """Whether an equation moves values from one memory of their devices to another, and does nothing else."""
+    return eqn.primitive.name == PUT and all(isinstance(device, jax.memory.Space) for device in eqn.params["devices"])
 
 
 def sharding_of(device: Any) -> Any:
@@ -357,7 +364,7 @@ def _eqns(jaxpr: Any) -> Any:
 
 def _puts(eqn: Any) -> bool:
     if eqn.primitive.name == PUT:
-        return any(device is not None for device in eqn.params["devices"])
+        return any(device is not None for device in eqn.params["devices"]) and not moves_between_memories(eqn)
     return has_inner_put(eqn)
 
 

@@ -133,6 +133,8 @@ class _Reader:
         for index in read:
             eqn = eqns[index]
             puts = _jax.puts_of(eqn)
+            if _jax.moves_between_memories(eqn) and not {*outvars}.isdisjoint(eqn.outvars):
+                raise Conflict(eqn, "where device_put leaves its value is not known")
             if puts is not None:
                 done = [self._put(eqn, put) for put in puts]
                 if index in live:
