@@ -238,6 +238,7 @@ from .placement import (
 from .platforms import (
     NO_RULE as NO_RULE,
     Unlowered as Unlowered,
+    lowered_by_others as lowered_by_others,
     lowering_platforms as lowering_platforms,
     stand_in_rules as stand_in_rules,
 )

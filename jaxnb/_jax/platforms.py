@@ -18,10 +18,22 @@ from jax._src.interpreters.mlir import (
     _platform_specific_lowerings as _rules_there,  # pyright: ignore[reportPrivateUsage]
 )
 
-__all__ = ["NO_RULE", "Unlowered", "lowering_platforms", "stand_in_rules"]
+from jaxnb._jax.eqns import all_eqns
+
+__all__ = ["NO_RULE", "Unlowered", "lowered_by_others", "lowering_platforms", "stand_in_rules"]
 
 NO_RULE = "jaxnb.no_rule"
 """What an equation that cannot be lowered calls, behind which its number among the refused stands."""
+
+
+def lowered_by_others(closed: Any) -> bool:
+    """Whether an equation of a program is lowered by a library other than JAX, which may call functions then."""
+    return any(_home(eqn.primitive) not in ("jax", "jaxlib", "jaxnb") for eqn in all_eqns(closed))
+
+
+def _home(primitive: Any) -> str:
+    function = getattr(primitive.impl, "func", primitive.impl)  # JAX's own are partials
+    return str(getattr(function, "__module__", "")).partition(".")[0]
 
 
 def lowering_platforms() -> tuple[str, ...]:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
+import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from time import perf_counter
+from types import CodeType, FrameType
 from typing import Any
 
 import jax
 import numpy as np
 
 from jaxnb import _jax, reading
-from jaxnb.errors import Refused
+from jaxnb.errors import Refused, RunByPython
+from jaxnb.runtime import is_installed
+from jaxnb.staging.cells.code import names_of
 from jaxnb.staging.objects.graph import Reached
-from jaxnb.staging.objects.paths import render_path
+from jaxnb.staging.objects.paths import render_path, root_name
 from jaxnb.staging.session.compile_cache import read_cache_events
 from jaxnb.staging.trace.piece import Piece
 
@@ -36,7 +41,7 @@ def compile_piece(piece: Piece) -> list[str]:
     start = perf_counter()
     put_back = _jax.thread_state()
     try:
-        with warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings(record=True) as caught, _refuses_calls(piece):
             warnings.simplefilter("always")
             lowered = piece.lower()
         middle = perf_counter()
@@ -57,6 +62,44 @@ def compile_piece(piece: Piece) -> list[str]:
 
 
 _UNUSED = re.compile(r"Some donated buffers were not usable: (.*?)\.?$", re.MULTILINE)
+
+
+@contextmanager
+def _refuses_calls(piece: Piece) -> Generator[None]:
+    """Refuses a program that a library lowers by calling functions of the user's again, which then read what names
+    stand for at that moment and not what they are given.
+
+    Raises:
+      RunByPython: if one was called that reads an input of the piece, or what the cell binds.
+    """
+    if not _jax.lowered_by_others(piece.jaxpr):
+        yield
+        return
+    names = {root_name(path) for path in piece.paths} | (piece.cell.binds if piece.cell is not None else frozenset())
+    found: list[CodeType] = []
+
+    def profile(frame: FrameType, event: str, _: Any) -> None:
+        code = frame.f_code
+        if event == "call" and not is_installed(code.co_filename) and names_of(code).reads & names:
+            found.append(code)
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
+    if found:
+        code = found[0]
+        called, read = code.co_name, ", ".join(sorted(names_of(code).reads & names)[:3])
+        own = piece.cell is not None and code.co_filename == piece.cell.filename
+        raise RunByPython(
+            f"`{called}` is called once more when the program is compiled, and reads `{read}` then.",
+            short=f"a library calls {called} when it compiles",
+            why="what that is in another run would not count.",
+            fix=f"hand {read} to a function around it, as an argument.",
+            line=code.co_firstlineno if own else None,
+        )
 
 
 def computes(piece: Piece) -> bool:

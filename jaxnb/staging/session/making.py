@@ -240,6 +240,8 @@ class Maker:
         if splits:
             try:
                 self.compile(piece)
+            except RunByPython:
+                raise
             except Exception as error:
                 if is_out_of_memory(error):
                     raise  # Python would compute the same, and need more memory for it
