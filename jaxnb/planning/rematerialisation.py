@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
+from io import StringIO
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -92,7 +93,7 @@ def try_policies(
     __tracebackhide__ = True
     if options.xmap is not None or options.jvp:
         raise JaxnbError("policies are tried on gradients of cells that are not mapped over names.")
-    trial = _Trial(session, cell, namespace, replace(options, remat=()), time)
+    trial = _Trial(session, cell, namespace, options, time)
     progress("tracing")
     seen = _Seen(namespace)
     with seen.watched():
@@ -128,7 +129,7 @@ class _Trial:
     def traced(self, text: str | None, options: StageOptions) -> Piece | None:
         """The cell, or another text in its place, as one piece that is not compiled yet."""
         cell = self.cell if text is None else self.session.parse(_below(text, self.cell))
-        with _jax.apart():
+        with _jax.apart(), redirect_stdout(StringIO()), redirect_stderr(StringIO()):  # the cell has said it
             whole = self.session.trace_whole(cell, self.namespace, options, runs=True)
         return None if whole is None else whole[1]
 
@@ -186,8 +187,13 @@ def _variants(trial: _Trial, base: Piece, seen: _Seen) -> Generator[_Ways]:
         words.append((", ".join(names), names))
     if _can_offload():
         words.append(("offload", ("offload",)))
+    own = trial.options.remat
+    if own:
+        without = replace(trial.options, remat=())
+        yield (_Variant("no policy", None, without, nullcontext, Fix("leave --remat out.")),)
     for name, policy in words:
-        yield _of_whole(trial, name, policy)
+        if policy != own:
+            yield _of_whole(trial, name, policy)
     for layer in seen.layers()[:_LAYERS]:
         yield _of_layer(trial, layer)
     if any(eqn.primitive.name == "scan" for eqn in _jax.all_eqns(base.jaxpr)):

@@ -17,6 +17,7 @@ from jaxnb.views.width import wrapped
 
 __all__ = ["draw_remat", "render_remat", "render_remat_html"]
 
+_WORTH = 0.98  # of the peak as it is
 _NUMBERS = ("peak", "of now", "kept", "computed again", "time")
 
 
@@ -68,7 +69,7 @@ def _said(policies: RematPolicies) -> Iterator[str]:
 
 def _legend(policies: RematPolicies) -> str:
     price = "time" if any(one.seconds is not None for one in policies.policies) else "flops"
-    return f"* is beaten by no other in both memory and {price}"
+    return f"* is beaten by no other in both memory and {price}; what is kept is counted as the program is written"
 
 
 def _impossible(policies: RematPolicies) -> Iterator[str]:
@@ -81,7 +82,7 @@ def _impossible(policies: RematPolicies) -> Iterator[str]:
 def _told(policies: RematPolicies) -> Iterator[Finding]:
     """What to write for the best, and what else there is to say."""
     best, now = policies.front[-1] if policies.front else policies.now, policies.now
-    if best is now or best.peak is None or now.peak is None or best.peak >= now.peak:
+    if best is now or best.peak is None or now.peak is None or best.peak > _WORTH * now.peak:
         yield Finding("remat", f"no policy needs less memory than {policies.of} as it is.")
     else:
         less = f"`{best.name}` needs {format_bytes(best.peak)} instead of {format_bytes(now.peak)}"

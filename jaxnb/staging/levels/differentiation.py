@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 
 from jaxnb import _jax
 from jaxnb.errors import JaxnbError
@@ -42,7 +44,7 @@ def read_gradients(trace: Callable[[], object], cell: CellSource, label: Callabl
         else:
             found.append(read_gradient(taken, cell.filename, line_of, label))
 
-    with _jax.apart(), _jax.gradients_taken(note):
+    with _jax.apart(), _jax.gradients_taken(note), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
         trace()
     if not found and not refused:
         raise JaxnbError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from time import perf_counter
 from traceback import walk_tb
@@ -321,7 +322,8 @@ def _candidates(error: Exception, questions: Any, names: tuple[str, ...]) -> Ite
         if "== '0'" in str(error) and (text := _jax.dim_text(questions.undecided[0])):
             value = _jax.dim_value(questions.undecided[0], values)
             yield f"{text} == 0" if not value else f"{text} >= 1" if value > 0 else f"{text} <= -1"
-        yield from _bounds(questions.undecided[0], values)
+        with suppress(OverflowError):  # of sizes that are tried, in what JAX counts in 32 bits
+            yield from _bounds(questions.undecided[0], values)
     numbers = sorted({int(number) for number in re.findall(r"(?<![\w.])\d{1,5}(?![\w.])", str(error))}, reverse=True)
     count = 0
     for name in names:

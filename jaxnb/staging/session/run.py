@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 from jaxnb import views
@@ -262,7 +263,7 @@ class Run:
         __tracebackhide__ = True
         if self.later.make_remat is None:
             raise JaxnbError("of this run no gradient is known.", why="nothing was compiled, or its names are gone.")
-        return self.later.make_remat(progress, {"loss": loss, "wrt": tuple(wrt)} if loss else {}, time)
+        return self.later.make_remat(progress, _asked(loss, wrt), time)
 
     def gradients(self, *, loss: str = "", wrt: tuple[str, ...] = ()) -> Gradients:
         """What the cell differentiates, equation by equation: which of them are known ahead, because they do not depend
@@ -283,7 +284,7 @@ class Run:
         __tracebackhide__ = True
         if self.later.make_gradients is None:
             raise JaxnbError("of this run no gradient is known.", why="nothing was compiled, or its names are gone.")
-        return self.later.make_gradients({"loss": loss, "wrt": tuple(wrt)} if loss else {})
+        return self.later.make_gradients(_asked(loss, wrt))
 
     def tree(self, level: str = "jaxpr") -> Node:
         """The call tree: lines, the functions that they call, and what their ops cost; see `Program.tree`.
@@ -342,6 +343,8 @@ class Run:
         """
         if self.later.make_export is None:
             raise JaxnbError("this run cannot be exported.", why="nothing was compiled, or its names are gone.")
+        if not isinstance(path, str | PathLike) or not str(path).strip():
+            raise JaxnbError(f"{path!r} is no path to write to.", fix='run.export("model.jaxexport")')
         self.later.make_export(str(path))
 
     @property
@@ -381,6 +384,18 @@ class Run:
         draw = views.render_interactive if views.has_script() else views.render_html
         with open(path, "w", encoding="utf-8") as file:
             file.write(draw(self.program, line=self.status, findings=self.findings))
+
+
+def _asked(loss: str, wrt: str | tuple[str, ...]) -> dict[str, Any]:
+    """The options that ask for the gradient of a name; those of the run where none is asked for.
+
+    Raises:
+      JaxnbError: if only one half is said.
+    """
+    names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+    if bool(loss) != bool(names):
+        raise JaxnbError("a gradient wants `loss` and `wrt`.", fix='run.gradients(loss="loss", wrt=("w",))')
+    return {"loss": loss, "wrt": names} if loss else {}
 
 
 class LastRun:

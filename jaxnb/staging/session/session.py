@@ -22,7 +22,8 @@ from jaxnb.program import Finding, Program, Span
 from jaxnb.reading import SimulatedMesh, total
 from jaxnb.runtime import memory_maps, most_memory_maps, undo_after, undo_depth
 from jaxnb.staging import levels, mapped
-from jaxnb.staging.cells.cell import CellSource, parse_cell
+from jaxnb.staging.cells.cell import CellSource, Statement, parse_cell
+from jaxnb.staging.cells.effects import first_effect
 from jaxnb.staging.reuse.advice import retrace_findings
 from jaxnb.staging.reuse.cache import CodeRecord
 from jaxnb.staging.reuse.changes import each_once
@@ -420,6 +421,8 @@ class Session:
         try:
             index = 0
             while index < len(cell.statements) and runner.is_for_host(cell.statements[index], makes=mesh is None):
+                if runs:
+                    _refuse_again(cell.statements[index], namespace)
                 runner.run_on_host(cell.statements[index])
                 index += 1
             if index == len(cell.statements):
@@ -464,9 +467,8 @@ class Session:
     def _read_gradients(
         self, cell: CellSource, namespace: dict[str, Any], options: StageOptions, more: Mapping[str, Any]
     ) -> Gradients:
-        return levels.read_gradients(
-            lambda: self.trace_whole(cell, namespace, _as_it_is(options, more), runs=True), cell, self.file_label
-        )
+        plain = replace(_as_it_is(options, more), remat=())
+        return levels.read_gradients(lambda: self.trace_whole(cell, namespace, plain, runs=True), cell, self.file_label)
 
     def _needed(self, asking: Asking, cell: CellSource) -> Finding | None:
         return self.observer.on_needed(asking, cell, self.file_label)
@@ -692,3 +694,22 @@ class Session:
 def _as_it_is(options: StageOptions, more: Mapping[str, Any]) -> StageOptions:
     """The options of a run with others, for the sizes that its inputs have."""
     return replace(options, shapes=(), where=(), **more)
+
+
+def _refuse_again(statement: Statement, namespace: dict[str, Any]) -> None:
+    """Refuses to run a statement of a cell once more that may do more than to make values.
+
+    Raises:
+      Refused: naming its line.
+    """
+    if statement.defines or statement.kind in ("FunctionDef", "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom"):
+        return
+    effect = first_effect(statement.names, namespace)
+    if effect is not None and not effect[1].startswith("print"):
+        line = statement.span.line
+        raise Refused(
+            f"line {line} would be run once more, and it may do more than make values: {effect[1]}.",
+            why="the cell is traced anew to be looked at, and what stands before its program is run for that.",
+            fix="put it into a cell above.",
+            line=line,
+        )

@@ -63,6 +63,7 @@ class SideEffects:
         self.promised: dict[str, tuple[Any, str]] = {}
         self._promises = 0
         self._registering = False
+        self._given: list[tuple[dict[Any, Any], Any]] = []  # what says that a warning was given, and by which key
         self._own: object = None
         self._filters = list(warnings.filters)
         self._thread = threading.get_ident()
@@ -154,6 +155,9 @@ class SideEffects:
         self.filters_warnings()
         self.said.clear()
         self.promised.clear()
+        for registry, key in self._given:
+            registry.pop(key, None)
+        self._given.clear()
         random.setstate(self._random)
         np.random.set_state(self._numpy)
 
@@ -161,6 +165,7 @@ class SideEffects:
         """The trace is over: no tracer is held any more."""
         self.said.clear()
         self.promised.clear()
+        self._given.clear()
         self._own = None
 
     # Each takes in something that comes from the thread that traces, and returns whether it did.
@@ -194,8 +199,10 @@ class SideEffects:
     def _hold_warning(self, warning: Any) -> bool:
         """A warning is given at once, and again on each run if the filters want that then; False if it is not given.
 
-        One that the statement itself records, by `warnings.catch_warnings`, is part of what it binds. One of a function
-        that JAX traces is no reason to leave it to Python: libraries warn of what is out of date there, too.
+        Where somebody takes down warnings, as around a block of a `with` statement, it is given when the trace has come
+        to its end: it may be given up, and what was taken down would be there twice. One that the statement itself
+        records, by `warnings.catch_warnings`, is part of what it binds. One of a function that JAX traces is no reason
+        to leave it to Python: libraries warn of what is out of date there, too.
         """
         if self._is_of_cell():
             if self._registering:
@@ -205,6 +212,10 @@ class SideEffects:
                 return True
             given = warning.message, warning.category, warning.filename, warning.lineno
             registry: dict[Any, Any] = {}
+            self._note_given(warning)
+            if _taken_down():
+                self.said.append(Said(partial(warnings.warn_explicit, *given, registry=registry), ()))
+                return False
             self._registering = True
             try:
                 warnings.warn_explicit(*given, registry=registry)  # which takes down that it was given
@@ -212,6 +223,17 @@ class SideEffects:
                 self._registering = False
             self.said.append(Said(_AfterFirst(partial(warnings.warn_explicit, *given, registry=registry)), ()))
         return True
+
+    def _note_given(self, warning: Any) -> None:
+        """Takes down where it is noted that a warning was given, so that it is given again if the trace is given up."""
+        frame = sys._getframe(3)  # pyright: ignore[reportPrivateUsage]
+        while frame is not None and frame.f_code.co_filename != warning.filename:
+            frame = frame.f_back
+        key = (str(warning.message), warning.category)
+        self._given.append((warnings.onceregistry, key))  # type: ignore[attr-defined]
+        registry = frame.f_globals.get("__warningregistry__") if frame is not None else None
+        if isinstance(registry, dict):
+            self._given.append((registry, (*key, warning.lineno)))
 
     def _hold_output(self, say: Callable[[], Any]) -> bool:
         if not self._is_of_cell():
@@ -224,6 +246,12 @@ class SideEffects:
 def _shown_by() -> tuple[Any, Any]:
     """What shows a warning, or records it."""
     return warnings.showwarning, warnings._showwarnmsg_impl  # type: ignore[attr-defined]
+
+
+def _taken_down() -> bool:
+    """Whether a warning goes to somebody who takes it down, and not to where everybody reads it."""
+    show, record = _shown_by()
+    return getattr(show, "__module__", "") != "warnings" or getattr(record, "__module__", "") != "warnings"
 
 
 class _AfterFirst:
