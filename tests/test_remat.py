@@ -262,3 +262,35 @@ def through(layers, z):
     layer = row(policies, "each Layer.__call__")
     assert not layer.why and layer.kept < policies.now.kept and "@eqx.filter_checkpoint" in layer.fix.text
     assert "eqx.filter_checkpoint(" in row(policies, "dots").fix.edit[2]
+
+
+def test_nothing_is_said_or_written_again(tmp_path: Any, capsys: Any) -> None:
+    run = ran(
+        "print('before')\ngrads = jax.grad(lambda ws: jnp.sum(jnp.sin(x @ ws[0])))(ws)\nprint('after', x.shape)",
+        names(),
+    )
+    said = capsys.readouterr().out
+    run.remat()
+    run.gradients()
+    assert said.split() == ["before", "after", "(128,", "32)"] and capsys.readouterr().out == ""
+    file = tmp_path / "log"
+    run = ran(
+        f"f = open({str(file)!r}, 'a'); f.write('x'); f.close()\ng = jax.grad(lambda w: jnp.sum(jnp.sin(w)))(x)",
+        names(),
+    )
+    for look in (run.remat, run.gradients):
+        with pytest.raises(Refused, match="line 1 would be run once more"):
+            look()
+    assert file.read_text() == "x"
+
+
+def test_the_policy_of_a_run_is_as_it_is() -> None:
+    run = ran(WRITTEN, names(), loss="loss", wrt="ws", remat="dots")
+    policies = run.remat()
+    assert (policies.now.flops, policies.now.peak) == (run.flops, run.memory)
+    assert row(policies, "no policy").kept > policies.now.kept and not any(
+        one.name == "dots" for one in policies.policies
+    )
+    for half in ({"loss": "loss"}, {"wrt": ("ws",)}):
+        with pytest.raises(JaxnbError, match="a gradient wants"):
+            run.remat(**half)

@@ -142,3 +142,17 @@ def test_tables_and_diagrams_are_no_staged_cells() -> None:
     table = '<div class="jnb"><p>1 cell</p><table></table></div>'
     for html, staged in ((str(render_html(ran.program, line=ran.status)), True), (table, False)):
         assert is_staged({"data": {"text/html": html, "text/plain": "text"}}) == staged
+
+
+@pytest.mark.parametrize(
+    ("times", "staging"),
+    [
+        ("trace 9 ms, compile 61 ms (cache hit), run 0.8 ms", "70 ms"),
+        ("trace 9 ms, compile 61 ms for b=8, c=2, run 0.8 ms", "70 ms"),
+        ("compile 61 ms for b=8, run 0.8 ms", "61 ms"),
+        ("run 0.8 ms", ""),
+    ],
+)
+def test_times_of_programs_for_all_sizes_and_of_the_cache_are_read(times: str, staging: str) -> None:
+    told = read_line(f"staged · 1 input → 1 name · 7 eqns · {times}")
+    assert (told.staging, told.run) == (staging, "0.8 ms")

@@ -260,6 +260,12 @@ CONTRACT: tuple[Name, ...] = (
     ),
     *_in(
         "jax._src.core",
+        Name(
+            "Primitive.impl",
+            "platforms.lowered_by_others",
+            "see which library made a primitive",
+            "way to ask whose a primitive is",
+        ),
         Name("AxisEnv.axis_sizes", "named.bound_axes", "find names of axes that hide others", "list of bound names"),
         Name(
             "ClosedJaxpr",

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import pytest
 from covering import covers
 
-from jaxnb._jax import remat
+from jaxnb._jax import lowered_by_others, remat
 
 
 @covers("api.vjp")
@@ -74,3 +74,16 @@ def test_gradients_are_taken_apart_and_given_back() -> None:
     assert names[0][0] == "sin" and "mul" in names[1] and "sin" not in names[1] + names[2]
     keys = [{remat.frames_differentiated(eqn) for eqn in part.eqns} for part in (taken[0].forward, taken[0].transposed)]
     assert keys[0] & keys[1] and all(key for key in keys[0])
+
+
+@covers("Primitive.impl")
+def test_primitives_of_other_libraries_are_told_from_those_of_jax() -> None:
+    lx = pytest.importorskip("lineax")
+    matrix, vector = jnp.eye(2), jnp.ones(2)
+    solved = jax.make_jaxpr(lambda a, b: lx.linear_solve(lx.MatrixLinearOperator(a), b).value)(matrix, vector)
+    assert lowered_by_others(solved)
+    for function in (jnp.linalg.solve, jnp.dot, lambda a, b: jax.lax.scan(lambda c, r: (c + r, c), b, a)):
+        assert not lowered_by_others(jax.make_jaxpr(function)(matrix, vector))
+    assert not lowered_by_others(
+        jax.make_jaxpr(jax.grad(lambda a: jax.random.normal(jax.random.key(0), a.shape).sum()))(matrix)
+    )

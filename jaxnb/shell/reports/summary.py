@@ -20,7 +20,8 @@ __all__ = ["Summary", "read_line", "read_status", "read_summary"]
 
 _COUNTS = re.compile(r" · \d+ inputs? → \d+ names?(?= · |$)")
 _DURATION = r"([\d.]+) (us|ms|s)"
-_TIMES = re.compile(rf"(?: · |^)(?:trace {_DURATION}, compile {_DURATION}, )?(?:run {_DURATION}|dispatched)(?= · |$)")
+_COMPILED = rf"(?:trace {_DURATION}, )?compile {_DURATION}(?: \([^()]*\))?(?: for [^·]*?)?, "
+_TIMES = re.compile(rf"(?: · |^)(?:{_COMPILED})?(?:run {_DURATION}|dispatched)(?= · |$)")
 _PIECES = re.compile(r" · (\d+) pieces\b")
 _MEMORY = re.compile(r" · (?:memory|peak) (\d[\d.]* [KMGT]?B)(?= · |$)")
 _REPEATS = re.compile(r"reused \d+ more times?|run \d+ times, traced \d+ times more|timed .* in \d+ runs?")
@@ -91,7 +92,7 @@ def read_status(status: Status) -> Summary:
     times = _TIMES.search(costs.get("time", "")) if first.kind not in _OUTCOMES else None
     return Summary(
         outcome,
-        format_seconds(_seconds(*times.group(1, 2)) + _seconds(*times.group(3, 4))) if times and times[1] else "",
+        format_seconds(_seconds(*times.group(1, 2)) + _seconds(*times.group(3, 4))) if times and times[3] else "",
         f"{times[5]} {times[6]}" if times and times[5] else "",
         costs.get("peak", "").removeprefix("peak ").removesuffix(" a device"),
         tuple(_shortened(part.text) for part in status.needs),
@@ -125,14 +126,16 @@ def read_line(line: str) -> Summary:
     memory = _MEMORY.search(known)
     return Summary(
         outcome,
-        format_seconds(_seconds(*times.group(1, 2)) + _seconds(*times.group(3, 4))) if times[1] else "",
+        format_seconds(_seconds(*times.group(1, 2)) + _seconds(*times.group(3, 4))) if times[3] else "",
         f"{times[5]} {times[6]}" if times[5] else "",
         memory[1] if memory is not None else "",
         tuple(_shortened(text) for text in told.split(" · ") if text and not _REPEATS.fullmatch(text)),
     )
 
 
-def _seconds(number: str, unit: str) -> float:
+def _seconds(number: str | None, unit: str | None) -> float:
+    if number is None or unit is None:  # of a program that was traced before
+        return 0.0
     try:
         return float(number) * _UNITS[unit]
     except ValueError:  # such as "1.2.3", which nobody but a forger writes

@@ -17,7 +17,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jaxnb.errors import Refused
+from jaxnb.errors import RunByPython
 from jaxnb.runtime import is_library, name_of
 from jaxnb.staging.cells.append_only import NO_USES, ListUses
 from jaxnb.staging.cells.code import CodeNames, Sees
@@ -174,8 +174,9 @@ class Scan:
                     modules.follow_imported(self, item)
                 modules.hold_modules(self)
         except RecursionError:
-            raise Refused(
+            raise RunByPython(
                 "the values that this cell reads are nested too deeply to be staged.",
+                short="what it reads is nested too deeply",
                 why="every container on the way to an array is part of the program's key.",
                 fix="keep arrays in flatter containers, or stack them into one array.",
             ) from None

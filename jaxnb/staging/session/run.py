@@ -329,7 +329,7 @@ class Run:
             raise JaxnbError("this run cannot be written as a file.", why="nothing was staged, or its names are gone.")
         return self.later.make_source(self.value, name)
 
-    def export(self, path: str) -> None:
+    def export(self, path: str | PathLike[str]) -> None:
         """Writes the cell as a file that holds its program, for `jaxnb.load`; `--export` does as the cell runs.
 
         The names of the notebook must be as the cell would read them once more: of the same types and structures.
@@ -343,7 +343,7 @@ class Run:
         """
         if self.later.make_export is None:
             raise JaxnbError("this run cannot be exported.", why="nothing was compiled, or its names are gone.")
-        if not isinstance(path, str | PathLike) or not str(path).strip():
+        if not path or not str(path).strip():
             raise JaxnbError(f"{path!r} is no path to write to.", fix='run.export("model.jaxexport")')
         self.later.make_export(str(path))
 

@@ -437,7 +437,7 @@ def diff(a, b, tol=1e-6):
         return
     for (p, x), (_, y) in zip(pa, pb):
         if type(x) is not type(y): yield jtu.keystr(p), type(x).__name__, type(y).__name__
-        elif isinstance(x, str): 
+        elif isinstance(x, str):
             if x != y: yield jtu.keystr(p), x, y
         elif not np.allclose(x, y, atol=tol): yield jtu.keystr(p), np.max(np.abs(np.asarray(x) - np.asarray(y))).round(3), None
 ---
