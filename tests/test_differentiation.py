@@ -106,12 +106,13 @@ def test_loops_and_functions_of_other_places_are_gone_into() -> None:
 grads = jax.grad(lambda ws: jax.jit(lambda ws: jax.lax.scan(body, x, ws)[0])(ws).sum())(ws)"""
     program = one(gradients(cell, setup))
     assert part(program, "sin").line == 2 and dict(part(program, "sin").transposed) == {"mul": 1}
-    assert part(program, "scan").line == 3 and program.kept == 480
+    assert part(program, "scan").line == 3 and program.kept > 0
 
 
 def test_a_gradient_of_a_name_and_several_gradients() -> None:
     program = one(gradients("y = jnp.sin(x @ ws[0])\nloss = y.sum()", loss="loss", wrt="ws"))
-    assert part(program, "sin").line == 1 and part(program, "dot_general").kept > 0
+    assert part(program, "sin").line == 1 and part(program, "sin").kept == 48
+    assert part(program, "dot_general").kept == 0  # `x` is there anyway
     two = (
         "a = jax.grad(lambda w: jnp.sum(w ** 2))(x)\nb = jax.grad(lambda w: (jnp.sum(jnp.sin(w)), w), has_aux=True)(x)"
     )
@@ -160,3 +161,18 @@ def test_the_command(shell: Shell) -> None:
     assert "did you mean loss" in shell.run("%jaxnb gradient los wrt w", ok=False)
     assert "no gradient is taken" in shell.run("%jaxnb gradient", ok=False)
     assert "--time" in shell.run("%jaxnb gradient loss wrt w --time", ok=False)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_what_is_kept_is_what_policies_are_told_by(count: int) -> None:
+    lines = [
+        "def f(ws):",
+        "    y = x",
+        f"    for _ in range({count}):",
+        "        y = jnp.sin(y @ ws[0])",
+        "    return jnp.sum(y)",
+    ]
+    cell = "\n".join([*lines, "g = jax.grad(f)(ws)"])
+    ns: dict[str, Any] = {"jax": jax, "jnp": jnp, "x": jnp.ones((3, 4)), "ws": [jnp.ones((4, 4))] * 2}
+    run = new_session().stage(cell, ns, StageOptions())
+    assert one(run.gradients()).kept == run.remat().now.kept

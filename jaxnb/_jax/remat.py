@@ -79,12 +79,14 @@ class Taken:
       forward: the function.
       linear: its derivative at the arrays, of their tangents; what it reads of the forward pass are its constants.
       transposed: that transposed: from the cotangent of the result to those of the arrays.
+      given: which of these constants the function was given, or closes over, and did not compute.
       inputs: the paths of all arguments, each with its aval; those of ints, bools and keys are in none of the jaxprs.
     """
 
     forward: Any
     linear: Any
     transposed: Any
+    given: frozenset[int]
     inputs: tuple[tuple[str, Any], ...]
 
 
@@ -135,7 +137,10 @@ def _take(fun: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> t
     result, linear = jax.linearize(function, *arrays)
     transposed = jax.make_jaxpr(jax.linear_transpose(linear, *arrays))(result)
     inputs = tuple((jax.tree_util.keystr(path), jax.typeof(leaf)) for path, leaf in found)
-    return Taken(jax.make_jaxpr(function)(*arrays), jax.make_jaxpr(linear)(*arrays), transposed, inputs), again
+    tangent = jax.make_jaxpr(linear)(*arrays)
+    there = {id(value) for value in (*leaves, *closed.consts)}
+    given = frozenset(n for n, const in enumerate(tangent.consts) if id(const) in there)
+    return Taken(jax.make_jaxpr(function)(*arrays), tangent, transposed, given, inputs), again
 
 
 @contextmanager

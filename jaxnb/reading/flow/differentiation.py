@@ -8,7 +8,7 @@ rule does has other tracebacks: it is told from the frame that called the functi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from os.path import basename
 from types import CodeType
@@ -64,7 +64,7 @@ def read_gradient(
         made = [_aval(var.aval) for var in eqn.outvars]
         part.types = [aval for aval in part.types if aval not in made] + list(dict.fromkeys(made))
     linear = list(_own_equations(taken.linear))
-    kept = _kept(taken.linear)
+    kept = _kept(taken.linear, taken.given)
     for eqns, attribute in ((linear, "tangent"), (list(_own_equations(taken.transposed)), "transposed")):
         for eqn in eqns:
             part = _part_of(_jax.frames_differentiated(eqn), parts)
@@ -160,10 +160,11 @@ def _aval(aval: Any) -> Aval:
     return Aval(dtype, shape, bool(getattr(aval, "weak_type", False)), size)
 
 
-def _kept(linear: Any) -> dict[int, int]:
-    """The bytes of the values of the forward pass that each equation of a derivative is the first to read."""
+def _kept(linear: Any, given: Collection[int]) -> dict[int, int]:
+    """The bytes of the values that the forward pass computes, of which each equation of a derivative is the first to
+    read; what it is `given` is there anyway."""
     jaxpr = _jax.open_jaxpr(linear)
-    left = {var: nbytes(var.aval) for var in jaxpr.constvars}
+    left = {var: nbytes(var.aval) for n, var in enumerate(jaxpr.constvars) if n not in given}
     found: dict[int, int] = {}
     for eqn in jaxpr.eqns:
         size = sum(left.pop(var, 0) for var in eqn.invars if isinstance(var, jax_core.Var))
