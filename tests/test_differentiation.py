@@ -176,3 +176,11 @@ def test_what_is_kept_is_what_policies_are_told_by(count: int) -> None:
     ns: dict[str, Any] = {"jax": jax, "jnp": jnp, "x": jnp.ones((3, 4)), "ws": [jnp.ones((4, 4))] * 2}
     run = new_session().stage(cell, ns, StageOptions())
     assert one(run.gradients()).kept == run.remat().now.kept
+
+
+def test_a_name_that_is_gone_is_told(shell: Shell) -> None:
+    shell.run("w = jnp.ones((16, 16))\nz = jnp.ones((8, 16))")
+    shell.run("%%jit\nloss = jnp.mean((z @ w) ** 2)")
+    shell.run("del w")
+    for command in ("gradient", "remat"):
+        assert "`w` is not bound any more" in shell.run(f"%jaxnb {command} loss wrt w", ok=False)

@@ -262,7 +262,8 @@ def _as_leaf(place: str, value: Any, leaf: Leaf) -> Any:
     )
     if not (fits and shape):
         fix = f"{place}.astype({leaf.dtype!r})." if shape and not fits and str(dtype) in np.sctypeDict else ""
-        raise BadInput(f"`{place}` is {_typed(value)}, and the program takes {leaf}.", fix=fix)
+        why = "" if shape else "a program has the sizes that the cell had when it was exported."
+        raise BadInput(f"`{place}` is {_typed(value)}, and the program takes {leaf}.", why=why, fix=fix)
     return value if dtype == wanted else value.astype(wanted)
 
 

@@ -462,11 +462,13 @@ class Session:
         more: Mapping[str, Any],
         time: bool,
     ) -> RematPolicies:
+        _check_bound(more, namespace)
         return self.planner.try_policies(self, cell, namespace, _as_it_is(options, more), progress, time=time)
 
     def _read_gradients(
         self, cell: CellSource, namespace: dict[str, Any], options: StageOptions, more: Mapping[str, Any]
     ) -> Gradients:
+        _check_bound(more, namespace)
         plain = replace(_as_it_is(options, more), remat=())
         return levels.read_gradients(lambda: self.trace_whole(cell, namespace, plain, runs=True), cell, self.file_label)
 
@@ -694,6 +696,12 @@ class Session:
 def _as_it_is(options: StageOptions, more: Mapping[str, Any]) -> StageOptions:
     """The options of a run with others, for the sizes that its inputs have."""
     return replace(options, shapes=(), where=(), **more)
+
+
+def _check_bound(more: Mapping[str, Any], namespace: Mapping[str, Any]) -> None:
+    for name in more.get("wrt", ()):
+        if name not in namespace:
+            raise JaxnbError(f"`{name}` is not bound any more.", fix="run the cell again that binds it.")
 
 
 def _refuse_again(statement: Statement, namespace: dict[str, Any]) -> None:
