@@ -427,6 +427,7 @@ class LastRun:
 
 
 _GONE = object()
+_DEEPEST = 100
 _ATOMS = (type(None), bool, int, float, complex, str, bytes)
 
 
@@ -436,7 +437,7 @@ def _weakly(value: Any, inside: frozenset[int] = frozenset()) -> Callable[[], An
     if kind in _ATOMS:
         return lambda: value
     if kind in (list, tuple, dict):
-        if id(value) in inside:
+        if id(value) in inside or len(inside) >= _DEEPEST:
             return lambda: _GONE
         items = value.values() if kind is dict else value
         parts = [_weakly(item, inside | {id(value)}) for item in items]
