@@ -1,4 +1,6 @@
-"""Writes the file of one cell with the jax that runs this: `python tests/exported/versions/make.py`.
+"""Writes the file of one cell with the jax that runs this; a program names the file of its code, so run it without one:
+
+    python -c "exec(compile(open('make.py').read(), 'make.py', 'exec'), dict(__name__='__main__', __file__='make.py'))"
 
 Those of jax 0.10 and 0.12 are kept beside this script, and each jax reads both, see `test_exported_versions`.
 """
@@ -33,6 +35,6 @@ def names() -> dict[str, Any]:
 
 if __name__ == "__main__":
     version = "_".join(jax.__version__.split(".")[:2])
-    path = Path(__file__).parent / f"jax_{version}.jaxexport"
+    path = Path(__file__).absolute().parent / f"jax_{version}.jaxexport"
     jaxnb.stage(SOURCE, {"jax": jax, "jnp": jnp} | names(), export=str(path), platforms=("cpu", "cuda", "tpu"))
     print(f"wrote {path.name}: {path.stat().st_size:,} bytes")
