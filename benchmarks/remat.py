@@ -26,6 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxnb.api import new_session
+from jaxnb.findings.values.fixes import apply_edit
 from jaxnb.options import StageOptions
 
 MLP = """def layer(x, w):
@@ -109,13 +110,6 @@ def names(name: str, small: bool) -> dict[str, Any]:
     return {"jax": jax, "jnp": jnp, "ws": ws, "x": x, "__name__": "__main__"}
 
 
-def edited(cell: str, edit: tuple[int, str, str]) -> str:
-    """The cell with an edit."""
-    line, old, new = edit
-    lines = cell.split("\n")
-    return "\n".join([*lines[: line - 1], new, *lines[line - 1 + old.count("\n") + 1 :]])
-
-
 def measured(name: str, cell: str, small: bool) -> dict[str, int]:
     """Runs a cell once, and says what the allocator had out at the most; to be called in a process of its own."""
     ns = names(name, small)
@@ -157,7 +151,7 @@ def main() -> None:
         del ns
         for one in policies.possible:
             edit = one.fix.edit if one.fix is not None else None
-            text = cell if edit is None else edited(cell, edit)
+            text = cell if edit is None else apply_edit(cell, edit)
             asked = json.dumps({"name": name, "cell": text})
             command = [sys.executable, __file__, "--child", asked, *(["--small"] if options.small else [])]
             done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -13,6 +13,7 @@ from shells import Shell, shell
 
 from jaxnb.api import new_session
 from jaxnb.errors import JaxnbError, Refused
+from jaxnb.findings.values.fixes import apply_edit
 from jaxnb.options import StageOptions
 from jaxnb.program import RematPolicies, RematPolicy
 from jaxnb.staging import Run
@@ -63,10 +64,7 @@ def row(policies: RematPolicies, name: str) -> RematPolicy:
 
 def edited(cell: str, policy: RematPolicy) -> str:
     assert policy.fix is not None and policy.fix.verified and policy.fix.edit is not None
-    line, old, new = policy.fix.edit
-    lines, count = cell.split("\n"), len(old.split("\n"))
-    assert "\n".join(lines[line - 1 : line - 1 + count]) == old
-    return "\n".join([*lines[: line - 1], new, *lines[line - 1 + count :]])
+    return apply_edit(cell, policy.fix.edit)  # which raises where the old lines do not stand
 
 
 def same(ours: dict[str, Any], theirs: dict[str, Any], *keys: str) -> None:

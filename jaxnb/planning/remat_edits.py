@@ -9,7 +9,7 @@ from typing import Any
 
 from jaxnb.findings import parse_shown
 
-__all__ = ["Edited", "decorated", "scans_in", "wrapped_gradients"]
+__all__ = ["Edited", "checkpoint_name_in", "decorated", "scans_in", "wrapped_gradients"]
 
 Edited = tuple[str, tuple[int, str, str]]
 """The text with an edit, and that as (line, old lines, new lines)."""
@@ -33,7 +33,7 @@ def wrapped_gradients(text: str, names: Mapping[str, Any], policy: Callable[[str
         if not isinstance(node, ast.Call) or not node.args or isinstance(node.args[0], ast.Starred):
             continue
         function = _resolved(node.func, names)
-        if getattr(function, "__name__", "") in _GRADIENTS and _home(function) in _WRAPPERS:
+        if getattr(function, "__name__", "") in _GRADIENTS and _home(function) in _KINDS:
             wrapper = _wrapper(_home(function), names)
             if not wrapper:
                 return None
@@ -42,7 +42,20 @@ def wrapped_gradients(text: str, names: Mapping[str, Any], policy: Callable[[str
     return _changed(text, changes)
 
 
-_WRAPPERS = {"jax": ("jax", "checkpoint"), "flax": ("flax.nnx", "remat"), "equinox": ("equinox", "filter_checkpoint")}
+_CHECKPOINTS = {
+    "jax": ("jax", "checkpoint", "jax"),
+    "nnx": ("flax.nnx", "remat", "nnx"),
+    "linen": ("flax.linen", "remat", "nn"),
+    "equinox": ("equinox", "filter_checkpoint", "eqx"),
+}
+"""By whose functions they fit: the module, the function in it, and what the module is mostly called."""
+_KINDS = {"jax": "jax", "flax": "nnx", "equinox": "equinox"}  # of what the gradients of a package take
+
+
+def checkpoint_name_in(names: Mapping[str, Any], kind: str) -> str:
+    """The checkpoint of a kind as it is written, by what its module is mostly called where it has no name."""
+    module, function, usual = _CHECKPOINTS[kind]
+    return f"{_name_of(names, module) or usual}.{function}"
 
 
 def _home(function: Any) -> str:
@@ -50,9 +63,8 @@ def _home(function: Any) -> str:
 
 
 def _wrapper(home: str, names: Mapping[str, Any]) -> str:
-    module, function = _WRAPPERS[home]
-    called = _name_of(names, module)
-    return f"{called}.{function}" if called else ""
+    kind = _KINDS[home]
+    return checkpoint_name_in(names, kind) if _name_of(names, _CHECKPOINTS[kind][0]) else ""
 
 
 def scans_in(text: str, names: Mapping[str, Any]) -> Edited | None:
@@ -72,14 +84,6 @@ def _is_scan(function: Any) -> bool:
     return getattr(function, "__name__", "") == "scan" and _home(function) == "jax"
 
 
-_DECORATORS = {
-    "jax": ("jax", "checkpoint"),
-    "nnx": ("flax.nnx", "remat"),
-    "linen": ("flax.linen", "remat"),
-    "equinox": ("equinox", "filter_checkpoint"),
-}
-
-
 def decorated(text: str, name: str, names: Mapping[str, Any], kind: str) -> Edited | None:
     """A cell in which a function, or a method, is checkpointed; None if the cell does not define it.
 
@@ -90,14 +94,13 @@ def decorated(text: str, name: str, names: Mapping[str, Any], kind: str) -> Edit
       kind: whose checkpoint fits it.
     """
     tree = parse_shown(text)
-    module, wrapper = _DECORATORS[kind]
-    called = _name_of(names, module)
-    found = _definition(tree, name.split(".")) if tree is not None and called else None
+    known = _name_of(names, _CHECKPOINTS[kind][0])
+    found = _definition(tree, name.split(".")) if tree is not None and known else None
     if found is None or found.decorator_list:
         return None
     lines = text.split("\n")
     old = lines[found.lineno - 1]
-    new = f"{' ' * found.col_offset}@{called}.{wrapper}\n{old}"
+    new = f"{' ' * found.col_offset}@{checkpoint_name_in(names, kind)}\n{old}"
     return "\n".join([*lines[: found.lineno - 1], new, *lines[found.lineno :]]), (found.lineno, old, new)
 
 

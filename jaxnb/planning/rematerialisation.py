@@ -24,7 +24,7 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb.errors import JaxnbError
 from jaxnb.options import StageOptions
-from jaxnb.planning.remat_edits import decorated, scans_in, wrapped_gradients
+from jaxnb.planning.remat_edits import checkpoint_name_in, decorated, scans_in, wrapped_gradients
 from jaxnb.program import Finding, Fix, RematPolicies, RematPolicy
 from jaxnb.reading import residuals
 from jaxnb.runtime import is_library
@@ -276,12 +276,7 @@ class _Layer:
 
     @property
     def decorator(self) -> str:
-        return {
-            "jax": "@jax.checkpoint",
-            "nnx": "@nnx.remat",
-            "linen": "@nn.remat",
-            "equinox": "@eqx.filter_checkpoint",
-        }[self.kind]
+        return f"@{checkpoint_name_in(self.namespace, self.kind)}"
 
     @contextmanager
     def wrapped(self) -> Generator[None]:

@@ -49,6 +49,7 @@ from .differentiation import (
     DifferentiatedPart as DifferentiatedPart,
     DifferentiatedProgram as DifferentiatedProgram,
     Gradients as Gradients,
+    has_tangent as has_tangent,
 )
 from .display import Picture as Picture, filled_by as filled_by, lowers as lowers, render as render
 from .explained import attach as attach, finding_of as finding_of

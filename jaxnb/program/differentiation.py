@@ -7,10 +7,19 @@ from dataclasses import dataclass
 from jaxnb.program.display import Displayed
 from jaxnb.program.structure import Aval
 
-__all__ = ["Counted", "DifferentiatedPart", "DifferentiatedProgram", "Gradients"]
+__all__ = ["Counted", "DifferentiatedPart", "DifferentiatedProgram", "Gradients", "has_tangent"]
 
 Counted = tuple[str, int]
 """What an equation is called, and how often it is there."""
+
+
+def has_tangent(aval: Aval) -> bool:
+    """Whether values of a type have a tangent; that of ints, bools and keys is of type float0, which holds nothing.
+
+    >>> has_tangent(Aval("bfloat16")), has_tangent(Aval("int32")), has_tangent(Aval("float0"))
+    (True, False, False)
+    """
+    return aval.dtype.startswith(("float", "bfloat", "complex")) and aval.dtype != "float0"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from jaxnb.program.structure import Finding, Fix
 
 __all__ = ["RematPolicies", "RematPolicy"]
 
+_WORTH = 0.98  # of the peak as it is
+
 
 @dataclass(frozen=True, slots=True)
 class RematPolicy:
@@ -74,19 +76,26 @@ class RematPolicies(Displayed):
         return tuple(found)
 
     @property
+    def saving(self) -> RematPolicy | None:
+        """The one that needs the least memory; None if none needs 2 % less than the cell as it is."""
+        last = self.front[-1] if self.front else self.now
+        if last.peak is None or self.now.peak is None or last.peak > _WORTH * self.now.peak:
+            return None
+        return last
+
+    @property
     def best(self) -> RematPolicy:
-        """The one that needs the least memory.
+        """The same.
 
         Raises:
-          JaxnbError: if none needs less than the cell as it is.
+          JaxnbError: if there is none.
         """
-        last = self.front[-1] if self.front else self.now
-        if last is self.now or (last.peak or 0) >= (self.now.peak or 0):
+        if self.saving is None:
             raise JaxnbError(
                 f"no policy needs less memory than {self.of} as it is.",
                 why="what the backward pass needs is not what the peak consists of.",
             )
-        return last
+        return self.saving
 
 
 def _price(one: RematPolicy) -> float:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from jaxnb.program import Counted, DifferentiatedPart, DifferentiatedProgram, Gradients
+from jaxnb.program import Counted, DifferentiatedPart, DifferentiatedProgram, Gradients, has_tangent
 from jaxnb.units import format_bytes
 from jaxnb.views.escape import Html, element
 from jaxnb.views.rows import short_type
@@ -62,14 +62,10 @@ def _said(one: DifferentiatedProgram, number: int, count: int) -> Iterator[str]:
         f"{which} by {one.floating} array{'s' * (one.floating != 1)} · forward {forward} eqns, {known} of them known"
         f" ahead · derivative {linear}, all linear · transposed {transposed} · keeps {format_bytes(one.kept)}"
     )
-    without = Counter(short_type(aval) for _, aval in one.inputs if _has_no_tangent(aval.dtype))
+    without = Counter(short_type(aval) for _, aval in one.inputs if not has_tangent(aval))
     if without:
         listed = ", ".join(f"{text} ×{n}" if n > 1 else text for text, n in without.items())
         yield f"no tangent, which is of type float0: {listed}"
-
-
-def _has_no_tangent(dtype: str) -> bool:
-    return not dtype.startswith(("float", "bfloat", "complex"))
 
 
 def _table(one: DifferentiatedProgram, limit: int | None, room: int | None) -> Table:

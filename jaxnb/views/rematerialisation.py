@@ -17,7 +17,6 @@ from jaxnb.views.width import wrapped
 
 __all__ = ["draw_remat", "render_remat", "render_remat_html"]
 
-_WORTH = 0.98  # of the peak as it is
 _NUMBERS = ("peak", "of now", "kept", "computed again", "time")
 
 
@@ -81,11 +80,11 @@ def _impossible(policies: RematPolicies) -> Iterator[str]:
 
 def _told(policies: RematPolicies) -> Iterator[Finding]:
     """What to write for the best, and what else there is to say."""
-    best, now = policies.front[-1] if policies.front else policies.now, policies.now
-    if best is now or best.peak is None or now.peak is None or best.peak > _WORTH * now.peak:
+    best = policies.saving
+    if best is None:
         yield Finding("remat", f"no policy needs less memory than {policies.of} as it is.")
     else:
-        less = f"`{best.name}` needs {format_bytes(best.peak)} instead of {format_bytes(now.peak)}"
+        less = f"`{best.name}` needs {format_bytes(best.peak or 0)} instead of {format_bytes(policies.now.peak or 0)}"
         again = f", and computes {format_flops(best.again)} again" if best.again else ""
         line = best.fix.edit[0] if best.fix is not None and best.fix.edit is not None else None
         yield Finding("remat", f"{less}{again}.", line, fix=best.fix)

@@ -8,7 +8,7 @@ rule does has other tracebacks: it is told from the frame that called the functi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from os.path import basename
 from types import CodeType
@@ -17,7 +17,7 @@ from typing import Any
 from jax.extend import core as jax_core
 
 from jaxnb import _jax
-from jaxnb.program import Aval, Counted, DifferentiatedPart, DifferentiatedProgram
+from jaxnb.program import Aval, Counted, DifferentiatedPart, DifferentiatedProgram, has_tangent
 from jaxnb.reading.cost.sizes import nbytes
 
 __all__ = ["read_gradient"]
@@ -53,13 +53,14 @@ def read_gradient(
     """
     parts: dict[_Key, _Part] = {}
     needs = _Dependent()
-    needs.visit(taken.forward, [True] * len(_jax.open_jaxpr(taken.forward).invars))
+    floating = len(_jax.open_jaxpr(taken.forward).invars)
+    needs.run(taken.forward, [True] * floating)
     for eqn in _own_equations(taken.forward):
         key = _jax.frames_differentiated(eqn)
         part = parts.setdefault(key, _Part())
         part.forward[_name(eqn)] += 1
         part.depends |= id(eqn) in needs.found
-        part.passes = not _stops(eqn) and any(map(_is_inexact, eqn.outvars))
+        part.passes = not _stops(eqn) and any(has_tangent(_aval(var.aval)) for var in eqn.outvars)
         part.rule = part.rule or _rule(eqn)
         made = [_aval(var.aval) for var in eqn.outvars]
         part.types = [aval for aval in part.types if aval not in made] + list(dict.fromkeys(made))
@@ -72,7 +73,6 @@ def read_gradient(
                 getattr(part, attribute)[_name(eqn)] += 1
                 part.kept += kept.get(id(eqn), 0)
     told = tuple(_told(key, part, cell_file, line_of, label) for key, part in parts.items())
-    floating = len(_jax.open_jaxpr(taken.forward).invars)
     inputs = tuple((path, _aval(aval)) for path, aval in taken.inputs)
     counts = tuple(_jax.count_eqns(one) for one in (taken.forward, taken.linear, taken.transposed))
     return DifferentiatedProgram(told, inputs, floating, (counts[0], counts[1], counts[2]), sum(kept.values()))
@@ -150,11 +150,6 @@ def _stops(eqn: Any) -> bool:
     return eqn.primitive.name in _STEPS or (eqn.primitive.name == "jit" and any(map(_stops, inner)))
 
 
-def _is_inexact(var: Any) -> bool:
-    dtype = _aval(var.aval).dtype
-    return dtype.startswith(("float", "bfloat", "complex")) and dtype != "float0"
-
-
 def _aval(aval: Any) -> Aval:
     shape, dtype, size = _jax.shape_and_dtype(aval)
     return Aval(dtype, shape, bool(getattr(aval, "weak_type", False)), size)
@@ -173,24 +168,21 @@ def _kept(linear: Any, given: Collection[int]) -> dict[int, int]:
     return found
 
 
-class _Dependent:
-    """The equations that depend on the inputs that are told, by their ids."""
+class _Dependent(_jax.Forward[bool]):
+    """Which values depend on some inputs, and the ids of the equations that do."""
+
+    nothing = False
 
     def __init__(self) -> None:
         self.found: set[int] = set()
 
-    def visit(self, jaxpr: Any, given: Sequence[bool]) -> bool:
-        """Goes through a jaxpr; whether one of its results depends on them."""
-        jaxpr = _jax.open_jaxpr(jaxpr)
-        known = {var for var, depends in zip(jaxpr.invars, given, strict=False) if depends}
-        for eqn in jaxpr.eqns:
-            values = [isinstance(var, jax_core.Var) and var in known for var in eqn.invars]
-            if not any(values):
-                continue
+    def join(self, one: bool, other: bool) -> bool:
+        return one or other
+
+    def other(self, eqn: Any, ins: list[bool]) -> list[bool]:
+        return [any(ins)] * len(eqn.outvars)
+
+    def equation(self, eqn: Any, ins: list[bool]) -> list[bool]:
+        if any(ins):
             self.found.add(id(eqn))
-            known.update(eqn.outvars)
-            loops = eqn.primitive.name in _jax.LOOPS  # what a turn gives is what the next one is given
-            for called in _jax.called_jaxprs(eqn):
-                inner = called.given(values)
-                self.visit(called.jaxpr, [True] * len(inner) if loops else inner)
-        return any(isinstance(var, jax_core.Var) and var in known for var in jaxpr.outvars)
+        return super().equation(eqn, ins)
