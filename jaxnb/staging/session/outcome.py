@@ -71,7 +71,7 @@ def timings_of(execution: Execution, seconds: float | None) -> Timings:
         compile=sum(piece.compile_seconds for piece in compiled),
         run=seconds,
         host=execution.host_seconds,
-        cache=cache_words(piece.from_cache for piece in traced),
+        cache=cache_words(piece.from_cache for piece in compiled),
     )
 
 

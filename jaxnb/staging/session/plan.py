@@ -18,9 +18,9 @@ from jaxnb.staging.cells.effects import direct_effect, first_unseen, resolve
 from jaxnb.staging.cells.reach import hides, refers_to_jax
 from jaxnb.staging.trace.piece import Plan
 
-__all__ = ["find_stop", "make_plan", "runs_on_host", "why_python"]
+__all__ = ["DEFINITIONS", "find_stop", "make_plan", "runs_on_host", "why_python"]
 
-_DEFINITIONS = frozenset({"FunctionDef", "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom", "Global", "Pass"})
+DEFINITIONS = frozenset({"FunctionDef", "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom", "Global", "Pass"})
 _STRAIGHT = frozenset({"Assign", "AnnAssign", "AugAssign", "Expr", "Delete", "Assert", "Raise"})
 
 _MOST = 500
@@ -59,7 +59,7 @@ def runs_on_host(
       plain: what stands for NumPy values and Python scalars while tracing, by the id of the tracer.
       makes: whether it runs those that only make arrays, too.
     """
-    if statement.kind in _DEFINITIONS or statement.defines or (makes and _only_makes(statement, namespace)):
+    if statement.kind in DEFINITIONS or statement.defines or (makes and _only_makes(statement, namespace)):
         return True
     return not refers_to_jax(statement.names, namespace, plain)
 
@@ -88,7 +88,7 @@ def why_python(statement: Statement, namespace: Mapping[str, Any], within: bool 
       namespace: the globals that it would run in.
       within: whether statements that are traced stand before it, so that it may tell shapes without being one alone.
     """
-    if statement.defines or statement.kind in _DEFINITIONS:
+    if statement.defines or statement.kind in DEFINITIONS:
         return None
     if statement.kind in COMPOUND or statement.kind == "Expr":
         for name, call in calls_for_effect(statement.node):
@@ -132,7 +132,7 @@ def _find_stop(
                 return index
             if splits and why_python(statement, namespace, within=True) is not None:
                 return index
-            if index in breaks or (statement.kind in _DEFINITIONS and not statement.defines):
+            if index in breaks or (statement.kind in DEFINITIONS and not statement.defines):
                 return index
             takes = statement.names.reads | statement.takes
             joined = statement.defines or (joins and only_assigns(statement))

@@ -53,7 +53,7 @@ from jaxnb.staging.session.outcome import (
     value_of,
     what_ran,
 )
-from jaxnb.staging.session.plan import make_plan
+from jaxnb.staging.session.plan import DEFINITIONS, make_plan
 from jaxnb.staging.session.run import LastRun, Later, Retrace, Run, Shown, Timings
 from jaxnb.staging.session.runner import Runner
 from jaxnb.staging.session.tracebacks import point_at_line
@@ -710,7 +710,7 @@ def _refuse_again(statement: Statement, namespace: dict[str, Any]) -> None:
     Raises:
       Refused: naming its line.
     """
-    if statement.defines or statement.kind in ("FunctionDef", "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom"):
+    if statement.defines or statement.kind in DEFINITIONS:
         return
     effect = first_effect(statement.names, namespace)
     if effect is not None and not effect[1].startswith("print"):
