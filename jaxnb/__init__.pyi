@@ -5,6 +5,8 @@ from . import (
     random as random,
 )
 from .api import (
+    cluster as cluster,
+    fetch as fetch,
     grad_cell as grad_cell,
     inspect as inspect,
     last as last,

@@ -6,14 +6,14 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from jaxnb import named, planning, staging
+from jaxnb import clusters, named, planning, staging
 from jaxnb.errors import JaxnbError, NeedsConcrete
 from jaxnb.findings import Findings
 from jaxnb.options import StageOptions
 from jaxnb.program import Program
 from jaxnb.staging import Run, Session, current_session, simulated_mesh, tidy, told_of, use_session
 
-__all__ = ["grad_cell", "inspect", "last", "new_session", "open_session", "stage", "xmap_cell"]
+__all__ = ["cluster", "fetch", "grad_cell", "inspect", "last", "new_session", "open_session", "stage", "xmap_cell"]
 
 
 def new_session(cache_size: int = 4) -> Session:
@@ -199,3 +199,85 @@ def inspect(function: Callable[..., Any]) -> Callable[..., Program]:
         return staging.read_function(function, args, kwargs, simulated_mesh())
 
     return traced
+
+
+def cluster(
+    n: int | None = None,
+    devices: int | None = None,
+    *,
+    profile: str = "",
+    host: str = "127.0.0.1",
+    attach: str | None = None,
+    use: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
+) -> clusters.Cluster:
+    """Starts processes that run cells together, or takes some that run; alone, gives those that are there.
+
+    Args:
+      n: how many processes are started.
+      devices: how many virtual CPU devices each has; by default the accelerators of its host, or one CPU device.
+      profile: of ipyparallel, which says how they are started: by SSH, Slurm, MPI, ...; by default they are here.
+      host: the address at which they reach this process.
+      attach: the name of a cluster that runs; "" is the only one.
+      use: whether staged cells run there by default; otherwise only those that say so.
+      progress: called with what is going on.
+
+    Returns:
+      The cluster, which is that of the session from now on.
+
+    Raises:
+      JaxnbError: if ipyparallel is missing, processes do not start, or there is a cluster already.
+    """
+    session = open_session()
+    there: Any = session.elsewhere  # nobody else runs cells elsewhere
+    if n is None and attach is None:
+        if there is None:
+            raise JaxnbError("there is no cluster.", fix="jaxnb.cluster(n=2, devices=4), or %jaxnb cluster start -n 2.")
+        there.cluster.by_default = use or there.cluster.by_default
+        return there.cluster
+    if there is not None and there.cluster.alive:
+        raise JaxnbError(
+            f"there is a cluster already: {there.cluster.name}, of {len(there.cluster.members)} processes.",
+            why="cells of a notebook run on one.",
+            fix="%jaxnb cluster stop ends it.",
+        )
+    kind = _clusters()
+    if attach is not None:
+        found = kind.attach(attach, profile, progress)
+    else:
+        found = kind.start(n or 1, devices, profile=profile, host=host, progress=progress)
+    found.by_default = use
+    session.elsewhere = clusters.OnCluster(found)
+    return found
+
+
+def _clusters() -> type[clusters.Cluster]:
+    try:
+        return clusters.Cluster
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in ("ipyparallel", "cloudpickle", "psutil"):
+            raise
+        raise JaxnbError(
+            f"clusters need {error.name}, which is not installed.", fix='pip install "jaxnb[cluster]"'
+        ) from None
+
+
+def fetch(value: Any) -> Any:
+    """Brings a value of the cluster here, block by block from the processes that have them; no collective is run.
+
+    Args:
+      value: a handle, or a list, tuple or dict of such; anything else is given back as it is.
+
+    Returns:
+      The value, with its arrays as NumPy arrays, as `jax.device_get` gives them.
+
+    Raises:
+      JaxnbError: if it was lost, or cannot be made here.
+    """
+    if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
+        return type(value)(map(fetch, value))
+    if type(value) is dict:
+        return {key: fetch(item) for key, item in value.items()}
+    if type(value).__module__.partition(".")[0] == "jaxnb" and isinstance(value, clusters.Handle):
+        return value.fetched()
+    return value

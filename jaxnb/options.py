@@ -118,6 +118,8 @@ class StageOptions:
     devices: int | None = _row(
         None, "number", "how many virtual CPU devices there are to be, if JAX has not started yet", _CELLS, "8"
     )
+    cluster: bool = _row(False, "flag", "run it in all processes of the cluster, on all of their devices", _CELLS)
+    here: bool = _row(False, "flag", "run it in this process, though cells go to a cluster", _CELLS)
     whole: bool = _row(
         False, "flag", "refuse to run the cell in more than one compiled piece", "jit grad", compiled=True
     )
@@ -196,6 +198,9 @@ class StageOptions:
             raise JaxnbError(what, fix="leave out shapes, and export one file for each size.")
         if made.platforms and made.export is None:
             raise JaxnbError("platforms go with export.", fix="say --export f.jaxexport, too; %%jaxpr has --lower.")
+        if made.cluster and (other := next((name for name in _HERE_ONLY if getattr(made, name)), "")):
+            what = f"cluster and {other} do not go together: the cell runs in other processes than this one."
+            raise JaxnbError(what, fix="leave one of them out.")
         if made.jvp and made.hessian:
             raise JaxnbError("a Hessian goes with a gradient, not with jvp.", fix="leave one of them out.")
         if made.jvp and made.remat:
@@ -224,5 +229,6 @@ def stage_options() -> dict[str, Option]:
     return {name: row for name, row in rows.items() if row is not None}
 
 
+_HERE_ONLY = ("here", "device", "devices", "export")
 _DERIVATIVE = ("loss", "wrt", "has_aux", "jvp", "hessian", "remat")
 _of_programs = attrgetter("xmap", *_DERIVATIVE, *(name for name, row in stage_options().items() if row.compiled))

@@ -34,6 +34,7 @@ ROOMS = (
     *(f"staging.{name}" for name in ("cells", "objects", "trace", "reuse", "mapped", "levels", "export", "session")),
     "findings",
     "planning",
+    "clusters",
     "api",
     "shell",
 )

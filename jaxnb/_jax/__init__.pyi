@@ -103,6 +103,13 @@ from .dims import (
     watch_dims as watch_dims,
     with_sizes as with_sizes,
 )
+from .distributed import (
+    Keys as Keys,
+    job_keys as job_keys,
+    join_job as join_job,
+    leave_job as leave_job,
+    prepare_for_job as prepare_for_job,
+)
 from .eqns import (
     JAXPRS as JAXPRS,
     Bodies as Bodies,

@@ -1,6 +1,10 @@
 from . import (
     sliders as sliders,
 )
+from .clusters import (
+    cluster_command as cluster_command,
+    listed_clusters as listed_clusters,
+)
 from .commands import auto as auto, devices as devices
 from .extension import (
     load_ipython_extension as load_ipython_extension,

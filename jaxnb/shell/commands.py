@@ -250,6 +250,16 @@ def _mesh(shell: Any, text: str) -> Any:
     return room.set_mesh(magics.session if magics is not None else open_session(), text)
 
 
+def _cluster(shell: Any, text: str) -> Any:
+    magics = getattr(shell, "_jaxnb_magics", None)
+    progress = Progress(shell)
+    try:
+        session = magics.session if magics is not None else open_session()
+        return room.cluster_command(text, session, names_of_shell(shell), progress)
+    finally:
+        progress.silence()
+
+
 def _sharding(shell: Any, text: str) -> Any:
     magics = getattr(shell, "_jaxnb_magics", None)
     progress = Progress(shell)
@@ -299,6 +309,12 @@ COMMANDS: Mapping[str, Command] = {
         _mesh,
         ("off",),
         "x=4, y=2 [--simulate [--hardware h100]] [--devices 8] [--explicit]",
+    ),
+    "cluster": Command(
+        "processes, here or elsewhere, that run cells together; alone, how they are",
+        _cluster,
+        ("status", "restart", "use", "off", "stop"),
+        "start -n 2 --devices 4|attach",
     ),
     "sharding": Command("which piece of it is on which device; alone, of the last run", _sharding, free="params"),
     "collectives": Command("what devices sent one another in the last run, and why", _collectives, free="--on h100"),

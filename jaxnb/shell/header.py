@@ -21,6 +21,7 @@ from jaxnb.options import Option, stage_options
 from jaxnb.program import COLUMNS
 
 __all__ = [
+    "CLUSTER_OPTIONS",
     "COUNTED",
     "GRAD_OPTIONS",
     "JAXPR_OPTIONS",
@@ -69,8 +70,15 @@ _BEFORE: Mapping[str, Mapping[str, Option]] = {
         "hardware": Option("word", "what its devices are: h100, tpu-v5e, ...", "mesh", "h100"),
         "devices": Option("number", "how many virtual CPU devices there are to be", "mesh", "8"),
     },
+    "cluster": {
+        "n": Option("number", "how many processes", "cluster", "4"),
+        "devices": Option("number", "how many virtual CPU devices each has", "cluster", "2"),
+        "profile": Option("word", "of ipyparallel, which says how processes are started", "cluster", "slurm"),
+        "host": Option("word", "the address at which they reach the notebook", "cluster", "127.0.0.1"),
+    },
 }
-"""Options of the shell's own that stand before those of `StageOptions`, by magic; "mesh" is `%jaxnb mesh`."""
+"""Options of the shell's own that stand before those of `StageOptions`, by magic; "mesh" is `%jaxnb mesh`, "cluster" is
+`%jaxnb cluster`."""
 
 _BEHIND: Mapping[str, Mapping[str, Option]] = {
     "jit": {
@@ -159,6 +167,9 @@ XMAP_OPTIONS = _kinds("xmap")
 
 MESH_OPTIONS = _kinds("mesh")
 """The options of `%jaxnb mesh`, behind `x=4, y=2`."""
+
+CLUSTER_OPTIONS = _kinds("cluster")
+"""The options of `%jaxnb cluster start`."""
 
 JAXPR_OPTIONS = _kinds("jaxpr")
 

@@ -95,6 +95,7 @@ from .reuse.history import (
 from .session.backend import (
     backend_started as backend_started,
     cpu_devices_wanted as cpu_devices_wanted,
+    forget_virtual_devices as forget_virtual_devices,
     prepare_backend as prepare_backend,
     want_devices as want_devices,
 )
@@ -134,6 +135,10 @@ from .session.run import (
 from .session.session import (
     Session as Session,
 )
+from .session.strategy import (
+    HERE as HERE,
+    Strategy as Strategy,
+)
 from .session.to_file import (
     Entry as Entry,
     Source as Source,
@@ -141,6 +146,7 @@ from .session.to_file import (
     export_run as export_run,
 )
 from .session.tracebacks import (
+    SHOWN as SHOWN,
     as_shown_by_ipython as as_shown_by_ipython,
     label_of as label_of,
     render as render,

@@ -12,7 +12,7 @@ from jaxnb.errors import JaxnbError
 
 _COUNT = re.compile(r"--xla_force_host_platform_device_count=(\d+)")
 
-__all__ = ["backend_started", "prepare_backend", "want_devices"]
+__all__ = ["backend_started", "forget_virtual_devices", "prepare_backend", "want_devices"]
 
 
 def prepare_backend() -> None:
@@ -36,6 +36,13 @@ def cpu_devices_wanted() -> int:
     return max(by_flag, by_config or 1)
 
 
+def forget_virtual_devices() -> None:
+    """Takes the number of virtual CPU devices out of XLA's flags, which a process has from the one that started it."""
+    flags = os.environ.get("XLA_FLAGS", "")
+    if _COUNT.search(flags):
+        os.environ["XLA_FLAGS"] = _COUNT.sub("", flags).strip()
+
+
 def want_devices(count: int) -> None:
     """Makes JAX start with so many virtual CPU devices; nothing is to be done where it has as many already.
 
@@ -54,8 +61,6 @@ def want_devices(count: int) -> None:
                 "%jaxnb mesh x=4, y=2 --simulate.",
             )
         return
-    flags = os.environ.get("XLA_FLAGS", "")
-    if _COUNT.search(flags):  # JAX takes one of the two, and refuses both
-        os.environ["XLA_FLAGS"] = _COUNT.sub("", flags).strip()
+    forget_virtual_devices()  # JAX takes one of the two, and refuses both
     jax.config.update("jax_num_cpu_devices", count)
     prepare_backend()

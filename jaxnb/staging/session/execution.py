@@ -18,6 +18,7 @@ from jaxnb.staging.objects.paths import root_name
 from jaxnb.staging.reuse.cache import CodeRecord
 from jaxnb.staging.reuse.history import Change
 from jaxnb.staging.reuse.left import SinceLast
+from jaxnb.staging.session.strategy import HERE, Strategy
 from jaxnb.staging.session.turn_count import TurnCount
 from jaxnb.staging.trace.assigned import NameLog
 from jaxnb.staging.trace.donation import DonationLog
@@ -62,6 +63,7 @@ class Execution:
       progress: called with what is going on.
       before_host: called before Python runs a statement, which may print.
       names: makes what takes down the names that traced statements assign; None takes down none.
+      strategy: how the programs are run.
       look: called with each piece when it was traced and is not compiled yet: the cell or block, the piece, the names.
       asked: the derivative that is asked for.
       last_loss: the last statement that binds what is differentiated.
@@ -100,6 +102,7 @@ class Execution:
     progress: Progress = lambda _: None
     before_host: Callable[[], None] = lambda: None
     names: Callable[[], NameLog] | None = None
+    strategy: Strategy = HERE
     look: Callable[[CellSource, Piece, dict[str, Any]], None] = lambda cell, piece, namespace: None
 
     asked: DerivativeSpec | None = field(init=False)

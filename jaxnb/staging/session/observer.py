@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jaxnb.program import RematPolicies, Search, Shardings
     from jaxnb.staging.session.session import Session
 
-__all__ = ["Explained", "Label", "Observer", "Planner"]
+__all__ = ["Elsewhere", "Explained", "Label", "Observer", "Planner"]
 
 Label = Callable[[str], str]
 """What the user knows a file by."""
@@ -138,4 +138,28 @@ class Planner(Protocol):
         time: bool = False,
     ) -> RematPolicies:
         """Compiles a cell that takes a gradient for every policy for what the forward pass keeps."""
+        ...
+
+
+class Elsewhere(Protocol):
+    """What runs cells in other processes: `jaxnb.clusters`."""
+
+    @property
+    def by_default(self) -> bool:
+        """Whether that is where every staged cell runs which does not say otherwise."""
+        ...
+
+    def run_cell(
+        self,
+        session: Session,
+        cell: CellSource,
+        offset: int,
+        namespace: dict[str, Any],
+        options: StageOptions,
+        cell_id: str | None,
+        progress: Progress,
+        before_host: Callable[[], None],
+    ) -> Run:
+        """Runs a cell in all processes, and binds here what it binds there; the arguments are those of
+        `Session.stage`."""
         ...

@@ -130,6 +130,7 @@ class Run:
       inputs: how many inputs the compiled pieces took.
       equations: how many equations the pieces hold, those of functions and loops in them included.
       pieces: how many compiled pieces there were.
+      processes: how many ran it, where it ran on a cluster; otherwise 0.
       figures: what the pieces ask for together.
       all_sizes: the names of sizes that a program was traced for, if one was traced, or only compiled, in this run.
       sizes: how large they are in this run, as "b=64".
@@ -162,6 +163,7 @@ class Run:
     inputs: int = 0
     equations: int = 0
     pieces: int = 0
+    processes: int = 0
     figures: Figures = NO_FIGURES
     all_sizes: str = ""
     sizes: str = ""

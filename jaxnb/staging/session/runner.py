@@ -28,7 +28,7 @@ from jaxnb.staging.objects.graph import Reached
 from jaxnb.staging.objects.paths import root_name
 from jaxnb.staging.reuse.cache import CodeRecord, find_piece
 from jaxnb.staging.reuse.left import SinceLast
-from jaxnb.staging.session.dispatch import Deleted, check_deleted, dispatch
+from jaxnb.staging.session.dispatch import Deleted, check_deleted
 from jaxnb.staging.session.execution import Execution, Ran, line_of_name
 from jaxnb.staging.session.making import Maker
 from jaxnb.staging.session.plan import runs_on_host
@@ -260,7 +260,7 @@ class Runner:
             state.journal.protect(function)
         state.at = piece
         start = perf_counter()
-        outputs = dispatch(piece, reached, given, state.lost.where)
+        outputs = state.strategy.dispatch(piece, reached, given, state.lost.where)
         if piece.called_back is not None:
             jax.effects_barrier()  # eagerly a callback has returned before the next statement begins
         if piece.placing is not None:

@@ -34,7 +34,7 @@ from jaxnb.staging.session.choices import apply_options
 from jaxnb.staging.session.dispatch import is_out_of_memory
 from jaxnb.staging.session.execution import Execution, Progress
 from jaxnb.staging.session.fates import read_needed, read_on_host
-from jaxnb.staging.session.observer import Observer, Planner
+from jaxnb.staging.session.observer import Elsewhere, Observer, Planner
 from jaxnb.staging.session.outcome import (
     bind_function,
     bound_names,
@@ -56,6 +56,7 @@ from jaxnb.staging.session.outcome import (
 from jaxnb.staging.session.plan import DEFINITIONS, make_plan
 from jaxnb.staging.session.run import LastRun, Later, Retrace, Run, Shown, Timings
 from jaxnb.staging.session.runner import Runner
+from jaxnb.staging.session.strategy import HERE
 from jaxnb.staging.session.tracebacks import point_at_line
 from jaxnb.staging.trace.assigned import NameLog
 from jaxnb.staging.trace.devices import find_device, on_device
@@ -91,6 +92,8 @@ class Session:
       looks: whether runs are looked through for quiet findings.
       shown: the kinds of these that are written out under the line; the others are counted there.
       simulated: the mesh that is not there for which cells are planned, instead of being run.
+      strategy: how programs are run.
+      elsewhere: who runs the cells that are for other processes, which is nobody until there are some.
     """
 
     def __init__(self, cache_size: int = 4, observer: Observer | None = None, planner: Planner | None = None) -> None:
@@ -111,6 +114,8 @@ class Session:
         self.looks = True
         self.shown: frozenset[str] = frozenset()
         self.simulated: SimulatedMesh | None = None
+        self.strategy = HERE
+        self.elsewhere: Elsewhere | None = None
 
     def remember_filename(self, shown: str, filename: str) -> None:
         """Keeps the name under which a text was compiled, so that it need not be compiled again."""
@@ -150,9 +155,12 @@ class Session:
         """
         __tracebackhide__ = True
         _jax.forget_lost_place()
+        cell, search = self.parse(source, filename, shown, offset), None
+        if (elsewhere := self._elsewhere(options)) is not None:
+            run = elsewhere.run_cell(self, cell, offset, namespace, options, cell_id, progress, before_host)
+            return self._finish(run)
         if options.devices is not None:
             want_devices(options.devices)
-        cell, search = self.parse(source, filename, shown, offset), None
         if options.xmap is not None and options.xmap.auto:
             check_name(cell, options.name)
             best = self.planner.search_run(self, cell, namespace, options, progress)
@@ -175,6 +183,20 @@ class Session:
         else:
             run = self._run(cell, namespace, options, cell_id, progress, before_host)
         return self._finish(run if search is None else replace(run, search=search))
+
+    def _elsewhere(self, options: StageOptions) -> Elsewhere | None:
+        """Who runs a cell that is not for this process; None for one that is."""
+        if self.elsewhere is None and options.cluster:
+            raise Refused(
+                "--cluster: there is no cluster.",
+                why="none was started, and none attached.",
+                fix="%jaxnb cluster start -n 2 starts one here; %jaxnb cluster attach takes one that runs.",
+            )
+        if self.elsewhere is None or options.here or not (options.cluster or self.elsewhere.by_default):
+            return None
+        if options.cluster and self.simulated is not None:
+            raise Refused("--cluster: a mesh is simulated, and nothing runs.", fix="%jaxnb mesh off ends that.")
+        return self.elsewhere if self.simulated is None else None
 
     def _run(
         self,
@@ -219,6 +241,7 @@ class Session:
                 before_host=before_host,
                 names=partial(NameLog, cell.filename, self.file_label) if options.names else None,
                 look=self._traced,
+                strategy=self.strategy,
             )
         named, depth = "", undo_depth()
         try:
@@ -230,6 +253,7 @@ class Session:
                 seconds = self._wait(execution)
                 if structures is not None:
                     self._export(execution, structures, entry)
+                execution.strategy.end()
         except BaseException as error:
             undo_after(depth)  # an interrupt may have come where nothing else would
             self._fail(error, execution, entry)

@@ -43,6 +43,8 @@ def _happened(run: Run) -> Iterator[Part]:
         yield Part("host", f"partly on the host: {told}")
     for turns in run.loops:
         yield Part("loop", f"loop of {_count(turns, 'turn')}")
+    if run.processes:
+        yield Part("processes", f"on {run.processes} process{'' if run.processes == 1 else 'es'}")
     if run.plan is not None:
         yield Part("planned", "nothing was run or bound")
 

@@ -17,6 +17,7 @@ from jaxnb.runtime import Undo, is_on_jax, is_own
 from jaxnb.staging.trace.functions import PART, is_statement_of
 
 __all__ = [
+    "SHOWN",
     "as_shown_by_ipython",
     "label_of",
     "let_go",
@@ -58,6 +59,9 @@ def _note_forward(error: BaseException, before: BaseException | None) -> None:
     file, line = frames.tb_frame.f_code.co_filename, frames.tb_lineno
     error.add_note(f"It is the backward pass of line {line}: {linecache.getline(file, line).strip()}")
 
+
+SHOWN = "_jaxnb_shown"
+"""The attribute of an error of another process: the lines in which IPython showed it there."""
 
 _IN_IPYTHON = re.compile(r"[/\\](IPython|ipykernel)[/\\]")
 
@@ -130,6 +134,8 @@ def render(error: BaseException, shell: Any, frames: TracebackType | None = None
       shell: the IPython shell.
       frames: the frames to show; by default all of its own.
     """
+    if (lines := getattr(error, SHOWN, None)) is not None:
+        return [*lines]
     told = told_of(error)
     if isinstance(error, JaxnbError):
         return [f"{type(error).__name__}: {told[0]}", *told[1:]] if told else [f"{type(error).__name__}: {error}"]

@@ -1,0 +1,11 @@
+from .cluster import (
+    Cluster as Cluster,
+    ProcessLost as ProcessLost,
+)
+from .found import running_clusters as running_clusters
+from .handles import (
+    Handle as Handle,
+)
+from .running import (
+    OnCluster as OnCluster,
+)

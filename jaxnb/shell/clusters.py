@@ -1,0 +1,123 @@
+"""What `%jaxnb cluster` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jaxnb import api, clusters
+from jaxnb.errors import BadHeader, JaxnbError
+from jaxnb.shell.header import CLUSTER_OPTIONS, parse_header
+from jaxnb.staging import Session
+from jaxnb.views import Head, Table, table_lines
+
+__all__ = ["cluster_command", "listed_clusters"]
+
+_MAGIC = "%jaxnb cluster"
+_WORDS = ("start", "status", "restart", "attach", "use", "off", "stop")
+
+
+def cluster_command(text: str, session: Session, namespace: dict[str, Any], progress: Callable[[str], None]) -> str:
+    """Starts, attaches, shows, heals or ends the cluster of a session.
+
+    Args:
+      text: what stands behind `cluster`.
+      session: whose cells run there.
+      namespace: of the notebook.
+      progress: called with what is going on.
+
+    Raises:
+      BadHeader: pointing at the word that is wrong.
+      JaxnbError: what goes wrong.
+    """
+    word, _, rest = text.strip().partition(" ")
+    rest = rest.strip()
+    if word not in ("", *_WORDS):
+        raise BadHeader(
+            f"there is no `cluster {word}`.",
+            header=f"{_MAGIC} {text}",
+            column=len(_MAGIC) + 1,
+            width=len(word),
+            fix=f"there are {', '.join(_WORDS)}.",
+        )
+    if word == "start":
+        given = parse_header(rest, CLUSTER_OPTIONS, f"{_MAGIC} start")
+        made = api.cluster(given.pop("n", None) or 2, **given, progress=progress)
+        return (
+            f"{_sentence(made)}\n%%jit --cluster runs a cell there, %jaxnb cluster use all of them; it runs until "
+            "%jaxnb cluster stop, also where the kernel is started again"
+        )
+    if word == "attach":
+        name, _, options = rest.partition("--")
+        given = parse_header(f"--{options}" if options else "", CLUSTER_OPTIONS, f"{_MAGIC} attach")
+        made = api.cluster(attach=name.strip(), profile=given.get("profile", ""), progress=progress)
+        there = _on(session)
+        bound = there.adopt(namespace)
+        more = f"\nbound from there: {', '.join(bound[:12])}{', …' if len(bound) > 12 else ''}" if bound else ""
+        return f"{_sentence(made)}{more}"
+    if rest:
+        raise BadHeader(
+            f"{word} takes nothing more.", header=f"{_MAGIC} {text}", column=len(f"{_MAGIC} {word} "), width=len(rest)
+        )
+    if word in ("", "status") and session.elsewhere is None:
+        return "\n".join(["there is no cluster: %jaxnb cluster start -n 2 --devices 4", *listed_clusters()])
+    there = _on(session)
+    if word in ("", "status"):
+        return "\n".join(_status(there.cluster))
+    if word == "restart":
+        there.cluster.dirty = there.cluster.dirty or "asked for"
+        there.cluster.heal(progress)
+        lost = there.lose(namespace)
+        return f"{_sentence(there.cluster)}; " + (f"lost: {', '.join(lost)}" if lost else "nothing was lost")
+    if word in ("use", "off"):
+        there.cluster.by_default = word == "use"
+        where = "on the cluster; --here runs one in this process" if word == "use" else "here; --cluster runs one there"
+        return f"staged cells run {where}"
+    there.cluster.stop()
+    session.elsewhere = None
+    return "the cluster is stopped; what it held is gone"
+
+
+def listed_clusters(besides: str = "") -> list[str]:
+    """A line for each cluster that runs and that the session has not."""
+    found = [name for name in clusters.running_clusters() if name != besides]
+    return [f"cluster {name} runs: %jaxnb cluster attach {name}" for name in found]
+
+
+def _on(session: Session) -> clusters.OnCluster:
+    there: Any = session.elsewhere  # nobody else runs cells elsewhere
+    if there is None:
+        raise JaxnbError("there is no cluster.", fix="%jaxnb cluster start -n 2 --devices 4")
+    return there
+
+
+def _sentence(cluster: clusters.Cluster) -> str:
+    count, devices = len(cluster.members), len(cluster.ranks)
+    hosts = sorted({member.host for member in cluster.members})
+    where = f"on {hosts[0]}" if len(hosts) == 1 else f"on {len(hosts)} hosts"
+    return f"cluster {cluster.name}: {count} processes {where}, {devices} {cluster.platform} devices ({cluster.kind})"
+
+
+def _status(cluster: clusters.Cluster) -> list[str]:
+    there = cluster.client_ids()
+    rows = tuple(
+        (
+            str(member.rank),
+            member.host,
+            str(member.pid),
+            str(cluster.ranks.count(member.rank)),
+            "gone" if member.engine not in there else "answers",
+        )
+        for member in cluster.members
+    )
+    heads = (*map(Head, ("process", "host", "pid")), Head("devices", "number"), Head(""))
+    default = "staged cells run there" if cluster.by_default else "cells with --cluster run there"
+    more = [f"to be brought together again before the next cell: {cluster.dirty}"] if cluster.dirty else []
+    names = ", ".join(sorted(cluster.names)[:20])
+    return [
+        _sentence(cluster),
+        *table_lines(Table(heads, rows)),
+        default,
+        *([f"names: {names}"] if names else []),
+        *more,
+    ]
