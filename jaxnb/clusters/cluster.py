@@ -35,6 +35,7 @@ HEARTBEAT = 10
 """Seconds after which the service of a job takes a silent process for dead."""
 _STEP = 0.25  # seconds between two looks at who is there
 _GRACE = 5.0  # seconds that processes have to end what they do, when it is of no use any more
+_GLOO = "[Gloo]"  # what writes to the standard output of a process how many others it has found
 _STARTS = 120  # seconds that processes may take to start
 
 _Progress = Callable[[str], None]
@@ -355,7 +356,7 @@ class Cluster(Holder):
           ProcessLost: if a process ended meanwhile, or does not answer in time.
           Exception: what went wrong in a process, and is not the user's.
         """
-        waits, answers, begun = dict(sent), dict[int, Any](), time.monotonic()
+        waits, answers, ended, begun = dict(sent), dict[int, Any](), set[int](), time.monotonic()
         while waits:
             for rank, result in list(waits.items()):
                 result.wait(_STEP)
@@ -364,19 +365,20 @@ class Cluster(Holder):
                     try:
                         answers[rank] = result.get()
                     except ipp.EngineError:
-                        waits[rank] = result  # it ended; all that are gone are told together
-                        break
+                        ended.add(rank)
                     except ipp.RemoteError as error:
                         if error.ename == "EngineError":
-                            waits[rank] = result
-                            break
+                            ended.add(rank)
+                            continue
                         raise self._failed(rank, error) from None
             while_waiting()
             there = set(self._client.ids)
-            gone = [rank for rank, result in waits.items() if result.ready() or self.members[rank].engine not in there]
-            if gone:
+            ended |= {
+                rank for rank, result in waits.items() if self.members[rank].engine not in there and not result.ready()
+            }
+            if ended:
                 self.dirty = "a process is gone"
-                raise self._gone(gone)
+                raise self._gone(sorted(ended))
             if within is not None and waits and time.monotonic() - begun > within:
                 silent = ", ".join(str(self.members[rank]) for rank in waits)
                 raise ProcessLost(
@@ -416,6 +418,12 @@ class Cluster(Holder):
             why=f"{error.ename}: {error.evalue}".partition("\n")[0][:300],
             fix="%jaxnb cluster restart",
         )
+
+    def written(self, sent: Mapping[int, Any], stream: str) -> str:
+        """What the first process has written so far, as it was asked something."""
+        told: Any = self._client.metadata.get(sent[0].msg_ids[0], {})
+        text: str = told.get(stream) or ""
+        return "".join(line for line in text.splitlines(True) if not line.startswith(_GLOO))
 
     # --- values ---
 

@@ -40,7 +40,8 @@ from jaxnb.clusters.values import Parcel, pack, packed_alone, parcel_blocks, unp
 from jaxnb.errors import JaxnbError
 from jaxnb.findings import Findings
 from jaxnb.options import StageOptions
-from jaxnb.program import Finding, encode, finding_of
+from jaxnb.program import Finding, Mesh, encode, finding_of
+from jaxnb.reading import make_mesh, read_mesh, use_mesh
 from jaxnb.staging import (
     HERE,
     Later,
@@ -383,7 +384,7 @@ class Engine:
         session.strategy, session.looks, session.shown = self._strategy, request.looks, request.kinds
         session.cache_size = request.cache_size
         self._label(request)
-        said, run = _Said(), None
+        said, run = _Said(self.rank == 0), None
         try:
             with said:
                 self._receive(request, parcel)
@@ -506,6 +507,15 @@ class Engine:
         if isinstance(value, ATOMS):
             return repr(value)[:80]
         return local_digest(value) or type(value).__name__
+
+    def set_mesh(self, text: str, explicit: bool) -> Mesh | None:
+        """Sets the mesh of all cells to axes, or takes it away by "off"; "" tells which it is."""
+        if text == "off":
+            use_mesh(None)
+        elif text:
+            use_mesh(make_mesh(text, explicit=explicit))
+        mesh = jax.sharding.get_mesh()
+        return None if mesh.empty else read_mesh(mesh)
 
     # --- values ---
 
@@ -649,9 +659,14 @@ class Engine:
 
 
 class _Said:
-    """Takes down what a cell writes and displays."""
+    """Takes down what a cell writes and displays.
 
-    def __init__(self) -> None:
+    Args:
+      live: whether what is written is told at once, too, so that it is seen while the cell runs.
+    """
+
+    def __init__(self, live: bool) -> None:
+        self._live = live
         self._streams = {"stdout": _Stream(self, "stdout"), "stderr": _Stream(self, "stderr")}
         self._written: list[tuple[str, str]] = []
         self.displayed: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = ()
@@ -671,6 +686,8 @@ class _Said:
     def write(self, stream: str, text: str) -> None:
         """Something is written."""
         self._written.append((stream, text))
+        if self._live:
+            (self._before[0] if stream == "stdout" else self._before[1]).write(text)
 
     def __enter__(self) -> None:
         self._before = sys.stdout, sys.stderr

@@ -9,7 +9,7 @@ import difflib
 import sys
 import time
 import weakref
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import FunctionType, ModuleType
@@ -27,7 +27,7 @@ from jaxnb.clusters.engine import CellRequest, Failure, Report
 from jaxnb.clusters.values import Parcel, needed_on, pack, packed_alone
 from jaxnb.errors import JaxnbError, Refused
 from jaxnb.options import StageOptions
-from jaxnb.program import Finding, Program, attach, decode
+from jaxnb.program import Finding, Mesh, Program, attach, decode
 from jaxnb.staging import SHOWN, CellSource, Later, Progress, Run, Session
 from jaxnb.units import format_bytes
 
@@ -60,6 +60,7 @@ class OnCluster:
         self._serials: dict[int, tuple[weakref.ref[Any], int]] = {}
         self._last_serial = 0
         self._programs: dict[int, Program] = {}
+        self._told: dict[str, str] = defaultdict(str)
 
     @property
     def by_default(self) -> bool:
@@ -110,17 +111,27 @@ class OnCluster:
             _colors(),
         )
         progress(f"running on {len(cluster.members)} processes")
-        reports = self._run(request, parcels)
+        reports = self._run(request, parcels, before_host)
         before_host()
         for name in unbind:
             cluster.names.pop(name, None)
         cluster.names |= {name: tokens[name] for name in missing}
-        _say(reports)
+        _say(reports, self._told)
         failures = {rank: report.failure for rank, report in reports.items() if report.failure is not None}
         if failures:
             cluster.dirty = "" if _all_the_same(failures, len(reports)) else "a cell ended in some processes only"
             raise self._error(failures, reports, cell)
         return self._bound(reports, cell, namespace, options)
+
+    def set_mesh(self, text: str, explicit: bool = False) -> Mesh | None:
+        """Sets the mesh of all cells that run there, takes it away by "off", or tells which it is.
+
+        Raises:
+          JaxnbError: for axes that cannot be, or too few devices.
+        """
+        if self.cluster.dirty:
+            self.cluster.heal()
+        return self.cluster.ask("set_mesh", text, explicit)[0]
 
     def adopt(self, namespace: dict[str, Any]) -> list[str]:
         """Binds the names that the processes have and the notebook has not, after a kernel was started again.
@@ -216,7 +227,9 @@ class OnCluster:
 
     # --- running ---
 
-    def _run(self, request: CellRequest, parcels: Mapping[int, Parcel | None]) -> dict[int, Report]:
+    def _run(
+        self, request: CellRequest, parcels: Mapping[int, Parcel | None], before_host: Callable[[], None]
+    ) -> dict[int, Report]:
         __tracebackhide__ = True
         cluster = self.cluster
 
@@ -227,8 +240,19 @@ class OnCluster:
             return request, replace(parcel, data=_EMPTY), parcel.data
 
         sent = cluster.send("run", each=given)
+        self._told.clear()
+
+        def live() -> None:
+            """Writes what the first process has written since."""
+            for stream in ("stdout", "stderr"):
+                text = cluster.written(sent, stream)
+                if new := text[len(self._told[stream]) :]:
+                    before_host()
+                    self._told[stream] = text
+                    print(new, end="", flush=True, file=sys.stderr if stream == "stderr" else sys.stdout)
+
         try:
-            answers = cluster.collect(sent, doing="running a cell")
+            answers = cluster.collect(sent, doing="running a cell", while_waiting=live)
         except ProcessLost:
             cluster.names.clear()  # what was sent with the cell may have arrived or not
             self._end_others(sent)
@@ -329,11 +353,14 @@ def _may_change(value: Any) -> bool:
     return not isinstance(value, fixed)
 
 
-def _say(reports: Mapping[int, Report]) -> None:
-    """Writes what the first process wrote, and what others wrote otherwise."""
+def _say(reports: Mapping[int, Report], told: Mapping[str, str]) -> None:
+    """Writes what the first process wrote and was not written yet, and what others wrote otherwise."""
     first = reports[min(reports)]
+    left = {stream: len(text) for stream, text in told.items()}
     for stream, text in first.printed:
-        print(text, end="", file=sys.stderr if stream == "stderr" else sys.stdout)
+        known = min(left.get(stream, 0), len(text))
+        left[stream] = left.get(stream, 0) - known
+        print(text[known:], end="", file=sys.stderr if stream == "stderr" else sys.stdout)
     for rank, report in reports.items():
         if report.printed != first.printed:
             for stream, text in report.printed:

@@ -21,6 +21,7 @@ import jaxnb.shell as room
 from jaxnb import __version__
 from jaxnb.errors import JaxnbError
 from jaxnb.program import Severity
+from jaxnb.shell.reports.batch import run_on_cluster
 from jaxnb.shell.reports.check import as_json, as_sarif, as_text, check
 from jaxnb.shell.reports.notebook import INTERRUPTED, Cell
 from jaxnb.shell.reports.report import Report, report
@@ -89,6 +90,21 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--timeout", metavar="SECONDS", type=_seconds, help="how long one cell may take")
     command.set_defaults(command=_check)
 
+    what = "run a notebook on a cluster, and write it with its outputs"
+    command = commands.add_parser("run", help=what, description=what)
+    command.add_argument("notebook", metavar="NOTEBOOK", type=Path)
+    command.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, help="the notebook; by default NOTEBOOK.run.ipynb"
+    )
+    command.add_argument(
+        "--cluster", metavar="PROFILE", default="", help="of ipyparallel; by default the processes are started here"
+    )
+    command.add_argument("-n", metavar="COUNT", type=_count, default=2, help="how many processes; by default 2")
+    command.add_argument("--devices", metavar="COUNT", type=_count, help="how many virtual CPU devices each has")
+    command.add_argument("--keep-going", action="store_true", help="go on behind a cell that fails; still exits with 1")
+    command.add_argument("--timeout", metavar="SECONDS", type=_seconds, help="how long one cell may take")
+    command.set_defaults(command=_run)
+
     command = commands.add_parser("demo", help="train a classifier on real data and write it as a page")
     command.add_argument(
         "-o", "--output", metavar="FILE", type=Path, default=Path("demo.html"), help="the page; by default demo.html"
@@ -108,6 +124,12 @@ def _parser() -> argparse.ArgumentParser:
 def _seconds(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"{text} is not a number of seconds, 1 or more")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text} is not a number, 1 or more")
     return int(text)
 
 
@@ -138,6 +160,24 @@ def _check(options: argparse.Namespace) -> int:
         except OSError as error:
             raise JaxnbError(f"cannot write {options.output}.", why=f"{error.strerror}.") from error
     return 1 if checked.severity >= Severity[options.fail_on.upper()] else 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    output = options.output or Path(f"{options.notebook.stem}.run.ipynb")
+    progress = _progress()
+    try:
+        failed = run_on_cluster(
+            options.notebook,
+            output,
+            (options.n, options.devices, options.cluster),
+            progress=progress,
+            keep_going=options.keep_going,
+            timeout=options.timeout,
+        )
+    finally:
+        progress.close()
+    print(f"wrote {output}")
+    return 1 if failed else 0
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Callable
 from typing import Any
 
 from jaxnb import api, clusters
+from jaxnb.clusters import running_clusters
 from jaxnb.errors import BadHeader, JaxnbError
 from jaxnb.shell.header import CLUSTER_OPTIONS, parse_header
 from jaxnb.staging import Session
 from jaxnb.views import Head, Table, table_lines
 
-__all__ = ["cluster_command", "listed_clusters"]
+__all__ = ["begin_on_cluster", "cluster_command", "listed_clusters"]
 
 _MAGIC = "%jaxnb cluster"
 _WORDS = ("start", "status", "restart", "attach", "use", "off", "stop")
@@ -60,7 +62,7 @@ def cluster_command(text: str, session: Session, namespace: dict[str, Any], prog
             f"{word} takes nothing more.", header=f"{_MAGIC} {text}", column=len(f"{_MAGIC} {word} "), width=len(rest)
         )
     if word in ("", "status") and session.elsewhere is None:
-        return "\n".join(["there is no cluster: %jaxnb cluster start -n 2 --devices 4", *listed_clusters()])
+        return "\n".join(["there is no cluster: %jaxnb cluster start -n 2 --devices 4", *listed_clusters(session)])
     there = _on(session)
     if word in ("", "status"):
         return "\n".join(_status(there.cluster))
@@ -78,10 +80,22 @@ def cluster_command(text: str, session: Session, namespace: dict[str, Any], prog
     return "the cluster is stopped; what it held is gone"
 
 
-def listed_clusters(besides: str = "") -> list[str]:
+def listed_clusters(session: Session) -> list[str]:
     """A line for each cluster that runs and that the session has not."""
-    found = [name for name in clusters.running_clusters() if name != besides]
-    return [f"cluster {name} runs: %jaxnb cluster attach {name}" for name in found]
+    there: Any = session.elsewhere
+    own = there.cluster.name if there is not None else ""
+    return [f"cluster {name} runs: %jaxnb cluster attach {name}" for name in running_clusters() if name != own]
+
+
+def begin_on_cluster(count: int, devices: int | None, profile: str) -> str:
+    """Starts a cluster on which all staged cells of this process run, and which ends with it.
+
+    Returns:
+      What was started.
+    """
+    made = api.cluster(count, devices, profile=profile, use=True)
+    atexit.register(made.stop)
+    return _sentence(made)
 
 
 def _on(session: Session) -> clusters.OnCluster:

@@ -31,6 +31,7 @@ def load_ipython_extension(shell: Any) -> None:
             raise _unknown_jax() or error from error
     staging.prepare_backend()
     session, values = shell.__dict__.pop(_PARKED, None) or (None, {})
+    before = staging.current_session()
     settings = settings_of(parent=shell, **values)
     magics = magics_of(shell, settings, session)
     shell.register_magics(magics)
@@ -39,9 +40,11 @@ def load_ipython_extension(shell: Any) -> None:
     shell.events.register("post_run_cell", magics.after_cell)
     magics.enter()
     setattr(shell, _ATTRIBUTE, magics)
+    if before is not None:
+        magics.session.elsewhere = magics.session.elsewhere or before.elsewhere
     staging.use_session(magics.session)
     versions = f"jax {jax.__version__} · jaxlib {jaxlib.version.__version__} · Python {platform.python_version()}"
-    print(f"jaxnb {__version__} · {versions}")
+    print("\n".join([f"jaxnb {__version__} · {versions}", *room.listed_clusters(magics.session)]))
 
 
 def _unknown_jax() -> JaxnbError | None:

@@ -37,6 +37,15 @@ def set_mesh(session: Session, text: str) -> Any:
         return f"{gone} is simulated no longer: cells run again"
     if not text and session.simulated is not None:
         return _shown(session.simulated)
+    there: Any = session.elsewhere  # which is a cluster, if anything
+    if there is not None and there.by_default and "--simulate" not in text:
+        explicit = "--explicit" in text
+        mesh = there.set_mesh(text.replace("--explicit", "").strip(), explicit)
+        if mesh is None:
+            return "no mesh is set in the processes of the cluster; %jaxnb mesh x=4, y=2 sets one for all cells"
+        idle = len(there.cluster.ranks) - mesh.size
+        notes = (f"{idle} of {len(there.cluster.ranks)} devices of the cluster are not in it",) if idle else ()
+        return Shown(mesh, notes=notes)
     if text in ("", "off"):
         return mesh_command(text)
     start = text.find("--")
