@@ -276,6 +276,7 @@ from .scalars import (
     number_class as number_class,
     stand_for_number as stand_for_number,
 )
+from .service import start_service as start_service
 from .tracebacks import note_tracebacks as note_tracebacks
 from .tracers import (
     TraceLog as TraceLog,

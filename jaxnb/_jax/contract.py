@@ -213,6 +213,10 @@ _EXPORTED = "write an exported program, and call it again"
 _OWN_FORM = "form of one but its own file, for which a package more is wanted"
 _LOWER = "lower a jaxpr whose equations have names"
 
+_JOIN = "join a job whose service is no member of it"
+_NO_SERVICE = "way to join one whose service runs elsewhere"
+_KEYS = "have processes agree on what they run"
+
 CONTRACT: tuple[Name, ...] = (
     *_in(
         "jax._src.api",
@@ -339,6 +343,13 @@ CONTRACT: tuple[Name, ...] = (
         Name("trace_ctx.set_trace", "base.thread_state", "put the trace back", _STATE),
         Name("trace_ctx.trace", "base.current_trace", "know what is being traced", _INSIDES),
         Name("trace_state_clean", "base.forget_lost_place", "know that nothing is traced", _ASK, (0,)),
+    ),
+    *_in(
+        "jax._src.distributed",
+        Name("global_state", "distributed.join_job", _JOIN, _NO_SERVICE),
+        *_each(
+            "State", "client process_id num_processes coordinator_address", "distributed.join_job", _JOIN, _NO_SERVICE
+        ),
     ),
     *_in(
         "jax._src.export.shape_poly",
@@ -611,6 +622,28 @@ CONTRACT: tuple[Name, ...] = (
     ),
     *_in(
         "jaxlib._jax",
+        Name(
+            "get_distributed_runtime_client",
+            "distributed.join_job",
+            _JOIN,
+            _NO_SERVICE,
+            (2, "init_timeout", "use_compression", "heartbeat_timeout", "shutdown_timeout", "shutdown_on_destruction"),
+        ),
+        Name(
+            "get_distributed_runtime_service",
+            "service.start_service",
+            "have a service that outlives any process of its job",
+            _NO_SERVICE,
+            (2, "heartbeat_timeout", "shutdown_timeout", "recoverable"),
+        ),
+        *_each("DistributedRuntimeClient", "connect shutdown", "distributed.join_job", _JOIN, _NO_SERVICE),
+        *_each(
+            "DistributedRuntimeClient",
+            "key_value_set blocking_key_value_get key_value_delete",
+            "distributed.Keys",
+            _KEYS,
+            "keys of a job",
+        ),
         Name("Client.compile_and_load", "compile.compile_module", "compile for other machines", _COMPILER, (4,)),
         Name(
             "CompileOptions.executable_build_options", "compile.compile_module", "compile for other machines", _COMPILER

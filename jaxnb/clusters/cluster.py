@@ -29,7 +29,7 @@ from jaxnb.clusters.handles import Handle, Holder
 from jaxnb.clusters.receiving import put_together
 from jaxnb.errors import JaxnbError
 
-__all__ = ["Cluster", "Member", "ProcessLost"]
+__all__ = ["Cluster", "Member", "ProcessLost", "check_versions"]
 
 HEARTBEAT = 10
 """Seconds after which the service of a job takes a silent process for dead."""
@@ -79,6 +79,7 @@ class Cluster(Holder):
       job: of which the processes are members now; "" while there is none.
       cell: the number of the last cell.
       names: what tells which value a name has in the processes.
+      times: of the last cell by rank: seconds that it took, and that the process waited for others in it.
       dirty: why the processes must be brought together again before the next cell; "" if they need not.
       gone: the numbers of values that were lost when that was done.
     """
@@ -94,6 +95,7 @@ class Cluster(Holder):
         self.by_default = False
         self.cell = 0
         self.names: dict[str, Any] = {}
+        self.times: dict[int, tuple[float, float]] = {}
         self.dirty = ""
         self.gone: set[int] = set()
         self._handles: weakref.WeakValueDictionary[int, Handle] = weakref.WeakValueDictionary()
@@ -215,7 +217,7 @@ class Cluster(Holder):
         )
         for rank, who in told.items():
             self.members[rank].host, self.members[rank].pid = who["host"], who["pid"]
-        _check_versions({rank: who["versions"] for rank, who in told.items()})
+        check_versions({rank: who["versions"] for rank, who in told.items()})
         self._join(progress)
 
     def _join(self, progress: _Progress) -> None:
@@ -243,7 +245,7 @@ class Cluster(Holder):
             self.members, numbers = [], [member.engine for member in self.members]
             self._gather(numbers, progress)
             return
-        _check_versions({rank: who["versions"] for rank, who in told.items()})
+        check_versions({rank: who["versions"] for rank, who in told.items()})
         joined = sorted((who["rank"], rank) for rank, who in told.items() if who["rank"] >= 0)
         count = max(who["count"] for who in told.values())
         self.members = [Member(rank, self.members[at].engine, told[at]["host"], told[at]["pid"]) for rank, at in joined]
@@ -389,6 +391,10 @@ class Cluster(Holder):
                 )
         return answers
 
+    def view(self) -> ipp.DirectView:
+        """What ipyparallel has of the processes, in the order of their ranks, for `%%px` and the like."""
+        return self._client[[member.engine for member in self.members]]
+
     def client_ids(self) -> set[int]:
         """The numbers of the processes that ipyparallel has."""
         return set(self._client.ids)
@@ -511,7 +517,7 @@ class Cluster(Holder):
         )
         for rank, who in told.items():
             self.members[rank].host, self.members[rank].pid = who["host"], who["pid"]
-        _check_versions({rank: who["versions"] for rank, who in told.items()})
+        check_versions({rank: who["versions"] for rank, who in told.items()})
         self._join(progress)
         survivors = sorted(member.rank for member in left)
         if not survivors:
@@ -605,7 +611,7 @@ class Cluster(Holder):
         return found[:count]
 
 
-def _check_versions(told: Mapping[int, Mapping[str, str]]) -> None:
+def check_versions(told: Mapping[int, Mapping[str, str]]) -> None:
     """Refuses processes whose versions differ from those of the notebook.
 
     Raises:

@@ -153,6 +153,7 @@ class Report:
       displayed: what it displayed, as (data, metadata).
       digests: of the values bound that lie in one process each, to be compared.
       seconds: that it took.
+      waited: those of them in which it waited for other processes to come as far.
     """
 
     failure: Failure | None = None
@@ -165,6 +166,7 @@ class Report:
     displayed: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = ()
     digests: dict[str, str] = field(default_factory=dict[str, str])
     seconds: float = 0.0
+    waited: float = 0.0
 
 
 class _Caller:
@@ -317,7 +319,7 @@ class Engine:
         if old is not None:
             old.kill()
             old.wait()
-        command = [sys.executable, "-m", "jaxnb._jax.coordinator", host, str(count), "--heartbeat", str(heartbeat)]
+        command = [sys.executable, "-m", "jaxnb.clusters.coordinator", host, str(count), "--heartbeat", str(heartbeat)]
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
         )
@@ -422,6 +424,7 @@ class Engine:
             said.displayed,
             {name: digest for name, value in bound.items() if (digest := local_digest(value))},
             perf_counter() - begun,
+            agreement.waited,
         )
 
     def _label(self, request: CellRequest) -> None:
@@ -558,6 +561,8 @@ class Engine:
         for name in program.level_names:
             with contextlib.suppress(JaxnbError, NotImplementedError):
                 program.level(name)
+        with contextlib.suppress(JaxnbError, KeyError):
+            program.layout()  # which tells of meshes, and they of processes
         return encode(program)
 
     def show_names(self) -> dict[str, Shown]:

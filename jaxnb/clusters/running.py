@@ -28,13 +28,15 @@ from jaxnb.clusters.values import Parcel, needed_on, pack, packed_alone
 from jaxnb.errors import JaxnbError, Refused
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding, Mesh, Program, attach, decode
-from jaxnb.staging import SHOWN, CellSource, Later, Progress, Run, Session
-from jaxnb.units import format_bytes
+from jaxnb.staging import SHOWN, CellSource, Later, Progress, Run, Served, Session
+from jaxnb.units import format_bytes, format_seconds
 
 __all__ = ["CellFailed", "Differs", "OnCluster"]
 
 _LARGE = 64 << 20
 """Bytes from which on it is said that something is sent."""
+_LATE = 0.25
+"""Seconds from which on it is said that a process was waited for."""
 _UNSENDABLE = "unsendable"
 _EMPTY = np.empty(0, np.uint8)
 _GRACE = 5.0  # seconds that processes have to end a cell that is of no use any more
@@ -61,6 +63,7 @@ class OnCluster:
         self._last_serial = 0
         self._programs: dict[int, Program] = {}
         self._told: dict[str, str] = defaultdict(str)
+        self._served: dict[Any, Served] = {}
 
     @property
     def by_default(self) -> bool:
@@ -295,10 +298,30 @@ class OnCluster:
             namespace.pop(name, None)
             cluster.names.pop(name, None)
         value = cluster.handle(first.value) if first.value is not None else None
-        findings = (*_merged(reports), *_different(reports))
+        findings = (*_merged(reports), *_different(reports), *self._late(reports))
+        cluster.times = {rank: (report.seconds, report.waited) for rank, report in reports.items()}
         number = first.program
         later = Later(lambda: self._program(number)) if first.run.pieces else Later(lambda: Program(cell.shown))
-        return replace(first.run, value=value, outputs=outputs, findings=findings, later=later, served=None)
+        served = self._served.setdefault((number, findings), Served((), findings)) if first.run.pieces else None
+        if len(self._served) > 64:
+            self._served.pop(next(iter(self._served)))
+        return replace(first.run, value=value, outputs=outputs, findings=findings, later=later, served=served)
+
+    def _late(self, reports: Mapping[int, Report]) -> list[Finding]:
+        """The process for which all others have waited, if that was long."""
+        if len(reports) < 2:
+            return []
+        waited = {rank: report.waited for rank, report in reports.items()}
+        last = min(waited, key=lambda rank: waited[rank])
+        lost = min(time for rank, time in waited.items() if rank != last) - waited[last]
+        if lost < max(_LATE, 0.1 * reports[last].seconds):
+            return []
+        who = self.cluster.members[last]
+        return [
+            Finding(
+                "straggler", f"{who} was waited for: {format_seconds(lost)} of {format_seconds(reports[last].seconds)}"
+            )
+        ]
 
     def _program(self, number: int) -> Program:
         found = self._programs.get(number)

@@ -11,6 +11,7 @@ from jaxnb.clusters import running_clusters
 from jaxnb.errors import BadHeader, JaxnbError
 from jaxnb.shell.header import CLUSTER_OPTIONS, parse_header
 from jaxnb.staging import Session
+from jaxnb.units import format_seconds
 from jaxnb.views import Head, Table, table_lines
 
 __all__ = ["begin_on_cluster", "cluster_command", "listed_clusters"]
@@ -121,10 +122,14 @@ def _status(cluster: clusters.Cluster) -> list[str]:
             str(member.pid),
             str(cluster.ranks.count(member.rank)),
             "gone" if member.engine not in there else "answers",
+            *(map(format_seconds, cluster.times.get(member.rank, (0.0, 0.0)))),
         )
         for member in cluster.members
     )
     heads = (*map(Head, ("process", "host", "pid")), Head("devices", "number"), Head(""))
+    if cluster.times:
+        heads = (*heads, Head("last cell", "number"), Head("waited", "number"))
+    rows = tuple(row[: len(heads)] for row in rows)
     default = "staged cells run there" if cluster.by_default else "cells with --cluster run there"
     more = [f"to be brought together again before the next cell: {cluster.dirty}"] if cluster.dirty else []
     names = ", ".join(sorted(cluster.names)[:20])

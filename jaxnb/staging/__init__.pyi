@@ -168,6 +168,7 @@ from .trace.gradient import (
 )
 from .trace.piece import (
     Piece as Piece,
+    Served as Served,
 )
 from .trace.reasons import (
     line_reading as line_reading,

@@ -140,6 +140,18 @@ class Ledger(Displayed):
             sums[item.axes] = sums.get(item.axes, 0) + (item.total or 0)
         return dict(sorted(sums.items(), key=lambda pair: -pair[1]))
 
+    def by_reach(self) -> tuple[int, int] | None:
+        """Bytes that a device sends by collectives within one process, and by those between several, which cross
+        hosts where these are on several; None where all devices belong to one process."""
+        mesh = self.mesh
+        if mesh is None or mesh.processes < 2:
+            return None
+        sums = [0, 0]
+        for item in self.items:
+            axes = tuple(axis.name for axis in mesh.axes) if item.axes is None else item.axes
+            sums[mesh.crosses(axes)] += item.total or 0
+        return sums[0], sums[1]
+
     @property
     def written(self) -> tuple[Collective, ...]:
         """Those that the user wrote; the others XLA put in."""
