@@ -6,6 +6,7 @@ upon with all other processes before it starts, and nothing that the cell binds 
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import gc
 import hashlib
@@ -25,6 +26,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
+from types import ModuleType
 from typing import Any
 
 import jax
@@ -62,8 +64,6 @@ __all__ = ["CellRequest", "Engine", "Failure", "Report", "ask", "local_digest", 
 
 _KEPT_RUNS = 32
 """Runs of which the program can be asked for."""
-_OWN = frozenset({"In", "Out", "exit", "quit", "open", "get_ipython"})
-"""Names of IPython's in the namespace of a process."""
 _MESH, _DRAWN = "\0mesh", "\0drawn"
 """Under which the mesh of all cells is packed, and the random states."""
 _COMPARED = 1 << 20
@@ -572,7 +572,7 @@ class Engine:
 
     def names(self) -> list[str]:
         """The names that are bound."""
-        return sorted(name for name in self.namespace if not name.startswith("_") and name not in _OWN)
+        return sorted(name for name in self.namespace if not name.startswith("_"))
 
     # --- what survives ---
 
@@ -775,6 +775,14 @@ def _first_copies(body: bool, described: Described, data: Any) -> list[Block]:
     return blocks_on(described.sharding, described.shape, [shard.device for shard in first])
 
 
+def _main() -> dict[str, Any]:
+    """The names of a new module `__main__`: those of IPython's lead to all that runs this process."""
+    module = ModuleType("__main__")
+    vars(module)["__builtins__"] = builtins
+    sys.modules["__main__"] = module
+    return vars(module)
+
+
 _ENGINE: list[Engine] = []
 
 
@@ -789,8 +797,7 @@ def ask(what: str, *given: Any) -> Any:
       "given" and what it returns, or "refused" and the parts of the message of an error of jaxnb.
     """
     if not _ENGINE:
-        shell = get_ipython()
-        _ENGINE.append(Engine(shell.user_ns if shell is not None else {}))
+        _ENGINE.append(Engine(_main()))
     try:
         return "given", getattr(_ENGINE[0], what)(*given)
     except JaxnbError as error:

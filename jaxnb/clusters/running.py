@@ -89,10 +89,10 @@ class OnCluster:
         if cluster.dirty:
             cluster.heal(progress)
         self._refuse_lost(cell, namespace)
-        needed, tokens = self._needed(cell, namespace)
+        tokens = self._needed(cell, namespace)
         for name in [name for name in tokens if name in cell.binds and tokens[name][0] == _UNSENDABLE]:
             del tokens[name]  # the cell binds it, most likely before it reads it
-        unbind = tuple(name for name in needed if name not in tokens and name in cluster.names)
+        unbind = tuple(name for name in cluster.names if name not in tokens and self._is_old(name, namespace))
         missing = [name for name in tokens if cluster.names.get(name, self) != tokens[name]]
         parcels = self._parcels({name: namespace[name] for name in missing}, namespace, progress)
         cluster.cell += 1
@@ -161,7 +161,7 @@ class OnCluster:
     def _refuse_lost(self, cell: CellSource, namespace: dict[str, Any]) -> None:
         """Takes away the names of values that were lost, and refuses a cell that reads one of them."""
         lost = self.lose(namespace)
-        if read := [name for name in lost if name in cell.reads]:
+        if read := [name for name in lost if name in cell.needs]:
             more = [name for name in lost if name != read[0]]
             raise ProcessLost(
                 f"`{read[0]}` was lost with a process of the cluster.",
@@ -171,9 +171,16 @@ class OnCluster:
 
     # --- what is sent ---
 
-    def _needed(self, cell: CellSource, namespace: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
-        """The names that a cell reads, and those that their functions read; and what tells which value each has."""
-        waits, seen, tokens = sorted(cell.reads), set[str](), dict[str, Any]()
+    def _is_old(self, name: str, namespace: dict[str, Any]) -> bool:
+        """Whether the processes have a name for what it stands for in the notebook no longer."""
+        if name not in namespace:
+            return True
+        token, named = self.cluster.names[name], self.cluster.number_of(namespace[name])
+        return (token[0] == "value" or named is not None) and token != ("value", *(named or ()))
+
+    def _needed(self, cell: CellSource, namespace: dict[str, Any]) -> dict[str, Any]:
+        """What tells which value each name has that a cell reads, and each that their functions read."""
+        waits, seen, tokens = sorted(cell.needs), set[str](), dict[str, Any]()
         while waits:
             name = waits.pop()
             if name in seen or (name not in namespace and hasattr(builtins, name)):
@@ -182,7 +189,7 @@ class OnCluster:
             if name in namespace and not (name.startswith("__") and name.endswith("__")):
                 tokens[name], reads = self._token(name, namespace[name], namespace)
                 waits += sorted(reads - seen)
-        return sorted(seen), tokens
+        return tokens
 
     def _token(self, name: str, value: Any, namespace: dict[str, Any]) -> tuple[Any, set[str]]:
         if (named := self.cluster.number_of(value)) is not None:
