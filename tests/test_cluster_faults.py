@@ -184,3 +184,33 @@ def test_a_kernel_that_is_started_again_finds_everything(tmp_path: Any) -> None:
     finally:
         made.stop()
         use_session(None)
+
+
+def test_all_goes_back_to_a_checkpoint(notebook: Notebook, tmp_path: Any) -> None:
+    on: Any = open_session().elsewhere
+    with pytest.raises(JaxnbError, match="no checkpoint"):
+        on.restore(str(tmp_path), notebook.names)
+    notebook.names["rate"] = 0.5
+    notebook.run("n = 0\nkey = jax.random.key(3)\nheld = {'g': g, 'l': [r]}")
+    notebook.run("r = r + rate\nn = n + 1\ng = g * 2")
+    path = on.checkpoint(str(tmp_path / "kept"), every=0.0)
+    assert os.path.isdir(path)
+    notebook.names["rate"] = 1.0
+    notebook.run("r = r + rate\nn = n + 1\ng = g * 2")
+    assert len(os.listdir(tmp_path / "kept")) == 2  # another was written behind the cell
+    on.checkpoint(str(tmp_path / "kept"))
+    assert len(os.listdir(tmp_path / "kept")) == 2  # only the last two are kept
+    for member in notebook.cluster.members:
+        os.kill(member.pid, signal.SIGKILL)
+    with pytest.raises(ProcessLost):
+        notebook.run("q = jnp.sum(g)")
+    with pytest.raises(ProcessLost, match="cluster restore takes all back"):
+        notebook.run("q = jnp.sum(g)")
+    kept, names = on.restore("", notebook.names)
+    assert {"g", "r", "n", "key", "held"} <= set(names) and kept.startswith(str(tmp_path))
+    assert notebook.names["n"] == 2 and notebook.names["rate"] == 1.0 and float(notebook.names["r"]) == 1.5
+    fetched = jaxnb.fetch(notebook.names["held"])
+    assert fetched["g"].tolist() == [float(n) for n in range(8)] and float(fetched["l"][0]) == 0
+    assert float(notebook.run("jnp.sum(g) + jnp.sum(held['g'])").value) == 5 * notebook.total
+    with pytest.raises(JaxnbError, match="cannot be written"):
+        on.checkpoint("/proc/nowhere")

@@ -79,6 +79,7 @@ class Cluster(Holder):
       job: of which the processes are members now; "" while there is none.
       cell: the number of the last cell.
       names: what tells which value a name has in the processes.
+      bound: names that cells have bound there.
       times: of the last cell by rank: seconds that it took, and that the process waited for others in it.
       dirty: why the processes must be brought together again before the next cell; "" if they need not.
       gone: the numbers of values that were lost when that was done.
@@ -95,6 +96,7 @@ class Cluster(Holder):
         self.by_default = False
         self.cell = 0
         self.names: dict[str, Any] = {}
+        self.bound: set[str] = set()
         self.times: dict[int, tuple[float, float]] = {}
         self.dirty = ""
         self.gone: set[int] = set()

@@ -37,6 +37,7 @@ from IPython.core.getipython import get_ipython
 from jaxnb import _jax, planning
 from jaxnb.clusters.agreement import Agreement, Disagreed, Elsewhere
 from jaxnb.clusters.arrays import Block, Described, Lost, blocks_on, describe, make_array
+from jaxnb.clusters.checkpoints import load_values, save_values
 from jaxnb.clusters.described import ATOMS, Shown, follow, is_plain, show_value
 from jaxnb.clusters.values import Parcel, pack, packed_alone, parcel_blocks, unpack
 from jaxnb.errors import JaxnbError
@@ -572,7 +573,7 @@ class Engine:
 
     def names(self) -> list[str]:
         """The names that are bound."""
-        return sorted(name for name in self.namespace if not name.startswith("_"))
+        return sorted(name for name in self.namespace if not (name.startswith("__") and name.endswith("__")))
 
     # --- what survives ---
 
@@ -582,6 +583,11 @@ class Engine:
         Returns:
           Of each array among them the blocks that are here.
         """
+        self._packed = pack(self._all_values(), self.namespace)
+        return [tuple(block for block, _ in places) for places in self._packed.blocks]
+
+    def _all_values(self) -> dict[Any, Any]:
+        """All names and values of this process that can be packed, the mesh, and the random states."""
         values: dict[Any, Any] = {name: self.namespace[name] for name in self.names()}
         drawn = random.getstate(), np.random.get_state()
         values |= {**self._kept, _MESH: jax.sharding.get_mesh(), _DRAWN: drawn}
@@ -590,8 +596,7 @@ class Engine:
             with contextlib.suppress(Exception):  # what cannot be packed stays as it is
                 packed_alone(value, self.namespace, lambda _: None, id)
                 found[key] = value
-        self._packed = pack(found, self.namespace)
-        return [tuple(block for block, _ in places) for places in self._packed.blocks]
+        return found
 
     def packed(self) -> tuple[Parcel, np.ndarray]:
         """All of that, for a process that has nothing."""
@@ -643,18 +648,48 @@ class Engine:
         parcel, self._packed = self._packed, None
         found = unpack(parcel, self.namespace, self.value, more, make)
         gone = {key for key, used in parcel.uses if used & lost}
+        self._bind_all({key: value for key, value in found.items() if key not in gone})
+        for key in gone:
+            own: Any = self.namespace if isinstance(key, str) else self._kept
+            own.pop(key, None)
+        return [key for key in gone if isinstance(key, str)], [key for key in gone if isinstance(key, int)]
+
+    def _bind_all(self, found: dict[Any, Any]) -> None:
+        """Binds what `_all_values` has found, here or elsewhere."""
         if (mesh := found.pop(_MESH, None)) is not None and not mesh.empty:
             jax.set_mesh(mesh)
         if (drawn := found.pop(_DRAWN, None)) is not None:
             random.setstate(drawn[0])
             np.random.set_state(drawn[1])
-        for key, value in found.items():
-            own: Any = self.namespace if isinstance(key, str) else self._kept
-            if key in gone:
-                own.pop(key, None)
-            else:
-                own[key] = value
-        return [key for key in gone if isinstance(key, str)], [key for key in gone if isinstance(key, int)]
+        self.namespace |= {key: value for key, value in found.items() if isinstance(key, str)}
+        self._kept |= {key: value for key, value in found.items() if isinstance(key, int)}
+
+    # --- checkpoints ---
+
+    def save(self, folder: str) -> None:
+        """Writes all names and values into a folder that all processes see, which is there when it is complete.
+
+        Arrays on several devices are written by orbax, each process its own blocks; the rest by the first process.
+
+        Raises:
+          JaxnbError: if orbax is missing, or something cannot be written.
+        """
+        save_values(folder, self._all_values(), self.namespace, self.rank)
+
+    def load(self, folder: str) -> tuple[dict[str, Shown], list[int]]:
+        """Binds what was written into a folder.
+
+        Returns:
+          What the notebook is told of the names, and the numbers of the values.
+
+        Raises:
+          JaxnbError: if orbax is missing, or the folder is no checkpoint.
+        """
+        found = load_values(folder, self.namespace, self.value)
+        self._bind_all(found)
+        numbers = [key for key in found if isinstance(key, int)]
+        self._next = max([self._next, self._cell * 10_000 + 5_000, *(number + 1 for number in numbers)])
+        return {name: self._keep(found[name]) for name in found if isinstance(name, str)}, numbers
 
     def forget_all(self) -> None:
         """Forgets all names and values, where no process is left that has them."""

@@ -6,6 +6,8 @@ from __future__ import annotations
 import builtins
 import contextlib
 import difflib
+import os
+import shutil
 import sys
 import time
 import weakref
@@ -37,6 +39,7 @@ _LARGE = 64 << 20
 """Bytes from which on it is said that something is sent."""
 _LATE = 0.25
 """Seconds from which on it is said that a process was waited for."""
+_CHECKPOINT = "cell-"
 _UNSENDABLE = "unsendable"
 _EMPTY = np.empty(0, np.uint8)
 _GRACE = 5.0  # seconds that processes have to end a cell that is of no use any more
@@ -55,6 +58,10 @@ class OnCluster:
 
     Args:
       cluster: which one.
+
+    Attributes:
+      cluster: the same.
+      kept_in: the folder in which checkpoints are written.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -64,6 +71,9 @@ class OnCluster:
         self._programs: dict[int, Program] = {}
         self._told: dict[str, str] = defaultdict(str)
         self._served: dict[Any, Served] = {}
+        self.kept_in = ""
+        self._every: float | None = None
+        self._saved = 0.0
 
     @property
     def by_default(self) -> bool:
@@ -124,7 +134,9 @@ class OnCluster:
         if failures:
             cluster.dirty = "" if _all_the_same(failures, len(reports)) else "a cell ended in some processes only"
             raise self._error(failures, reports, cell)
-        return self._bound(reports, cell, namespace, options)
+        run = self._bound(reports, cell, namespace)
+        self._keep_up(progress)
+        return run
 
     def set_mesh(self, text: str, explicit: bool = False) -> Mesh | None:
         """Sets the mesh of all cells that run there, takes it away by "off", or tells which it is.
@@ -166,8 +178,84 @@ class OnCluster:
             raise ProcessLost(
                 f"`{read[0]}` was lost with a process of the cluster.",
                 why="no other process has all of it." + (f" So were {', '.join(more[:8])}." if more else ""),
-                fix="run the cells again that made it, or read it from a checkpoint.",
+                fix="%jaxnb cluster restore takes all back to the last checkpoint; or run the cells again that made it."
+                if self.kept_in
+                else "run the cells again that made it.",
             )
+
+    # --- checkpoints ---
+
+    def checkpoint(self, folder: str, every: float | None = None, progress: Progress = lambda _: None) -> str:
+        """Writes all values of the processes into a folder that all of them see.
+
+        Args:
+          folder: in which each checkpoint gets one of its own; the last two are kept.
+          every: seconds after which another is written behind a cell; None for none.
+          progress: called with what is going on.
+
+        Returns:
+          The folder of this one.
+
+        Raises:
+          JaxnbError: if orbax is missing, or something cannot be written.
+        """
+        cluster, folder = self.cluster, os.path.abspath(folder)
+        if cluster.dirty:
+            cluster.heal(progress)
+        progress(f"writing a checkpoint to {folder}")
+        path = os.path.join(folder, f"{_CHECKPOINT}{cluster.cell:08d}")
+        cluster.ask("save", path, doing="writing a checkpoint")
+        self.kept_in, self._every, self._saved = folder, every, time.monotonic()
+        for old in _checkpoints_in(folder)[:-2]:
+            shutil.rmtree(os.path.join(folder, old), ignore_errors=True)
+        return path
+
+    def restore(
+        self, folder: str, namespace: dict[str, Any], progress: Progress = lambda _: None
+    ) -> tuple[str, list[str]]:
+        """Takes all that cells have bound back to what it was at the last checkpoint.
+
+        Args:
+          folder: of the checkpoints; "" for the one in which they were written.
+          namespace: of the notebook.
+          progress: called with what is going on.
+
+        Returns:
+          The folder of the checkpoint, and the names.
+
+        Raises:
+          JaxnbError: if there is none, or it cannot be read.
+        """
+        cluster, folder = self.cluster, os.path.abspath(folder or self.kept_in)
+        there = _checkpoints_in(folder) if folder else []
+        if not there:
+            raise JaxnbError(
+                f"there is no checkpoint in {folder}.", fix="%jaxnb cluster checkpoint DIR --every 10m writes them."
+            )
+        if cluster.dirty:
+            cluster.heal(progress)
+        progress("reading a checkpoint")
+        path = os.path.join(folder, there[-1])
+        told, numbers = cluster.ask("load", path, doing="reading a checkpoint")[0]
+        cluster.gone -= set(numbers)
+        names = list[str]()
+        for name, shown in told.items():
+            if name in cluster.bound or name not in namespace:
+                namespace[name] = cluster.handle(shown)
+                cluster.names[name], _ = self._token(name, namespace[name], namespace)
+                names.append(name)
+            else:
+                cluster.names.pop(name, None)  # the notebook's own counts, and is sent anew
+        return path, sorted(names)
+
+    def _keep_up(self, progress: Progress) -> None:
+        """Writes a checkpoint if it is time for one."""
+        if self._every is not None and time.monotonic() - self._saved > self._every:
+            try:
+                self.checkpoint(self.kept_in, self._every, progress)
+            except JaxnbError as error:  # the cell has run
+                print(f"no checkpoint was written: {error}", file=sys.stderr)
+                self._saved = time.monotonic()
 
     # --- what is sent ---
 
@@ -289,9 +377,7 @@ class OnCluster:
 
     # --- what came of it ---
 
-    def _bound(
-        self, reports: Mapping[int, Report], cell: CellSource, namespace: dict[str, Any], options: StageOptions
-    ) -> Run:
+    def _bound(self, reports: Mapping[int, Report], cell: CellSource, namespace: dict[str, Any]) -> Run:
         cluster = self.cluster
         first = reports[0]
         assert first.run is not None
@@ -300,6 +386,7 @@ class OnCluster:
         for name, shown in first.bound.items():
             if name in everywhere:
                 outputs[name] = namespace[name] = cluster.handle(shown)
+                cluster.bound.add(name)
                 cluster.names[name], _ = self._token(name, outputs[name], namespace)
         for name in first.unbound:
             namespace.pop(name, None)
@@ -368,6 +455,13 @@ def _colors() -> str:
     """The colours of tracebacks here, by IPython's name."""
     shell = get_ipython()
     return shell.colors if shell is not None else "nocolor"
+
+
+def _checkpoints_in(folder: str) -> list[str]:
+    """The folders of the checkpoints in a folder, the oldest first."""
+    with contextlib.suppress(OSError):
+        return sorted(one for one in os.listdir(folder) if one.startswith(_CHECKPOINT) and not one.endswith(".part"))
+    return []
 
 
 def _arrays(values: Mapping[str, Any]) -> list[Any]:

@@ -255,7 +255,7 @@ def _cluster(shell: Any, text: str) -> Any:
     progress = Progress(shell)
     try:
         session = magics.session if magics is not None else open_session()
-        return room.cluster_command(text, session, names_of_shell(shell), progress)
+        return room.cluster_command(text, session, shell.user_ns, progress)
     finally:
         progress.silence()
 
@@ -314,7 +314,7 @@ COMMANDS: Mapping[str, Command] = {
         "processes, here or elsewhere, that run cells together; alone, how they are",
         _cluster,
         ("status", "restart", "use", "off", "stop"),
-        "start -n 2 --devices 4|attach",
+        "start -n 2 --devices 4|attach|checkpoint DIR --every 10m|restore",
     ),
     "sharding": Command("which piece of it is on which device; alone, of the last run", _sharding, free="params"),
     "collectives": Command("what devices sent one another in the last run, and why", _collectives, free="--on h100"),
