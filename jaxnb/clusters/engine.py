@@ -10,7 +10,6 @@ import builtins
 import contextlib
 import gc
 import hashlib
-import io
 import os
 import platform
 import queue
@@ -22,7 +21,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
@@ -31,7 +30,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from IPython.core.displaypub import CapturingDisplayPublisher
 from IPython.core.getipython import get_ipython
 
 from jaxnb import _jax, planning
@@ -39,11 +37,12 @@ from jaxnb.clusters.agreement import Agreement, Disagreed, Elsewhere
 from jaxnb.clusters.arrays import Block, Described, Lost, blocks_on, describe, make_array
 from jaxnb.clusters.checkpoints import load_values, save_values
 from jaxnb.clusters.described import ATOMS, Shown, follow, is_plain, show_value
+from jaxnb.clusters.messages import CellRequest, Failure, Report
+from jaxnb.clusters.said import Said
 from jaxnb.clusters.values import Parcel, pack, packed_alone, parcel_blocks, unpack
 from jaxnb.errors import JaxnbError
 from jaxnb.findings import Findings
-from jaxnb.options import StageOptions
-from jaxnb.program import Finding, Mesh, encode, finding_of
+from jaxnb.program import Mesh, encode, finding_of
 from jaxnb.reading import make_mesh, read_mesh, use_mesh
 from jaxnb.staging import (
     HERE,
@@ -61,7 +60,7 @@ from jaxnb.staging import (
     want_devices,
 )
 
-__all__ = ["CellRequest", "Engine", "Failure", "Report", "ask", "local_digest", "versions"]
+__all__ = ["Engine", "ask", "local_digest", "versions"]
 
 _KEPT_RUNS = 32
 """Runs of which the program can be asked for."""
@@ -70,104 +69,6 @@ _MESH, _DRAWN = "\0mesh", "\0drawn"
 _COMPARED = 1 << 20
 """Bytes of a value up to which it is compared with what others have."""
 _EMPTY = np.empty(0, np.uint8)
-
-
-@dataclass(frozen=True)
-class CellRequest:
-    """A cell that all processes are to run.
-
-    Attributes:
-      number: of the cell, in the order in which they are run.
-      text, shown, filename, offset, cell_id, options: as of `Session.stage`.
-      drop: ids of values that nobody in the notebook holds any more.
-      unbind: names that the notebook has not, and the process may have.
-      owned: names of the cell that the notebook holds itself, and would not see change.
-      looks: whether there is to be looked for quiet findings.
-      kinds: those that are written out.
-      cache_size: how many programs are kept for each piece.
-      label: what the user knows the cell by, such as "Cell In[5]".
-      colors: of tracebacks, by IPython's name.
-    """
-
-    number: int
-    text: str
-    shown: str
-    filename: str
-    offset: int
-    cell_id: str | None
-    options: StageOptions
-    drop: tuple[int, ...] = ()
-    unbind: tuple[str, ...] = ()
-    owned: tuple[str, ...] = ()
-    looks: bool = True
-    kinds: frozenset[str] = frozenset()
-    cache_size: int = 4
-    label: str = ""
-    colors: str = "nocolor"
-
-
-@dataclass(frozen=True)
-class Failure:
-    """What a process says of a cell that did not run there.
-
-    Attributes:
-      kind: "error", "elsewhere" where another one failed, "disagreed", or "interrupted".
-      error: the class of the error, as "module:name".
-      message: its text.
-      parts: of an error of jaxnb: what, why, fix.
-      line: of the cell, if that is known.
-      frames: how IPython shows it, by lines.
-      notes: what was added to it.
-      found: what was found out about it, with the source that this is about.
-      rank: which process failed, where it was another one.
-      others: the processes that were about to run another program.
-      program: what this one was about to run: each equation with its line.
-      states: by name what tells whether processes have the same: a digest.
-    """
-
-    kind: str
-    error: str = ""
-    message: str = ""
-    parts: tuple[str, str, str] | None = None
-    line: int | None = None
-    frames: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    found: tuple[Finding, str] | None = None
-    rank: int = -1
-    others: tuple[int, ...] = ()
-    program: tuple[tuple[int, str], ...] = ()
-    states: dict[str, str] = field(default_factory=dict[str, str])
-
-
-@dataclass(frozen=True)
-class Report:
-    """What a process says of a cell.
-
-    Attributes:
-      failure: why it did not run; None if it did.
-      run: what it came to, without values.
-      bound: by name what it bound.
-      unbound: names that are gone.
-      value: what its last line is.
-      program: the number of the program, which is the same as long as the same programs run.
-      printed: what it wrote, as (stream, text).
-      displayed: what it displayed, as (data, metadata).
-      digests: of the values bound that lie in one process each, to be compared.
-      seconds: that it took.
-      waited: those of them in which it waited for other processes to come as far.
-    """
-
-    failure: Failure | None = None
-    run: Run | None = None
-    bound: dict[str, Shown] = field(default_factory=dict[str, Shown])
-    unbound: tuple[str, ...] = ()
-    value: Shown | None = None
-    program: int = 0
-    printed: tuple[tuple[str, str], ...] = ()
-    displayed: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = ()
-    digests: dict[str, str] = field(default_factory=dict[str, str])
-    seconds: float = 0.0
-    waited: float = 0.0
 
 
 class _Caller:
@@ -387,7 +288,7 @@ class Engine:
         session.strategy, session.looks, session.shown = self._strategy, request.looks, request.kinds
         session.cache_size = request.cache_size
         self._label(request)
-        said, run = _Said(self.rank == 0), None
+        said, run = Said(self.rank == 0), None
         try:
             with said:
                 self._receive(request, parcel)
@@ -696,70 +597,6 @@ class Engine:
         for name in self.names():
             del self.namespace[name]
         self._kept.clear()
-
-
-class _Said:
-    """Takes down what a cell writes and displays.
-
-    Args:
-      live: whether what is written is told at once, too, so that it is seen while the cell runs.
-    """
-
-    def __init__(self, live: bool) -> None:
-        self._live = live
-        self._streams = {"stdout": _Stream(self, "stdout"), "stderr": _Stream(self, "stderr")}
-        self._written: list[tuple[str, str]] = []
-        self.displayed: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = ()
-        self._shown: Any = None
-
-    @property
-    def printed(self) -> tuple[tuple[str, str], ...]:
-        """What was written, in order, what went to the same stream together."""
-        found = list[tuple[str, str]]()
-        for stream, text in self._written:
-            if found and found[-1][0] == stream:
-                found[-1] = stream, found[-1][1] + text
-            else:
-                found.append((stream, text))
-        return tuple(found)
-
-    def write(self, stream: str, text: str) -> None:
-        """Something is written."""
-        self._written.append((stream, text))
-        if self._live:
-            (self._before[0] if stream == "stdout" else self._before[1]).write(text)
-
-    def __enter__(self) -> None:
-        self._before = sys.stdout, sys.stderr
-        sys.stdout, sys.stderr = self._streams["stdout"], self._streams["stderr"]  # type: ignore[assignment]
-        shell = get_ipython()
-        if shell is not None:
-            self._shown = CapturingDisplayPublisher(), shell.display_pub
-            shell.display_pub = self._shown[0]
-
-    def __exit__(self, *_: object) -> None:
-        sys.stdout, sys.stderr = self._before
-        if self._shown is not None:
-            publisher, before = self._shown
-            shell = get_ipython()
-            assert shell is not None
-            shell.display_pub = before
-            self.displayed = tuple((out["data"], out.get("metadata") or {}) for out in publisher.outputs)
-
-
-class _Stream(io.TextIOBase):
-    def __init__(self, said: _Said, name: str) -> None:
-        super().__init__()
-        self._said, self._name = said, name
-
-    def writable(self) -> bool:
-        """It can be written to."""
-        return True
-
-    def write(self, text: str, /) -> int:
-        """Takes a text down."""
-        self._said.write(self._name, str(text))
-        return len(text)
 
 
 def versions() -> dict[str, str]:

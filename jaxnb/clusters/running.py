@@ -25,7 +25,7 @@ from IPython.display import publish_display_data
 from jaxnb import errors
 from jaxnb.clusters.cluster import Cluster, ProcessLost
 from jaxnb.clusters.described import ATOMS
-from jaxnb.clusters.engine import CellRequest, Failure, Report
+from jaxnb.clusters.messages import CellRequest, Failure, Report
 from jaxnb.clusters.values import Parcel, needed_on, pack, packed_alone
 from jaxnb.errors import JaxnbError, Refused
 from jaxnb.options import StageOptions

@@ -314,7 +314,7 @@ COMMANDS: Mapping[str, Command] = {
         "processes, here or elsewhere, that run cells together; alone, how they are",
         _cluster,
         ("status", "restart", "use", "off", "stop"),
-        "start -n 2 --devices 4|attach|checkpoint DIR --every 10m|restore",
+        "start -n 2 --devices 4, attach, checkpoint DIR --every 10m, restore",
     ),
     "sharding": Command("which piece of it is on which device; alone, of the last run", _sharding, free="params"),
     "collectives": Command("what devices sent one another in the last run, and why", _collectives, free="--on h100"),
