@@ -13,8 +13,9 @@ import socket
 import sys
 import time
 import uuid
+import warnings
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -639,7 +640,13 @@ def _end_local(member: Member) -> None:
 
 
 @contextlib.contextmanager
-def _quiet() -> Any:
-    """Keeps progress bars of ipyparallel out of the notebook."""
-    with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere), contextlib.redirect_stdout(nowhere):
+def _quiet() -> Generator[None]:
+    """Keeps progress bars of ipyparallel out of the notebook, and what Python says of how it asks for event loops."""
+    with (
+        open(os.devnull, "w", encoding="utf-8") as nowhere,
+        contextlib.redirect_stderr(nowhere),
+        contextlib.redirect_stdout(nowhere),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore", DeprecationWarning)
         yield
