@@ -5,6 +5,7 @@ Deep, loops of 200 cells with two and four processes; otherwise a few cells with
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -16,6 +17,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import psutil
 import pytest
 from drawing import DEEP, drawn_seed
 
@@ -173,16 +175,20 @@ def test_a_kernel_that_is_started_again_finds_everything(tmp_path: Any) -> None:
     name = done.stdout.strip()
     assert name.startswith("jaxnb-"), done.stderr[-2000:]
     use_session(None)
-    made: Cluster = jaxnb.cluster(attach=name)
     try:
+        made: Cluster = jaxnb.cluster(attach=name)
         on: Any = open_session().elsewhere
         names: dict[str, Any] = {"__name__": "__main__"}
         assert {"x", "log", "n"} <= set(on.adopt(names))
         assert names["n"] == 5 and jaxnb.fetch(names["log"]) == [1] and names["x"].shape == (4,)
         run = jaxnb.stage("y = jnp.sum(x) + n\nlog.append(2)\ny", names, cluster=True)
         assert float(run.value) == 11 and jaxnb.fetch(names["log"]) == [1, 2] and made.ranks == [0, 1]
-    finally:
         made.stop()
+    finally:
+        for process in psutil.process_iter():  # whatever went wrong, none is left
+            with contextlib.suppress(psutil.Error):
+                if name in process.environ().get("IPP_CLUSTER_ID", "") or name in " ".join(process.cmdline()):
+                    process.kill()
         use_session(None)
 
 

@@ -57,6 +57,21 @@ def test_a_mesh_has_a_colour_for_each_process() -> None:
     assert not any(colour in str(draw_mesh(mesh_of(1))) for colour, _ in tints.values())
 
 
+def test_nothing_of_clusters_is_loaded_before_there_is_one() -> None:
+    script = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_cell("%load_ext jaxnb")
+shell.run_cell("%%jit\\nx = 1")
+shell.run_cell("%jaxnb cluster")
+heavy = {"ipyparallel", "psutil", "jaxnb.clusters.cluster", "jaxnb.clusters.engine"} & set(sys.modules)
+assert not heavy, heavy
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_a_notebook_runs_on_a_cluster_in_batch(tmp_path: Any) -> None:
     cells = [
         "%load_ext jaxnb\nimport jax, jax.numpy as jnp\nfrom jax.sharding import PartitionSpec as P",
