@@ -9,8 +9,10 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import pickle
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import FunctionType
@@ -23,11 +25,12 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb.clusters.arrays import Block, Described, blocks_of, blocks_on, describe, make_array
+from jaxnb.clusters.classes import reduce_class, reduce_object
 from jaxnb.errors import JaxnbError
 
 __all__ = ["Packer", "Parcel", "needed_on", "pack", "packed_alone", "parcel_blocks", "unpack"]
 
-_NAMES, _ARRAY, _DEVICE, _VALUE = "names", "array", "device", "value"
+_NAMES, _MODULE, _ARRAY, _DEVICE, _VALUE = "names", "module", "array", "device", "value"
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,8 @@ class Packer(cloudpickle.Pickler):
         """What stands for an object in the stream, where it is not pickled itself."""
         if obj is self._marker or obj is self._namespace:
             return (_NAMES,)
+        if type(obj) is _NamesOf:
+            return _MODULE, obj.module
         if isinstance(obj, jax.Device):
             return _DEVICE, obj.platform, jax.devices(obj.platform).index(obj)
         if (named := self._names_value(obj)) is not None:
@@ -101,13 +106,21 @@ class Packer(cloudpickle.Pickler):
         return None
 
     def reducer_override(self, obj: Any) -> Any:
-        """How functions of the namespace are pickled: without the names that they read."""
+        """How functions are pickled: without the names that they read; and classes: as they are."""
+        if type(obj) is FunctionType and id(obj.__globals__) not in self.globals_ref:
+            if module := _module_of(obj.__globals__):
+                self.globals_ref[id(obj.__globals__)] = _NamesOf(module)
         made: Any = super().reducer_override(obj)
-        if type(obj) is FunctionType and obj.__globals__ is self._namespace and isinstance(made, tuple):
+        if type(obj) is FunctionType and isinstance(made, tuple):
             state, slots = made[2]  # of cloudpickle: what stands in the function, and what makes it one
-            self.reads |= set(slots.get("__globals__", ()))
+            if obj.__globals__ is self._namespace:
+                self.reads |= set(slots.get("__globals__", ()))
+            elif type(self.globals_ref[id(obj.__globals__)]) is not _NamesOf:
+                return made
             return (*made[:2], (state, {**slots, "__globals__": {}}), *made[3:])
-        return made
+        if isinstance(obj, type):
+            return reduce_class(obj, made)
+        return reduce_object(obj) if made is NotImplemented else made
 
     def _number(self, array: Any) -> int:
         number = self._numbers.setdefault(id(array), len(self.arrays))
@@ -119,6 +132,22 @@ class Packer(cloudpickle.Pickler):
 
 class _Names(dict[str, Any]):
     """Stands for the namespace, whose functions cloudpickle gives names of their own."""
+
+
+class _NamesOf(dict[str, Any]):
+    """Stands for the names of a module that can be imported; functions made by it read them where they arrive."""
+
+    def __init__(self, module: str) -> None:
+        super().__init__()
+        self.module = module
+
+
+def _module_of(names: dict[str, Any]) -> str:
+    """The module that has some names, where it can be imported; "" otherwise."""
+    name = names.get("__name__")
+    if not isinstance(name, str) or name == "__main__" or names.get("__spec__") is None:
+        return ""
+    return name if getattr(sys.modules.get(name), "__dict__", None) is names else ""
 
 
 def packed_alone(value: Any, namespace: dict[str, Any], names_value: Any, array: Callable[[Any], Any]) -> Any:
@@ -268,6 +297,8 @@ class _Unpickler(pickle.Unpickler):
         kind, *rest = pid
         if kind == _NAMES:
             return self._namespace
+        if kind == _MODULE:
+            return vars(importlib.import_module(rest[0]))
         if kind == _ARRAY:
             return self._arrays[rest[0]]
         if kind == _VALUE:
