@@ -13,9 +13,8 @@ import contextlib
 import functools
 import importlib
 import sys
-import types
 import weakref
-from typing import Any
+from typing import Any, cast
 
 from cloudpickle import cloudpickle
 
@@ -37,12 +36,12 @@ def reduce_class(kind: type, reduced: Any) -> Any:
     """
     if not isinstance(reduced, tuple) or reduced[0].__name__ != "_make_skeleton_class":
         return reduced  # by its name, or an enumeration
-    meta, name, bases, more, known, _ = reduced[1]
+    meta, name, _, more, known, _ = reduced[1]
     if (slots := vars(kind).get("__slots__")) is not None:
         more = {**more, "__slots__": slots}
     attributes, _ = reduced[2]
     state = attributes, _jax.pytree_rules(kind), _kept_by_modules(kind)
-    return _make_class, (meta, name, bases, more, known), state, None, None, _give_state
+    return _make_class, (meta, name, kind.__bases__, more, known), state, None, None, _give_state
 
 
 def _make_class(meta: type, name: str, bases: tuple[Any, ...], attributes: dict[str, Any], known: str) -> type:
@@ -51,20 +50,18 @@ def _make_class(meta: type, name: str, bases: tuple[Any, ...], attributes: dict[
     if there is not None:
         return there
     attributes = {sys.intern(key): value for key, value in attributes.items()}
-    resolved = types.resolve_bases(bases)
     maker: Any = next(one for one in meta.__mro__ if one.__module__ in _MAKERS)
-    made: type | None = None
-    if any("__init_subclass__" in vars(one) for base in resolved for one in base.__mro__ if one is not object):
+    made: Any = None
+    if any("__init_subclass__" in vars(one) for base in bases for one in base.__mro__ if one is not object):
         for quiet in (_Quiet, _QuietOfSlots):
             with contextlib.suppress(TypeError):  # the layout of the objects would be another
-                made = maker.__new__(meta, name, (quiet, *resolved), attributes)
-                made.__bases__ = resolved
+                made = maker.__new__(meta, name, (quiet, *bases), attributes)
+                made.__bases__ = bases
                 break
         else:
             made = None
     if made is None:
-        made = maker.__new__(meta, name, resolved, attributes)
-    assert made is not None
+        made = maker.__new__(meta, name, bases, attributes)
     return cloudpickle._lookup_class_or_track(known, made)  # pyright: ignore[reportPrivateUsage]
 
 
@@ -102,8 +99,8 @@ def _give_state(made: Any, state: tuple[dict[str, Any], Any, list[tuple[str, str
 
 def _kept_by_modules(kind: type) -> list[tuple[str, str, Any]]:
     """What the modules of its bases and metaclasses keep of a class."""
-    found = list[tuple[str, str, Any]]()
-    for module in dict.fromkeys(one.__module__ for one in (*kind.__mro__, *type(kind).__mro__)):
+    found, meta = list[tuple[str, str, Any]](), cast("type", type(kind))
+    for module in dict.fromkeys(one.__module__ for one in (*kind.__mro__, *meta.__mro__)):
         if module in ("builtins", "__main__") or module not in sys.modules:
             continue
         for name, table in list(vars(sys.modules[module]).items()):
@@ -137,7 +134,9 @@ def _marks_of(kind: type) -> dict[int, str]:
     """The names of the marks of a class in its module, by their ids."""
     if kind.__reduce__ is not object.__reduce__ or kind.__reduce_ex__ is not object.__reduce_ex__:
         return {}
-    if kind.__dictoffset__ == 0 and kind.__basicsize__ > object.__basicsize__ or kind.__itemsize__:
+    if (kind.__dictoffset__ == 0 and kind.__basicsize__ > object.__basicsize__) or kind.__itemsize__:
         return {}  # it has a state elsewhere than in attributes
     held = vars(sys.modules[kind.__module__])
-    return {id(value): name for name, value in held.items() if type(value) is kind and not getattr(value, "__dict__", 0)}
+    return {
+        id(value): name for name, value in held.items() if type(value) is kind and not getattr(value, "__dict__", 0)
+    }

@@ -79,6 +79,7 @@ class Cluster(Holder):
       job: of which the processes are members now; "" while there is none.
       cell: the number of the last cell.
       names: what tells which value a name has in the processes.
+      drawn: the random states of Python and NumPy in them; b"" where nobody knows.
       dirty: why the processes must be brought together again before the next cell; "" if they need not.
       gone: the numbers of values that were lost when that was done.
     """
@@ -94,6 +95,7 @@ class Cluster(Holder):
         self.by_default = False
         self.cell = 0
         self.names: dict[str, Any] = {}
+        self.drawn = b""
         self.dirty = ""
         self.gone: set[int] = set()
         self._handles: weakref.WeakValueDictionary[int, Handle] = weakref.WeakValueDictionary()
@@ -504,7 +506,7 @@ class Cluster(Holder):
             number = member.engine if member is not None else next(numbers)
             self._views.setdefault(number, self._client[number])
             self.members.append(Member(rank, number, member.host if member else "", member.pid if member else 0))
-        self.dirty = ""
+        self.dirty, self.drawn = "", b""
         new = [member.rank for member in self.members if not member.pid]
         told = self.ask(
             "prepare", os.getcwd(), [path for path in sys.path if path], self._devices, self._seed, ranks=new

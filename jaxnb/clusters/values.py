@@ -9,13 +9,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import io
 import pickle
 import sys
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import FunctionType
+from types import CellType, FunctionType, ModuleType
 from typing import Any
 
 import cloudpickle
@@ -28,7 +30,7 @@ from jaxnb.clusters.arrays import Block, Described, blocks_of, blocks_on, descri
 from jaxnb.clusters.classes import reduce_class, reduce_object
 from jaxnb.errors import JaxnbError
 
-__all__ = ["Packer", "Parcel", "needed_on", "pack", "packed_alone", "parcel_blocks", "unpack"]
+__all__ = ["Packer", "Parcel", "needed_on", "pack", "packed_alone", "parcel_blocks", "parts_of", "unpack"]
 
 _NAMES, _MODULE, _ARRAY, _DEVICE, _VALUE = "names", "module", "array", "device", "value"
 
@@ -107,9 +109,8 @@ class Packer(cloudpickle.Pickler):
 
     def reducer_override(self, obj: Any) -> Any:
         """How functions are pickled: without the names that they read; and classes: as they are."""
-        if type(obj) is FunctionType and id(obj.__globals__) not in self.globals_ref:
-            if module := _module_of(obj.__globals__):
-                self.globals_ref[id(obj.__globals__)] = _NamesOf(module)
+        if type(obj) is FunctionType:
+            self.globals_ref.setdefault(id(obj.__globals__), _names_of(obj.__globals__))
         made: Any = super().reducer_override(obj)
         if type(obj) is FunctionType and isinstance(made, tuple):
             state, slots = made[2]  # of cloudpickle: what stands in the function, and what makes it one
@@ -142,12 +143,12 @@ class _NamesOf(dict[str, Any]):
         self.module = module
 
 
-def _module_of(names: dict[str, Any]) -> str:
-    """The module that has some names, where it can be imported; "" otherwise."""
+def _names_of(names: dict[str, Any]) -> dict[str, Any]:
+    """What stands for the names that a function reads: those of a module, or its own."""
     name = names.get("__name__")
     if not isinstance(name, str) or name == "__main__" or names.get("__spec__") is None:
-        return ""
-    return name if getattr(sys.modules.get(name), "__dict__", None) is names else ""
+        return {}
+    return _NamesOf(name) if getattr(sys.modules.get(name), "__dict__", None) is names else {}
 
 
 def packed_alone(value: Any, namespace: dict[str, Any], names_value: Any, array: Callable[[Any], Any]) -> Any:
@@ -162,10 +163,44 @@ def packed_alone(value: Any, namespace: dict[str, Any], names_value: Any, array:
     Raises:
       Exception: whatever pickling it raises.
     """
-    file = io.BytesIO()
-    packer = Packer(file, namespace, names_value, array)
+    file, digest = io.BytesIO(), hashlib.blake2b(digest_size=16)
+
+    def add(buffer: pickle.PickleBuffer) -> bool:
+        digest.update(buffer.raw())
+        return False
+
+    packer = Packer(file, namespace, names_value, array, add)
     packer.dump(value)
-    return file.getvalue(), packer.reads
+    return file.getvalue() + digest.digest(), packer.reads
+
+
+def parts_of(value: Any, namespace: dict[str, Any], names_value: Any) -> frozenset[int]:
+    """The ids of the objects in a value that somebody may change, and that others may hold, too.
+
+    Raises:
+      Exception: whatever pickling it raises.
+    """
+    memos = list[dict[int, Any]]()
+    for _ in range(2):  # what is made only to be pickled is another object the second time
+        packer = Packer(io.BytesIO(), namespace, names_value, id, lambda _: False)
+        packer.dump(value)
+        memos.append(packer.memo.copy())
+    one, two = memos
+    return frozenset(number for number, (_, part) in one.items() if number in two and _is_changed(part))
+
+
+def _is_changed(part: Any) -> bool:
+    if isinstance(part, (type, FunctionType, ModuleType)):
+        return False
+    return isinstance(part, (list, dict, set, bytearray, deque, np.ndarray, CellType)) or bool(_vars_of(part))
+
+
+def _vars_of(value: Any) -> dict[str, Any]:
+    """The attributes of an object that it keeps in a dictionary."""
+    try:
+        return object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
 
 
 def pack(

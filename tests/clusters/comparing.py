@@ -193,15 +193,19 @@ class _Pairs:
         if isinstance(one, _NAMED) or type(one).__name__ == "PjitFunction":
             return _equal(one.__name__, two.__name__, where)
         if isinstance(one, float):
-            return [] if math.isclose(one, two, rel_tol=3e-5, abs_tol=3e-5) or (one != one and two != two) else [
-                f"{where}: {one} plainly, {two} on the cluster"
-            ]
+            return (
+                []
+                if math.isclose(one, two, rel_tol=3e-5, abs_tol=3e-5) or (one != one and two != two)
+                else [f"{where}: {one} plainly, {two} on the cluster"]
+            )
         if isinstance(one, dict):
             found = _equal(list(map(_text, one)), list(map(_text, two)), f"the keys of {where}")
             return found or self._items(list(one.values()), list(two.values()), list(map(_text, one)), where)
         if isinstance(one, (list, tuple)):
             found = _equal(len(one), len(two), f"the length of {where}")
             return found or self._items(one, two, range(len(one)), where)
+        if hasattr(one, "get_metadata") and hasattr(one, "get_value"):  # a variable of flax
+            return self.compare(one.get_value(), two.get_value(), where)
         own = _attributes(one)
         if own:
             theirs = _attributes(two)
