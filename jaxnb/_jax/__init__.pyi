@@ -250,6 +250,10 @@ from .platforms import (
     stand_in_rules as stand_in_rules,
 )
 from .promotions import promotion_of as promotion_of
+from .pytrees import (
+    pytree_rules as pytree_rules,
+    register_rules as register_rules,
+)
 from .raising import (
     RAISING as RAISING,
     TELLING as TELLING,

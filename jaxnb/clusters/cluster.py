@@ -82,6 +82,7 @@ class Cluster(Holder):
       names: what tells which value a name has in the processes.
       bound: names that cells have bound there.
       times: of the last cell by rank: seconds that it took, and that the process waited for others in it.
+      drawn: the random states of Python and NumPy in them; b"" where nobody knows.
       dirty: why the processes must be brought together again before the next cell; "" if they need not.
       gone: the numbers of values that were lost when that was done.
     """
@@ -99,6 +100,7 @@ class Cluster(Holder):
         self.names: dict[str, Any] = {}
         self.bound: set[str] = set()
         self.times: dict[int, tuple[float, float]] = {}
+        self.drawn = b""
         self.dirty = ""
         self.gone: set[int] = set()
         self._handles: weakref.WeakValueDictionary[int, Handle] = weakref.WeakValueDictionary()
@@ -513,7 +515,7 @@ class Cluster(Holder):
             number = member.engine if member is not None else next(numbers)
             self._views.setdefault(number, self._client[number])
             self.members.append(Member(rank, number, member.host if member else "", member.pid if member else 0))
-        self.dirty = ""
+        self.dirty, self.drawn = "", b""
         new = [member.rank for member in self.members if not member.pid]
         told = self.ask(
             "prepare", os.getcwd(), [path for path in sys.path if path], self._devices, self._seed, ranks=new

@@ -12,15 +12,13 @@ import gc
 import hashlib
 import os
 import platform
-import queue
 import random
 import socket
 import subprocess
 import sys
-import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -35,8 +33,10 @@ from IPython.core.getipython import get_ipython
 from jaxnb import _jax, planning
 from jaxnb.clusters.agreement import Agreement, Disagreed, Elsewhere
 from jaxnb.clusters.arrays import Block, Described, Lost, blocks_on, describe, make_array
+from jaxnb.clusters.calling import Caller
 from jaxnb.clusters.checkpoints import load_values, save_values
 from jaxnb.clusters.described import ATOMS, Shown, follow, is_plain, show_value
+from jaxnb.clusters.drawn import drawn_states, set_drawn
 from jaxnb.clusters.messages import CellRequest, Failure, Report
 from jaxnb.clusters.said import Said
 from jaxnb.clusters.values import Parcel, pack, packed_alone, parcel_blocks, unpack
@@ -71,55 +71,19 @@ _COMPARED = 1 << 20
 _EMPTY = np.empty(0, np.uint8)
 
 
-class _Caller:
-    """A thread that calls one thing after the other, so that who waits for it can be interrupted."""
-
-    def __init__(self) -> None:
-        self._calls: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        threading.Thread(target=self._serve, daemon=True, name="jaxnb programs").start()
-        self.busy = False
-
-    def start(self, call: Callable[[], Any]) -> Callable[[], Any]:
-        """Starts a call, and gives what waits for its result."""
-        done, found = threading.Event(), list[Any]()
-        self.busy = True
-        self._calls.put((call, done, found))
-
-        def wait() -> Any:
-            while not done.wait(1.0):  # in the main thread a signal is heard between two of these, and while it waits
-                pass
-            value, error = found
-            if error is not None:
-                raise error
-            return value
-
-        return wait
-
-    def _serve(self) -> None:
-        while True:
-            call, done, found = self._calls.get()
-            try:
-                found[:] = call(), None
-            except BaseException as error:
-                found[:] = None, error
-            self.busy = not self._calls.empty()
-            done.set()
-            del call, found
-
-
 class _OnAll(Strategy):
     """Runs each program when all processes are about to, and waits for its results."""
 
     def __init__(self, agreement: Agreement, fingerprints: weakref.WeakKeyDictionary[Piece, str]) -> None:
         self._agreement, self._fingerprints = agreement, fingerprints
-        self.caller = _Caller()
+        self.caller = Caller()
         self.at: Piece | None = None
 
     def next_cell(self, agreement: Agreement) -> None:
         """Another cell begins."""
         self._agreement, self.at = agreement, None
         if self.caller.busy:  # a program of before never ended
-            self.caller = _Caller()
+            self.caller = Caller()
 
     def dispatch(self, piece: Piece, reached: Any, arguments: Sequence[Any], donated_by: Any) -> list[Any]:
         """Starts a program when all are about to start it, and waits for its results."""
@@ -288,10 +252,11 @@ class Engine:
         session.strategy, session.looks, session.shown = self._strategy, request.looks, request.kinds
         session.cache_size = request.cache_size
         self._label(request)
-        said, run = Said(self.rank == 0), None
+        said, run, received, drawn = Said(self.rank == 0), None, False, b""
         try:
             with said:
                 self._receive(request, parcel)
+                received, drawn = True, drawn_states()
                 before = self._states(request.owned)
                 entry = dict(self.namespace)
                 run = session.stage(
@@ -306,8 +271,14 @@ class Engine:
                 jax.effects_barrier()
         except BaseException as error:
             agreement.failed()
-            failure = self._failure(error, request)
-            return Report(failure, printed=said.printed, displayed=said.displayed, seconds=perf_counter() - begun)
+            return Report(
+                self._failure(error, request),
+                printed=said.printed,
+                displayed=said.displayed,
+                seconds=perf_counter() - begun,
+                received=received,
+                drawn=_drawn_since(drawn),
+            )
         self._next = request.number * 10_000
         self._runs[request.number] = run
         while len(self._runs) > _KEPT_RUNS:
@@ -326,7 +297,9 @@ class Engine:
             said.displayed,
             {name: digest for name, value in bound.items() if (digest := local_digest(value))},
             perf_counter() - begun,
-            agreement.waited,
+            changed=tuple(sorted(name for name in changed if self.namespace.get(name) is entry.get(name))),
+            drawn=_drawn_since(drawn),
+            waited=agreement.waited,
         )
 
     def _label(self, request: CellRequest) -> None:
@@ -359,6 +332,8 @@ class Engine:
             self.namespace.pop(name, None)
         if parcel is not None:
             self.namespace |= unpack(parcel, self.namespace, self.value)
+        if request.drawn:
+            set_drawn(request.drawn)
 
     def _states(self, names: Sequence[str]) -> dict[str, Any]:
         """What tells whether a value has changed, by name; None where it cannot be told."""
@@ -406,7 +381,19 @@ class Engine:
         parts = (error.what, error.why, error.fix) if isinstance(error, JaxnbError) else None
         shell, found = get_ipython(), finding_of(error)
         frames = tuple(render(error, shell, error.__traceback__)) if shell is not None else ()
-        return Failure("error", kind, str(error), parts, getattr(error, "line", None), frames, tuple(notes), found)
+        made = None if parts is not None else self._packed_error(error)
+        line = getattr(error, "line", None)
+        return Failure("error", kind, str(error), parts, line, frames, tuple(notes), found, made=made)
+
+    def _packed_error(self, error: BaseException) -> Parcel | None:
+        own = {name: value for name, value in vars(error).items() if not name.startswith("_")}
+        try:
+            made = pack(
+                {"value": (type(error), error.args, own)}, self.namespace, needs=_first_copies_here, spread=False
+            )
+        except Exception:
+            return None
+        return made if made.nbytes <= _COMPARED else None
 
     def _told(self, value: Any) -> str:
         if isinstance(value, ATOMS):
@@ -599,6 +586,10 @@ class Engine:
         self._kept.clear()
 
 
+def _drawn_since(before: bytes) -> bytes:
+    return now if before and (now := drawn_states()) != before else b""
+
+
 def versions() -> dict[str, str]:
     """The versions that must be the same in all processes."""
     found = {"python": ".".join(platform.python_version_tuple()[:2])}
@@ -637,6 +628,10 @@ def _equations(piece: Piece) -> Generator[tuple[int, str]]:
 
 def _avals(variables: Sequence[Any]) -> str:
     return " ".join(variable.aval.str_short() for variable in variables)
+
+
+def _first_copies_here(described: Described, data: Any) -> list[Block]:
+    return _first_copies(True, described, data)
 
 
 def _first_copies(body: bool, described: Described, data: Any) -> list[Block]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jaxnb.clusters.described import Shown
+from jaxnb.clusters.values import Parcel
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding
 from jaxnb.staging import Run
@@ -28,6 +29,7 @@ class CellRequest:
       cache_size: how many programs are kept for each piece.
       label: what the user knows the cell by, such as "Cell In[5]".
       colors: of tracebacks, by IPython's name.
+      drawn: the random states of Python and NumPy with which it begins, pickled; b"" of those that are here.
     """
 
     number: int
@@ -45,6 +47,7 @@ class CellRequest:
     cache_size: int = 4
     label: str = ""
     colors: str = "nocolor"
+    drawn: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ class Failure:
       others: the processes that were about to run another program.
       program: what this one was about to run: each equation with its line.
       states: by name what tells whether processes have the same: a digest.
+      made: the class of the error with its arguments and attributes, where these can be sent.
     """
 
     kind: str
@@ -78,6 +82,7 @@ class Failure:
     others: tuple[int, ...] = ()
     program: tuple[tuple[int, str], ...] = ()
     states: dict[str, str] = field(default_factory=dict[str, str])
+    made: Parcel | None = None
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,9 @@ class Report:
       displayed: what it displayed, as (data, metadata).
       digests: of the values bound that lie in one process each, to be compared.
       seconds: that it took.
+      received: whether what was sent with it has arrived.
+      changed: names of `owned` whose objects it has changed in place.
+      drawn: the random states as it left them, pickled; b"" if they are as they were.
       waited: those of them in which it waited for other processes to come as far.
     """
 
@@ -108,4 +116,7 @@ class Report:
     displayed: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = ()
     digests: dict[str, str] = field(default_factory=dict[str, str])
     seconds: float = 0.0
+    received: bool = True
+    changed: tuple[str, ...] = ()
+    drawn: bytes = b""
     waited: float = 0.0

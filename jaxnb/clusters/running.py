@@ -25,8 +25,10 @@ from IPython.display import publish_display_data
 from jaxnb import errors
 from jaxnb.clusters.cluster import Cluster, ProcessLost
 from jaxnb.clusters.described import ATOMS
+from jaxnb.clusters.drawn import drawn_states, set_drawn
 from jaxnb.clusters.messages import CellRequest, Failure, Report
-from jaxnb.clusters.values import Parcel, needed_on, pack, packed_alone
+from jaxnb.clusters.receiving import put_together
+from jaxnb.clusters.values import Parcel, needed_on, pack, packed_alone, parts_of
 from jaxnb.errors import JaxnbError, Refused
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding, Mesh, Program, attach, decode
@@ -68,6 +70,7 @@ class OnCluster:
         self.cluster = cluster
         self._serials: dict[int, tuple[weakref.ref[Any], int]] = {}
         self._last_serial = 0
+        self._parts: dict[str, frozenset[int]] = {}
         self._programs: dict[int, Program] = {}
         self._told: dict[str, str] = defaultdict(str)
         self._served: dict[Any, Served] = {}
@@ -104,8 +107,11 @@ class OnCluster:
             del tokens[name]  # the cell binds it, most likely before it reads it
         unbind = tuple(name for name in cluster.names if name not in tokens and self._is_old(name, namespace))
         missing = [name for name in tokens if cluster.names.get(name, self) != tokens[name]]
+        shared = self._shared(missing, namespace)
+        tokens, missing = tokens | shared, [*missing, *shared]
         parcels = self._parcels({name: namespace[name] for name in missing}, namespace, progress)
         cluster.cell += 1
+        drawn = drawn_states()
         request = CellRequest(
             cluster.cell,
             cell.text,
@@ -122,13 +128,21 @@ class OnCluster:
             session.cache_size,
             session.file_label(cell.filename),
             _colors(),
+            drawn if drawn != cluster.drawn else b"",
         )
         progress(f"running on {len(cluster.members)} processes")
         reports = self._run(request, parcels, before_host)
         before_host()
         for name in unbind:
             cluster.names.pop(name, None)
-        cluster.names |= {name: tokens[name] for name in missing}
+        if all(report.received for report in reports.values()):
+            cluster.names |= {name: tokens[name] for name in missing}
+        else:
+            for name in missing:
+                cluster.names.pop(name, None)
+        cluster.drawn = reports[0].drawn or drawn
+        if reports[0].drawn:
+            set_drawn(reports[0].drawn)
         _say(reports, self._told)
         failures = {rank: report.failure for rank, report in reports.items() if report.failure is not None}
         if failures:
@@ -279,6 +293,29 @@ class OnCluster:
                 waits += sorted(reads - seen)
         return tokens
 
+    def _shared(self, missing: Sequence[str], namespace: dict[str, Any]) -> dict[str, Any]:
+        """What is sent once more, since it holds an object that something which is sent holds, too; with its tokens."""
+        known, waits, found = self.cluster.names, list(missing), dict[str, Any]()
+        self._parts = {name: parts for name, parts in self._parts.items() if name in known}
+        while waits:
+            name = waits.pop()
+            self._parts[name] = parts = self._parts_of(namespace[name], namespace)
+            for other, held in list(self._parts.items()):
+                if other in missing or other in found or other == name or held.isdisjoint(parts):
+                    continue
+                if other in namespace and self.cluster.number_of(namespace[other]) is None:
+                    found[other], _ = self._token(other, namespace[other], namespace)
+                    waits.append(other)
+        return {name: token for name, token in found.items() if token[0] != _UNSENDABLE}
+
+    def _parts_of(self, value: Any, namespace: dict[str, Any]) -> frozenset[int]:
+        if isinstance(value, (*ATOMS, ModuleType, jax.Array)) or self.cluster.number_of(value) is not None:
+            return frozenset()
+        try:
+            return parts_of(value, namespace, self.cluster.number_of)
+        except Exception:  # it is refused when it is sent, by name
+            return frozenset()
+
     def _token(self, name: str, value: Any, namespace: dict[str, Any]) -> tuple[Any, set[str]]:
         if (named := self.cluster.number_of(value)) is not None:
             return ("value", *named), set()
@@ -383,8 +420,12 @@ class OnCluster:
         assert first.run is not None
         everywhere = set.intersection(*(set(report.bound) for report in reports.values()))
         outputs = dict[str, Any]()
+        aliases = _aliases(first.changed, namespace)
         for name, shown in first.bound.items():
             if name in everywhere:
+                for alias in aliases.get(name, ()):  # the same object under another name
+                    namespace[alias] = cluster.handle(shown)
+                    cluster.names.pop(alias, None)
                 outputs[name] = namespace[name] = cluster.handle(shown)
                 cluster.bound.add(name)
                 cluster.names[name], _ = self._token(name, outputs[name], namespace)
@@ -449,6 +490,16 @@ class OnCluster:
             other = next(other for other in own if other not in same)
             error.add_note(f"In process {other}: {own[other].error.partition(':')[2]}: {own[other].message}")
         return error
+
+
+def _aliases(changed: Sequence[str], namespace: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The other names of objects, by the names under which they were changed."""
+    found = dict[str, list[str]]()
+    for name in changed:
+        held = namespace.get(name)
+        if type(held) not in ATOMS:
+            found[name] = [other for other, value in namespace.items() if value is held and other not in changed]
+    return found
 
 
 def _colors() -> str:
@@ -585,6 +636,18 @@ def _cut(text: str, other: str) -> str:
     return f"{'…' if start else ''}{text[start : start + 100]}"
 
 
+def _made_again(parcel: Parcel) -> BaseException | None:
+    """An error of its class, arguments and attributes; None where they are not known here."""
+    try:
+        kind, arguments, attributes = put_together([(parcel, parcel.data)])
+        made = kind.__new__(kind, *arguments)
+        made.args = arguments
+        vars(made).update(attributes)
+    except Exception:
+        return None
+    return made
+
+
 def _as_raised(failure: Failure) -> BaseException:
     """The error of a process as one of the notebook: of its own class where that is known here."""
     module, _, name = failure.error.partition(":")
@@ -595,7 +658,9 @@ def _as_raised(failure: Failure) -> BaseException:
             made = kind(what, why=why, fix=fix, line=failure.line)
         except TypeError:
             made = JaxnbError(what, why=why, fix=fix, line=failure.line)
-    elif module == "builtins":
+    elif failure.made is not None:
+        made = _made_again(failure.made)
+    if made is None and module == "builtins":
         kind = getattr(builtins, name)
         try:
             made = kind(failure.message)

@@ -9,11 +9,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import importlib
 import io
 import pickle
+import sys
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import FunctionType
+from types import CellType, FunctionType, ModuleType
 from typing import Any
 
 import cloudpickle
@@ -23,11 +27,12 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb.clusters.arrays import Block, Described, blocks_of, blocks_on, describe, make_array
+from jaxnb.clusters.classes import reduce_class, reduce_object
 from jaxnb.errors import JaxnbError
 
-__all__ = ["Packer", "Parcel", "needed_on", "pack", "packed_alone", "parcel_blocks", "unpack"]
+__all__ = ["Packer", "Parcel", "needed_on", "pack", "packed_alone", "parcel_blocks", "parts_of", "unpack"]
 
-_NAMES, _ARRAY, _DEVICE, _VALUE = "names", "array", "device", "value"
+_NAMES, _MODULE, _ARRAY, _DEVICE, _VALUE = "names", "module", "array", "device", "value"
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,8 @@ class Packer(cloudpickle.Pickler):
         """What stands for an object in the stream, where it is not pickled itself."""
         if obj is self._marker or obj is self._namespace:
             return (_NAMES,)
+        if type(obj) is _NamesOf:
+            return _MODULE, obj.module
         if isinstance(obj, jax.Device):
             return _DEVICE, obj.platform, jax.devices(obj.platform).index(obj)
         if (named := self._names_value(obj)) is not None:
@@ -101,13 +108,20 @@ class Packer(cloudpickle.Pickler):
         return None
 
     def reducer_override(self, obj: Any) -> Any:
-        """How functions of the namespace are pickled: without the names that they read."""
+        """How functions are pickled: without the names that they read; and classes: as they are."""
+        if type(obj) is FunctionType:
+            self.globals_ref.setdefault(id(obj.__globals__), _names_of(obj.__globals__))
         made: Any = super().reducer_override(obj)
-        if type(obj) is FunctionType and obj.__globals__ is self._namespace and isinstance(made, tuple):
+        if type(obj) is FunctionType and isinstance(made, tuple):
             state, slots = made[2]  # of cloudpickle: what stands in the function, and what makes it one
-            self.reads |= set(slots.get("__globals__", ()))
+            if obj.__globals__ is self._namespace:
+                self.reads |= set(slots.get("__globals__", ()))
+            elif type(self.globals_ref[id(obj.__globals__)]) is not _NamesOf:
+                return made
             return (*made[:2], (state, {**slots, "__globals__": {}}), *made[3:])
-        return made
+        if isinstance(obj, type):
+            return reduce_class(obj, made)
+        return reduce_object(obj) if made is NotImplemented else made
 
     def _number(self, array: Any) -> int:
         number = self._numbers.setdefault(id(array), len(self.arrays))
@@ -119,6 +133,22 @@ class Packer(cloudpickle.Pickler):
 
 class _Names(dict[str, Any]):
     """Stands for the namespace, whose functions cloudpickle gives names of their own."""
+
+
+class _NamesOf(dict[str, Any]):
+    """Stands for the names of a module that can be imported; functions made by it read them where they arrive."""
+
+    def __init__(self, module: str) -> None:
+        super().__init__()
+        self.module = module
+
+
+def _names_of(names: dict[str, Any]) -> dict[str, Any]:
+    """What stands for the names that a function reads: those of a module, or its own."""
+    name = names.get("__name__")
+    if not isinstance(name, str) or name == "__main__" or names.get("__spec__") is None:
+        return {}
+    return _NamesOf(name) if getattr(sys.modules.get(name), "__dict__", None) is names else {}
 
 
 def packed_alone(value: Any, namespace: dict[str, Any], names_value: Any, array: Callable[[Any], Any]) -> Any:
@@ -133,10 +163,44 @@ def packed_alone(value: Any, namespace: dict[str, Any], names_value: Any, array:
     Raises:
       Exception: whatever pickling it raises.
     """
-    file = io.BytesIO()
-    packer = Packer(file, namespace, names_value, array)
+    file, digest = io.BytesIO(), hashlib.blake2b(digest_size=16)
+
+    def add(buffer: pickle.PickleBuffer) -> bool:
+        digest.update(buffer.raw())
+        return False
+
+    packer = Packer(file, namespace, names_value, array, add)
     packer.dump(value)
-    return file.getvalue(), packer.reads
+    return file.getvalue() + digest.digest(), packer.reads
+
+
+def parts_of(value: Any, namespace: dict[str, Any], names_value: Any) -> frozenset[int]:
+    """The ids of the objects in a value that somebody may change, and that others may hold, too.
+
+    Raises:
+      Exception: whatever pickling it raises.
+    """
+    memos = list[dict[int, Any]]()
+    for _ in range(2):  # what is made only to be pickled is another object the second time
+        packer = Packer(io.BytesIO(), namespace, names_value, id, lambda _: False)
+        packer.dump(value)
+        memos.append(packer.memo.copy())
+    one, two = memos
+    return frozenset(number for number, (_, part) in one.items() if number in two and _is_changed(part))
+
+
+def _is_changed(part: Any) -> bool:
+    if isinstance(part, (type, FunctionType, ModuleType)):
+        return False
+    return isinstance(part, (list, dict, set, bytearray, deque, np.ndarray, CellType)) or bool(_vars_of(part))
+
+
+def _vars_of(value: Any) -> dict[str, Any]:
+    """The attributes of an object that it keeps in a dictionary."""
+    try:
+        return object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
 
 
 def pack(
@@ -275,6 +339,8 @@ class _Unpickler(pickle.Unpickler):
         kind, *rest = pid
         if kind == _NAMES:
             return self._namespace
+        if kind == _MODULE:
+            return vars(importlib.import_module(rest[0]))
         if kind == _ARRAY:
             return self._arrays[rest[0]]
         if kind == _VALUE:
