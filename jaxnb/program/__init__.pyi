@@ -124,6 +124,12 @@ from .placement.report import (
     ShardingRow as ShardingRow,
     Shardings as Shardings,
 )
+from .placement.targets import (
+    TARGET_KINDS as TARGET_KINDS,
+    Target as Target,
+    TargetKind as TargetKind,
+    read_target as read_target,
+)
 from .placement.traffic import (
     Traffic as Traffic,
     read_traffic as read_traffic,
