@@ -12,7 +12,7 @@ import jax
 from jaxnb.errors import JaxnbError, Refused
 from jaxnb.options import StageOptions
 from jaxnb.program import Footprint, Hardware, Mesh, Plan, Program, check_axes, find_hardware, read_axes
-from jaxnb.reading import Planned, SimulatedMesh, read_mesh, the_worker
+from jaxnb.reading import Planned, SimulatedMesh, read_mesh, worker_for
 from jaxnb.staging import Piece, lower_traced, read_traced
 
 __all__ = ["check_options", "compile_elsewhere", "mesh_data", "plan_piece", "simulate"]
@@ -43,7 +43,7 @@ def compile_elsewhere(
         except (NotImplementedError, ValueError) as error:
             raise _not_lowered(str(error).strip().split("\n")[0]) from error
     seconds = perf_counter() - start
-    return the_worker(mesh.size, progress).compile(lowered, mesh, progress), seconds
+    return worker_for(mesh, progress).compile(lowered, mesh, progress), seconds
 
 
 def _not_lowered(why: str) -> JaxnbError:

@@ -117,6 +117,7 @@ from .placement.shown import (
 from .placement.simulated import (
     PLATFORM as PLATFORM,
     SimulatedMesh as SimulatedMesh,
+    mesh_of_target as mesh_of_target,
     simulated as simulated,
     simulated_mesh_of as simulated_mesh_of,
     spread_over as spread_over,
@@ -130,6 +131,14 @@ from .stablehlo.read import (
     NamedLevel as NamedLevel,
     read_stablehlo as read_stablehlo,
 )
+from .worker.compilers import (
+    Compiler as Compiler,
+    check_compiler as check_compiler,
+    find_compilers as find_compilers,
+)
+from .worker.refusals import (
+    OutOfMemory as OutOfMemory,
+)
 from .worker.workers import (
     Planned as Planned,
     WorkerGone as WorkerGone,
@@ -137,4 +146,5 @@ from .worker.workers import (
     end_worker as end_worker,
     has_worker as has_worker,
     the_worker as the_worker,
+    worker_for as worker_for,
 )

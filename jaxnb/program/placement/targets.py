@@ -11,6 +11,7 @@ import math
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from jaxnb.errors import JaxnbError
 from jaxnb.program.placement.hardware import Hardware, find_hardware
@@ -143,6 +144,19 @@ class Target:
         return found.split(self.kind.cores)
 
     @property
+    def topology(self) -> dict[str, Any]:
+        """What JAX's `topologies.get_topology_desc` is asked by, and how many of its devices are meant."""
+        sides = "x".join(map(str, self.sides))
+        if self.platform == "tpu":
+            # A host has 2x2 chips, of which a machine of one chip has one.
+            hosts = {"chips_per_host_bounds": [1, 1, 1]} if self.chips == 1 else {}
+            name = f"{self.kind.name}:{sides}"
+            told: dict[str, Any] = {"topology_name": name, **dict(self.kind.options), **hosts}
+        else:
+            told = {"topology": f"1x{sides}", "target_config": _gpu_config(self.kind)}
+        return {"platform": self.platform, "devices": self.devices, **told}
+
+    @property
     def axes(self) -> dict[str, int]:
         """Axes of a mesh with all devices, where nobody named any: the sides that are longer than one."""
         if self.alone:
@@ -153,6 +167,18 @@ class Target:
     def __str__(self) -> str:
         """`v5e:4x4`, as it is asked for."""
         return self.kind.name if self.alone else f"{self.kind.name}:{'x'.join(map(str, self.sides))}"
+
+
+def _gpu_config(kind: TargetKind) -> str:
+    """The properties of a GPU as the text of a stream_executor.GpuTargetConfigProto."""
+    known = dict(kind.options)
+    major, minor = known.pop("cuda_major"), known.pop("cuda_minor")
+    lines = [f"{name}: {value}" for name, value in known.items()]
+    version = f"cuda_compute_capability {{ major: {major} minor: {minor} }}"
+    title = find_hardware(kind.hardware).title
+    return (
+        f'gpu_device_info {{ {" ".join(lines)} {version} }}\nplatform_name: "CUDA"\ndevice_description_str: "{title}"\n'
+    )
 
 
 def read_target(text: str) -> Target:
