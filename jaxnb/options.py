@@ -118,6 +118,14 @@ class StageOptions:
     devices: int | None = _row(
         None, "number", "how many virtual CPU devices there are to be, if JAX has not started yet", _CELLS, "8"
     )
+    target: str | None = _row(
+        None,
+        "word",
+        "a machine that is not there, v5e:4x4 or h100: the cell is compiled by its compiler and shown; nothing runs or"
+        " is bound",
+        _ALL,
+        "h100",
+    )
     whole: bool = _row(
         False, "flag", "refuse to run the cell in more than one compiled piece", "jit grad", compiled=True
     )

@@ -111,12 +111,15 @@ from .placement.layout import (
     Placed as Placed,
 )
 from .placement.ledger import (
+    CONTINUES as CONTINUES,
+    SCATTERED as SCATTERED,
     Collective as Collective,
     Ledger as Ledger,
     count_traffic as count_traffic,
     read_ledger as read_ledger,
 )
 from .placement.plan import (
+    Cycles as Cycles,
     Footprint as Footprint,
     Plan as Plan,
 )

@@ -41,6 +41,10 @@ from .hlo.buffers import (
     code_bytes as code_bytes,
     peak_bytes as peak_bytes,
 )
+from .hlo.cycles import (
+    count_cycles as count_cycles,
+    read_cycles as read_cycles,
+)
 from .hlo.decode import (
     read_modules as read_modules,
 )

@@ -250,6 +250,11 @@ def _mesh(shell: Any, text: str) -> Any:
     return room.set_mesh(magics.session if magics is not None else open_session(), text)
 
 
+def _target(shell: Any, text: str) -> Any:
+    magics = getattr(shell, "_jaxnb_magics", None)
+    return room.set_target(magics.session if magics is not None else open_session(), text)
+
+
 def _sharding(shell: Any, text: str) -> Any:
     magics = getattr(shell, "_jaxnb_magics", None)
     progress = Progress(shell)
@@ -298,7 +303,13 @@ COMMANDS: Mapping[str, Command] = {
         "the mesh of all cells from now on; alone, which it is",
         _mesh,
         ("off",),
-        "x=4, y=2 [--simulate [--hardware h100]] [--devices 8] [--explicit]",
+        "x=4, y=2 [--simulate [--hardware h100]] [--target v5e:4x4] [--devices 8] [--explicit]",
+    ),
+    "target": Command(
+        "a machine that is not there: cells are compiled by its own compiler, and not run; alone, which there are",
+        _target,
+        ("off",),
+        "v5e:4x4",
     ),
     "sharding": Command("which piece of it is on which device; alone, of the last run", _sharding, free="params"),
     "collectives": Command("what devices sent one another in the last run, and why", _collectives, free="--on h100"),

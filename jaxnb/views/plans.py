@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jaxnb.program import Estimate, Footprint, Plan
+from jaxnb.program import Cycles, Estimate, Footprint, Plan
 from jaxnb.units import format_bytes, format_flops
 from jaxnb.views.collectives import render_ledger
 from jaxnb.views.compact import short_seconds
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_SHOWN",
+    "cycles_text",
     "estimate_text",
     "footprint_text",
     "render_plan",
@@ -37,7 +38,9 @@ def render_plan(plan: Plan, *, width: int = 120) -> str:
       plan: to be shown.
       width: of the text, in characters.
     """
-    lines = [f"on {plan.mesh}: {plan.mesh.size:,} devices", f"memory   {footprint_text(plan.footprint)}{_fits(plan)}"]
+    lines = [_machine(plan), f"memory   {footprint_text(plan.footprint)}{_fits(plan)}"]
+    if plan.cycles is not None and plan.hardware is not None and plan.hardware.clock is not None:
+        lines.append(f"cycles   {cycles_text(plan.cycles, plan.hardware.clock)}")
     if plan.hardware is not None:
         estimate = plan.estimate()
         lines.append(f"time     {estimate_text(estimate)}")
@@ -56,6 +59,23 @@ def footprint_text(footprint: Footprint) -> str:
     )
 
 
+def cycles_text(cycles: Cycles, clock: float) -> str:
+    """What a compiler says of the time: `276,400 at 1.5 GHz are 184 us, by the compiler's own estimate of ...`."""
+    least = "at least " if cycles.endless else ""
+    rest = f", nothing of {cycles.fusions} fusion{'s' * (cycles.fusions != 1)}" if cycles.fusions else ""
+    return (
+        f"{least}{cycles.total:,}, at {clock / 1e9:.3g} GHz {short_seconds(cycles.seconds(clock))}: the compiler's own "
+        f"estimate of {cycles.counted} instruction{'s' * (cycles.counted != 1)}{rest}; what is sent is not in it"
+    )
+
+
+def _machine(plan: Plan) -> str:
+    """What it is planned for: the mesh, and the machine if that has a compiler of its own."""
+    count = f"{plan.mesh.size:,} device{'s' * (plan.mesh.size != 1)}"
+    where = f"on {plan.mesh}: {count}" if plan.mesh.axes else f"on {count}"
+    return where if plan.target is None else f"{where} of {plan.target}, by its own compiler"
+
+
 def estimate_text(estimate: Estimate) -> str:
     """`12 ms on NVIDIA H100 SXM5: computing 9.0 ms (1.2 Tflops), sending 3.0 ms (1.2 GB)`, and the two extremes."""
     least = "" if estimate.complete else "at least "
@@ -70,8 +90,9 @@ def estimate_text(estimate: Estimate) -> str:
 def _fits(plan: Plan) -> str:
     if plan.hardware is None:
         return ""
+    left = plan.hardware.memory - plan.footprint.total
     have = f"{plan.hardware} has {format_bytes(plan.hardware.memory)}"
-    return f" · {have}" if plan.fits else f" · TOO MUCH: {have}"
+    return f" · {have}, {format_bytes(left)} free" if plan.fits else f" · TOO MUCH by {format_bytes(-left)}: {have}"
 
 
 def render_search(search: Search, *, limit: int = MOST_SHOWN) -> str:

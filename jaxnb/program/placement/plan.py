@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,8 +13,9 @@ from jaxnb.program.placement.data import Mesh
 from jaxnb.program.placement.estimate import Estimate, estimate_program
 from jaxnb.program.placement.hardware import Hardware, find_hardware
 from jaxnb.program.placement.ledger import Ledger, read_ledger
+from jaxnb.program.placement.targets import Target
 
-__all__ = ["Footprint", "Plan"]
+__all__ = ["Cycles", "Footprint", "Plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,27 @@ class Footprint:
         return max(parts, key=lambda part: part.total, default=cls(0, 0, 0, 0))
 
 
+@dataclass(frozen=True, slots=True)
+class Cycles:
+    """How long a compiler says that a program takes, by the cycles that it estimates for each instruction.
+
+    Attributes:
+      total: of all instructions, each as often as it runs.
+      counted: how many instructions it says something of.
+      fusions: how many there are besides of which it says nothing, though they compute.
+      endless: whether some are in a loop of which nobody knows how often it runs; those count once.
+    """
+
+    total: int
+    counted: int
+    fusions: int = 0
+    endless: bool = False
+
+    def seconds(self, clock: float) -> float:
+        """At so many cycles a second."""
+        return self.total / clock
+
+
 @dataclass(frozen=True)
 class Plan:
     """A program on a mesh, as it would be on each device. It shows itself as text and as HTML.
@@ -66,6 +88,8 @@ class Plan:
       hardware: what the devices are; None for any.
       source: the text of the cell, for the lines in the ledger.
       seconds: that compiling took.
+      target: whose compiler compiled it; None for that of the CPU.
+      cycles: how long the compiler of the target says that it takes; None where it says nothing.
     """
 
     mesh: Mesh
@@ -74,6 +98,8 @@ class Plan:
     hardware: Hardware | None = None
     source: str = ""
     seconds: float = 0.0
+    target: Target | None = None
+    cycles: Cycles | None = None
 
     @cached_property
     def program(self) -> Program:
@@ -95,7 +121,8 @@ class Plan:
           JaxnbError: if there is no such hardware, or none was named.
         """
         named = hardware or self.hardware or ""
-        return estimate_program(self.program, find_hardware(named), self.mesh, ledger=self.ledger)
+        table = find_hardware(named)
+        return estimate_program(self.program, table, self.mesh, ledger=self.ledger, widened=self.target is None)
 
     def on(self, hardware: str | Hardware) -> Plan:
         """The same plan on devices of another kind; nothing is compiled again.
@@ -103,7 +130,7 @@ class Plan:
         Raises:
           JaxnbError: if there is no such hardware.
         """
-        return Plan(self.mesh, self.footprint, lambda: self.program, find_hardware(hardware), self.source, self.seconds)
+        return replace(self, make_program=lambda: self.program, hardware=find_hardware(hardware))
 
     @property
     def fits(self) -> bool | None:

@@ -34,12 +34,14 @@ class TargetKind:
       cores: how many devices JAX makes of a chip.
       options: what the compiler is told of it besides: of TPUs options of the topology, of GPUs the properties that
         the driver would tell of the device.
+      available: bytes of memory that a program may have on a device.
     """
 
     name: str
     hardware: str
     platform: str
     dimensions: int
+    available: int
     cores: int = 1
     options: tuple[tuple[str, str], ...] = ()
 
@@ -80,7 +82,7 @@ def _gpu(name: str, capability: str, cores: int, clock: float, memory: int, band
         "cuda_major": major,
         "cuda_minor": minor,
     }
-    return TargetKind(name, name, "cuda", 2, options=tuple((key, str(value)) for key, value in known.items()))
+    return TargetKind(name, name, "cuda", 2, memory, options=tuple((key, str(value)) for key, value in known.items()))
 
 
 # As the drivers tell them; the programming guide of CUDA has those that belong to a capability.
@@ -94,13 +96,14 @@ _GPUS = (
     _gpu("h200", "9.0", 132, 1.98, 151_397_597_184, 4_800_000, units=128, shared=233472, cache=52428800),
     _gpu("b200", "10.0", 148, 1.965, 191_514_411_008, 7_672_320, units=128, shared=233472, cache=132644864),
 )
+# The compiler keeps a part of the memory for itself; what it leaves stands in its refusals.
 _TPUS = (
     # The two cores of a v4 are one device of JAX only where the chip is configured so.
-    TargetKind("v4", "tpu-v4", "tpu", 3, options=(("chip_config_name", "megacore"),)),
-    TargetKind("v5e", "tpu-v5e", "tpu", 2),
-    TargetKind("v5p", "tpu-v5p", "tpu", 3),
-    TargetKind("v6e", "tpu-v6e", "tpu", 2),
-    TargetKind("tpu7x", "tpu-v7x", "tpu", 3, cores=2),
+    TargetKind("v4", "tpu-v4", "tpu", 3, int(30.75 * 2**30), options=(("chip_config_name", "megacore"),)),
+    TargetKind("v5e", "tpu-v5e", "tpu", 2, int(15.75 * 2**30)),
+    TargetKind("v5p", "tpu-v5p", "tpu", 3, int(95.74 * 2**30)),
+    TargetKind("v6e", "tpu-v6e", "tpu", 2, int(31.25 * 2**30)),
+    TargetKind("tpu7x", "tpu-v7x", "tpu", 3, int(94.75 * 2**30), cores=2),
 )
 TARGET_KINDS = {kind.name: kind for kind in (*_TPUS, *_GPUS)}
 """By name, in the order in which they are listed."""
@@ -137,11 +140,11 @@ class Target:
 
     @cached_property
     def hardware(self) -> Hardware:
-        """What one device can do: of a chip that is several for JAX, a part of it."""
+        """What one device can do: of a chip that is several for JAX, a part of it; with the memory that is left."""
         found = find_hardware(self.kind.hardware)
         if self.platform == "cuda" and not self.alone:
             found = replace(found, node=self.sides[1])
-        return found.split(self.kind.cores)
+        return replace(found.split(self.kind.cores), memory=self.kind.available)
 
     @property
     def topology(self) -> dict[str, Any]:

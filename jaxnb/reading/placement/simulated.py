@@ -19,7 +19,7 @@ from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 import jaxnb.reading as room
 from jaxnb.errors import JaxnbError, Refused
-from jaxnb.program import Target
+from jaxnb.program import Hardware, Target, find_hardware
 
 __all__ = ["PLATFORM", "SimulatedMesh", "mesh_of_target", "simulated", "simulated_mesh_of", "spread_over"]
 
@@ -49,6 +49,13 @@ class SimulatedMesh:
         kind = AxisType.Explicit if self.explicit else AxisType.Auto
         sizes = tuple(size for _, size in self.axes)
         return AbstractMesh(sizes, tuple(name for name, _ in self.axes), axis_types=(kind,) * len(sizes))
+
+    @property
+    def device(self) -> Hardware | None:
+        """What one of its devices can do; None for any."""
+        if self.hardware:
+            return find_hardware(self.hardware)
+        return None if self.target is None else self.target.hardware
 
     @property
     def platform(self) -> str:
