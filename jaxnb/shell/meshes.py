@@ -44,13 +44,13 @@ def set_mesh(session: Session, text: str) -> Any:
     start = text.find("--")
     axes = text if start < 0 else text[:start]
     options = {} if start < 0 else parse_header(text, MESH_OPTIONS, _MAGIC, start)
-    if "hardware" in options and "simulate" not in options:
-        raise _bad(text, "--hardware", "--hardware says what the devices of a simulated mesh are.", "add --simulate.")
     if "target" in options:
         for other in ("simulate", "hardware", "devices"):
             if other in options:
                 what = f"--{other} does not go with --target, which says what the devices are."
                 raise _bad(text, f"--{other}", what, f"leave --{other} out.")
+    if "hardware" in options and "simulate" not in options:
+        raise _bad(text, "--hardware", "--hardware says what the devices of a simulated mesh are.", "add --simulate.")
     if "simulate" in options and "devices" in options:
         raise _bad(text, "--devices", "a simulated mesh has as many devices as its axes say.", "leave --devices out.")
     if "simulate" in options:
