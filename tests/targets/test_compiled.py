@@ -57,7 +57,7 @@ def test_what_is_sent_and_how_much_of_it_is_linked(target: str, name: str) -> No
     assert plan.ledger.complete and plan.ledger.total == sum(sent * times for _, sent, times in SENT[name])
     assert all(item.axes == ("x",) and item.line is not None for item in plan.ledger.items)
     shares = plan.program.coverage()
-    for share in (shares.eqn_line, shares.eqn_stablehlo, shares.hlo_eqn):
+    for share in (shares.eqn_line, shares.stablehlo_eqn, shares.hlo_eqn):
         assert share is not None and share >= 0.98
     assert plan.fits and plan.target is not None and plan.footprint.inputs > 0 < plan.footprint.results
     assert (plan.cycles is not None) == (target != "h100:1x8")
@@ -97,11 +97,14 @@ def test_a_kernel_of_pallas_is_compiled() -> None:
     targets = [dict(op.attributes).get("target") for op in plan.program.level("hlo").ops() if op.name == "custom-call"]
     assert "tpu_custom_call" in targets
 
-    def whole(x: Any, y: Any) -> Any:
-        return pl.pallas_call(kernel, jax.ShapeDtypeStruct(x.shape, x.dtype))(x, y)
+    def corner(x: Any, out: Any) -> None:
+        out[:8, :128] = x[:8, :128]
+
+    def whole(x: Any) -> Any:
+        return pl.pallas_call(corner, jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
 
     with pytest.raises(OutOfMemory, match="of VMEM, and a device of v5e has 134 MB") as one:
-        jaxnb.target(whole, "v5e")(array(8192, 8192), array(8192, 8192))
+        jaxnb.target(whole, "v5e")(array(8192, 8192, dtype=jnp.float32))
     assert "window" in one.value.why
 
 
