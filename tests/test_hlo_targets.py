@@ -12,8 +12,18 @@ from typing import Any
 import pytest
 from target_programs import DEVICES, LAYERS, PROGRAMS, SENT, TARGETS, file_of
 
-from jaxnb.program import Axis, Mesh, Program, count_traffic, read_ledger
-from jaxnb.reading import count_cycles, read_hlo, with_hlo_costs
+from jaxnb.program import (
+    Axis,
+    Mesh,
+    Padded,
+    Program,
+    count_traffic,
+    estimate_program,
+    read_hiding,
+    read_ledger,
+    read_target,
+)
+from jaxnb.reading import count_cycles, find_padding, read_hlo, with_hlo_costs
 from jaxnb.reading.hlo.decode import _read_estimate, read_module
 from jaxnb.reading.hlo.module import PRIMITIVE_TYPES, Computation, Instruction, Layout, Module, Shape
 from jaxnb.reading.hlo.trips import with_trips
@@ -162,6 +172,64 @@ def test_products_are_fusions_of_triton() -> None:
     fused = [item for item in module.instructions() if item.opcode == "fusion" and item.kind == "kCustom"]
     inner = [one.opcode for item in fused for one in module.computations[item.called[0]].instructions.values()]
     assert inner.count("dot") == len(fused) >= 4
+
+
+# --- what runs meanwhile ---
+
+
+def hidden(target: str, name: str) -> list[tuple[str, bool, bool]]:
+    """Of each collective the kind, whether it is begun apart, and whether anything that counts runs beside it."""
+    program = program_of(module_of(target, name))
+    estimate = estimate_program(program, read_target(target).hardware, MESH, widened=False)
+    found = read_hiding(program.level("hlo"), estimate)
+    assert [one.collective for one in found] == list(read_ledger(program, MESH).items)
+    assert all(one.begun or one.beside == 0 for one in found)
+    assert all(one.seconds is not None and 0 <= one.open <= one.seconds for one in found)
+    return [(one.collective.kind, one.begun, one.beside > 0.1 * (one.seconds or 0)) for one in found]
+
+
+def test_which_collectives_of_a_tpu_nothing_hides() -> None:
+    found = hidden("v5e:2x4", "sharded")
+    assert sorted(found) == [
+        ("all-gather", False, False),
+        ("all-gather", False, False),
+        ("all-gather", True, True),
+        ("all-reduce", False, False),
+        ("reduce-scatter", False, False),
+    ]
+    assert not any(begun for _, begun, _ in hidden("v5e:2x4", "data"))
+
+
+def test_what_a_gpu_begins_is_not_always_hidden() -> None:
+    """Here all are begun apart, and of the sharded program nothing stands between the beginning and the end."""
+    assert sorted(hidden("h100:1x8", "sharded")) == [
+        ("all-gather", True, False),
+        ("all-reduce", True, True),
+        ("reduce-scatter", True, False),
+    ]
+    assert ("reduce-scatter", True, True) in hidden("h100:1x8", "scanned")
+
+
+# --- padding ---
+
+
+def test_arrays_that_tiles_make_larger_are_found() -> None:
+    narrow = Shape((1000, 3), 4, None, 11, Layout((1, 0), ((8, 128),)))
+    wide = Shape((1024, 128), 4, None, 11, Layout((1, 0), ((8, 128),)))
+    vmem = Shape((1000, 3), 4, None, 11, Layout((1, 0), ((8, 128),), 1))
+    entry = {
+        1: Instruction("p0", "parameter", narrow, 1, op_name="x"),
+        2: Instruction("p1", "parameter", wide, 2, op_name="w"),
+        3: Instruction("copy-start", "copy-start", Shape(parts=(vmem, narrow), kind=13), 3, (1,)),
+        4: Instruction("copy-done", "copy-done", vmem, 4, (3,)),
+        5: Instruction("made", "fusion", narrow, 5, (4,), op_name="jit(f)/mul"),
+    }
+    found = find_padding(Module({7: Computation(entry, 5)}, 7, {}))
+    assert found == (
+        Padded("x", "float32[1000,3]", 12000, 512000, True),
+        Padded("jit(f)/mul", "float32[1000,3]", 12000, 512000, False),
+    )
+    assert find_padding(module_of("h100:1x8", "data")) == ()
 
 
 # --- made by hand ---

@@ -23,7 +23,7 @@ from jaxnb.program import (
     read_axes,
     read_target,
 )
-from jaxnb.reading import Planned, SimulatedMesh, mesh_of_target, read_cycles, read_mesh, worker_for
+from jaxnb.reading import Planned, SimulatedMesh, mesh_of_target, read_cycles, read_mesh, read_padding, worker_for
 from jaxnb.staging import Piece, lower_traced, read_traced
 
 __all__ = ["check_options", "compile_elsewhere", "mesh_data", "plan_piece", "simulate", "target"]
@@ -135,6 +135,7 @@ def _plan(
         compiled.seconds,
         mesh.target,
         None if mesh.target is None else read_cycles(compiled),
+        () if mesh.target is None else read_padding(compiled),
     )
 
 

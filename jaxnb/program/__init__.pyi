@@ -105,6 +105,10 @@ from .placement.hardware import (
     add_hardware as add_hardware,
     find_hardware as find_hardware,
 )
+from .placement.hiding import (
+    Hiding as Hiding,
+    read_hiding as read_hiding,
+)
 from .placement.layout import (
     ROLES as ROLES,
     Layout as Layout,
@@ -121,6 +125,7 @@ from .placement.ledger import (
 from .placement.plan import (
     Cycles as Cycles,
     Footprint as Footprint,
+    Padded as Padded,
     Plan as Plan,
 )
 from .placement.report import (

@@ -55,6 +55,10 @@ from .hlo.memory import (
 from .hlo.overlap import (
     compile_lowered as compile_lowered,
 )
+from .hlo.padding import (
+    find_padding as find_padding,
+    read_padding as read_padding,
+)
 from .hlo.read import (
     read_hlo as read_hlo,
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from jaxnb.program import Cycles, Estimate, Footprint, Plan
+from jaxnb.program import Cycles, Estimate, Footprint, Hiding, Padded, Plan
 from jaxnb.units import format_bytes, format_flops
 from jaxnb.views.collectives import render_ledger
 from jaxnb.views.compact import short_seconds
@@ -18,12 +19,15 @@ __all__ = [
     "cycles_text",
     "estimate_text",
     "footprint_text",
+    "hiding_text",
+    "padded_text",
     "render_plan",
     "render_search",
     "search_table",
     "search_title",
 ]
 
+_MOST_NAMED = 3
 MOST_SHOWN = 12
 """Rows of the table of a search, besides those of the front."""
 
@@ -39,11 +43,14 @@ def render_plan(plan: Plan, *, width: int = 120) -> str:
       width: of the text, in characters.
     """
     lines = [_machine(plan), f"memory   {footprint_text(plan.footprint)}{_fits(plan)}"]
+    lines += [f"padding  {padded_text(one)}" for one in _wasteful(plan)]
     if plan.cycles is not None and plan.hardware is not None and plan.hardware.clock is not None:
         lines.append(f"cycles   {cycles_text(plan.cycles, plan.hardware.clock)}")
     if plan.hardware is not None:
         estimate = plan.estimate()
         lines.append(f"time     {estimate_text(estimate)}")
+        if plan.target is not None and (text := hiding_text(plan.hiding)):
+            lines.append(f"waits    {text}")
         if estimate.sent < plan.ledger.total:
             lines.append("         what has 16 bits is counted so; XLA widens it on CPUs, and the table has that")
     sends = render_ledger(plan.ledger, source=plan.source, width=width)
@@ -67,6 +74,43 @@ def cycles_text(cycles: Cycles, clock: float) -> str:
         f"{least}{cycles.total:,}, at {clock / 1e9:.3g} GHz {short_seconds(cycles.seconds(clock))}: the compiler's own "
         f"estimate of {cycles.counted} instruction{'s' * (cycles.counted != 1)}{rest}; what is sent is not in it"
     )
+
+
+def padded_text(one: Padded) -> str:
+    """`x float32[1000000,3] takes 512 MB for 12 MB: the last tile of each side is filled up`."""
+    what = one.name if one.is_input else one.name.rpartition("/")[2]
+    return (
+        f"{what} {one.aval} takes {format_bytes(one.padded)} for {format_bytes(one.nbytes)}: the last tile of a side "
+        "is filled up"
+    )
+
+
+def _wasteful(plan: Plan) -> list[Padded]:
+    """The few arrays whose tiles add a quarter and something that counts beside all that a device needs."""
+    least = plan.footprint.total // 50
+    wasteful = [one for one in plan.padding if 4 * one.padded >= 5 * one.nbytes and one.padded - one.nbytes > least]
+    return wasteful[:_MOST_NAMED]
+
+
+def hiding_text(hiding: Sequence[Hiding]) -> str:
+    """`at least 92 us of 110 us of sending: nothing runs beside line 5 reduce-scatter over x (55 us)`."""
+    total, left = (sum(some) for some in ((one.seconds or 0.0 for one in hiding), (one.open for one in hiding)))
+    if not total:
+        return ""
+    if left < 0.01 * total:
+        return f"for no collective, at best: enough runs beside all {short_seconds(total)} of sending"
+    worst = sorted((one for one in hiding if one.open > 0.01 * total), key=lambda one: -one.open)
+    named = ", ".join(f"{_called(one)} ({short_seconds(one.open)})" for one in worst[:_MOST_NAMED])
+    more = f", and {len(worst) - _MOST_NAMED} more" if len(worst) > _MOST_NAMED else ""
+    text = f"at least {short_seconds(left)} of {short_seconds(total)} of sending"
+    return f"{text}, beside which nothing runs: {named}{more}"
+
+
+def _called(one: Hiding) -> str:
+    item = one.collective
+    line = f"line {item.line} " if item.line is not None else ""
+    over = f" over {', '.join(item.axes)}" if item.axes else ""
+    return f"{line}{item.kind}{over}"
 
 
 def _machine(plan: Plan) -> str:

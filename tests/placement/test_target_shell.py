@@ -17,7 +17,19 @@ import jaxnb
 from jaxnb.api import new_session
 from jaxnb.errors import JaxnbError, Refused
 from jaxnb.options import StageOptions
-from jaxnb.program import Axis, Cycles, Footprint, Mesh, Plan, Program, find_hardware, read_target
+from jaxnb.program import (
+    Axis,
+    Collective,
+    Cycles,
+    Footprint,
+    Hiding,
+    Mesh,
+    Padded,
+    Plan,
+    Program,
+    find_hardware,
+    read_target,
+)
 from jaxnb.reading import SimulatedMesh, find_compilers, has_worker, mesh_of_target
 from jaxnb.reading.placement import simulated
 from jaxnb.reading.worker import compilers, refusals, workers
@@ -27,6 +39,7 @@ from jaxnb.shell.health import Facts, find_problems
 from jaxnb.shell.targets import set_target
 from jaxnb.staging import target_mesh
 from jaxnb.views import render_plan
+from jaxnb.views.plans import hiding_text
 
 __all__ = ["shell"]
 
@@ -324,6 +337,7 @@ def text_of(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> str:
     from jaxnb.program.placement import estimate
 
     monkeypatch.setattr(Plan, "ledger", Ledger((), plan.mesh))
+    monkeypatch.setattr(Plan, "hiding", ())
     monkeypatch.setattr(Plan, "estimate", lambda self, _=None: estimate.Estimate(find_hardware("tpu-v5e"), (), ()))
     return render_plan(plan)
 
@@ -347,6 +361,22 @@ def test_a_plan_of_one_device(monkeypatch: pytest.MonkeyPatch) -> None:
     one = read_target("h100")
     plan = plan_of(mesh=Mesh(()), target=one, hardware=one.hardware, cycles=None)
     assert text_of(plan, monkeypatch).startswith("on 1 device of h100, by its own compiler\nmemory ")
+
+
+def test_a_plan_names_what_is_wasted_and_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    padding = (
+        Padded("x", "float32[1000000,3]", 12_000_000, 512_000_000, True),
+        Padded("jit(f)/jvp()/mul", "float32[7]", 28, 512, False),
+    )
+    text = text_of(plan_of(padding=padding), monkeypatch)
+    assert "padding  x float32[1000000,3] takes 512 MB for 12.0 MB" in text and "mul" not in text
+    one = Collective("all-reduce", 1, (0, 0), 3, (), ("x",), 4, 8, 12, 1, False, False, "")
+    waited, beside = Hiding(one, 2e-3, 0.0, False), Hiding(dataclasses.replace(one, line=4), 1e-3, 5e-3, True)
+    assert hiding_text([waited, beside]) == (
+        "at least 2.0 ms of 3.0 ms of sending, beside which nothing runs: line 3 all-reduce over x (2.0 ms)"
+    )
+    assert hiding_text([beside]).startswith("for no collective, at best") and hiding_text([]) == ""
+    assert hiding_text([waited] * 5).endswith(", and 2 more")
 
 
 def test_the_examples_of_the_modules() -> None:

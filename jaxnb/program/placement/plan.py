@@ -12,10 +12,11 @@ from jaxnb.program.display import render
 from jaxnb.program.placement.data import Mesh
 from jaxnb.program.placement.estimate import Estimate, estimate_program
 from jaxnb.program.placement.hardware import Hardware, find_hardware
+from jaxnb.program.placement.hiding import Hiding, read_hiding
 from jaxnb.program.placement.ledger import Ledger, read_ledger
 from jaxnb.program.placement.targets import Target
 
-__all__ = ["Cycles", "Footprint", "Plan"]
+__all__ = ["Cycles", "Footprint", "Padded", "Plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,25 @@ class Cycles:
         return self.total / clock
 
 
+@dataclass(frozen=True, slots=True)
+class Padded:
+    """An array that takes more memory than its elements do, because it lies in tiles.
+
+    Attributes:
+      name: of an input, or what JAX calls the operation that makes it.
+      aval: as `float32[1000,3]`.
+      nbytes: of its elements.
+      padded: bytes that it takes.
+      is_input: whether it is an input of the program.
+    """
+
+    name: str
+    aval: str
+    nbytes: int
+    padded: int
+    is_input: bool
+
+
 @dataclass(frozen=True)
 class Plan:
     """A program on a mesh, as it would be on each device. It shows itself as text and as HTML.
@@ -90,6 +110,7 @@ class Plan:
       seconds: that compiling took.
       target: whose compiler compiled it; None for that of the CPU.
       cycles: how long the compiler of the target says that it takes; None where it says nothing.
+      padding: arrays of a device that take more than their elements do, the most wasteful first.
     """
 
     mesh: Mesh
@@ -100,6 +121,7 @@ class Plan:
     seconds: float = 0.0
     target: Target | None = None
     cycles: Cycles | None = None
+    padding: tuple[Padded, ...] = ()
 
     @cached_property
     def program(self) -> Program:
@@ -110,6 +132,15 @@ class Plan:
     def ledger(self) -> Ledger:
         """Its collectives."""
         return read_ledger(self.program, self.mesh)
+
+    @cached_property
+    def hiding(self) -> tuple[Hiding, ...]:
+        """What runs beside each of its collectives.
+
+        Raises:
+          JaxnbError: if no hardware was named.
+        """
+        return read_hiding(self.program.level("hlo"), self.estimate())
 
     def estimate(self, hardware: str | Hardware | None = None) -> Estimate:
         """How long it would take.
