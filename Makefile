@@ -19,7 +19,7 @@ export JAX_COMPILATION_CACHE_DIR =
 # Tests start many processes; where the environment says to keep no bytecode, each would compile 70,000 lines anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo lab test test-all test-quick test-here test-newest test-oldest-ipython test-deep test-gpu test-targets test-extension test-browser extension browser check format bench clean
+.PHONY: demo lab test test-all test-quick test-here test-newest test-oldest-ipython test-deep test-gpu test-targets test-extension test-browser extension browser check format bench bench-targets clean
 
 demo: $(VENV)/.lab
 	$(BIN)/jaxnb report notebooks/01_quickstart.ipynb -o demo.html
@@ -95,6 +95,9 @@ test-gpu: $(VENV)/.dev
 test-targets: export JAX_SKIP_CUDA_CONSTRAINTS_CHECK = 1
 test-targets: $(TARGETS)/.targets
 	$(TARGETS)/bin/python -m pytest -q tests/targets
+
+bench-targets: $(TARGETS)/.targets
+	$(TARGETS)/bin/python benchmarks/targets.py
 
 $(TARGETS)/.targets: pyproject.toml
 	test -x $(TARGETS)/bin/python || $(PYTHON) -m venv $(TARGETS)
