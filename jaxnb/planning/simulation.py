@@ -23,7 +23,16 @@ from jaxnb.program import (
     read_axes,
     read_target,
 )
-from jaxnb.reading import Planned, SimulatedMesh, mesh_of_target, read_cycles, read_mesh, read_padding, worker_for
+from jaxnb.reading import (
+    Planned,
+    SimulatedMesh,
+    check_compiler,
+    mesh_of_target,
+    read_cycles,
+    read_mesh,
+    read_padding,
+    worker_for,
+)
 from jaxnb.staging import Piece, lower_traced, read_traced
 
 __all__ = ["check_options", "compile_elsewhere", "mesh_data", "plan_piece", "simulate", "target"]
@@ -43,8 +52,10 @@ def compile_elsewhere(
       What stands for JAX's compiled stage, and the seconds that lowering took.
 
     Raises:
-      JaxnbError: if it cannot be lowered for another machine, or partitioned.
+      JaxnbError: if it cannot be lowered for another machine, or partitioned; or if its compiler is not there.
     """
+    if mesh.target is not None:
+        check_compiler(mesh.target.platform)
     start = perf_counter()
     progress("lowering")
     with warnings.catch_warnings():
@@ -64,6 +75,10 @@ def _not_lowered(why: str, mesh: SimulatedMesh) -> JaxnbError:
     if "ordered effects" in why:
         why = "JAX keeps no order of prints and callbacks on several devices; this one asks for it."
         return JaxnbError(what, why=why, fix="leave ordered=True out; io_callback can be ordered all the same.")
+    if "for the specified backend" in why:
+        why = "it calls back into Python, and JAX writes such a call for the devices of this process alone."
+        fix = "leave callbacks and jax.debug.print out; or plan it by %jaxnb mesh --simulate, which keeps them."
+        return JaxnbError(what, why=why, fix=fix)
     if "interpret mode" in why and mesh.target is None:
         fix = "let its interpreter stand for a kernel: pallas_call(..., interpret=True)."
         return JaxnbError(what, why="programs are lowered for the CPU, which runs no kernels.", fix=fix)

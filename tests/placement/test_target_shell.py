@@ -316,6 +316,21 @@ def test_what_a_worker_could_not_do_is_told(told: dict[str, Any], kind: type, sa
     assert type(error) is kind and said in str(error)
 
 
+def test_a_callback_is_for_devices_of_this_process(there: dict[str, str | None]) -> None:
+    def told(x: Any) -> Any:
+        jax.debug.print("{}", x.sum())
+        return x * 2
+
+    with pytest.raises(JaxnbError, match="cannot be lowered for v5e") as one:
+        jaxnb.target(told, "v5e")(jax.ShapeDtypeStruct((8, 8), jnp.float32))
+    assert "calls back into Python" in one.value.why and "--simulate" in one.value.fix
+
+
+def test_a_function_wants_the_compiler_first(none_installed: None) -> None:
+    with pytest.raises(JaxnbError, match="nothing here compiles for a TPU"):
+        jaxnb.target(lambda x: x * 2, "v5e:2x2")(jax.ShapeDtypeStruct((8, 8), jnp.float32))
+
+
 # --- plans ---
 
 

@@ -159,6 +159,22 @@ def test_gradients_and_levels_in_a_shell(shell: Shell) -> None:
     assert "staged" in shell.run("%%jit\ny = x * 2")
 
 
+@pytest.mark.compiled("tpu")
+def test_what_is_donated_is_shared_and_the_mesh_of_other_cells_stays(shell: Shell) -> None:
+    shell.run("%jaxnb mesh p=4")
+    before = jax.sharding.get_mesh()
+    shell.ns["a"] = jax.device_put(np.ones((64, 128), np.float32), jax.sharding.NamedSharding(before, P("p")))
+    out = shell.run("%%jit --target v5e --donate a\na = a + 1")
+    assert "planned for 1 device of v5e" in out and "of them in place of inputs" in out
+    assert jax.sharding.get_mesh() == before
+    out = shell.run("%%jit --target v5e:2x2\nb = a @ a.T")
+    assert "planned for p=4 (4 devices of v5e:2x2)" in out and "all-gather" in out
+    assert jax.sharding.get_mesh() == before and "b" not in shell.ns
+    shell.run("%%jit\nb = a @ a.T")
+    assert np.all(np.asarray(shell.ns["b"]) == 128)
+    shell.run("%jaxnb mesh off")
+
+
 # --- the process ---
 
 
