@@ -1,5 +1,5 @@
-"""What a cell on a cluster costs over `%%px` of the same jitted function, paired in one run; starting; and how fast values
-are pushed and fetched over plain ZeroMQ.
+"""What a cell on a cluster costs over `%%px` of the same function, paired in one run; starting; pushing and fetching over
+plain ZeroMQ.
 
 Goal: at most 10 ms more than `%%px` for a warm cell. Run with `python benchmarks/cluster.py [-n 2] [--devices 2]`.
 """

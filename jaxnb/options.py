@@ -120,6 +120,14 @@ class StageOptions:
     )
     cluster: bool = _row(False, "flag", "run it in all processes of the cluster, on all of their devices", _CELLS)
     here: bool = _row(False, "flag", "run it in this process, though cells go to a cluster", _CELLS)
+    target: str | None = _row(
+        None,
+        "word",
+        "a machine that is not there, v5e:4x4 or h100: the cell is compiled by its compiler and shown; nothing runs or"
+        " is bound",
+        _ALL,
+        "h100",
+    )
     whole: bool = _row(
         False, "flag", "refuse to run the cell in more than one compiled piece", "jit grad", compiled=True
     )

@@ -78,6 +78,7 @@ from .calls import (
 )
 from .compile import (
     Spec as Spec,
+    compile_for_target as compile_for_target,
     compile_module as compile_module,
     module_of as module_of,
     place_inputs as place_inputs,

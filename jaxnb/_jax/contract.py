@@ -645,6 +645,7 @@ CONTRACT: tuple[Name, ...] = (
             "keys of a job",
         ),
         Name("Client.compile_and_load", "compile.compile_module", "compile for other machines", _COMPILER, (4,)),
+        Name("CompileOnlyPyClient.compile", "compile.compile_for_target", "compile for targets", _COMPILER, (3,)),
         Name(
             "CompileOptions.executable_build_options", "compile.compile_module", "compile for other machines", _COMPILER
         ),
@@ -686,6 +687,7 @@ CONTRACT: tuple[Name, ...] = (
         Name("CallSiteLoc.callee", "hlo.location_name", "read the names of operations", _LOCATION),
         Name("FusedLoc", "hlo.location_name", "read the names of operations", _LOCATION),
         Name("FusedLoc.locations", "hlo.location_name", "read the names of operations", _LOCATION),
+        Name("Module.parse", "compile.compile_for_target", "compile for targets", "reader of bytecode", (1,)),
         Name("Module.operation", "compile.module_of", "send a program to a worker", "bytecode of it"),
         Name("NameLoc", "hlo.location_name", "read the names of operations", _LOCATION),
         Name("NameLoc.child_loc", "hlo.location_name", "read the names of operations", _LOCATION),

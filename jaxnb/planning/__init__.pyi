@@ -16,4 +16,5 @@ from .simulation import (
     check_options as check_options,
     plan_piece as plan_piece,
     simulate as simulate,
+    target as target,
 )

@@ -50,7 +50,7 @@ def simulate_run(
     assert mesh is not None
     if not cell.statements:
         return Run(note="nothing to plan: the cell holds no statement", note_kind="defined")
-    check_options(options)
+    check_options(options, mesh)
     progress("tracing")
     with mesh.ambient():
         whole = session.trace_whole(cell, namespace, options, mesh)

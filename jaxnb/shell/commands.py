@@ -260,6 +260,11 @@ def _cluster(shell: Any, text: str) -> Any:
         progress.silence()
 
 
+def _target(shell: Any, text: str) -> Any:
+    magics = getattr(shell, "_jaxnb_magics", None)
+    return room.set_target(magics.session if magics is not None else open_session(), text)
+
+
 def _sharding(shell: Any, text: str) -> Any:
     magics = getattr(shell, "_jaxnb_magics", None)
     progress = Progress(shell)
@@ -308,7 +313,13 @@ COMMANDS: Mapping[str, Command] = {
         "the mesh of all cells from now on; alone, which it is",
         _mesh,
         ("off",),
-        "x=4, y=2 [--simulate [--hardware h100]] [--devices 8] [--explicit]",
+        "x=4, y=2 [--simulate [--hardware h100]] [--target v5e:4x4] [--devices 8] [--explicit]",
+    ),
+    "target": Command(
+        "a machine that is not there: cells are compiled by its own compiler, and not run; alone, which there are",
+        _target,
+        ("off",),
+        "v5e:4x4",
     ),
     "cluster": Command(
         "processes, here or elsewhere, that run cells together; alone, how they are",

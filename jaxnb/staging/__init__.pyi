@@ -117,6 +117,9 @@ from .session.held import (
     clear_programs as clear_programs,
     memory as memory,
 )
+from .session.machine import (
+    target_mesh as target_mesh,
+)
 from .session.observer import (
     Explained as Explained,
     Label as Label,

@@ -34,6 +34,7 @@ from jaxnb.staging.session.choices import apply_options
 from jaxnb.staging.session.dispatch import is_out_of_memory
 from jaxnb.staging.session.execution import Execution, Progress
 from jaxnb.staging.session.fates import read_needed, read_on_host
+from jaxnb.staging.session.machine import planning_for
 from jaxnb.staging.session.observer import Elsewhere, Observer, Planner
 from jaxnb.staging.session.outcome import (
     bind_function,
@@ -155,12 +156,26 @@ class Session:
         """
         __tracebackhide__ = True
         _jax.forget_lost_place()
-        cell, search = self.parse(source, filename, shown, offset), None
-        if (elsewhere := self._elsewhere(options)) is not None:
-            run = elsewhere.run_cell(self, cell, offset, namespace, options, cell_id, progress, before_host)
-            return self._finish(run)
-        if options.devices is not None:
-            want_devices(options.devices)
+        cell = self.parse(source, filename, shown, offset)
+        with planning_for(self, options) as planned:
+            if (elsewhere := self._elsewhere(planned)) is not None:
+                run = elsewhere.run_cell(self, cell, offset, namespace, planned, cell_id, progress, before_host)
+                return self._finish(run)
+            if options.devices is not None:
+                want_devices(options.devices)
+            return self._stage(cell, namespace, planned, cell_id, progress, before_host)
+
+    def _stage(
+        self,
+        cell: CellSource,
+        namespace: dict[str, Any],
+        options: StageOptions,
+        cell_id: str | None,
+        progress: Progress,
+        before_host: Callable[[], None],
+    ) -> Run:
+        __tracebackhide__ = True
+        search = None
         if options.xmap is not None and options.xmap.auto:
             check_name(cell, options.name)
             best = self.planner.search_run(self, cell, namespace, options, progress)
@@ -384,9 +399,10 @@ class Session:
         cell = self.parse(source, filename, shown, offset)
         if not cell.statements:
             return Run(note="nothing to trace: the cell holds no statement", note_kind="defined")
-        mesh = self.simulated
-        with mesh.ambient() if mesh is not None else nullcontext():
-            whole = self.trace_whole(cell, namespace, options, mesh)
+        with planning_for(self, options) as options:
+            mesh = self.simulated
+            with mesh.ambient() if mesh is not None else nullcontext():
+                whole = self.trace_whole(cell, namespace, options, mesh)
         if whole is None:
             note, kind = host_note(cell)
             return Run(note=note, note_kind=kind)

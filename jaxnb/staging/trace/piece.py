@@ -11,7 +11,7 @@ import jax
 
 from jaxnb import _jax
 from jaxnb.program import Assigned, Finding, Span
-from jaxnb.reading import NO_FIGURES, PLATFORM, Figures, SimulatedMesh, read_figures, with_ids
+from jaxnb.reading import NO_FIGURES, Figures, SimulatedMesh, read_figures, with_ids
 from jaxnb.staging.cells.append_only import NO_USES, ListUses
 from jaxnb.staging.cells.cell import CellSource, Statement
 from jaxnb.staging.cells.code import CodeNames
@@ -184,7 +184,9 @@ class Piece:
     def lower(self) -> Any:
         """The program as StableHLO, with the number of each equation in its name, see `ids`; nothing is compiled."""
         changed = self.numbered()
-        return changed.lower() if self.simulated is None else _jax.lower_elsewhere(changed, (PLATFORM,))
+        if self.simulated is None:
+            return changed.lower()
+        return _jax.lower_elsewhere(changed, (self.simulated.platform,))
 
     def has_compiled(self, compiled: Any, lower_seconds: float, compile_seconds: float, from_cache: str = "") -> None:
         """Keeps what it was compiled to, or what stands for that where its devices are not there."""
