@@ -130,6 +130,7 @@ from .exporting import (
     STABLEHLO as STABLEHLO,
     ExportedParts as ExportedParts,
     call_of as call_of,
+    check_refined as check_refined,
     custom_calls as custom_calls,
     export_flat as export_flat,
     module_text as module_text,

@@ -403,6 +403,7 @@ CONTRACT: tuple[Name, ...] = (
         Name("mlir.ModuleContext.get_backend", "platforms.stand_in_rules", _RULES, _ASKED),
         Name("mlir.LoweringRuleEntry.inline", "platforms.stand_in_rules", _RULES, _ASKED),
         Name("mlir.LoweringRuleEntry.rule", "platforms.stand_in_rules", _RULES, _ASKED),
+        Name("mlir.refine_polymorphic_shapes", "exporting.check_refined", _EXPORTED, "check of its sizes", (1,)),
         Name("batching.BatchTrace", "base.is_batched", "tell a tracer of jax.vmap", _INSIDES),
         Name("batching.BatchTracer.source_info", "tracers.made_at", "say which line made a tracer", _MAKER),
         Name("batching.BatchTracer.val", "base.tracers_below", "find the tracer below a batch", _INSIDES),

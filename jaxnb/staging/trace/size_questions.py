@@ -17,10 +17,12 @@ from types import FrameType
 from typing import Any, NamedTuple, NoReturn
 
 import jax
+import jax.numpy as jnp
 
 from jaxnb import _jax
 from jaxnb._jax import Decision
 from jaxnb.errors import Refused
+from jaxnb.named import scope_of
 from jaxnb.staging.cells.spoken import is_only_said
 from jaxnb.staging.trace.builds import Build, Building, memoized, tuple_of
 from jaxnb.staging.trace.side_effects import SideEffects
@@ -29,8 +31,8 @@ from jaxnb.staging.trace.sizes import NamedSizes, Shapes
 __all__ = ["SizeQuestions", "Used"]
 
 
-Number = Callable[[Mapping[str, int], Sequence[Any]], Any]
-"""A number of Python's in a run, of its sizes and inputs."""
+Number = Callable[[Mapping[str, int] | None, Any], Any]
+"""A number of Python's in a run, of its sizes and inputs; without sizes that in a program, of arrays."""
 
 
 class Used(NamedTuple):
@@ -127,7 +129,7 @@ class SizeQuestions:
             return
         given = [self._number_of(item) for item in operands]
 
-        def number(sizes: Mapping[str, int], leaves: Sequence[Any]) -> Any:
+        def number(sizes: Mapping[str, int] | None, leaves: Any) -> Any:
             return function(*(each(sizes, leaves) for each in given))
 
         several = isinstance(result, tuple)
@@ -143,7 +145,7 @@ class SizeQuestions:
 
     def _number_of(self, item: Any) -> Number:
         if _jax.is_dim(item):
-            return lambda sizes, leaves: _jax.dim_value(item, sizes)
+            return lambda sizes, leaves: jnp.asarray(item) if sizes is None else _jax.dim_value(item, sizes)
         return self._numbers[id(item)][1] if id(item) in self._numbers else lambda sizes, leaves: item
 
     def on_rows(self, shape: Sequence[Any]) -> None:
@@ -198,6 +200,12 @@ class SizeQuestions:
 
     # --- what comes of it ---
 
+    @property
+    def answers(self) -> list[tuple[str, bool]]:
+        """What the cell has asked of sizes, each with the answer that the program is for."""
+        texts = [(f"{_jax.dim_text(one.dim)} == {_jax.dim_text(one.other)}", one) for one in self._compared.values()]
+        return [(text, one.answer) for text, one in texts if _jax.is_dim(one.dim) or _jax.is_dim(one.other)]
+
     def unlike(self, sizes: Mapping[str, int]) -> tuple[str, int | None] | None:
         """The first comparison of the cell that comes out otherwise for these sizes, with its line."""
         for dim, other, answer, line in self._compared.values():
@@ -214,10 +222,15 @@ class SizeQuestions:
           child: gives the same of what it holds.
         """
         if _jax.is_dim(value):
-            return lambda b: _jax.dim_value(value, self._values(b))
+            return lambda b: b.of_sizes(value, None) if b.of_sizes else _jax.dim_value(value, self._values(b))
         if id(value) in self._numbers:
             number = self._numbers[id(value)][1]
-            return memoized(id(value), lambda b: number(self._values(b), b.reached.leaves))
+            kind = type(number(self.sizes.values, self._leaves))
+
+            def build(b: Building) -> Any:
+                return b.of_sizes(number, kind) if b.of_sizes else number(self._values(b), b.reached.leaves)
+
+            return memoized(id(value), build)
         if isinstance(value, tuple) and any(map(_holds_dim, value)):
             kind = type(value)
             return memoized(id(value), tuple_of(lambda b: kind, [child(item) for item in value], []))
@@ -231,8 +244,8 @@ class SizeQuestions:
         found: list[Used] = []
         constraints = self.shapes.texts[1]
         for number, constraint in enumerate(constraints):
-            others = self.shapes.scope_of([text for n, text in enumerate(constraints) if n != number])
-            alone = self.shapes.scope_of([constraint])
+            others = scope_of([text for n, text in enumerate(constraints) if n != number])
+            alone = scope_of([constraint])
             for (text, _, line), decision in self._decided.items():
                 if not _jax.is_decided(decision, others):
                     found.append(Used(constraint, line, _question(text, decision[0])))
@@ -242,11 +255,11 @@ class SizeQuestions:
         return sorted({(one.constraint, one.line): one for one in reversed(found)}.values(), key=lambda one: one.line)
 
 
-def _item(number: Number, at: int, sizes: Mapping[str, int], leaves: Sequence[Any]) -> Any:
+def _item(number: Number, at: int, sizes: Mapping[str, int] | None, leaves: Any) -> Any:
     return number(sizes, leaves)[at]
 
 
-def _leaf(at: int, sizes: Mapping[str, int], leaves: Sequence[Any]) -> Any:
+def _leaf(at: int, sizes: Mapping[str, int] | None, leaves: Any) -> Any:
     return leaves[at]
 
 
