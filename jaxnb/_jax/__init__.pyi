@@ -92,6 +92,7 @@ from .contract import (
 from .dims import (
     INCONCLUSIVE as INCONCLUSIVE,
     Decision as Decision,
+    as_numpy_dim as as_numpy_dim,
     dim_bounds as dim_bounds,
     dim_text as dim_text,
     dim_value as dim_value,

@@ -14,6 +14,7 @@ from jaxnb.named.symbolic import Constraint
 
 __all__ = ["Measured", "UnfitSizes", "dims_in", "scope_of", "solve_names", "solve_sizes"]
 
+_MOST_DIVISORS = 30
 _MULTIPLE = re.compile(r"\s*mod\(\s*(\w+)\s*,\s*(\d+)\s*\)\s*==\s*0\s*")
 
 
@@ -44,9 +45,15 @@ class UnfitSizes(JaxnbError):
 
 
 def scope_of(where: Sequence[str]) -> export.SymbolicScope:
-    """A scope for constraints, with what JAX does not see to follow from them: a multiple of 8 is at least 8."""
-    multiples = [found for text in where if (found := _MULTIPLE.fullmatch(text)) is not None]
-    return export.SymbolicScope([*where, *(f"{found[1]} >= {found[2]}" for found in multiples)])
+    """A scope for constraints, with what JAX does not see to follow from them: a multiple of 8 is at least 8, and one
+    of 2 and of 4."""
+    multiples = [(found[1], int(found[2])) for text in where if (found := _MULTIPLE.fullmatch(text)) is not None]
+    divisors = [(name, part) for name, number in multiples for part in range(2, number) if number % part == 0]
+    known = {(name, number) for name, number in multiples}
+    told = [f"mod({name}, {part}) == 0" for name, part in dict.fromkeys(divisors) if (name, part) not in known]
+    return export.SymbolicScope(
+        [*where, *(f"{name} >= {number}" for name, number in multiples), *told[:_MOST_DIVISORS]]
+    )
 
 
 def dims_in(scope: export.SymbolicScope, shape: Sequence[int | str]) -> tuple[Any, ...]:

@@ -24,6 +24,7 @@ from jaxnb.runtime import memory_maps, most_memory_maps, undo_after, undo_depth
 from jaxnb.staging import levels, mapped
 from jaxnb.staging.cells.cell import CellSource, Statement, parse_cell
 from jaxnb.staging.cells.effects import first_effect
+from jaxnb.staging.objects.paths import Choices
 from jaxnb.staging.reuse.advice import retrace_findings
 from jaxnb.staging.reuse.cache import CodeRecord
 from jaxnb.staging.reuse.changes import each_once
@@ -61,7 +62,7 @@ from jaxnb.staging.trace.assigned import NameLog
 from jaxnb.staging.trace.devices import find_device, on_device
 from jaxnb.staging.trace.donation import DonationLog
 from jaxnb.staging.trace.ended import MissingName
-from jaxnb.staging.trace.piece import Piece
+from jaxnb.staging.trace.piece import Piece, Plan
 from jaxnb.staging.trace.stage import trace_piece
 
 if TYPE_CHECKING:
@@ -435,9 +436,10 @@ class Session:
                 taken = asked.inputs if asked is not None else frozenset[str]()
                 plan = make_plan(cell, index, len(cell.statements), frozenset(execution.record.forced), taken)
                 try:
-                    traces = partial(trace_piece, cell, plan, namespace, context=execution.context, device=mesh)
-                    traces = partial(traces, whole=True, donate=donate, asked=asked)
-                    piece = trace_sized(cell, execution.record.choices, traces)
+                    how: dict[str, Any] = {"context": execution.context, "device": mesh, "whole": True}
+                    how |= {"donate": donate, "asked": asked}
+                    trace = partial(_trace_like, cell, plan, frozenset(execution.record.forced), namespace, how)
+                    piece = trace_sized(cell, execution.record.choices, trace, namespace)
                 except MissingName as missing:
                     execution.record.forced.add(missing.name)
         except Exception as error:
@@ -702,6 +704,23 @@ def _check_bound(more: Mapping[str, Any], namespace: Mapping[str, Any]) -> None:
     for name in more.get("wrt", ()):
         if name not in namespace:
             raise JaxnbError(f"`{name}` is not bound any more.", fix="run the cell again that binds it.")
+
+
+def _trace_like(
+    cell: CellSource,
+    plan: Plan,
+    forced: frozenset[str],
+    namespace: dict[str, Any],
+    how: Mapping[str, Any],
+    other: CellSource,
+    choices: Choices,
+) -> Piece:
+    """Traces a cell by a plan, or one with the same statements but for a few words."""
+    __tracebackhide__ = True
+    if other is not cell:
+        also = how["asked"].inputs if how["asked"] is not None else frozenset[str]()
+        plan = make_plan(other, plan.start, plan.stop, forced, also)
+    return trace_piece(other, plan, namespace, choices, **how)
 
 
 def _refuse_again(statement: Statement, namespace: dict[str, Any]) -> None:
