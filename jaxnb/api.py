@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from jaxnb import named, planning, staging
-from jaxnb.errors import JaxnbError, NeedsConcrete
+from jaxnb.errors import NeedsConcrete
 from jaxnb.findings import Findings
 from jaxnb.options import StageOptions
 from jaxnb.program import Program
@@ -173,7 +173,7 @@ def last() -> Run:
     session = current_session()
     run = session.last if session is not None else None
     if run is None:
-        raise JaxnbError("no cell has been staged yet.", fix="run a cell that begins with %%jit.")
+        raise staging.no_run("run a cell that begins with %%jit.")
     return run
 
 

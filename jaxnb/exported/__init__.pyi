@@ -17,6 +17,7 @@ from .signature import (
     Sizes as Sizes,
     decode_signature as decode_signature,
     encode_signature as encode_signature,
+    is_expression as is_expression,
     leaf_places as leaf_places,
     scalar_node as scalar_node,
 )

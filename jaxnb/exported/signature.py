@@ -22,6 +22,7 @@ __all__ = [
     "Sizes",
     "decode_signature",
     "encode_signature",
+    "is_expression",
     "leaf_places",
     "scalar_node",
     "signature_text",
@@ -390,7 +391,7 @@ class _Reader:
         if kind == OTHER:
             return Node(OTHER, value=self.text(rest[0]))
         if kind == "size":
-            if not _is_expression(rest[0]):
+            if not is_expression(rest[0]):
                 raise self.refuse("a size is no expression")
             return Node("size", value=rest[0])
         items = self.each(rest[-1], "a structure", lambda one: self.node(one, depth + 1))
@@ -432,14 +433,14 @@ class _Reader:
 
 
 def _is_size(one: Any) -> bool:
-    return (type(one) is int and 0 <= one < 2**48) or _is_expression(one)
+    return (type(one) is int and 0 <= one < 2**48) or is_expression(one)
 
 
 _EXPRESSION = re.compile(r"(?:[\w,()*+\- ]|\^[1-9]\b)+", re.ASCII)
-_LONG_NUMBER = re.compile(r"\d{19}")
+_LONG_NUMBER = re.compile(r"\d{60}")
 
 
-def _is_expression(one: Any) -> bool:
+def is_expression(one: Any) -> bool:
     """Whether this may be an expression of sizes, short and without large powers: JAX reads what there is in it."""
     plain = type(one) is str and len(one) < 400 and _EXPRESSION.fullmatch(one) is not None
     return plain and _LONG_NUMBER.search(one) is None
@@ -448,7 +449,7 @@ def _is_expression(one: Any) -> bool:
 def _is_said(text: str) -> bool:
     """Whether this may be a constraint: two expressions, and how they compare."""
     parts = re.split("==|>=|<=", text)
-    return len(parts) == 2 and all(map(_is_expression, parts))
+    return len(parts) == 2 and all(map(is_expression, parts))
 
 
 def _is_field(text: Any) -> bool:

@@ -58,7 +58,7 @@ class _Results:
           depth: in how many containers.
         """
         if type(value) is Mark:
-            return Node("size", value=_jax.dim_text(value.value)) if value.kind == "size" else self._leaf(value)
+            return self._size(value, name) if value.kind == "size" else self._leaf(value)
         if type(value) in NUMBERS and path in self._by_path:
             return self._leaf(Mark("leaf", self._by_path[path]))
         if (at := self._known.get(id(value))) is not None:
@@ -92,6 +92,17 @@ class _Results:
             fix=f"bind the arrays that you want, and leave it out: --keep ..., or jax.tree.leaves({name}).",
             line=self._source.line_of(name),
         )  # fmt: skip
+
+    def _size(self, mark: Mark, name: str) -> Node:
+        text = _jax.dim_text(mark.value)
+        if not exported.is_expression(text):
+            raise self._source.refuse(
+                f"`{name}` is {text[:60]}…, an expression of sizes that is too long for a file.",
+                why="what is loaded computes it anew.",
+                fix="leave it out: --keep ...",
+                line=self._source.line_of(name),
+            )
+        return Node("size", value=text)
 
     def _leaf(self, mark: Mark) -> Node:
         for place, other in enumerate(self.marks):

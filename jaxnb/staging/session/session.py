@@ -92,6 +92,7 @@ class Session:
       looks: whether runs are looked through for quiet findings.
       shown: the kinds of these that are written out under the line; the others are counted there.
       simulated: the mesh that is not there for which cells are planned, instead of being run.
+      was_cleared: whether there was a last run, and all was let go of since.
     """
 
     def __init__(self, cache_size: int = 4, observer: Observer | None = None, planner: Planner | None = None) -> None:
@@ -99,6 +100,7 @@ class Session:
         self.observer = observer if observer is not None else Observer()
         self._planner = planner
         self._last: LastRun | None = None
+        self.was_cleared = False
         self.file_label: Callable[[str], str] = str
         self._records: OrderedDict[tuple[Any, ...], CodeRecord] = OrderedDict()
         self._sources: OrderedDict[tuple[str, str, int], CellSource] = OrderedDict()
@@ -335,7 +337,7 @@ class Session:
         """Lets go of all programs: cells are traced and compiled anew. The last run and the comparisons go, too."""
         self._records.clear()
         self._before.clear()
-        self._last = None
+        self.was_cleared, self._last = self._last is not None or self.was_cleared, None
 
     def _label(self, filename: str) -> str:
         return self.file_label(filename)
@@ -692,7 +694,7 @@ class Session:
 
     def remember(self, run: Run) -> None:
         """Makes a run the last one, as it is now."""
-        self._last = LastRun(run, self.home is not None)
+        self._last, self.was_cleared = LastRun(run, self.home is not None), False
 
 
 def _as_it_is(options: StageOptions, more: Mapping[str, Any]) -> StageOptions:
