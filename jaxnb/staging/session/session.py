@@ -103,7 +103,7 @@ class Session:
         self.was_cleared = False
         self.file_label: Callable[[str], str] = str
         self._records: OrderedDict[tuple[Any, ...], CodeRecord] = OrderedDict()
-        self._sources: OrderedDict[tuple[str, str, int], CellSource] = OrderedDict()
+        self._sources: OrderedDict[tuple[str, str, int, str | None], CellSource] = OrderedDict()
         self._maps: OrderedDict[tuple[Any, ...], CellSource] = OrderedDict()
         self._cells: dict[str, tuple[Any, ...]] = {}
         self.filenames: OrderedDict[str, str] = OrderedDict()
@@ -501,7 +501,7 @@ class Session:
         """
         digest = hashlib.blake2b(source.encode(), digest_size=6).hexdigest()
         name = filename or f"<jaxnb cell {digest}>"
-        key = (source, name, offset)
+        key = (source, name, offset, shown)  # whose first line says how it is run, and may be another each time
         cell = self._sources.get(key)
         if cell is None:
             cell = self._sources[key] = parse_cell(source, filename=name, shown=shown, offset=offset)
@@ -653,7 +653,7 @@ class Session:
             note_kind=note_kind,
             dispatch_seconds=execution.dispatch_seconds,
             # What was measured is another each time.
-            served=pieces[0].serves_with(pieces[1:], everything) if pieces and timing is None else None,
+            served=pieces[0].serves_with(pieces[1:], everything, cell.shown) if pieces and timing is None else None,
             later=later,
         )
 
