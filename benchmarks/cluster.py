@@ -1,5 +1,4 @@
-"""What a cell on a cluster costs over `%%px` of the same function, paired in one run; starting; pushing and fetching over
-plain ZeroMQ.
+"""A cell on a cluster over `%%px` of the same function, in one run; starting; pushing and fetching over plain ZeroMQ.
 
 Goal: at most 10 ms more than `%%px` for a warm cell. Run with `python benchmarks/cluster.py [-n 2] [--devices 2]`.
 """

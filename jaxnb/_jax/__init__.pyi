@@ -93,6 +93,7 @@ from .contract import (
 from .dims import (
     INCONCLUSIVE as INCONCLUSIVE,
     Decision as Decision,
+    as_numpy_dim as as_numpy_dim,
     dim_bounds as dim_bounds,
     dim_text as dim_text,
     dim_value as dim_value,
@@ -138,6 +139,7 @@ from .exporting import (
     STABLEHLO as STABLEHLO,
     ExportedParts as ExportedParts,
     call_of as call_of,
+    check_refined as check_refined,
     custom_calls as custom_calls,
     export_flat as export_flat,
     module_text as module_text,

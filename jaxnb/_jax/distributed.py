@@ -13,7 +13,7 @@ from typing import Any
 import jax
 from jax._src import distributed
 from jax.extend import backend
-from jaxlib import _jax
+from jaxlib._jax import get_distributed_runtime_client
 
 from jaxnb._jax.backend import backend_started
 
@@ -45,7 +45,7 @@ def join_job(address: str, count: int, rank: int, heartbeat: int = 10, timeout: 
     if backend_started():
         raise RuntimeError("JAX has started in this process: it cannot join others any more.")
     state = distributed.global_state
-    client = _jax.get_distributed_runtime_client(
+    client = get_distributed_runtime_client(
         address,
         rank,
         init_timeout=timeout,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jaxlib import _jax
+from jaxlib._jax import get_distributed_runtime_service
 
 __all__ = ["start_service"]
 
@@ -17,6 +17,6 @@ def start_service(address: str, count: int, heartbeat: int) -> Any:
       count: how many processes the job has.
       heartbeat: seconds after which a silent process is dead. The others are not ended for that.
     """
-    return _jax.get_distributed_runtime_service(
+    return get_distributed_runtime_service(
         address, count, heartbeat_timeout=heartbeat, shutdown_timeout=2, recoverable=True
     )

@@ -101,6 +101,7 @@ from .session.backend import (
 )
 from .session.current import (
     current_session as current_session,
+    no_run as no_run,
     simulated_mesh as simulated_mesh,
     use_session as use_session,
 )

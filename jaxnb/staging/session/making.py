@@ -7,7 +7,6 @@ the value is needed, it is taken apart.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -266,8 +265,13 @@ class Maker:
         found = find_general(record, plan, choices, state.namespace, state.context, state.device)
         known = found is not None
         if found is None:
-            again = partial(self._trace, cell, plan, donate=donate, asked=asked)
-            general = trace_for_all(cell, choices, again)
+
+            def trace(other: CellSource, choices: Choices) -> Piece:
+                __tracebackhide__ = True
+                planned = plan if other is cell else self._plan_like(record, other, plan, asked)
+                return self._trace(other, planned, choices, donate, asked)
+
+            general = trace_for_all(cell, choices, trace, state.namespace)
             before, found = record.general[-1:], for_all(general)
             for other in before:
                 if text := unnamed(other, found.sizes):
@@ -281,6 +285,12 @@ class Maker:
             state.sized.append(piece)
         state.look(cell, piece, state.namespace)
         return piece
+
+    def _plan_like(self, record: CodeRecord, cell: CellSource, plan: Plan, asked: DerivativeSpec | None) -> Plan:
+        """The plan of the same statements with other words in one of them."""
+        taken = asked.inputs if asked is not None else frozenset[str]()
+        start = 0 if all(one.defines for one in cell.statements[: plan.start]) else plan.start  # with its functions
+        return make_plan(cell, start, plan.stop, frozenset(record.forced), taken)
 
     def _trace(
         self, cell: CellSource, plan: Plan, choices: Choices, donate: tuple[str, ...], asked: DerivativeSpec | None

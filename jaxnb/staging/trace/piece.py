@@ -220,11 +220,12 @@ class Piece:
         """From now on a guard says whether it serves a run; None if none can be written."""
         self.guard = guard
 
-    def serves_with(self, others: tuple[Piece, ...], findings: tuple[Finding, ...]) -> Served:
-        """Itself, the pieces after it in a run, and what there is to say of them: the same object while these stay."""
+    def serves_with(self, others: tuple[Piece, ...], findings: tuple[Finding, ...], shown: str) -> Served:
+        """Itself, the pieces after it in a run, what there is to say of them, and the cell as displayed: the same
+        object while these stay."""
         known = self.served
-        if known is None or known.findings != findings or known.pieces[1:] != others:
-            known = self.served = Served((self, *others), findings)
+        if known is None or (known.findings, known.pieces[1:], known.shown) != (findings, others, shown):
+            known = self.served = Served((self, *others), findings, shown)
         return known
 
     def let_rules_go(self) -> None:
@@ -303,10 +304,12 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Served:
-    """The programs that served a run, and what there is to say of them."""
+    """The programs that served a run, what there is to say of them, and the cell as displayed, whose header may be
+    another though the programs are the same."""
 
     pieces: tuple[Piece, ...]
     findings: tuple[Finding, ...]
+    shown: str = ""
 
 
 def taken(

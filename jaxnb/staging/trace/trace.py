@@ -627,6 +627,8 @@ class Trace:
 
     def _is_ours(self, name: str) -> bool:
         """Whether the statements may have bound, changed or deleted a name; otherwise another thread did."""
+        if name == "__builtins__" and name not in self.scan.stores:
+            return False  # it is `exec` that binds it, and all of the shell hangs on it
         known = (self.scan.stores, self.scan.read, self.plan.roots, self.plan.hidden, TracerPatches.NAMES)
         if self.scan.sees & Sees.NAMES or name.startswith("__") or any(name in names for names in known):
             return True
