@@ -28,7 +28,7 @@ from jaxnb.shell.health import Facts, backend_started, doctor, find_problems, pl
         (
             "zzz",
             "zzz",
-            "there are session, doctor, devices, mesh, target, sharding, collectives, axes, promote, gradient, remat, ",
+            "there are session, doctor, devices, mesh, target, targets, sharding, collectives, axes, promote, ",
         ),
         ("auto onn", "onn", "did you mean on?"),
         ("auto on off", "off", "takes one word"),
