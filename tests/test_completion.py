@@ -179,6 +179,7 @@ def offered(text: str) -> tuple[str, list[str]] | None:
                 "devices",
                 "mesh",
                 "target",
+                "targets",
                 "cluster",
                 "sharding",
                 "collectives",

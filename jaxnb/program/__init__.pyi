@@ -127,6 +127,8 @@ from .placement.plan import (
     Footprint as Footprint,
     Padded as Padded,
     Plan as Plan,
+    TargetPlan as TargetPlan,
+    TargetPlans as TargetPlans,
 )
 from .placement.report import (
     ShardingRow as ShardingRow,

@@ -265,6 +265,19 @@ def _target(shell: Any, text: str) -> Any:
     return room.set_target(magics.session if magics is not None else open_session(), text)
 
 
+def _targets(shell: Any, text: str) -> Any:
+    magics = getattr(shell, "_jaxnb_magics", None)
+    last = magics.session.last if magics is not None else None
+    if last is None or not text:
+        what = "no cell has run yet." if last is None else "%jaxnb targets wants machines to compare."
+        raise JaxnbError(what, fix="run a cell under %%jit, then %jaxnb targets v5e:4x4 v6e:4x4.")
+    progress = Progress(shell)
+    try:
+        return last.targets(*text.replace(",", " ").split(), progress=progress)
+    finally:
+        progress.silence()
+
+
 def _sharding(shell: Any, text: str) -> Any:
     magics = getattr(shell, "_jaxnb_magics", None)
     progress = Progress(shell)
@@ -320,6 +333,11 @@ COMMANDS: Mapping[str, Command] = {
         _target,
         ("off",),
         "v5e:4x4",
+    ),
+    "targets": Command(
+        "the last cell on machines that are not there, side by side: memory, times, what is sent",
+        _targets,
+        free="v5e:4x4 h100",
     ),
     "cluster": Command(
         "processes, here or elsewhere, that run cells together; alone, how they are",

@@ -119,6 +119,7 @@ from .session.held import (
     memory as memory,
 )
 from .session.machine import (
+    planning_for as planning_for,
     target_mesh as target_mesh,
 )
 from .session.observer import (

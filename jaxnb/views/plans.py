@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from jaxnb.program import Cycles, Estimate, Footprint, Hiding, Padded, Plan
+from jaxnb.program import Cycles, Estimate, Footprint, Hiding, Padded, Plan, TargetPlan, TargetPlans
 from jaxnb.units import format_bytes, format_flops
 from jaxnb.views.collectives import render_ledger
 from jaxnb.views.compact import short_seconds
-from jaxnb.views.table import Head, Table, table_lines
+from jaxnb.views.escape import Html, element
+from jaxnb.views.style import style_element
+from jaxnb.views.table import Head, Table, table_element, table_lines
 
 if TYPE_CHECKING:
     from jaxnb.program import Candidate, Search
@@ -23,8 +25,11 @@ __all__ = [
     "padded_text",
     "render_plan",
     "render_search",
+    "render_target_plans",
+    "render_target_plans_html",
     "search_table",
     "search_title",
+    "target_table",
 ]
 
 _MOST_NAMED = 3
@@ -111,6 +116,48 @@ def _called(one: Hiding) -> str:
     line = f"line {item.line} " if item.line is not None else ""
     over = f" over {', '.join(item.axes)}" if item.axes else ""
     return f"{line}{item.kind}{over}"
+
+
+def render_target_plans(found: TargetPlans) -> str:
+    """A program on several targets as a table."""
+    return "\n".join([*table_lines(target_table(found)), _OF_TARGETS])
+
+
+def render_target_plans_html(found: TargetPlans) -> Html:
+    """The same as HTML without scripts."""
+    parts = [style_element("placement.css"), table_element(target_table(found))]
+    return element("div", {"class": "jnb"}, *parts, element("p", {"class": "jnb-h"}, _OF_TARGETS))
+
+
+_OF_TARGETS = "of a device; cycles are the compiler's own estimate, all other times come of published peaks"
+
+
+def target_table(found: TargetPlans) -> Table:
+    """One row a target: what a device needs and has, what it computes and sends, and how long that takes."""
+    names = ("devices", "memory", "free", "cycles", "computing", "sending", "sends", "waits", "compiled")
+    heads = (Head("target", "code"), *(Head(name, "number") for name in names), Head())
+    return Table(heads, tuple(map(_target_row, found.rows)))
+
+
+def _target_row(row: TargetPlan) -> tuple[str, ...]:
+    plan = row.plan
+    if plan is None or plan.hardware is None:
+        return (row.name, *[""] * 9, row.refused)
+    estimate, clock = plan.estimate(), plan.hardware.clock
+    left = plan.hardware.memory - plan.footprint.total
+    return (
+        row.name,
+        f"{plan.mesh.size:,}",
+        format_bytes(plan.footprint.total),
+        format_bytes(left) if left >= 0 else "",
+        short_seconds(plan.cycles.seconds(clock)) if plan.cycles is not None and clock is not None else "",
+        short_seconds(estimate.computation),
+        short_seconds(estimate.communication),
+        format_bytes(estimate.sent),
+        short_seconds(sum(one.open for one in plan.hiding)),
+        short_seconds(plan.seconds),
+        "" if plan.fits else f"TOO MUCH by {format_bytes(-left)}",
+    )
 
 
 def _machine(plan: Plan) -> str:

@@ -283,3 +283,21 @@ def test_modules_are_those_of_the_compiler() -> None:
     assert any(leaf.layout is not None for item in module.instructions() for leaf in item.shape.leaves())
     end_worker("tpu")
     assert not has_worker("tpu")
+
+
+@pytest.mark.compiled("tpu", "cuda")
+def test_a_cell_side_by_side_on_several_machines(shell: Shell) -> None:
+    assert "no cell has run yet" in shell.run("%jaxnb targets v5e", ok=False)
+    shell.ns["x"] = np.ones((256, 256), np.float32)
+    shell.run("%%jit --time\ny = jnp.tanh(x @ x)")
+    before = shell.ns["y"]
+    assert "wants machines to compare" in shell.run("%jaxnb targets", ok=False)
+    found = jaxnb.last().targets("v5e", "h100", "v6e:2x2", "v9", "tpu7x")
+    assert [row.name for row in found.rows] == ["v5e", "h100", "v6e:2x2", "v9", "tpu7x"]
+    assert [row.plan is not None for row in found.rows] == [True, True, True, False, True]
+    text = str(found)
+    assert "there is no target 'v9'." in text and "cycles are the compiler's own estimate" in text
+    assert "<table" in found._repr_mimebundle_()["text/html"] and shell.ns["y"] is before
+    assert "v6e" in shell.run("%jaxnb targets v6e, h100") and "no target is set" in shell.run("%jaxnb target")
+    shell.run("%%grad loss wrt w --target v5e\nloss = (w * w).sum()")
+    assert "v5e" in str(jaxnb.last().targets("v5e"))

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from jaxnb.program import Program
-from jaxnb.program.display import render
+from jaxnb.program.display import Displayed, render
 from jaxnb.program.placement.data import Mesh
 from jaxnb.program.placement.estimate import Estimate, estimate_program
 from jaxnb.program.placement.hardware import Hardware, find_hardware
@@ -16,7 +16,7 @@ from jaxnb.program.placement.hiding import Hiding, read_hiding
 from jaxnb.program.placement.ledger import Ledger, read_ledger
 from jaxnb.program.placement.targets import Target
 
-__all__ = ["Cycles", "Footprint", "Padded", "Plan"]
+__all__ = ["Cycles", "Footprint", "Padded", "Plan", "TargetPlan", "TargetPlans"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,3 +172,25 @@ class Plan:
         return render(self, "text")
 
     __repr__ = __str__
+
+
+@dataclass(frozen=True, slots=True)
+class TargetPlan:
+    """A program on one of several targets.
+
+    Attributes:
+      name: of the target, as it was asked for.
+      plan: what it would be there; None if the compiler refused it.
+      refused: why, in a sentence.
+    """
+
+    name: str
+    plan: Plan | None = None
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TargetPlans(Displayed):
+    """A program on several targets, in the order in which they were asked for. It shows itself as a table."""
+
+    rows: tuple[TargetPlan, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -68,7 +68,7 @@ from jaxnb.staging.trace.piece import Piece, Plan
 from jaxnb.staging.trace.stage import trace_piece
 
 if TYPE_CHECKING:
-    from jaxnb.program import Diff, Gradients, RematPolicies
+    from jaxnb.program import Diff, Gradients, RematPolicies, TargetPlans
 
 __all__ = ["Session"]
 
@@ -509,6 +509,16 @@ class Session:
         _check_bound(more, namespace)
         return self.planner.try_policies(self, cell, namespace, _as_it_is(options, more), progress, time=time)
 
+    def _plan_targets(
+        self,
+        cell: CellSource,
+        namespace: dict[str, Any],
+        options: StageOptions,
+        names: Sequence[str],
+        progress: Progress,
+    ) -> TargetPlans:
+        return self.planner.plan_targets(self, cell, namespace, _as_it_is(options, {}), names, progress)
+
     def _read_gradients(
         self, cell: CellSource, namespace: dict[str, Any], options: StageOptions, more: Mapping[str, Any]
     ) -> Gradients:
@@ -666,6 +676,7 @@ class Session:
             partial(self._try_policies, cell, namespace, options) if pieces else None,
             partial(self._read_gradients, cell, namespace, options) if pieces else None,
             exporter_of(execution, make) if pieces else None,
+            partial(self._plan_targets, written, namespace, options) if pieces else None,
         )
         return Run(
             value=value_of(execution),
