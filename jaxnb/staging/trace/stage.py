@@ -594,6 +594,7 @@ def _arranged(trace: Trace, traced: Any, split: SplitJaxpr | None, donation: Don
     Raises:
       StopAt: if a statement must be in another program than those before it.
       RunByPython: if one cannot be part of a program.
+      Failed: if JAX refuses one as long as its values lie as they do.
     """
     closed = split.closed if split is not None else traced.jaxpr
     arguments, places = taken(split, trace.scan.leaves, split.values if split is not None else ())
@@ -619,6 +620,8 @@ def _arranged(trace: Trace, traced: Any, split: SplitJaxpr | None, donation: Don
             return arrange(closed, arguments, donated, found, split=False)
     except (Conflict, Apart) as error:
         index = trace.statement_of(closed.eqns, error.eqn)
+        if trace.splits and isinstance(error, Conflict) and error.refused:
+            raise Failed(error, index, error.short) from None
         refused = by_python(trace.cell.statements[index], error.short)
         refused.index = index
         raise refused from None
