@@ -10,6 +10,7 @@ from jaxnb import _jax
 from jaxnb.errors import Asking
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding, Span
+from jaxnb.runtime import call_watchers
 from jaxnb.staging import levels
 from jaxnb.staging.cells.cell import CellSource, Statement
 from jaxnb.staging.objects.graph import Reached
@@ -86,6 +87,7 @@ class Execution:
       in_doubt: statements that raised while they were traced, and were given to Python for that.
       for_once: programs that only this run may use.
       since: what has changed since the last run.
+      watchers: who was told of calls when the run began.
     """
 
     cell: CellSource
@@ -127,6 +129,7 @@ class Execution:
     in_doubt: list[tuple[CodeRecord, int]] = field(init=False, default_factory=lambda: [])
     for_once: list[tuple[CodeRecord, Piece]] = field(init=False, default_factory=lambda: [])
     since: SinceLast = field(init=False, default_factory=lambda: SinceLast(None, None))
+    watchers: tuple[Any, ...] = field(init=False, default_factory=call_watchers)
 
     def __post_init__(self) -> None:
         _jax.settle()
@@ -149,6 +152,12 @@ class Execution:
     def runs_plainly(self) -> bool:
         """Whether JAX is to look into the results of each operation: a program of many has none in between."""
         return bool(_jax.value_checks()) and self.asked is None and not self.options.whole
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether the cell has set a profiler or a tracer, which is told of calls: a reused program has none."""
+        staged_only = self.asked is not None or self.options.whole or self.options.xmap is not None
+        return call_watchers() != self.watchers and not staged_only
 
     def staged(self) -> dict[Span, int]:
         """The number of the piece that each staged statement belongs to."""
