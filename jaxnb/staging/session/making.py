@@ -46,7 +46,7 @@ from jaxnb.staging.session.dispatch import compile_piece, is_out_of_memory
 from jaxnb.staging.session.execution import Execution
 from jaxnb.staging.session.plan import find_stop, make_plan, why_python
 from jaxnb.staging.session.tracebacks import let_go
-from jaxnb.staging.trace.functions import open_called
+from jaxnb.staging.trace.functions import open_called, sees_called
 from jaxnb.staging.trace.gradient import DerivativeSpec, refuse_detour
 from jaxnb.staging.trace.moves import evolving
 from jaxnb.staging.trace.operands import open_operands
@@ -341,7 +341,11 @@ class Maker:
             record.open(index, open_statement(cell, statement, state.turning))
         elif (opened := open_operands(cell, statement, state.namespace)) is not None:
             record.open(index, opened)
-        elif error is not None and (opened := open_called(cell, statement, state.namespace, error.stack)) is not None:
+        elif (
+            error is not None
+            and not sees_called(state.cell, state.namespace)
+            and (opened := open_called(cell, statement, state.namespace, error.stack)) is not None
+        ):
             record.open(index, opened)
             if isinstance(error, RunByPython) and error.rolls:
                 record.on_host[index] = line, ROLLED
