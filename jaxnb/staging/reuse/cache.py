@@ -21,7 +21,7 @@ from jaxnb.staging.reuse.left import Left
 from jaxnb.staging.trace.moves import moved_by_python
 from jaxnb.staging.trace.piece import Piece, Plan
 
-__all__ = ["CodeRecord", "explain_change", "find_piece", "static_ints", "with_other_numbers"]
+__all__ = ["CodeRecord", "explain_change", "find_piece", "static_ints", "static_numbers", "with_other_numbers"]
 
 _MADE_AT_MOST = 256
 
@@ -449,6 +449,12 @@ def static_ints(piece: Piece) -> set[Any]:
     """Paths of the ints whose value is part of the key of a piece."""
     parts = [(path, piece.key[first + 1]) for first, path in piece.where if first + 1 < len(piece.key)]
     return {path for path, part in parts if isinstance(part, tuple) and len(part) == 2 and part[0] is int}
+
+
+def static_numbers(piece: Piece) -> set[Any]:
+    """The same of ints and floats of Python."""
+    parts = [(path, piece.key[first + 1]) for first, path in piece.where if first + 1 < len(piece.key)]
+    return {path for path, part in parts if _number_kind(part) in _INPUTS}
 
 
 def _number_kind(part: Any) -> type | None:

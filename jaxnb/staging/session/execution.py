@@ -15,7 +15,7 @@ from jaxnb.staging import levels
 from jaxnb.staging.cells.cell import CellSource, Statement
 from jaxnb.staging.objects.graph import Reached
 from jaxnb.staging.objects.journal import Journal, restore_names
-from jaxnb.staging.objects.paths import root_name
+from jaxnb.staging.objects.paths import Path, root_name
 from jaxnb.staging.reuse.cache import CodeRecord
 from jaxnb.staging.reuse.history import Change
 from jaxnb.staging.reuse.left import SinceLast
@@ -88,6 +88,7 @@ class Execution:
       for_once: programs that only this run may use.
       since: what has changed since the last run.
       watchers: who was told of calls when the run began.
+      bound_then: what a key would have of the names that the cell binds: ints, and how long containers were.
     """
 
     cell: CellSource
@@ -131,8 +132,13 @@ class Execution:
     since: SinceLast = field(init=False, default_factory=lambda: SinceLast(None, None))
     watchers: tuple[Any, ...] = field(init=False, default_factory=call_watchers)
 
+    bound_then: dict[Path, tuple[Any, ...]] = field(init=False)
+
     def __post_init__(self) -> None:
         _jax.settle()
+        held = ((name, self.namespace.get(name)) for name in self.cell.binds)
+        parts = ((name, _part_of(value)) for name, value in held)
+        self.bound_then = {(None, "name", name): (part,) for name, part in parts if part is not None}
         self.asked = asked_for(self.options, self.cell)
         binding = (n for n, item in enumerate(self.cell.statements) if self.options.loss in item.names.binds)
         self.last_loss = max(binding, default=0)
@@ -211,6 +217,13 @@ class Execution:
                 self.lost.name(name, cell.filename, line_of_name(cell, piece, name))
             if names and error is not None:
                 error.add_note(f"{', '.join(sorted(names))} was donated to this run before it failed: make it again.")
+
+
+def _part_of(value: Any) -> tuple[Any, ...] | None:
+    """What a key has of a value itself, for a few kinds of them."""
+    if type(value) is int:
+        return int, value
+    return (type(value), len(value)) if type(value) in (list, tuple, set) else None
 
 
 def line_of_name(cell: CellSource, piece: Piece, name: str) -> int:

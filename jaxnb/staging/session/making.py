@@ -6,6 +6,7 @@ the value is needed, it is taken apart.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import partial
 from time import perf_counter
@@ -18,9 +19,9 @@ from jaxnb.staging.cells.cell import CellSource, names_changed
 from jaxnb.staging.cells.marks import code_marks
 from jaxnb.staging.objects.graph import Reached
 from jaxnb.staging.objects.instances import MOVES_ON
-from jaxnb.staging.objects.paths import Choices, render_path
+from jaxnb.staging.objects.paths import Choices, render_path, without_places
 from jaxnb.staging.objects.slots import Slots
-from jaxnb.staging.reuse.cache import CodeRecord, static_ints, with_other_numbers
+from jaxnb.staging.reuse.cache import CodeRecord, static_ints, static_numbers, with_other_numbers
 from jaxnb.staging.reuse.changes import (
     by_path,
     find_changes,
@@ -55,6 +56,10 @@ from jaxnb.staging.trace.reasons import reason_text, statement_of
 from jaxnb.staging.trace.stage import Failed, MissingName, StopAt, trace_piece
 
 __all__ = ["Maker"]
+
+
+_FEW = 4
+"""Numbers of one list that have changed before all of them are taken to change."""
 
 
 class Maker:
@@ -418,20 +423,34 @@ class Maker:
         """
         state = self._state
         previous = record.last_around(piece.plan, state.record.runs - 1)
-        if previous is None or piece.reasons:
+        again, within = state.since.alone and state.record.runs > 0, record is not state.record
+        if piece.reasons or (previous is None and not again):
             return piece
+        given = len(record.on_host)
+        if again and within and previous is None and not piece.jaxpr.eqns:
+            for index in range(piece.plan.start, piece.plan.stop):
+                self._give_to_python(cell, record, index, "it computes nothing", None)
+            return None
         remade = state.cell.binds.union(*(names_changed(item.node) for item in state.cell.statements))
-        before, now = parts_by_path(previous), parts_by_path(piece)
+        before, now = parts_by_path(previous) if previous is not None else {}, parts_by_path(piece)
         found = evolving(piece.moves, before, now, remade)
-        if record is state.record:
+        if not within:
             found = set(filter(state.since.is_as_left, found))
-        if state.since.alone and record is state.record:
-            found |= record.moved_again(piece.plan.start, record.runs, before, now, state.since.parts)
+        begun = {**state.bound_then, **state.since.parts}
+        were = {**begun, **before} if again else before
+        if state.since.alone and not within:
+            found |= record.moved_again(piece.plan.start, record.runs, were, now, begun)
         elif state.since.alone:  # by statements of the loop or of the cell; of few values there are programs by now
             found |= record.moved_again(piece.plan.start, state.record.runs, before, now)
+        if again and not piece.jaxpr.eqns:  # of no value there will be a program that is worth it
+            found |= {path for path, parts in now.items() if were.get(path, parts) != parts}
         numbers = (found & static_ints(piece)) - record.never_dynamic - record.choices.fixed
-        given = len(record.on_host)
-        fresh = (piece.moves & static_ints(piece)) - before.keys() - record.never_dynamic - record.choices.fixed
+        fresh = (piece.moves & static_ints(piece)) - before.keys()
+        if again:  # beside what the piece was traced for, and at once: they would be the next reason
+            static = static_numbers(piece)
+            changed = {path for path in static & were.keys() if were[path] != now[path]}
+            fresh |= changed | _alike(changed, static)
+        fresh -= record.never_dynamic | record.choices.fixed
         if fresh and (freed := self._with_inputs(cell, record, piece, numbers | fresh, tries=True)) is not None:
             piece = freed  # the last run has made these, and this one counts them up
             found -= numbers
@@ -496,3 +515,9 @@ class Maker:
             what = "a number of the loop is needed" if state.depth else "a number that each run changes is needed"
             self._give_to_python(cell, record, index, what, None)
         record.choices = record.choices.changing(paths & record.choices.needed)  # the others can do without
+
+
+def _alike(changed: set[Any], static: set[Any]) -> set[Any]:
+    """The numbers of lists of which a few have changed."""
+    often = Counter(map(without_places, changed))
+    return {path for path in static if often[without_places(path)] >= _FEW}
