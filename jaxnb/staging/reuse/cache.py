@@ -57,6 +57,7 @@ class CodeRecord:
       breaks: statements at which a piece must end.
       forced: names whose value at entry is read, though the cell binds them too.
       never_dynamic: scalars that turned out to be needed as values.
+      in_vain: those that changed beside something else, and of which a trace has shown that they cannot be inputs.
       last: for each start of a piece, the one that ran last.
       on_host: statements that need values and that Python therefore runs, each with a line and the reason.
       needed: for each of them, what there is to say about the value that it needs.
@@ -85,6 +86,7 @@ class CodeRecord:
     breaks: set[int] = field(default_factory=set[int])
     forced: set[str] = field(default_factory=set[str])
     never_dynamic: set[Any] = field(default_factory=set[Any])
+    in_vain: set[Any] = field(default_factory=set[Any])
     last: dict[int, Piece] = field(default_factory=dict[int, Piece])
     on_host: dict[int, tuple[int, str]] = field(default_factory=dict[int, tuple[int, str]])
     needed: dict[int, Finding] = field(default_factory=dict[int, Finding])

@@ -450,13 +450,15 @@ class Maker:
             static = static_numbers(piece)
             changed = {path for path in static & were.keys() if were[path] != now[path]}
             fresh |= changed | _alike(changed, static)
-        fresh -= record.never_dynamic | record.choices.fixed
+        fresh -= record.never_dynamic | record.choices.fixed | record.in_vain
         if fresh and (freed := self._with_inputs(cell, record, piece, numbers | fresh, tries=True)) is not None:
             piece = freed  # the last run has made these, and this one counts them up
             found -= numbers
         elif numbers and (freed := self._with_inputs(cell, record, piece, numbers)) is not None:
             piece = freed
             found -= numbers
+        else:
+            record.in_vain |= fresh
         if len(record.on_host) == given:
             for index, name in who_reads(cell, piece, found - record.choices.fixed, state.namespace).items():
                 self._give_to_python(cell, record, index, f"it reads what each run changes, `{name}`", None)
