@@ -104,6 +104,8 @@ EXCEPTIONS: dict[str, str] = {
     "oal-pinn-equinox-poisson-hard-boundary-collocation-resampled": "fresh",  # JAX remembers what `source` was
     "oal-numpyro-hmm-forward-with-scan-and-factor-and-em-like-loop": "asked",  # the order of a dict, as above
     "oal-optimistix-root-find-no-root-raises-equinox-runtime-error": "asked",  # its text lists frames outside of jit
+    "tn-lr-range-test-stops-when-the-loss-explodes-and-picks-the-steepest": "fresh",  # JAX remembers what `X` was
+    "tn-matplotlib-loss-curve-axes-properties-read-back": "rounding",  # the last digit in a picture's limits
     "ob-generator-pipeline-with-send-yield-from-and-close": "lives",  # when a generator ends that nobody has any more
 }
 

@@ -255,6 +255,79 @@ r = jax.device_put(jnp.arange(16.0).reshape(8, 2), NS(mesh, P()))
 f = jax.shard_map(lambda v: v * 2, mesh=mesh, in_specs=P("d"), out_specs=P("d"))
 ---
 z = f(r + 1)
+
+### tn-donated-intermediate-bound
+bump = jax.jit(lambda st, k: st + k, donate_argnums=0)
+state = jnp.zeros(4)
+---
+a = state * 2
+b = bump(a, 1.0)
+print(a.is_deleted())
+b
+
+### tn-donated-intermediate-in-loop
+bump = jax.jit(lambda st, k: st + k, donate_argnums=0)
+state = jnp.zeros(4)
+n = 3
+---
+old = None
+for i in range(n):
+    old, state = state, bump(state, float(i))
+print(old.is_deleted())
+state
+---
+n = 1
+
+### tn-a-dict-that-makes-what-is-asked-and-answers-by-attribute
+class Params(dict):
+    __getattr__ = dict.__getitem__
+    def __missing__(self, k):
+        self[k] = v = jnp.zeros(2)
+        return v
+p = Params(w=jnp.ones(2))
+---
+p.update(w=p.w * 2)
+p.setdefault("b", p.w)
+p.__getitem__("c")
+y = p.w + p.b
+---
+p.clear()
+
+### tn-a-list-that-python-grows-is-read-by-what-computes-nothing
+held = {"seen": []}
+x = jnp.ones(2)
+def note(v, to=held):
+    to["seen"].append(v)
+    if float(v.sum()) > 100:
+        to["seen"].clear()
+---
+note(x)
+y = x * 2
+seen = held["seen"]
+len(seen), seen[-1] is x
+---
+x = x * 2
+
+### tn-counts-of-python-beside-a-list-that-grows
+import collections
+x, stats, seen = jnp.arange(4.0), collections.defaultdict(list), collections.Counter()
+---
+stats["mean"].append(x.mean())
+seen["run"] += 1
+y = x * seen["run"]
+len(stats["mean"])
+---
+stats.clear()
+
+### tn-a-number-of-a-function-that-remembers-becomes-an-input-at-once
+x = jnp.arange(4.0)
+def remember(v, seen=[]):
+    seen.append(v)
+    return len(seen)
+---
+n = remember(x * 2)
+y = x * n
+n
 """,
     theme="tn_reduced",
 )
