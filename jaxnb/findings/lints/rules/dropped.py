@@ -67,7 +67,7 @@ def _dropped(shown: str, node: ast.Expr, call: ast.Call, function: str, cell: Lo
     elif isinstance(call.func, ast.Attribute | ast.Name) and call.args:
         name = call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id
         root = call.func.value if isinstance(call.func, ast.Attribute) else call.func
-        found = cell.namespace.get(ast.unparse(root))
+        found: Any = cell.namespace.get(ast.unparse(root))
         home = name_of(found) if issubclass(type(found), ModuleType) else ""  # to ask others might run their code
         known = home.startswith(("jax", "optax", "equinox")) or ast.unparse(root).startswith("jax")
         if name not in _PURE or not known:
