@@ -224,6 +224,7 @@ from .placement import (
     eqn_key as eqn_key,
     has_inner_put as has_inner_put,
     in_default_memory as in_default_memory,
+    in_shardings_of as in_shardings_of,
     is_elementwise as is_elementwise,
     is_explicit as is_explicit,
     is_variable as is_variable,

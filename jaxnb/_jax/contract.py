@@ -201,6 +201,7 @@ _LOCATION = "class of locations"
 _SCOPES = "show scopes in the call tree"
 _OF_BODY = "name in a jaxpr of what it was traced from"
 _OF_SCAN = "account of the parameters of a scan"
+_TOLD = "know how the arguments of pmap are to lie"
 _LIKE_MANY = "index arrays as those on several devices are"
 _AGAIN = "make a jitted function again from its options"
 _KINDS, _NO_TEXT = "know which instructions a program has", "form of it but text"
@@ -583,6 +584,8 @@ CONTRACT: tuple[Name, ...] = (
         Name("numpy.array_methods._IndexUpdateRef", "base.made_by_operator", "tell operators from functions", _MAKER),
         Name("numpy.indexing.NDIndexer", "placement._sharded_hook", _LIKE_MANY, _HOOK),
         Name("numpy.indexing.NDIndexer.is_sharded", "placement._sharded_hook", _LIKE_MANY, _HOOK, arity=1),
+        Name("pmap._cached_shard_map", "placement._pmap_hook", _TOLD, _HOOK),
+        Name("pmap.CachedShardMap.jitted_f_with_shardings", "placement._pmap_hook", _TOLD, _HOOK),
         Name("random.prng.PRNGKeyArray", "base.array_class", "know the class of keys", _CLASS),
         Name("shard_map.ShardMapTrace", "tracers.transformation_of", "say what a tracer belongs to", _INSIDES),
         Name("shard_map.ShardMapTracer", "tracers.TraceLog", "say which line made a tracer", _MAKER),

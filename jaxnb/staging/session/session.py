@@ -550,7 +550,7 @@ class Session:
           SyntaxError: if it is no Python.
         """
         digest = hashlib.blake2b(source.encode(), digest_size=6).hexdigest()
-        name = filename or f"<jaxnb cell {digest}>"
+        name = filename or f"<cell {digest}>"
         key = (source, name, offset, shown)  # whose first line says how it is run, and may be another each time
         cell = self._sources.get(key)
         if cell is None:
