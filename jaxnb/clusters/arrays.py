@@ -15,12 +15,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxnb import _jax
+
 __all__ = ["Block", "Described", "Lost", "block_bytes", "blocks_of", "blocks_on", "describe", "make_array", "whole_of"]
 
 Block = tuple[tuple[int, int], ...]
 """Which part of an array: for each dimension where it begins, and where it ends."""
-
-_SCALARS: Mapping[str, type] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def make_array(described: Described, blocks: Mapping[Block, np.ndarray]) -> Any:
     if described.key:
         return jax.random.wrap_key_data(made, impl=described.key)
     if described.weak:
-        return jax.lax.convert_element_type(made, _SCALARS.get(dtype.kind, float))
+        return _jax.weakly_typed(made)
     return made
 
 

@@ -46,6 +46,7 @@ class Parcel:
       blocks: of each array the blocks that are in `data`, with where each begins.
       buffers: where the buffers begin and end.
       uses: of each name the numbers of the arrays that were met in it.
+      spread: whether an array lies on several devices.
     """
 
     head: bytes
@@ -54,6 +55,7 @@ class Parcel:
     blocks: tuple[tuple[tuple[Block, int], ...], ...] = ()
     buffers: tuple[tuple[int, int], ...] = ()
     uses: tuple[tuple[Any, frozenset[int]], ...] = ()
+    spread: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -260,7 +262,8 @@ def pack(
     head = io.BytesIO()
     Packer(head, namespace).dump(told)
     data = np.concatenate(parts) if parts else np.empty(0, np.uint8)
-    return Parcel(head.getvalue(), file.getvalue(), data, tuple(places), tuple(ends), tuple(uses))
+    on_many = any(one.sharding is not None for one in told)
+    return Parcel(head.getvalue(), file.getvalue(), data, tuple(places), tuple(ends), tuple(uses), on_many)
 
 
 def cannot_be_sent(name: str, value: Any, error: BaseException) -> JaxnbError:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import pytest
 from people import PersonCell
 
 from .cells_numbers import CELLS as NUMBERS
+from .cells_spread import CELLS as SPREAD
 from .cells_state import CELLS as STATE
+from .cells_training import CELLS as TRAINING
 from .comparing import check_cell
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of libraries, and of what cells do on purpose
 
-CELLS = [*NUMBERS, *STATE]
+CELLS = [*NUMBERS, *STATE, *TRAINING, *SPREAD]
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.name)
