@@ -245,7 +245,7 @@ def cluster(
     if attach is not None:
         found = kind.attach(attach, profile, progress)
     else:
-        found = kind.start(n or 1, devices, profile=profile, host=host, progress=progress)
+        found = kind.start(1 if n is None else n, devices, profile=profile, host=host, progress=progress)
     found.by_default = use
     session.elsewhere = clusters.OnCluster(found)
     return found

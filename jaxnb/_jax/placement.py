@@ -709,4 +709,5 @@ def _enter_hook(original: Any) -> Any:
 
 def weakly_typed(array: jax.Array) -> jax.Array:
     """An array as a Python scalar's result has its dtype: it gives way to that of what it meets."""
-    return _lax._convert_element_type(array, array.dtype, weak_type=True)
+    made: Any = _lax._convert_element_type(array, array.dtype, weak_type=True)  # pyright: ignore[reportPrivateUsage]
+    return made

@@ -41,8 +41,9 @@ def pytree_rules(kind: type) -> PytreeRules | None:
     held = _closed_over(flatten) if getattr(flatten, "__module__", "") == "jax._src.tree_util" else {}
     if {"data_fields", "meta_fields"} <= held.keys():
         return PytreeRules(fields=(tuple(held["data_fields"]), tuple(held["meta_fields"])))
-    own = getattr(flatten, "__module__", "") == kind.__module__
-    return PytreeRules(flatten, unflatten, held.get("flatten_with_keys"), None, not own)
+    made = any(base in _registry for base in kind.__mro__[1:])  # by what its base does to each class of its kind
+    named = made or getattr(flatten, "__module__", "") != kind.__module__
+    return PytreeRules(flatten, unflatten, held.get("flatten_with_keys"), None, named)
 
 
 def register_rules(kind: type, rules: PytreeRules) -> None:

@@ -344,12 +344,16 @@ class _Unpickler(pickle.Unpickler):
         platform, place = rest
         devices = _devices(platform)
         if place >= len(devices):
-            raise JaxnbError(
-                f"device {place} is not there: the cluster has {len(devices)}.",
-                why="a mesh or an array of the notebook lies on more devices.",
-                fix="start the cluster with more: %jaxnb cluster start -n 4 --devices 2.",
-            )
+            raise _no_device(place, len(devices))
         return devices[place]
+
+
+def _no_device(place: int, count: int) -> JaxnbError:
+    return JaxnbError(
+        f"device {place} is not there: the cluster has {count}.",
+        why="a mesh or an array of the notebook lies on more devices.",
+        fix="start the cluster with more: %jaxnb cluster start -n 4 --devices 2.",
+    )
 
 
 def _devices(platform: str) -> list[Any]:
@@ -377,7 +381,10 @@ def needed_on(ranks: Sequence[int], rank: int) -> Callable[[Described, Any], Seq
         if described.sharding is None:
             return [described.whole]
         every = jax.devices(next(iter(described.sharding.device_set)).platform)
-        own = [device for device in described.sharding.device_set if ranks[every.index(device)] == rank]
+        places = {device: every.index(device) for device in described.sharding.device_set}
+        if beyond := [place for place in places.values() if place >= len(ranks)]:
+            raise _no_device(min(beyond), len(ranks))
+        own = [device for device, place in places.items() if ranks[place] == rank]
         return blocks_on(described.sharding, described.shape, own)
 
     return needs
