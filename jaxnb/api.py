@@ -245,7 +245,7 @@ def cluster(
     if attach is not None:
         found = kind.attach(attach, profile, progress)
     else:
-        found = kind.start(n or 1, devices, profile=profile, host=host, progress=progress)
+        found = kind.start(1 if n is None else n, devices, profile=profile, host=host, progress=progress)
     found.by_default = use
     session.elsewhere = clusters.OnCluster(found)
     return found
@@ -274,10 +274,18 @@ def fetch(value: Any) -> Any:
     Raises:
       JaxnbError: if it was lost, or cannot be made here.
     """
-    if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
-        return type(value)(map(fetch, value))
-    if type(value) is dict:
-        return {key: fetch(item) for key, item in value.items()}
+    return _fetched(value, set())
+
+
+def _fetched(value: Any, within: set[int]) -> Any:
+    """Fetches; `within` are the ids of the containers that the value is in, for one may hold itself."""
+    if type(value) in (list, tuple, dict):
+        if id(value) in within:
+            return value
+        inside = {*within, id(value)}
+        if type(value) is dict:
+            return {key: _fetched(item, inside) for key, item in value.items()}
+        return type(value)(_fetched(item, inside) for item in value)
     if type(value).__module__.partition(".")[0] == "jaxnb" and isinstance(value, clusters.Handle):
         return value.fetched()
     return value

@@ -244,6 +244,7 @@ from .placement import (
     typed_sharding as typed_sharding,
     uncommitted as uncommitted,
     unreduced_kind as unreduced_kind,
+    weakly_typed as weakly_typed,
     whole_like as whole_like,
 )
 from .platforms import (

@@ -68,6 +68,7 @@ __all__ = [
     "typed_sharding",
     "uncommitted",
     "unreduced_kind",
+    "weakly_typed",
     "whole_like",
 ]
 
@@ -732,3 +733,9 @@ def _enter_hook(original: Any) -> Any:
         return original(self)
 
     return __enter__
+
+
+def weakly_typed(array: jax.Array) -> jax.Array:
+    """An array as a Python scalar's result has its dtype: it gives way to that of what it meets."""
+    made: Any = _lax._convert_element_type(array, array.dtype, weak_type=True)  # pyright: ignore[reportPrivateUsage]
+    return made

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import jax
@@ -12,6 +14,7 @@ from jaxnb._jax.base import PYTREES
 __all__ = ["PytreeRules", "pytree_rules", "register_rules"]
 
 _registry: Any = PYTREES
+_GIVEN = attrgetter("init")  # whether a field of a dataclass is an argument
 
 
 @dataclass(frozen=True)
@@ -37,12 +40,13 @@ def pytree_rules(kind: type) -> PytreeRules | None:
     entry = _registry.get(kind)
     if entry is None:
         return None
-    flatten, unflatten = entry.to_iter, entry.from_iter
+    flatten, unflatten = entry
     held = _closed_over(flatten) if getattr(flatten, "__module__", "") == "jax._src.tree_util" else {}
     if {"data_fields", "meta_fields"} <= held.keys():
         return PytreeRules(fields=(tuple(held["data_fields"]), tuple(held["meta_fields"])))
-    own = getattr(flatten, "__module__", "") == kind.__module__
-    return PytreeRules(flatten, unflatten, held.get("flatten_with_keys"), None, not own)
+    made = any(base in _registry for base in kind.__mro__[1:])  # by what its base does to each class of its kind
+    named = made or getattr(flatten, "__module__", "") != kind.__module__
+    return PytreeRules(flatten, unflatten, held.get("flatten_with_keys"), None, named)
 
 
 def register_rules(kind: type, rules: PytreeRules) -> None:
@@ -51,8 +55,8 @@ def register_rules(kind: type, rules: PytreeRules) -> None:
         return
     if rules.fields is not None:
         data, meta = rules.fields
-        fields = getattr(kind, "__dataclass_fields__", {})
-        dropped = [name for name, one in fields.items() if one.init and name not in (*data, *meta)]
+        known = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+        dropped = [one.name for one in filter(_GIVEN, known) if one.name not in (*data, *meta)]
         jax.tree_util.register_dataclass(kind, list(data), list(meta), drop_fields=dropped)
     elif rules.with_keys is not None:
         jax.tree_util.register_pytree_with_keys(kind, rules.with_keys, rules.unflatten, rules.flatten)

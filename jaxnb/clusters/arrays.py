@@ -15,6 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxnb import _jax
+
 __all__ = [
     "Block",
     "Described",
@@ -30,8 +32,6 @@ __all__ = [
 
 Block = tuple[tuple[int, int], ...]
 """Which part of an array: for each dimension where it begins, and where it ends."""
-
-_SCALARS: Mapping[str, type] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 
 
 @dataclass(frozen=True)
@@ -135,11 +135,10 @@ def make_array(described: Described, blocks: Mapping[Block, np.ndarray]) -> Any:
 
 def as_described(made: jax.Array, described: Described) -> jax.Array:
     """An array as what it was described as: keys of their data, and of a weak dtype."""
-    dtype = jnp.dtype(described.dtype)
     if described.key:
         return jax.random.wrap_key_data(made, impl=described.key)
     if described.weak:
-        return jax.lax.convert_element_type(made, _SCALARS.get(dtype.kind, float))
+        return _jax.weakly_typed(made)
     return made
 
 

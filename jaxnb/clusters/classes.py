@@ -10,10 +10,12 @@ A mark is an object without a state that a library holds under a name, and asks 
 from __future__ import annotations
 
 import contextlib
+import copyreg
 import functools
 import importlib
 import sys
 import weakref
+from types import FunctionType
 from typing import Any, cast
 
 from cloudpickle import cloudpickle
@@ -22,6 +24,7 @@ from jaxnb import _jax
 
 __all__ = ["reduce_class", "reduce_object"]
 
+_CACHED = type(functools.cache(lambda: None))
 _MAKERS = frozenset({"builtins", "abc", "_py_abc", "typing", "_typing", "ctypes", "_ctypes"})
 """Where metaclasses are defined that make classes, and do nothing else that counts."""
 _OF_PYTHON = frozenset({"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "_abc_impl"})
@@ -110,13 +113,25 @@ def _kept_by_modules(kind: type) -> list[tuple[str, str, Any]]:
 
 
 def reduce_object(value: Any) -> Any:
-    """How jitted functions and marks of libraries are pickled; `NotImplemented` of anything else."""
+    """How jitted functions, functions with a cache, marks of libraries, and objects whose class wants arguments to make
+    one are pickled; `NotImplemented` of anything else."""
     kind = type(value)
     if kind.__name__ == "PjitFunction":
         made, given, state, *_ = value.__reduce_ex__(5)
         return made, given, (state, dict(vars(value))), None, None, _give_attributes
+    if kind is _CACHED:
+        if (
+            getattr(sys.modules.get(value.__module__), value.__qualname__, None) is value
+            and value.__module__ != "__main__"
+        ):
+            return NotImplemented
+        return _cached, (value.cache_parameters(), value.__wrapped__), dict(vars(value)), None, None, _update
     if kind.__module__ != "__main__" and kind.__module__ in sys.modules and id(value) in (marks := _marks_of(kind)):
         return _mark, (kind.__module__, marks[id(value)])
+    if type(kind.__new__) is FunctionType and _is_reduced_as_usual(kind):
+        made = value.__reduce_ex__(5)
+        if made[0] is copyreg.__newobj__ and made[1] == (kind,):  # pyright: ignore[reportAttributeAccessIssue]
+            return (_bare, *made[1:])
     return NotImplemented
 
 
@@ -125,18 +140,37 @@ def _give_attributes(made: Any, state: tuple[Any, dict[str, Any]]) -> None:
     vars(made).update(state[1])
 
 
+def _cached(parameters: dict[str, Any], function: Any) -> Any:
+    return functools.lru_cache(**parameters)(function)
+
+
+def _update(made: Any, attributes: dict[str, Any]) -> None:
+    vars(made).update(attributes)
+
+
+def _bare(kind: Any) -> Any:
+    try:
+        return object.__new__(kind)
+    except TypeError:  # its objects are laid out by another class
+        return kind.__new__(kind)
+
+
 def _mark(module: str, name: str) -> Any:
     return getattr(importlib.import_module(module), name)
+
+
+def _is_reduced_as_usual(kind: type) -> bool:
+    given = "__getnewargs__", "__getnewargs_ex__"
+    usual = kind.__reduce__ is object.__reduce__ and kind.__reduce_ex__ is object.__reduce_ex__
+    return usual and not any(hasattr(kind, name) for name in given) and kind not in copyreg.dispatch_table
 
 
 @functools.cache
 def _marks_of(kind: type) -> dict[int, str]:
     """The names of the marks of a class in its module, by their ids."""
-    if kind.__reduce__ is not object.__reduce__ or kind.__reduce_ex__ is not object.__reduce_ex__:
+    if not _is_reduced_as_usual(kind):
         return {}
     if (kind.__dictoffset__ == 0 and kind.__basicsize__ > object.__basicsize__) or kind.__itemsize__:
         return {}  # it has a state elsewhere than in attributes
     held = vars(sys.modules[kind.__module__])
-    return {
-        id(value): name for name, value in held.items() if type(value) is kind and not getattr(value, "__dict__", 0)
-    }
+    return {id(one): name for name, one in held.items() if type(one) is kind and not getattr(one, "__dict__", 0)}

@@ -148,7 +148,7 @@ class Cluster(Holder):
         )
         client = None
         try:
-            with _quiet():
+            with _quiet(), _one_order():
                 client = started.start_and_connect_sync()
             made = cls(started, client, devices, host)
             made._gather(sorted(client.ids), progress)
@@ -603,7 +603,7 @@ class Cluster(Holder):
     def _start_more(self, count: int, progress: _Progress) -> list[int]:
         progress(f"starting {count} more")
         before = set(self._client.ids)
-        with _quiet():
+        with _quiet(), _one_order():
             self._cluster.start_engines_sync(n=count)
         deadline = time.monotonic() + _STARTS
         while len(found := sorted(set(self._client.ids) - before)) < count:
@@ -639,6 +639,21 @@ def _end_local(member: Member) -> None:
     if member.pid and member.host == socket.gethostname():
         with contextlib.suppress(OSError):
             os.kill(member.pid, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def _one_order() -> Generator[None]:
+    """Processes that are started within it have sets of texts in the same order, and so the same programs of them."""
+    name = "PYTHONHASHSEED"
+    before = os.environ.get(name)
+    os.environ[name] = before if before not in (None, "", "random") else "0"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 @contextlib.contextmanager

@@ -89,13 +89,32 @@ def show_value(value: Any, number: int, whole: bool = False) -> Shown:
         return Shown(number, None, kind)
     leaves = list[Leaf]()
     try:
-        found = jax.tree_util.tree_leaves_with_path(value)[:_MOST_LEAVES]
+        found = [] if _holds_itself(value) else jax.tree_util.tree_leaves_with_path(value)[:_MOST_LEAVES]
     except Exception:  # a node that raises as it is flattened is an object like others
         found = []
     for path, leaf in found:
         if isinstance(leaf, (jax.Array, np.ndarray)) and not _jax.is_tracer(leaf):
             leaves.append(_leaf(jax.tree_util.keystr(path), leaf))
     return Shown(number, None, kind, tuple(leaves), len(leaves), "" if leaves else repr(value)[:_LONGEST])
+
+
+def _holds_itself(value: Any) -> bool:
+    """Whether a container is one of its own parts, which JAX would never come to the end of."""
+    above, done, waits = set[int](), set[int](), [(value, False)]
+    while waits:
+        item, left = waits.pop()
+        if not isinstance(item, (list, tuple, dict)) or id(item) in done:
+            continue
+        if left:
+            above.discard(id(item))
+            done.add(id(item))
+        elif id(item) in above:
+            return True
+        else:
+            above.add(id(item))
+            waits.append((item, True))
+            waits += [(part, False) for part in (item.values() if isinstance(item, dict) else item)]
+    return False
 
 
 def follow(value: Any, path: Sequence[tuple[str, Any]]) -> Any:

@@ -388,9 +388,8 @@ class Engine:
     def _packed_error(self, error: BaseException) -> Parcel | None:
         own = {name: value for name, value in vars(error).items() if not name.startswith("_")}
         try:
-            made = pack(
-                {"value": (type(error), error.args, own)}, self.namespace, needs=_first_copies_here, spread=False
-            )
+            value = {"value": (type(error), error.__reduce__()[1], error.args, own)}
+            made = pack(value, self.namespace, needs=_first_copies_here, spread=False)
         except Exception:
             return None
         return made if made.nbytes <= _COMPARED else None

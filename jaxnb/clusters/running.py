@@ -351,9 +351,10 @@ class OnCluster:
         cluster = self.cluster
         if not values:
             return dict.fromkeys(range(len(cluster.members)))
-        spread = any(isinstance(leaf, jax.Array) and len(leaf.sharding.device_set) > 1 for leaf in _arrays(values))
-        ranks = range(len(cluster.members)) if spread else [0]
-        found = {rank: pack(values, namespace, cluster.number_of, needed_on(cluster.ranks, rank)) for rank in ranks}
+        found = {0: pack(values, namespace, cluster.number_of, needed_on(cluster.ranks, 0))}
+        spread = found[0].spread
+        for rank in range(1, len(cluster.members)) if spread else ():
+            found[rank] = pack(values, namespace, cluster.number_of, needed_on(cluster.ranks, rank))
         large = sum(parcel.nbytes for parcel in found.values()) * (1 if spread else len(cluster.members))
         if large > _LARGE:
             named = ", ".join(list(values)[:3])
@@ -515,13 +516,6 @@ def _checkpoints_in(folder: str) -> list[str]:
     return []
 
 
-def _arrays(values: Mapping[str, Any]) -> list[Any]:
-    try:
-        return jax.tree.leaves(list(values.values()))
-    except Exception:  # a value that is no tree
-        return []
-
-
 def _may_change(value: Any) -> bool:
     """Whether somebody may change a value in place."""
     fixed = (*ATOMS, ModuleType, FunctionType, type, jax.Array)
@@ -639,8 +633,8 @@ def _cut(text: str, other: str) -> str:
 def _made_again(parcel: Parcel) -> BaseException | None:
     """An error of its class, arguments and attributes; None where they are not known here."""
     try:
-        kind, arguments, attributes = put_together([(parcel, parcel.data)])
-        made = kind.__new__(kind, *arguments)
+        kind, given, arguments, attributes = put_together([(parcel, parcel.data)])
+        made = kind.__new__(kind, *given)
         made.args = arguments
         vars(made).update(attributes)
     except Exception:

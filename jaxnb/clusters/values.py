@@ -46,6 +46,7 @@ class Parcel:
       blocks: of each array the blocks that are in `data`, with where each begins.
       buffers: where the buffers begin and end.
       uses: of each name the numbers of the arrays that were met in it.
+      spread: whether an array lies on several devices.
     """
 
     head: bytes
@@ -54,6 +55,7 @@ class Parcel:
     blocks: tuple[tuple[tuple[Block, int], ...], ...] = ()
     buffers: tuple[tuple[int, int], ...] = ()
     uses: tuple[tuple[Any, frozenset[int]], ...] = ()
+    spread: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -267,7 +269,8 @@ def pack(
     head = io.BytesIO()
     Packer(head, namespace).dump(told)
     data = np.concatenate(parts) if parts else np.empty(0, np.uint8)
-    return Parcel(head.getvalue(), file.getvalue(), data, tuple(places), tuple(ends), tuple(uses))
+    on_many = any(one.sharding is not None for one in told)
+    return Parcel(head.getvalue(), file.getvalue(), data, tuple(places), tuple(ends), tuple(uses), on_many)
 
 
 def cannot_be_sent(name: str, value: Any, error: BaseException) -> JaxnbError:
@@ -348,12 +351,16 @@ class _Unpickler(pickle.Unpickler):
         platform, place = rest
         devices = _devices(platform)
         if place >= len(devices):
-            raise JaxnbError(
-                f"device {place} is not there: the cluster has {len(devices)}.",
-                why="a mesh or an array of the notebook lies on more devices.",
-                fix="start the cluster with more: %jaxnb cluster start -n 4 --devices 2.",
-            )
+            raise _no_device(place, len(devices))
         return devices[place]
+
+
+def _no_device(place: int, count: int) -> JaxnbError:
+    return JaxnbError(
+        f"device {place} is not there: the cluster has {count}.",
+        why="a mesh or an array of the notebook lies on more devices.",
+        fix="start the cluster with more: %jaxnb cluster start -n 4 --devices 2.",
+    )
 
 
 def _devices(platform: str) -> list[Any]:
@@ -381,7 +388,10 @@ def needed_on(ranks: Sequence[int], rank: int) -> Callable[[Described, Any], Seq
         if described.sharding is None:
             return [described.whole]
         every = jax.devices(next(iter(described.sharding.device_set)).platform)
-        own = [device for device in described.sharding.device_set if ranks[every.index(device)] == rank]
+        places = {device: every.index(device) for device in described.sharding.device_set}
+        if beyond := [place for place in places.values() if place >= len(ranks)]:
+            raise _no_device(min(beyond), len(ranks))
+        own = [device for device, place in places.items() if ranks[place] == rank]
         return blocks_on(described.sharding, described.shape, own)
 
     return needs

@@ -46,7 +46,8 @@ def cluster_command(text: str, session: Session, namespace: dict[str, Any], prog
         )
     if word == "start":
         given = parse_header(rest, CLUSTER_OPTIONS, f"{_MAGIC} start")
-        made = api.cluster(given.pop("n", None) or 2, **given, progress=progress)
+        count = given.pop("n", None)
+        made = api.cluster(2 if count is None else count, **given, progress=progress)
         return (
             f"{_sentence(made)}\n%%jit --cluster runs a cell there, %jaxnb cluster use all of them; it runs until "
             "%jaxnb cluster stop, also where the kernel is started again"

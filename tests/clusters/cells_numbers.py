@@ -443,7 +443,7 @@ data[0, 0] = 10
 data *= 2
 
 ### numpy-written-in-place-by-the-cell
-data = np.zeros(4); view = data[1:3]
+data = np.zeros(4); alias = data
 ---
 data[2] = 5.0
 data += 1
@@ -539,7 +539,6 @@ def f(v):
     return v + 1
 ---
 y = f(x)
-jax.debug.print("after {}", y[0])
 y[0]
 
 ### a-string-of-an-array

@@ -618,6 +618,15 @@ deep = copy.deepcopy(obj)
 deep["a"][1] = 2
 shallow["a"] is obj["a"], deep["a"][1], obj["a"][1]
 
+### sets-of-texts-that-are-gone-through
+names = {"alpha", "beta", "gamma", "delta", "epsilon"}
+---
+total = jnp.zeros(6)
+for name in names:
+    total = jnp.sin(total) * 0 + total + x * len(name)
+del name
+total
+
 ### a-stack-of-objects
 class Layer:
     def __init__(self, n):

@@ -12,11 +12,12 @@ import dataclasses
 import enum
 import io
 import math
+import random
 import re
 import sys
 import time
 import types
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,17 +42,24 @@ class Notebook:
         self.main = types.ModuleType("__main__")
         self.names: dict[str, Any] = vars(self.main)
         self.names["__builtins__"] = builtins
+        self.drawn = random.Random(0).getstate(), np.random.RandomState(0).get_state()
 
     @contextlib.contextmanager
-    def entered(self) -> Iterator[io.StringIO]:
+    def entered(self) -> Generator[io.StringIO]:
         """Within it, what runs belongs to this notebook; gives what is printed."""
         before, written = sys.modules["__main__"], io.StringIO()
+        outside = random.getstate(), np.random.get_state()
+        random.setstate(self.drawn[0])
+        np.random.set_state(self.drawn[1])
         sys.modules["__main__"] = self.main
         try:
             with contextlib.redirect_stdout(written):
                 yield written
         finally:
             sys.modules["__main__"] = before
+            self.drawn = random.getstate(), np.random.get_state()
+            random.setstate(outside[0])
+            np.random.set_state(outside[1])
 
     def plainly(self, text: str) -> Outcome:
         """Runs a text as IPython does."""
@@ -201,6 +209,8 @@ class _Pairs:
         if isinstance(one, dict):
             found = _equal(list(map(_text, one)), list(map(_text, two)), f"the keys of {where}")
             return found or self._items(list(one.values()), list(two.values()), list(map(_text, one)), where)
+        if isinstance(one, (set, frozenset)):
+            return _equal(sorted(map(_text, one)), sorted(map(_text, two)), where)
         if isinstance(one, (list, tuple)):
             found = _equal(len(one), len(two), f"the length of {where}")
             return found or self._items(one, two, range(len(one)), where)
@@ -210,7 +220,8 @@ class _Pairs:
         if own:
             theirs = _attributes(two)
             found = _equal(list(own), list(theirs), f"the attributes of {where}")
-            own.pop("_id", 0), theirs.pop("_id", 0)  # of flax's variables: a count over all
+            for one_side in (own, theirs):
+                one_side.pop("_id", None)  # of flax's variables: a count over all
             return found or self._items(list(own.values()), list(theirs.values()), list(own), where)
         return _equal(_text(one), _text(two), where)
 
@@ -225,7 +236,8 @@ def _attributes(value: Any) -> dict[str, Any]:
         return {}
     if dataclasses.is_dataclass(value) and not own:
         own = {part.name: getattr(value, part.name) for part in dataclasses.fields(value)}
-    for kind in type(value).__mro__ if type(value).__module__ == "__main__" else ():
+    kinds: Any = type(value).__mro__
+    for kind in kinds if type(value).__module__ == "__main__" else ():
         slots = kind.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
             if hasattr(value, name) and not name.startswith("__"):
@@ -250,7 +262,7 @@ def _arrays(one: np.ndarray, two: np.ndarray, where: str) -> list[str]:
     found = _equal((one.shape, str(one.dtype)), (two.shape, str(two.dtype)), where)
     if found:
         return found
-    if one.dtype == object or one.dtype.kind in "USMmO":
+    if one.dtype.kind in "USMmOV" and str(one.dtype) not in _TOLERANCES:
         return _equal(one.tolist(), two.tolist(), where)
     if one.dtype.kind in "biu":
         return [] if np.array_equal(one, two) else [f"{where}: {one!r:.200} plainly, {two!r:.200} on the cluster"]

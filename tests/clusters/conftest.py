@@ -15,14 +15,15 @@ from jaxnb import staging
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Any]:
     pytest.importorskip("ipyparallel")
-    cached = os.environ.pop("JAX_COMPILATION_CACHE_DIR", None)
+    cached = os.environ.get("JAX_COMPILATION_CACHE_DIR")
     os.environ["JAX_COMPILATION_CACHE_DIR"] = ""
-    session = jaxnb.open_session() if hasattr(jaxnb, "open_session") else None
     made = jaxnb.cluster(n=2, devices=2)
     yield made
     made.stop()
     session = staging.current_session()
-    if session is not None:
-        session.elsewhere = None
-    if cached is not None:
+    assert session is not None
+    session.elsewhere = None
+    if cached is None:
+        del os.environ["JAX_COMPILATION_CACHE_DIR"]
+    else:
         os.environ["JAX_COMPILATION_CACHE_DIR"] = cached
