@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 NEW := .venv-newest
+TARGETS := .venv-targets
 OLDEST_IPYTHON := 8.24.0
 WORKERS ?= 2
 # An ordinary run draws anew, as many tests as take so many seconds of the processor, one case of each first; on the newest jax
@@ -18,7 +19,7 @@ export JAX_COMPILATION_CACHE_DIR =
 # Tests start many processes; where the environment says to keep no bytecode, each would compile 70,000 lines anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo lab test test-all test-quick test-here test-newest test-oldest-ipython test-deep test-gpu test-extension test-browser extension browser check format bench clean
+.PHONY: demo lab test test-all test-quick test-here test-newest test-oldest-ipython test-deep test-gpu test-targets test-extension test-browser extension browser check format bench bench-targets clean
 
 demo: $(VENV)/.lab
 	$(BIN)/jaxnb report notebooks/01_quickstart.ipynb -o demo.html
@@ -89,6 +90,20 @@ test-gpu: export JAX_PLATFORMS = cuda,cpu
 test-gpu: $(VENV)/.dev
 	$(BIN)/python -m pytest -q tests/test_gpu.py
 
+# What compiles for TPUs and GPUs that are not there, in an environment of its own: the compilers are a gigabyte, and
+# JAX would look for their devices in all other tests.
+test-targets: export JAX_SKIP_CUDA_CONSTRAINTS_CHECK = 1
+test-targets: $(TARGETS)/.targets
+	$(TARGETS)/bin/python -m pytest -q tests/targets
+
+bench-targets: $(TARGETS)/.targets
+	$(TARGETS)/bin/python benchmarks/targets.py
+
+$(TARGETS)/.targets: pyproject.toml
+	test -x $(TARGETS)/bin/python || $(PYTHON) -m venv $(TARGETS)
+	$(TARGETS)/bin/python -m pip install -q -e ".[test,tpu,cuda]"
+	touch $@
+
 test-deep: $(VENV)/.dev
 	JAXNB_DEEP=1 $(BIN)/python $(PYTEST)
 
@@ -135,4 +150,4 @@ $(VENV)/.oldest-ipython: Makefile $(VENV)/.dev
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(NEW) demo.html extension/node_modules jaxnb/assets jaxnb/labextension
+	rm -rf $(VENV) $(NEW) $(TARGETS) demo.html extension/node_modules jaxnb/assets jaxnb/labextension

@@ -46,6 +46,7 @@ from .options import (
 from .planning import (
     search_resources as search_resources,
     simulate as simulate,
+    target as target,
 )
 from .program import (
     Finding as Finding,

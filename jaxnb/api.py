@@ -173,7 +173,7 @@ def last() -> Run:
     session = current_session()
     run = session.last if session is not None else None
     if run is None:
-        raise JaxnbError("no cell has been staged yet.", fix="run a cell that begins with %%jit.")
+        raise staging.no_run("run a cell that begins with %%jit.")
     return run
 
 

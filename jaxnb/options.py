@@ -120,6 +120,14 @@ class StageOptions:
     )
     cluster: bool = _row(False, "flag", "run it in all processes of the cluster, on all of their devices", _CELLS)
     here: bool = _row(False, "flag", "run it in this process, though cells go to a cluster", _CELLS)
+    target: str | None = _row(
+        None,
+        "word",
+        "a machine that is not there, v5e:4x4 or h100: the cell is compiled by its compiler and shown; nothing runs or"
+        " is bound",
+        _ALL,
+        "h100",
+    )
     whole: bool = _row(
         False, "flag", "refuse to run the cell in more than one compiled piece", "jit grad", compiled=True
     )
@@ -191,11 +199,6 @@ class StageOptions:
             other = "unroll" if made.unroll else "whole" if made.whole else "xmap"
             what = f"roll and {other} contradict each other: a loop that is run in turns is no part of one program."
             raise JaxnbError(what, fix="leave one of them out.")
-        if made.shapes and made.export is not None:
-            what = (
-                "a cell for all sizes cannot be exported: a file holds the program of the sizes that its inputs have."
-            )
-            raise JaxnbError(what, fix="leave out shapes, and export one file for each size.")
         if made.platforms and made.export is None:
             raise JaxnbError("platforms go with export.", fix="say --export f.jaxexport, too; %%jaxpr has --lower.")
         if made.cluster and (other := next((name for name in _HERE_ONLY if getattr(made, name)), "")):

@@ -15,6 +15,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("NPROC", "32")
 os.environ.setdefault("JAXNB_VERIFY", "1")  # compares the fast walk with the slow one wherever both are there
 os.environ["JAXNB_CACHE_DIR"] = tempfile.mkdtemp(prefix="jaxnb-tests-")  # what a user has measured changes no text
+os.environ["IPYTHONDIR"] = tempfile.mkdtemp(prefix="jaxnb-tests-")  # clusters of others are none of theirs
 flags = os.environ.get("XLA_FLAGS", "")
 if "xla_force_host_platform_device_count" not in flags:
     os.environ["XLA_FLAGS"] = f"{flags} --xla_force_host_platform_device_count=8".strip()

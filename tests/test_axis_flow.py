@@ -174,7 +174,7 @@ def test_where_nothing_is_named() -> None:
 
 
 def test_in_a_shell(shell: Shell) -> None:
-    assert "no cell was staged yet" in shell.run("%jaxnb axes", ok=False)
+    assert "no cell has been staged yet" in shell.run("%jaxnb axes", ok=False)
     shell.run("%%jit\ny = x * 2")
     assert "no named axes" in shell.run("%jaxnb axes")
     shell.run("rows = jnp.ones((4, 3))")

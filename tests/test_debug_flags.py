@@ -65,7 +65,7 @@ def test_the_error_is_that_of_the_plain_cell(name: str, cell: str, primitive: st
     with flag(name):
         expected = raised(lambda: exec(compile(cell, "<cell>", "exec"), plain), "<cell>")
         for _ in range(2):
-            told = raised(lambda: jaxnb.stage(cell, staged), "<jaxnb cell")
+            told = raised(lambda: jaxnb.stage(cell, staged), "<cell")
             assert told == expected and primitive in told[0] and told[1] == line
             assert {key: value for key, value in staged.items() if key != "__builtins__"} == before
             assert staged["box"].v is held and staged["log"] == []
@@ -75,7 +75,7 @@ def test_a_flag_that_the_cell_sets_itself() -> None:
     cell = "y = x * 2\nwith jax.debug_nans(True):\n    z = jnp.log(y)"
     names = new_names()
     with contextlib.redirect_stdout(io.StringIO()):
-        assert raised(lambda: jaxnb.stage(cell, names), "<jaxnb cell")[1] == 3
+        assert raised(lambda: jaxnb.stage(cell, names), "<cell")[1] == 3
     assert "y" not in names
 
 
@@ -124,5 +124,5 @@ def test_a_cell_that_must_be_a_program_names_the_operation(options: dict[str, An
     names = new_names()
     before = set(names)
     with flag("jax_debug_nans"):
-        assert "log" in raised(lambda: jaxnb.stage("loss = jnp.log(x - 10).sum()", names, **options), "<jaxnb cell")[0]
+        assert "log" in raised(lambda: jaxnb.stage("loss = jnp.log(x - 10).sum()", names, **options), "<cell")[0]
     assert set(names) == before

@@ -93,7 +93,7 @@ def test_errors_point_at_the_word(header: str, word: str, said: str) -> None:
 
 def test_each_magic_has_its_own_options_and_name() -> None:
     assert parse_header("--static n", JAXPR_OPTIONS, "%%jaxpr") == {"static": ("n",)}
-    taken = "%%jaxpr takes --static, --dynamic, --shapes, --where, --level, --lower, --order, --columns, -o"
+    taken = "%%jaxpr takes --static, --dynamic, --shapes, --where, --target, --level, --lower, --order, --columns, -o"
     with pytest.raises(BadHeader, match=taken) as caught:
         parse_header("--block", JAXPR_OPTIONS, "%%jaxpr")
     assert caught.value.header[caught.value.column :] == "--block"

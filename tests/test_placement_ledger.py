@@ -187,7 +187,7 @@ def test_words_behind_collectives_that_mean_nothing(text: str) -> None:
 
 
 def test_collectives_of_no_run(shell: Shell) -> None:
-    assert "no cell was staged yet" in shell.run("%jaxnb collectives", ok=False)
+    assert "no cell has been staged yet" in shell.run("%jaxnb collectives", ok=False)
     shell.run("%%jit\ny = x * 2")
     assert "no collectives: no device sends anything" in shell.run("%jaxnb collectives")
     assert "no collectives" in shell.run("%jaxnb collectives --on h100")

@@ -11,6 +11,7 @@ import pytest
 from jax.ad_checkpoint import checkpoint_name
 from shells import Shell, shell
 
+from jaxnb import reading
 from jaxnb.api import new_session
 from jaxnb.errors import JaxnbError, Refused
 from jaxnb.findings.values.fixes import apply_edit
@@ -205,6 +206,14 @@ def test_bad_policies_lose_nothing(options: dict[str, Any], why: str) -> None:
 
 def test_the_command(shell: Shell) -> None:
     assert "no cell has been staged" in shell.run("%jaxnb remat", ok=False)
+    shell.run("%%jit\nloss = (w ** 2).sum()")
+    shell.run("%jaxnb memory clear")
+    for command in ("remat loss wrt w", "gradient", "collectives", "axes"):
+        text = shell.run(f"%jaxnb {command}", ok=False)
+        assert "nothing is known of the last run any more." in text and "%jaxnb memory clear has let go" in text
+        assert "run the cell again" in text
+    shell.run("%%jit\nloss = (w ** 2).sum()")
+    assert "as it is" in shell.run("%jaxnb remat loss wrt w")
     shell.run("w = jnp.ones((16, 16))\nz = jnp.ones((8, 16))")
     shell.run("%%jit\nh = jnp.tanh(z @ w)\nloss = jnp.mean(h ** 2)\nn = z.shape[0]")
     text = shell.run("%jaxnb remat loss wrt w")
@@ -292,3 +301,19 @@ def test_the_policy_of_a_run_is_as_it_is() -> None:
     for half in ({"loss": "loss"}, {"wrt": ("ws",)}):
         with pytest.raises(JaxnbError, match="a gradient wants"):
             run.remat(**half)
+
+
+def test_the_cell_as_it_stands_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = list[Any]()
+    compile_lowered = reading.compile_lowered
+
+    def counted(lowered: Any) -> Any:
+        compiled.append(lowered)
+        return compile_lowered(lowered)
+
+    run = ran(LAYERS, names())
+    monkeypatch.setattr(reading, "compile_lowered", counted)
+    first = run.remat()
+    tried = len(first.possible)
+    assert len(compiled) == tried - 1 and first.now.peak == run.memory
+    assert run.remat(time=True).now.seconds is not None and len(compiled) == 2 * (tried - 1)

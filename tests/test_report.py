@@ -259,6 +259,29 @@ def test_a_failing_cell_ends_it_and_the_page_says_so(tmp_path, capsys):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.ipynb", "page.html"]
 
 
+def test_a_magic_that_is_not_understood_is_told_as_what_failed(tmp_path, capsys):
+    source = notebook(tmp_path / "bad.ipynb", "%load_ext jaxnb", "%%jaxpr --lower\ny = 1", "z = 2")
+    code, _, err = run(capsys, "report", source, "-o", tmp_path / "page.html")
+    assert code == 1 and "cell [2] of bad.ipynb raised UsageError: --lower wants a name" in err
+    assert read_page(tmp_path / "page.html").outcomes() == ["plain", "failed", "not run"]
+
+
+def test_cells_are_told_as_they_are_and_plain_ones_take_no_time(tmp_path, capsys):
+    cells = [
+        "%load_ext jaxnb\nimport jax, jax.numpy as jnp\nx = jnp.arange(3.0)",
+        "w = jax.random.normal(jax.random.key(0), (8, 8))",
+        "v = jax.random.normal(jax.random.key(1), (8, 8))",
+        "%%jaxpr --lower cuda\ny = x * 2",
+        "%%jit --strict\nz = x + 1",
+        "%%jit\nz = x + 1",
+    ]
+    source = notebook(tmp_path / "n.ipynb", *cells)
+    code, _, _ = run(capsys, "report", source, "-o", tmp_path / "page.html")
+    page = read_page(tmp_path / "page.html")
+    assert code == 0 and page.outcomes()[3:] == ["lowered for cuda", "staged whole", "reused"]
+    assert page.html.count("--strict") == 3  # in the table, in the cell, and in its program, not in that of the next
+
+
 def test_keep_going_shows_the_errors_and_still_fails(tmp_path, capsys):
     source = notebook(tmp_path / "bad.ipynb", "1 / 0", "print('reached')", "int('no')", tags=["raises-exception"])
     code, _, err = run(capsys, "report", source, "-o", tmp_path / "page.html", "--keep-going")

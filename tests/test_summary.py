@@ -63,6 +63,11 @@ DIED = v4.new_output("error", ename="KernelDied", evalue="it died.", traceback=[
             Summary("staged whole", "70 ms", "0.8 ms", findings=("left behind",)),
         ),
         (cell("%%jit\na"), Summary("staged, line not shown")),
+        (
+            cell("%%jaxpr --lower tpu, cuda\na", execution=times("2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z")),
+            Summary("lowered for tpu, cuda"),
+        ),
+        (cell("%%jaxpr\na"), Summary("traced only")),
         (cell("# jaxnb: jit --static n\na"), Summary("staged, line not shown")),
         (cell("%%jit\na", shown(LINE)), Summary("staged whole", "70 ms", "0.8 ms")),
         (

@@ -29,6 +29,7 @@ def data(b: int) -> dict[str, Any]:
     return {
         "jax": jax,
         "jnp": jnp,
+        "np": np,
         "x": jax.random.normal(keys[0], (b, 12)),
         "y": jax.random.randint(keys[1], (b,), 0, 10),
         "w": jax.random.normal(keys[2], (12, 10)) * 0.1,
@@ -75,7 +76,7 @@ def runs(source: str, shapes: dict[str, str], where: tuple[str, ...] = WHERE, si
         found.append(jaxnb.stage(source, staged, shapes=shapes, where=where))
         names = set(plain) - {"__builtins__"}
         assert names == set(staged) - {"__builtins__", "__name__"}
-        for name in sorted(names - {"jax", "jnp", "key"}):
+        for name in sorted(names - {"jax", "jnp", "key", "np"}):
             same(staged[name], plain[name])
     return found
 
@@ -239,6 +240,34 @@ outer = jax.jit(lambda v, n: v / n, static_argnums=1)(x, x.shape[0])
 """,
         {"x": "b, 12"},
     ),
+    "numpy of shapes": (
+        """
+n = np.prod(x.shape)
+m, k, total, only = n * 2, n // 4 + 1, np.sum(x.shape), np.prod(y.shape)
+z, u, small = x.reshape(np.prod(x.shape)), x / np.prod(x.shape), y.astype(jnp.int8) * n
+asked = isinstance(n, int), isinstance(n, np.integer), isinstance(m, np.int64)
+del np
+""",
+        {"x": "b, 12", "y": "b"},
+    ),
+    "math": (
+        """
+import math
+root = math.sqrt(x.shape[0])
+scale, z = 1 / math.sqrt(12 * len(x) + 1.0), x / root
+more, whole, kind = math.log(len(x)) * 2, math.ceil(len(x)), isinstance(root, float)
+del math
+""",
+        {"x": "b, 12"},
+    ),
+    "large": (
+        "n = x.shape[0] * 1000\nN = n**9\nq, r, least = N // 7, N % 1000, min(N, 5)\nz = x * 2\n",
+        {"x": "b, 12"},
+    ),
+    "parts": (
+        "a, b = jnp.split(x, 2), jnp.array_split(x, 4)\nc = x if x.shape[0] % 4 == 0 else w\n",
+        {"x": "b, 12"},
+    ),
     "said": ("z = x * 2\nprint(f'{x.shape[0]} rows', x.shape, len(x))\n", {"x": "b, 12"}),
 }
 
@@ -290,6 +319,12 @@ def test_what_the_cell_compares_is_answered_for_the_sizes_that_are_there() -> No
     assert "b=16 alone: line 2 asks whether b == 16" in str(found[1])
     assert "b=8 alone: line 3 asks whether b == 8" in str(found[2])
     assert found[3].reused and found[4].reused
+
+
+def test_a_number_that_a_program_cannot_hold_is_answered_for_the_sizes_that_are_there() -> None:
+    found = runs("n = x.shape[0] * 1000\nN = n**3\nz = x * (1 / N)\n", {"x": "b, 12"}, (), (1, 16, 1, 16))
+    assert found[0].all_sizes and "b=16 alone: 1000000000*b^3 is 4096000000000, more than int32 holds" in str(found[1])
+    assert found[2].reused and found[3].reused
 
 
 @pytest.mark.parametrize("magic", ["gradient", "donate", "name", "keep", "time"])

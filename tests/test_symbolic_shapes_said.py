@@ -13,7 +13,7 @@ from jax import export
 
 import jaxnb
 from jaxnb.api import new_session, open_session
-from jaxnb.errors import JaxnbError
+from jaxnb.errors import JaxnbError, Refused
 from jaxnb.options import StageOptions
 from jaxnb.program import decode, encode, finding_of
 from jaxnb.staging import use_session
@@ -93,6 +93,10 @@ TRIED: dict[str, tuple[str, tuple[str, ...], str]] = {
     "truth": ("z = x if x.shape[0] % 2 else w", (), '--where "mod(b, 2) == 0"'),
     "a slice": ("z = x[:8] + jnp.ones((8, 12))", (), '--where "b >= 8"'),
     "groups": ("z = x.reshape(-1, 8, 12)", (), '--where "mod(b, 8) == 0"'),
+    "equal parts": ("a = jnp.array_split(x, 4)", (), '--where "mod(b, 4) == 0"'),
+    "halves": ("a = jnp.split(x, 2)", (), '--where "mod(b, 2) == 0"'),
+    "the largest": ("v, i = jax.lax.top_k(x[:, 0], 3)", (), '--where "b >= 3"'),
+    "steps": ("z = jnp.linspace(0, 1, len(x))[:, None] * x", (), '--where "b >= 2"'),
     "another array": ("z = x[:, 0] + y", (), '--shapes "x: b, 12; y: b"'),
 }
 
@@ -119,7 +123,9 @@ def test_two_names_for_one_size_are_said_to_be_equal() -> None:
 REFUSED: dict[str, tuple[str, list[str]]] = {
     "loop": ("for i in range(x.shape[0]):\n    z = x[i]", ["line 1: the number", "fori_loop"]),
     "rows": ("for row in x:\n    z = row", ["line 1: Python walks over `b` rows."]),
-    "math": ("import math\nz = x * math.sqrt(x.shape[0])", ["line 2: the number"]),
+    "math": ("import math\nz = x * math.gamma(x.shape[0])", ["line 2: the number"]),
+    "an array of sizes": ("z = x * 2\nn = np.array(x.shape)", ["line 2: `np.array` needs the number"]),
+    "rounded": ("z = x[: round(x.shape[0] / 3)]", ["line 1: a number that is computed from a size is needed."]),
     "text": ("s = f'{x.shape[0]} rows'\nz = x * 2", ["line 1: the text of a size is wanted, `b`."]),
     "hash": ("z = x * {16: 2}[x.shape[0]]", ["line 1: the hash of a size is wanted, `b`."]),
     "NumPy": ("z = x * (np.float32(2) * x.shape[0])", ["line 1: NumPy computes with a size"]),
@@ -129,6 +135,64 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
     "an array each": ("z = x * 2\nprint('now')\nq = y * 2", ["two pieces: Python runs line 2 in between"]),
     "a value": ("z = x * 2\nif z.sum() > 0:\n    q = z", ["line 2"]),
 }
+
+
+WORDS: dict[str, tuple[str, str]] = {
+    "np.zeros": ("z = x + np.zeros(x.shape[0])[:, None]", "z = x + jnp.zeros(x.shape[0])[:, None]"),
+    "np.arange": ("z = x * np.arange(len(x))[:, None]", "z = x * jnp.arange(len(x))[:, None]"),
+    "np.sqrt": ("z = x / np.sqrt(x.shape[0])", "z = x / jnp.sqrt(x.shape[0])"),
+    "two of them": (
+        "z = np.eye(len(x), dtype=x.dtype) @ x\nq = np.ones(x.shape[0]) @ x",
+        "z = jnp.eye(len(x), dtype=x.dtype) @ x\nq = jnp.ones(x.shape[0]) @ x",
+    ),
+    "both on a line": ("z = x + (np.zeros(len(x)) + np.ones(len(x)))[:, None]", ""),
+    "a half": ("z = x[: int(x.shape[0] * 0.5)]", "z = x[: (x.shape[0] // 2)]"),
+    "rounded up": ("import math\nz = x[: math.ceil(len(x) / 4)]", "z = x[: (-(-len(x) // 4))]"),
+    "int": ("n = int(x.shape[0])\nz = x / n", "n = (x.shape[0])"),
+    "float": ("n = float(x.shape[0])\nz = x / n", "n = (x.shape[0] * 1.0)"),
+    "prod": ("z = np.prod(x.shape) / 2", "z = x.size / 2"),
+    "a list": ("z = jnp.array([1.0] * len(x))", "z = jnp.full(len(x), 1.0)"),
+    "a scan": ("z = jax.lax.associative_scan(jnp.maximum, x)", "z = jax.lax.cummax(x, axis=0)"),
+    "rows in an order": (
+        "z = jax.random.permutation(key, x)", "z = x[jnp.argsort(jax.random.uniform(key, (len(x),)))]",
+    ),
+    "an order": (
+        "z = x[jax.random.permutation(key, len(x))]", "z = x[jnp.argsort(jax.random.uniform(key, (len(x),)))]",
+    ),
+    "chosen": ("i = jax.random.choice(key, len(x), (4,))", "i = jax.random.randint(key, (4,), 0, len(x))"),
+    "squeezed": ("z = jnp.squeeze(x[None])", "z = jnp.squeeze(x[None], 0)"),
+    "a grid": (
+        "z = jnp.indices((len(x), 2))",
+        'z = jnp.stack(jnp.meshgrid(jnp.arange(len(x)), jnp.arange(2), indexing="ij"))',
+    ),
+    "in a function": (
+        "def mean(v):\n    return v.sum(0) / np.sqrt(len(v))\nz = mean(x)", "    return v.sum(0) / jnp.sqrt(len(v))",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_what_needs_the_number_is_answered_with_other_words_that_were_tried(name: str) -> None:
+    source, wanted = WORDS[name]
+    more: dict[str, Any] = {"key": jax.random.key(0)}
+    error = refused(source, **more)
+    found = finding_of(error)
+    assert isinstance(error, Refused) and found is not None and found[0].fix is not None and found[0].fix.verified
+    assert str(error).startswith("line ") and found[0].fix.edit is not None
+    line, old, new = found[0].fix.edit
+    assert not wanted or new == wanted
+    lines = source.split("\n")
+    assert "\n".join(lines[line - 1 : line + old.count("\n")]) == old
+    edited = "\n".join([*lines[: line - 1], new, *lines[line + old.count("\n") :]])
+    order = "permutation" in source
+    for size in (16, 8):
+        plain, staged = data(size) | more, data(size) | more
+        exec(compile(source, "<plain>", "exec"), plain)
+        assert jaxnb.stage(edited, staged, shapes=X).sizes == f"b={size}"
+        for bound in {"z", "i", "q"} & plain.keys():
+            a, b = np.asarray(plain[bound]), np.asarray(staged[bound])
+            assert a.shape == b.shape
+            np.testing.assert_allclose(np.sort(a, 0) if order else a, np.sort(b, 0) if order else b, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -261,8 +325,5 @@ def test_gradients_and_policies_of_a_cell_for_all_sizes_are_those_of_its_sizes(t
     ns: dict[str, Any] = {"jnp": jnp, "w": jnp.full((4, 3), 0.1), "x": jnp.ones((8, 4))}
     run = jaxnb.grad_cell(cell, ns, "loss", "w", shapes={"x": "b, 4"})
     assert "f32[8,3]" in str(run.gradients()) and run.remat().now.peak == run.memory
-    with pytest.raises(JaxnbError, match="its program is for all sizes"):
-        run.export(str(tmp_path / "f.jaxexport"))
-    with pytest.raises(JaxnbError, match="a cell for all sizes cannot be exported"):
-        jaxnb.stage(cell, ns, shapes={"x": "b, 4"}, export=str(tmp_path / "f.jaxexport"))
-    assert not list(tmp_path.iterdir())
+    run.export(str(tmp_path / "f.jaxexport"))
+    assert jaxnb.load(tmp_path / "f.jaxexport")(w=ns["w"], x=jnp.ones((3, 4))).d_w.shape == (4, 3)

@@ -78,6 +78,7 @@ from .calls import (
 )
 from .compile import (
     Spec as Spec,
+    compile_for_target as compile_for_target,
     compile_module as compile_module,
     module_of as module_of,
     place_inputs as place_inputs,
@@ -92,6 +93,7 @@ from .contract import (
 from .dims import (
     INCONCLUSIVE as INCONCLUSIVE,
     Decision as Decision,
+    as_numpy_dim as as_numpy_dim,
     dim_bounds as dim_bounds,
     dim_text as dim_text,
     dim_value as dim_value,
@@ -137,6 +139,7 @@ from .exporting import (
     STABLEHLO as STABLEHLO,
     ExportedParts as ExportedParts,
     call_of as call_of,
+    check_refined as check_refined,
     custom_calls as custom_calls,
     export_flat as export_flat,
     module_text as module_text,
@@ -221,6 +224,7 @@ from .placement import (
     eqn_key as eqn_key,
     has_inner_put as has_inner_put,
     in_default_memory as in_default_memory,
+    in_shardings_of as in_shardings_of,
     is_elementwise as is_elementwise,
     is_explicit as is_explicit,
     is_variable as is_variable,
@@ -281,6 +285,7 @@ from .scalars import (
     number_class as number_class,
     stand_for_number as stand_for_number,
 )
+from .service import start_service as start_service
 from .tracebacks import note_tracebacks as note_tracebacks
 from .tracers import (
     TraceLog as TraceLog,

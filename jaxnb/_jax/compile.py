@@ -13,11 +13,13 @@ import jax
 import numpy as np
 from jax._src.sharding_impls import parse_flatten_op_sharding as _parse  # jax tells specs of meshes with devices alone
 from jax.extend.backend import get_compile_options
+from jax.interpreters.mlir import make_ir_context  # a module is read in a context that knows JAX's dialects
 from jaxlib._jax import DeviceList as _DeviceList  # what a client compiles for; jax makes it itself only to run
+from jaxlib.mlir import ir
 
 from jaxnb.errors import ChangedJax
 
-__all__ = ["Spec", "compile_module", "module_of", "place_inputs", "spreads_freely", "told_specs"]
+__all__ = ["Spec", "compile_for_target", "compile_module", "module_of", "place_inputs", "spreads_freely", "told_specs"]
 
 Spec = list[list[str]]
 """For each dimension the axes of the mesh that cut it; those behind the last entry are whole."""
@@ -103,11 +105,35 @@ def compile_module(module: bytes, partitions: int, inputs: list[bool], results: 
       The runtime's executable.
     """
     devices = jax.devices()[:partitions]
+    options = _options(range(partitions), inputs, results)
+    # `client` and `compile_and_load` are handed out by jax, and documented nowhere.
+    return devices[0].client.compile_and_load(module, _DeviceList(tuple(devices)), options)
+
+
+def compile_for_target(module: bytes, devices: Sequence[Any], inputs: list[bool], results: list[bool]) -> Any:
+    """Compiles StableHLO by the compiler of devices that are not there, which belong to a topology.
+
+    Args:
+      module: bytecode, see `module_of`.
+      devices: of `jax.experimental.topologies`, in the order of the mesh.
+      inputs: for each input whether the compiler may say how it is spread.
+      results: likewise.
+
+    Returns:
+      An executable that can be read, and not be run.
+    """
+    # `Lowered.compile` does it for what was lowered in the same process; this client takes a module, and no bytecode.
+    with make_ir_context():
+        parsed = ir.Module.parse(module)
+    options = _options([device.id for device in devices], inputs, results)
+    return devices[0].client.compile(parsed, _DeviceList(tuple(devices)), options)
+
+
+def _options(ids: Sequence[int], inputs: list[bool], results: list[bool]) -> Any:
     options = get_compile_options(
-        num_replicas=1, num_partitions=partitions, device_assignment=np.arange(partitions).reshape(1, partitions)
+        num_replicas=1, num_partitions=len(ids), device_assignment=np.array(ids).reshape(1, len(ids))
     )
     build = options.executable_build_options
     build.allow_spmd_sharding_propagation_to_parameters = inputs
     build.allow_spmd_sharding_propagation_to_output = results
-    # `client` and `compile_and_load` are handed out by jax, and documented nowhere.
-    return devices[0].client.compile_and_load(module, _DeviceList(tuple(devices)), options)
+    return options

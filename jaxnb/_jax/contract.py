@@ -201,6 +201,7 @@ _LOCATION = "class of locations"
 _SCOPES = "show scopes in the call tree"
 _OF_BODY = "name in a jaxpr of what it was traced from"
 _OF_SCAN = "account of the parameters of a scan"
+_TOLD = "know how the arguments of pmap are to lie"
 _LIKE_MANY = "index arrays as those on several devices are"
 _AGAIN = "make a jitted function again from its options"
 _KINDS, _NO_TEXT = "know which instructions a program has", "form of it but text"
@@ -212,6 +213,10 @@ _JIT_SHARDINGS = (
 _EXPORTED = "write an exported program, and call it again"
 _OWN_FORM = "form of one but its own file, for which a package more is wanted"
 _LOWER = "lower a jaxpr whose equations have names"
+
+_JOIN = "join a job whose service is no member of it"
+_NO_SERVICE = "way to join one whose service runs elsewhere"
+_KEYS = "have processes agree on what they run"
 
 CONTRACT: tuple[Name, ...] = (
     *_in(
@@ -341,6 +346,13 @@ CONTRACT: tuple[Name, ...] = (
         Name("trace_state_clean", "base.forget_lost_place", "know that nothing is traced", _ASK, (0,)),
     ),
     *_in(
+        "jax._src.distributed",
+        Name("global_state", "distributed.join_job", _JOIN, _NO_SERVICE),
+        *_each(
+            "State", "client process_id num_processes coordinator_address", "distributed.join_job", _JOIN, _NO_SERVICE
+        ),
+    ),
+    *_in(
         "jax._src.export.shape_poly",
         Name("BoundsPrecision.BEST", "dims.dim_bounds", "find sizes that cannot be", "way to ask before jax 0.12"),
         Name(
@@ -353,7 +365,9 @@ CONTRACT: tuple[Name, ...] = (
         Name("SymbolicScope._normalization_rules", "dims.watch_dims", "say which constraint has told a size", _HOOK),
         Name("_DimExpr", "dims.is_dim", "know a size that is an expression from a number, and watch it", _CLASS),
         Name("_DimExpr.__jax_array__", "dims.watch_dims", "compute with a size what an int computes", _HOOK),
-        Name("_DimExpr._evaluate", "dims.dim_value", "run the program for all sizes at some", _ASK, (2,)),
+        Name("_DimExpr._sorted_terms", "dims.dim_value", "run the program for all sizes at some", _INSIDES),
+        Name("_DimFactor.operands", "dims.dim_value", "run the program for all sizes at some", _INSIDES),
+        Name("_DimTerm._factors", "dims.dim_value", "run the program for all sizes at some", _INSIDES),
         Name("_DimExpr._get_vars", "dims.dim_variables", "know the names in a size", _LIST),
         Name("_DimExpr.max", "dims.extreme_dim", "have the greater of two sizes as a size", _ASK, (2,)),
         Name("_DimExpr.min", "dims.extreme_dim", "have the lesser of two sizes as a size", _ASK, (2,)),
@@ -403,6 +417,7 @@ CONTRACT: tuple[Name, ...] = (
         Name("mlir.ModuleContext.get_backend", "platforms.stand_in_rules", _RULES, _ASKED),
         Name("mlir.LoweringRuleEntry.inline", "platforms.stand_in_rules", _RULES, _ASKED),
         Name("mlir.LoweringRuleEntry.rule", "platforms.stand_in_rules", _RULES, _ASKED),
+        Name("mlir.refine_polymorphic_shapes", "exporting.check_refined", _EXPORTED, "check of its sizes", (1,)),
         Name("batching.BatchTrace", "base.is_batched", "tell a tracer of jax.vmap", _INSIDES),
         Name("batching.BatchTracer.source_info", "tracers.made_at", "say which line made a tracer", _MAKER),
         Name("batching.BatchTracer.val", "base.tracers_below", "find the tracer below a batch", _INSIDES),
@@ -569,6 +584,8 @@ CONTRACT: tuple[Name, ...] = (
         Name("numpy.array_methods._IndexUpdateRef", "base.made_by_operator", "tell operators from functions", _MAKER),
         Name("numpy.indexing.NDIndexer", "placement._sharded_hook", _LIKE_MANY, _HOOK),
         Name("numpy.indexing.NDIndexer.is_sharded", "placement._sharded_hook", _LIKE_MANY, _HOOK, arity=1),
+        Name("pmap._cached_shard_map", "placement._pmap_hook", _TOLD, _HOOK),
+        Name("pmap.CachedShardMap.jitted_f_with_shardings", "placement._pmap_hook", _TOLD, _HOOK),
         Name("random.prng.PRNGKeyArray", "base.array_class", "know the class of keys", _CLASS),
         Name("shard_map.ShardMapTrace", "tracers.transformation_of", "say what a tracer belongs to", _INSIDES),
         Name("shard_map.ShardMapTracer", "tracers.TraceLog", "say which line made a tracer", _MAKER),
@@ -611,7 +628,30 @@ CONTRACT: tuple[Name, ...] = (
     ),
     *_in(
         "jaxlib._jax",
+        Name(
+            "get_distributed_runtime_client",
+            "distributed.join_job",
+            _JOIN,
+            _NO_SERVICE,
+            (2, "init_timeout", "use_compression", "heartbeat_timeout", "shutdown_timeout", "shutdown_on_destruction"),
+        ),
+        Name(
+            "get_distributed_runtime_service",
+            "service.start_service",
+            "have a service that outlives any process of its job",
+            _NO_SERVICE,
+            (2, "heartbeat_timeout", "shutdown_timeout", "recoverable"),
+        ),
+        *_each("DistributedRuntimeClient", "connect shutdown", "distributed.join_job", _JOIN, _NO_SERVICE),
+        *_each(
+            "DistributedRuntimeClient",
+            "key_value_set blocking_key_value_get key_value_delete",
+            "distributed.Keys",
+            _KEYS,
+            "keys of a job",
+        ),
         Name("Client.compile_and_load", "compile.compile_module", "compile for other machines", _COMPILER, (4,)),
+        Name("CompileOnlyPyClient.compile", "compile.compile_for_target", "compile for targets", _COMPILER, (3,)),
         Name(
             "CompileOptions.executable_build_options", "compile.compile_module", "compile for other machines", _COMPILER
         ),
@@ -653,6 +693,7 @@ CONTRACT: tuple[Name, ...] = (
         Name("CallSiteLoc.callee", "hlo.location_name", "read the names of operations", _LOCATION),
         Name("FusedLoc", "hlo.location_name", "read the names of operations", _LOCATION),
         Name("FusedLoc.locations", "hlo.location_name", "read the names of operations", _LOCATION),
+        Name("Module.parse", "compile.compile_for_target", "compile for targets", "reader of bytecode", (1,)),
         Name("Module.operation", "compile.module_of", "send a program to a worker", "bytecode of it"),
         Name("NameLoc", "hlo.location_name", "read the names of operations", _LOCATION),
         Name("NameLoc.child_loc", "hlo.location_name", "read the names of operations", _LOCATION),

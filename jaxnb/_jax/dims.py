@@ -6,9 +6,13 @@ is to look at a dimension: which names are in it, its value for some sizes, and 
 
 from __future__ import annotations
 
+import copy
+import functools
+import math
+import operator
 import sys
 import threading
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Protocol, cast
@@ -22,12 +26,14 @@ from jax.extend.core import primitives
 
 from jaxnb._jax.base import in_jax
 from jaxnb._jax.eqns import is_jaxpr, open_jaxpr
+from jaxnb._jax.watch import REPLACED
 from jaxnb.runtime import Undo, is_own
 
 __all__ = [
     "INCONCLUSIVE",
     "Decision",
     "DimAnswers",
+    "as_numpy_dim",
     "dim_bounds",
     "dim_text",
     "dim_value",
@@ -64,7 +70,26 @@ def dim_variables(dim: Any) -> frozenset[str]:
 
 def dim_value(dim: Any, sizes: Mapping[str, int]) -> int:
     """A size as a number, where its names have these sizes."""
-    return int(dim._evaluate(dict(sizes))) if is_dim(dim) else int(dim)
+    if not is_dim(dim):
+        return int(dim)
+    total = 0
+    for term, times in dim._sorted_terms:  # JAX itself counts in 32 bits
+        total += int(times) * math.prod(_factor_value(factor, sizes) ** power for factor, power in term._factors)
+    return total
+
+
+def _factor_value(factor: Any, sizes: Mapping[str, int]) -> int:
+    if factor.var is not None:
+        return sizes[factor.var]
+    return _OPERATIONS[factor.operation](*(dim_value(operand, sizes) for operand in factor.operands))
+
+
+_OPERATIONS: Mapping[str, Callable[..., int]] = {
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "max": max,
+    "min": min,
+}
 
 
 def dim_text(dim: Any) -> str:
@@ -73,6 +98,11 @@ def dim_text(dim: Any) -> str:
 
 
 _TEXT = _Dim.__str__
+
+
+def as_numpy_dim(dim: Any) -> Any:
+    """A size as an object of its own, to be told from others that are equal: what NumPy has computed."""
+    return copy.copy(dim)
 
 
 def dim_bounds(dim: Any) -> tuple[float, float]:
@@ -117,6 +147,23 @@ class DimAnswers(Protocol):
 
     def on_dim_number(self, result: Any, function: str, dim: Any, other: Any) -> None:
         """Called when code of the user computes a number of Python's with a size, for which `result` stands."""
+        ...
+
+    def is_of_sizes(self, item: Any) -> bool:
+        """Whether something is a size, or stands for a number that is known from sizes."""
+        ...
+
+    def on_dim_called(self, function: Callable[..., Any], name: str, args: Sequence[Any], frame: FrameType) -> Any:
+        """Called when code of the user gives a size to a function of NumPy or of `math`; returns its result, or
+        NotImplemented where the function itself can tell."""
+        ...
+
+    def on_dim_computed(self, result: Any, dim: Any, other: Any, frame: FrameType) -> Any:
+        """Called when code of the user has computed with a size and a number; returns the result."""
+        ...
+
+    def class_of(self, size: Any) -> type:
+        """The class of the number that a size stands for."""
         ...
 
     def on_dim_numpy(self, dim: Any, frame: FrameType) -> None:
@@ -198,11 +245,17 @@ def watch_dims(scope: export.SymbolicScope, answers: DimAnswers) -> Generator[No
                 result = self.__jax_array__() ** other
             else:
                 result = original(self, other, *more)
-            if frame is not None and not is_dim(result):
-                answers.on_dim_number(result, name, self, other)
+            if frame is not None:
+                result = answers.on_dim_computed(result, self, other, frame)
+                if not is_dim(result):
+                    answers.on_dim_number(result, name, self, other)
             return result
 
         return hook
+
+    def array(self: Any) -> Any:
+        made = to_array(self)
+        return made if answers.class_of(self) is int else jax.lax.convert_element_type(made, made.dtype)
 
     deciding: list[None] = []  # what is rewritten for that is part of the decision
 
@@ -229,6 +282,16 @@ def watch_dims(scope: export.SymbolicScope, answers: DimAnswers) -> Generator[No
                 answers.on_rewritten(str(key), sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
             return found
 
+    def called(function: Callable[..., Any], name: str, args: Sequence[Any]) -> Any:
+        """What a function of NumPy or of `math` gives for sizes; NotImplemented where it is given none."""
+        parts = [one for item in args for one in (cast(Any, item) if isinstance(item, tuple | list) else (item,))]
+        if threading.get_ident() != thread or not any(map(answers.is_of_sizes, parts)):
+            return NotImplemented
+        frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+        file = frame.f_code.co_filename
+        return NotImplemented if in_jax(file) or is_own(file) else answers.on_dim_called(function, name, args, frame)
+
+    to_array = _Dim.__jax_array__
     equals, hash_of, decision = _Dim.__eq__, _Dim.__hash__, getattr(_poly, _DECIDE)
     with Undo() as undo:
         for name in ("__str__", "__repr__"):
@@ -240,12 +303,43 @@ def watch_dims(scope: export.SymbolicScope, answers: DimAnswers) -> Generator[No
         undo.patch(_Dim, "__eq__", equal)
         undo.patch(_Dim, "__ne__", unequal)
         undo.patch(_Dim, "__hash__", hashed)
+        undo.patch(_Dim, "__jax_array__", array)
         for name in _NUMBERS:
             undo.patch(_Dim, name, number(name, getattr(_Dim, name)))
+        for module, name, hook in _given_sizes:
+            undo.patch(module, name, hook)
+        undo.add(_asked.__setitem__, slice(None), [*_asked])
+        _asked.append(called)
         undo.patch(_poly, _DECIDE, decide)
         undo.patch(scope, _RULES, Rules(getattr(scope, _RULES)))
         yield
 
+
+_asked: list[Callable[..., Any]] = []
+
+
+def _given_hook(original: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A function of NumPy or of `math` that tells that it is given sizes."""
+
+    @functools.wraps(original)
+    def hook(*args: Any, **kwargs: Any) -> Any:
+        if _asked and (found := _asked[-1](original, name, [*args, *kwargs.values()])) is not NotImplemented:
+            return found
+        return original(*args, **kwargs)
+
+    REPLACED[id(hook)] = original
+    return hook
+
+
+_OF_MATH = "sqrt cbrt exp exp2 log log2 log10 log1p sin cos tan tanh floor ceil trunc"
+_OF_NUMPY = "zeros ones full empty arange linspace logspace eye identity tri array asarray prod sum"
+_given_sizes = [
+    (module, name, _given_hook(getattr(module, name), f"{module.__name__}.{name}"))
+    for module, names in ((math, _OF_MATH), (np, _OF_NUMPY))
+    for name in names.split()
+    if hasattr(module, name)
+]
+"""Functions to which sizes are given often, each with its module and its name; all others find out themselves."""
 
 _NUMBERS = (
     *("__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__", "__rtruediv__"),
@@ -263,6 +357,9 @@ def with_sizes(closed_jaxpr: Any, sizes: Mapping[str, int]) -> Any:
     Args:
       closed_jaxpr: which is left as it is.
       sizes: of all names.
+
+    Raises:
+      OverflowError: if it computes with a size that its dtype does not hold.
     """
     made: dict[int, tuple[Any, Any]] = {}  # each with what it was made of, whose id would be given to another
     variables: dict[Any, Any] = {}
@@ -306,7 +403,10 @@ def with_sizes(closed_jaxpr: Any, sizes: Mapping[str, int]) -> Any:
         invars, outvars, params = map(atom, eqn.invars), map(atom, eqn.outvars), sized(eqn.params)
         if eqn.primitive.name != _VALUE:
             return eqn.replace(invars=[*invars], outvars=[*outvars], params=params)
-        number = jax_core.Literal(int(params["dim"]), eqn.outvars[0].aval)  # weakly typed, as it was
+        size, there = int(params["dim"]), eqn.outvars[0].aval
+        if not np.iinfo(there.dtype).min <= size <= np.iinfo(there.dtype).max:
+            raise OverflowError(f"{dim_text(eqn.params['dim'])} is {size}, more than {there.dtype} holds")
+        number = jax_core.Literal(size, there)  # weakly typed, as it was
         return eqn.replace(primitive=primitives.copy_p, invars=[number], outvars=[*outvars], params={})
 
     def changed(jaxpr: Any) -> Any:

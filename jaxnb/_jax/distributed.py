@@ -11,9 +11,11 @@ import threading
 from typing import Any
 
 import jax
-from jax._src import distributed, xla_bridge
+from jax._src import distributed
 from jax.extend import backend
 from jaxlib._jax import get_distributed_runtime_client
+
+from jaxnb._jax.backend import backend_started
 
 __all__ = ["Keys", "job_keys", "join_job", "leave_job", "prepare_for_job"]
 
@@ -40,7 +42,7 @@ def join_job(address: str, count: int, rank: int, heartbeat: int = 10, timeout: 
       RuntimeError: if the backend has started already.
       jax.errors.JaxRuntimeError: if the service cannot be reached.
     """
-    if xla_bridge.backends_are_initialized():
+    if backend_started():
         raise RuntimeError("JAX has started in this process: it cannot join others any more.")
     state = distributed.global_state
     client = get_distributed_runtime_client(
@@ -71,7 +73,7 @@ def leave_job() -> None:
 
 
 def _shut(client: Any) -> None:
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception):  # whom it tells may be gone
         client.shutdown()
 
 

@@ -8,12 +8,14 @@ reads, and a few numbers; from these the same `jax.export.Exported` is made agai
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import jax
 from jax import core as jax_core, export
 from jax._src.export import _export  # which custom calls are kept stable, nothing public says
+from jax._src.interpreters.mlir import refine_polymorphic_shapes
 from jax.interpreters import mlir as _mlir
 from jaxlib._jax import mlir as _portable  # an `Exported` gives its module as text alone
 
@@ -24,6 +26,7 @@ __all__ = [
     "STABLEHLO",
     "ExportedParts",
     "call_of",
+    "check_refined",
     "custom_calls",
     "export_flat",
     "module_text",
@@ -65,14 +68,16 @@ class ExportedParts(NamedTuple):
 def export_flat(
     function: Callable[..., Sequence[Any]], avals: Sequence[Any], platforms: Sequence[str] | None = None
 ) -> ExportedParts:
-    """Exports a function of arrays that returns a list of arrays.
+    """Exports a function of arrays that returns a list of arrays. Where its operations come from is told by names of
+    files and lines, without the folders, which are nobody's business who is given the file.
 
     Args:
       function: which one.
       avals: a `jax.ShapeDtypeStruct` for each argument.
       platforms: that it is lowered for; None for the default one.
     """
-    exported = export.export(jax.jit(function, keep_unused=True), platforms=platforms)(*avals)
+    with _without_folders():
+        exported = export.export(jax.jit(function, keep_unused=True), platforms=platforms)(*avals)
     module = _older(exported.mlir_module_serialized)
     return ExportedParts(
         module or exported.mlir_module_serialized,
@@ -83,6 +88,19 @@ def export_flat(
         exported.uses_global_constants,
         STABLEHLO if module else "newer",
     )
+
+
+_REMOVED = "jax_hlo_source_file_canonicalization_regex"
+
+
+@contextmanager
+def _without_folders() -> Generator[None]:
+    before: Any = getattr(jax.config, _REMOVED)
+    jax.config.update(_REMOVED, r"^.*[/\\]")
+    try:
+        yield
+    finally:
+        jax.config.update(_REMOVED, before)
 
 
 def _older(module: bytes) -> bytes:
@@ -144,6 +162,18 @@ def call_of(
         )
     made: Any = export.Exported(**{name: told[name] for name in fields})
     return made.call
+
+
+def check_refined(lowered: Any) -> None:
+    """Whether a program that was lowered for some sizes has these in every shape that follows from them.
+
+    Raises:
+      ValueError: if it has not.
+    """
+    try:
+        refine_polymorphic_shapes(lowered.compiler_ir("stablehlo"))
+    except ValueError as error:
+        raise ValueError(str(error.__cause__ or error).partition("\n")[0]) from None
 
 
 def module_text(module: bytes) -> str:

@@ -19,6 +19,7 @@ from jax._src import (
     core as _core,  # the jaxprs inside an equation; `jaxprs_in_params` of jax.extend is no other
     dispatch as _dispatch,  # what jax.effects_barrier waits for
     pjit as _pjit,  # the primitive of jitted functions, to see what is written out of them
+    pmap as _pmap,  # what jax.pmap makes of a function
 )
 from jax._src.array import ArrayImpl as _ArrayImpl  # no public function makes an array that is not committed
 from jax._src.interpreters import (
@@ -31,7 +32,7 @@ from jax.interpreters.batching import fancy_primitive_batchers
 from jax.interpreters.partial_eval import dce_jaxpr
 from jax.ref import AbstractRef as _AbstractRef
 
-from jaxnb._jax.base import INLINE_EARLY, REFUSING, as_function, is_tracer, trace_of, with_parts
+from jaxnb._jax.base import INLINE_EARLY, REFUSING, as_function, current_trace, is_tracer, trace_of, with_parts
 from jaxnb._jax.identity import array_of
 from jaxnb.runtime import Undo
 
@@ -49,6 +50,7 @@ __all__ = [
     "eqn_key",
     "has_inner_put",
     "in_default_memory",
+    "in_shardings_of",
     "is_elementwise",
     "is_explicit",
     "is_variable",
@@ -238,10 +240,19 @@ def named_shardings(eqn: Any) -> Iterator[jax.sharding.Sharding]:
 
 def out_shardings_of(eqn: Any) -> list[jax.sharding.Sharding | None]:
     """How a jitted function was told to lay each of its results; None for what it was not told."""
-    told = eqn.params.get("out_shardings")
+    return _shardings_told(eqn, "out_shardings", "out_layouts", len(eqn.outvars))
+
+
+def in_shardings_of(eqn: Any) -> list[jax.sharding.Sharding | None]:
+    """How a jitted function was told that each of its arguments lies; None for what it was not told."""
+    return _shardings_told(eqn, "in_shardings", "in_layouts", len(eqn.invars))
+
+
+def _shardings_told(eqn: Any, shardings: str, among: str, count: int) -> list[jax.sharding.Sharding | None]:
+    told = eqn.params.get(shardings)
     if eqn.primitive.name != "jit" or not isinstance(told, tuple):
-        return [None] * len(eqn.outvars)
-    layouts = eqn.params.get("out_layouts") or (None,) * len(told)
+        return [None] * count
+    layouts = eqn.params.get(among) or (None,) * len(told)
     return [
         item
         if isinstance(item, jax.sharding.Sharding)
@@ -568,6 +579,7 @@ def _install() -> None:
     rules: Any = _partial_eval.custom_staging_rules
     _hooks.add(rules.__setitem__, _pjit.jit_p, rules[_pjit.jit_p])
     rules[_pjit.jit_p] = _inlining_hook(rules[_pjit.jit_p])
+    _hooks.patch(_pmap, _MAPPED, _pmap_hook(getattr(_pmap, _MAPPED)))
     manager = _config.StateContextManager
     _hooks.patch(manager, "__enter__", _enter_hook(manager.__enter__))
     tokens = type(_dispatch.runtime_tokens)
@@ -632,6 +644,22 @@ def _sharded_hook(original: Any) -> Any:
         return notes.spread.get(arr.val, False) if is_variable(arr.val) else False
 
     return is_sharded
+
+
+_MAPPED = "_cached_shard_map"  # makes what jax.pmap then calls
+
+
+def _pmap_hook(original: Any) -> Any:
+    """`jax.pmap` says how its arguments and results lie only where nothing is traced, as in the plain cell."""
+
+    def cached_shard_map(*args: Any) -> Any:
+        made = original(*args)
+        watching = _watching[-1] if _watching else None
+        if watching is None or watching.thread != threading.get_ident() or current_trace() is not watching.trace():
+            return made
+        return made._replace(jitted_f=made.jitted_f_with_shardings)
+
+    return cached_shard_map
 
 
 def _inlining_hook(original: Any) -> Any:

@@ -14,6 +14,7 @@ import contextlib
 import signal
 import threading
 from collections.abc import Generator
+from time import perf_counter
 from typing import Any
 
 from jaxnb import _jax
@@ -59,6 +60,7 @@ class Agreement:
       cell: the number of the cell, which is the same in all.
 
     Attributes:
+      waited: seconds that this process has waited for the others.
       over: whether the cell has come to its end, here or elsewhere.
       interrupted: whether an interrupt came while it was decided whether a program runs; it is due when that runs.
     """
@@ -68,6 +70,7 @@ class Agreement:
         self._round = 0
         self.over = False
         self.interrupted = False
+        self.waited = 0.0
 
     def on(self, fingerprint: str) -> None:
         """Waits until all processes have come to the same program.
@@ -103,7 +106,9 @@ class Agreement:
         number, self._round = self._round, self._round + 1
         with self._patient():
             self._keys.put(self._key(number, self._rank), said)
+            begun = perf_counter()
             others = {rank: self._wait(number, rank) for rank in range(self._count) if rank != self._rank}
+            self.waited += perf_counter() - begun
         failed = [rank for rank, told in others.items() if told == _FAILED]
         if failed:
             self.over = True

@@ -17,7 +17,18 @@ import numpy as np
 
 from jaxnb import _jax
 
-__all__ = ["Block", "Described", "Lost", "block_bytes", "blocks_of", "blocks_on", "describe", "make_array", "whole_of"]
+__all__ = [
+    "Block",
+    "Described",
+    "Lost",
+    "as_described",
+    "block_bytes",
+    "blocks_of",
+    "blocks_on",
+    "describe",
+    "make_array",
+    "whole_of",
+]
 
 Block = tuple[tuple[int, int], ...]
 """Which part of an array: for each dimension where it begins, and where it ends."""
@@ -119,6 +130,11 @@ def make_array(described: Described, blocks: Mapping[Block, np.ndarray]) -> Any:
                 return Lost(described)
             parts.append(jax.device_put(blocks[block], device))
         made = jax.make_array_from_single_device_arrays(described.shape, described.sharding, parts, dtype=dtype)
+    return as_described(made, described)
+
+
+def as_described(made: jax.Array, described: Described) -> jax.Array:
+    """An array as what it was described as: keys of their data, and of a weak dtype."""
     if described.key:
         return jax.random.wrap_key_data(made, impl=described.key)
     if described.weak:

@@ -13,8 +13,9 @@ import socket
 import sys
 import time
 import uuid
+import warnings
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +30,7 @@ from jaxnb.clusters.handles import Handle, Holder
 from jaxnb.clusters.receiving import put_together
 from jaxnb.errors import JaxnbError
 
-__all__ = ["Cluster", "Member", "ProcessLost"]
+__all__ = ["Cluster", "Member", "ProcessLost", "check_versions"]
 
 HEARTBEAT = 10
 """Seconds after which the service of a job takes a silent process for dead."""
@@ -79,6 +80,8 @@ class Cluster(Holder):
       job: of which the processes are members now; "" while there is none.
       cell: the number of the last cell.
       names: what tells which value a name has in the processes.
+      bound: names that cells have bound there.
+      times: of the last cell by rank: seconds that it took, and that the process waited for others in it.
       drawn: the random states of Python and NumPy in them; b"" where nobody knows.
       dirty: why the processes must be brought together again before the next cell; "" if they need not.
       gone: the numbers of values that were lost when that was done.
@@ -95,6 +98,8 @@ class Cluster(Holder):
         self.by_default = False
         self.cell = 0
         self.names: dict[str, Any] = {}
+        self.bound: set[str] = set()
+        self.times: dict[int, tuple[float, float]] = {}
         self.drawn = b""
         self.dirty = ""
         self.gone: set[int] = set()
@@ -217,7 +222,7 @@ class Cluster(Holder):
         )
         for rank, who in told.items():
             self.members[rank].host, self.members[rank].pid = who["host"], who["pid"]
-        _check_versions({rank: who["versions"] for rank, who in told.items()})
+        check_versions({rank: who["versions"] for rank, who in told.items()})
         self._join(progress)
 
     def _join(self, progress: _Progress) -> None:
@@ -245,7 +250,7 @@ class Cluster(Holder):
             self.members, numbers = [], [member.engine for member in self.members]
             self._gather(numbers, progress)
             return
-        _check_versions({rank: who["versions"] for rank, who in told.items()})
+        check_versions({rank: who["versions"] for rank, who in told.items()})
         joined = sorted((who["rank"], rank) for rank, who in told.items() if who["rank"] >= 0)
         count = max(who["count"] for who in told.values())
         self.members = [Member(rank, self.members[at].engine, told[at]["host"], told[at]["pid"]) for rank, at in joined]
@@ -391,6 +396,10 @@ class Cluster(Holder):
                 )
         return answers
 
+    def view(self) -> ipp.DirectView:
+        """What ipyparallel has of the processes, in the order of their ranks, for `%%px` and the like."""
+        return self._client[[member.engine for member in self.members]]
+
     def client_ids(self) -> set[int]:
         """The numbers of the processes that ipyparallel has."""
         return set(self._client.ids)
@@ -513,7 +522,7 @@ class Cluster(Holder):
         )
         for rank, who in told.items():
             self.members[rank].host, self.members[rank].pid = who["host"], who["pid"]
-        _check_versions({rank: who["versions"] for rank, who in told.items()})
+        check_versions({rank: who["versions"] for rank, who in told.items()})
         self._join(progress)
         survivors = sorted(member.rank for member in left)
         if not survivors:
@@ -607,7 +616,7 @@ class Cluster(Holder):
         return found[:count]
 
 
-def _check_versions(told: Mapping[int, Mapping[str, str]]) -> None:
+def check_versions(told: Mapping[int, Mapping[str, str]]) -> None:
     """Refuses processes whose versions differ from those of the notebook.
 
     Raises:
@@ -633,7 +642,7 @@ def _end_local(member: Member) -> None:
 
 
 @contextlib.contextmanager
-def _one_order() -> Any:
+def _one_order() -> Generator[None]:
     """Processes that are started within it have sets of texts in the same order, and so the same programs of them."""
     name = "PYTHONHASHSEED"
     before = os.environ.get(name)
@@ -648,7 +657,13 @@ def _one_order() -> Any:
 
 
 @contextlib.contextmanager
-def _quiet() -> Any:
-    """Keeps progress bars of ipyparallel out of the notebook."""
-    with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere), contextlib.redirect_stdout(nowhere):
+def _quiet() -> Generator[None]:
+    """Keeps progress bars of ipyparallel out of the notebook, and what Python says of how it asks for event loops."""
+    with (
+        open(os.devnull, "w", encoding="utf-8") as nowhere,
+        contextlib.redirect_stderr(nowhere),
+        contextlib.redirect_stdout(nowhere),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore", DeprecationWarning)
         yield

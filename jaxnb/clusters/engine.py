@@ -6,10 +6,10 @@ upon with all other processes before it starts, and nothing that the cell binds 
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import gc
 import hashlib
-import io
 import os
 import platform
 import random
@@ -19,28 +19,30 @@ import sys
 import weakref
 from collections import OrderedDict
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
+from types import ModuleType
 from typing import Any
 
 import jax
 import numpy as np
-from IPython.core.displaypub import CapturingDisplayPublisher
 from IPython.core.getipython import get_ipython
 
 from jaxnb import _jax, planning
 from jaxnb.clusters.agreement import Agreement, Disagreed, Elsewhere
 from jaxnb.clusters.arrays import Block, Described, Lost, blocks_on, describe, make_array
 from jaxnb.clusters.calling import Caller
+from jaxnb.clusters.checkpoints import load_values, save_values
 from jaxnb.clusters.described import ATOMS, Shown, follow, is_plain, show_value
 from jaxnb.clusters.drawn import drawn_states, set_drawn
+from jaxnb.clusters.messages import CellRequest, Failure, Report
+from jaxnb.clusters.said import Said
 from jaxnb.clusters.values import Parcel, pack, packed_alone, parcel_blocks, unpack
 from jaxnb.errors import JaxnbError
 from jaxnb.findings import Findings
-from jaxnb.options import StageOptions
-from jaxnb.program import Finding, Mesh, encode, finding_of
+from jaxnb.program import Mesh, encode, finding_of
 from jaxnb.reading import make_mesh, read_mesh, use_mesh
 from jaxnb.staging import (
     HERE,
@@ -58,123 +60,15 @@ from jaxnb.staging import (
     want_devices,
 )
 
-__all__ = ["CellRequest", "Engine", "Failure", "Report", "ask", "local_digest", "versions"]
+__all__ = ["Engine", "ask", "local_digest", "versions"]
 
 _KEPT_RUNS = 32
 """Runs of which the program can be asked for."""
-_OWN = frozenset({"In", "Out", "exit", "quit", "open", "get_ipython"})
-"""Names of IPython's in the namespace of a process."""
 _MESH, _DRAWN = "\0mesh", "\0drawn"
 """Under which the mesh of all cells is packed, and the random states."""
 _COMPARED = 1 << 20
 """Bytes of a value up to which it is compared with what others have."""
 _EMPTY = np.empty(0, np.uint8)
-
-
-@dataclass(frozen=True)
-class CellRequest:
-    """A cell that all processes are to run.
-
-    Attributes:
-      number: of the cell, in the order in which they are run.
-      text, shown, filename, offset, cell_id, options: as of `Session.stage`.
-      drop: ids of values that nobody in the notebook holds any more.
-      unbind: names that the notebook has not, and the process may have.
-      owned: names of the cell that the notebook holds itself, and would not see change.
-      looks: whether there is to be looked for quiet findings.
-      kinds: those that are written out.
-      cache_size: how many programs are kept for each piece.
-      label: what the user knows the cell by, such as "Cell In[5]".
-      colors: of tracebacks, by IPython's name.
-      drawn: the random states of Python and NumPy with which it begins, pickled; b"" of those that are here.
-    """
-
-    number: int
-    text: str
-    shown: str
-    filename: str
-    offset: int
-    cell_id: str | None
-    options: StageOptions
-    drop: tuple[int, ...] = ()
-    unbind: tuple[str, ...] = ()
-    owned: tuple[str, ...] = ()
-    looks: bool = True
-    kinds: frozenset[str] = frozenset()
-    cache_size: int = 4
-    label: str = ""
-    colors: str = "nocolor"
-    drawn: bytes = b""
-
-
-@dataclass(frozen=True)
-class Failure:
-    """What a process says of a cell that did not run there.
-
-    Attributes:
-      kind: "error", "elsewhere" where another one failed, "disagreed", or "interrupted".
-      error: the class of the error, as "module:name".
-      message: its text.
-      parts: of an error of jaxnb: what, why, fix.
-      line: of the cell, if that is known.
-      frames: how IPython shows it, by lines.
-      notes: what was added to it.
-      found: what was found out about it, with the source that this is about.
-      rank: which process failed, where it was another one.
-      others: the processes that were about to run another program.
-      program: what this one was about to run: each equation with its line.
-      states: by name what tells whether processes have the same: a digest.
-      made: the class of the error with its arguments and attributes, where these can be sent.
-    """
-
-    kind: str
-    error: str = ""
-    message: str = ""
-    parts: tuple[str, str, str] | None = None
-    line: int | None = None
-    frames: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    found: tuple[Finding, str] | None = None
-    rank: int = -1
-    others: tuple[int, ...] = ()
-    program: tuple[tuple[int, str], ...] = ()
-    states: dict[str, str] = field(default_factory=dict[str, str])
-    made: Parcel | None = None
-
-
-@dataclass(frozen=True)
-class Report:
-    """What a process says of a cell.
-
-    Attributes:
-      failure: why it did not run; None if it did.
-      run: what it came to, without values.
-      bound: by name what it bound.
-      unbound: names that are gone.
-      value: what its last line is.
-      program: the number of the program, which is the same as long as the same programs run.
-      printed: what it wrote, as (stream, text).
-      displayed: what it displayed, as (data, metadata).
-      digests: of the values bound that lie in one process each, to be compared.
-      seconds: that it took.
-      received: whether what was sent with it has arrived.
-      changed: names of `owned` whose objects it has changed in place.
-      drawn: the random states as it left them, pickled; b"" if they are as they were.
-    """
-
-    failure: Failure | None = None
-    run: Run | None = None
-    bound: dict[str, Shown] = field(default_factory=dict[str, Shown])
-    unbound: tuple[str, ...] = ()
-    value: Shown | None = None
-    program: int = 0
-    printed: tuple[tuple[str, str], ...] = ()
-    displayed: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = ()
-    digests: dict[str, str] = field(default_factory=dict[str, str])
-    seconds: float = 0.0
-    received: bool = True
-    changed: tuple[str, ...] = ()
-    drawn: bytes = b""
 
 
 class _OnAll(Strategy):
@@ -291,7 +185,7 @@ class Engine:
         if old is not None:
             old.kill()
             old.wait()
-        command = [sys.executable, "-m", "jaxnb._jax.coordinator", host, str(count), "--heartbeat", str(heartbeat)]
+        command = [sys.executable, "-m", "jaxnb.clusters.coordinator", host, str(count), "--heartbeat", str(heartbeat)]
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
         )
@@ -358,7 +252,7 @@ class Engine:
         session.strategy, session.looks, session.shown = self._strategy, request.looks, request.kinds
         session.cache_size = request.cache_size
         self._label(request)
-        said, run, received, drawn = _Said(self.rank == 0), None, False, b""
+        said, run, received, drawn = Said(self.rank == 0), None, False, b""
         try:
             with said:
                 self._receive(request, parcel)
@@ -405,6 +299,7 @@ class Engine:
             perf_counter() - begun,
             changed=tuple(sorted(name for name in changed if self.namespace.get(name) is entry.get(name))),
             drawn=_drawn_since(drawn),
+            waited=agreement.waited,
         )
 
     def _label(self, request: CellRequest) -> None:
@@ -554,6 +449,8 @@ class Engine:
         for name in program.level_names:
             with contextlib.suppress(JaxnbError, NotImplementedError):
                 program.level(name)
+        with contextlib.suppress(JaxnbError, KeyError):
+            program.layout()  # which tells of meshes, and they of processes
         return encode(program)
 
     def show_names(self) -> dict[str, Shown]:
@@ -563,7 +460,7 @@ class Engine:
 
     def names(self) -> list[str]:
         """The names that are bound."""
-        return sorted(name for name in self.namespace if not name.startswith("_") and name not in _OWN)
+        return sorted(name for name in self.namespace if not (name.startswith("__") and name.endswith("__")))
 
     # --- what survives ---
 
@@ -573,6 +470,11 @@ class Engine:
         Returns:
           Of each array among them the blocks that are here.
         """
+        self._packed = pack(self._all_values(), self.namespace)
+        return [tuple(block for block, _ in places) for places in self._packed.blocks]
+
+    def _all_values(self) -> dict[Any, Any]:
+        """All names and values of this process that can be packed, the mesh, and the random states."""
         values: dict[Any, Any] = {name: self.namespace[name] for name in self.names()}
         drawn = random.getstate(), np.random.get_state()
         values |= {**self._kept, _MESH: jax.sharding.get_mesh(), _DRAWN: drawn}
@@ -581,8 +483,7 @@ class Engine:
             with contextlib.suppress(Exception):  # what cannot be packed stays as it is
                 packed_alone(value, self.namespace, lambda _: None, id)
                 found[key] = value
-        self._packed = pack(found, self.namespace)
-        return [tuple(block for block, _ in places) for places in self._packed.blocks]
+        return found
 
     def packed(self) -> tuple[Parcel, np.ndarray]:
         """All of that, for a process that has nothing."""
@@ -634,88 +535,54 @@ class Engine:
         parcel, self._packed = self._packed, None
         found = unpack(parcel, self.namespace, self.value, more, make)
         gone = {key for key, used in parcel.uses if used & lost}
+        self._bind_all({key: value for key, value in found.items() if key not in gone})
+        for key in gone:
+            own: Any = self.namespace if isinstance(key, str) else self._kept
+            own.pop(key, None)
+        return [key for key in gone if isinstance(key, str)], [key for key in gone if isinstance(key, int)]
+
+    def _bind_all(self, found: dict[Any, Any]) -> None:
+        """Binds what `_all_values` has found, here or elsewhere."""
         if (mesh := found.pop(_MESH, None)) is not None and not mesh.empty:
             jax.set_mesh(mesh)
         if (drawn := found.pop(_DRAWN, None)) is not None:
             random.setstate(drawn[0])
             np.random.set_state(drawn[1])
-        for key, value in found.items():
-            own: Any = self.namespace if isinstance(key, str) else self._kept
-            if key in gone:
-                own.pop(key, None)
-            else:
-                own[key] = value
-        return [key for key in gone if isinstance(key, str)], [key for key in gone if isinstance(key, int)]
+        self.namespace |= {key: value for key, value in found.items() if isinstance(key, str)}
+        self._kept |= {key: value for key, value in found.items() if isinstance(key, int)}
+
+    # --- checkpoints ---
+
+    def save(self, folder: str) -> None:
+        """Writes all names and values into a folder that all processes see, which is there when it is complete.
+
+        Arrays on several devices are written by orbax, each process its own blocks; the rest by the first process.
+
+        Raises:
+          JaxnbError: if orbax is missing, or something cannot be written.
+        """
+        save_values(folder, self._all_values(), self.namespace, self.rank)
+
+    def load(self, folder: str) -> tuple[dict[str, Shown], list[int]]:
+        """Binds what was written into a folder.
+
+        Returns:
+          What the notebook is told of the names, and the numbers of the values.
+
+        Raises:
+          JaxnbError: if orbax is missing, or the folder is no checkpoint.
+        """
+        found = load_values(folder, self.namespace, self.value)
+        self._bind_all(found)
+        numbers = [key for key in found if isinstance(key, int)]
+        self._next = max([self._next, self._cell * 10_000 + 5_000, *(number + 1 for number in numbers)])
+        return {name: self._keep(found[name]) for name in found if isinstance(name, str)}, numbers
 
     def forget_all(self) -> None:
         """Forgets all names and values, where no process is left that has them."""
         for name in self.names():
             del self.namespace[name]
         self._kept.clear()
-
-
-class _Said:
-    """Takes down what a cell writes and displays.
-
-    Args:
-      live: whether what is written is told at once, too, so that it is seen while the cell runs.
-    """
-
-    def __init__(self, live: bool) -> None:
-        self._live = live
-        self._streams = {"stdout": _Stream(self, "stdout"), "stderr": _Stream(self, "stderr")}
-        self._written: list[tuple[str, str]] = []
-        self.displayed: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = ()
-        self._shown: Any = None
-
-    @property
-    def printed(self) -> tuple[tuple[str, str], ...]:
-        """What was written, in order, what went to the same stream together."""
-        found = list[tuple[str, str]]()
-        for stream, text in self._written:
-            if found and found[-1][0] == stream:
-                found[-1] = stream, found[-1][1] + text
-            else:
-                found.append((stream, text))
-        return tuple(found)
-
-    def write(self, stream: str, text: str) -> None:
-        """Something is written."""
-        self._written.append((stream, text))
-        if self._live:
-            (self._before[0] if stream == "stdout" else self._before[1]).write(text)
-
-    def __enter__(self) -> None:
-        self._before = sys.stdout, sys.stderr
-        sys.stdout, sys.stderr = self._streams["stdout"], self._streams["stderr"]  # type: ignore[assignment]
-        shell = get_ipython()
-        if shell is not None:
-            self._shown = CapturingDisplayPublisher(), shell.display_pub
-            shell.display_pub = self._shown[0]
-
-    def __exit__(self, *_: object) -> None:
-        sys.stdout, sys.stderr = self._before
-        if self._shown is not None:
-            publisher, before = self._shown
-            shell = get_ipython()
-            assert shell is not None
-            shell.display_pub = before
-            self.displayed = tuple((out["data"], out.get("metadata") or {}) for out in publisher.outputs)
-
-
-class _Stream(io.TextIOBase):
-    def __init__(self, said: _Said, name: str) -> None:
-        super().__init__()
-        self._said, self._name = said, name
-
-    def writable(self) -> bool:
-        """It can be written to."""
-        return True
-
-    def write(self, text: str, /) -> int:
-        """Takes a text down."""
-        self._said.write(self._name, str(text))
-        return len(text)
 
 
 def _drawn_since(before: bytes) -> bytes:
@@ -774,6 +641,14 @@ def _first_copies(body: bool, described: Described, data: Any) -> list[Block]:
     return blocks_on(described.sharding, described.shape, [shard.device for shard in first])
 
 
+def _main() -> dict[str, Any]:
+    """The names of a new module `__main__`: those of IPython's lead to all that runs this process."""
+    module = ModuleType("__main__")
+    vars(module)["__builtins__"] = builtins
+    sys.modules["__main__"] = module
+    return vars(module)
+
+
 _ENGINE: list[Engine] = []
 
 
@@ -788,8 +663,7 @@ def ask(what: str, *given: Any) -> Any:
       "given" and what it returns, or "refused" and the parts of the message of an error of jaxnb.
     """
     if not _ENGINE:
-        shell = get_ipython()
-        _ENGINE.append(Engine(shell.user_ns if shell is not None else {}))
+        _ENGINE.append(Engine(_main()))
     try:
         return "given", getattr(_ENGINE[0], what)(*given)
     except JaxnbError as error:

@@ -45,6 +45,10 @@ def _runs(path: str) -> bool:
         return False
     if not isinstance(pid, int):
         return True
+    if os.path.isdir("/proc/self"):  # another process may have that number since
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+            return b"ipyparallel" in file.read()
+        return False
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import builtins
 import contextlib
 import difflib
+import os
+import shutil
 import sys
 import time
 import weakref
@@ -24,19 +26,22 @@ from jaxnb import errors
 from jaxnb.clusters.cluster import Cluster, ProcessLost
 from jaxnb.clusters.described import ATOMS
 from jaxnb.clusters.drawn import drawn_states, set_drawn
-from jaxnb.clusters.engine import CellRequest, Failure, Report
+from jaxnb.clusters.messages import CellRequest, Failure, Report
 from jaxnb.clusters.receiving import put_together
 from jaxnb.clusters.values import Parcel, needed_on, pack, packed_alone, parts_of
 from jaxnb.errors import JaxnbError, Refused
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding, Mesh, Program, attach, decode
-from jaxnb.staging import SHOWN, CellSource, Later, Progress, Run, Session
-from jaxnb.units import format_bytes
+from jaxnb.staging import SHOWN, CellSource, Later, Progress, Run, Served, Session
+from jaxnb.units import format_bytes, format_seconds
 
 __all__ = ["CellFailed", "Differs", "OnCluster"]
 
 _LARGE = 64 << 20
 """Bytes from which on it is said that something is sent."""
+_LATE = 0.25
+"""Seconds from which on it is said that a process was waited for."""
+_CHECKPOINT = "cell-"
 _UNSENDABLE = "unsendable"
 _EMPTY = np.empty(0, np.uint8)
 _GRACE = 5.0  # seconds that processes have to end a cell that is of no use any more
@@ -55,6 +60,10 @@ class OnCluster:
 
     Args:
       cluster: which one.
+
+    Attributes:
+      cluster: the same.
+      kept_in: the folder in which checkpoints are written.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -64,6 +73,10 @@ class OnCluster:
         self._parts: dict[str, frozenset[int]] = {}
         self._programs: dict[int, Program] = {}
         self._told: dict[str, str] = defaultdict(str)
+        self._served: dict[Any, Served] = {}
+        self.kept_in = ""
+        self._every: float | None = None
+        self._saved = 0.0
 
     @property
     def by_default(self) -> bool:
@@ -89,10 +102,10 @@ class OnCluster:
         if cluster.dirty:
             cluster.heal(progress)
         self._refuse_lost(cell, namespace)
-        needed, tokens = self._needed(cell, namespace)
+        tokens = self._needed(cell, namespace)
         for name in [name for name in tokens if name in cell.binds and tokens[name][0] == _UNSENDABLE]:
             del tokens[name]  # the cell binds it, most likely before it reads it
-        unbind = self._stale(cell, needed, tokens, namespace)
+        unbind = tuple(name for name in cluster.names if name not in tokens and self._is_old(name, namespace))
         missing = [name for name in tokens if cluster.names.get(name, self) != tokens[name]]
         shared = self._shared(missing, namespace)
         tokens, missing = tokens | shared, [*missing, *shared]
@@ -135,7 +148,9 @@ class OnCluster:
         if failures:
             cluster.dirty = "" if _all_the_same(failures, len(reports)) else "a cell ended in some processes only"
             raise self._error(failures, reports, cell)
-        return self._bound(reports, cell, namespace, options)
+        run = self._bound(reports, cell, namespace)
+        self._keep_up(progress)
+        return run
 
     def set_mesh(self, text: str, explicit: bool = False) -> Mesh | None:
         """Sets the mesh of all cells that run there, takes it away by "off", or tells which it is.
@@ -172,19 +187,102 @@ class OnCluster:
     def _refuse_lost(self, cell: CellSource, namespace: dict[str, Any]) -> None:
         """Takes away the names of values that were lost, and refuses a cell that reads one of them."""
         lost = self.lose(namespace)
-        if read := [name for name in lost if name in cell.reads]:
+        if read := [name for name in lost if name in cell.needs]:
             more = [name for name in lost if name != read[0]]
             raise ProcessLost(
                 f"`{read[0]}` was lost with a process of the cluster.",
                 why="no other process has all of it." + (f" So were {', '.join(more[:8])}." if more else ""),
-                fix="run the cells again that made it, or read it from a checkpoint.",
+                fix="%jaxnb cluster restore takes all back to the last checkpoint; or run the cells again that made it."
+                if self.kept_in
+                else "run the cells again that made it.",
             )
+
+    # --- checkpoints ---
+
+    def checkpoint(self, folder: str, every: float | None = None, progress: Progress = lambda _: None) -> str:
+        """Writes all values of the processes into a folder that all of them see.
+
+        Args:
+          folder: in which each checkpoint gets one of its own; the last two are kept.
+          every: seconds after which another is written behind a cell; None for none.
+          progress: called with what is going on.
+
+        Returns:
+          The folder of this one.
+
+        Raises:
+          JaxnbError: if orbax is missing, or something cannot be written.
+        """
+        cluster, folder = self.cluster, os.path.abspath(folder)
+        if cluster.dirty:
+            cluster.heal(progress)
+        progress(f"writing a checkpoint to {folder}")
+        path = os.path.join(folder, f"{_CHECKPOINT}{cluster.cell:08d}")
+        cluster.ask("save", path, doing="writing a checkpoint")
+        self.kept_in, self._every, self._saved = folder, every, time.monotonic()
+        for old in _checkpoints_in(folder)[:-2]:
+            shutil.rmtree(os.path.join(folder, old), ignore_errors=True)
+        return path
+
+    def restore(
+        self, folder: str, namespace: dict[str, Any], progress: Progress = lambda _: None
+    ) -> tuple[str, list[str]]:
+        """Takes all that cells have bound back to what it was at the last checkpoint.
+
+        Args:
+          folder: of the checkpoints; "" for the one in which they were written.
+          namespace: of the notebook.
+          progress: called with what is going on.
+
+        Returns:
+          The folder of the checkpoint, and the names.
+
+        Raises:
+          JaxnbError: if there is none, or it cannot be read.
+        """
+        cluster, folder = self.cluster, os.path.abspath(folder or self.kept_in)
+        there = _checkpoints_in(folder) if folder else []
+        if not there:
+            raise JaxnbError(
+                f"there is no checkpoint in {folder}.", fix="%jaxnb cluster checkpoint DIR --every 10m writes them."
+            )
+        if cluster.dirty:
+            cluster.heal(progress)
+        progress("reading a checkpoint")
+        path = os.path.join(folder, there[-1])
+        told, numbers = cluster.ask("load", path, doing="reading a checkpoint")[0]
+        cluster.gone -= set(numbers)
+        names = list[str]()
+        for name, shown in told.items():
+            if name in cluster.bound or name not in namespace:
+                namespace[name] = cluster.handle(shown)
+                cluster.names[name], _ = self._token(name, namespace[name], namespace)
+                names.append(name)
+            else:
+                cluster.names.pop(name, None)  # the notebook's own counts, and is sent anew
+        return path, sorted(names)
+
+    def _keep_up(self, progress: Progress) -> None:
+        """Writes a checkpoint if it is time for one."""
+        if self._every is not None and time.monotonic() - self._saved > self._every:
+            try:
+                self.checkpoint(self.kept_in, self._every, progress)
+            except JaxnbError as error:  # the cell has run
+                print(f"no checkpoint was written: {error}", file=sys.stderr)
+                self._saved = time.monotonic()
 
     # --- what is sent ---
 
-    def _needed(self, cell: CellSource, namespace: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
-        """The names that a cell reads, and those that their functions read; and what tells which value each has."""
-        waits, seen, tokens = sorted(cell.reads), set[str](), dict[str, Any]()
+    def _is_old(self, name: str, namespace: dict[str, Any]) -> bool:
+        """Whether the processes have a name for what it stands for in the notebook no longer."""
+        if name not in namespace:
+            return True
+        token, named = self.cluster.names[name], self.cluster.number_of(namespace[name])
+        return (token[0] == "value" or named is not None) and token != ("value", *(named or ()))
+
+    def _needed(self, cell: CellSource, namespace: dict[str, Any]) -> dict[str, Any]:
+        """What tells which value each name has that a cell reads, and each that their functions read."""
+        waits, seen, tokens = sorted(cell.needs), set[str](), dict[str, Any]()
         while waits:
             name = waits.pop()
             if name in seen or (name not in namespace and hasattr(builtins, name)):
@@ -193,20 +291,7 @@ class OnCluster:
             if name in namespace and not (name.startswith("__") and name.endswith("__")):
                 tokens[name], reads = self._token(name, namespace[name], namespace)
                 waits += sorted(reads - seen)
-        return sorted(seen), tokens
-
-    def _stale(
-        self, cell: CellSource, needed: Sequence[str], tokens: Mapping[str, Any], namespace: dict[str, Any]
-    ) -> tuple[str, ...]:
-        """The names that the processes have otherwise than the notebook, and that the cell might leave as they are."""
-        known = self.cluster.names
-        gone = {name for name in needed if name not in tokens and name in known}
-        for name in cell.binds:
-            if name not in known or name in tokens:
-                continue
-            if name not in namespace or self._token(name, namespace[name], namespace)[0] != known[name]:
-                gone.add(name)
-        return tuple(sorted(gone))
+        return tokens
 
     def _shared(self, missing: Sequence[str], namespace: dict[str, Any]) -> dict[str, Any]:
         """What is sent once more, since it holds an object that something which is sent holds, too; with its tokens."""
@@ -330,9 +415,7 @@ class OnCluster:
 
     # --- what came of it ---
 
-    def _bound(
-        self, reports: Mapping[int, Report], cell: CellSource, namespace: dict[str, Any], options: StageOptions
-    ) -> Run:
+    def _bound(self, reports: Mapping[int, Report], cell: CellSource, namespace: dict[str, Any]) -> Run:
         cluster = self.cluster
         first = reports[0]
         assert first.run is not None
@@ -345,15 +428,36 @@ class OnCluster:
                     namespace[alias] = cluster.handle(shown)
                     cluster.names.pop(alias, None)
                 outputs[name] = namespace[name] = cluster.handle(shown)
+                cluster.bound.add(name)
                 cluster.names[name], _ = self._token(name, outputs[name], namespace)
         for name in first.unbound:
             namespace.pop(name, None)
             cluster.names.pop(name, None)
         value = cluster.handle(first.value) if first.value is not None else None
-        findings = (*_merged(reports), *_different(reports))
+        findings = (*_merged(reports), *_different(reports), *self._late(reports))
+        cluster.times = {rank: (report.seconds, report.waited) for rank, report in reports.items()}
         number = first.program
         later = Later(lambda: self._program(number)) if first.run.pieces else Later(lambda: Program(cell.shown))
-        return replace(first.run, value=value, outputs=outputs, findings=findings, later=later, served=None)
+        served = self._served.setdefault((number, findings), Served((), findings)) if first.run.pieces else None
+        if len(self._served) > 64:
+            self._served.pop(next(iter(self._served)))
+        return replace(first.run, value=value, outputs=outputs, findings=findings, later=later, served=served)
+
+    def _late(self, reports: Mapping[int, Report]) -> list[Finding]:
+        """The process for which all others have waited, if that was long."""
+        if len(reports) < 2:
+            return []
+        waited = {rank: report.waited for rank, report in reports.items()}
+        last = min(waited, key=lambda rank: waited[rank])
+        lost = min(time for rank, time in waited.items() if rank != last) - waited[last]
+        if lost < max(_LATE, 0.1 * reports[last].seconds):
+            return []
+        who = self.cluster.members[last]
+        return [
+            Finding(
+                "straggler", f"{who} was waited for: {format_seconds(lost)} of {format_seconds(reports[last].seconds)}"
+            )
+        ]
 
     def _program(self, number: int) -> Program:
         found = self._programs.get(number)
@@ -403,6 +507,13 @@ def _colors() -> str:
     """The colours of tracebacks here, by IPython's name."""
     shell = get_ipython()
     return shell.colors if shell is not None else "nocolor"
+
+
+def _checkpoints_in(folder: str) -> list[str]:
+    """The folders of the checkpoints in a folder, the oldest first."""
+    with contextlib.suppress(OSError):
+        return sorted(one for one in os.listdir(folder) if one.startswith(_CHECKPOINT) and not one.endswith(".part"))
+    return []
 
 
 def _may_change(value: Any) -> bool:

@@ -212,6 +212,7 @@ def pack(
     needs: Callable[[Described, Any], Sequence[Block]] | None = None,
     *,
     spread: bool = True,
+    aside: dict[int, Any] | None = None,
 ) -> Parcel:
     """Packs names with what they stand for. What two of them share is one object where it arrives, too.
 
@@ -221,6 +222,7 @@ def pack(
       names_value: as of a `Packer`.
       needs: the blocks of an array that the receiver needs; by default all that there are.
       spread: whether it is told how arrays lie on devices.
+      aside: takes the arrays that lie on several devices, by their numbers; then they are not in the parcel.
 
     Raises:
       JaxnbError: naming what cannot be sent.
@@ -244,6 +246,11 @@ def pack(
     told, parts, places, at = list[Described](), list[Any](), list[Any](), 0
     for array in packer.arrays:
         described, data = describe(array)
+        if aside is not None and described.sharding is not None:
+            aside[len(told)] = data
+            told.append(described)
+            places.append(())
+            continue
         there = blocks_of(data)
         wanted = list(there) if needs is None else needs(described, data)
         found = list[tuple[Block, int]]()

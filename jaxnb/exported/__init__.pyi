@@ -14,12 +14,16 @@ from .signature import (
     Leaf as Leaf,
     Node as Node,
     Signature as Signature,
+    Sizes as Sizes,
     decode_signature as decode_signature,
     encode_signature as encode_signature,
+    is_expression as is_expression,
     leaf_places as leaf_places,
     scalar_node as scalar_node,
 )
-from .values import (
+from .sizes import (
     BadInput as BadInput,
+)
+from .values import (
     Results as Results,
 )

@@ -4,6 +4,7 @@ It reads one JSON line and then the bytes of the program from its standard input
 answers in one line of JSON on its standard output. Nothing is compiled or run.
 
     {"bytes": 1200, "parts": [10, [0], ["cpu"], 1, false], "inputs": [[[3], "float32"]], "results": [[[], "float32"]]}
+    {..., "inputs": [[["b", 3], "float32"]], "sizes": {"there": {"b": 16}, "where": ["b >= 4"]}}, where sizes have names
     -> {} or {"why": "it calls `evil` on the host"}
 """
 
@@ -16,7 +17,7 @@ from typing import Any
 
 import jax
 
-from jaxnb import _jax
+from jaxnb import _jax, named
 
 __all__ = ["main"]
 
@@ -49,13 +50,18 @@ def _fault(told: dict[str, Any], module: bytes) -> str:
     if calls := _jax.custom_calls(module) - _jax.stable_targets():
         names = ", ".join(f"`{name}`" for name in sorted(calls))
         return f"it calls {names}, which JAX does not promise to keep"
-    inputs = [(tuple(shape), jax.numpy.dtype(dtype)) for shape, dtype in told["inputs"]]
-    results = [(tuple(shape), jax.numpy.dtype(dtype), False) for shape, dtype in told["results"]]
+    sizes = told.get("sizes", {"where": [], "there": {}})
+    scope = named.scope_of(sizes["where"])
+    inputs = [(named.dims_in(scope, shape), jax.numpy.dtype(dtype)) for shape, dtype in told["inputs"]]
+    results = [(named.dims_in(scope, shape), jax.numpy.dtype(dtype), False) for shape, dtype in told["results"]]
+    there = [(tuple(_jax.dim_value(dim, sizes["there"]) for dim in dims), dtype) for dims, dtype in inputs]
     convention, kept, platforms, devices, constants = told["parts"]
     parts = _jax.ExportedParts(module, convention, tuple(kept), tuple(platforms), devices, constants)
     with jax.enable_x64(True):
-        traced = jax.jit(_jax.call_of(parts, inputs, results)).trace(*(jax.ShapeDtypeStruct(*one) for one in inputs))
-        traced.lower(lowering_platforms=(parts.platforms[0],))
+        traced = jax.jit(_jax.call_of(parts, inputs, results)).trace(*(jax.ShapeDtypeStruct(*one) for one in there))
+        lowered = traced.lower(lowering_platforms=(parts.platforms[0],))
+        if sizes["there"]:
+            _jax.check_refined(lowered)
     return ""
 
 

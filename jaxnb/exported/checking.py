@@ -13,6 +13,7 @@ from typing import Any
 
 from jaxnb._jax import ExportedParts
 from jaxnb.exported.container import BadFile
+from jaxnb.exported.signature import Sizes
 
 __all__ = ["SECONDS", "check_program"]
 
@@ -27,6 +28,7 @@ def check_program(
     parts: ExportedParts,
     inputs: Sequence[tuple[Sequence[Any], str]],
     results: Sequence[tuple[Sequence[Any], str]],
+    sizes: Sizes | None,
     digest: bytes,
     seconds: float = SECONDS,
 ) -> None:
@@ -37,6 +39,7 @@ def check_program(
       parts: the program.
       inputs: the shape and dtype of each that it takes.
       results: likewise.
+      sizes: the names of sizes, if there are some.
       digest: of the whole file: the same bytes are checked once.
       seconds: after which reading is given up.
 
@@ -45,7 +48,10 @@ def check_program(
     """
     if digest in _known:
         return
-    asked = json.dumps({"bytes": len(parts.module), "parts": parts[1:6], "inputs": inputs, "results": results})
+    told: dict[str, Any] = {"bytes": len(parts.module), "parts": parts[1:6], "inputs": inputs, "results": results}
+    if sizes is not None:
+        told["sizes"] = {"there": dict(sizes.there), "where": sizes.constraints}
+    asked = json.dumps(told)
     try:
         done = subprocess.run(
             [sys.executable, "-P", "-m", "jaxnb.exported.checker"],

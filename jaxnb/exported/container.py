@@ -29,7 +29,8 @@ from jaxnb.errors import JaxnbError
 __all__ = ["MOST_BYTES", "VERSION", "BadFile", "pack", "read_file", "unpack", "write_file"]
 
 MAGIC = b"\x89JNBX\r\n\x1a\n"
-VERSION = 1
+VERSION = 2
+"""The newest; a file has the first in which it can be written, so that an older jaxnb may read it."""
 MOST_BYTES = 2**31
 """Of a whole file: StableHLO itself cannot be larger."""
 MOST_SECTIONS = 16
@@ -44,18 +45,19 @@ class BadFile(JaxnbError):
     """A file is not, or is no longer, an exported cell. Nothing in it was run."""
 
 
-def pack(sections: Mapping[str, bytes]) -> bytes:
+def pack(sections: Mapping[str, bytes], version: int = 1) -> bytes:
     """The bytes of a file.
 
     Args:
       sections: by their names, of 16 characters of ASCII at most.
+      version: 2 for a program whose sizes have names.
     """
     start = _HEAD.size + len(sections) * _SECTION.size + _DIGEST
     table, at = list[bytes](), start
     for name, data in sections.items():
         table.append(_SECTION.pack(name.encode("ascii"), at, len(data), hashlib.sha256(data).digest()))
         at += len(data)
-    head = _HEAD.pack(MAGIC, VERSION, len(sections), at) + b"".join(table)
+    head = _HEAD.pack(MAGIC, version, len(sections), at) + b"".join(table)
     return b"".join([head, hashlib.sha256(head).digest(), *sections.values()])
 
 
@@ -79,7 +81,7 @@ def unpack(data: bytes, name: str = "the file") -> dict[str, bytes]:
     _, version, count, length = _HEAD.unpack_from(data)
     if version > VERSION:
         raise BadFile(
-            f"{name} is of version {version}, and this jaxnb reads version {VERSION}.",
+            f"{name} is of version {version}, and this jaxnb reads those up to {VERSION}.",
             why="a newer jaxnb wrote it, or it is damaged.",
             fix="install the newest jaxnb, or export the cell with this one.",
         )

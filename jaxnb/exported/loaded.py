@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from jaxnb.errors import JaxnbError
 from jaxnb.exported.checking import SECONDS, check_program
 from jaxnb.exported.container import BadFile, pack, read_file, unpack, write_file
 from jaxnb.exported.signature import Leaf, Signature, decode_signature, encode_signature
+from jaxnb.exported.sizes import Measure, NoSizes, flat_types
 from jaxnb.exported.values import Results, bound_arguments, build_results, flat_inputs
 from jaxnb.program import Part, Program, Status, decode, encode
 
@@ -71,9 +73,13 @@ class Loaded:
     ) -> None:
         self.signature, self.provenance, self.program, self.sha256 = signature, provenance, program, sha256
         self._parts = parts
-        self._wide = any(leaf.dtype in _WIDE for leaf in (*signature.leaves, *signature.made)) or signature.x64
-        made = [(*_typed(leaf), leaf.weak and leaf.kind == "array") for leaf in signature.made]
-        self._run = jax.jit(_jax.call_of(parts, [_typed(leaf) for leaf in signature.leaves], made))
+        self._wide = any(leaf.dtype in _WIDE for leaf in _arrays(signature)) or signature.x64
+        self._measure = Measure(signature)
+        count = len(signature.leaves)
+        types = [(shape, jax.numpy.dtype(name)) for shape, name in flat_types(_arrays(signature), signature.sizes)]
+        weak = [leaf.weak and leaf.kind == "array" for leaf in signature.made]
+        made = [(*one, weakly) for one, weakly in zip(types[count:], weak, strict=True)]
+        self._run = jax.jit(_jax.call_of(parts, types[:count], made))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Results:
         """Runs the program.
@@ -88,7 +94,7 @@ class Loaded:
         """
         given = bound_arguments(self.signature, args, kwargs)
         with jax.enable_x64(True) if self._wide else nullcontext():
-            flat = flat_inputs(self.signature, given)
+            flat, sizes = flat_inputs(self.signature, self._measure, given)
             try:
                 made = self._run(*flat)
             except ValueError as error:
@@ -100,7 +106,7 @@ class Loaded:
                     why="StableHLO is lowered for platforms when it is written.",
                     fix=f"export the cell with --platforms {known}, {here}.",
                 ) from None
-        return build_results(self.signature, made)
+        return build_results(self.signature, self._measure, made, sizes)
 
     @property
     def source(self) -> str:
@@ -149,8 +155,8 @@ def _sides(signature: Signature) -> tuple[tuple[Leaf, ...], tuple[Leaf, ...]]:
     return signature.leaves, signature.made
 
 
-def _typed(leaf: Leaf) -> tuple[tuple[Any, ...], Any]:
-    return leaf.flat_shape, jax.numpy.dtype(leaf.dtype)
+def _arrays(signature: Signature) -> tuple[Leaf, ...]:
+    return (*signature.leaves, *signature.made)
 
 
 def save(
@@ -160,7 +166,7 @@ def save(
     program: Program,
     parts: _jax.ExportedParts,
 ) -> None:
-    """Writes an exported cell, all or nothing.
+    """Writes an exported cell, all or nothing. Files with code are named in it without their folders.
 
     Raises:
       JaxnbError: if the file cannot be written.
@@ -176,9 +182,22 @@ def save(
         "kept": list(parts.kept),
         "constants": parts.constants,
     }
-    texts = {"signature": encode_signature(signature), "provenance": told, "cell": encode(program)}
+    texts = {"signature": encode_signature(signature), "provenance": told, "cell": _without_folders(encode(program))}
     sections = {name: json.dumps(one, separators=(",", ":")).encode() for name, one in texts.items()}
-    write_file(path, pack({**sections, "program": parts.module}))
+    write_file(path, pack({**sections, "program": parts.module}, 1 if signature.sizes is None else 2))
+
+
+_FOLDER = re.compile(r"((?:/|[A-Za-z]:[/\\])(?:[^\n]*[/\\])?)[^/\\\n]+\.\w+")
+
+
+def _without_folders(told: dict[str, Any]) -> dict[str, Any]:
+    """The same with names of files in the place of their paths: what is given away does not say where its author keeps
+    things."""
+    texts: list[str] = told["strings"]
+    folders = sorted({found[1] for text in texts if (found := _FOLDER.fullmatch(text))}, key=len, reverse=True)
+    for folder in folders:
+        texts = [text.replace(folder, "") if len(folder) > 1 else text.removeprefix(folder) for text in texts]
+    return told | {"strings": texts}
 
 
 def load(path: str | os.PathLike[str], *, timeout: float = SECONDS) -> Loaded:
@@ -212,8 +231,11 @@ def load(path: str | os.PathLike[str], *, timeout: float = SECONDS) -> Loaded:
     _check_fits(signature, parts, name)
     digest = hashlib.sha256(data).digest()
     sides = ([(leaf.flat_shape, leaf.dtype) for leaf in side] for side in _sides(signature))
-    check_program(name, parts, *sides, digest=digest, seconds=timeout)
-    return Loaded(signature, provenance, program, parts, digest.hex())
+    check_program(name, parts, *sides, sizes=signature.sizes, digest=digest, seconds=timeout)
+    try:
+        return Loaded(signature, provenance, program, parts, digest.hex())
+    except NoSizes as error:
+        raise BadFile(f"{name} does not say for which sizes it is.", why=f"{error}.", fix="export it again.") from None
 
 
 def _check_fits(signature: Signature, parts: _jax.ExportedParts, name: str) -> None:
@@ -221,8 +243,8 @@ def _check_fits(signature: Signature, parts: _jax.ExportedParts, name: str) -> N
     first, last = _jax.CONVENTIONS
     if not first <= parts.convention <= last:
         why = f"its program is called in way {parts.convention}, and jax {jax.__version__} knows {first} to {last}"
-    elif any(isinstance(size, str) for leaf in (*signature.leaves, *signature.made) for size in leaf.shape):
-        why = "it has sizes that are not fixed"
+    elif signature.sizes is None and any(isinstance(size, str) for leaf in _arrays(signature) for size in leaf.shape):
+        why = "it has sizes that are not fixed, and does not say what they are"
     elif parts.kept != tuple(range(len(signature.leaves))):
         why = "its program does not take what its signature says"
     if why:

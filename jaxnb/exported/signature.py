@@ -6,6 +6,7 @@ It is written as JSON and read back strictly: what says anything else than a sig
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +19,10 @@ __all__ = [
     "Leaf",
     "Node",
     "Signature",
+    "Sizes",
     "decode_signature",
     "encode_signature",
+    "is_expression",
     "leaf_places",
     "scalar_node",
     "signature_text",
@@ -38,6 +41,7 @@ _SCALARS: Mapping[str, type] = {"int": int, "float": float, "complex": complex, 
 _DEEPEST = 100
 _MOST_NODES = 1_000_000
 _MOST_DIMENSIONS = 64
+_MOST_SAID = 100
 _WIDTH = 88
 
 
@@ -79,9 +83,9 @@ class Node:
 
     Attributes:
       kind: "leaf"; "scalar" for a Python value that is part of the program; "dict", "list", "tuple", "namedtuple";
-        `OTHER` for anything else, of which no array is taken.
+        "size" for an int that the sizes of the inputs say; `OTHER` for anything else, of which no array is taken.
       index: of a leaf: which one of the signature's, or of its results'.
-      value: of a scalar; of a named tuple its name; of `OTHER` what it is.
+      value: of a scalar; of a named tuple its name; of `OTHER` what it is; of a size its expression.
       keys: of a dict, or the fields of a named tuple.
       items: what is in it.
     """
@@ -104,6 +108,33 @@ def scalar_node(value: Any) -> Node | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Sizes:
+    """The names that sizes have, of a program for all of them.
+
+    Attributes:
+      there: each with its size in the run that was exported.
+      where: what is true of them.
+      implied: what follows from that, though JAX does not see it.
+      answers: what the cell has asked of them, each with the answer that the program is for.
+    """
+
+    there: tuple[tuple[str, int], ...]
+    where: tuple[str, ...] = ()
+    implied: tuple[str, ...] = ()
+    answers: tuple[tuple[str, bool], ...] = ()
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """All that JAX is to know of them."""
+        return (*self.where, *self.implied)
+
+    def __str__(self) -> str:
+        said = [*self.where, *(text if answer else text.replace("==", "!=") for text, answer in self.answers)]
+        names = ", ".join(name for name, _ in self.there)
+        return f"{names} where {', '.join(said)}" if said else names
+
+
+@dataclass(frozen=True, slots=True)
 class Signature:
     """What an exported cell takes and gives.
 
@@ -118,6 +149,7 @@ class Signature:
       donated: names whose memory the cell gave up; the loaded program keeps what it is given.
       left_out: names that the cell binds to what no file holds, each with what that is.
       x64: whether the program computes with numbers of 64 bits.
+      sizes: the names that sizes have; None where all are numbers.
     """
 
     inputs: tuple[tuple[str, Node], ...] = ()
@@ -130,6 +162,7 @@ class Signature:
     donated: tuple[str, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
     x64: bool = False
+    sizes: Sizes | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -151,6 +184,7 @@ def signature_text(signature: Signature) -> str:
     lines = [f"({', '.join(signature.names)}) -> {', '.join(name for name, _ in shown) or 'nothing'}"]
     lines += _block("takes", [(name, node_text(node, signature.leaves)) for name, node in signature.inputs])
     lines += _block("gives", [(name, node_text(node, signature.made)) for name, node in shown])
+    lines += [f"for all {signature.sizes}"] * (signature.sizes is not None)
     lines += [f"static: {name} = {value}" for name, value in signature.static]
     lines += [f"part of the program: {name} {leaf}" for name, leaf in signature.held]
     if signature.donated:
@@ -185,6 +219,8 @@ def _flat(node: Node, leaves: Sequence[Leaf]) -> str:
         return f"<{node.value}>"
     if node.kind == "scalar":
         return repr(node.value)
+    if node.kind == "size":
+        return node.value
     inner = ", ".join(f"{label}{_flat(item, leaves)}" for label, item in _labelled(node))
     if node.kind == "dict":
         return f"{{{inner}}}"
@@ -220,7 +256,7 @@ def places(path: str, node: Node) -> Iterator[tuple[str, Node]]:
 
 def encode_signature(signature: Signature) -> dict[str, Any]:
     """A signature as lists, dicts, strings and numbers."""
-    return {
+    told: dict[str, Any] = {
         "inputs": [[name, _encode_node(node)] for name, node in signature.inputs],
         "leaves": [_encode_leaf(leaf) for leaf in signature.leaves],
         "results": [[name, _encode_node(node)] for name, node in signature.results],
@@ -232,6 +268,14 @@ def encode_signature(signature: Signature) -> dict[str, Any]:
         "left_out": [list(pair) for pair in signature.left_out],
         "x64": signature.x64,
     }
+    if signature.sizes is not None:
+        sizes = signature.sizes
+        told["sizes"] = {
+            "there": [list(pair) for pair in sizes.there],
+            "answers": [list(pair) for pair in sizes.answers],
+        }
+        told["sizes"] |= {"where": list(sizes.where), "implied": list(sizes.implied)}
+    return told
 
 
 def _encode_leaf(leaf: Leaf) -> dict[str, Any]:
@@ -248,8 +292,8 @@ def _encode_node(node: Node) -> list[Any]:
         return ["leaf", node.index]
     if node.kind == "scalar":
         return ["scalar", *_encode_scalar(node.value)]
-    if node.kind == OTHER:
-        return [OTHER, node.value]
+    if node.kind in (OTHER, "size"):
+        return [node.kind, node.value]
     items = [_encode_node(item) for item in node.items]
     if node.kind == "dict":
         return ["dict", [_encode_scalar(key) for key in node.keys], items]
@@ -275,6 +319,12 @@ class _Reader:
 
     def text(self, value: Any) -> str:
         return self.one(value, str, "a text")
+
+    def number(self, value: Any) -> int:
+        return self.one(value, int, "a size")
+
+    def answer(self, value: Any) -> bool:
+        return self.one(value, bool, "an answer")
 
     def pair(self, value: Any, read: Callable[[Any], Any]) -> tuple[str, Any]:
         if len(self.one(value, list, "a pair")) != 2:
@@ -331,7 +381,7 @@ class _Reader:
         if depth > _DEEPEST or self.nodes > _MOST_NODES:
             raise self.refuse("a structure is too deep or too large")
         kind, *rest = self.one(value, list, "a structure") or [None]
-        sizes = {"leaf": 1, "scalar": 2, OTHER: 1, "dict": 2, "list": 1, "tuple": 1, "namedtuple": 3}
+        sizes = {"leaf": 1, "scalar": 2, OTHER: 1, "size": 1, "dict": 2, "list": 1, "tuple": 1, "namedtuple": 3}
         if not isinstance(kind, str) or sizes.get(kind) != len(rest):
             raise self.refuse("a structure is of no kind that there is")
         if kind == "leaf":
@@ -340,6 +390,10 @@ class _Reader:
             return Node("scalar", value=self.scalar(*rest))
         if kind == OTHER:
             return Node(OTHER, value=self.text(rest[0]))
+        if kind == "size":
+            if not is_expression(rest[0]):
+                raise self.refuse("a size is no expression")
+            return Node("size", value=rest[0])
         items = self.each(rest[-1], "a structure", lambda one: self.node(one, depth + 1))
         if kind in ("list", "tuple"):
             return Node(kind, items=items)
@@ -353,6 +407,25 @@ class _Reader:
             raise self.refuse("a structure does not have as many names as parts")
         return Node(kind, value=rest[0] if kind == "namedtuple" else None, keys=keys, items=items)
 
+    def sizes(self, value: Any) -> Sizes:
+        told = self.one(value, dict, "what it says of sizes")
+        if told.keys() != {"there", "where", "implied", "answers"}:
+            raise self.refuse("it says too much or too little of sizes")
+        there = self.each(told["there"], "sizes", lambda one: self.pair(one, self.number))
+        where, implied = (self.each(told[name], "sizes", self.text) for name in ("where", "implied"))
+        answers = self.each(told["answers"], "sizes", lambda one: self.pair(one, self.answer))
+        names = [name for name, _ in there]
+        if not all(name.isidentifier() for name in names) or len({*names}) != len(names) or not names:
+            raise self.refuse("a size has no name that it can have")
+        if not all(1 <= size < 2**31 for _, size in there):
+            raise self.refuse("a size is none")
+        said = *where, *implied
+        if len(names) + len(said) + len(answers) > _MOST_SAID or not all(map(_is_said, said)):
+            raise self.refuse("what is said of sizes is no constraint")
+        if not all(_is_said(text) and "==" in text for text, _ in answers):
+            raise self.refuse("what is asked of sizes is no comparison")
+        return Sizes(there, where, implied, answers)
+
     def pair_of(self, value: Any) -> list[Any]:
         if len(self.one(value, list, "a key")) != 2:
             raise self.refuse("a key does not have two parts")
@@ -360,7 +433,23 @@ class _Reader:
 
 
 def _is_size(one: Any) -> bool:
-    return (type(one) is int and 0 <= one < 2**48) or (type(one) is str and 0 < len(one) < 200)
+    return (type(one) is int and 0 <= one < 2**48) or is_expression(one)
+
+
+_EXPRESSION = re.compile(r"(?:[\w,()*+\- ]|\^[1-9]\b)+", re.ASCII)
+_LONG_NUMBER = re.compile(r"\d{60}")
+
+
+def is_expression(one: Any) -> bool:
+    """Whether this may be an expression of sizes, short and without large powers: JAX reads what there is in it."""
+    plain = type(one) is str and len(one) < 400 and _EXPRESSION.fullmatch(one) is not None
+    return plain and _LONG_NUMBER.search(one) is None
+
+
+def _is_said(text: str) -> bool:
+    """Whether this may be a constraint: two expressions, and how they compare."""
+    parts = re.split("==|>=|<=", text)
+    return len(parts) == 2 and all(map(is_expression, parts))
 
 
 def _is_field(text: Any) -> bool:
@@ -385,7 +474,7 @@ def decode_signature(data: Any, name: str = "the file") -> Signature:
     reader = _Reader(name)
     told = reader.one(data, dict, "it")
     wanted = encode_signature(Signature()).keys()
-    if told.keys() != wanted:
+    if told.keys() - {"sizes"} != wanted:
         raise reader.refuse("it says too much or too little")
     made = Signature(
         reader.each(told["inputs"], "inputs", reader.named),
@@ -398,6 +487,7 @@ def decode_signature(data: Any, name: str = "the file") -> Signature:
         reader.each(told["donated"], "donated", reader.text),
         reader.each(told["left_out"], "left_out", lambda one: reader.pair(one, reader.text)),
         reader.one(told["x64"], bool, "x64"),
+        reader.sizes(told["sizes"]) if "sizes" in told else None,
     )
     results = [*made.results, *([("value", made.value)] if made.value is not None else [])]
     _check_indices(reader, made.inputs, len(made.leaves), every=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import namedtuple
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -14,12 +14,9 @@ import numpy as np
 from jaxnb import _jax
 from jaxnb.errors import JaxnbError
 from jaxnb.exported.signature import OTHER, Leaf, Node, Signature, places
+from jaxnb.exported.sizes import BadInput, Measure
 
-__all__ = ["BadInput", "LeftOut", "Results", "bound_arguments", "build_results", "flat_inputs"]
-
-
-class BadInput(JaxnbError):
-    """What a loaded cell was called with does not fit; nothing has run."""
+__all__ = ["LeftOut", "Results", "bound_arguments", "build_results", "flat_inputs"]
 
 
 class LeftOut:
@@ -143,8 +140,10 @@ def _wanted(signature: Signature, name: str) -> str:
     return f"of type {signature.leaves[node.index]}" if node.kind == "leaf" else f"a {node.kind} as the signature says"
 
 
-def flat_inputs(signature: Signature, given: Mapping[str, Any]) -> list[Any]:
-    """The arrays that the program takes, in its order.
+def flat_inputs(
+    signature: Signature, measure: Measure, given: Mapping[str, Any]
+) -> tuple[list[Any], Mapping[str, int]]:
+    """The arrays that the program takes, in its order, and how large the names of sizes are.
 
     Raises:
       BadInput: naming what does not fit.
@@ -160,7 +159,8 @@ def flat_inputs(signature: Signature, given: Mapping[str, Any]) -> list[Any]:
                     fix="give the same array for both.",
                 )
             found.setdefault(index, (place, value))
-    return [_as_leaf(*found[index], leaf) for index, leaf in enumerate(signature.leaves)]
+    flat = [_as_leaf(*found[index], leaf) for index, leaf in enumerate(signature.leaves)]
+    return flat, measure.solve([found[index] for index in range(len(flat))])
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -257,14 +257,20 @@ def _as_leaf(place: str, value: Any, leaf: Leaf) -> Any:
         fits = _rank(dtype) == _rank(wanted)
     elif not fits and not isinstance(value, jax.Array):  # as JAX takes an array of NumPy
         fits = _NARROW.get(str(dtype)) == str(wanted)
-    shape = len(value.shape) == len(leaf.shape) and all(
-        isinstance(size, str) or size == have for size, have in zip(leaf.shape, value.shape, strict=True)
-    )
+    shape = _has_shape(value, leaf)
     if not (fits and shape):
         fix = f"{place}.astype({leaf.dtype!r})." if shape and not fits and str(dtype) in np.sctypeDict else ""
-        why = "" if shape else "a program has the sizes that the cell had when it was exported."
+        of_names = any(isinstance(size, str) for size in leaf.shape)
+        why = "a program has the sizes that the cell had when it was exported." if not (shape or of_names) else ""
         raise BadInput(f"`{place}` is {_typed(value)}, and the program takes {leaf}.", why=why, fix=fix)
     return value if dtype == wanted else value.astype(wanted)
+
+
+def _has_shape(value: Any, leaf: Leaf) -> bool:
+    """Whether a shape is the one, whatever size has a name."""
+    return len(value.shape) == len(leaf.shape) and all(
+        isinstance(size, str) or size == have for size, have in zip(leaf.shape, value.shape, strict=True)
+    )
 
 
 def _number(place: str, value: Any, leaf: Leaf) -> Any:
@@ -283,7 +289,7 @@ def _key_data(place: str, value: Any, leaf: Leaf) -> Any:
         raw = isinstance(value, jax.Array | np.ndarray) and str(dtype) == "uint32"
         fix = f"{place}=jax.random.wrap_key_data({place})." if raw else f"{place}=jax.random.key(0)."
         raise BadInput(f"`{place}` is {_shown(value)}, and the program takes {leaf}.", fix=fix)
-    if str(dtype) != f"key<{leaf.key}>" or value.shape != leaf.shape:
+    if str(dtype) != f"key<{leaf.key}>" or not _has_shape(value, leaf):
         raise BadInput(f"`{place}` is {_typed(value)}, and the program takes {leaf}.")
     return jax.random.key_data(value)
 
@@ -294,11 +300,15 @@ def _key_data(place: str, value: Any, leaf: Leaf) -> Any:
 _KEYS = {"fry": "threefry2x32", "rbg": "rbg", "urbg": "unsafe_rbg"}
 
 
-def build_results(signature: Signature, flat: Sequence[Any]) -> Results:
-    """The names that a cell gives, from the arrays that its program gave."""
+def build_results(signature: Signature, measure: Measure, flat: Sequence[Any], sizes: Mapping[str, int]) -> Results:
+    """The names that a cell gives, from the arrays that its program gave, and the sizes of the call."""
+
+    def number(node: Node) -> int:
+        return measure.value(node, sizes)
+
     arrays = [_given(value, leaf) for value, leaf in zip(flat, signature.made, strict=True)]
-    found = {name: _built(node, arrays) for name, node in signature.results}
-    value = _built(signature.value, arrays) if signature.value is not None else None
+    found = {name: _built(node, arrays, number) for name, node in signature.results}
+    value = _built(signature.value, arrays, number) if signature.value is not None else None
     return Results(found, value, signature.value is not None)
 
 
@@ -310,14 +320,16 @@ def _given(value: Any, leaf: Leaf) -> Any:
     return value
 
 
-def _built(node: Node, arrays: Sequence[Any]) -> Any:
+def _built(node: Node, arrays: Sequence[Any], number: Callable[[Node], int]) -> Any:
     if node.kind == "leaf":
         return arrays[node.index]
     if node.kind == "scalar":
         return node.value
     if node.kind == OTHER:
         return LeftOut(node.value)
-    items = [_built(item, arrays) for item in node.items]
+    if node.kind == "size":
+        return number(node)
+    items = [_built(item, arrays, number) for item in node.items]
     if node.kind == "dict":
         return dict(zip(node.keys, items, strict=True))
     if node.kind == "namedtuple":

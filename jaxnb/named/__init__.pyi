@@ -53,6 +53,14 @@ from .resources import (
 from .shape import (
     NamedShape as NamedShape,
 )
+from .solving import (
+    Measured as Measured,
+    UnfitSizes as UnfitSizes,
+    dims_in as dims_in,
+    scope_of as scope_of,
+    solve_names as solve_names,
+    solve_sizes as solve_sizes,
+)
 from .specs import (
     LeafSpec as LeafSpec,
     read_prefix as read_prefix,

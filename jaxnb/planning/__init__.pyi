@@ -2,6 +2,7 @@ from .cells import (
     search_cell as search_cell,
 )
 from .planner import (
+    plan_targets as plan_targets,
     search_run as search_run,
     simulate_run as simulate_run,
 )
@@ -16,4 +17,5 @@ from .simulation import (
     check_options as check_options,
     plan_piece as plan_piece,
     simulate as simulate,
+    target as target,
 )

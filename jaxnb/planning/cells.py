@@ -56,7 +56,7 @@ def search_cell(
     if any(isinstance(leaf.value, jax.ShapeDtypeStruct) for leaf in every):
         concrete = None
     if concrete is None:
-        check_options(options)
+        check_options(options, mesh)
     leaves = [leaf for leaf in every if leaf.term is not None]
     specs = [leaf_spec(spec, leaf, np.ndim(leaf.value)) for leaf in leaves]
     arguments = [
@@ -64,7 +64,7 @@ def search_cell(
         for one, leaf in zip(specs, leaves, strict=True)
     ]
     results = [Argument(tuple(name for name in term.names if name is not None)) for term in spec.outputs]
-    hardware = find_hardware(spec.hardware or mesh.hardware or _HARDWARE)
+    hardware = find_hardware(spec.hardware or mesh.device or _HARDWARE)
     found = run_search(
         sizes_of(spec, leaves),
         dict(mesh.axes),

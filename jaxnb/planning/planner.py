@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from jaxnb import _jax
+from jaxnb.errors import JaxnbError
 from jaxnb.options import StageOptions
 from jaxnb.planning.cells import search_cell
 from jaxnb.planning.simulation import check_options, plan_piece
-from jaxnb.program import Finding, Plan, Resources, Search
+from jaxnb.program import Finding, Plan, Resources, Search, TargetPlan, TargetPlans
 from jaxnb.reading import Figures, SimulatedMesh
 from jaxnb.staging import (
     CellSource,
@@ -22,11 +24,12 @@ from jaxnb.staging import (
     Timings,
     count_equations,
     describe_map,
+    planning_for,
     read_names,
     read_program,
 )
 
-__all__ = ["search_run", "simulate_run"]
+__all__ = ["plan_targets", "search_run", "simulate_run"]
 
 
 def simulate_run(
@@ -50,8 +53,9 @@ def simulate_run(
     assert mesh is not None
     if not cell.statements:
         return Run(note="nothing to plan: the cell holds no statement", note_kind="defined")
-    check_options(options)
+    check_options(options, mesh)
     progress("tracing")
+    written = cell
     with mesh.ambient():
         whole = session.trace_whole(cell, namespace, options, mesh)
         if whole is None:
@@ -87,6 +91,7 @@ def simulate_run(
         later=Later(
             lambda: plan.program,
             make_shardings=partial(session.observer.shardings, cell, (piece,), namespace, session.file_label),
+            make_targets=partial(plan_targets, session, written, namespace, options),
         ),
     )
 
@@ -147,3 +152,38 @@ def search_run(
             make_shardings=partial(session.observer.shardings, mapped, (piece,), namespace, session.file_label),
         ),
     )
+
+
+def plan_targets(
+    session: Session,
+    cell: CellSource,
+    namespace: dict[str, Any],
+    options: StageOptions,
+    names: Sequence[str],
+    progress: Progress,
+) -> TargetPlans:
+    """Plans a cell for several targets, one after the other; what one refuses stands in its row.
+
+    Args:
+      session: that it belongs to.
+      cell: which one.
+      namespace: the globals that it would run in.
+      options: of it; those that want it to run are left out.
+      names: of the targets.
+      progress: called with what is going on.
+    """
+    plain = replace(options, **dict.fromkeys(_RUNNING, False), **dict.fromkeys(_NAMING))
+    rows: list[TargetPlan] = []
+    for name in names:
+        try:
+            with planning_for(session, replace(plain, target=name)) as planned:
+                run = simulate_run(
+                    session, cell, namespace, planned, lambda what, name=name: progress(f"{name}: {what}")
+                )
+            rows.append(TargetPlan(name, run.plan, "" if run.plan is not None else run.note))
+        except JaxnbError as error:
+            rows.append(TargetPlan(name, refused=error.what))
+    return TargetPlans(tuple(rows))
+
+
+_RUNNING, _NAMING = ("time", "nans", "diff", "value_and", "block"), ("device", "name", "export")

@@ -11,11 +11,31 @@ import jax
 
 from jaxnb.errors import JaxnbError, Refused
 from jaxnb.options import StageOptions
-from jaxnb.program import Footprint, Hardware, Mesh, Plan, Program, check_axes, find_hardware, read_axes
-from jaxnb.reading import Planned, SimulatedMesh, read_mesh, the_worker
+from jaxnb.program import (
+    Footprint,
+    Hardware,
+    Mesh,
+    Plan,
+    Program,
+    Target,
+    check_axes,
+    find_hardware,
+    read_axes,
+    read_target,
+)
+from jaxnb.reading import (
+    Planned,
+    SimulatedMesh,
+    check_compiler,
+    mesh_of_target,
+    read_cycles,
+    read_mesh,
+    read_padding,
+    worker_for,
+)
 from jaxnb.staging import Piece, lower_traced, read_traced
 
-__all__ = ["check_options", "compile_elsewhere", "mesh_data", "plan_piece", "simulate"]
+__all__ = ["check_options", "compile_elsewhere", "mesh_data", "plan_piece", "simulate", "target"]
 
 
 def compile_elsewhere(
@@ -24,7 +44,7 @@ def compile_elsewhere(
     """Lowers a program and has it compiled for a mesh that is not there.
 
     Args:
-      lower: gives JAX's lowered stage, for the platform "cpu".
+      lower: gives JAX's lowered stage, for the platform of the mesh.
       mesh: that it is partitioned for.
       progress: called with what is going on.
 
@@ -32,8 +52,10 @@ def compile_elsewhere(
       What stands for JAX's compiled stage, and the seconds that lowering took.
 
     Raises:
-      JaxnbError: if it cannot be lowered for another machine, or partitioned.
+      JaxnbError: if it cannot be lowered for another machine, or partitioned; or if its compiler is not there.
     """
+    if mesh.target is not None:
+        check_compiler(mesh.target.platform)
     start = perf_counter()
     progress("lowering")
     with warnings.catch_warnings():
@@ -41,36 +63,50 @@ def compile_elsewhere(
         try:
             lowered = lower()
         except (NotImplementedError, ValueError) as error:
-            raise _not_lowered(str(error).strip().split("\n")[0]) from error
+            raise _not_lowered(str(error).strip().split("\n")[0], mesh) from error
     seconds = perf_counter() - start
-    return the_worker(mesh.size, progress).compile(lowered, mesh, progress), seconds
+    return worker_for(mesh, progress).compile(lowered, mesh, progress), seconds
 
 
-def _not_lowered(why: str) -> JaxnbError:
+def _not_lowered(why: str, mesh: SimulatedMesh) -> JaxnbError:
     what = "the program cannot be lowered for a machine that is not there."
+    if mesh.target is not None:
+        what = f"the program cannot be lowered for {mesh.target}."
     if "ordered effects" in why:
         why = "JAX keeps no order of prints and callbacks on several devices; this one asks for it."
         return JaxnbError(what, why=why, fix="leave ordered=True out; io_callback can be ordered all the same.")
-    if "interpret mode" in why:
+    if "for the specified backend" in why:
+        why = "it calls back into Python, and JAX writes such a call for the devices of this process alone."
+        fix = "leave callbacks and jax.debug.print out; or plan it by %jaxnb mesh --simulate, which keeps them."
+        return JaxnbError(what, why=why, fix=fix)
+    if "interpret mode" in why and mesh.target is None:
         fix = "let its interpreter stand for a kernel: pallas_call(..., interpret=True)."
         return JaxnbError(what, why="programs are lowered for the CPU, which runs no kernels.", fix=fix)
     fix = "name devices and concrete meshes nowhere in it: P('x') alone stands for the simulated mesh."
     return JaxnbError(what, why=why, fix=fix)
 
 
-def check_options(options: StageOptions) -> None:
+def check_options(options: StageOptions, mesh: SimulatedMesh | None = None) -> None:
     """Refuses options of a cell that want it to run.
+
+    Args:
+      options: of the cell.
+      mesh: that it is planned for.
 
     Raises:
       Refused: naming the option.
     """
+    target = None if mesh is None else mesh.target
+    machine, end = "a simulated mesh", "%jaxnb mesh off ends a simulation."
+    if target is not None:
+        machine, end = "a target", f"without --target, or after %jaxnb target off, nothing is planned for {target}."
     for option in ("device", "time", "nans", "diff", "name", "value_and"):
         if getattr(options, option):
             shown = option.replace("_", "-")
             raise Refused(
-                f"--{shown} does not go with a simulated mesh.",
+                f"--{shown} does not go with {machine}.",
                 why="the cell is planned for devices that are not there, and nothing is run or bound.",
-                fix="leave it out, or take devices that are there: %jaxnb mesh off ends a simulation.",
+                fix=f"leave it out, or take devices that are there: {end}",
             )
 
 
@@ -95,8 +131,27 @@ def plan_piece(
     """
     compiled, lower_seconds = compile_elsewhere(piece.lower, mesh, progress)
     piece.has_compiled(compiled, lower_seconds, compiled.seconds)
-    kind = find_hardware(mesh.hardware) if mesh.hardware else None
-    return Plan(mesh_data(mesh), Footprint.of(compiled), make_program, kind, source, compiled.seconds)
+    return _plan(compiled, mesh, make_program, mesh.device, source)
+
+
+def _plan(
+    compiled: Planned,
+    mesh: SimulatedMesh,
+    make_program: Callable[[], Program],
+    hardware: Hardware | None,
+    source: str = "",
+) -> Plan:
+    return Plan(
+        mesh_data(mesh),
+        Footprint.of(compiled),
+        make_program,
+        hardware,
+        source,
+        compiled.seconds,
+        mesh.target,
+        None if mesh.target is None else read_cycles(compiled),
+        () if mesh.target is None else read_padding(compiled),
+    )
 
 
 def simulate(
@@ -135,7 +190,7 @@ def simulate(
         mesh = SimulatedMesh(tuple(sizes.items()), explicit)
     there = mesh
     jitted: Any = function if hasattr(function, "trace") else jax.jit(function)
-    kind = None if hardware is None else find_hardware(hardware)
+    kind = there.device if hardware is None else find_hardware(hardware)
 
     def planned(*args: Any, **kwargs: Any) -> Plan:
         placed, tree = jax.tree_util.tree_flatten_with_path((args, kwargs))
@@ -144,15 +199,45 @@ def simulate(
         with there.ambient():
             traced = jitted.trace(*given, **named)
             compiled, _ = compile_elsewhere(lambda: lower_traced(traced, there), there, progress)
-        return Plan(
-            mesh_data(there),
-            Footprint.of(compiled),
+        return _plan(
+            compiled,
+            there,
             lambda: read_traced(function, traced, given, named, simulated=there, compiled=compiled),
             kind,
-            seconds=compiled.seconds,
         )
 
     return planned
+
+
+def target(
+    function: Callable[..., Any],
+    machine: str | Target,
+    mesh: str | Mapping[str, int] | None = None,
+    *,
+    explicit: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Callable[..., Plan]:
+    """A function like `function` that gives its plan for a machine that is not there, made by that machine's compiler.
+
+    Nothing is allocated, and nothing runs; no accelerator is needed. The compilers come with `pip install "jaxnb[tpu]"`
+    and `"jaxnb[cuda]"`.
+
+    Args:
+      function: of arrays, jitted or not. In it, `PartitionSpec`s alone stand for shardings on the mesh.
+      machine: `"v5e:4x4"`, `"v5p:8x8x16"`, `"h100:1x8"`; a kind alone, `"h100"`, is one device.
+      mesh: `"x=4, y=4"` or `{"x": 4, "y": 4}`, all devices of the machine; by default its sides.
+      explicit: whether the types of values say how they lie along the axes.
+      progress: called with what is going on.
+
+    Returns:
+      What takes the arguments, arrays or shapes (see `jaxnb.abstract`), and gives a `Plan`.
+
+    Raises:
+      JaxnbError: if there is no such machine or no compiler for it, or the mesh does not fit.
+    """
+    there = machine if isinstance(machine, Target) else read_target(machine)
+    axes = read_axes(mesh) if isinstance(mesh, str) else mesh if mesh is None else check_axes(mesh)
+    return simulate(function, mesh_of_target(there, axes, explicit), progress=progress)
 
 
 def mesh_data(mesh: SimulatedMesh) -> Mesh:

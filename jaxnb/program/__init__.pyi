@@ -105,24 +105,40 @@ from .placement.hardware import (
     add_hardware as add_hardware,
     find_hardware as find_hardware,
 )
+from .placement.hiding import (
+    Hiding as Hiding,
+    read_hiding as read_hiding,
+)
 from .placement.layout import (
     ROLES as ROLES,
     Layout as Layout,
     Placed as Placed,
 )
 from .placement.ledger import (
+    CONTINUES as CONTINUES,
+    SCATTERED as SCATTERED,
     Collective as Collective,
     Ledger as Ledger,
     count_traffic as count_traffic,
     read_ledger as read_ledger,
 )
 from .placement.plan import (
+    Cycles as Cycles,
     Footprint as Footprint,
+    Padded as Padded,
     Plan as Plan,
+    TargetPlan as TargetPlan,
+    TargetPlans as TargetPlans,
 )
 from .placement.report import (
     ShardingRow as ShardingRow,
     Shardings as Shardings,
+)
+from .placement.targets import (
+    TARGET_KINDS as TARGET_KINDS,
+    Target as Target,
+    TargetKind as TargetKind,
+    read_target as read_target,
 )
 from .placement.traffic import (
     Traffic as Traffic,

@@ -41,6 +41,10 @@ from .hlo.buffers import (
     code_bytes as code_bytes,
     peak_bytes as peak_bytes,
 )
+from .hlo.cycles import (
+    count_cycles as count_cycles,
+    read_cycles as read_cycles,
+)
 from .hlo.decode import (
     read_modules as read_modules,
 )
@@ -50,6 +54,10 @@ from .hlo.memory import (
 )
 from .hlo.overlap import (
     compile_lowered as compile_lowered,
+)
+from .hlo.padding import (
+    find_padding as find_padding,
+    read_padding as read_padding,
 )
 from .hlo.read import (
     read_hlo as read_hlo,
@@ -117,6 +125,7 @@ from .placement.shown import (
 from .placement.simulated import (
     PLATFORM as PLATFORM,
     SimulatedMesh as SimulatedMesh,
+    mesh_of_target as mesh_of_target,
     simulated as simulated,
     simulated_mesh_of as simulated_mesh_of,
     spread_over as spread_over,
@@ -130,6 +139,14 @@ from .stablehlo.read import (
     NamedLevel as NamedLevel,
     read_stablehlo as read_stablehlo,
 )
+from .worker.compilers import (
+    Compiler as Compiler,
+    check_compiler as check_compiler,
+    find_compilers as find_compilers,
+)
+from .worker.refusals import (
+    OutOfMemory as OutOfMemory,
+)
 from .worker.workers import (
     Planned as Planned,
     WorkerGone as WorkerGone,
@@ -137,4 +154,5 @@ from .worker.workers import (
     end_worker as end_worker,
     has_worker as has_worker,
     the_worker as the_worker,
+    worker_for as worker_for,
 )

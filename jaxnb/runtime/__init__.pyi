@@ -34,3 +34,4 @@ from .undo import (
     undo_after as undo_after,
     undo_depth as undo_depth,
 )
+from .watchers import call_watchers as call_watchers

@@ -22,4 +22,5 @@ from .placements import (
     sharding_command as sharding_command,
 )
 from .reports.exports import Exports as Exports
+from .targets import set_target as set_target
 from .widgets import widget as widget

@@ -11,12 +11,14 @@ from jaxnb.clusters import running_clusters
 from jaxnb.errors import BadHeader, JaxnbError
 from jaxnb.shell.header import CLUSTER_OPTIONS, parse_header
 from jaxnb.staging import Session
+from jaxnb.units import format_seconds
 from jaxnb.views import Head, Table, table_lines
 
 __all__ = ["begin_on_cluster", "cluster_command", "listed_clusters"]
 
 _MAGIC = "%jaxnb cluster"
-_WORDS = ("start", "status", "restart", "attach", "use", "off", "stop")
+_WORDS = ("start", "status", "restart", "attach", "use", "off", "checkpoint", "restore", "stop")
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
 def cluster_command(text: str, session: Session, namespace: dict[str, Any], progress: Callable[[str], None]) -> str:
@@ -58,6 +60,11 @@ def cluster_command(text: str, session: Session, namespace: dict[str, Any], prog
         bound = there.adopt(namespace)
         more = f"\nbound from there: {', '.join(bound[:12])}{', …' if len(bound) > 12 else ''}" if bound else ""
         return f"{_sentence(made)}{more}"
+    if word == "checkpoint":
+        return _checkpoint(text, rest, _on(session), progress)
+    if word == "restore":
+        path, names = _on(session).restore(rest, namespace, progress)
+        return f"back to {path}: {', '.join(names) or 'no names'}"
     if rest:
         raise BadHeader(
             f"{word} takes nothing more.", header=f"{_MAGIC} {text}", column=len(f"{_MAGIC} {word} "), width=len(rest)
@@ -79,6 +86,22 @@ def cluster_command(text: str, session: Session, namespace: dict[str, Any], prog
     there.cluster.stop()
     session.elsewhere = None
     return "the cluster is stopped; what it held is gone"
+
+
+def _checkpoint(text: str, rest: str, there: clusters.OnCluster, progress: Callable[[str], None]) -> str:
+    folder, _, every = rest.partition("--every")
+    seconds = None
+    if every or "--every" in rest:
+        word = every.strip()
+        if word[-1:] not in _SECONDS or not word[:-1].isdecimal() or int(word[:-1]) == 0:
+            what = "--every wants how long: 30s, 10m, 2h."
+            raise BadHeader(what, header=f"{_MAGIC} {text}", column=len(_MAGIC) + 1 + text.index("--every"), width=7)
+        seconds = int(word[:-1]) * _SECONDS[word[-1]]
+    if not (folder := folder.strip() or there.kept_in):
+        raise JaxnbError("checkpoint wants a folder.", fix="%jaxnb cluster checkpoint DIR --every 10m")
+    path = there.checkpoint(folder, seconds, progress)
+    more = f"; another behind a cell every {every.strip()}" if seconds else ""
+    return f"written: {path}{more}"
 
 
 def listed_clusters(session: Session) -> list[str]:
@@ -122,10 +145,14 @@ def _status(cluster: clusters.Cluster) -> list[str]:
             str(member.pid),
             str(cluster.ranks.count(member.rank)),
             "gone" if member.engine not in there else "answers",
+            *(map(format_seconds, cluster.times.get(member.rank, (0.0, 0.0)))),
         )
         for member in cluster.members
     )
     heads = (*map(Head, ("process", "host", "pid")), Head("devices", "number"), Head(""))
+    if cluster.times:
+        heads = (*heads, Head("last cell", "number"), Head("waited", "number"))
+    rows = tuple(row[: len(heads)] for row in rows)
     default = "staged cells run there" if cluster.by_default else "cells with --cluster run there"
     more = [f"to be brought together again before the next cell: {cluster.dirty}"] if cluster.dirty else []
     names = ", ".join(sorted(cluster.names)[:20])

@@ -255,7 +255,25 @@ def _cluster(shell: Any, text: str) -> Any:
     progress = Progress(shell)
     try:
         session = magics.session if magics is not None else open_session()
-        return room.cluster_command(text, session, names_of_shell(shell), progress)
+        return room.cluster_command(text, session, shell.user_ns, progress)
+    finally:
+        progress.silence()
+
+
+def _target(shell: Any, text: str) -> Any:
+    magics = getattr(shell, "_jaxnb_magics", None)
+    return room.set_target(magics.session if magics is not None else open_session(), text)
+
+
+def _targets(shell: Any, text: str) -> Any:
+    magics = getattr(shell, "_jaxnb_magics", None)
+    last = magics.session.last if magics is not None else None
+    if last is None or not text:
+        what = "no cell has run yet." if last is None else "%jaxnb targets wants machines to compare."
+        raise JaxnbError(what, fix="run a cell under %%jit, then %jaxnb targets v5e:4x4 v6e:4x4.")
+    progress = Progress(shell)
+    try:
+        return last.targets(*text.replace(",", " ").split(), progress=progress)
     finally:
         progress.silence()
 
@@ -308,13 +326,24 @@ COMMANDS: Mapping[str, Command] = {
         "the mesh of all cells from now on; alone, which it is",
         _mesh,
         ("off",),
-        "x=4, y=2 [--simulate [--hardware h100]] [--devices 8] [--explicit]",
+        "x=4, y=2 [--simulate [--hardware h100]] [--target v5e:4x4] [--devices 8] [--explicit]",
+    ),
+    "target": Command(
+        "a machine that is not there: cells are compiled by its own compiler, and not run; alone, which there are",
+        _target,
+        ("off",),
+        "v5e:4x4",
+    ),
+    "targets": Command(
+        "the last cell on machines that are not there, side by side: memory, times, what is sent",
+        _targets,
+        free="v5e:4x4 h100",
     ),
     "cluster": Command(
         "processes, here or elsewhere, that run cells together; alone, how they are",
         _cluster,
         ("status", "restart", "use", "off", "stop"),
-        "start -n 2 --devices 4|attach",
+        "start -n 2 --devices 4, attach, checkpoint DIR --every 10m, restore",
     ),
     "sharding": Command("which piece of it is on which device; alone, of the last run", _sharding, free="params"),
     "collectives": Command("what devices sent one another in the last run, and why", _collectives, free="--on h100"),

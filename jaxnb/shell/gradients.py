@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from jaxnb.errors import JaxnbError
+from jaxnb import staging
 from jaxnb.shell.header import parse_grad, parse_header
 
 if TYPE_CHECKING:
@@ -45,5 +45,5 @@ def _read(text: str, magic: str, options: Mapping[str, str]) -> dict[str, Any]:
 
 def _there(run: Run | None) -> Run:
     if run is None:
-        raise JaxnbError("no cell has been staged yet.", fix="run a cell that begins with %%jit, and ask then.")
+        raise staging.no_run()
     return run

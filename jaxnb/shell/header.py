@@ -68,6 +68,9 @@ _BEFORE: Mapping[str, Mapping[str, Option]] = {
         "explicit": Option("flag", "axes of which the types of arrays tell the sharding", "mesh"),
         "simulate": Option("flag", "a mesh that is not there, for which cells are planned", "mesh"),
         "hardware": Option("word", "what its devices are: h100, tpu-v5e, ...", "mesh", "h100"),
+        "target": Option(
+            "word", "a machine that is not there, by whose own compiler cells are compiled", "mesh", "v5p:8x8x16"
+        ),
         "devices": Option("number", "how many virtual CPU devices there are to be", "mesh", "8"),
     },
     "cluster": {

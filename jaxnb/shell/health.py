@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jaxnb import __version__, _jax
+from jaxnb.reading import Compiler, find_compilers
 from jaxnb.staging import backend_started, cpu_devices_wanted
 from jaxnb.views import Head, Table, table_lines
 
@@ -56,6 +57,7 @@ class Facts:
       gpu_seen: whether the machine seems to have an NVIDIA GPU.
       broken: the private names of JAX that are not as jaxnb knows them.
       unloadable: the modules that use such names and cannot be imported, by the names of `_jax` for them.
+      compilers: those of machines that are not there.
     """
 
     versions: Mapping[str, str | None]
@@ -66,6 +68,7 @@ class Facts:
     gpu_seen: bool = False
     broken: Sequence[_jax.Broken] = ()
     unloadable: frozenset[str] = frozenset()
+    compilers: Sequence[Compiler] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,7 @@ def doctor(shell: Any = None) -> Report:
     versions = _versions()
     plugins = _plugins()
     broken = _jax.broken()
+    compilers = find_compilers()
     rows = [("jaxnb", __version__), *((name, found or "not installed") for name, found in versions.items())]
     rows += [
         ("front end", _front_end(shell)),
@@ -113,6 +117,7 @@ def doctor(shell: Any = None) -> Report:
         ("insides of jax", _insides(broken)),
         ("backend", _backend(broken)),
         ("platforms", ", ".join(platforms_installed())),
+        *((f"target {compiler.platform}", str(compiler)) for compiler in compilers),
         ("JAX_PLATFORMS", config.jax_platforms or "not set"),
         ("NPROC", os.environ.get("NPROC", "not set")),
         ("XLA_FLAGS", os.environ.get("XLA_FLAGS", "not set")),
@@ -130,6 +135,7 @@ def doctor(shell: Any = None) -> Report:
         gpu_seen=os.path.exists("/dev/nvidia0") or shutil.which("nvidia-smi") is not None,
         broken=broken,
         unloadable=frozenset(filter(_jax.fails_to_load, {item.module for item in broken})),
+        compilers=compilers,
     )
     return Report(tuple(rows), tuple(find_problems(facts)))
 
@@ -141,6 +147,7 @@ def find_problems(facts: Facts) -> list[Problem]:
         *_contract_problems(facts),
         *_device_problems(facts),
         *_flag_problems(facts),
+        *_compiler_problems(facts),
     ]
 
 
@@ -224,6 +231,12 @@ def _flag_problems(facts: Facts) -> list[Problem]:
         return []
     fix = "jax.config.update('jax_disable_jit', False), or unset JAX_DISABLE_JIT."
     return [Problem("JAX_DISABLE_JIT is set.", "every cell runs plainly then, staged or not.", fix)]
+
+
+def _compiler_problems(facts: Facts) -> list[Problem]:
+    """Compilers that are there, and do not belong to the JAX that is."""
+    why = "what it compiles may not be read, and %jaxnb target refuses it."
+    return [Problem(f"{one.wrong}.", why, one.fix) for one in facts.compilers if one.installed and one.wrong]
 
 
 def platforms_installed() -> list[str]:

@@ -525,6 +525,9 @@ class JaxnbMagics(Magics):
             %jaxnb mesh x=4, y=2  the mesh of all cells from now on, until `%jaxnb mesh off`; alone, which it is
                                   --simulate [--hardware h100]: one that is not there, for which cells are planned
                                   --devices 8: of virtual CPU devices, before JAX has started
+            %jaxnb target v5e:4x4  a machine that is not there: cells are compiled by its own compiler and shown,
+                                  until `%jaxnb target off`; alone, which machines there are
+            %jaxnb targets v5e h100  the last cell on several of them, side by side
             %jaxnb sharding NAME  which piece of an array or of a pytree is on which device; alone, how the values
                                   of the last run were asked to be spread and are, with fixes that were tried
             %jaxnb collectives    what devices sent one another in the last run: line, axis, bytes, why;

@@ -6,10 +6,11 @@ from typing import Any
 
 from jaxnb import reading
 from jaxnb.errors import BadHeader
-from jaxnb.program import find_hardware, read_axes
+from jaxnb.program import find_hardware, read_axes, read_target
 from jaxnb.reading import Shown, SimulatedMesh, make_mesh, read_mesh, use_mesh
 from jaxnb.shell.header import MESH_OPTIONS, parse_header
 from jaxnb.shell.placements import mesh_command
+from jaxnb.shell.targets import show_target
 from jaxnb.staging import Session, want_devices
 
 __all__ = ["set_mesh"]
@@ -31,14 +32,15 @@ def set_mesh(session: Session, text: str) -> Any:
       BadHeader: pointing at the word that is wrong.
       JaxnbError: for axes that cannot be, too few devices, or hardware that is not known.
     """
-    if text == "off" and session.simulated is not None:
+    now = session.simulated
+    if text == "off" and now is not None:
         gone, session.simulated = session.simulated, None
         _end_worker()
         return f"{gone} is simulated no longer: cells run again"
-    if not text and session.simulated is not None:
-        return _shown(session.simulated)
+    if not text and now is not None:
+        return _shown(now) if now.target is None else show_target(session)
     there: Any = session.elsewhere  # which is a cluster, if anything
-    if there is not None and there.by_default and "--simulate" not in text:
+    if there is not None and there.by_default and not any(word in text for word in ("--simulate", "--target")):
         explicit = "--explicit" in text
         mesh = there.set_mesh(text.replace("--explicit", "").strip(), explicit)
         if mesh is None:
@@ -51,6 +53,11 @@ def set_mesh(session: Session, text: str) -> Any:
     start = text.find("--")
     axes = text if start < 0 else text[:start]
     options = {} if start < 0 else parse_header(text, MESH_OPTIONS, _MAGIC, start)
+    if "target" in options:
+        for other in ("simulate", "hardware", "devices"):
+            if other in options:
+                what = f"--{other} does not go with --target, which says what the devices are."
+                raise _bad(text, f"--{other}", what, f"leave --{other} out.")
     if "hardware" in options and "simulate" not in options:
         raise _bad(text, "--hardware", "--hardware says what the devices of a simulated mesh are.", "add --simulate.")
     if "simulate" in options and "devices" in options:
@@ -63,6 +70,15 @@ def set_mesh(session: Session, text: str) -> Any:
             use_mesh(None)
         session.simulated = simulated
         return _shown(simulated)
+    if "target" in options or (now is not None and now.target is not None and "devices" not in options):
+        target = read_target(options["target"]) if "target" in options else now.target if now is not None else None
+        assert target is not None
+        mesh = reading.mesh_of_target(target, read_axes(axes), "explicit" in options)
+        reading.check_compiler(target.platform)
+        if not _nothing_set():
+            use_mesh(None)
+        session.simulated = mesh
+        return show_target(session)
     if "devices" in options:
         want_devices(options["devices"])
     mesh = make_mesh(axes, explicit="explicit" in options, devices=_cpus() if "devices" in options else None)

@@ -72,12 +72,14 @@ def _axes(header: str) -> list[str]:
 
 
 def _value(option: str, value: str, header: str, namespace: Mapping[str, Any]) -> tuple[str, list[str]] | None:
-    if option in ("mesh", "hardware", "lowering"):
+    if option in ("mesh", "hardware", "lowering", "target"):
         if any(c.isspace() for c in value):
             return None
         there = ["manual", "spmd"] if option == "lowering" else _meshes(namespace)
         if option == "hardware":
             there = list(program.HARDWARE)
+        elif option == "target":
+            there = list(program.TARGET_KINDS)
         return value, [item for item in there if item.startswith(value)]
     fragment = re.split(r"[,=(\s]", value)[-1]
     before = value[: len(value) - len(fragment)].rstrip()

@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 
+from jaxnb import staging
 from jaxnb.errors import BadHeader, JaxnbError
 from jaxnb.program import Ledger, Picture, Shardings
 from jaxnb.reading import Shown, make_mesh, read_mesh, show_sharding, use_mesh
@@ -95,9 +96,11 @@ def collectives_command(text: str, run: Run | None) -> Ledger:
         header = f"%jaxnb collectives {text.strip()}"
         what = "behind it stands hardware, or nothing."
         raise BadHeader(what, header=header, column=header.index(words[0]), width=len(text.strip()), fix="--on h100")
-    if run is None or not run.pieces:
-        what = "no cell was staged yet." if run is None else "nothing was compiled in the last run."
-        raise JaxnbError(what, fix="put %%jit over a cell that computes with arrays on several devices.")
+    fix = "put %%jit over a cell that computes with arrays on several devices."
+    if run is None:
+        raise staging.no_run(fix)
+    if not run.pieces:
+        raise JaxnbError("nothing was compiled in the last run.", fix=fix)
     return run.collectives(words[1] if words else None)
 
 
@@ -107,9 +110,11 @@ def axes_command(run: Run | None) -> Picture:
     Raises:
       JaxnbError: if there is none.
     """
-    if run is None or not run.pieces:
-        what = "no cell was staged yet." if run is None else "nothing was traced in the last run."
-        raise JaxnbError(what, fix="put %%xmap over a cell, or %%jit over one with shard_map or vmap(axis_name=...).")
+    fix = "put %%xmap over a cell, or %%jit over one with shard_map or vmap(axis_name=...)."
+    if run is None:
+        raise staging.no_run(fix)
+    if not run.pieces:
+        raise JaxnbError("nothing was traced in the last run.", fix=fix)
     return run.program.axes_diagram()
 
 

@@ -101,6 +101,7 @@ from .session.backend import (
 )
 from .session.current import (
     current_session as current_session,
+    no_run as no_run,
     simulated_mesh as simulated_mesh,
     use_session as use_session,
 )
@@ -116,6 +117,10 @@ from .session.execution import (
 from .session.held import (
     clear_programs as clear_programs,
     memory as memory,
+)
+from .session.machine import (
+    planning_for as planning_for,
+    target_mesh as target_mesh,
 )
 from .session.observer import (
     Explained as Explained,
@@ -168,6 +173,7 @@ from .trace.gradient import (
 )
 from .trace.piece import (
     Piece as Piece,
+    Served as Served,
 )
 from .trace.reasons import (
     line_reading as line_reading,

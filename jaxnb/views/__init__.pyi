@@ -72,6 +72,8 @@ from .placement_text import (
 from .plans import (
     render_plan as render_plan,
     render_search as render_search,
+    render_target_plans as render_target_plans,
+    render_target_plans_html as render_target_plans_html,
 )
 from .plans_html import (
     draw_search as draw_search,

@@ -126,8 +126,14 @@ def ledger_title(ledger: Ledger) -> str:
 
 
 def ledger_facts(ledger: Ledger) -> list[str]:
-    """What is sent over each axis, the most first, and how many collectives the user wrote."""
+    """What is sent over each axis, the most first, what of it between processes, and how many collectives the user
+    wrote."""
     over = [f"{format_bytes(total)} over {axes_text(axes)}" for axes, total in ledger.by_axes().items()]
+    if (reach := ledger.by_reach()) is not None:
+        over += [
+            f"{format_bytes(reach[1])} between processes",
+            *([f"{format_bytes(reach[0])} within"] if reach[0] else []),
+        ]
     written = len(ledger.written)
     inserted = len(ledger.items) - written
     return [*over, *([f"{written} written by you"] if written else []), *([f"{inserted} by XLA"] if inserted else [])]

@@ -19,6 +19,7 @@ from jaxnb.program import (
     RematPolicies,
     Search,
     Shardings,
+    TargetPlans,
     lowers,
 )
 
@@ -53,6 +54,8 @@ _DRAWN: dict[tuple[type, str], str] = {
     (Search, "text"): "render_search",
     (Shardings, "html"): "render_shardings_html",
     (Shardings, "text"): "render_shardings",
+    (TargetPlans, "html"): "render_target_plans_html",
+    (TargetPlans, "text"): "render_target_plans",
 }
 """By what the door of this room calls it, which loads the module when it is first needed."""
 

@@ -16,7 +16,7 @@ from jaxnb.views.escape import Html, element
 from jaxnb.views.grids import GAP, NOTHING, Grid, Grids, ids_text, in_rows, read_array, read_mesh_grids
 from jaxnb.views.placement_words import mesh_facts, mesh_title, placement_facts, placement_title
 from jaxnb.views.style import style_element
-from jaxnb.views.tints import Tint, tints
+from jaxnb.views.tints import Tint, process_tints, tints
 
 __all__ = ["draw_glyph", "draw_mesh", "draw_placement"]
 
@@ -56,7 +56,12 @@ def draw_mesh(mesh: Mesh) -> Html:
     grids = read_mesh_grids(mesh)
     if _is_large(grids):
         grids = read_mesh_grids(mesh, most=_MOST_SMALL, panels=4)
-    drawn = _devices(mesh.devices, grids, lambda _: (_PLAIN, "", None))
+    colours = process_tints(mesh.devices)
+
+    def hold(place: int) -> tuple[Tint, str, int | None]:
+        return colours.get(mesh.devices[place].process, _PLAIN) if colours else _PLAIN, "", None
+
+    drawn = _devices(mesh.devices, grids, hold)
     return _picture(mesh_title(mesh), mesh_facts(mesh), [drawn])
 
 

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from jaxnb.program import Estimate, Footprint, Plan
+from jaxnb.program import Cycles, Estimate, Footprint, Hiding, Padded, Plan, TargetPlan, TargetPlans
 from jaxnb.units import format_bytes, format_flops
 from jaxnb.views.collectives import render_ledger
 from jaxnb.views.compact import short_seconds
-from jaxnb.views.table import Head, Table, table_lines
+from jaxnb.views.escape import Html, element
+from jaxnb.views.style import style_element
+from jaxnb.views.table import Head, Table, table_element, table_lines
 
 if TYPE_CHECKING:
     from jaxnb.program import Candidate, Search
 
 __all__ = [
     "MOST_SHOWN",
+    "cycles_text",
     "estimate_text",
     "footprint_text",
+    "hiding_text",
+    "padded_text",
     "render_plan",
     "render_search",
+    "render_target_plans",
+    "render_target_plans_html",
     "search_table",
     "search_title",
+    "target_table",
 ]
 
+_MOST_NAMED = 3
 MOST_SHOWN = 12
 """Rows of the table of a search, besides those of the front."""
 
@@ -37,10 +47,15 @@ def render_plan(plan: Plan, *, width: int = 120) -> str:
       plan: to be shown.
       width: of the text, in characters.
     """
-    lines = [f"on {plan.mesh}: {plan.mesh.size:,} devices", f"memory   {footprint_text(plan.footprint)}{_fits(plan)}"]
+    lines = [_machine(plan), f"memory   {footprint_text(plan.footprint)}{_fits(plan)}"]
+    lines += [f"padding  {padded_text(one)}" for one in _wasteful(plan)]
+    if plan.cycles is not None and plan.hardware is not None and plan.hardware.clock is not None:
+        lines.append(f"cycles   {cycles_text(plan.cycles, plan.hardware.clock)}")
     if plan.hardware is not None:
         estimate = plan.estimate()
         lines.append(f"time     {estimate_text(estimate)}")
+        if plan.target is not None and (text := hiding_text(plan.hiding)):
+            lines.append(f"waits    {text}")
         if estimate.sent < plan.ledger.total:
             lines.append("         what has 16 bits is counted so; XLA widens it on CPUs, and the table has that")
     sends = render_ledger(plan.ledger, source=plan.source, width=width)
@@ -54,6 +69,102 @@ def footprint_text(footprint: Footprint) -> str:
         f"{format_bytes(footprint.total)} a device: inputs {format_bytes(footprint.inputs)}, "
         f"results {format_bytes(footprint.results)}{shared}, temporaries {format_bytes(footprint.temporaries)}"
     )
+
+
+def cycles_text(cycles: Cycles, clock: float) -> str:
+    """What a compiler says of the time: `276,400 at 1.5 GHz are 184 us, by the compiler's own estimate of ...`."""
+    least = "at least " if cycles.endless else ""
+    rest = f", nothing of {cycles.fusions} fusion{'s' * (cycles.fusions != 1)}" if cycles.fusions else ""
+    return (
+        f"{least}{cycles.total:,}, at {clock / 1e9:.3g} GHz {short_seconds(cycles.seconds(clock))}: the compiler's own "
+        f"estimate of {cycles.counted} instruction{'s' * (cycles.counted != 1)}{rest}; what is sent is not in it"
+    )
+
+
+def padded_text(one: Padded) -> str:
+    """`x float32[1000000,3] takes 512 MB for 12 MB: the last tile of each side is filled up`."""
+    what = one.name if one.is_input else one.name.rpartition("/")[2]
+    return (
+        f"{what} {one.aval} takes {format_bytes(one.padded)} for {format_bytes(one.nbytes)}: the last tile of a side "
+        "is filled up"
+    )
+
+
+def _wasteful(plan: Plan) -> list[Padded]:
+    """The few arrays whose tiles add a quarter and something that counts beside all that a device needs."""
+    least = plan.footprint.total // 50
+    wasteful = [one for one in plan.padding if 4 * one.padded >= 5 * one.nbytes and one.padded - one.nbytes > least]
+    return wasteful[:_MOST_NAMED]
+
+
+def hiding_text(hiding: Sequence[Hiding]) -> str:
+    """`at least 92 us of 110 us of sending: nothing runs beside line 5 reduce-scatter over x (55 us)`."""
+    total, left = (sum(some) for some in ((one.seconds or 0.0 for one in hiding), (one.open for one in hiding)))
+    if not total:
+        return ""
+    if left < 0.01 * total:
+        return f"for no collective, at best: enough runs beside all {short_seconds(total)} of sending"
+    worst = sorted((one for one in hiding if one.open > 0.01 * total), key=lambda one: -one.open)
+    named = ", ".join(f"{_called(one)} ({short_seconds(one.open)})" for one in worst[:_MOST_NAMED])
+    more = f", and {len(worst) - _MOST_NAMED} more" if len(worst) > _MOST_NAMED else ""
+    text = f"at least {short_seconds(left)} of {short_seconds(total)} of sending"
+    return f"{text}, beside which nothing runs: {named}{more}"
+
+
+def _called(one: Hiding) -> str:
+    item = one.collective
+    line = f"line {item.line} " if item.line is not None else ""
+    over = f" over {', '.join(item.axes)}" if item.axes else ""
+    return f"{line}{item.kind}{over}"
+
+
+def render_target_plans(found: TargetPlans) -> str:
+    """A program on several targets as a table."""
+    return "\n".join([*table_lines(target_table(found)), _OF_TARGETS])
+
+
+def render_target_plans_html(found: TargetPlans) -> Html:
+    """The same as HTML without scripts."""
+    parts = [style_element("placement.css"), table_element(target_table(found))]
+    return element("div", {"class": "jnb"}, *parts, element("p", {"class": "jnb-h"}, _OF_TARGETS))
+
+
+_OF_TARGETS = "of a device; cycles are the compiler's own estimate, all other times come of published peaks"
+
+
+def target_table(found: TargetPlans) -> Table:
+    """One row a target: what a device needs and has, what it computes and sends, and how long that takes."""
+    names = ("devices", "memory", "free", "cycles", "computing", "sending", "sends", "waits", "compiled")
+    heads = (Head("target", "code"), *(Head(name, "number") for name in names), Head())
+    return Table(heads, tuple(map(_target_row, found.rows)))
+
+
+def _target_row(row: TargetPlan) -> tuple[str, ...]:
+    plan = row.plan
+    if plan is None or plan.hardware is None:
+        return (row.name, *[""] * 9, row.refused)
+    estimate, clock = plan.estimate(), plan.hardware.clock
+    left = plan.hardware.memory - plan.footprint.total
+    return (
+        row.name,
+        f"{plan.mesh.size:,}",
+        format_bytes(plan.footprint.total),
+        format_bytes(left) if left >= 0 else "",
+        short_seconds(plan.cycles.seconds(clock)) if plan.cycles is not None and clock is not None else "",
+        short_seconds(estimate.computation),
+        short_seconds(estimate.communication),
+        format_bytes(estimate.sent),
+        short_seconds(sum(one.open for one in plan.hiding)),
+        short_seconds(plan.seconds),
+        "" if plan.fits else f"TOO MUCH by {format_bytes(-left)}",
+    )
+
+
+def _machine(plan: Plan) -> str:
+    """What it is planned for: the mesh, and the machine if that has a compiler of its own."""
+    count = f"{plan.mesh.size:,} device{'s' * (plan.mesh.size != 1)}"
+    where = f"on {plan.mesh}: {count}" if plan.mesh.axes else f"on {count}"
+    return where if plan.target is None else f"{where} of {plan.target}, by its own compiler"
 
 
 def estimate_text(estimate: Estimate) -> str:
@@ -70,8 +181,9 @@ def estimate_text(estimate: Estimate) -> str:
 def _fits(plan: Plan) -> str:
     if plan.hardware is None:
         return ""
+    left = plan.hardware.memory - plan.footprint.total
     have = f"{plan.hardware} has {format_bytes(plan.hardware.memory)}"
-    return f" · {have}" if plan.fits else f" · TOO MUCH: {have}"
+    return f" · {have}, {format_bytes(left)} free" if plan.fits else f" · TOO MUCH by {format_bytes(-left)}: {have}"
 
 
 def render_search(search: Search, *, limit: int = MOST_SHOWN) -> str:

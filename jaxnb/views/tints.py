@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from jaxnb.program import Placement
+from jaxnb.program import Device, Placement
 
-__all__ = ["Tint", "axis_colours", "axis_hues", "hue_colour", "oklch", "piece_hues", "tints"]
+__all__ = ["Tint", "axis_colours", "axis_hues", "hue_colour", "oklch", "piece_hues", "process_tints", "tints"]
 
 Tint = tuple[str, float]
 """A colour as `#rrggbb`, and how much of it, from 0 to 1. Both read on light and on dark ground."""
@@ -24,6 +24,14 @@ def tints(placement: Placement) -> tuple[Tint, ...]:
     return tuple(
         ("#808080", 0.0) if hue is None else (hue_colour(hue), strength) for hue, strength in piece_hues(placement)
     )
+
+
+def process_tints(devices: Sequence[Device]) -> dict[int, Tint]:
+    """A tint for each process that has some of the devices; none where one has all."""
+    processes = sorted({device.process for device in devices})
+    if len(processes) < 2:
+        return {}
+    return {one: (hue_colour(_hue(number, len(processes))), _ALONE) for number, one in enumerate(processes)}
 
 
 def piece_hues(placement: Placement) -> tuple[tuple[float | None, float], ...]:

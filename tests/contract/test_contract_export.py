@@ -55,6 +55,23 @@ def test_a_program_for_several_platforms_is_called_too() -> None:
     assert jax.jit(call)(jnp.ones(3))[1] == 3
 
 
+@covers("mlir.refine_polymorphic_shapes")
+def test_a_program_for_all_sizes_is_checked_at_some() -> None:
+    scope = jax.export.SymbolicScope()
+    (twice,), (b,) = (jax.export.symbolic_shape(text, scope=scope) for text in ("2*b", "b"))
+    floats = np.dtype("float32")
+    parts = _jax.export_flat(lambda x: [jnp.concatenate([x, x])], [jax.ShapeDtypeStruct((b,), floats)])
+    for size, fits in ((twice, True), (b, False)):
+        call = jax.jit(_jax.call_of(parts, [((b,), floats)], [((size,), floats, False)]))
+        lowered = call.lower(jax.ShapeDtypeStruct((3,), floats))
+        if fits:
+            _jax.check_refined(lowered)
+            assert call(jnp.ones(5))[0].shape == (10,)
+        else:
+            with pytest.raises(ValueError, match="refine"):
+                _jax.check_refined(lowered)
+
+
 def test_a_jax_that_keeps_more_of_one_is_told_as_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
     known = dataclasses.fields(jax.export.Exported)
     more = dataclasses.make_dataclass("More", ["made_up"])

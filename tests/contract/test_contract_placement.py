@@ -100,6 +100,28 @@ def test_indexing_asks_whether_an_array_lies_on_several_devices(monkeypatch: pyt
     assert seen[0] is array and original(array) is True and original(jnp.ones(4)) is False
 
 
+@covers("_cached_shard_map", "CachedShardMap.jitted_f_with_shardings")
+def test_pmap_says_how_its_arguments_lie_where_nothing_is_traced() -> None:
+    count = jax.device_count()
+    mapped: Any = jax.pmap(lambda v: v * 2)
+    closed = jax.make_jaxpr(mapped)(np.ones((count, 2)))
+    (eqn,) = closed.jaxpr.eqns
+    assert placement.in_shardings_of(eqn) == [None]
+    traces: list[object] = []
+
+    def look(x: Any) -> Any:
+        traces.append(base.current_trace())
+        return mapped(x)
+
+    with placement.note_placements(lambda: traces[0], lambda _: None):
+        (eqn,) = jax.make_jaxpr(look)(np.ones((count, 2))).jaxpr.eqns
+    (told,) = placement.in_shardings_of(eqn)
+    lies: Any = mapped(np.ones((count, 2))).sharding
+    assert told is not None and told.is_equivalent_to(lies, 2)
+    with pytest.raises(ValueError, match="does not match"):
+        mapped(jax.device_put(np.ones((count, 2)), jax.sharding.NamedSharding(lies.mesh, P())))
+
+
 # --- meshes and named axes ---
 
 

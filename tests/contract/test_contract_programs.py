@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import jax
@@ -194,6 +195,16 @@ def test_a_program_is_compiled_for_devices_from_its_bytecode() -> None:
     executable = compile.compile_module(module, 2, inputs, results)
     told = compile.told_specs(executable, {"x": 2})
     assert told[0][0] == [["x"]] and told[1] == [[["x"]]]
+
+
+@covers("CompileOnlyPyClient.compile", "ir.Module.parse")
+def test_a_module_is_read_from_bytecode_for_a_client_that_only_compiles() -> None:
+    """Whether one does is for `tests/targets` to say, where a compiler is installed."""
+    module = compile.module_of(hlo.lower_elsewhere(jax.jit(jnp.sin).trace(1.0), ("tpu",)))
+    with compile.make_ir_context():
+        assert "stablehlo.sine" in str(ir.Module.parse(module))
+    told = str(importlib.import_module("jaxlib._jax").CompileOnlyPyClient.compile.__doc__)
+    assert "computation: object, executable_devices: DeviceList, compile_options: CompileOptions" in told
 
 
 @covers("ShapedArray.update", "core.Literal")

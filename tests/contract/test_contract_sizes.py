@@ -20,13 +20,16 @@ def size(text: str, *constraints: str) -> Any:
     return export.symbolic_shape(text, scope=export.SymbolicScope(constraints))[0]
 
 
-@covers("shape_poly._DimExpr", "_DimExpr._get_vars", "_DimExpr._evaluate")
+@covers(
+    "shape_poly._DimExpr", "_DimExpr._get_vars", "_DimExpr._sorted_terms", "_DimTerm._factors", "_DimFactor.operands"
+)
 def test_a_size_has_names_and_a_value_for_each_of_theirs() -> None:
     found = size("2*c + b")
     assert type(found) is poly._DimExpr and dims.is_dim(found) and not dims.is_dim(3)
     assert dims.dim_variables(found) == {"b", "c"} and dims.dim_variables(3) == frozenset()
     assert dims.dim_value(found, {"b": 3, "c": 4}) == 11 and type(dims.dim_value(found, {"b": 3, "c": 4})) is int
     assert dims.dim_value(size("floordiv(b, 3) + mod(b, 3) + max(b, 9)"), {"b": 8}) == 13
+    assert dims.dim_value(size("100000*b*b*b*b + min(c, floordiv(1000000*b, 7))"), {"b": 10**6, "c": 5}) == 10**29 + 5
     assert dims.dim_text(found) == str(found) == "2*c + b"
 
 
@@ -54,6 +57,19 @@ class Heard:
 
     def on_dim_hash(self, dim: Any, frame: FrameType) -> None:
         self.said.append("hash")
+
+    def is_of_sizes(self, item: Any) -> bool:
+        return dims.is_dim(item)
+
+    def class_of(self, size: Any) -> type:
+        return int
+
+    def on_dim_computed(self, result: Any, dim: Any, other: Any, frame: FrameType) -> Any:
+        return result
+
+    def on_dim_called(self, function: Any, name: str, args: Any, frame: FrameType) -> Any:
+        self.said.append(name)
+        return NotImplemented
 
     def is_number(self, other: Any) -> bool:
         return type(other) in (int, float) or dims.is_dim(other)

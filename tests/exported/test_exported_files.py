@@ -155,7 +155,10 @@ BAD: dict[str, tuple[bytes, str]] = {
     "an npy": (b"\x93NUMPY\x01\x00v\x00", "is no exported cell"),
     "changed line endings": (pack(SECTIONS).replace(b"\r\n", b"\n"), "its line endings were changed"),
     "the magic alone": (MAGIC, "is cut off"),
-    "a newer version": (MAGIC + struct.pack("!HHQ", VERSION + 1, 4, 400) + b"\0" * 400, "this jaxnb reads version 1"),
+    "a newer version": (
+        MAGIC + struct.pack("!HHQ", VERSION + 1, 4, 400) + b"\0" * 400,
+        "this jaxnb reads those up to 2",
+    ),
     "no version": (MAGIC + struct.pack("!HHQ", 0, 1, 400) + b"\0" * 400, "contradict one another"),
     "no section": (sealed(MAGIC + struct.pack("!HHQ", 1, 0, 53)), "contradict one another"),
     "too many sections": (MAGIC + struct.pack("!HHQ", 1, 60000, 2**40), "contradict one another"),
@@ -355,6 +358,23 @@ def test_code_in_the_folder_where_a_file_is_loaded_is_not_run(cell: bytes, tmp_p
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert done.stdout.strip() == "('x', 'params')", done.stderr
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_file_names_no_folder_of_its_author(tmp_path: Path) -> None:
+    folder = tmp_path / "quite_private" / "of_mine"
+    folder.mkdir(parents=True)
+    (folder / "layers.py").write_text("import jax.numpy as jnp\n\ndef net(x):\n    return jnp.tanh(x) * 2\n")
+    names: dict[str, Any] = {"jax": jax, "jnp": jnp, "x": FLOATS}
+    exec(compile((folder / "layers.py").read_text(), str(folder / "layers.py"), "exec"), names)
+    for number, options in enumerate(({}, {"shapes": {"x": "b"}})):
+        path = tmp_path / str(number)
+        jaxnb.stage("y = jax.jit(net)(x) + jax.nn.softmax(net(x))", dict(names), export=str(path), **options)
+        for section in unpack(path.read_bytes()).values():
+            assert not any(word in section for word in (b"quite_private", b"of_mine", str(tmp_path).encode()))
+            assert str(Path(__file__).parent).encode() not in section and b"site-packages" not in section
+        found = jaxnb.load(path)
+        assert '"layers.py":4' in found.stablehlo and "layers.py:4" in found.program.text()
+    assert jax.config.jax_hlo_source_file_canonicalization_regex is None  # type: ignore[attr-defined]
 
 
 def test_a_program_for_another_platform_alone_is_read(tmp_path: Path) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import jax.numpy as jnp
 import pytest
 from shells import Shell, shell
 
 import jaxnb
 from jaxnb.findings.lints import plain_cells, plain_results, results
+from jaxnb.options import StageOptions
+from jaxnb.staging import Session, parse_cell
 from jaxnb.views import render_findings
 
 __all__ = ["shell"]
@@ -192,6 +195,12 @@ def test_jax_knows_no_more_functions_than_without(shell: Shell) -> None:
     assert shell.ns["g"]._cache_size() == 1
     shell.run("z = g(x) + 1")
     assert shell.ns["g"]._cache_size() == 1
+
+
+def test_a_trace_that_is_looked_at_binds_nothing_of_python_itself() -> None:
+    """All of a shell hangs on the names of Python, and would be copied."""
+    whole = Session().trace_whole(parse_cell("z = x * 2", filename="<a cell>"), {"x": jnp.ones(3)}, StageOptions())
+    assert whole is not None and [name for name, _ in whole[1].recipe.names] == ["z"]
 
 
 def test_what_a_cell_began_with_is_let_go_of(shell: Shell) -> None:

@@ -104,20 +104,9 @@ EXCEPTIONS: dict[str, str] = {
     "oal-pinn-equinox-poisson-hard-boundary-collocation-resampled": "fresh",  # JAX remembers what `source` was
     "oal-numpyro-hmm-forward-with-scan-and-factor-and-em-like-loop": "asked",  # the order of a dict, as above
     "oal-optimistix-root-find-no-root-raises-equinox-runtime-error": "asked",  # its text lists frames outside of jit
+    "tn-lr-range-test-stops-when-the-loss-explodes-and-picks-the-steepest": "fresh",  # JAX remembers what `X` was
+    "tn-matplotlib-loss-curve-axes-properties-read-back": "rounding",  # the last digit in a picture's limits
     "ob-generator-pipeline-with-send-yield-from-and-close": "lives",  # when a generator ends that nobody has any more
 }
 
-OPEN: dict[str, str] = {
-    "sn-cprofile-counts-the-calls-of-a-helper": "a profiler sees no calls when a program is reused",
-    "sn-settrace-collects-the-lines-of-a-helper": "the same of `sys.settrace`",
-    "sn-settrace-like-profile-hook-counts-calls-of-own-functions": "the same of `sys.setprofile`",
-    "sn-setprofile-then-call-a-helper": "the same",
-    "sn-displayhook-swapped-for-a-list": "what a display hook of the cell takes down is not there on reuse",
-    "sn-custom-displayhook-excepthook-and-builtins-patched": "the same",
-    "sn-locals-of-the-frame-that-failed": "names of a frame in a statement that was taken apart",
-    "sn-frames-locals-of-the-failing-function": "the same",
-    "sn-error-chain-from-and-context-notes": "the note of JAX on frames that it has removed",
-    "sn-traceback-lines-of-a-caught-shape-error": "the name of a cell's file holds `jax`",
-    "sn-warning-of-a-truncated-dtype-counted-before-a-branch": "two warnings share their message in the plain cell",
-    "sn-pmap-old-notebook-with-axis-name-and-unreplicate": "pmap takes a replicated array that JAX refuses",
-}
+OPEN: dict[str, str] = {}

@@ -30,7 +30,7 @@ __all__ = ["Side"]
 
 _LIBRARIES = ("jax", "flax", "orbax", "absl", "etils", "asyncio", "matplotlib", "h5py", "numexpr", "tensorstore")
 _TEMPORARY = re.compile(r"\btmp[a-z0-9_]{8}\b")
-_CELL = re.compile(r"<(?:jaxnb )?cell [0-9a-f]+>")  # the name of its file, of which there is one a side
+_CELL = re.compile(r"<cell [0-9a-f]+>")  # the name of its file, of which there is one a side
 _CONTEXTS = {  # in `mesh` since JAX 0.12
     name: getattr(jax_config, name, None) or getattr(jax_mesh, name)
     for name in ("abstract_mesh_context_manager", "device_context")

@@ -116,7 +116,10 @@ class _Trial:
         self._names = dict(traced.namespace)
         self._mesh = _mesh_name(self._names, traced)
         self._before: _Measure | None = None
-        self._where = traced.piece.simulated or (None if self._mesh is None else simulated(self._mesh[1]))
+        planned = traced.piece.simulated
+        self._where = None if self._mesh is None else simulated(self._mesh[1])
+        if planned is not None:  # trials are partitioned for the CPU, also where the program is for a target
+            self._where = planned.without_target()
         self._there = traced.piece.simulated is None
         self._asked = traced.piece.derivative
         self._jax = next(

@@ -77,6 +77,20 @@ class Mesh:
         return math.prod(self.shape)
 
     @property
+    def processes(self) -> int:
+        """How many processes have its devices; 0 of one that is abstract."""
+        return len({device.process for device in self.devices})
+
+    def crosses(self, axes: tuple[str, ...]) -> bool:
+        """Whether devices that differ in their places along some axes alone belong to several processes."""
+        along = [axis.name in axes for axis in self.axes]
+        groups = dict[tuple[int, ...], set[int]]()
+        for device, place in zip(self.devices, itertools.product(*map(range, self.shape)), strict=True):
+            rest = tuple(at for at, varies in zip(place, along, strict=True) if not varies)
+            groups.setdefault(rest, set()).add(device.process)
+        return any(len(group) > 1 for group in groups.values())
+
+    @property
     def abstract(self) -> bool:
         """Whether no devices are known."""
         return not self.devices and self.size > 0

@@ -162,7 +162,12 @@ class Estimate:
 
 
 def estimate_program(
-    program: Program, hardware: str | Hardware, mesh: Mesh | None = None, *, ledger: Ledger | None = None
+    program: Program,
+    hardware: str | Hardware,
+    mesh: Mesh | None = None,
+    *,
+    ledger: Ledger | None = None,
+    widened: bool = True,
 ) -> Estimate:
     """How long a program would take on devices of a kind. The level "hlo" is made if it was not yet.
 
@@ -171,6 +176,7 @@ def estimate_program(
       hardware: a name in `HARDWARE`, or an entry.
       mesh: on which it was compiled, in whose order the devices are joined; without one, all are in one node.
       ledger: its collectives, if they were read already.
+      widened: whether the compiler makes 32 bits of 16, as that of the CPU does; not that of the hardware itself.
 
     Raises:
       JaxnbError: if there is no such hardware.
@@ -178,8 +184,8 @@ def estimate_program(
     """
     table = find_hardware(hardware)
     ledger = ledger if ledger is not None else read_ledger(program, mesh)
-    sendings = tuple(_sending(program, table, item, mesh) for item in ledger.items)
-    reading = _Reading(program, table)
+    sendings = tuple(_sending(program, table, item, mesh, widened) for item in ledger.items)
+    reading = _Reading(program, table, widened)
     reading.entries()
     return Estimate(table, tuple(reading.steps), sendings, reading.unknown)
 
@@ -187,9 +193,10 @@ def estimate_program(
 class _Reading:
     """What grows while the instructions of a program are read."""
 
-    def __init__(self, program: Program, hardware: Hardware) -> None:
+    def __init__(self, program: Program, hardware: Hardware, widened: bool) -> None:
         self.steps: list[Step] = []
         self.unknown: dict[str, int] = {}
+        self._widened = widened
         self._program, self._hardware = program, hardware
         self._level = program.level("hlo")
 
@@ -227,6 +234,8 @@ class _Reading:
     def _dtype(self, op: Op, place: Place, around: Place) -> str:
         """That of the operands of a product: as the equation has it that it comes from, if XLA widened it."""
         found = self._level.values[op.inputs[0]].aval
+        if not self._widened:
+            return "float32" if found is None else found.dtype
         eqns = _linked(self._program, place) or _linked(self._program, around)
         written = {dtype for eqn in eqns if eqn.name in _PRODUCT_EQNS for dtype in _dtypes(self._program, eqn.inputs)}
         if found is not None and found.dtype == "float32" and written and written <= _HALF:
@@ -247,10 +256,12 @@ def _is_collective(name: str) -> bool:
     return name.removesuffix("-start").removesuffix("-done") in _STEPS
 
 
-def _sending(program: Program, hardware: Hardware, item: Collective, mesh: Mesh | None) -> Sending:
+def _sending(program: Program, hardware: Hardware, item: Collective, mesh: Mesh | None, widened: bool) -> Sending:
     apart = nodes_apart(item.axes, mesh, hardware.node)
     bandwidth = hardware.sending(apart) if item.group is not None and apart is not None else None
-    sent = item.total if item.total is None else -(-item.total // _widened(program, item))
+    sent = item.total
+    if sent is not None and widened:
+        sent = -(-sent // _widened(program, item))
     seconds = None
     if item.group == 1:
         seconds = 0.0

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from jaxnb.errors import JaxnbError
 
@@ -39,6 +39,9 @@ class Hardware:
       network: bytes a second that one device sends to another node; None where nobody knows.
       latency: seconds that every step of a collective takes, whatever it sends. No data sheet says it.
       title: what people call it.
+      clock: cycles a second of the cores; None where compilers do not count in cycles. Of TPUs the peak of products
+        says it, by how many of them their units do in a cycle.
+      vmem: bytes of the memory beside the cores that XLA plans the use of; None where there is none.
     """
 
     name: str
@@ -51,12 +54,14 @@ class Hardware:
     network: float | None = None
     latency: float = 0.0
     title: str = ""
+    clock: float | None = None
+    vmem: int | None = None
 
     def __post_init__(self) -> None:
         for what in ("memory", "bandwidth", "link", "node"):
             if not getattr(self, what) > 0:
                 raise JaxnbError(f"{self.name}: {what} is {getattr(self, what)!r}.", why="it is a number above 0.")
-        for what in ("elementwise", "network"):
+        for what in ("elementwise", "network", "clock", "vmem"):
             if getattr(self, what) is not None and not getattr(self, what) > 0:
                 raise JaxnbError(f"{self.name}: {what} is {getattr(self, what)!r}.", why="it is None or above 0.")
         for dtype, flops in self.products.items():
@@ -84,11 +89,31 @@ class Hardware:
         """
         return self.link if devices_apart == 0 else self.network
 
+    def split(self, parts: int) -> Hardware:
+        """The same hardware, of which each chip is so many devices for JAX; its links they share.
+
+        >>> find_hardware("tpu-v7x").split(2).memory == find_hardware("tpu-v7x").memory // 2
+        True
+        """
+        if parts == 1:
+            return self
+        return replace(
+            self,
+            products={dtype: rate / parts for dtype, rate in self.products.items()},
+            elementwise=None if self.elementwise is None else self.elementwise / parts,
+            memory=self.memory // parts,
+            bandwidth=self.bandwidth / parts,
+            link=self.link / parts,
+            node=self.node * parts,
+            network=None if self.network is None else self.network / parts,
+            vmem=None if self.vmem is None else self.vmem // parts,
+        )
+
     def __str__(self) -> str:
         return self.title or self.name
 
 
-_GB, _GIB = 10**9, 2**30
+_GB, _GIB, _MIB = 10**9, 2**30, 2**20
 
 
 def _half(rate: float) -> dict[str, float]:
@@ -130,6 +155,14 @@ _TPUS: dict[str, _Row] = {
     "tpu-v6e": ("TPU v6e (Trillium)", {**_tpu(918), "int8": 1836}, None, 32 * _GB, 1640, 200, 256, 12.5),
     "tpu-v7x": ("TPU7x (Ironwood)", {**_tpu(2307), "float8": 4614}, None, 192 * _GIB, 7380, 200, 9216, None),
 }
+# Of TPUs the clock in 10^9 cycles a second, and the bytes of VMEM of a chip.
+_CORES: dict[str, tuple[float, int]] = {
+    "tpu-v4": (1.05, 32 * _MIB),
+    "tpu-v5e": (1.5, 128 * _MIB),
+    "tpu-v5p": (1.75, 128 * _MIB),
+    "tpu-v6e": (1.75, 128 * _MIB),
+    "tpu-v7x": (2.2, 128 * _MIB),
+}
 
 
 def _hardware(name: str, row: _Row) -> Hardware:
@@ -137,7 +170,10 @@ def _hardware(name: str, row: _Row) -> Hardware:
     rates = {dtype: rate * 1e12 for dtype, rate in products.items()}
     rest = None if elementwise is None else elementwise * 1e12
     between = None if network is None else network * _GB
-    return Hardware(name, rates, rest, memory, bandwidth * _GB, link * _GB, node, between, title=title)
+    clock, vmem = _CORES.get(name, (None, None))
+    cycles = None if clock is None else clock * 1e9
+    moved = bandwidth * _GB, link * _GB
+    return Hardware(name, rates, rest, memory, *moved, node, between, title=title, clock=cycles, vmem=vmem)
 
 
 HARDWARE: dict[str, Hardware] = {name: _hardware(name, row) for name, row in {**_GPUS, **_TPUS}.items()}

@@ -9,7 +9,9 @@ bytes of operands on a device; a fraction of a byte counts as one:
     all-to-all                        b (n - 1) / n
     collective-permute, -broadcast    b                  if anything leaves a device at all
 
-A start is counted, the done that belongs to it is not. Operands that are literals are counted like others.
+A start is counted, the done that belongs to it is not; and of a collective that a TPU fuses with the products beside
+which it runs, the fusion that begins it. An all-reduce of which every device keeps a piece is a reduce-scatter.
+Operands that are literals are counted like others.
 """
 
 from __future__ import annotations
@@ -27,7 +29,11 @@ if TYPE_CHECKING:
     from jaxnb.program.placement.estimate import Estimate
 from jaxnb.program.display import Displayed
 
-__all__ = ["WRITTEN", "Collective", "Ledger", "count_traffic", "read_ledger"]
+__all__ = ["CONTINUES", "SCATTERED", "WRITTEN", "Collective", "Ledger", "count_traffic", "read_ledger"]
+
+CONTINUES, SCATTERED = "continues", "scattered"
+"""Attributes of a collective in a fusion of a TPU: of which one it is a part, as one that runs beside products is
+written into each of them; and of an all-reduce that every device keeps a piece of its result alone."""
 
 _SENT: Mapping[str, Callable[[int, int], int]] = {
     "all-reduce": lambda b, n: -(-2 * b * (n - 1) // n),
@@ -140,6 +146,18 @@ class Ledger(Displayed):
             sums[item.axes] = sums.get(item.axes, 0) + (item.total or 0)
         return dict(sorted(sums.items(), key=lambda pair: -pair[1]))
 
+    def by_reach(self) -> tuple[int, int] | None:
+        """Bytes that a device sends by collectives within one process, and by those between several, which cross
+        hosts where these are on several; None where all devices belong to one process."""
+        mesh = self.mesh
+        if mesh is None or mesh.processes < 2:
+            return None
+        sums = [0, 0]
+        for item in self.items:
+            axes = tuple(axis.name for axis in mesh.axes) if item.axes is None else item.axes
+            sums[mesh.crosses(axes)] += item.total or 0
+        return sums[0], sums[1]
+
     @property
     def written(self) -> tuple[Collective, ...]:
         """Those that the user wrote; the others XLA put in."""
@@ -157,7 +175,7 @@ def count_traffic(level: Level, devices: int) -> tuple[int, int | None]:
     (0, 0)
     """
     mesh = Mesh((Axis("devices", devices),))
-    found = [op for op in level.ops() if _kind(op) in _SENT]
+    found = [op for op in level.ops() if _sends(op)]
     sent = [_sent(_kind(op), _payload(level, op), _members(op, (mesh,))[1]) for op in found]
     told = [count * op.times for op, count in zip(found, sent, strict=True) if count is not None and op.times]
     return len(found), sum(told) if len(told) == len(found) else None
@@ -181,12 +199,22 @@ def read_ledger(program: Program, mesh: Mesh | Iterable[Mesh] | None = None) -> 
     level = program.level("hlo")
     lost = _lost(program)
     meshes = () if mesh is None else (mesh,) if isinstance(mesh, Mesh) else tuple(mesh)
-    items = tuple(_read(program, level, op, meshes, lost) for op in program.ops("hlo") if _kind(op) in _SENT)
+    items = tuple(_read(program, level, op, meshes, lost) for op in program.ops("hlo") if _sends(op))
     return Ledger(items, meshes[0] if meshes else None, program.source)
 
 
 def _kind(op: Op) -> str:
-    return op.name.removesuffix("-start")
+    kind = op.name.removesuffix("-start")
+    return "reduce-scatter" if kind == "all-reduce" and _has(op, SCATTERED) else kind
+
+
+def _sends(op: Op) -> bool:
+    """Whether an instruction is a collective, and not a part of one that stands elsewhere."""
+    return _kind(op) in _SENT and not _has(op, CONTINUES)
+
+
+def _has(op: Op, attribute: str) -> bool:
+    return any(name == attribute for name, _ in op.attributes)
 
 
 def _read(

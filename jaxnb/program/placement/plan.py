@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from jaxnb.program import Program
-from jaxnb.program.display import render
+from jaxnb.program.display import Displayed, render
 from jaxnb.program.placement.data import Mesh
 from jaxnb.program.placement.estimate import Estimate, estimate_program
 from jaxnb.program.placement.hardware import Hardware, find_hardware
+from jaxnb.program.placement.hiding import Hiding, read_hiding
 from jaxnb.program.placement.ledger import Ledger, read_ledger
+from jaxnb.program.placement.targets import Target
 
-__all__ = ["Footprint", "Plan"]
+__all__ = ["Cycles", "Footprint", "Padded", "Plan", "TargetPlan", "TargetPlans"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,46 @@ class Footprint:
         return max(parts, key=lambda part: part.total, default=cls(0, 0, 0, 0))
 
 
+@dataclass(frozen=True, slots=True)
+class Cycles:
+    """How long a compiler says that a program takes, by the cycles that it estimates for each instruction.
+
+    Attributes:
+      total: of all instructions, each as often as it runs.
+      counted: how many instructions it says something of.
+      fusions: how many there are besides of which it says nothing, though they compute.
+      endless: whether some are in a loop of which nobody knows how often it runs; those count once.
+    """
+
+    total: int
+    counted: int
+    fusions: int = 0
+    endless: bool = False
+
+    def seconds(self, clock: float) -> float:
+        """At so many cycles a second."""
+        return self.total / clock
+
+
+@dataclass(frozen=True, slots=True)
+class Padded:
+    """An array that takes more memory than its elements do, because it lies in tiles.
+
+    Attributes:
+      name: of an input, or what JAX calls the operation that makes it.
+      aval: as `float32[1000,3]`.
+      nbytes: of its elements.
+      padded: bytes that it takes.
+      is_input: whether it is an input of the program.
+    """
+
+    name: str
+    aval: str
+    nbytes: int
+    padded: int
+    is_input: bool
+
+
 @dataclass(frozen=True)
 class Plan:
     """A program on a mesh, as it would be on each device. It shows itself as text and as HTML.
@@ -66,6 +108,9 @@ class Plan:
       hardware: what the devices are; None for any.
       source: the text of the cell, for the lines in the ledger.
       seconds: that compiling took.
+      target: whose compiler compiled it; None for that of the CPU.
+      cycles: how long the compiler of the target says that it takes; None where it says nothing.
+      padding: arrays of a device that take more than their elements do, the most wasteful first.
     """
 
     mesh: Mesh
@@ -74,6 +119,9 @@ class Plan:
     hardware: Hardware | None = None
     source: str = ""
     seconds: float = 0.0
+    target: Target | None = None
+    cycles: Cycles | None = None
+    padding: tuple[Padded, ...] = ()
 
     @cached_property
     def program(self) -> Program:
@@ -85,6 +133,15 @@ class Plan:
         """Its collectives."""
         return read_ledger(self.program, self.mesh)
 
+    @cached_property
+    def hiding(self) -> tuple[Hiding, ...]:
+        """What runs beside each of its collectives.
+
+        Raises:
+          JaxnbError: if no hardware was named.
+        """
+        return read_hiding(self.program.level("hlo"), self.estimate())
+
     def estimate(self, hardware: str | Hardware | None = None) -> Estimate:
         """How long it would take.
 
@@ -95,7 +152,8 @@ class Plan:
           JaxnbError: if there is no such hardware, or none was named.
         """
         named = hardware or self.hardware or ""
-        return estimate_program(self.program, find_hardware(named), self.mesh, ledger=self.ledger)
+        table = find_hardware(named)
+        return estimate_program(self.program, table, self.mesh, ledger=self.ledger, widened=self.target is None)
 
     def on(self, hardware: str | Hardware) -> Plan:
         """The same plan on devices of another kind; nothing is compiled again.
@@ -103,7 +161,7 @@ class Plan:
         Raises:
           JaxnbError: if there is no such hardware.
         """
-        return Plan(self.mesh, self.footprint, lambda: self.program, find_hardware(hardware), self.source, self.seconds)
+        return replace(self, make_program=lambda: self.program, hardware=find_hardware(hardware))
 
     @property
     def fits(self) -> bool | None:
@@ -114,3 +172,25 @@ class Plan:
         return render(self, "text")
 
     __repr__ = __str__
+
+
+@dataclass(frozen=True, slots=True)
+class TargetPlan:
+    """A program on one of several targets.
+
+    Attributes:
+      name: of the target, as it was asked for.
+      plan: what it would be there; None if the compiler refused it.
+      refused: why, in a sentence.
+    """
+
+    name: str
+    plan: Plan | None = None
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TargetPlans(Displayed):
+    """A program on several targets, in the order in which they were asked for. It shows itself as a table."""
+
+    rows: tuple[TargetPlan, ...]

@@ -7,6 +7,7 @@ after the other. The printed text of a module is never made.
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -22,11 +23,13 @@ from jaxnb.reading.hlo.module import (
     ConvolutionNumbers,
     DotNumbers,
     Instruction,
+    Layout,
     Module,
     Shape,
     WindowDimension,
 )
 from jaxnb.reading.hlo.protobuf import Field, bytes_of, fields, integer_of, read_varints, text_of
+from jaxnb.reading.hlo.trips import with_trips
 
 __all__ = ["MOST_KEPT", "read_module", "read_modules"]
 
@@ -80,7 +83,7 @@ def read_module(data: bytes) -> Module:
     for identity, sequence in order.items():
         if identity in computations:
             computations[identity] = _scheduled(computations[identity], sequence)
-    return Module(computations, entry, aliases)
+    return with_trips(Module(computations, entry, aliases))
 
 
 def _scheduled(computation: Computation, sequence: list[int]) -> Computation:
@@ -150,8 +153,10 @@ def _read_instruction(message: Field, known: _Known) -> Instruction:
             made[name] = read(value)
     if "literal" in made:
         made["literal"] = _read_literal(made["literal"]) if _is_number(made.get("shape", NO_SHAPE)) else ""
-    if (config := made.pop("config", None)) is not None and made.get("opcode") in ("while", "custom-call"):
-        made.update(_read_config(bytes(config)))
+    if (config := made.pop("config", None)) is not None:
+        if made.get("opcode") in ("while", "custom-call"):
+            made.update(_read_config(bytes(config)))
+        made.update(_read_estimate(bytes(config)))
     if "listed" in made:
         made["groups"] = group_text(made.pop("listed"))
     return Instruction(**made)
@@ -162,7 +167,7 @@ def _read_instruction(message: Field, known: _Known) -> Instruction:
 
 def _read_shape(message: Field) -> Shape:
     """xla::ShapeProto."""
-    kind, sizes, parts = 0, tuple[int, ...](), list[Shape]()
+    kind, sizes, parts, layout = 0, tuple[int, ...](), list[Shape](), None
     for number, part in fields(message):
         if number == 2:
             kind = integer_of(part)
@@ -170,9 +175,24 @@ def _read_shape(message: Field) -> Shape:
             sizes += read_varints(part)
         elif number == 4:
             parts.append(_read_shape(part))
+        elif number == 5:
+            layout = _read_layout(part)
     if kind == _TUPLE:
         return Shape(parts=tuple(parts), kind=kind)
-    return Shape(sizes, PRIMITIVE_TYPES.get(kind, ("", 0))[1], None, kind)
+    return Shape(sizes, PRIMITIVE_TYPES.get(kind, ("", 0))[1], None, kind, layout)
+
+
+def _read_layout(message: Field) -> Layout | None:
+    """xla::LayoutProto; None for one without tiles and in the usual memory."""
+    order, tiles, space = tuple[int, ...](), list[tuple[int, ...]](), 0
+    for number, part in fields(message):
+        if number == 1:
+            order += read_varints(part)
+        elif number == 6:
+            tiles.append(next(iter(_read_lists(part, 1))))
+        elif number == 8:
+            space = integer_of(part)
+    return Layout(order, tuple(tiles), space) if tiles or space else None
 
 
 def _is_number(shape: Shape) -> bool:
@@ -248,6 +268,18 @@ def _read_config(config: bytes) -> dict[str, Any]:
     return made
 
 
+def _read_estimate(config: bytes) -> dict[str, Any]:
+    """What a TPU's compiler wrote of an instruction: its estimate of the time, and how it writes collectives."""
+    made: dict[str, Any] = {}
+    if (cycles := _CYCLES.search(config)) is not None:
+        made["cycles"] = int(cycles[1])
+    if (emitter := _EMITTER.search(config)) is not None:
+        made["emitter"] = str(emitter[1], "ascii")
+    return made
+
+
+_CYCLES = re.compile(rb'"estimated_cycles":"(\d+)"')  # of large modules, whose configs are most of the bytes
+_EMITTER = re.compile(rb'"collective_algorithm_config":\{"emitter":"(\w+)"')
 _SIDES = ("lhs_contracting", "rhs_contracting", "lhs_batch", "rhs_batch")  # as in DotNumbers
 
 
@@ -274,6 +306,7 @@ _FIELDS: dict[int, tuple[str, Callable[[Field], Any]]] = {
     14: ("dimensions", read_varints),
     15: ("window", _read_window),
     16: ("convolution", _read_convolution),
+    26: ("channel", integer_of),
     28: ("target", text_of),
     30: ("dot", lambda value: DotNumbers(*_read_lists(value, 1, 2, 3, 4))),
     32: ("fft_length", read_varints),

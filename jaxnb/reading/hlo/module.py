@@ -17,6 +17,7 @@ __all__ = [
     "ConvolutionNumbers",
     "DotNumbers",
     "Instruction",
+    "Layout",
     "Module",
     "Shape",
     "WindowDimension",
@@ -61,13 +62,37 @@ byte is stored in one."""
 _POINTER = 8
 
 
+class Layout(NamedTuple):
+    """How an array lies in the memory of a device where that is not row by row in the usual one.
+
+    Attributes:
+      order: the dimensions from the fastest to the slowest.
+      tiles: the sizes of each tile; a further one cuts what lies in the one before.
+      space: the memory space: on a TPU 1 is VMEM, on a GPU memory for collectives; 0 is HBM.
+    """
+
+    order: tuple[int, ...] = ()
+    tiles: tuple[tuple[int, ...], ...] = ()
+    space: int = 0
+
+    def __str__(self) -> str:
+        """As XLA writes it: `{1,0:T(8,128)(2,1)S(1)}`."""
+        tiles = "".join(f"({','.join(map(str, tile))})" for tile in self.tiles)
+        more = f"{'T' if tiles else ''}{tiles}{f'S({self.space})' if self.space else ''}"
+        return f"{{{','.join(map(str, self.order))}{':' if more else ''}{more}}}"
+
+
 class Shape(NamedTuple):
-    """Of an array, or of a tuple if `parts` is not None. `kind` is a number of xla::PrimitiveType."""
+    """Of an array, or of a tuple if `parts` is not None. `kind` is a number of xla::PrimitiveType.
+
+    `layout` is None where it has neither tiles nor a memory space.
+    """
 
     sizes: tuple[int, ...] = ()
     itemsize: int = 0
     parts: tuple[Shape, ...] | None = None
     kind: int = 0
+    layout: Layout | None = None
 
     @property
     def elements(self) -> int:
@@ -78,6 +103,22 @@ class Shape(NamedTuple):
     def nbytes(self) -> int:
         """The bytes of an array, or of the pointers that a tuple consists of."""
         return self.elements * self.itemsize if self.parts is None else _POINTER * len(self.parts)
+
+    @property
+    def padded(self) -> int:
+        """The bytes that an array takes with what its tiles add to its sizes.
+
+        >>> Shape((1000, 100), 2, None, 16, Layout((1, 0), ((8, 128), (2, 1)))).padded
+        256000
+        """
+        if self.parts is not None or self.layout is None or not self.layout.tiles:
+            return self.nbytes
+        sizes = [self.sizes[dimension] for dimension in reversed(self.layout.order)]
+        for tile in self.layout.tiles:
+            sizes = [1] * (len(tile) - len(sizes)) + sizes
+            rest, cut = sizes[: len(sizes) - len(tile)], sizes[len(sizes) - len(tile) :]
+            sizes = [*rest, *(-(-size // edge) for size, edge in zip(cut, tile, strict=True)), *tile]
+        return math.prod(sizes) * self.itemsize
 
     def leaves(self) -> tuple[Shape, ...]:
         """The arrays of a tuple, or the one that it is."""
@@ -136,6 +177,9 @@ class Instruction:
       groups: the devices of a collective, see `groups`.
       pairs: from which device to which something is sent.
       trips: how often a loop runs, if XLA knows.
+      channel: of a collective; those with the same one are one, of which a TPU fuses parts with what runs beside it.
+      cycles: how many the compiler estimates for one run; None where it says nothing.
+      emitter: how a TPU's compiler writes a fusion of collectives.
     """
 
     name: str = ""
@@ -161,6 +205,9 @@ class Instruction:
     groups: str = ""
     pairs: tuple[tuple[int, int], ...] = ()
     trips: int | None = None
+    channel: int = 0
+    cycles: int | None = None
+    emitter: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from jaxnb.program import Aval, Computation, Level, Op, Value
+from jaxnb.program import CONTINUES, SCATTERED, Aval, Computation, Level, Op, Value
 from jaxnb.reading.hlo.groups import group_text
 from jaxnb.reading.hlo.module import PRIMITIVE_TYPES, Instruction, Module, Shape
 from jaxnb.reading.stablehlo.read import NamedLevel
@@ -63,6 +63,7 @@ class _Reading:
         self.names: list[list[str]] = []
         self.ops = 0
         self._computations = module.computations
+        self._parts = _parts_of_collectives(module)
         self._forms: dict[Shape, _Form] = {}
 
     def computation(self, identity: int, name: str) -> int:
@@ -89,6 +90,8 @@ class _Reading:
         names.append(item.op_name)
         inputs = tuple(self._used(places, operand) for operand in item.operands)
         attributes = _attributes(item, self._form(item.shape).text)
+        if item.name in self._parts:
+            attributes.append(self._parts[item.name])
         bodies: list[int] = []
         called = [identity for identity in item.called if identity in self._computations]
         if self.ops > MOST_OPS and item.opcode not in _CONTROL and called:
@@ -141,10 +144,37 @@ def _attributes(item: Instruction, shape: str) -> list[tuple[str, str]]:
         ("direction", item.direction),
         ("index", str(item.index) if item.opcode == "get-tuple-element" else ""),
         ("shape", shape if item.opcode != "tuple" else ""),
+        ("layout", str(item.shape.layout) if item.shape.layout is not None else ""),
+        ("estimated_cycles", "" if item.cycles is None else str(item.cycles)),
     )
     shared = (("replica_groups", item.groups), ("source_target_pairs", group_text(item.pairs) if item.pairs else ""))
     short = [(name, text[:_LONGEST_TEXT]) for name, text in known if text]
     return [*short, *((name, text) for name, text in shared if text)]  # of use only in full
+
+
+def _parts_of_collectives(module: Module) -> dict[str, tuple[str, str]]:
+    """What a collective inside of a fusion of a TPU is, by its name: a part of one that was begun, or its own kind.
+
+    A collective that runs beside products is written into each fusion that it runs in, with the channel of all.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    begun: dict[int, str] = {}
+    for computation in module.computations.values():
+        here = [item for item in computation.instructions.values() if item.channel]
+        if any(item.target == _BEGINS for item in computation.instructions.values()):
+            begun.update({item.channel: item.name for item in here})
+    for item in module.instructions():
+        if item.channel in begun and item.name != begun[item.channel] and item.opcode not in ("send", "recv"):
+            found[item.name] = (CONTINUES, begun[item.channel])
+        if item.opcode == "fusion" and item.emitter.endswith(_SCATTERS):
+            for inner in (module.computations[one] for one in item.called if one in module.computations):
+                for one in inner.instructions.values():
+                    if one.opcode == "all-reduce":
+                        found[one.name] = (SCATTERED, "true")
+    return found
+
+
+_BEGINS, _SCATTERS = "AsyncCollectiveStart", "AllReduceScatterFusion"
 
 
 def _part(opcode: str, number: int, count: int) -> str:

@@ -19,11 +19,12 @@ from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 import jaxnb.reading as room
 from jaxnb.errors import JaxnbError, Refused
+from jaxnb.program import Hardware, Target, find_hardware
 
-__all__ = ["PLATFORM", "SimulatedMesh", "simulated", "simulated_mesh_of", "spread_over"]
+__all__ = ["PLATFORM", "SimulatedMesh", "mesh_of_target", "simulated", "simulated_mesh_of", "spread_over"]
 
 PLATFORM = "cpu"
-"""What programs for such a mesh are lowered for: virtual devices are those of a CPU."""
+"""What programs for a mesh without a target are lowered for: virtual devices are those of a CPU."""
 
 
 @dataclass(frozen=True)
@@ -31,21 +32,35 @@ class SimulatedMesh:
     """A mesh that is not there.
 
     Attributes:
-      axes: names and sizes, the axis whose devices lie closest together last.
+      axes: names and sizes, the axis whose devices lie closest together last; none for one device of a target.
       explicit: whether the types of values say how they lie along the axes.
       hardware: what its devices are, by the name in `placement.hardware`; "" for any.
+      target: whose compiler programs are for; None for virtual devices of the CPU.
     """
 
     axes: tuple[tuple[str, int], ...]
     explicit: bool = False
     hardware: str = ""
+    target: Target | None = None
 
     @cached_property
     def mesh(self) -> AbstractMesh:
         """The mesh as JAX knows it."""
         kind = AxisType.Explicit if self.explicit else AxisType.Auto
-        names, sizes = zip(*self.axes, strict=True)
-        return AbstractMesh(sizes, names, axis_types=(kind,) * len(names))
+        sizes = tuple(size for _, size in self.axes)
+        return AbstractMesh(sizes, tuple(name for name, _ in self.axes), axis_types=(kind,) * len(sizes))
+
+    @property
+    def device(self) -> Hardware | None:
+        """What one of its devices can do; None for any."""
+        if self.hardware:
+            return find_hardware(self.hardware)
+        return None if self.target is None else self.target.hardware
+
+    @property
+    def platform(self) -> str:
+        """What programs for it are lowered for."""
+        return PLATFORM if self.target is None else self.target.platform
 
     @property
     def size(self) -> int:
@@ -53,9 +68,15 @@ class SimulatedMesh:
         return math.prod(size for _, size in self.axes)
 
     def __str__(self) -> str:
-        """`x=16, y=16 (256 devices)`."""
+        """`x=16, y=16 (256 devices)`, `x=4, y=4 (16 devices of v5e:4x4)`."""
         told = ", ".join(f"{name}={size}" for name, size in self.axes)
-        return f"{told} ({self.size:,} device{'' if self.size == 1 else 's'})"
+        count = f"{self.size:,} device{'' if self.size == 1 else 's'}"
+        count += "" if self.target is None else f" of {self.target}"
+        return f"{told} ({count})" if told else count
+
+    def without_target(self) -> SimulatedMesh:
+        """The same axes of virtual devices of the CPU, which are compiled for faster than a target."""
+        return SimulatedMesh(self.axes, self.explicit, self.hardware)
 
     def ambient(self) -> AbstractContextManager[Any]:
         """Makes it the mesh of what is traced within."""
@@ -107,7 +128,7 @@ class SimulatedMesh:
                     raise Refused(
                         f"`{name}` is to be split over {axis!r}, and the mesh has no such axis.",
                         why=f"it is {self}.",
-                        fix=f"one of {', '.join(sizes)}, or another mesh.",
+                        fix=f"one of {', '.join(sizes)}, or another mesh." if sizes else "leave the spec out.",
                     )
                 if axis in used:
                     raise Refused(
@@ -123,6 +144,36 @@ class SimulatedMesh:
                     why=f"{leaf.shape[dimension]} is not divisible by {parts} ({', '.join(map(str, axes))}).",
                     fix="change the size, or split it over fewer devices.",
                 )
+
+
+def mesh_of_target(
+    target: Target, axes: Mapping[str, int] | None = None, explicit: bool = False, hardware: str = ""
+) -> SimulatedMesh:
+    """A mesh of all devices of a target.
+
+    Args:
+      target: which one.
+      axes: names and sizes; by default its sides, and none for one device.
+      explicit: whether the types of values say how they lie along the axes.
+      hardware: what its devices are, instead of what the table says of the target.
+
+    Raises:
+      JaxnbError: if there are more or fewer places in the mesh than the target has devices.
+
+    >>> from jaxnb.program import read_target
+    >>> str(mesh_of_target(read_target("v5e:4x4"), {"data": 2, "model": 8}))
+    'data=2, model=8 (16 devices of v5e:4x4)'
+    """
+    sizes = target.axes if axes is None else axes
+    places = math.prod(sizes.values())
+    if places != target.devices:
+        told = ", ".join(f"{name}={size}" for name, size in sizes.items())
+        raise JaxnbError(
+            f"{told} are {places:,} devices, and {target} has {target.devices:,}.",
+            why="a program is compiled for all devices of a machine, each at one place of the mesh.",
+            fix=f"axes whose sizes multiply to {target.devices:,}, or a target of another size.",
+        )
+    return SimulatedMesh(tuple(sizes.items()), explicit, hardware, target)
 
 
 def spread_over(value: Any, spec: Any, mesh: Any) -> Any:

@@ -1,12 +1,18 @@
 """The process that compiles for machines that are not there: `python -m jaxnb.reading.worker.worker`.
 
-It is started with as many virtual devices as it is to have, reads requests from its standard input, and answers on its
-standard output until that is closed. What XLA prints goes to the standard error.
+It is started with as many virtual devices as it is to have, or in the environment that the compiler of a target needs.
+It reads requests from its standard input, and answers on its standard output until that is closed. What XLA prints goes
+to the standard error.
 
     {"do": "compile", "axes": {"x": 16, "y": 16}, "inputs": [...], "results": [...]} and the module
     -> {"seconds": ..., "stats": {...}, "inputs": [...], "results": [...], "modules": 1}
        with the optimised modules and the assignment of buffers
     -> {"error": "XlaRuntimeError", "message": ...}
+
+With a topology it is compiled for its devices by their own compiler; where there is none, the error has
+`"stage": "topology"`.
+
+    {..., "topology": {"platform": "tpu", "topology_name": "v5e:4x4", "devices": 16}}
 """
 
 from __future__ import annotations
@@ -17,9 +23,11 @@ import queue
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any, BinaryIO
 
 from jaxnb import _jax
+from jaxnb.reading.worker.topologies import find_devices
 from jaxnb.reading.worker.wire import Closed, receive, send
 
 __all__ = ["main"]
@@ -39,10 +47,14 @@ def main() -> None:
     send(out, {"devices": len(jax.devices()), "jax": jax.__version__})
     while True:
         told, blocks = requests.get()
+        devices = None
         try:
-            answer, found = _compile(told, blocks[0])
+            if "topology" in told:
+                devices = find_devices(told["topology"], tuple(told["axes"].values()))
+            answer, found = _compile(told, blocks[0], devices)
         except Exception as error:  # it is the other end that knows whom to tell
-            answer, found = {"error": type(error).__name__, "message": str(error)}, []
+            stage = "topology" if "topology" in told and devices is None else "compile"
+            answer, found = {"error": type(error).__name__, "message": str(error), "stage": stage}, []
         try:
             send(out, answer, *found)
         except Closed:
@@ -57,9 +69,12 @@ def _read(pipe: BinaryIO, requests: queue.Queue[_Request]) -> None:
             os._exit(0)
 
 
-def _compile(told: dict[str, Any], module: bytes) -> tuple[dict[str, Any], list[bytes]]:
+def _compile(told: dict[str, Any], module: bytes, devices: Sequence[Any] | None) -> tuple[dict[str, Any], list[bytes]]:
     start = time.perf_counter()
-    executable = _jax.compile_module(module, math.prod(told["axes"].values()), told["inputs"], told["results"])
+    if devices is None:
+        executable = _jax.compile_module(module, math.prod(told["axes"].values()), told["inputs"], told["results"])
+    else:
+        executable = _jax.compile_for_target(module, devices, told["inputs"], told["results"])
     seconds = time.perf_counter() - start
     modules = [item.as_serialized_hlo_module_proto() for item in executable.hlo_modules()]
     memory = executable.get_compiled_memory_stats()

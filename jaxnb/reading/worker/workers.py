@@ -1,7 +1,8 @@
 """The worker as this process sees it: started when first needed, used again, ended with the session.
 
-One worker serves all meshes that it has devices for; a larger mesh starts another one in its place. An interrupt ends
-it, because nothing else stops a compiler; the next request starts a new one.
+One worker serves all meshes that it has devices for; a larger mesh starts another one in its place. Besides it there
+is one for each compiler of targets that was asked for, which serves all of its topologies. An interrupt ends the worker
+that compiles, because nothing else stops a compiler; the next request starts a new one.
 """
 
 from __future__ import annotations
@@ -22,10 +23,22 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from jaxnb import _jax
 from jaxnb.errors import JaxnbError
-from jaxnb.reading.placement.simulated import SimulatedMesh
+from jaxnb.reading.placement.simulated import PLATFORM, SimulatedMesh
+from jaxnb.reading.worker.compilers import check_compiler, environment_of
+from jaxnb.reading.worker.refusals import OutOfMemory, read_refusal
 from jaxnb.reading.worker.wire import Closed, receive, send
 
-__all__ = ["MOST_DEVICES", "Planned", "Worker", "WorkerGone", "check_count", "end_worker", "has_worker", "the_worker"]
+__all__ = [
+    "MOST_DEVICES",
+    "Planned",
+    "Worker",
+    "WorkerGone",
+    "check_count",
+    "end_worker",
+    "has_worker",
+    "the_worker",
+    "worker_for",
+]
 
 MOST_DEVICES = 4096
 """Virtual devices of one process. Each takes some memory of this machine, and 4,096 some 0.4 GB together."""
@@ -74,26 +87,30 @@ class Planned:
 
 
 class Worker:
-    """A process with virtual devices.
+    """A process that compiles: for virtual devices, or for the targets of a platform.
 
     Args:
-      devices: how many.
+      devices: how many virtual ones.
       progress: called with what is going on.
+      platform: whose compiler it has.
 
     Raises:
       WorkerGone: if it does not start.
     """
 
-    def __init__(self, devices: int, progress: Callable[[str], None] = lambda _: None) -> None:
-        progress(f"starting a process with {devices} virtual devices")
-        self.devices = devices
+    def __init__(
+        self, devices: int, progress: Callable[[str], None] = lambda _: None, platform: str = PLATFORM
+    ) -> None:
+        has = f"{devices} virtual devices" if platform == PLATFORM else f"the compiler for {platform}"
+        progress(f"starting a process with {has}")
+        self.devices, self.platform = devices, platform
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
         self._process = subprocess.Popen(
             [sys.executable, "-m", "jaxnb.reading.worker.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
-            env=_environment(devices),
+            env=_environment(devices, platform),
             start_new_session=True,  # an interrupt is for this process, which ends the worker
         )
         self._end = weakref.finalize(self, _end, self._process, self._log)
@@ -118,24 +135,25 @@ class Worker:
         """Compiles a `jax.stages.Lowered` for a mesh. An interrupt, or any other error here, ends the worker.
 
         Args:
-          lowered: what was lowered for the platform "cpu".
+          lowered: what was lowered for the platform of the mesh.
           mesh: that it is partitioned for.
           progress: called with what is going on.
 
         Raises:
-          JaxnbError: if the program cannot be partitioned or compiled; the worker lives on.
+          OutOfMemory: if the compiler of a target says that it does not fit; the worker lives on.
+          JaxnbError: if the program cannot be partitioned or compiled; likewise.
           WorkerGone: if the process died, as it does where memory runs out.
         """
         inputs, results = _jax.spreads_freely(lowered)
         module = _jax.module_of(lowered)
-        progress(f"partitioning for {mesh.size:,} devices")
+        target = mesh.target
+        progress(f"partitioning for {mesh.size:,} devices" if target is None else f"compiling for {target}")
         before = self._written()
+        asked = {"do": "compile", "axes": dict(mesh.axes), "inputs": inputs, "results": results}
+        if target is not None:
+            asked["topology"] = target.topology
         try:
-            send(
-                self._pipe(self._process.stdin),
-                {"do": "compile", "axes": dict(mesh.axes), "inputs": inputs, "results": results},
-                module,
-            )
+            send(self._pipe(self._process.stdin), asked, module)
             told, blocks = self._receive()
         except Closed:
             self._fail()
@@ -143,12 +161,7 @@ class Worker:
             self.end()
             raise
         if "error" in told:
-            message = str(told["message"])
-            raise JaxnbError(
-                f"the program cannot be compiled for {mesh.size} devices.",
-                why=f"{told['error']}: {message[:2000]}",
-                fix="it is compiled for the CPU of this machine: put something of the same shapes for what that lacks.",
-            )
+            raise _refused(told, mesh)
         count = told["modules"]
         placed = _jax.place_inputs(lowered, _shardings(mesh, told["inputs"]))
         given_back = _shardings(mesh, told["results"])
@@ -196,17 +209,16 @@ class Worker:
         self.end()
         how = f"by signal {-code}" if code is not None and code < 0 else f"with status {code}"
         more = "" if not said else f" Its last words: {said}"
+        whom = f"{self.devices} devices" if self.platform == PLATFORM else self.platform
         raise WorkerGone(
-            f"the process that compiles for {self.devices} devices ended {how}.",
+            f"the process that compiles for {whom} ended {how}.",
             why=f"memory may have run out.{more}" if code == -9 else f"nothing else is known of it.{more}",
             fix="run the cell again: a new process is started. Nothing of this session is lost.",
         )
 
 
-class _Kept:
-    """The worker of this process."""
-
-    worker: Worker | None = None
+_kept: dict[str, Worker] = {}
+"""The workers of this process, by the platform whose compiler they have."""
 
 
 def check_count(devices: int) -> None:
@@ -231,37 +243,82 @@ def the_worker(devices: int, progress: Callable[[str], None] = lambda _: None) -
       WorkerGone: if it does not start.
     """
     check_count(devices)
-    worker = _Kept.worker
-    if worker is not None and (not worker.alive or worker.devices < devices):
-        end_worker()
-        worker = None
-    if worker is None:
-        worker = _Kept.worker = Worker(max(devices, _ROOM), progress)
+    worker = _kept.get(PLATFORM)
+    if worker is not None and worker.devices < devices:
+        end_worker(PLATFORM)
+    return _alive(PLATFORM) or _keep(Worker(max(devices, _ROOM), progress))
+
+
+def worker_for(mesh: SimulatedMesh, progress: Callable[[str], None] = lambda _: None) -> Worker:
+    """The worker that compiles for a mesh: one with as many virtual devices, or with the compiler of its target.
+
+    Raises:
+      JaxnbError: if no process has so many devices, or the compiler is not there.
+      WorkerGone: if it does not start.
+    """
+    if mesh.target is None:
+        return the_worker(mesh.size, progress)
+    platform = mesh.target.platform
+    check_compiler(platform)
+    return _alive(platform) or _keep(Worker(1, progress, platform))
+
+
+def _alive(platform: str) -> Worker | None:
+    worker = _kept.get(platform)
+    if worker is not None and not worker.alive:
+        end_worker(platform)
+        return None
     return worker
 
 
-def has_worker() -> bool:
-    """Whether this process has a worker that can be asked."""
-    return _Kept.worker is not None and _Kept.worker.alive
+def _keep(worker: Worker) -> Worker:
+    return _kept.setdefault(worker.platform, worker)
 
 
-def end_worker() -> bool:
-    """Ends the worker of this process; whether there was one."""
-    worker, _Kept.worker = _Kept.worker, None
-    if worker is not None:
+def has_worker(platform: str = PLATFORM) -> bool:
+    """Whether this process has a worker for a platform that can be asked."""
+    return platform in _kept and _kept[platform].alive
+
+
+def end_worker(platform: str | None = None) -> bool:
+    """Ends the worker of this process for a platform, by default all of them; whether there was one."""
+    ended = [_kept.pop(one) for one in list(_kept) if platform in (None, one)]
+    for worker in ended:
         worker.end()
-    return worker is not None
+    return bool(ended)
 
 
-def _environment(devices: int) -> dict[str, str]:
-    """That of this process, with virtual devices and more threads than devices that run: see the name NPROC."""
+def _refused(told: dict[str, Any], mesh: SimulatedMesh) -> JaxnbError:
+    """What a worker answered where it compiled nothing."""
+    message, target = str(told["message"]), mesh.target
+    why = f"{told['error']}: {message[:2000]}"
+    if target is None:
+        return JaxnbError(
+            f"the program cannot be compiled for {mesh.size} devices.",
+            why=why,
+            fix="it is compiled for the CPU of this machine: put something of the same shapes for what that lacks.",
+        )
+    if told.get("stage") == "topology":
+        return JaxnbError(f"the compiler knows no {target}.", why=why, fix="%jaxnb target lists what there is.")
+    refusal = read_refusal(message)
+    if refusal is not None:
+        return OutOfMemory(refusal, f"a device of {target}")
+    return JaxnbError(f"the program cannot be compiled for {target}.", why=why)
+
+
+def _environment(devices: int, platform: str) -> dict[str, str]:
+    """That of this process, with virtual devices and more threads than devices that run: see the name NPROC.
+
+    A worker of a platform has what its compiler needs instead.
+    """
     flags = [flag for flag in os.environ.get("XLA_FLAGS", "").split() if not flag.startswith(_COUNT)]
+    own = {"XLA_FLAGS": " ".join([*flags, f"{_COUNT}={devices}"])} if platform == PLATFORM else environment_of(platform)
     return {
         **{name: value for name, value in os.environ.items() if name != "JAX_NUM_CPU_DEVICES"},
         "JAX_PLATFORMS": "cpu",
-        "XLA_FLAGS": " ".join([*flags, f"{_COUNT}={devices}"]),
         "NPROC": "32",
         "TF_CPP_MIN_LOG_LEVEL": "1",  # warnings, too, which say what XLA knows no good way for
+        **own,
     }
 
 

@@ -175,8 +175,10 @@ async def _run_cell(client: Any, node: Any, index: int, name: str) -> None:
             await client.async_execute_cell(node, index)
             if limit is not None and time.monotonic() >= start + limit:
                 _explain_interrupt(node, limit)
-        except CellExecutionError:
+        except CellExecutionError as error:
             traceback = next((output.traceback for output in node.outputs if output.output_type == "error"), [])
+            if not error_line(node):  # IPython writes that of a magic it does not understand to stderr alone
+                _say_in(node, str(error.ename), str(error.evalue))
             raise CellFailed(
                 f"{name} raised {error_line(node)}",
                 fix="--keep-going runs the cells behind it all the same.",

@@ -25,7 +25,9 @@ _TIMES = re.compile(rf"(?: · |^)(?:{_COMPILED})?(?:run {_DURATION}|dispatched)(
 _PIECES = re.compile(r" · (\d+) pieces\b")
 _MEMORY = re.compile(r" · (?:memory|peak) (\d[\d.]* [KMGT]?B)(?= · |$)")
 _REPEATS = re.compile(r"reused \d+ more times?|run \d+ times, traced \d+ times more|timed .* in \d+ runs?")
-_STAGED = re.compile(r"\s*(%%(jit|grad)|#\s*jaxnb\s*:\s*(jit|grad))\b")
+_STAGED = re.compile(r"\s*(%%(jit|grad|xmap)|#\s*jaxnb\s*:\s*(jit|grad|xmap))\b")
+_LOOKED_AT = re.compile(r"\s*(?:%%jaxpr|#\s*jaxnb\s*:\s*jaxpr)\b([^\n]*)")
+_LOWERED = re.compile(r"--lower[= ]\s*(\w+(?:\s*,\s*\w+)*)")
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 _NOTES = {"traced only": "traced only", "ran plainly": "plain", "nothing to": "nothing to compile"}
 _OUTCOMES = {"traced": "traced only", "nothing": "nothing compiled", "defined": "nothing compiled"}
@@ -37,7 +39,8 @@ class Summary:
     """A row of the table. Numbers are texts with a unit, "" where they are not known.
 
     Attributes:
-      outcome: "staged whole", "reused", "retraced: why", "3 pieces", "plain", "failed", "not run" and the like.
+      outcome: "staged whole", "reused", "retraced: why", "3 pieces", "lowered for tpu", "plain", "failed", "not run"
+        and the like.
       staging: time to trace and compile.
       run: time to run; of a cell that is not staged, all the time that it took.
       memory: what the program needs at its peak.
@@ -70,6 +73,9 @@ def read_summary(node: Any) -> Summary:
         return Summary(first.outcome + more, first.staging, first.run, first.memory, findings)
     if _STAGED.match(node.source):  # its line was switched off, or captured
         return Summary("staged, line not shown")
+    if looked := _LOOKED_AT.match(node.source):  # what is compared has no line of its own
+        lowered = _LOWERED.search(looked[1])
+        return Summary(f"lowered for {lowered[1]}" if lowered else "traced only", findings=_program_findings(node))
     return Summary("plain", run=_time_taken(node), findings=_program_findings(node))
 
 

@@ -63,6 +63,9 @@ class Statement:
     gives: frozenset[str] = frozenset()
 
 
+_MAY_NOT_BIND = frozenset({"For", "AsyncFor", "While", "If", "With", "AsyncWith", "Try", "TryStar", "Match"})
+
+
 @dataclass(frozen=True)
 class CellSource:
     """A parsed cell.
@@ -109,6 +112,16 @@ class CellSource:
     def reads(self) -> frozenset[str]:
         """Every global name that some statement reads."""
         return frozenset[str]().union(*(statement.names.reads for statement in self.statements))
+
+    @functools.cached_property
+    def needs(self) -> frozenset[str]:
+        """Every global name that some statement reads and none before it has bound for certain."""
+        found, bound = set[str](), set[str]()
+        for statement in self.statements:
+            found |= statement.names.reads - bound
+            if statement.kind not in _MAY_NOT_BIND:
+                bound |= statement.names.binds
+        return frozenset(found)
 
     @functools.cached_property
     def binds(self) -> frozenset[str]:

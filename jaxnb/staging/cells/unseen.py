@@ -19,10 +19,11 @@ _RUNS = "runs an event loop"
 _REGISTERS, _LISTENS = "registers a class with JAX", "tells what listens to JAX"
 _PRINTED, _COMPUTED, _FORGETS = "sets how arrays are printed", "sets how NumPy computes", "empties JAX's caches"
 STATE = "asks for a state of the process"
+_WATCHES = "watches the calls"
 REGISTERS_ABSTRACT = "registers a class with an abstract one"
 WAITS = "waits for the end of an object"
-CHANGES = frozenset({REGISTERS_ABSTRACT, _REGISTERS, _LISTENS, _PRINTED, _COMPUTED, _FORGETS})
-"""What does not only look, but changes JAX, NumPy or a class for the whole process."""
+CHANGES = frozenset({REGISTERS_ABSTRACT, _REGISTERS, _LISTENS, _PRINTED, _COMPUTED, _FORGETS, _WATCHES})
+"""What does not only look, but changes JAX, NumPy, a class or how Python runs for the whole process."""
 
 UNSEEN: Mapping[str, Mapping[str, str]] = {
     "time": dict.fromkeys(
@@ -39,6 +40,7 @@ UNSEEN: Mapping[str, Mapping[str, str]] = {
     "sys": dict.fromkeys(
         ("getrecursionlimit", "getswitchinterval", "get_int_max_str_digits", "getrefcount", "getallocatedblocks"), STATE
     ),
+    "sys.monitoring": {"use_tool_id": _WATCHES},
     "gc": dict.fromkeys(("isenabled", "get_threshold", "get_count", "get_stats", "collect"), STATE),
     "threading": dict.fromkeys(("active_count", "enumerate"), STATE),
     "tracemalloc": dict.fromkeys(("get_traced_memory", "is_tracing", "take_snapshot"), STATE),

@@ -30,7 +30,6 @@ from jaxnb.program import (
     Program,
 )
 from jaxnb.reading import (
-    PLATFORM,
     NamedLevel,
     SimulatedMesh,
     carry_down,
@@ -82,7 +81,7 @@ class Stage:
         """Compiles what was lowered; for a mesh that is not there, in a process of its own."""
         if self.simulated is None:
             return reading.compile_lowered(lowered)
-        return reading.the_worker(self.simulated.size).compile(lowered, self.simulated)
+        return reading.worker_for(self.simulated).compile(lowered, self.simulated)
 
 
 def piece_stage(piece: Piece, jaxpr: Level) -> Stage:
@@ -132,7 +131,7 @@ def lower_traced(traced: Any, simulated: SimulatedMesh | None = None) -> Any:
       simulated: the mesh that is not there for which it was traced; None for the devices that there are.
     """
     changed = _numbered(traced)
-    return changed.lower() if simulated is None else _jax.lower_elsewhere(changed, (PLATFORM,))
+    return changed.lower() if simulated is None else _jax.lower_elsewhere(changed, (simulated.platform,))
 
 
 def _numbered(traced: Any) -> Any:

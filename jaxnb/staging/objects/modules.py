@@ -258,6 +258,10 @@ def is_followed(module: types.ModuleType, value: Any) -> bool:
         return not is_library_class(value)
     if issubclass(kind, types.ModuleType):
         return False
+    if kind is types.MethodType:
+        return not is_library(getattr(value.__func__, "__module__", None))
+    if kind is types.BuiltinFunctionType:
+        return mutable_of(value.__self__) is not None and type(value.__self__).__module__ == "builtins"
     if is_plain(value):
         return True
     return not is_closed(module) and not callable(value)

@@ -24,6 +24,7 @@ __all__ = [
     "render_paths",
     "root_name",
     "root_of",
+    "without_places",
 ]
 
 Path = tuple[Any, str, Any]
@@ -281,3 +282,11 @@ def render_paths(paths: Iterable[Path]) -> list[str]:
     texts = [render_path(path) for path in paths]
     often = {text for text, count in Counter(texts).items() if count > 1}
     return [render_path(path, whole=True) if text in often else text for path, text in zip(paths, texts, strict=True)]
+
+
+def without_places(path: Any) -> Any:
+    """A path that is the same for all items of a list, or at the same place in all of its items."""
+    if not isinstance(path, tuple):
+        return path
+    holder, kind, key = path
+    return without_places(holder), kind, None if kind == "item" and type(key) is int else key

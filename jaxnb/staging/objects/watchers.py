@@ -20,8 +20,8 @@ __all__ = ["other_threads", "others_look"]
 
 _KERNEL = frozenset(
     [
-        *("IPython", "ipykernel", "zmq", "tornado", "jupyter_client", "debugpy", "traitlets", "jax", "jaxlib"),
-        *("_pytest", "execnet", "decorator"),
+        *("IPython", "ipykernel", "zmq", "tornado", "jupyter_client", "debugpy", "traitlets", "ipyparallel"),
+        *("jax", "jaxlib", "_pytest", "execnet", "decorator"),
     ]
 )
 """Packages that run the cells."""

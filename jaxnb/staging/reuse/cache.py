@@ -21,7 +21,7 @@ from jaxnb.staging.reuse.left import Left
 from jaxnb.staging.trace.moves import moved_by_python
 from jaxnb.staging.trace.piece import Piece, Plan
 
-__all__ = ["CodeRecord", "explain_change", "find_piece", "static_ints", "with_other_numbers"]
+__all__ = ["CodeRecord", "explain_change", "find_piece", "static_ints", "static_numbers", "with_other_numbers"]
 
 _MADE_AT_MOST = 256
 
@@ -57,6 +57,7 @@ class CodeRecord:
       breaks: statements at which a piece must end.
       forced: names whose value at entry is read, though the cell binds them too.
       never_dynamic: scalars that turned out to be needed as values.
+      in_vain: those that changed beside something else, and of which a trace has shown that they cannot be inputs.
       last: for each start of a piece, the one that ran last.
       on_host: statements that need values and that Python therefore runs, each with a line and the reason.
       needed: for each of them, what there is to say about the value that it needs.
@@ -85,6 +86,7 @@ class CodeRecord:
     breaks: set[int] = field(default_factory=set[int])
     forced: set[str] = field(default_factory=set[str])
     never_dynamic: set[Any] = field(default_factory=set[Any])
+    in_vain: set[Any] = field(default_factory=set[Any])
     last: dict[int, Piece] = field(default_factory=dict[int, Piece])
     on_host: dict[int, tuple[int, str]] = field(default_factory=dict[int, tuple[int, str]])
     needed: dict[int, Finding] = field(default_factory=dict[int, Finding])
@@ -449,6 +451,12 @@ def static_ints(piece: Piece) -> set[Any]:
     """Paths of the ints whose value is part of the key of a piece."""
     parts = [(path, piece.key[first + 1]) for first, path in piece.where if first + 1 < len(piece.key)]
     return {path for path, part in parts if isinstance(part, tuple) and len(part) == 2 and part[0] is int}
+
+
+def static_numbers(piece: Piece) -> set[Any]:
+    """The same of ints and floats of Python."""
+    parts = [(path, piece.key[first + 1]) for first, path in piece.where if first + 1 < len(piece.key)]
+    return {path for path, part in parts if _number_kind(part) in _INPUTS}
 
 
 def _number_kind(part: Any) -> type | None:

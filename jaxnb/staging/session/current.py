@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from jaxnb.errors import JaxnbError
 from jaxnb.reading import SimulatedMesh
+from jaxnb.staging.objects.release import CLEAR_PROGRAMS
 from jaxnb.staging.session.session import Session
 
-__all__ = ["current_session", "simulated_mesh", "use_session"]
+__all__ = ["current_session", "no_run", "simulated_mesh", "use_session"]
 
 
 class _Current:
@@ -20,6 +22,21 @@ def use_session(session: Session | None) -> None:
 def current_session() -> Session | None:
     """The session of this process; None while there is none."""
     return _Current.session
+
+
+def no_run(fix: str = "run a cell that begins with %%jit, and ask then.") -> JaxnbError:
+    """What is raised where the last run is asked for, and there is none.
+
+    Args:
+      fix: what to do where none ever ran.
+    """
+    if _Current.session is not None and _Current.session.was_cleared:
+        return JaxnbError(
+            "nothing is known of the last run any more.",
+            why=f"{CLEAR_PROGRAMS} has let go of all programs; what cells have bound is as it was.",
+            fix="run the cell again, which compiles it anew, and ask then.",
+        )
+    return JaxnbError("no cell has been staged yet.", fix=fix)
 
 
 def simulated_mesh() -> SimulatedMesh | None:

@@ -10,11 +10,12 @@ from jaxnb import _jax
 from jaxnb.errors import Asking
 from jaxnb.options import StageOptions
 from jaxnb.program import Finding, Span
+from jaxnb.runtime import call_watchers
 from jaxnb.staging import levels
 from jaxnb.staging.cells.cell import CellSource, Statement
 from jaxnb.staging.objects.graph import Reached
 from jaxnb.staging.objects.journal import Journal, restore_names
-from jaxnb.staging.objects.paths import root_name
+from jaxnb.staging.objects.paths import Path, root_name
 from jaxnb.staging.reuse.cache import CodeRecord
 from jaxnb.staging.reuse.history import Change
 from jaxnb.staging.reuse.left import SinceLast
@@ -88,6 +89,8 @@ class Execution:
       in_doubt: statements that raised while they were traced, and were given to Python for that.
       for_once: programs that only this run may use.
       since: what has changed since the last run.
+      watchers: who was told of calls when the run began.
+      bound_then: what a key would have of the names that the cell binds: ints, and how long containers were.
     """
 
     cell: CellSource
@@ -130,9 +133,15 @@ class Execution:
     in_doubt: list[tuple[CodeRecord, int]] = field(init=False, default_factory=lambda: [])
     for_once: list[tuple[CodeRecord, Piece]] = field(init=False, default_factory=lambda: [])
     since: SinceLast = field(init=False, default_factory=lambda: SinceLast(None, None))
+    watchers: tuple[Any, ...] = field(init=False, default_factory=call_watchers)
+
+    bound_then: dict[Path, tuple[Any, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
         _jax.settle()
+        held = ((name, self.namespace.get(name)) for name in self.cell.binds)
+        parts = ((name, _part_of(value)) for name, value in held)
+        self.bound_then = {(None, "name", name): (part,) for name, part in parts if part is not None}
         self.asked = asked_for(self.options, self.cell)
         binding = (n for n, item in enumerate(self.cell.statements) if self.options.loss in item.names.binds)
         self.last_loss = max(binding, default=0)
@@ -152,6 +161,12 @@ class Execution:
     def runs_plainly(self) -> bool:
         """Whether JAX is to look into the results of each operation: a program of many has none in between."""
         return bool(_jax.value_checks()) and self.asked is None and not self.options.whole
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether the cell has set a profiler or a tracer, which is told of calls: a reused program has none."""
+        staged_only = self.asked is not None or self.options.whole or self.options.xmap is not None
+        return call_watchers() != self.watchers and not staged_only
 
     def staged(self) -> dict[Span, int]:
         """The number of the piece that each staged statement belongs to."""
@@ -205,6 +220,13 @@ class Execution:
                 self.lost.name(name, cell.filename, line_of_name(cell, piece, name))
             if names and error is not None:
                 error.add_note(f"{', '.join(sorted(names))} was donated to this run before it failed: make it again.")
+
+
+def _part_of(value: Any) -> tuple[Any, ...] | None:
+    """What a key has of a value itself, for a few kinds of them."""
+    if type(value) is int:
+        return int, value
+    return (type(value), len(value)) if type(value) in (list, tuple, set) else None
 
 
 def line_of_name(cell: CellSource, piece: Piece, name: str) -> int:

@@ -21,13 +21,14 @@ from jaxnb.staging.trace.piece import Piece
 
 __all__ = ["WIDE", "Inputs", "Mark", "leaf_of", "leaf_of_aval", "program_of", "read_inputs"]
 
-WIDE: Mapping[type, str] = {bool: "bool", int: "int64", float: "float64"}
+WIDE: Mapping[type, str] = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 """The dtypes in which Python computes."""
 _KEYS = {"fry": "threefry2x32", "rbg": "rbg", "urbg": "unsafe_rbg"}
 
 
 class Mark:
-    """Stands for an array while results are looked for: an output or a leaf of the piece, or a value of the cell."""
+    """Stands for an array while results are looked for: an output or a leaf of the piece, or a value of the cell; and
+    for a size that has a name, or a number that is computed from sizes, with its class."""
 
     __slots__ = ("index", "kind", "value")
 
@@ -177,8 +178,9 @@ def program_of(
     piece: Piece, reached: Reached, inputs: Inputs, leaves: Sequence[Leaf], wanted: Sequence[Mark]
 ) -> Callable[..., list[Any]]:
     """The function that is exported: of the inputs alone, all of which are arrays, as are its results."""
-    function = _jax.as_function(piece.jaxpr)
-    avals = piece.jaxpr.in_avals
+    whole = piece.jaxpr if piece.general is None else piece.general
+    function, avals = _jax.as_function(whole), whole.in_avals
+    ambient = bool(jax.config.jax_enable_x64)  # type: ignore[attr-defined]
 
     def exported_cell(*flat: Any) -> list[Any]:
         found: dict[int, Any] = {index: reached.leaves[index] for index in inputs.held}
@@ -188,15 +190,25 @@ def program_of(
         every = [found[index] for index in range(len(reached.leaves))]
         arguments = piece.prelude.arguments(every, values) if piece.prelude is not None else every
         given = arguments if piece.placing is None else piece.placing.kept_arguments(arguments)
-        outputs = function(*(_as_aval(one, aval) for one, aval in zip(given, avals, strict=True)))
+        given = [_as_aval(one, aval) for one, aval in zip(given, avals, strict=True)]
+        with jax.enable_x64(ambient):  # sizes in it are numbers of the width that they had
+            outputs = function(*given)
         if piece.placing is not None:
             outputs = piece.placing.kept_outputs(outputs, arguments, given)
         if piece.prelude is not None:
             outputs = piece.prelude.results(outputs, values)
         sources = {"out": outputs, "leaf": every}
-        return [_flat(mark.value if mark.kind == "value" else sources[mark.kind][mark.index]) for mark in wanted]
+        return [_flat(_computed(mark, found) if mark.index < 0 else sources[mark.kind][mark.index]) for mark in wanted]
 
     return exported_cell
+
+
+def _computed(mark: Mark, found: Mapping[int, Any]) -> Any:
+    """What stands for no array of the piece: a value, or a number that is computed from sizes."""
+    if mark.kind == "value":
+        return mark.value
+    number, kind = mark.value
+    return jnp.asarray(number(None, found), WIDE[kind])
 
 
 def _as_aval(value: Any, aval: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxnb import exported
+from jaxnb import _jax, exported
 from jaxnb.exported import OTHER, Node
 from jaxnb.staging.objects.graph import Reached
 from jaxnb.staging.objects.mutables import GROWN_LIST
@@ -58,7 +58,7 @@ class _Results:
           depth: in how many containers.
         """
         if type(value) is Mark:
-            return self._leaf(value)
+            return self._size(value, name) if value.kind == "size" else self._leaf(value)
         if type(value) in NUMBERS and path in self._by_path:
             return self._leaf(Mark("leaf", self._by_path[path]))
         if (at := self._known.get(id(value))) is not None:
@@ -93,6 +93,17 @@ class _Results:
             line=self._source.line_of(name),
         )  # fmt: skip
 
+    def _size(self, mark: Mark, name: str) -> Node:
+        text = _jax.dim_text(mark.value)
+        if not exported.is_expression(text):
+            raise self._source.refuse(
+                f"`{name}` is {text[:60]}…, an expression of sizes that is too long for a file.",
+                why="what is loaded computes it anew.",
+                fix="leave it out: --keep ...",
+                line=self._source.line_of(name),
+            )
+        return Node("size", value=text)
+
     def _leaf(self, mark: Mark) -> Node:
         for place, other in enumerate(self.marks):
             if (other.kind, other.index) == (mark.kind, mark.index) and other.value is mark.value:
@@ -122,16 +133,18 @@ def read_results(
     cell, recipe, keep = source.cell, piece.recipe, source.options.keep
     leaves: list[Any] = [Mark("leaf", index) for index in range(len(reached.leaves))]
     marks: list[Any] = [Mark("out", index) for index in range(_count(piece))]
-    building = Building(reached._replace(leaves=leaves), marks, dict(after))
+    building = Building(reached._replace(leaves=leaves), marks, dict(after), _of_sizes)
     building.made.update((id(item), item) for item in recipe.kept)
     try:
         bound = {name: build(building) for name, build in recipe.names}
         value = recipe.value(building) if recipe.value is not None and not cell.silent else None
         changes: _Changes = {}
         for holder, node, change in recipe.changed:
-            if holder is GROWN_LIST:
-                continue
-            changes[id(reached.nodes[node])] = {key: build(building) for key, build in change.children}
+            changed, children = reached.nodes[node], change.children
+            if holder is GROWN_LIST:  # what is new in it stands last
+                first = len(changed) - len(children)
+                children = [(first + at, build) for at, (_, build) in enumerate(children)]
+            changes[id(changed)] = {key: build(building) for key, build in children}
     except Exception as error:
         raise source.refuse(
             "what it binds cannot be told apart from what it reads.", why=f"{type(error).__name__}: {error}."
@@ -169,6 +182,10 @@ def read_results(
         left_out.append(("value", str(shown.value)))
         shown = None
     return results, named, shown, left_out
+
+
+def _of_sizes(value: Any, kind: type | None) -> Mark:
+    return Mark("size", -1, value) if kind is None else Mark("number", -1, (value, kind))
 
 
 def _is_left_out(node: Node) -> bool:

@@ -6,8 +6,8 @@ the value is needed, it is taken apart.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
-from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -18,9 +18,9 @@ from jaxnb.staging.cells.cell import CellSource, names_changed
 from jaxnb.staging.cells.marks import code_marks
 from jaxnb.staging.objects.graph import Reached
 from jaxnb.staging.objects.instances import MOVES_ON
-from jaxnb.staging.objects.paths import Choices, render_path
+from jaxnb.staging.objects.paths import Choices, render_path, root_name, without_places
 from jaxnb.staging.objects.slots import Slots
-from jaxnb.staging.reuse.cache import CodeRecord, static_ints, with_other_numbers
+from jaxnb.staging.reuse.cache import CodeRecord, static_ints, static_numbers, with_other_numbers
 from jaxnb.staging.reuse.changes import (
     by_path,
     find_changes,
@@ -46,7 +46,7 @@ from jaxnb.staging.session.dispatch import compile_piece, is_out_of_memory
 from jaxnb.staging.session.execution import Execution
 from jaxnb.staging.session.plan import find_stop, make_plan, why_python
 from jaxnb.staging.session.tracebacks import let_go
-from jaxnb.staging.trace.functions import open_called
+from jaxnb.staging.trace.functions import open_called, sees_called
 from jaxnb.staging.trace.gradient import DerivativeSpec, refuse_detour
 from jaxnb.staging.trace.moves import evolving
 from jaxnb.staging.trace.operands import open_operands
@@ -55,6 +55,10 @@ from jaxnb.staging.trace.reasons import reason_text, statement_of
 from jaxnb.staging.trace.stage import Failed, MissingName, StopAt, trace_piece
 
 __all__ = ["Maker"]
+
+
+_FEW = 4
+"""Numbers of one list that have changed before all of them are taken to change."""
 
 
 class Maker:
@@ -266,8 +270,13 @@ class Maker:
         found = find_general(record, plan, choices, state.namespace, state.context, state.device)
         known = found is not None
         if found is None:
-            again = partial(self._trace, cell, plan, donate=donate, asked=asked)
-            general = trace_for_all(cell, choices, again)
+
+            def trace(other: CellSource, choices: Choices) -> Piece:
+                __tracebackhide__ = True
+                planned = plan if other is cell else self._plan_like(record, other, plan, asked)
+                return self._trace(other, planned, choices, donate, asked)
+
+            general = trace_for_all(cell, choices, trace, state.namespace)
             before, found = record.general[-1:], for_all(general)
             for other in before:
                 if text := unnamed(other, found.sizes):
@@ -281,6 +290,12 @@ class Maker:
             state.sized.append(piece)
         state.look(cell, piece, state.namespace)
         return piece
+
+    def _plan_like(self, record: CodeRecord, cell: CellSource, plan: Plan, asked: DerivativeSpec | None) -> Plan:
+        """The plan of the same statements with other words in one of them."""
+        taken = asked.inputs if asked is not None else frozenset[str]()
+        start = 0 if all(one.defines for one in cell.statements[: plan.start]) else plan.start  # with its functions
+        return make_plan(cell, start, plan.stop, frozenset(record.forced), taken)
 
     def _trace(
         self, cell: CellSource, plan: Plan, choices: Choices, donate: tuple[str, ...], asked: DerivativeSpec | None
@@ -341,7 +356,11 @@ class Maker:
             record.open(index, open_statement(cell, statement, state.turning))
         elif (opened := open_operands(cell, statement, state.namespace)) is not None:
             record.open(index, opened)
-        elif error is not None and (opened := open_called(cell, statement, state.namespace, error.stack)) is not None:
+        elif (
+            error is not None
+            and not sees_called(state.cell, state.namespace)
+            and (opened := open_called(cell, statement, state.namespace, error.stack)) is not None
+        ):
             record.open(index, opened)
             if isinstance(error, RunByPython) and error.rolls:
                 record.on_host[index] = line, ROLLED
@@ -414,26 +433,45 @@ class Maker:
         """
         state = self._state
         previous = record.last_around(piece.plan, state.record.runs - 1)
-        if previous is None or piece.reasons:
+        again, within = state.since.alone and state.record.runs > 0, record is not state.record
+        if piece.reasons or (previous is None and not again):
             return piece
+        given = len(record.on_host)
+        if again and within and previous is None and not piece.jaxpr.eqns:
+            for index in range(piece.plan.start, piece.plan.stop):
+                self._give_to_python(cell, record, index, "it computes nothing", None)
+            return None
         remade = state.cell.binds.union(*(names_changed(item.node) for item in state.cell.statements))
-        before, now = parts_by_path(previous), parts_by_path(piece)
+        before, now = parts_by_path(previous) if previous is not None else {}, parts_by_path(piece)
         found = evolving(piece.moves, before, now, remade)
-        if record is state.record:
+        if not within:
             found = set(filter(state.since.is_as_left, found))
-        if state.since.alone and record is state.record:
-            found |= record.moved_again(piece.plan.start, record.runs, before, now, state.since.parts)
+        begun = {**state.bound_then, **state.since.parts}
+        were = {**begun, **before} if again else before
+        if state.since.alone and not within:
+            found |= record.moved_again(piece.plan.start, record.runs, were, now, begun)
         elif state.since.alone:  # by statements of the loop or of the cell; of few values there are programs by now
             found |= record.moved_again(piece.plan.start, state.record.runs, before, now)
+        if again and not piece.jaxpr.eqns:  # of no value there will be a program that is worth it
+            found |= {path for path, parts in now.items() if were.get(path, parts) != parts}
         numbers = (found & static_ints(piece)) - record.never_dynamic - record.choices.fixed
-        given = len(record.on_host)
-        fresh = (piece.moves & static_ints(piece)) - before.keys() - record.never_dynamic - record.choices.fixed
+        fresh = (piece.moves & static_ints(piece)) - before.keys()
+        if again:  # beside what the piece was traced for, and at once: they would be the next reason
+            ints = static_ints(
+                piece
+            )  # a float may have been an input, and be needed now: of its value nothing is known
+            static = ints | {path for path in static_numbers(piece) if root_name(path) in remade}
+            changed = {path for path in static & were.keys() if were[path] != now[path]}
+            fresh |= changed | _alike(changed, static)
+        fresh -= record.never_dynamic | record.choices.fixed | record.in_vain
         if fresh and (freed := self._with_inputs(cell, record, piece, numbers | fresh, tries=True)) is not None:
             piece = freed  # the last run has made these, and this one counts them up
             found -= numbers
         elif numbers and (freed := self._with_inputs(cell, record, piece, numbers)) is not None:
             piece = freed
             found -= numbers
+        else:
+            record.in_vain |= fresh
         if len(record.on_host) == given:
             for index, name in who_reads(cell, piece, found - record.choices.fixed, state.namespace).items():
                 self._give_to_python(cell, record, index, f"it reads what each run changes, `{name}`", None)
@@ -492,3 +530,9 @@ class Maker:
             what = "a number of the loop is needed" if state.depth else "a number that each run changes is needed"
             self._give_to_python(cell, record, index, what, None)
         record.choices = record.choices.changing(paths & record.choices.needed)  # the others can do without
+
+
+def _alike(changed: set[Any], static: set[Any]) -> set[Any]:
+    """The numbers of lists of which a few have changed."""
+    often = Counter(map(without_places, changed))
+    return {path for path in static if often[without_places(path)] >= _FEW}

@@ -18,7 +18,7 @@ from jaxnb.staging.session.run import Run
 from jaxnb.staging.trace.piece import Piece
 
 if TYPE_CHECKING:
-    from jaxnb.program import RematPolicies, Search, Shardings
+    from jaxnb.program import RematPolicies, Search, Shardings, TargetPlans
     from jaxnb.staging.session.session import Session
 
 __all__ = ["Elsewhere", "Explained", "Label", "Observer", "Planner"]
@@ -125,6 +125,18 @@ class Planner(Protocol):
         Returns:
           What was found, with the mesh, if its devices are there; otherwise a run that has the best plan.
         """
+        ...
+
+    def plan_targets(
+        self,
+        session: Session,
+        cell: CellSource,
+        namespace: dict[str, Any],
+        options: StageOptions,
+        names: Sequence[str],
+        progress: Progress,
+    ) -> TargetPlans:
+        """Plans a cell for several targets, one after the other."""
         ...
 
     def try_policies(

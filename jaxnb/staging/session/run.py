@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
@@ -19,7 +19,18 @@ from jaxnb.staging.trace.piece import Served
 if TYPE_CHECKING:
     from graphviz import Digraph
 
-    from jaxnb.program import Diff, Gradients, Hardware, Ledger, Node, Plan, RematPolicies, Search, Shardings
+    from jaxnb.program import (
+        Diff,
+        Gradients,
+        Hardware,
+        Ledger,
+        Node,
+        Plan,
+        RematPolicies,
+        Search,
+        Shardings,
+        TargetPlans,
+    )
 
 __all__ = ["LastRun", "Later", "Retrace", "Run", "Shown", "Timings"]
 
@@ -91,6 +102,7 @@ class Later:
         cell in place of its own, and whether to measure.
       make_gradients: traces the cell once more and reads what it differentiates, given options in place of its own.
       make_export: writes the cell as a file that holds its program, given the path.
+      make_targets: plans the cell for targets, given their names and what is called with what is going on.
     """
 
     make_program: Callable[[], Program] | None = None
@@ -101,6 +113,7 @@ class Later:
     make_remat: Callable[[Callable[[str], None], Mapping[str, Any], bool], RematPolicies] | None = None
     make_gradients: Callable[[Mapping[str, Any]], Gradients] | None = None
     make_export: Callable[[str], None] | None = None
+    make_targets: Callable[[Sequence[str], Callable[[str], None]], TargetPlans] | None = None
 
     @cached_property
     def program(self) -> Program:
@@ -237,6 +250,20 @@ class Run:
         if self.later.make_shardings is None:
             raise JaxnbError("of this run nothing is known.", why="nothing was compiled, or its names are gone.")
         return self.later.make_shardings(progress)
+
+    def targets(self, *names: str, progress: Callable[[str], None] = lambda _: None) -> TargetPlans:
+        """What the cell would be on machines that are not there, side by side, each by its own compiler.
+
+        Args:
+          *names: of targets, as `"v5e:4x4"`.
+          progress: called with what is going on.
+
+        Raises:
+          JaxnbError: if nothing was compiled, or the run's names are not at hand any more.
+        """
+        if self.later.make_targets is None:
+            raise JaxnbError("this run cannot be planned.", why="nothing was compiled, or its names are gone.")
+        return self.later.make_targets(names, progress)
 
     def remat(
         self,
@@ -410,7 +437,7 @@ class LastRun:
             rest = replace(later)  # which has read nothing yet
         else:
             make_program = later.make_nameless or later.make_program
-            gone = ("make_source", "make_shardings", "make_remat", "make_gradients", "make_export")
+            gone = ("make_source", "make_shardings", "make_remat", "make_gradients", "make_export", "make_targets")
             rest = replace(later, make_program=make_program, **dict.fromkeys(gone))
         self._rest = replace(run, value=None, outputs={}, later=rest)
         self._value = _weakly(run.value)

@@ -113,6 +113,10 @@ class Runner:
                 self.run_on_host(statement)
             return
         while index < len(statements):
+            if state.is_watched:
+                self.run_on_host(statements[index])
+                index += 1
+                continue
             if self._is_for_python(record, index, statements[index]):
                 self._by_python(cell, record, index)
                 index += 1

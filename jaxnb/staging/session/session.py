@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -24,6 +24,7 @@ from jaxnb.runtime import memory_maps, most_memory_maps, undo_after, undo_depth
 from jaxnb.staging import levels, mapped
 from jaxnb.staging.cells.cell import CellSource, Statement, parse_cell
 from jaxnb.staging.cells.effects import first_effect
+from jaxnb.staging.objects.paths import Choices
 from jaxnb.staging.reuse.advice import retrace_findings
 from jaxnb.staging.reuse.cache import CodeRecord
 from jaxnb.staging.reuse.changes import each_once
@@ -34,6 +35,7 @@ from jaxnb.staging.session.choices import apply_options
 from jaxnb.staging.session.dispatch import is_out_of_memory
 from jaxnb.staging.session.execution import Execution, Progress
 from jaxnb.staging.session.fates import read_needed, read_on_host
+from jaxnb.staging.session.machine import planning_for
 from jaxnb.staging.session.observer import Elsewhere, Observer, Planner
 from jaxnb.staging.session.outcome import (
     bind_function,
@@ -62,11 +64,11 @@ from jaxnb.staging.trace.assigned import NameLog
 from jaxnb.staging.trace.devices import find_device, on_device
 from jaxnb.staging.trace.donation import DonationLog
 from jaxnb.staging.trace.ended import MissingName
-from jaxnb.staging.trace.piece import Piece
+from jaxnb.staging.trace.piece import Piece, Plan
 from jaxnb.staging.trace.stage import trace_piece
 
 if TYPE_CHECKING:
-    from jaxnb.program import Diff, Gradients, RematPolicies
+    from jaxnb.program import Diff, Gradients, RematPolicies, TargetPlans
 
 __all__ = ["Session"]
 
@@ -94,6 +96,7 @@ class Session:
       simulated: the mesh that is not there for which cells are planned, instead of being run.
       strategy: how programs are run.
       elsewhere: who runs the cells that are for other processes, which is nobody until there are some.
+      was_cleared: whether there was a last run, and all was let go of since.
     """
 
     def __init__(self, cache_size: int = 4, observer: Observer | None = None, planner: Planner | None = None) -> None:
@@ -101,9 +104,10 @@ class Session:
         self.observer = observer if observer is not None else Observer()
         self._planner = planner
         self._last: LastRun | None = None
+        self.was_cleared = False
         self.file_label: Callable[[str], str] = str
         self._records: OrderedDict[tuple[Any, ...], CodeRecord] = OrderedDict()
-        self._sources: OrderedDict[tuple[str, str, int], CellSource] = OrderedDict()
+        self._sources: OrderedDict[tuple[str, str, int, str | None], CellSource] = OrderedDict()
         self._maps: OrderedDict[tuple[Any, ...], CellSource] = OrderedDict()
         self._cells: dict[str, tuple[Any, ...]] = {}
         self.filenames: OrderedDict[str, str] = OrderedDict()
@@ -155,12 +159,26 @@ class Session:
         """
         __tracebackhide__ = True
         _jax.forget_lost_place()
-        cell, search = self.parse(source, filename, shown, offset), None
-        if (elsewhere := self._elsewhere(options)) is not None:
-            run = elsewhere.run_cell(self, cell, offset, namespace, options, cell_id, progress, before_host)
-            return self._finish(run)
-        if options.devices is not None:
-            want_devices(options.devices)
+        cell = self.parse(source, filename, shown, offset)
+        with planning_for(self, options) as planned:
+            if (elsewhere := self._elsewhere(planned)) is not None:
+                run = elsewhere.run_cell(self, cell, offset, namespace, planned, cell_id, progress, before_host)
+                return self._finish(run)
+            if options.devices is not None:
+                want_devices(options.devices)
+            return self._stage(cell, namespace, planned, cell_id, progress, before_host)
+
+    def _stage(
+        self,
+        cell: CellSource,
+        namespace: dict[str, Any],
+        options: StageOptions,
+        cell_id: str | None,
+        progress: Progress,
+        before_host: Callable[[], None],
+    ) -> Run:
+        __tracebackhide__ = True
+        search = None
         if options.xmap is not None and options.xmap.auto:
             check_name(cell, options.name)
             best = self.planner.search_run(self, cell, namespace, options, progress)
@@ -358,7 +376,7 @@ class Session:
         """Lets go of all programs: cells are traced and compiled anew. The last run and the comparisons go, too."""
         self._records.clear()
         self._before.clear()
-        self._last = None
+        self.was_cleared, self._last = self._last is not None or self.was_cleared, None
 
     def _label(self, filename: str) -> str:
         return self.file_label(filename)
@@ -384,9 +402,10 @@ class Session:
         cell = self.parse(source, filename, shown, offset)
         if not cell.statements:
             return Run(note="nothing to trace: the cell holds no statement", note_kind="defined")
-        mesh = self.simulated
-        with mesh.ambient() if mesh is not None else nullcontext():
-            whole = self.trace_whole(cell, namespace, options, mesh)
+        with planning_for(self, options) as options:
+            mesh = self.simulated
+            with mesh.ambient() if mesh is not None else nullcontext():
+                whole = self.trace_whole(cell, namespace, options, mesh)
         if whole is None:
             note, kind = host_note(cell)
             return Run(note=note, note_kind=kind)
@@ -459,9 +478,10 @@ class Session:
                 taken = asked.inputs if asked is not None else frozenset[str]()
                 plan = make_plan(cell, index, len(cell.statements), frozenset(execution.record.forced), taken)
                 try:
-                    traces = partial(trace_piece, cell, plan, namespace, context=execution.context, device=mesh)
-                    traces = partial(traces, whole=True, donate=donate, asked=asked)
-                    piece = trace_sized(cell, execution.record.choices, traces)
+                    how: dict[str, Any] = {"context": execution.context, "device": mesh, "whole": True}
+                    how |= {"donate": donate, "asked": asked}
+                    trace = partial(_trace_like, cell, plan, frozenset(execution.record.forced), namespace, how)
+                    piece = trace_sized(cell, execution.record.choices, trace, namespace)
                 except MissingName as missing:
                     execution.record.forced.add(missing.name)
         except Exception as error:
@@ -488,6 +508,16 @@ class Session:
     ) -> RematPolicies:
         _check_bound(more, namespace)
         return self.planner.try_policies(self, cell, namespace, _as_it_is(options, more), progress, time=time)
+
+    def _plan_targets(
+        self,
+        cell: CellSource,
+        namespace: dict[str, Any],
+        options: StageOptions,
+        names: Sequence[str],
+        progress: Progress,
+    ) -> TargetPlans:
+        return self.planner.plan_targets(self, cell, namespace, _as_it_is(options, {}), names, progress)
 
     def _read_gradients(
         self, cell: CellSource, namespace: dict[str, Any], options: StageOptions, more: Mapping[str, Any]
@@ -520,8 +550,8 @@ class Session:
           SyntaxError: if it is no Python.
         """
         digest = hashlib.blake2b(source.encode(), digest_size=6).hexdigest()
-        name = filename or f"<jaxnb cell {digest}>"
-        key = (source, name, offset)
+        name = filename or f"<cell {digest}>"
+        key = (source, name, offset, shown)  # whose first line says how it is run, and may be another each time
         cell = self._sources.get(key)
         if cell is None:
             cell = self._sources[key] = parse_cell(source, filename=name, shown=shown, offset=offset)
@@ -646,6 +676,7 @@ class Session:
             partial(self._try_policies, cell, namespace, options) if pieces else None,
             partial(self._read_gradients, cell, namespace, options) if pieces else None,
             exporter_of(execution, make) if pieces else None,
+            partial(self._plan_targets, written, namespace, options) if pieces else None,
         )
         return Run(
             value=value_of(execution),
@@ -673,7 +704,7 @@ class Session:
             note_kind=note_kind,
             dispatch_seconds=execution.dispatch_seconds,
             # What was measured is another each time.
-            served=pieces[0].serves_with(pieces[1:], everything) if pieces and timing is None else None,
+            served=pieces[0].serves_with(pieces[1:], everything, cell.shown) if pieces and timing is None else None,
             later=later,
         )
 
@@ -714,7 +745,7 @@ class Session:
 
     def remember(self, run: Run) -> None:
         """Makes a run the last one, as it is now."""
-        self._last = LastRun(run, self.home is not None)
+        self._last, self.was_cleared = LastRun(run, self.home is not None), False
 
 
 def _as_it_is(options: StageOptions, more: Mapping[str, Any]) -> StageOptions:
@@ -726,6 +757,23 @@ def _check_bound(more: Mapping[str, Any], namespace: Mapping[str, Any]) -> None:
     for name in more.get("wrt", ()):
         if name not in namespace:
             raise JaxnbError(f"`{name}` is not bound any more.", fix="run the cell again that binds it.")
+
+
+def _trace_like(
+    cell: CellSource,
+    plan: Plan,
+    forced: frozenset[str],
+    namespace: dict[str, Any],
+    how: Mapping[str, Any],
+    other: CellSource,
+    choices: Choices,
+) -> Piece:
+    """Traces a cell by a plan, or one with the same statements but for a few words."""
+    __tracebackhide__ = True
+    if other is not cell:
+        also = how["asked"].inputs if how["asked"] is not None else frozenset[str]()
+        plan = make_plan(other, plan.start, plan.stop, forced, also)
+    return trace_piece(other, plan, namespace, choices, **how)
 
 
 def _refuse_again(statement: Statement, namespace: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ import platform
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -23,7 +24,7 @@ import jaxlib
 from jaxnb import __version__, _jax, exported
 from jaxnb._jax import ExportedParts
 from jaxnb.errors import JaxnbError
-from jaxnb.exported import Leaf, Signature
+from jaxnb.exported import Leaf, Signature, Sizes
 from jaxnb.program import Program
 from jaxnb.runtime import is_library, is_library_class
 from jaxnb.staging.objects.graph import Reached
@@ -117,18 +118,18 @@ def _export(
     program: Program,
     path: str,
 ) -> None:
-    if source.options.shapes:
-        raise source.refuse(
-            "its program is for all sizes.",
-            "a file holds the program of the sizes that its inputs have.",
-            "run it without --shapes, and export that: one file for each size.",
-        )
     check_effects(source, piece, reached)
+    sizes = _sizes(source, piece)
     inputs = read_inputs(source, entry, reached, namespace)
     texts = [render_path(path) for path in reached.paths]
-    types_of = [leaf_of(source, texts[at], leaf, piece.prelude is not None) for at, leaf in enumerate(reached.leaves)]
-    leaves = [types_of[index] for index in inputs.order]
     results, named, shown, left_out = read_results(source, piece, entry, reached, outputs, after)
+    wide = piece.prelude is not None or any(mark.kind == "number" for mark in results.marks)
+    types_of = [leaf_of(source, texts[at], leaf, wide) for at, leaf in enumerate(reached.leaves)]
+    if piece.named is not None and piece.questions is not None:
+        for index, text in piece.named.leaves.items():
+            _check_taken(source, text, index in inputs.order)
+            types_of[index] = replace(types_of[index], shape=piece.questions.shapes.given(text))
+    leaves = [types_of[index] for index in inputs.order]
     places = {
         leaf.index: place
         for name, node in reversed([*named, *([("value", shown)] if shown is not None else [])])
@@ -152,21 +153,65 @@ def _export(
         tuple(source.options.donate),
         tuple(left_out),
         bool(jax.config.jax_enable_x64),  # type: ignore[attr-defined]
+        sizes,
     )
-    parts = _lowered(source, piece, program_of(piece, reached, inputs, leaves, results.marks), leaves)
+    shapes = [_traced_shape(piece, index, types_of[index]) for index in inputs.order]
+    parts = _lowered(source, program_of(piece, reached, inputs, leaves, results.marks), leaves, shapes, wide)
     program.level("stablehlo")
     exported.save(path, signature, _provenance(source.cell.shown, parts), program, parts)
 
 
-def _lowered(source: Source, piece: Piece, function: Callable[..., list[Any]], leaves: Sequence[Leaf]) -> ExportedParts:
-    wide = piece.prelude is not None or any(leaf.dtype in ("float64", "int64") for leaf in leaves)
+def _check_taken(source: Source, text: str, taken: bool) -> None:
+    """Whether an array whose sizes have names is an input of the file."""
+    if not taken:
+        raise source.refuse(
+            f"a function of the cell holds `{text}`, whose sizes have names.",
+            why="what functions hold is part of the program, and has one size.",
+            fix=f"give `{text}` to the function as an argument.",
+        )
+
+
+def _sizes(source: Source, piece: Piece) -> Sizes | None:
+    """The names of sizes of the program; None where all are numbers."""
+    if not source.options.shapes:
+        return None
+    if piece.named is None or piece.questions is None:
+        line, text = next(((line, text) for _, line, text in piece.notes if "alone: " in text), (None, ""))
+        raise source.refuse(
+            "its program is for the sizes of this run alone.",
+            why=f"{text.partition('alone: ')[2] or 'it compares sizes'}, and for other sizes the answer is another.",
+            fix="run it with --export for sizes of which that is not so, or leave --shapes out.",
+            line=line,
+        )
+    questions = piece.questions
+    (_, where), implied = questions.shapes.texts, questions.shapes.implied
+    return Sizes(tuple(piece.named.values.items()), where, implied, tuple(questions.answers))
+
+
+def _traced_shape(piece: Piece, index: int, leaf: Leaf) -> tuple[Any, ...]:
+    """The shape of an input as the program has it."""
+    if piece.named is None or piece.questions is None or index not in piece.named.leaves:
+        return leaf.flat_shape
+    words = (leaf.words,) if leaf.kind == "key" else ()
+    return (*piece.questions.shapes.traced(piece.named.leaves[index]), *words)
+
+
+def _lowered(
+    source: Source,
+    function: Callable[..., list[Any]],
+    leaves: Sequence[Leaf],
+    shapes: Sequence[tuple[Any, ...]],
+    wide: bool,
+) -> ExportedParts:
+    wide = wide or any(leaf.dtype in ("float64", "int64") for leaf in leaves)
     with jax.enable_x64(True) if wide else nullcontext():
-        avals = [jax.ShapeDtypeStruct(leaf.flat_shape, jnp.dtype(leaf.dtype)) for leaf in leaves]
+        avals = [jax.ShapeDtypeStruct(shape, jnp.dtype(leaf.dtype)) for leaf, shape in zip(leaves, shapes, strict=True)]
         try:
             parts = _jax.export_flat(function, avals, source.options.platforms or None)
         except Exception as error:
             said = str(error).strip().partition("\n")[0][:300]
-            raise source.refuse("JAX does not export it.", why=f"{type(error).__name__}: {said}") from error
+            fix = "leave --shapes out, and export one file for each size." if source.options.shapes else ""
+            raise source.refuse("JAX does not export it.", why=f"{type(error).__name__}: {said}", fix=fix) from error
     if parts.devices > 1:
         raise source.refuse(
             f"its program is for {parts.devices} devices.", why="a file holds a program of one device.",
@@ -180,6 +225,8 @@ def _leaf_of_result(source: Source, piece: Piece, mark: Mark, leaves: Sequence[L
         return leaves[mark.index]
     if mark.kind == "value":
         return leaf_of(source, text, mark.value, False)
+    if mark.kind == "number":
+        return Leaf(WIDE[mark.value[1]], (), True, "number")
     place: int | None = mark.index
     if piece.prelude is not None:
         kind, place = piece.prelude.outputs[mark.index]
@@ -194,7 +241,8 @@ def _leaf_of_result(source: Source, piece: Piece, mark: Mark, leaves: Sequence[L
                 return leaves[at]
         place = piece.placing.place_of(place)
     assert place is not None
-    return leaf_of_aval(source, text, piece.jaxpr.out_avals[place])
+    whole = piece.jaxpr if piece.general is None else piece.general
+    return leaf_of_aval(source, text, whole.out_avals[place])
 
 
 def _static(source: Source, piece: Piece, inputs: set[str], namespace: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -14,12 +14,26 @@ Build = Callable[["Building"], Any]
 
 
 class Building:
-    """One application of a recipe: the inputs and outputs of a run, and what was built so far."""
+    """One application of a recipe: the inputs and outputs of a run, and what was built so far.
 
-    __slots__ = ("made", "namespace", "outputs", "reached")
+    Args:
+      reached: the inputs.
+      outputs: of the program.
+      namespace: the names.
+      of_sizes: what stands for a size that has a name, or a number of a class that is computed from sizes, where there
+        is no run; None in one.
+    """
 
-    def __init__(self, reached: Reached, outputs: Sequence[Any], namespace: dict[str, Any]) -> None:
-        self.reached, self.outputs, self.namespace = reached, outputs, namespace
+    __slots__ = ("made", "namespace", "of_sizes", "outputs", "reached")
+
+    def __init__(
+        self,
+        reached: Reached,
+        outputs: Sequence[Any],
+        namespace: dict[str, Any],
+        of_sizes: Callable[[Any, type | None], Any] | None = None,
+    ) -> None:
+        self.reached, self.outputs, self.namespace, self.of_sizes = reached, outputs, namespace, of_sizes
         self.made: dict[int, Any] = {}
 
 

@@ -43,6 +43,7 @@ __all__ = [
     "line_at",
     "open_called",
     "opened_again",
+    "sees_called",
 ]
 
 PART = "jaxnb part"
@@ -57,6 +58,8 @@ _SEES_FRAMES = frozenset(
         *("_getframe", "currentframe", "stack", "getframeinfo", "f_locals", "f_back", "settrace", "setprofile"),
     }
 )
+_SEES_CALLED = frozenset({"f_locals", "tb_frame", "walk_tb", "walk_stack", "TracebackException", "StackSummary"})
+"""By what code sees the variables of functions that it has called, which would be those of a statement of theirs."""
 _DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom | ast.Global
 _STAYS = _DEFINES | ast.Nonlocal | ast.Pass | ast.Raise | ast.Assert | ast.Delete
 
@@ -309,6 +312,18 @@ def open_called(
             functions = {code_digest(function.__code__): (code, offsets)}
             return Opened(statement.code, blocks, turning, functions=functions)
     return None
+
+
+def sees_called(cell: CellSource, namespace: Mapping[str, Any]) -> bool:
+    """Whether the cell, or a function that it may call, looks into frames of functions that it has called.
+
+    Args:
+      cell: as a whole.
+      namespace: where its names are looked up.
+    """
+    reached = (each for item in cell.statements for each in functions_reached(item.names, namespace))
+    codes = (cell.attributes, *(names_of(function.__code__).attributes for function in reached))
+    return not all(map(_SEES_CALLED.isdisjoint, codes))
 
 
 def opened_again(

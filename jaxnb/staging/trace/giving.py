@@ -1,7 +1,8 @@
 """Inputs that functions of the cell give up by `donate_argnums`, and that are deleted when its program has run.
 
 Inside of a program nothing is donated; in the plain cell the array is gone once the function was called, under every
-name. JAX gives a buffer away where a result has its size.
+name. JAX gives a buffer away where a result has its size. So is what the piece has computed itself: where anybody still
+holds it, or reads it, it must be an input of another piece.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ __all__ = ["UsedAgain", "read_given"]
 
 
 class UsedAgain(Exception):
-    """An operation reads what was given up before it, which the plain cell refuses; `eqn` is it."""
+    """An operation reads what was given up before it, which the plain cell refuses, or gives up what is a result of the
+    piece, which the plain cell has deleted; `eqn` is it."""
 
     def __init__(self, eqn: Any) -> None:
         self.eqn = eqn
@@ -31,14 +33,16 @@ def read_given(closed: Any, leaves: Sequence[Any]) -> tuple[int, ...]:
       leaves: the inputs.
 
     Raises:
-      UsedAgain: if one is read after that.
+      UsedAgain: if one, or what was computed, is read after that, or is a result.
     """
     jaxpr = closed.jaxpr
     arguments = jaxpr.invars[len(jaxpr.invars) - len(leaves) :]
     own = {var: at for at, var in enumerate(arguments) if isinstance(leaves[at], jax.Array)}
+    results = set(filter(is_variable, jaxpr.outvars)) - set(arguments)
     given: dict[Any, int] = {}
+    gone: set[Any] = set()
     for eqn in jaxpr.eqns:
-        if given and any(is_variable(atom) and atom in given for atom in eqn.invars):
+        if gone and any(is_variable(atom) and atom in gone for atom in eqn.invars):
             raise UsedAgain(eqn)
         flags = eqn.params.get("donated_invars", ())
         if True not in flags or len(flags) != len(eqn.invars):
@@ -51,7 +55,12 @@ def read_given(closed: Any, leaves: Sequence[Any]) -> tuple[int, ...]:
             size = _nbytes(inner.aval)
             if flag and inner in read and size in left:
                 left.remove(size)
-                if is_variable(atom) and atom in own:
+                if not is_variable(atom) or (atom in arguments and atom not in own):
+                    continue
+                gone.add(atom)
+                if atom in results:
+                    raise UsedAgain(eqn)
+                if atom in own:
                     given[atom] = own[atom]
     return tuple(given.values())
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from jaxnb.staging.cells.reach import ATOMS
 from jaxnb.staging.cells.referents import state_of
 from jaxnb.staging.objects.mutables import BUFFER, CELL, Mutable
@@ -115,8 +117,9 @@ def moved_by_python(
 ) -> tuple[set[Path], set[Path]]:
     """What differs since the last run though nobody but the cell has changed anything: its other statements did.
 
-    A container that has grown in this run, too, will again; of anything else that is so when it differs for the second
-    time in a row, because a text or a flag may as well have come to rest. An array differs in its shape or dtype alone,
+    A container that has grown in this run, too, will again, and bytes or a buffer will hold other data; of anything
+    else that is so when it differs for the second time in a row, because a text or a flag may as well have come to
+    rest. An array differs in its shape or dtype alone,
     for which there are programs.
 
     Args:
@@ -133,7 +136,7 @@ def moved_by_python(
         path for path in differs if not (_is_input(now[path]) or _is_alias(before[path]) or _is_alias(now[path]))
     }
     grown = {path for path in differs if _is_sized(now[path]) and _held(begun.get(path, now[path])) != _held(now[path])}
-    return grown | {path for path in differs if path in differed}, differs
+    return grown | {path for path in differs if path in differed or _is_data(now[path])}, differs
 
 
 def _is_alias(parts: tuple[Any, ...]) -> bool:
@@ -143,6 +146,15 @@ def _is_alias(parts: tuple[Any, ...]) -> bool:
 
 def _is_input(parts: tuple[Any, ...]) -> bool:
     return any(type(part) is tuple and part and part[0] in (ARRAY, NUMPY) for part in parts)
+
+
+def _is_data(parts: tuple[Any, ...]) -> bool:
+    """Whether a value is many numbers at once that are in the key as they are."""
+    return any(type(part) is tuple and (part[:1] == (bytes,) or _is_buffer(part)) for part in parts)
+
+
+def _is_buffer(part: tuple[Any, ...]) -> bool:
+    return part[:1] == (CONTENT,) and isinstance(part[1], type) and not issubclass(part[1], np.generic)
 
 
 def _is_flag(parts: tuple[Any, ...]) -> bool:

@@ -43,6 +43,8 @@ _EVENTS = {
     "fcntl.ioctl": "it changes an open file",
     "resource.setrlimit": "it changes a limit of the process",
     "signal.pthread_kill": "it sends a signal",
+    "sys.setprofile": "it watches the calls",
+    "sys.settrace": "it watches the calls",
     "pty.spawn": "it starts a process",
 }
 _FAMILIES = {
@@ -147,7 +149,8 @@ class Noticing:
         self._undo.add(_forget, thread, self)
         _noticing.setdefault(thread, []).append(self)
         for module, names in UNSEEN.items():
-            owner = sys.modules.get(module)
+            package, _, within = module.rpartition(".")
+            owner = sys.modules.get(module) or getattr(sys.modules.get(package), within, None)  # as `sys.monitoring`
             for name, short in names.items():
                 if hasattr(owner, name):
                     self._ask(owner, name, short)

@@ -11,7 +11,7 @@ import jax
 
 from jaxnb import _jax
 from jaxnb.program import Assigned, Finding, Span
-from jaxnb.reading import NO_FIGURES, PLATFORM, Figures, SimulatedMesh, read_figures, with_ids
+from jaxnb.reading import NO_FIGURES, Figures, SimulatedMesh, read_figures, with_ids
 from jaxnb.staging.cells.append_only import NO_USES, ListUses
 from jaxnb.staging.cells.cell import CellSource, Statement
 from jaxnb.staging.cells.code import CodeNames
@@ -184,7 +184,9 @@ class Piece:
     def lower(self) -> Any:
         """The program as StableHLO, with the number of each equation in its name, see `ids`; nothing is compiled."""
         changed = self.numbered()
-        return changed.lower() if self.simulated is None else _jax.lower_elsewhere(changed, (PLATFORM,))
+        if self.simulated is None:
+            return changed.lower()
+        return _jax.lower_elsewhere(changed, (self.simulated.platform,))
 
     def has_compiled(self, compiled: Any, lower_seconds: float, compile_seconds: float, from_cache: str = "") -> None:
         """Keeps what it was compiled to, or what stands for that where its devices are not there."""
@@ -218,11 +220,12 @@ class Piece:
         """From now on a guard says whether it serves a run; None if none can be written."""
         self.guard = guard
 
-    def serves_with(self, others: tuple[Piece, ...], findings: tuple[Finding, ...]) -> Served:
-        """Itself, the pieces after it in a run, and what there is to say of them: the same object while these stay."""
+    def serves_with(self, others: tuple[Piece, ...], findings: tuple[Finding, ...], shown: str) -> Served:
+        """Itself, the pieces after it in a run, what there is to say of them, and the cell as displayed: the same
+        object while these stay."""
         known = self.served
-        if known is None or known.findings != findings or known.pieces[1:] != others:
-            known = self.served = Served((self, *others), findings)
+        if known is None or (known.findings, known.pieces[1:], known.shown) != (findings, others, shown):
+            known = self.served = Served((self, *others), findings, shown)
         return known
 
     def let_rules_go(self) -> None:
@@ -301,10 +304,12 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Served:
-    """The programs that served a run, and what there is to say of them."""
+    """The programs that served a run, what there is to say of them, and the cell as displayed, whose header may be
+    another though the programs are the same."""
 
     pieces: tuple[Piece, ...]
     findings: tuple[Finding, ...]
+    shown: str = ""
 
 
 def taken(

@@ -32,10 +32,11 @@ class Conflict(Exception):
     Attributes:
       eqn: which one.
       short: why, in a few words.
+      refused: whether JAX surely refuses it, as long as its operands lie as they do.
     """
 
-    def __init__(self, eqn: Any, short: str) -> None:
-        self.eqn, self.short = eqn, short
+    def __init__(self, eqn: Any, short: str, refused: bool = False) -> None:
+        self.eqn, self.short, self.refused = eqn, short, refused
 
 
 class Placements(NamedTuple):
@@ -244,6 +245,7 @@ class _Reader:
             there = {self.devices[var] for var in committed} or {(_jax.default_device(),)}
             if not elsewhere <= there:
                 raise Conflict(eqn, "a value on other devices is given to it that does not say where its results lie")
+        self._check_told(eqn, committed)
         named = list(_jax.named_shardings(eqn))
         if _jax.has_inner_put(eqn):
             raise Conflict(eqn, "it places values inside of a function with a derivative of its own")
@@ -302,6 +304,21 @@ class _Reader:
             return
         if written is None or not self._ask_whole(eqn, written):
             self._lay(results, self._ask(eqn, operands, results, committed))
+
+    def _check_told(self, eqn: Any, committed: Sequence[Any]) -> None:
+        """What a jitted function was told of its arguments must be so; inside of a program JAX would move them.
+
+        Raises:
+          Conflict: if one lies otherwise.
+        """
+        for var, told in zip(eqn.invars, _jax.in_shardings_of(eqn), strict=True):
+            if told is None or var not in committed:
+                continue
+            lies = self.shardings[var]
+            if lies is None:
+                raise Conflict(eqn, "how its values lie on their devices is not known")
+            if lies.memory_kind != told.memory_kind or not lies.is_equivalent_to(told, var.aval.ndim):
+                raise Conflict(eqn, "its arguments do not lie as it was told", refused=True)
 
     def _lay(self, results: Sequence[Any], shardings: Sequence[Any]) -> None:
         for var, sharding in zip(results, shardings, strict=True):

@@ -210,18 +210,18 @@ class SideEffects:
             if _shown_by() != self._shown_by:
                 self.unsure |= any(item[0] == "once" for item in warnings.filters)
                 return True
-            given = warning.message, warning.category, warning.filename, warning.lineno
+            given = partial(_warn, warning.message, warning.category, warning.filename, warning.lineno)
             registry: dict[Any, Any] = {}
             self._note_given(warning)
             if _taken_down():
-                self.said.append(Said(partial(warnings.warn_explicit, *given, registry=registry), ()))
+                self.said.append(Said(partial(given, registry), ()))
                 return False
             self._registering = True
             try:
-                warnings.warn_explicit(*given, registry=registry)  # which takes down that it was given
+                given(registry)  # which takes down that it was given
             finally:
                 self._registering = False
-            self.said.append(Said(_AfterFirst(partial(warnings.warn_explicit, *given, registry=registry)), ()))
+            self.said.append(Said(_AfterFirst(partial(given, registry)), ()))
         return True
 
     def _note_given(self, warning: Any) -> None:
@@ -252,6 +252,13 @@ def _taken_down() -> bool:
     """Whether a warning goes to somebody who takes it down, and not to where everybody reads it."""
     show, record = _shown_by()
     return getattr(show, "__module__", "") != "warnings" or getattr(record, "__module__", "") != "warnings"
+
+
+def _warn(message: Any, category: type[Warning], filename: str, line: int, registry: dict[Any, Any]) -> None:
+    """Gives a warning, whose message is an object that each run makes anew."""
+    if type(message) is category and vars(message) == {}:
+        message = category(*message.args)
+    warnings.warn_explicit(message, category, filename, line, registry=registry)
 
 
 class _AfterFirst:

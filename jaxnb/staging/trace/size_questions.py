@@ -7,6 +7,7 @@ compares is remembered: the program is only for sizes for which the answer is th
 
 from __future__ import annotations
 
+import functools
 import operator
 import re
 import sys
@@ -17,10 +18,13 @@ from types import FrameType
 from typing import Any, NamedTuple, NoReturn
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 
 from jaxnb import _jax
 from jaxnb._jax import Decision
 from jaxnb.errors import Refused
+from jaxnb.named import scope_of
 from jaxnb.staging.cells.spoken import is_only_said
 from jaxnb.staging.trace.builds import Build, Building, memoized, tuple_of
 from jaxnb.staging.trace.side_effects import SideEffects
@@ -29,8 +33,8 @@ from jaxnb.staging.trace.sizes import NamedSizes, Shapes
 __all__ = ["SizeQuestions", "Used"]
 
 
-Number = Callable[[Mapping[str, int], Sequence[Any]], Any]
-"""A number of Python's in a run, of its sizes and inputs."""
+Number = Callable[[Mapping[str, int] | None, Any], Any]
+"""A number of Python's in a run, of its sizes and inputs; without sizes that in a program, of arrays."""
 
 
 class Used(NamedTuple):
@@ -72,6 +76,7 @@ class SizeQuestions:
         self._rewritten: dict[tuple[str, int], None] = {}
         self._numbers: dict[int, tuple[Any, Number]] = {}
         self._leaves: Sequence[Any] = ()
+        self._of_numpy: dict[int, Any] = {}
 
     def watching(self) -> AbstractContextManager[None]:
         """While this is entered, the questions come here."""
@@ -114,6 +119,44 @@ class SizeQuestions:
         """Whether something is, or stands for, a number of Python's that is known from the sizes."""
         return type(other) in (int, float, complex, bool) or _jax.is_dim(other) or id(other) in self._numbers
 
+    def is_of_sizes(self, item: Any) -> bool:
+        """Whether something is a size, or stands for a number that is known from sizes."""
+        return _jax.is_dim(item) or (id(item) in self._numbers and self._numbers[id(item)][0] is item)
+
+    def on_dim_called(self, function: Callable[..., Any], name: str, args: Sequence[Any], frame: FrameType) -> Any:
+        """See `DimAnswers`."""
+        first: Any = args[0] if len(args) == 1 else None
+        if name in _WHOLE and _jax.is_dim(first):
+            return first
+        if name in ("numpy.prod", "numpy.sum") and type(first) in (tuple, list) and all(map(_is_whole, first)):
+            return self._as_numpy(functools.reduce(operator.mul if name == "numpy.prod" else operator.add, first))
+        if name.startswith("math.") and name not in _WHOLE and self.is_of_sizes(first):
+            staged = getattr(jnp, name.removeprefix("math."))
+            result = staged(jnp.asarray(first) * 1.0)
+            self.on_number(result, function, (first,), staged)
+            return result
+        self._refuse(f"`{name.replace('numpy', 'np')}` needs the number that a size stands for", frame)
+
+    def _as_numpy(self, dim: Any) -> Any:
+        """A size as NumPy computes it, whose class is another."""
+        if not _jax.is_dim(dim):
+            return np.int64(dim)
+        made = _jax.as_numpy_dim(dim)
+        self._of_numpy[id(made)] = made
+        return made
+
+    def class_of(self, size: Any) -> type:
+        """The class of the number that a size stands for."""
+        return np.int64 if self._of_numpy.get(id(size)) is size else int
+
+    def on_dim_computed(self, result: Any, dim: Any, other: Any, frame: FrameType) -> Any:
+        """See `DimAnswers`."""
+        if np.int64 not in (self.class_of(dim), self.class_of(other)):
+            return result
+        if not _jax.is_dim(result) or type(other) is float:
+            self.on_dim_numpy(dim, frame)
+        return self._as_numpy(result)
+
     def on_dim_number(self, result: Any, function: str, dim: Any, other: Any) -> None:
         """See `DimAnswers`."""
         name = function.strip("_")
@@ -121,14 +164,28 @@ class SizeQuestions:
         compute = getattr(operator, name[1:] if reflected else name)
         self.on_number(result, compute, (other, dim) if reflected else (dim, other))
 
-    def on_number(self, result: Any, function: Callable[..., Any], operands: tuple[Any, ...]) -> None:
-        """Takes down what a number of Python's is computed from, for which a tracer stands, if the sizes tell it."""
+    def on_number(
+        self,
+        result: Any,
+        function: Callable[..., Any],
+        operands: tuple[Any, ...],
+        staged: Callable[..., Any] | None = None,
+    ) -> None:
+        """Takes down what a number of Python's is computed from, for which a tracer stands, if the sizes tell it.
+
+        Args:
+          result: the tracer, or several.
+          function: computes it.
+          operands: of that.
+          staged: the same of arrays, where it takes none.
+        """
         if not all(map(self.is_number, operands)):
             return
         given = [self._number_of(item) for item in operands]
 
-        def number(sizes: Mapping[str, int], leaves: Sequence[Any]) -> Any:
-            return function(*(each(sizes, leaves) for each in given))
+        def number(sizes: Mapping[str, int] | None, leaves: Any) -> Any:
+            compute = staged if staged is not None and sizes is None else function
+            return compute(*(each(sizes, leaves) for each in given))
 
         several = isinstance(result, tuple)
         for at, made in enumerate(result if several else (result,)):
@@ -143,7 +200,7 @@ class SizeQuestions:
 
     def _number_of(self, item: Any) -> Number:
         if _jax.is_dim(item):
-            return lambda sizes, leaves: _jax.dim_value(item, sizes)
+            return lambda sizes, leaves: jnp.asarray(item) if sizes is None else _jax.dim_value(item, sizes)
         return self._numbers[id(item)][1] if id(item) in self._numbers else lambda sizes, leaves: item
 
     def on_rows(self, shape: Sequence[Any]) -> None:
@@ -198,6 +255,12 @@ class SizeQuestions:
 
     # --- what comes of it ---
 
+    @property
+    def answers(self) -> list[tuple[str, bool]]:
+        """What the cell has asked of sizes, each with the answer that the program is for."""
+        texts = [(f"{_jax.dim_text(one.dim)} == {_jax.dim_text(one.other)}", one) for one in self._compared.values()]
+        return [(text, one.answer) for text, one in texts if _jax.is_dim(one.dim) or _jax.is_dim(one.other)]
+
     def unlike(self, sizes: Mapping[str, int]) -> tuple[str, int | None] | None:
         """The first comparison of the cell that comes out otherwise for these sizes, with its line."""
         for dim, other, answer, line in self._compared.values():
@@ -214,10 +277,20 @@ class SizeQuestions:
           child: gives the same of what it holds.
         """
         if _jax.is_dim(value):
-            return lambda b: _jax.dim_value(value, self._values(b))
+            kind = self.class_of(value)
+
+            def size(b: Building) -> Any:
+                return b.of_sizes(value, None) if b.of_sizes else kind(_jax.dim_value(value, self._values(b)))
+
+            return size
         if id(value) in self._numbers:
             number = self._numbers[id(value)][1]
-            return memoized(id(value), lambda b: number(self._values(b), b.reached.leaves))
+            kind = type(number(self.sizes.values, self._leaves))
+
+            def build(b: Building) -> Any:
+                return b.of_sizes(number, kind) if b.of_sizes else number(self._values(b), b.reached.leaves)
+
+            return memoized(id(value), build)
         if isinstance(value, tuple) and any(map(_holds_dim, value)):
             kind = type(value)
             return memoized(id(value), tuple_of(lambda b: kind, [child(item) for item in value], []))
@@ -231,8 +304,8 @@ class SizeQuestions:
         found: list[Used] = []
         constraints = self.shapes.texts[1]
         for number, constraint in enumerate(constraints):
-            others = self.shapes.scope_of([text for n, text in enumerate(constraints) if n != number])
-            alone = self.shapes.scope_of([constraint])
+            others = scope_of([text for n, text in enumerate(constraints) if n != number])
+            alone = scope_of([constraint])
             for (text, _, line), decision in self._decided.items():
                 if not _jax.is_decided(decision, others):
                     found.append(Used(constraint, line, _question(text, decision[0])))
@@ -242,11 +315,11 @@ class SizeQuestions:
         return sorted({(one.constraint, one.line): one for one in reversed(found)}.values(), key=lambda one: one.line)
 
 
-def _item(number: Number, at: int, sizes: Mapping[str, int], leaves: Sequence[Any]) -> Any:
+def _item(number: Number, at: int, sizes: Mapping[str, int] | None, leaves: Any) -> Any:
     return number(sizes, leaves)[at]
 
 
-def _leaf(at: int, sizes: Mapping[str, int], leaves: Sequence[Any]) -> Any:
+def _leaf(at: int, sizes: Mapping[str, int] | None, leaves: Any) -> Any:
     return leaves[at]
 
 
@@ -262,6 +335,13 @@ def _question(text: str, dim: Any) -> str:
 
 
 _TWO_SIDES = re.compile(r"(.+) ([+-]) (\d+)")
+
+
+_WHOLE = frozenset({"math.floor", "math.ceil", "math.trunc"})
+
+
+def _is_whole(item: Any) -> bool:
+    return type(item) is int or _jax.is_dim(item)
 
 
 def _holds_dim(item: Any) -> bool:

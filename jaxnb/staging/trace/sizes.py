@@ -18,7 +18,7 @@ from jax import export
 
 from jaxnb import _jax
 from jaxnb.errors import Refused
-from jaxnb.named import read_constraint
+from jaxnb.named import Measured, UnfitSizes, read_constraint, scope_of, solve_names, solve_sizes
 from jaxnb.staging.objects.graph import Scan
 from jaxnb.staging.objects.paths import Path, is_below, render_path
 
@@ -60,6 +60,7 @@ class Shapes:
 
     Attributes:
       texts: both as they were given.
+      implied: as it was given.
       scope: of the names, for JAX.
       names: of the sizes, in their order.
       asked: what was asked of the sizes in the trace that goes on, or has failed.
@@ -68,8 +69,8 @@ class Shapes:
     asked: Any = None
 
     def __init__(self, shapes: Sequence[tuple[str, str]], where: Sequence[str], implied: tuple[str, ...] = ()) -> None:
-        self.texts, self._implied = (tuple(shapes), tuple(map(str, where))), implied
-        self.scope = self.scope_of((*self.texts[1], *implied))
+        self.texts, self.implied = (tuple(shapes), tuple(map(str, where))), implied
+        self.scope = scope_of((*self.texts[1], *implied))
         self._where = [read_constraint(text) for text in where]
         self._traced = {str(name): export.symbolic_shape(str(sizes), scope=self.scope) for name, sizes in shapes}
         alone = export.SymbolicScope()  # with `b == c` JAX writes one of them for both
@@ -80,18 +81,20 @@ class Shapes:
     @property
     def scope_size(self) -> int:
         """How many constraints there are, with those that follow."""
-        return len({*self.texts[1], *self._implied})
+        return len({*self.texts[1], *self.implied})
 
-    @staticmethod
-    def scope_of(where: Sequence[str]) -> export.SymbolicScope:
-        """A scope for constraints, with what JAX does not see to follow from them: a multiple of 8 is at least 8."""
-        multiples = [found for text in where if (found := _MULTIPLE.fullmatch(text)) is not None]
-        return export.SymbolicScope([*where, *(f"{found[1]} >= {found[2]}" for found in multiples)])
+    def given(self, text: str) -> tuple[int | str, ...]:
+        """The sizes of an array as they were given."""
+        return tuple(_jax.dim_text(dim) if _jax.is_dim(dim) else int(dim) for dim in self._given[text])
+
+    def traced(self, text: str) -> tuple[Any, ...]:
+        """The sizes of an array as it is traced."""
+        return tuple(self._traced[text])
 
     def also(self, constraint: str = "", *, shapes: Sequence[tuple[str, str]] = (), implied: str = "") -> Shapes:
         """The same with one more constraint, or shapes of more arrays, or what follows though JAX does not see it."""
         where = (*self.texts[1], constraint) if constraint else self.texts[1]
-        return Shapes((*self.texts[0], *shapes), where, (*self._implied, *filter(None, (implied,))))
+        return Shapes((*self.texts[0], *shapes), where, (*self.implied, *filter(None, (implied,))))
 
     def implies(self, constraint: str) -> bool:
         """Whether a constraint follows from others, for all that is looked at here: that a number of times a name is a
@@ -141,7 +144,7 @@ class Shapes:
           reached: the inputs.
         """
         pairs = [pair for at, text in leaves.items() for pair in zip(self._given[text], reached[at].shape, strict=True)]
-        return _solve(pairs)[0]
+        return solve_names(pairs)[0]
 
     def abstract(self, leaves: Sequence[Any], sizes: NamedSizes) -> list[Any]:
         """The inputs as they are traced: shapes with names in the place of arrays that have them."""
@@ -202,77 +205,33 @@ class Shapes:
         return Refused(what, why=f"it reads {read}.", fix="check the spelling, or leave it out.")
 
     def _solved(self, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
-        pairs, origins = list[tuple[Any, int]](), list[str]()
+        measured = [
+            Measured(dim, size, f"dimension {axis} of `{text}`")
+            for text, dims in self._given.items()
+            for axis, (dim, size) in enumerate(zip(dims, shapes[text], strict=True))
+        ]
         for text, dims in self._given.items():
             for axis, (dim, size) in enumerate(zip(dims, shapes[text], strict=True)):
                 if not _jax.is_dim(dim) and dim != size:
                     what = f"--shapes {text}: dimension {axis} of `{text}` has {size}, not {dim}."
                     raise Refused(what, why=f"its shape is {shapes[text]}.", fix="give it a name, or the right number.")
-                pairs.append((dim, size))
-                origins.append(f"dimension {axis} of `{text}`")
-        values, found_at = _solve(pairs)
-        for name in self.names:
-            if name not in values:
-                where = next(o for (dim, _), o in zip(pairs, origins, strict=True) if name in _jax.dim_variables(dim))
-                raise Refused(
-                    f"--shapes: `{name}` cannot be told from the sizes.",
-                    why=f"in {where} it stands in an expression that does not say what it is.",
-                    fix=f"have one dimension that is `{name}` alone, or a number of times `{name}`.",
-                )
-        for (dim, size), origin in zip(pairs, origins, strict=True):
-            if (other := _jax.dim_value(dim, values)) != size:
-                raise self._unlike(dim, size, other, origin, values, {n: origins[at] for n, at in found_at.items()})
-        for name, size in values.items():
-            if size < 1:
-                why = "JAX takes it that a size with a name is at least 1."
-                raise Refused(
-                    f"`{name}` is {size} in {origins[found_at[name]]}.", why=why, fix="leave --shapes out for it."
-                )
-        for constraint in self._where:
-            if not constraint.holds(values):
-                said = ", ".join(f"{name} is {values[name]}" for name in sorted(constraint.names))
-                raise Refused(
-                    f"{said}, and that breaks `{constraint.text}`.",
-                    why=f"--where says so of every run, and {said} here"
-                    f" by {', '.join(origins[found_at[name]] for name in sorted(constraint.names))}.",
-                    fix="take arrays of another size, or leave the constraint out.",
-                )
-        return {name: values[name] for name in self.names}
-
-    def _unlike(
-        self, dim: Any, size: int, other: int, origin: str, values: Mapping[str, int], found: Mapping[str, str]
-    ) -> Refused:
-        text = str(dim)
-        names = sorted(_jax.dim_variables(dim))
-        told = ", ".join(f"`{name}` is {values[name]} in {found[name]}" for name in names)
-        if text in values:
-            what = f"`{text}` has two sizes: {other} in {found[text]}, and {size} in {origin}."
-            return Refused(what, why="a name is one size in a run.", fix="give one of them another name.")
-        return Refused(f"{origin} has {size}, where `{text}` is {other}.", why=f"{told}.", fix="check --shapes.")
+        try:
+            return solve_sizes(measured, self.names, self._where)
+        except UnfitSizes as unfit:
+            before, about, fix = _SAID[unfit.kind]
+            raise Refused(f"{before}{unfit.what}", why=f"{about}{unfit.why}", fix=fix) from None
 
 
-def _solve(pairs: Sequence[tuple[Any, int]]) -> tuple[dict[str, int], dict[str, int]]:
-    """The names, from dimensions and their sizes, and by which pair each was found; those that can be found."""
-    values: dict[str, int] = {}
-    found_at: dict[str, int] = {}
-    progress = True
-    while progress:
-        progress = False
-        for at, (dim, size) in enumerate(pairs):
-            unknown = _jax.dim_variables(dim) - values.keys()
-            if len(unknown) == 1 and (value := _root_of(dim, size, name := min(unknown), values)) is not None:
-                values[name], found_at[name] = value, at
-                progress = True
-    return values, found_at
-
-
-def _root_of(dim: Any, size: int, name: str, values: Mapping[str, int]) -> int | None:
-    """What a name must be for a dimension to have a size; None where that is no linear matter."""
-    first, second, third = (_jax.dim_value(dim, {**values, name: at}) for at in (1, 2, 1001))
-    slope = second - first
-    if slope == 0 or third != first + 1000 * slope:
-        return None
-    return 1 + (size - first) // slope
+_SAID = {
+    "untold": ("--shapes: ", "", "have one dimension that is a name alone, or a number of times a name."),
+    "two": ("", "", "give one of them another name."),
+    "unlike": ("", "", "check --shapes."),
+    "small": ("", "", "leave --shapes out for it."),
+    "broken": (
+        "", "--where says so of every run, and ", "take arrays of another size, or leave the constraint out.",
+    ),
+}  # fmt: skip
+"""What stands before an error, what before its reason, and what is to be done."""
 
 
 def _root(path: Path) -> str:

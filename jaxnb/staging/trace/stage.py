@@ -29,7 +29,7 @@ from jaxnb.staging.cells.blocks import ROLLED
 from jaxnb.staging.cells.cell import CellSource
 from jaxnb.staging.cells.effects import first_unseen
 from jaxnb.staging.objects.graph import Scan
-from jaxnb.staging.objects.paths import Choices, render_path
+from jaxnb.staging.objects.paths import Choices, render_path, without_places
 from jaxnb.staging.objects.slots import Slots
 from jaxnb.staging.trace.assigned import NameLog, log_names
 from jaxnb.staging.trace.copies import cannot_copy
@@ -546,23 +546,15 @@ def _alike(trace: Trace, needed: set[Any], needing: Counter[Any]) -> set[Any]:
       needing: how many items were needed, for each statement and list; those of this trace are added.
     """
     found: set[Any] = set()
-    for like in {_without_places(path) for path in needed}:
+    for like in {without_places(path) for path in needed}:
         key = trace.index, like
-        needing[key] += sum(_without_places(path) == like for path in needed)
+        needing[key] += sum(without_places(path) == like for path in needed)
         if needing[key] >= _FEW:
             free = _scalars(trace) - needed
-            more = [path for path in trace.scan.paths if path in free and _without_places(path) == like][: needing[key]]
+            more = [path for path in trace.scan.paths if path in free and without_places(path) == like][: needing[key]]
             found.update(more)
             needing[key] += len(more)
     return found
-
-
-def _without_places(path: Any) -> Any:
-    """A path that is the same for all items of a list, or at the same place in all of its items."""
-    if not isinstance(path, tuple):
-        return path
-    holder, kind, key = path
-    return _without_places(holder), kind, None if kind == "item" and type(key) is int else key
 
 
 def _split(trace: Trace, traced: Any) -> SplitJaxpr | None:
@@ -594,6 +586,7 @@ def _arranged(trace: Trace, traced: Any, split: SplitJaxpr | None, donation: Don
     Raises:
       StopAt: if a statement must be in another program than those before it.
       RunByPython: if one cannot be part of a program.
+      Failed: if JAX refuses one as long as its values lie as they do.
     """
     closed = split.closed if split is not None else traced.jaxpr
     arguments, places = taken(split, trace.scan.leaves, split.values if split is not None else ())
@@ -619,6 +612,8 @@ def _arranged(trace: Trace, traced: Any, split: SplitJaxpr | None, donation: Don
             return arrange(closed, arguments, donated, found, split=False)
     except (Conflict, Apart) as error:
         index = trace.statement_of(closed.eqns, error.eqn)
+        if trace.splits and isinstance(error, Conflict) and error.refused:
+            raise Failed(error, index, error.short) from None
         refused = by_python(trace.cell.statements[index], error.short)
         refused.index = index
         raise refused from None

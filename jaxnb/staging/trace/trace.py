@@ -453,7 +453,8 @@ class Trace:
                 try:
                     codes = [statement.code for statement in self.statements]
                     catches = may_catch(codes, self.scan.nodes)
-                    with note_caught(_jax.current_trace()) if catches else nullcontext(()) as caught:
+                    seen = self.scan.attributes | self.cell.attributes
+                    with note_caught(_jax.current_trace(), seen) if catches else nullcontext(()) as caught:
                         value = self._statements(stand_ins, caught)
                 except BaseException as error:
                     self.names_then = dict(namespace)
@@ -583,7 +584,7 @@ class Trace:
             if self.noticing.touched is not None:  # the statement has caught what was raised then
                 raise by_python(statement, self.noticing.touched.short)
             if caught and not (self.watch is not None and self.watch.errors):  # which is explained otherwise
-                raise by_python(statement, "it catches an error about a traced value")
+                raise by_python(statement, caught[0])
             for tracer, _ in self.outside.promised.values():
                 raise ValueNeeded(tracer, "its text is wanted")
             if self.outside.unsure:
@@ -627,6 +628,8 @@ class Trace:
 
     def _is_ours(self, name: str) -> bool:
         """Whether the statements may have bound, changed or deleted a name; otherwise another thread did."""
+        if name == "__builtins__" and name not in self.scan.stores:
+            return False  # it is `exec` that binds it, and all of the shell hangs on it
         known = (self.scan.stores, self.scan.read, self.plan.roots, self.plan.hidden, TracerPatches.NAMES)
         if self.scan.sees & Sees.NAMES or name.startswith("__") or any(name in names for names in known):
             return True

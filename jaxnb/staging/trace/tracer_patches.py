@@ -370,6 +370,10 @@ class TracerPatches:
             and self._questions.is_number(value)
         )
 
+    def _class_of_sizes(self, value: Any) -> type:
+        """The class of a number that sizes tell."""
+        return number_class(value) or (self._questions.class_of(value) if self._questions is not None else int)
+
     def _is_said_later(self, item: Any) -> bool:
         """Whether something that is printed is not there while tracing: a tracer, or sizes that are names."""
         if _jax.is_tracer(item):
@@ -413,7 +417,7 @@ class TracerPatches:
     def _isinstance_for(self) -> Any:
         def isinstance(value: Any, kinds: Any, /) -> bool:
             if self._is_of_sizes(value):
-                return issubclass(number_class(value) or int, kinds)
+                return issubclass(self._class_of_sizes(value), kinds)
             answer = builtins.isinstance(value, kinds)
             if not _jax.is_tracer(value):
                 return answer
@@ -447,7 +451,7 @@ class TracerPatches:
                 if len(args) == 1 and builtins.type(args[0]) is NumpyValue:
                     return args[0].__class__
                 if len(args) == 1 and stand_ins._is_of_sizes(args[0]):
-                    return number_class(args[0]) or int
+                    return stand_ins._class_of_sizes(args[0])
                 if len(args) != 1 or not _jax.is_tracer(args[0]):
                     made = builtins.type(*args, **kwargs)
                     if len(args) == 3 and "__module__" not in args[2]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import jax
@@ -17,6 +18,7 @@ from jaxnb.findings.lints.lint import Lint
 from jaxnb.findings.lints.misread_text import values_of
 from jaxnb.findings.loops import LoopText
 from jaxnb.program import Finding, Fix
+from jaxnb.runtime import name_of
 
 __all__ = ["LINT"]
 
@@ -65,7 +67,8 @@ def _dropped(shown: str, node: ast.Expr, call: ast.Call, function: str, cell: Lo
     elif isinstance(call.func, ast.Attribute | ast.Name) and call.args:
         name = call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id
         root = call.func.value if isinstance(call.func, ast.Attribute) else call.func
-        home = str(getattr(cell.namespace.get(ast.unparse(root)), "__name__", ""))
+        found: Any = cell.namespace.get(ast.unparse(root))
+        home = name_of(found) if issubclass(type(found), ModuleType) else ""  # to ask others might run their code
         known = home.startswith(("jax", "optax", "equinox")) or ast.unparse(root).startswith("jax")
         if name not in _PURE or not known:
             return

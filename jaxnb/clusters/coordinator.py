@@ -1,4 +1,4 @@
-"""The coordination service of a job of several processes, in a process of its own: `python -m jaxnb._jax.coordinator`.
+"""The coordination service of a job, in a process of its own: `python -m jaxnb.clusters.coordinator HOST COUNT`.
 
 `jax.distributed.initialize` has process 0 run the service, and whatever happens to that process happens to all others:
 XLA ends each of them as soon as it cannot reach the service any more. Here the service outlives any of them, so that
@@ -16,7 +16,8 @@ import sys
 import time
 
 import psutil
-from jaxlib._jax import get_distributed_runtime_service
+
+from jaxnb import _jax
 
 __all__ = ["main"]
 
@@ -26,15 +27,13 @@ _LOOKS, _ALONE = 5.0, 60.0
 
 def main(arguments: list[str] | None = None) -> None:
     """Serves until nobody is connected any more."""
-    parser = argparse.ArgumentParser(prog="python -m jaxnb._jax.coordinator")
+    parser = argparse.ArgumentParser(prog="python -m jaxnb.clusters.coordinator")
     parser.add_argument("host", help="the address to listen at")
     parser.add_argument("count", type=int, help="how many processes the job has")
     parser.add_argument("--heartbeat", type=int, default=10, help="seconds after which a silent process is dead")
     given = parser.parse_args(arguments)
     port = _free_port(given.host)
-    service = get_distributed_runtime_service(
-        f"{given.host}:{port}", given.count, heartbeat_timeout=given.heartbeat, shutdown_timeout=2, recoverable=True
-    )
+    service = _jax.start_service(f"{given.host}:{port}", given.count, given.heartbeat)
     sys.stdout.write(f"{given.host}:{port}\n")
     sys.stdout.flush()
     own, seen = psutil.Process(), time.monotonic()
@@ -42,7 +41,7 @@ def main(arguments: list[str] | None = None) -> None:
         time.sleep(_LOOKS)
         if any(one.status == psutil.CONN_ESTABLISHED and one.laddr.port == port for one in own.net_connections("inet")):
             seen = time.monotonic()
-    service.shutdown()
+    del service
 
 
 def _free_port(host: str) -> int:

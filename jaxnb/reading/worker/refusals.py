@@ -1,0 +1,93 @@
+"""What compilers say where a program does not fit into the memory of a device, read and told in one form."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from jaxnb.errors import JaxnbError
+from jaxnb.units import format_bytes
+
+__all__ = ["OutOfMemory", "Refusal", "read_refusal"]
+
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_SIZE = r"(?P<{0}>[\d.]+)(?P<{0}_unit>[KMGT]?)"
+_HBM = re.compile(
+    rf"total memory required for .*?\({_SIZE.format('needed')}\) exceeds available HBM \({_SIZE.format('available')}\)"
+)
+_SPACE = re.compile(
+    rf"Ran out of memory in memory space (?P<space>\w+). Used {_SIZE.format('needed')} of {_SIZE.format('available')}"
+)
+_ONE = re.compile(
+    r"Allocation \(size=(?P<needed>\d+)\) would exceed memory \(size=(?P<available>\d+)\)(?:.*?space=(?P<space>\w+))?"
+)
+_TAG = re.compile(r"tag = '(?P<tag>[^']*)'")
+_MOST_TAGS = 3
+
+
+class OutOfMemory(JaxnbError):
+    """A compiler refused a program because it does not fit into the memory of a device.
+
+    Attributes:
+      refusal: what it said.
+    """
+
+    def __init__(self, refusal: Refusal, device: str) -> None:
+        self.refusal = refusal
+        over = refusal.needed - refusal.available
+        what = (
+            f"the program does not fit: it needs {format_bytes(refusal.needed)} of {refusal.memory}, "
+            f"and {device} has {format_bytes(refusal.available)} for it."
+        )
+        why = f"the compiler found no way; {format_bytes(over)} are too much."
+        why += "".join(f" {tag}" for tag in refusal.tags)
+        fix = (
+            "spread it over more devices, keep less for the backward pass (%jaxnb remat), or donate what is replaced."
+            if refusal.memory == "HBM"
+            else "smaller blocks: what a kernel works on at a time must fit there, twice if it is fetched ahead."
+        )
+        super().__init__(what, why=why, fix=fix)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a compiler said of memory that does not suffice.
+
+    Attributes:
+      memory: which: "HBM", "VMEM".
+      needed: bytes that the program needs at once, or the one allocation that is too large.
+      available: bytes that there are.
+      tags: what the largest allocations are for, in the compiler's words.
+    """
+
+    memory: str
+    needed: int
+    available: int
+    tags: tuple[str, ...] = ()
+
+
+def read_refusal(message: str) -> Refusal | None:
+    """What a compiler's error says of memory; None for one about anything else.
+
+    >>> read_refusal(
+    ...     "RESOURCE_EXHAUSTED: Ran out of memory on HBM, the total memory required for HLO temporaries (48.00G) "
+    ...     "exceeds available HBM (15.75G)."
+    ... )
+    Refusal(memory='HBM', needed=51539607552, available=16911433728, tags=())
+    """
+    if "RESOURCE_EXHAUSTED" not in message:
+        return None
+    for pattern in (_HBM, _SPACE, _ONE):
+        found = pattern.search(message)
+        if found is not None:
+            parts = found.groupdict()
+            needed, available = (
+                int(float(parts[name]) * _UNITS[parts.get(f"{name}_unit") or ""]) for name in ("needed", "available")
+            )
+            tags = tuple(_sentence(tag["tag"]) for tag in _TAG.finditer(message))[:_MOST_TAGS]
+            return Refusal((parts.get("space") or "hbm").upper(), needed, available, tags)
+    return None
+
+
+def _sentence(tag: str) -> str:
+    return f"{tag.strip().rstrip('.')}."
