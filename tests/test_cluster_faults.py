@@ -25,7 +25,7 @@ import jaxnb
 from jaxnb.api import open_session
 from jaxnb.clusters import Cluster, ProcessLost
 from jaxnb.errors import JaxnbError
-from jaxnb.staging import use_session
+from jaxnb.staging import current_session, use_session
 
 PROCESSES = (2, 4) if DEEP else (2,)
 CELLS, EVENTS = (200, 20) if DEEP else (14, 3)
@@ -67,6 +67,7 @@ class Notebook:
 
 @pytest.fixture(params=PROCESSES, ids=lambda count: f"{count} processes")
 def notebook(request: pytest.FixtureRequest) -> Iterator[Notebook]:
+    before = current_session()
     use_session(None)
     made = Notebook(request.param)
     try:
@@ -74,7 +75,7 @@ def notebook(request: pytest.FixtureRequest) -> Iterator[Notebook]:
         yield made
     finally:
         made.cluster.stop()
-        use_session(None)
+        use_session(before)
 
 
 @pytest.mark.parametrize("kind", ["kill", "stop", "interrupt"])
@@ -174,6 +175,7 @@ def test_a_kernel_that_is_started_again_finds_everything(tmp_path: Any) -> None:
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=120, check=False)
     name = done.stdout.strip()
     assert name.startswith("jaxnb-"), done.stderr[-2000:]
+    before = current_session()
     use_session(None)
     try:
         made: Cluster = jaxnb.cluster(attach=name)
@@ -189,7 +191,7 @@ def test_a_kernel_that_is_started_again_finds_everything(tmp_path: Any) -> None:
             with contextlib.suppress(psutil.Error):
                 if name in process.environ().get("IPP_CLUSTER_ID", "") or name in " ".join(process.cmdline()):
                     process.kill()
-        use_session(None)
+        use_session(before)
 
 
 def test_all_goes_back_to_a_checkpoint(notebook: Notebook, tmp_path: Any) -> None:
