@@ -72,6 +72,22 @@ assert not heavy, heavy
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("missing", ["ipyparallel", "cloudpickle", "psutil"])
+def test_what_is_not_installed_is_named(missing: str) -> None:
+    script = f"""
+import sys
+sys.modules[{missing!r}] = None
+import jaxnb
+from jaxnb.errors import JaxnbError
+try:
+    jaxnb.cluster(n=2)
+except JaxnbError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
+    assert f"clusters need {missing}" in done.stdout and 'pip install "jaxnb[cluster]"' in done.stdout, done.stderr
+
+
 def test_a_notebook_runs_on_a_cluster_in_batch(tmp_path: Any) -> None:
     cells = [
         "%load_ext jaxnb\nimport jax, jax.numpy as jnp\nfrom jax.sharding import PartitionSpec as P",

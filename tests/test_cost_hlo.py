@@ -18,7 +18,7 @@ from jaxnb.reading.cost.hlo import RULES, with_hlo_costs, with_stablehlo_costs
 from jaxnb.reading.hlo import read as hlo_reader
 from jaxnb.reading.hlo.decode import read_modules
 from jaxnb.reading.hlo.read import read_hlo
-from jaxnb.staging.session import runner
+from jaxnb.staging.session import strategy
 from jaxnb.staging.session.session import Session
 
 KEY = jax.random.key(0)
@@ -105,9 +105,9 @@ def test_instructions_add_up_to_what_xla_counts(case: str) -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_so_they_do_of_whole_cells(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
-    dispatch = runner.dispatch
+    dispatch = strategy.dispatch
     monkeypatch.setattr(
-        runner, "dispatch", lambda piece, *rest: (seen.append(piece.compiled), dispatch(piece, *rest))[1]
+        strategy, "dispatch", lambda piece, *rest: (seen.append(piece.compiled), dispatch(piece, *rest))[1]
     )
     setup, cell = PROGRAMS[name]
     namespace: dict[str, Any] = {"__name__": "__main__"}

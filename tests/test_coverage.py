@@ -14,20 +14,20 @@ from jaxnb.program.coverage import Coverage, read_coverage
 from jaxnb.program.laws import check_program
 from jaxnb.staging.levels.time_attribution import with_times
 from jaxnb.staging.levels.timing import Held, hold_inputs, measure
-from jaxnb.staging.session import runner
+from jaxnb.staging.session import strategy
 from jaxnb.staging.session.session import Session
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_nearly_all_time_belongs_to_equations(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[Held] = []
-    dispatch = runner.dispatch
+    dispatch = strategy.dispatch
 
     def keep(piece: Any, reached: Any, arguments: Any, *rest: Any) -> Any:
         held.append(hold_inputs(piece, arguments))
         return dispatch(piece, reached, arguments, *rest)
 
-    monkeypatch.setattr(runner, "dispatch", keep)
+    monkeypatch.setattr(strategy, "dispatch", keep)
     setup, cell = PROGRAMS[name]
     namespace: dict[str, Any] = {"__name__": "__main__"}
     exec(setup, namespace)

@@ -21,7 +21,7 @@ from jaxnb.reading.jaxpr.profile import Event
 from jaxnb.staging.levels import timing
 from jaxnb.staging.levels.time_attribution import Measured, with_times
 from jaxnb.staging.levels.timing import Held, hold_inputs, measure
-from jaxnb.staging.session import runner
+from jaxnb.staging.session import strategy
 from jaxnb.staging.session.session import Session
 
 SETUP = """
@@ -35,13 +35,13 @@ count = [0]
 def held(monkeypatch: pytest.MonkeyPatch) -> dict[int, Held]:
     """What is kept of each piece before it runs."""
     kept: dict[int, Held] = {}
-    dispatch = runner.dispatch
+    dispatch = strategy.dispatch
 
     def keep(piece: Any, reached: Any, arguments: Any, *rest: Any) -> Any:
         kept[id(piece)] = hold_inputs(piece, arguments)
         return dispatch(piece, reached, arguments, *rest)
 
-    monkeypatch.setattr(runner, "dispatch", keep)
+    monkeypatch.setattr(strategy, "dispatch", keep)
     return kept
 
 

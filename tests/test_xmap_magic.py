@@ -281,13 +281,13 @@ def test_a_failure_leaves_everything_as_it_was(ns: dict[str, Any], cell: str) ->
 
 
 def test_a_failing_dispatch_leaves_everything_as_it_was(ns: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    from jaxnb.staging.session import runner
+    from jaxnb.staging.session import strategy
 
     def fail(*_: Any) -> Any:
         raise RuntimeError("out of memory")
 
     entry = names(ns)
-    monkeypatch.setattr(runner, "dispatch", fail)
+    monkeypatch.setattr(strategy, "dispatch", fail)
     with pytest.raises(RuntimeError, match="out of memory"):
         jaxnb.xmap_cell(MODEL, ns, MODEL_SPEC)
     assert names(ns) == entry

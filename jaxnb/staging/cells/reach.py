@@ -147,49 +147,59 @@ def functions_reached(names: CodeNames, namespace: Mapping[str, Any]) -> list[ty
 
 
 class _Functions:
+    """Finds functions, without recursion: values may be nested more deeply than Python's stack."""
+
     def __init__(self) -> None:
         self.found: list[types.FunctionType] = []
         self._seen: set[int] = set()
 
     def names(self, names: CodeNames, namespace: Mapping[str, Any]) -> None:
-        for name in names.order:
-            if name in namespace:
-                self._value(namespace[name], names)
+        waits = [*reversed(self._named(names, namespace))]
+        while waits:
+            waits += reversed(self._within(*waits.pop()))
 
-    def _value(self, value: Any, names: CodeNames | None = None) -> None:
+    def _named(self, names: CodeNames, namespace: Mapping[str, Any]) -> list[_Found]:
+        return [(namespace[name], names) for name in names.order if name in namespace]
+
+    def _within(self, value: Any, names: CodeNames | None) -> list[_Found]:
+        """What is to be looked at in a value, in order."""
         kind = type(value)
         if kind in ATOMS or kind is np.ndarray or id(value) in self._seen or hides(value):
-            return
+            return []
         self._seen.add(id(value))
         if isinstance(value, types.FunctionType):
+            found = list[_Found]()
             if is_user_function(value):
                 self.found.append(value)
-                self.names(names_of(value.__code__), value.__globals__)
-            self._values(function_parts(value))
-            self._values([vars(value).get("__wrapped__")])
-        elif isinstance(value, types.ModuleType):
-            if names is not None and not is_library(getattr(value, "__name__", None)):
-                self._values(vars(value)[name] for name in vars(value).keys() & names.attributes)
-        elif isinstance(value, types.MethodType):
-            self._values([value.__func__, value.__self__])
-        elif isinstance(value, type):
-            self._class(value)
-        else:
+                found = self._named(names_of(value.__code__), value.__globals__)
+            return [*found, *_alone(function_parts(value)), (vars(value).get("__wrapped__"), None)]
+        if isinstance(value, types.ModuleType):
+            if names is None or is_library(getattr(value, "__name__", None)):
+                return []
+            return _alone(vars(value)[name] for name in vars(value).keys() & names.attributes)
+        if isinstance(value, types.MethodType):
+            return _alone([value.__func__, value.__self__])
+        if isinstance(value, type):
+            return _of_class(value)
+        if is_jax_module(kind.__module__):
             state = state_of(value)
-            if is_jax_module(kind.__module__):
-                self._values([state.get("__wrapped__") if isinstance(state, dict) else None])
-            else:
-                self._values(itertools.islice(parts_of(value), _FEW))
-                self._class(kind)
+            return _alone([state.get("__wrapped__") if isinstance(state, dict) else None])
+        return [*_alone(itertools.islice(parts_of(value), _FEW)), *_of_class(kind)]
 
-    def _values(self, values: Iterable[Any]) -> None:
-        for value in values:
-            self._value(value)
 
-    def _class(self, kind: type) -> None:
-        if not is_library_class(kind):
-            own = [base for base in kind.__mro__ if not is_library_class(base)]
-            self._values(unwrapped(item) for base in own for item in list(vars(base).values()))
+_Found = tuple[Any, CodeNames | None]
+"""A value, and the names of the code that finds it by one of them."""
+
+
+def _alone(values: Iterable[Any]) -> list[_Found]:
+    return [(value, None) for value in values]
+
+
+def _of_class(kind: type) -> list[_Found]:
+    if is_library_class(kind):
+        return []
+    own = [base for base in kind.__mro__ if not is_library_class(base)]
+    return _alone(unwrapped(item) for base in own for item in list(vars(base).values()))
 
 
 def unwrapped(item: Any) -> Any:
