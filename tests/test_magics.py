@@ -20,7 +20,8 @@ import jaxnb
 # --- loading -------------------------------------------------------------------------------------------------------
 
 
-def test_loading_prints_one_line_with_versions() -> None:
+def test_loading_prints_one_line_with_versions(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))  # in which no cluster runs
     text = Shell().run("%load_ext jaxnb")
     assert re.fullmatch(r"jaxnb [\d.]+ · jax [\d.]+ · jaxlib [\d.]+ · Python [\d.]+\n", text)
 

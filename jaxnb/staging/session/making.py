@@ -18,7 +18,7 @@ from jaxnb.staging.cells.cell import CellSource, names_changed
 from jaxnb.staging.cells.marks import code_marks
 from jaxnb.staging.objects.graph import Reached
 from jaxnb.staging.objects.instances import MOVES_ON
-from jaxnb.staging.objects.paths import Choices, render_path, root_name, without_places
+from jaxnb.staging.objects.paths import FLOAT, INT, Choices, render_path, root_name, without_places
 from jaxnb.staging.objects.slots import Slots
 from jaxnb.staging.reuse.cache import CodeRecord, static_ints, static_numbers, with_other_numbers
 from jaxnb.staging.reuse.changes import (
@@ -454,14 +454,13 @@ class Maker:
             found |= record.moved_again(piece.plan.start, state.record.runs, before, now)
         if again and not piece.jaxpr.eqns:  # of no value there will be a program that is worth it
             found |= {path for path, parts in now.items() if were.get(path, parts) != parts}
+        by_others = {path for path, parts in were.items() if parts in ((INT,), (FLOAT,))}  # inputs, which others need
+        found -= by_others
         numbers = (found & static_ints(piece)) - record.never_dynamic - record.choices.fixed
         fresh = (piece.moves & static_ints(piece)) - before.keys()
         if again:  # beside what the piece was traced for, and at once: they would be the next reason
-            ints = static_ints(
-                piece
-            )  # a float may have been an input, and be needed now: of its value nothing is known
-            static = ints | {path for path in static_numbers(piece) if root_name(path) in remade}
-            changed = {path for path in static & were.keys() if were[path] != now[path]}
+            static = static_ints(piece) | {path for path in static_numbers(piece) if root_name(path) in remade}
+            changed = {path for path in (static & were.keys()) - by_others if were[path] != now[path]}
             fresh |= changed | _alike(changed, static)
         fresh -= record.never_dynamic | record.choices.fixed | record.in_vain
         if fresh and (freed := self._with_inputs(cell, record, piece, numbers | fresh, tries=True)) is not None:
