@@ -179,32 +179,36 @@ def test_versions_that_differ_are_refused_by_name(monkeypatch: pytest.MonkeyPatc
         cluster.check_versions({0: engine.versions(), 1: told})
 
 
-def test_a_kernel_that_is_started_again_finds_everything(tmp_path: Any) -> None:
+@pytest.mark.parametrize("ends", [False, True], ids=["all there", "one ended meanwhile"])
+def test_a_kernel_that_is_started_again_finds_everything(tmp_path: Any, ends: bool) -> None:
     begin = """
         import os, sys, jaxnb
         if __name__ == "__main__":
-            c = jaxnb.cluster(2, 1)
+            c = jaxnb.cluster(2, 2)
             names = {"__name__": "__main__"}
             cell = "import jax.numpy as jnp\\nx = jnp.arange(4.0)\\nlog = [1]\\nn = 5"
             jaxnb.stage(cell, names, cluster=True)
-            print(c.name, flush=True)
+            print(c.name, c.members[0].pid, flush=True)
             os._exit(0)
     """
     path = tmp_path / "begin.py"
     path.write_text(textwrap.dedent(begin), encoding="utf-8")
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=120, check=False)
-    name = done.stdout.strip()
+    name, _, pid = done.stdout.strip().partition(" ")
     assert name.startswith("jaxnb-"), done.stderr[-2000:]
     before = current_session()
     use_session(None)
     try:
+        if ends:
+            os.kill(int(pid), signal.SIGKILL)
+            time.sleep(2)
         made: Cluster = jaxnb.cluster(attach=name)
         on: Any = open_session().elsewhere
         names: dict[str, Any] = {"__name__": "__main__"}
         assert {"x", "log", "n"} <= set(on.adopt(names))
         assert names["n"] == 5 and jaxnb.fetch(names["log"]) == [1] and names["x"].shape == (4,)
         run = jaxnb.stage("y = jnp.sum(x) + n\nlog.append(2)\ny", names, cluster=True)
-        assert float(run.value) == 11 and jaxnb.fetch(names["log"]) == [1, 2] and made.ranks == [0, 1]
+        assert float(run.value) == 11 and jaxnb.fetch(names["log"]) == [1, 2] and made.ranks == [0, 0, 1, 1]
         made.stop()
     finally:
         for process in psutil.process_iter():  # whatever went wrong, none is left

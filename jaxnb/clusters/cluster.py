@@ -36,6 +36,7 @@ HEARTBEAT = 10
 """Seconds after which the service of a job takes a silent process for dead."""
 _STEP = 0.25  # seconds between two looks at who is there
 _GRACE = 5.0  # seconds that processes have to end what they do, when it is of no use any more
+_NONE = -1  # the number of a process that ipyparallel has not
 _GLOO = "[Gloo]"  # what writes to the standard output of a process how many others it has found
 _STARTS = 120  # seconds that processes may take to start
 
@@ -253,10 +254,12 @@ class Cluster(Holder):
         check_versions({rank: who["versions"] for rank, who in told.items()})
         joined = sorted((who["rank"], rank) for rank, who in told.items() if who["rank"] >= 0)
         count = max(who["count"] for who in told.values())
-        self.members = [Member(rank, self.members[at].engine, told[at]["host"], told[at]["pid"]) for rank, at in joined]
+        there = {rank: Member(rank, self.members[at].engine, told[at]["host"], told[at]["pid"]) for rank, at in joined}
+        self.members = [there.get(rank, Member(rank, _NONE, "", 0)) for rank in range(count)]
+        self._devices = told[joined[0][1]]["wanted"]
         self.job = told[joined[0][1]]["job"]
         self.cell = max(who["cell"] for who in told.values())
-        if len(self.members) < count or len({who["job"] for who in told.values()}) > 1:
+        if len(there) < count or len({who["job"] for who in told.values()}) > 1:
             self.dirty = "a process is gone"
             return
         devices = self.ask("devices", ranks=[0])[0]
@@ -264,7 +267,8 @@ class Cluster(Holder):
 
     def names_there(self) -> dict[str, Shown]:
         """The names that the processes have."""
-        return self.ask("show_names")[0] if not self.dirty else {}
+        self._check()
+        return self.ask("show_names")[0]
 
     def stop(self) -> None:
         """Ends the processes."""

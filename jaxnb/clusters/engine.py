@@ -128,8 +128,8 @@ class Engine:
         self._packed: Parcel | None = None
         self._runs: OrderedDict[int, Run] = OrderedDict()
         self._coordinator: subprocess.Popen[str] | None = None
-        self._agreement: Agreement | None = None
         self._job, self._cell = "", 0
+        self._wanted: int | None = None
         self._session = self._new_session()
         self._strategy: _OnAll | None = None
 
@@ -157,6 +157,7 @@ class Engine:
         sys.path[:] = [*sys.path, *(path for path in paths if path not in sys.path and os.path.isdir(path))]
         _jax.prepare_for_job()
         forget_virtual_devices()  # of the notebook, which stood for those of a cluster
+        self._wanted = devices
         if devices is not None:
             want_devices(devices)
         self.namespace.setdefault("__name__", "__main__")
@@ -172,7 +173,7 @@ class Engine:
             "count": self.count,
             "job": self._job,
             "cell": self._cell,
-            "started": backend_started(),
+            "wanted": self._wanted,
         }
 
     def coordinate(self, host: str, count: int, heartbeat: int) -> str:
@@ -242,7 +243,7 @@ class Engine:
             self._kept.pop(number, None)
         keys = _jax.job_keys()
         assert keys is not None
-        self._agreement = agreement = Agreement(keys, self.count, self.rank, f"{self._job}/{request.number}")
+        agreement = Agreement(keys, self.count, self.rank, f"{self._job}/{request.number}")
         if self.rank == 0:
             keys.drop(f"jaxnb/{self._job}/{request.number - 2}")
         if self._strategy is None:
@@ -577,12 +578,6 @@ class Engine:
         numbers = [key for key in found if isinstance(key, int)]
         self._next = max([self._next, self._cell * 10_000 + 5_000, *(number + 1 for number in numbers)])
         return {name: self._keep(found[name]) for name in found if isinstance(name, str)}, numbers
-
-    def forget_all(self) -> None:
-        """Forgets all names and values, where no process is left that has them."""
-        for name in self.names():
-            del self.namespace[name]
-        self._kept.clear()
 
 
 def _drawn_since(before: bytes) -> bytes:

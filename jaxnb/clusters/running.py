@@ -146,7 +146,10 @@ class OnCluster:
         _say(reports, self._told)
         failures = {rank: report.failure for rank, report in reports.items() if report.failure is not None}
         if failures:
-            cluster.dirty = "" if _all_the_same(failures, len(reports)) else "a cell ended in some processes only"
+            if any(one.kind == "interrupted" for one in failures.values()):
+                cluster.dirty = "a cell was interrupted"
+            elif len(failures) < len(reports):
+                cluster.dirty = "a cell ended in some processes only"
             raise self._error(failures, reports, cell)
         run = self._bound(reports, cell, namespace)
         self._keep_up(progress)
@@ -389,7 +392,8 @@ class OnCluster:
 
         try:
             answers = cluster.collect(sent, doing="running a cell", while_waiting=live)
-        except ProcessLost:
+        except JaxnbError:
+            cluster.dirty = cluster.dirty or "a process failed beside the cell"
             cluster.names.clear()  # what was sent with the cell may have arrived or not
             self._end_others(sent)
             raise
@@ -537,11 +541,6 @@ def _say(reports: Mapping[int, Report], told: Mapping[str, str]) -> None:
                 print(lines, end="", file=sys.stderr if stream == "stderr" else sys.stdout)
     for data, metadata in first.displayed:
         publish_display_data(data, metadata)
-
-
-def _all_the_same(failures: Mapping[int, Failure], count: int) -> bool:
-    """Whether a cell has failed before any of its programs could run in some processes and not in others."""
-    return len(failures) == count
 
 
 def _merged(reports: Mapping[int, Report]) -> list[Finding]:
