@@ -6,7 +6,6 @@ needs those of its own devices, and where two devices hold the same block it goe
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +21,6 @@ __all__ = [
     "Described",
     "Lost",
     "as_described",
-    "block_bytes",
     "blocks_of",
     "blocks_on",
     "describe",
@@ -59,11 +57,6 @@ class Described:
         """The block that is all of it."""
         return tuple((0, size) for size in self.shape)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the whole."""
-        return block_bytes(self.whole, self.dtype)
-
 
 class Lost:
     """Stands where an array was of which no process has some block any more."""
@@ -73,11 +66,6 @@ class Lost:
 
     def __repr__(self) -> str:
         return f"<lost: {self.dtype}{list(self.shape)}>"
-
-
-def block_bytes(block: Block, dtype: str) -> int:
-    """How many bytes a block has."""
-    return math.prod(stop - start for start, stop in block) * jnp.dtype(dtype).itemsize
 
 
 def describe(array: jax.Array) -> tuple[Described, jax.Array]:

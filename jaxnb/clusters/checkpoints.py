@@ -36,7 +36,8 @@ def save_values(folder: str, values: Mapping[Any, Any], namespace: dict[str, Any
     aside, part = dict[int, Any](), f"{folder}.part"
     parcel = pack(values, namespace, aside=aside)
     try:
-        os.makedirs(part, exist_ok=True)
+        if rank == 0 or aside:
+            os.makedirs(part, exist_ok=True)
         if aside:
             with _checkpointer() as checkpointer:
                 checkpointer.save(

@@ -91,7 +91,6 @@ class Cluster(Holder):
     def __init__(self, started: ipp.Cluster, client: ipp.Client, devices: int | None, host: str) -> None:
         self._cluster, self._client = started, client
         self._devices, self._host = devices, host
-        self._seed = uuid.uuid4().int % 2**32
         self._views: dict[int, Any] = {}
         self.members: list[Member] = []
         self.ranks: list[int] = []
@@ -210,21 +209,28 @@ class Cluster(Holder):
         made._take_up(progress)
         return made
 
-    def _gather(self, engines: Sequence[int], progress: _Progress, old: Sequence[Member] = ()) -> None:
-        """Makes processes members, after those that are, and joins all to a new job."""
-        for rank, number in enumerate(engines, len(old)):
+    def _gather(self, engines: Sequence[int], progress: _Progress) -> None:
+        """Makes processes the members, and joins them to a job."""
+        self.members = [Member(rank, number, "", 0) for rank, number in enumerate(engines)]
+        self._prepare(progress)
+        self._join(progress)
+
+    def _prepare(self, progress: _Progress) -> list[int]:
+        """Prepares the members that are new; gives their ranks.
+
+        Raises:
+          JaxnbError: if their versions are not those of the notebook.
+        """
+        new = [member.rank for member in self.members if not member.pid]
+        progress(f"preparing {len(new)} processes")
+        for rank in new:
+            number = self.members[rank].engine
             self._views[number] = self._client[number]
-            old = [*old, Member(rank, number, "", 0)]
-        self.members = list(old)
-        progress(f"preparing {len(self.members)} processes")
-        fresh = [member.rank for member in self.members if not member.pid]
-        told = self.ask(
-            "prepare", os.getcwd(), [path for path in sys.path if path], self._devices, self._seed, ranks=fresh
-        )
+        told = self.ask("prepare", os.getcwd(), [path for path in sys.path if path], self._devices, ranks=new)
         for rank, who in told.items():
             self.members[rank].host, self.members[rank].pid = who["host"], who["pid"]
         check_versions({rank: who["versions"] for rank, who in told.items()})
-        self._join(progress)
+        return new
 
     def _join(self, progress: _Progress) -> None:
         progress(f"joining {len(self.members)} processes")
@@ -274,13 +280,12 @@ class Cluster(Holder):
         """Ends the processes."""
         with contextlib.suppress(Exception):
             self.ask("end_coordinator", within=3)
-        with contextlib.suppress(Exception), _quiet():
-            self._client.shutdown(hub=True, block=False)
-            time.sleep(0.2)
-        with contextlib.suppress(Exception), _quiet():
-            self._cluster.stop_cluster_sync()
+        with contextlib.suppress(Exception):
+            self._client.shutdown(block=False)  # asked to end the hub as well, it waits for processes that never answer
         for member in self.members:
             _end_local(member)
+        with contextlib.suppress(Exception), _quiet():
+            self._cluster.stop_cluster_sync()
         with contextlib.suppress(Exception):
             self._client.close()
         with contextlib.suppress(Exception):
@@ -509,24 +514,12 @@ class Cluster(Holder):
         self._ask_left(left, "leave", gone)
         missing = len(self.members) - len(left)
         fresh = self._start_more(missing, progress) if missing else []
-        # The first process runs the service of the job: it is one that was there before, where there is one.
-        places: list[Member | None] = [None] * len(self.members)
-        for member in left:
-            places[member.rank] = member
-        numbers = iter(fresh)
-        self.members = []
-        for rank, member in enumerate(places):
-            number = member.engine if member is not None else next(numbers)
-            self._views.setdefault(number, self._client[number])
-            self.members.append(Member(rank, number, member.host if member else "", member.pid if member else 0))
+        numbers, there = iter(fresh), {member.rank: member for member in left}
+        self.members = [
+            there[one.rank] if one.rank in there else Member(one.rank, next(numbers), "", 0) for one in self.members
+        ]
         self.dirty, self.drawn = "", b""
-        new = [member.rank for member in self.members if not member.pid]
-        told = self.ask(
-            "prepare", os.getcwd(), [path for path in sys.path if path], self._devices, self._seed, ranks=new
-        )
-        for rank, who in told.items():
-            self.members[rank].host, self.members[rank].pid = who["host"], who["pid"]
-        check_versions({rank: who["versions"] for rank, who in told.items()})
+        new = self._prepare(progress)
         self._join(progress)
         survivors = sorted(member.rank for member in left)
         if not survivors:
@@ -537,7 +530,13 @@ class Cluster(Holder):
         if new:
             parcel, data = self.ask("packed", ranks=survivors[:1])[survivors[0]]
             self.ask("take_packed", parcel, data, ranks=new)
-        there = {rank: packed[rank] for rank in survivors}
+        if new:
+            for key in {key for rank in survivors for key in packed[rank][1]}:  # which those that are new will not have
+                if isinstance(key, int):
+                    self.gone.add(key)
+                else:
+                    self.names.pop(key, None)
+        there = {rank: packed[rank][0] for rank in survivors}
         more = {rank: self._blocks_for(lacks, there) for rank, lacks in self.ask("lacking").items()}
         for names, numbers in self.ask("restore", each=lambda rank: (more[rank],)).values():
             self.gone |= set(numbers)

@@ -12,7 +12,6 @@ import gc
 import hashlib
 import os
 import platform
-import random
 import socket
 import subprocess
 import sys
@@ -64,8 +63,8 @@ __all__ = ["Engine", "ask", "local_digest", "versions"]
 
 _KEPT_RUNS = 32
 """Runs of which the program can be asked for."""
-_MESH, _DRAWN = "\0mesh", "\0drawn"
-"""Under which the mesh of all cells is packed, and the random states."""
+_MESH = "\0mesh"
+"""Under which the mesh of all cells is packed."""
 _COMPARED = 1 << 20
 """Bytes of a value up to which it is compared with what others have."""
 _EMPTY = np.empty(0, np.uint8)
@@ -141,17 +140,14 @@ class Engine:
 
     # --- the job ---
 
-    def prepare(self, folder: str, paths: Sequence[str], devices: int | None, seed: int) -> dict[str, Any]:
+    def prepare(self, folder: str, paths: Sequence[str], devices: int | None) -> dict[str, Any]:
         """Sets what must be set before JAX starts, and says who this is.
 
         Args:
           folder: in which the notebook runs, if that is here, too.
           paths: where the notebook imports from.
           devices: how many virtual CPU devices this process has; None for those that are there.
-          seed: of the random states of Python and NumPy, which draw the same in all processes.
         """
-        random.seed(seed)
-        np.random.seed(seed % 2**32)
         if os.path.isdir(folder):
             os.chdir(folder)
         sys.path[:] = [*sys.path, *(path for path in paths if path not in sys.path and os.path.isdir(path))]
@@ -221,7 +217,6 @@ class Engine:
             "ranks": [device.process_index for device in devices],
             "platform": devices[0].platform,
             "kind": devices[0].device_kind,
-            "local": len(jax.local_devices()),
         }
 
     def leave(self) -> None:
@@ -465,26 +460,27 @@ class Engine:
 
     # --- what survives ---
 
-    def pack_all(self) -> list[tuple[Block, ...]]:
+    def pack_all(self) -> tuple[list[tuple[Block, ...]], list[str | int]]:
         """Packs all names and values that this process has, before it leaves its job.
 
         Returns:
-          Of each array among them the blocks that are here.
+          Of each array among them the blocks that are here; and the names and numbers of what cannot be packed, which
+          stays as it is, and another process will not have.
         """
-        self._packed = pack(self._all_values(), self.namespace)
-        return [tuple(block for block, _ in places) for places in self._packed.blocks]
+        values, left_out = self._all_values()
+        self._packed = pack(values, self.namespace)
+        return [tuple(block for block, _ in places) for places in self._packed.blocks], left_out
 
-    def _all_values(self) -> dict[Any, Any]:
-        """All names and values of this process that can be packed, the mesh, and the random states."""
+    def _all_values(self) -> tuple[dict[Any, Any], list[str | int]]:
+        """All names and values of this process that can be packed, and the mesh; and which cannot be."""
         values: dict[Any, Any] = {name: self.namespace[name] for name in self.names()}
-        drawn = random.getstate(), np.random.get_state()
-        values |= {**self._kept, _MESH: jax.sharding.get_mesh(), _DRAWN: drawn}
+        values |= {**self._kept, _MESH: jax.sharding.get_mesh()}
         found = dict[Any, Any]()
         for key, value in values.items():
-            with contextlib.suppress(Exception):  # what cannot be packed stays as it is
+            with contextlib.suppress(Exception):
                 packed_alone(value, self.namespace, lambda _: None, id)
                 found[key] = value
-        return found
+        return found, [key for key in values if key not in found]
 
     def packed(self) -> tuple[Parcel, np.ndarray]:
         """All of that, for a process that has nothing."""
@@ -546,23 +542,25 @@ class Engine:
         """Binds what `_all_values` has found, here or elsewhere."""
         if (mesh := found.pop(_MESH, None)) is not None and not mesh.empty:
             jax.set_mesh(mesh)
-        if (drawn := found.pop(_DRAWN, None)) is not None:
-            random.setstate(drawn[0])
-            np.random.set_state(drawn[1])
         self.namespace |= {key: value for key, value in found.items() if isinstance(key, str)}
         self._kept |= {key: value for key, value in found.items() if isinstance(key, int)}
 
     # --- checkpoints ---
 
-    def save(self, folder: str) -> None:
+    def save(self, folder: str) -> list[str]:
         """Writes all names and values into a folder that all processes see, which is there when it is complete.
 
         Arrays on several devices are written by orbax, each process its own blocks; the rest by the first process.
 
+        Returns:
+          The names of what cannot be written.
+
         Raises:
           JaxnbError: if orbax is missing, or something cannot be written.
         """
-        save_values(folder, self._all_values(), self.namespace, self.rank)
+        values, left_out = self._all_values()
+        save_values(folder, values, self.namespace, self.rank)
+        return [key for key in left_out if isinstance(key, str)]
 
     def load(self, folder: str) -> tuple[dict[str, Shown], list[int]]:
         """Binds what was written into a folder.

@@ -150,7 +150,7 @@ class OnCluster:
                 cluster.dirty = "a cell was interrupted"
             elif len(failures) < len(reports):
                 cluster.dirty = "a cell ended in some processes only"
-            raise self._error(failures, reports, cell)
+            raise self._error(failures, len(reports))
         run = self._bound(reports, cell, namespace)
         self._keep_up(progress)
         return run
@@ -202,7 +202,9 @@ class OnCluster:
 
     # --- checkpoints ---
 
-    def checkpoint(self, folder: str, every: float | None = None, progress: Progress = lambda _: None) -> str:
+    def checkpoint(
+        self, folder: str, every: float | None = None, progress: Progress = lambda _: None
+    ) -> tuple[str, list[str]]:
         """Writes all values of the processes into a folder that all of them see.
 
         Args:
@@ -211,7 +213,7 @@ class OnCluster:
           progress: called with what is going on.
 
         Returns:
-          The folder of this one.
+          The folder of this one, and the names of what cannot be written.
 
         Raises:
           JaxnbError: if orbax is missing, or something cannot be written.
@@ -221,11 +223,11 @@ class OnCluster:
             cluster.heal(progress)
         progress(f"writing a checkpoint to {folder}")
         path = os.path.join(folder, f"{_CHECKPOINT}{cluster.cell:08d}")
-        cluster.ask("save", path, doing="writing a checkpoint")
+        left_out = cluster.ask("save", path, doing="writing a checkpoint")[0]
         self.kept_in, self._every, self._saved = folder, every, time.monotonic()
         for old in _checkpoints_in(folder)[:-2]:
             shutil.rmtree(os.path.join(folder, old), ignore_errors=True)
-        return path
+        return path, left_out
 
     def restore(
         self, folder: str, namespace: dict[str, Any], progress: Progress = lambda _: None
@@ -243,12 +245,13 @@ class OnCluster:
         Raises:
           JaxnbError: if there is none, or it cannot be read.
         """
-        cluster, folder = self.cluster, os.path.abspath(folder or self.kept_in)
-        there = _checkpoints_in(folder) if folder else []
+        cluster, folder = self.cluster, os.path.abspath(folder) if folder else self.kept_in
+        if not folder:
+            raise JaxnbError("restore wants the folder of the checkpoints.", fix="%jaxnb cluster restore DIR")
+        there = _checkpoints_in(folder)
         if not there:
-            raise JaxnbError(
-                f"there is no checkpoint in {folder}.", fix="%jaxnb cluster checkpoint DIR --every 10m writes them."
-            )
+            what = f"there is no checkpoint in {folder}."
+            raise JaxnbError(what, fix="%jaxnb cluster checkpoint DIR --every 10m writes them.")
         if cluster.dirty:
             cluster.heal(progress)
         progress("reading a checkpoint")
@@ -472,25 +475,24 @@ class OnCluster:
                 self._programs.pop(next(iter(self._programs)))
         return found
 
-    def _error(self, failures: Mapping[int, Failure], reports: Mapping[int, Report], cell: CellSource) -> BaseException:
+    def _error(self, failures: Mapping[int, Failure], count: int) -> BaseException:
         """What the notebook raises."""
-        members = self.cluster.members
         if (differ := {rank: one for rank, one in failures.items() if one.kind == "disagreed"}) and not any(
             one.kind in ("error", "interrupted") for one in failures.values()
         ):
-            return _disagreement(differ, len(reports))
+            return _disagreement(differ)
         own = {rank: one for rank, one in failures.items() if one.kind == "error"}
         if not own:
             if any(one.kind == "interrupted" for one in failures.values()):
                 return KeyboardInterrupt()
             rank = next(iter(failures))
-            return CellFailed(f"the cell ended in {members[rank]} only.", fix="run it again.")
+            return CellFailed(f"the cell ended in {self.cluster.members[rank]} only.", fix="run it again.")
         rank, failure = next(iter(own.items()))
         error = _as_raised(failure)
         same = [other for other, one in own.items() if (one.error, one.message) == (failure.error, failure.message)]
-        if len(own) < len(reports):
+        if len(own) < count:
             others = ", ".join(map(str, own))
-            error.add_note(f"In process{'es' if len(own) > 1 else ''} {others} of {len(reports)} only.")
+            error.add_note(f"In process{'es' if len(own) > 1 else ''} {others} of {count} only.")
         elif len(same) < len(own):
             other = next(other for other in own if other not in same)
             error.add_note(f"In process {other}: {own[other].error.partition(':')[2]}: {own[other].message}")
@@ -529,7 +531,9 @@ def _may_change(value: Any) -> bool:
 def _say(reports: Mapping[int, Report], told: Mapping[str, str]) -> None:
     """Writes what the first process wrote and was not written yet, and what others wrote otherwise."""
     first = reports[min(reports)]
-    left = {stream: len(text) for stream, text in told.items()}
+    left = {
+        name: _how_far("".join(text for stream, text in first.printed if stream == name), told[name]) for name in told
+    }
     for stream, text in first.printed:
         known = min(left.get(stream, 0), len(text))
         left[stream] = left.get(stream, 0) - known
@@ -541,6 +545,15 @@ def _say(reports: Mapping[int, Report], told: Mapping[str, str]) -> None:
                 print(lines, end="", file=sys.stderr if stream == "stderr" else sys.stdout)
     for data, metadata in first.displayed:
         publish_display_data(data, metadata)
+
+
+def _how_far(printed: str, told: str) -> int:
+    """How many characters of what Python printed were told, among lines that libraries wrote past it."""
+    at = 0
+    for line in told.splitlines(keepends=True):
+        if printed.startswith(line, at):
+            at += len(line)
+    return at
 
 
 def _merged(reports: Mapping[int, Report]) -> list[Finding]:
@@ -580,7 +593,7 @@ def _different(reports: Mapping[int, Report]) -> list[Finding]:
     return told
 
 
-def _disagreement(failures: Mapping[int, Failure], count: int) -> Differs:
+def _disagreement(failures: Mapping[int, Failure]) -> Differs:
     """What is said where processes were about to run different programs."""
     one = next((rank for rank, failure in failures.items() if failure.program), next(iter(failures)))
     first = failures[one]

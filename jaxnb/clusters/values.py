@@ -154,7 +154,7 @@ def _names_of(names: dict[str, Any]) -> dict[str, Any]:
 
 
 def packed_alone(value: Any, namespace: dict[str, Any], names_value: Any, array: Callable[[Any], Any]) -> Any:
-    """A value as bytes that are the same while it is, and the names that its functions read.
+    """What is the same while a value is, and the names that its functions read.
 
     Args:
       value: any.
@@ -173,7 +173,8 @@ def packed_alone(value: Any, namespace: dict[str, Any], names_value: Any, array:
 
     packer = Packer(file, namespace, names_value, array, add)
     packer.dump(value)
-    return file.getvalue() + digest.digest(), packer.reads
+    digest.update(file.getvalue())
+    return digest.digest(), packer.reads
 
 
 def parts_of(value: Any, namespace: dict[str, Any], names_value: Any) -> frozenset[int]:

@@ -99,9 +99,10 @@ def _checkpoint(text: str, rest: str, there: clusters.OnCluster, progress: Calla
         seconds = int(word[:-1]) * _SECONDS[word[-1]]
     if not (folder := folder.strip() or there.kept_in):
         raise JaxnbError("checkpoint wants a folder.", fix="%jaxnb cluster checkpoint DIR --every 10m")
-    path = there.checkpoint(folder, seconds, progress)
+    path, left_out = there.checkpoint(folder, seconds, progress)
     more = f"; another behind a cell every {every.strip()}" if seconds else ""
-    return f"written: {path}{more}"
+    lacking = f"; it cannot hold {', '.join(left_out)}" if left_out else ""
+    return f"written: {path}{more}{lacking}"
 
 
 def listed_clusters(session: Session) -> list[str]:
