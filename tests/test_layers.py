@@ -215,3 +215,25 @@ def test_loading_the_extension_loads_none_of_what_is_asked_of_doors() -> None:
     code += f"; print([n for n in {seldom} if f'jaxnb.{{n}}' in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True)
     assert all(name in NAMES for name in seldom) and done.stdout.strip() == "[]"
+
+
+def test_loading_the_extension_imports_nothing_heavy() -> None:
+    heavy = ("jax.extend.core", "jax._src.pallas", "ipyparallel", "psutil", "graphviz", "ipywidgets")
+    seldom = (
+        "program.placement.targets",
+        "reading.worker.compilers",
+        "shell.clusters",
+        "shell.targets",
+        "clusters.cluster",
+    )
+    code = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+InteractiveShell.instance().run_line_magic("load_ext", "jaxnb")
+print([name for name in NAMES if name in sys.modules])
+"""
+    names = (*heavy, *(f"jaxnb.{name}" for name in seldom))
+    assert all(name in NAMES for name in seldom)
+    script = code.replace("NAMES", repr(names))
+    done = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -20,9 +20,8 @@ from typing import Any, Protocol, cast
 import jax
 import numpy as np
 from jax import export
+from jax._src import core as jax_core  # as in `eqns`
 from jax._src.export import shape_poly as _poly
-from jax.extend import core as jax_core
-from jax.extend.core import primitives
 
 from jaxnb._jax.base import in_jax
 from jaxnb._jax.eqns import is_jaxpr, open_jaxpr
@@ -406,8 +405,10 @@ def with_sizes(closed_jaxpr: Any, sizes: Mapping[str, int]) -> Any:
         size, there = int(params["dim"]), eqn.outvars[0].aval
         if not np.iinfo(there.dtype).min <= size <= np.iinfo(there.dtype).max:
             raise OverflowError(f"{dim_text(eqn.params['dim'])} is {size}, more than {there.dtype} holds")
+        from jax.extend.core.primitives import copy_p  # which imports Pallas
+
         number = jax_core.Literal(size, there)  # weakly typed, as it was
-        return eqn.replace(primitive=primitives.copy_p, invars=[number], outvars=[*outvars], params={})
+        return eqn.replace(primitive=copy_p, invars=[number], outvars=[*outvars], params={})
 
     def changed(jaxpr: Any) -> Any:
         if id(jaxpr) not in made:

@@ -8,10 +8,15 @@ import os
 
 from IPython.paths import get_ipython_dir
 
-__all__ = ["NAME", "running_clusters"]
+__all__ = ["NAME", "listed_clusters", "running_clusters"]
 
 NAME = "jaxnb-"
 """With which the names of these clusters begin."""
+
+
+def listed_clusters(besides: str = "") -> list[str]:
+    """A line for each cluster that runs, besides one that is at hand."""
+    return [f"cluster {name} runs: %jaxnb cluster attach {name}" for name in running_clusters() if name != besides]
 
 
 def running_clusters() -> dict[str, str]:

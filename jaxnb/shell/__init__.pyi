@@ -1,10 +1,7 @@
 from . import (
     sliders as sliders,
 )
-from .clusters import (
-    cluster_command as cluster_command,
-    listed_clusters as listed_clusters,
-)
+from .clusters import cluster_command as cluster_command
 from .commands import auto as auto, devices as devices
 from .extension import (
     load_ipython_extension as load_ipython_extension,

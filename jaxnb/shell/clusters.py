@@ -7,14 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxnb import api, clusters
-from jaxnb.clusters import running_clusters
 from jaxnb.errors import BadHeader, JaxnbError
 from jaxnb.shell.header import CLUSTER_OPTIONS, parse_header
 from jaxnb.staging import Session
 from jaxnb.units import format_seconds
 from jaxnb.views import Head, Table, table_lines
 
-__all__ = ["begin_on_cluster", "cluster_command", "listed_clusters"]
+__all__ = ["begin_on_cluster", "cluster_command"]
 
 _MAGIC = "%jaxnb cluster"
 _WORDS = ("start", "status", "restart", "attach", "use", "off", "checkpoint", "restore", "stop")
@@ -70,7 +69,7 @@ def cluster_command(text: str, session: Session, namespace: dict[str, Any], prog
             f"{word} takes nothing more.", header=f"{_MAGIC} {text}", column=len(f"{_MAGIC} {word} "), width=len(rest)
         )
     if word in ("", "status") and session.elsewhere is None:
-        return "\n".join(["there is no cluster: %jaxnb cluster start -n 2 --devices 4", *listed_clusters(session)])
+        return "\n".join(["there is no cluster: %jaxnb cluster start -n 2 --devices 4", *clusters.listed_clusters()])
     there = _on(session)
     if word in ("", "status"):
         return "\n".join(_status(there.cluster))
@@ -103,13 +102,6 @@ def _checkpoint(text: str, rest: str, there: clusters.OnCluster, progress: Calla
     more = f"; another behind a cell every {every.strip()}" if seconds else ""
     lacking = f"; it cannot hold {', '.join(left_out)}" if left_out else ""
     return f"written: {path}{more}{lacking}"
-
-
-def listed_clusters(session: Session) -> list[str]:
-    """A line for each cluster that runs and that the session has not."""
-    there: Any = session.elsewhere
-    own = there.cluster.name if there is not None else ""
-    return [f"cluster {name} runs: %jaxnb cluster attach {name}" for name in running_clusters() if name != own]
 
 
 def begin_on_cluster(count: int, devices: int | None, profile: str) -> str:

@@ -17,8 +17,8 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import jaxnb.shell as room
-from jaxnb import _jax
-from jaxnb.program import LEVELS, TARGET_KINDS
+from jaxnb import _jax, program
+from jaxnb.program import LEVELS
 from jaxnb.shell.commands import COMMANDS
 from jaxnb.shell.comment import DIRECTIVES
 from jaxnb.shell.header import COUNTED, GRAD_OPTIONS, JAXPR_OPTIONS, JIT_OPTIONS, XMAP_OPTIONS
@@ -109,7 +109,7 @@ def _subcommands(words: str) -> Offer:
     if not before:
         there_are = tuple(COMMANDS)
     elif len(before) == 1 and (command := COMMANDS.get(before[0])) is not None:
-        there_are = (*command.words, *TARGET_KINDS) if before[0] == "target" else command.words
+        there_are = (*command.words, *program.TARGET_KINDS) if before[0] == "target" else command.words
     return Offer(fragment, tuple(word for word in there_are if word.startswith(fragment)))
 
 
@@ -233,7 +233,7 @@ def _values(name: str, kind: str, fragment: str, value: str, body: str, namespac
     if name == "export":
         return Offer(fragment, tuple(_files(fragment)))
     if name == "target":
-        return Offer(fragment, tuple(item for item in TARGET_KINDS if item.startswith(fragment)))
+        return Offer(fragment, tuple(item for item in program.TARGET_KINDS if item.startswith(fragment)))
     if kind == "word" and name != "interact":
         return Offer(fragment, tuple(item for item in _devices() if item.startswith(fragment)))
     if kind != "names":

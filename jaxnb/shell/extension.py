@@ -10,7 +10,7 @@ from collections.abc import Generator
 from typing import Any
 
 import jaxnb.shell as room
-from jaxnb import __version__, _jax, staging
+from jaxnb import __version__, _jax, clusters, staging
 from jaxnb.errors import JaxnbError
 
 __all__ = ["load_ipython_extension", "unload_ipython_extension"]
@@ -44,7 +44,9 @@ def load_ipython_extension(shell: Any) -> None:
         magics.session.elsewhere = magics.session.elsewhere or before.elsewhere
     staging.use_session(magics.session)
     versions = f"jax {jax.__version__} · jaxlib {jaxlib.version.__version__} · Python {platform.python_version()}"
-    print("\n".join([f"jaxnb {__version__} · {versions}", *room.listed_clusters(magics.session)]))
+    there: Any = magics.session.elsewhere
+    others = clusters.listed_clusters(there.cluster.name if there is not None else "")
+    print("\n".join([f"jaxnb {__version__} · {versions}", *others]))
 
 
 def _unknown_jax() -> JaxnbError | None:

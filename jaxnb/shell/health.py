@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from jaxnb import __version__, _jax
-from jaxnb.reading import Compiler, find_compilers
+from jaxnb import __version__, _jax, reading
 from jaxnb.staging import backend_started, cpu_devices_wanted
 from jaxnb.views import Head, Table, table_lines
 
@@ -68,7 +67,7 @@ class Facts:
     gpu_seen: bool = False
     broken: Sequence[_jax.Broken] = ()
     unloadable: frozenset[str] = frozenset()
-    compilers: Sequence[Compiler] = ()
+    compilers: Sequence[reading.Compiler] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ def doctor(shell: Any = None) -> Report:
     versions = _versions()
     plugins = _plugins()
     broken = _jax.broken()
-    compilers = find_compilers()
+    compilers = reading.find_compilers()
     rows = [("jaxnb", __version__), *((name, found or "not installed") for name, found in versions.items())]
     rows += [
         ("front end", _front_end(shell)),

@@ -18,8 +18,8 @@ import numpy as np
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 import jaxnb.reading as room
+from jaxnb import program
 from jaxnb.errors import JaxnbError, Refused
-from jaxnb.program import Hardware, Target, find_hardware
 
 __all__ = ["PLATFORM", "SimulatedMesh", "mesh_of_target", "simulated", "simulated_mesh_of", "spread_over"]
 
@@ -41,7 +41,7 @@ class SimulatedMesh:
     axes: tuple[tuple[str, int], ...]
     explicit: bool = False
     hardware: str = ""
-    target: Target | None = None
+    target: program.Target | None = None
 
     @cached_property
     def mesh(self) -> AbstractMesh:
@@ -51,10 +51,10 @@ class SimulatedMesh:
         return AbstractMesh(sizes, tuple(name for name, _ in self.axes), axis_types=(kind,) * len(sizes))
 
     @property
-    def device(self) -> Hardware | None:
+    def device(self) -> program.Hardware | None:
         """What one of its devices can do; None for any."""
         if self.hardware:
-            return find_hardware(self.hardware)
+            return program.find_hardware(self.hardware)
         return None if self.target is None else self.target.hardware
 
     @property
@@ -147,7 +147,7 @@ class SimulatedMesh:
 
 
 def mesh_of_target(
-    target: Target, axes: Mapping[str, int] | None = None, explicit: bool = False, hardware: str = ""
+    target: program.Target, axes: Mapping[str, int] | None = None, explicit: bool = False, hardware: str = ""
 ) -> SimulatedMesh:
     """A mesh of all devices of a target.
 

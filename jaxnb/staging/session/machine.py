@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import jax
 
-from jaxnb import reading
+from jaxnb import program, reading
 from jaxnb.errors import Refused
 from jaxnb.options import StageOptions
-from jaxnb.program import read_axes, read_target
 from jaxnb.reading import SimulatedMesh
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def target_mesh(text: str, known: SimulatedMesh | None = None, axes: Mapping[str
     Raises:
       JaxnbError: if there is no such target, or the axes do not fit it.
     """
-    target = read_target(text)
+    target = program.read_target(text)
     if axes is not None:
         return reading.mesh_of_target(target, axes, known is not None and known.explicit)
     if target.alone:
@@ -65,7 +64,7 @@ def planning_for(session: Session, options: StageOptions) -> Generator[StageOpti
         if not isinstance(spec.mesh, str) or "=" not in spec.mesh:
             what = "--mesh names a mesh of devices that are there, and --target a machine that is not."
             raise Refused(what, fix="--mesh x=4, y=4 lays axes on the target.")
-        axes = read_axes(spec.mesh)
+        axes = program.read_axes(spec.mesh)
         options = replace(options, xmap=replace(spec, mesh=None))
     before = session.simulated
     session.simulated = target_mesh(target, before, axes)
