@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import Path
 
+import nbclient.client
 import nbformat
 import pytest
 from nbformat import v4
@@ -73,6 +75,15 @@ def test_what_is_wrong_exits_with_1_and_goes_into_a_file(tmp_path, capsys):
     assert code == 1 and out == ""
     data = json.loads((tmp_path / "c.json").read_text())
     assert data["errors"] == [{"cell": 1, "error": "ZeroDivisionError: division by zero"}] and data["ran"] == 2
+
+
+def test_the_times_of_cells_are_read_whatever_ipyparallel_does_to_jupyter_client(tmp_path, capsys, monkeypatch):
+    seen = []
+    original = nbclient.client.timestamp
+    monkeypatch.setattr("jupyter_client.session.extract_dates", lambda obj: obj)  # as it does when it is imported
+    monkeypatch.setattr(nbclient.client, "timestamp", lambda m: seen.append(m["header"]["date"]) or original(m))
+    assert run(capsys, "check", written(tmp_path / "d.ipynb", "x = 1"))[0] == 0
+    assert len(seen) >= 2 and all(isinstance(date, datetime) for date in seen)
 
 
 def test_bad_command_lines_and_files(tmp_path, capsys):

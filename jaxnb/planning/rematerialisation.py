@@ -158,16 +158,26 @@ class _Trial:
 
 
 def _compiled_like(session: Session, piece: Piece) -> Piece | None:
-    """A program of the session that is compiled and serves what a piece was traced for; None if there is none."""
+    """A program of the session that is compiled, for such inputs, and is the same; None if there is none."""
+    text = ""
     for other in session.programs():
         same = other.compiled is not None and other.cell is not None and other.cell.digest == _digest_of(piece)
-        if same and (other.key, other.context, other.donation.leaves) == (piece.key, piece.context, piece.donation.leaves):
-            return other
+        if same and (other.key, other.donation.leaves) == (piece.key, piece.donation.leaves):
+            text = text or _text_of(piece)
+            if _text_of(other) == text:
+                return other
     return None
 
 
 def _digest_of(piece: Piece) -> bytes:
     return piece.cell.digest if piece.cell is not None else b""
+
+
+def _text_of(piece: Piece) -> str:
+    return _ADDRESS.sub("", str(piece.jaxpr))
+
+
+_ADDRESS = re.compile(r"0x[0-9a-f]+")
 
 
 def _below(text: str, cell: CellSource) -> str:

@@ -221,13 +221,23 @@ def _kernel_manager(folder: str) -> Any:
     """A manager whose one kernel is IPython's in this interpreter, with its sockets in `folder`."""
     try:
         import ipykernel  # noqa: F401  # pyright: ignore[reportUnusedImport]
+        from jupyter_client.jsonutil import extract_dates
         from jupyter_client.kernelspec import KernelSpecManager
         from jupyter_client.manager import AsyncKernelManager
+        from jupyter_client.session import Session
     except ImportError as error:
         raise needs_lab(error) from error
 
+    class Dated(Session):
+        """Reads the times of messages whatever else this process has loaded: ipyparallel leaves them text, for all."""
+
+        def deserialize(self, *args: Any, **kwargs: Any) -> Any:
+            message = super().deserialize(*args, **kwargs)
+            return message | {key: extract_dates(message[key]) for key in ("header", "parent_header")}
+
     manager: Any = AsyncKernelManager(
         kernel_name="python3",
+        session=Dated(),
         kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),  # where none is installed, it is this interpreter's
         transport="tcp" if os.name == "nt" else "ipc",
     )
