@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import nbformat
 import pytest
+from sample_layouts import sharded
 
-from jaxnb.program import Collective, Ledger
+from jaxnb.program import Collective, Layout, Ledger, ProcessTime, decode, encode
 from jaxnb.program.placement.data import Axis, Device, Mesh
+from jaxnb.views.drawings import read_drawings
 from jaxnb.views.placement_svg import draw_mesh
 from jaxnb.views.tints import process_tints
 
@@ -55,6 +58,23 @@ def test_a_mesh_has_a_colour_for_each_process() -> None:
     drawn = str(draw_mesh(mesh_of(4)))
     assert all(colour in drawn for colour, _ in tints.values())
     assert not any(colour in str(draw_mesh(mesh_of(1))) for colour, _ in tints.values())
+
+
+TIMES = (ProcessTime(0, "one", 0.02, 0.005), ProcessTime(1, "two", 0.02, 0.0))
+
+
+def test_the_inspector_has_the_time_of_each_process_and_their_colours_on_the_mesh() -> None:
+    program = replace(sharded(), processes=TIMES)
+    saved = decode(encode(program))
+    assert saved.processes == TIMES and saved == program != sharded()
+    assert "processes" not in encode(sharded()) and "processes" not in read_drawings(sharded())
+    drawn = read_drawings(program)["processes"]
+    assert drawn["who"] == ["process 0 · one", "process 1 · two"]
+    assert (drawn["seconds"], drawn["waited"]) == ([0.02, 0.02], [0.005, 0.0]) and len(set(drawn["hue"])) == 2
+    layout = Layout((mesh_of(4),), (), None)
+    mesh = read_drawings(replace(program, _layout=layout))["meshes"][0]
+    assert mesh["hues"] == [hue for hue in dict.fromkeys(mesh["hues"]) for _ in range(2)] and len(mesh["hues"]) == 8
+    assert "hues" not in read_drawings(replace(program, _layout=Layout((mesh_of(1),), (), None)))["meshes"][0]
 
 
 def test_nothing_of_clusters_is_loaded_before_there_is_one() -> None:

@@ -5,7 +5,7 @@ import { Program } from './model';
 import { Drawings, Grids } from './schema';
 
 /** Throws where the diagrams are damaged. */
-export function checkDrawings(program: Program, { flows = [], meshes = [], placements = [], values, ledger }: Drawings): void {
+export function checkDrawings(program: Program, { flows = [], meshes = [], placements = [], values, ledger, processes }: Drawings): void {
   const sizes: Record<string, number> = { values: program.level('jaxpr')?.data.values.name.length ?? 0, placements: placements.length };
   for (const { title, strands, knots, runs } of flows) {
     texts({ title });
@@ -14,9 +14,9 @@ export function checkDrawings(program: Program, { flows = [], meshes = [], place
     sizes.rows = columns(knots, 'left:number right:number what:string said:string kind:number line:number ops:number* value:values- ends:strands*', sizes);
     columns(runs, 'x:number row:rows end:number to:rows strand:strands- value:values-', sizes);
   }
-  for (const { title, facts, grids, labels, devices } of meshes) {
+  for (const { title, facts, grids, labels, devices, hues } of meshes) {
     texts({ title, facts });
-    checkGrids(grids, columns({ labels, devices }, 'labels:string devices:string', sizes));
+    checkGrids(grids, columns({ labels, devices, hues }, 'labels:string devices:string hues?:number', sizes));
   }
   for (const { spec, facts, mesh, array, held, groups } of placements) {
     texts({ spec, facts });
@@ -27,6 +27,7 @@ export function checkDrawings(program: Program, { flows = [], meshes = [], place
     if (array) checkGrids(array, count);
   }
   if (values) columns(values, 'value:values- role:string name:string type:string how:placements', sizes);
+  if (processes) columns(processes, 'who:string hue:number seconds:number waited:number', sizes);
   if (ledger) {
     texts({ title: ledger.title, facts: ledger.facts });
     columns(ledger.totals, 'axes:string bytes:number hues:number*', sizes);

@@ -31,7 +31,7 @@ from jaxnb.clusters.receiving import put_together
 from jaxnb.clusters.values import Parcel, needed_on, pack, packed_alone, parts_of
 from jaxnb.errors import JaxnbError, Refused
 from jaxnb.options import StageOptions
-from jaxnb.program import Finding, Mesh, Program, attach, decode
+from jaxnb.program import Finding, Mesh, ProcessTime, Program, attach, decode
 from jaxnb.staging import SHOWN, CellSource, Later, Progress, Run, Served, Session
 from jaxnb.units import format_bytes, format_seconds
 
@@ -443,8 +443,15 @@ class OnCluster:
         value = cluster.handle(first.value) if first.value is not None else None
         findings = (*_merged(reports), *_different(reports), *self._late(reports))
         cluster.times = {rank: (report.seconds, report.waited) for rank, report in reports.items()}
-        number = first.program
-        later = Later(lambda: self._program(number)) if first.run.pieces else Later(lambda: Program(cell.shown))
+        number, members = first.program, cluster.members
+        times = tuple(
+            ProcessTime(rank, members[rank].host, report.seconds, report.waited) for rank, report in reports.items()
+        )
+        later = (
+            Later(lambda: replace(self._program(number), processes=times))
+            if first.run.pieces
+            else Later(lambda: Program(cell.shown))
+        )
         served = self._served.setdefault((number, findings), Served((), findings)) if first.run.pieces else None
         if len(self._served) > 64:
             self._served.pop(next(iter(self._served)))

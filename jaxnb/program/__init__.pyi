@@ -210,6 +210,7 @@ from .structure import (
     Peaks as Peaks,
     Place as Place,
     PlacedOp as PlacedOp,
+    ProcessTime as ProcessTime,
     Source as Source,
     Span as Span,
     Timing as Timing,

@@ -26,9 +26,11 @@ from jaxnb.errors import JaxnbError
 from jaxnb.program.codec_facts import (
     decode_memory,
     decode_names,
+    decode_processes,
     decode_timing,
     encode_memory,
     encode_names,
+    encode_processes,
     encode_timing,
 )
 from jaxnb.program.laws import check_program
@@ -105,7 +107,7 @@ def _with_levels(program: Program, names: Collection[str]) -> Program:
     if memory is not None and not all(piece.level in names for piece in memory):
         memory = None  # its positions are those of a level that is not there
     facts = (program.timing, memory, program.made_names, program.made_layout, program.made_vmapped)
-    return Program(program.source, kept, links, program.findings, fates, *facts)
+    return Program(program.source, kept, links, program.findings, fates, *facts, processes=program.processes)
 
 
 def _encode(program: Program) -> dict[str, Any]:
@@ -118,6 +120,8 @@ def _encode(program: Program) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     if program.timing is not None:
         facts["timing"] = encode_timing(program.timing)
+    if program.processes:
+        facts["processes"] = encode_processes(program.processes)
     if (memory := program.made_memory) is not None:
         facts["memory"] = [encode_memory(piece, strings) for piece in memory]
     if (names := program.made_names) is not None:
@@ -400,7 +404,8 @@ def _decode(data: Mapping[str, Any]) -> Program:
             for one in data["vmapped"]
         )
     facts = (timing, memory, names, layout, vmapped)
-    return Program(typed(data["source"], str), levels, links, findings, fates, *facts)
+    processes = decode_processes(data["processes"]) if "processes" in data else ()
+    return Program(typed(data["source"], str), levels, links, findings, fates, *facts, processes=processes)
 
 
 def _decode_calls(data: Mapping[str, Any] | None, strings: Sequence[str], spans: Sequence[Span]) -> list[Call]:

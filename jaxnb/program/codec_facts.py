@@ -7,10 +7,19 @@ from dataclasses import fields
 from typing import Any, TypeVar
 
 from jaxnb.program.occupancy import Held, Memory, Noted, Saved
-from jaxnb.program.structure import Assigned, Peaks, Span, Timing
+from jaxnb.program.structure import Assigned, Peaks, ProcessTime, Span, Timing
 from jaxnb.program.tables import Interned, at, pair_of, rows_of, seconds_of, typed
 
-__all__ = ["decode_memory", "decode_names", "decode_timing", "encode_memory", "encode_names", "encode_timing"]
+__all__ = [
+    "decode_memory",
+    "decode_names",
+    "decode_processes",
+    "decode_timing",
+    "encode_memory",
+    "encode_names",
+    "encode_processes",
+    "encode_timing",
+]
 
 
 def encode_timing(timing: Timing) -> dict[str, Any]:
@@ -19,6 +28,10 @@ def encode_timing(timing: Timing) -> dict[str, Any]:
         products = dict(timing.peaks.products)
         found["peaks"] = {"device": timing.peaks.device, "products": products, "bandwidth": timing.peaks.bandwidth}
     return found
+
+
+def encode_processes(processes: Sequence[ProcessTime]) -> dict[str, list[Any]]:
+    return {item.name: [getattr(one, item.name) for one in processes] for item in fields(ProcessTime)}
 
 
 def encode_names(names: Sequence[Assigned], strings: Interned[str], spans: Interned[Span]) -> dict[str, list[int]]:
@@ -37,6 +50,13 @@ def decode_timing(data: Mapping[str, Any]) -> Timing:
     runs, why = typed(data["runs"], int), typed(data["why"], str)
     peaks = _decode_peaks(data["peaks"]) if "peaks" in data else None
     return Timing(seconds["total"], spread, runs, seconds["profiled"], unattributed, why, peaks)
+
+
+def decode_processes(data: Mapping[str, Any]) -> tuple[ProcessTime, ...]:
+    return tuple(
+        ProcessTime(typed(process, int), typed(host, str), seconds_of(seconds) or 0.0, seconds_of(waited) or 0.0)
+        for process, host, seconds, waited in rows_of(data, ("process", "host", "seconds", "waited"))
+    )
 
 
 def _decode_peaks(data: Mapping[str, Any]) -> Peaks:

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 from jaxnb.program.display import Picture, render
 from jaxnb.program.status import Part, Status
-from jaxnb.program.structure import Assigned, Fate, Finding, Level, Link, PlacedOp, Timing
+from jaxnb.program.structure import Assigned, Fate, Finding, Level, Link, PlacedOp, ProcessTime, Timing
 
 __all__ = ["Maker", "Program"]
 
@@ -109,6 +109,7 @@ class Program:
       findings: in the order of their lines.
       fates: of ops of the level "jaxpr", once the level "hlo" was made.
       timing: what was measured; None if nothing was.
+      processes: what the run took in each process, where it ran in those of a cluster.
     """
 
     source: str
@@ -117,6 +118,7 @@ class Program:
     findings: tuple[Finding, ...] = field(default=())
     fates: tuple[Fate, ...] = ()
     timing: Timing | None = None
+    processes: tuple[ProcessTime, ...] = field(default=(), kw_only=True)
     _memory: tuple[Memory, ...] | None = field(default=None, repr=False)
     _names: tuple[Assigned, ...] | None = field(default=None, repr=False)
     _layout: Layout | None = field(default=None, compare=False, repr=False)

@@ -34,6 +34,7 @@ __all__ = [
     "Peaks",
     "Place",
     "PlacedOp",
+    "ProcessTime",
     "Source",
     "Span",
     "Timing",
@@ -461,6 +462,23 @@ class Peaks:
         """Flops a second of a dtype; of one that was not measured the highest of any, so that nothing is flattered."""
         known = dict(self.products)
         return known.get(dtype) or max(known.values())
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessTime:
+    """What a run of a cell took in one process of a cluster.
+
+    Attributes:
+      process: its number.
+      host: where it is.
+      seconds: from the start of the cell to its end.
+      waited: those of them in which it waited for other processes to come as far.
+    """
+
+    process: int
+    host: str
+    seconds: float
+    waited: float
 
 
 @dataclass(frozen=True, slots=True)

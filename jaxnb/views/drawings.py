@@ -11,7 +11,19 @@ import math
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from jaxnb.program import ROLES, Collective, Device, Layout, Ledger, Mesh, Placement, Program, box_text, encode
+from jaxnb.program import (
+    ROLES,
+    Collective,
+    Device,
+    Layout,
+    Ledger,
+    Mesh,
+    Placement,
+    ProcessTime,
+    Program,
+    box_text,
+    encode,
+)
 from jaxnb.units import format_bytes
 from jaxnb.views.axis_flow import AxisFlow, Knot, axis_flow_of, read_axis_flow
 from jaxnb.views.axis_flow_plan import Plan, strands_in
@@ -23,7 +35,7 @@ from jaxnb.views.memory_curve import encode_curves
 from jaxnb.views.packing import pack
 from jaxnb.views.placement_words import mesh_facts, mesh_title, placement_facts, where_text
 from jaxnb.views.rows import short_type
-from jaxnb.views.tints import axis_hues, piece_hues
+from jaxnb.views.tints import axis_hues, piece_hues, process_hues
 from jaxnb.views.trees import encode_trees
 
 __all__ = ["encode_drawn", "read_drawings"]
@@ -59,7 +71,7 @@ def encode_drawn(program: Program, levels: Collection[str] | None = None) -> dic
 
 
 def read_drawings(program: Program) -> dict[str, Any]:
-    """The diagrams of a program by what they are: "flows", "meshes" with "values" and "placements", "ledger".
+    """The diagrams by what they are: "flows", "meshes" with "values" and "placements", "ledger", "processes".
 
     Those that would show nothing are left out.
 
@@ -83,6 +95,8 @@ def read_drawings(program: Program) -> dict[str, Any]:
         )
         if ledger.items or layout.meshes:
             found["ledger"] = _ledger(ledger, own_level=made)
+    if program.processes:
+        found["processes"] = _processes(program.processes)
     return found
 
 
@@ -185,7 +199,7 @@ class _Placements:
         key = (mesh, tuple(devices), count if mesh is None else 0)
         if key not in self._meshes:
             grids, places = _few(in_rows(count) if mesh is None else _mesh_grids(mesh))
-            several = len({device.process for device in devices}) > 1
+            hues = process_hues(device.process for device in devices)
             shown = [devices[place] if devices else None for place in places]
             self._meshes[key] = len(self.meshes), places
             self.meshes.append(
@@ -193,8 +207,9 @@ class _Placements:
                     "title": mesh_title(mesh) if mesh is not None else "devices" if count > 1 else "device",
                     "facts": " · ".join(mesh_facts(mesh)) if mesh is not None else "",
                     "grids": grids,
-                    "labels": [_label(one, place, several) for one, place in zip(shown, places, strict=True)],
+                    "labels": [_label(one, place, bool(hues)) for one, place in zip(shown, places, strict=True)],
                     "devices": [_told(one, place) for one, place in zip(shown, places, strict=True)],
+                    **({"hues": [round(hues[one.process]) for one in shown if one is not None]} if hues else {}),
                 }
             )
         return self._meshes[key]
@@ -310,6 +325,19 @@ def _told(device: Device | None, place: int) -> str:
         return f"place {place}"
     far = "" if device.local else ", of another process"
     return f"{device.platform}:{device.id} · place {place}, process {device.process}, {device.kind}{far}"
+
+
+# --- the processes of a cluster ---
+
+
+def _processes(times: Sequence[ProcessTime]) -> dict[str, Any]:
+    hues = process_hues(one.process for one in times)
+    return {
+        "who": [f"process {one.process} · {one.host}" for one in times],
+        "hue": [round(hues.get(one.process, _GREY)) for one in times],
+        "seconds": [one.seconds for one in times],
+        "waited": [one.waited for one in times],
+    }
 
 
 # --- what is sent ---

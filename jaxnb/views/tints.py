@@ -7,7 +7,17 @@ from collections.abc import Iterable, Sequence
 
 from jaxnb.program import Device, Placement
 
-__all__ = ["Tint", "axis_colours", "axis_hues", "hue_colour", "oklch", "piece_hues", "process_tints", "tints"]
+__all__ = [
+    "Tint",
+    "axis_colours",
+    "axis_hues",
+    "hue_colour",
+    "oklch",
+    "piece_hues",
+    "process_hues",
+    "process_tints",
+    "tints",
+]
 
 Tint = tuple[str, float]
 """A colour as `#rrggbb`, and how much of it, from 0 to 1. Both read on light and on dark ground."""
@@ -28,10 +38,13 @@ def tints(placement: Placement) -> tuple[Tint, ...]:
 
 def process_tints(devices: Sequence[Device]) -> dict[int, Tint]:
     """A tint for each process that has some of the devices; none where one has all."""
-    processes = sorted({device.process for device in devices})
-    if len(processes) < 2:
-        return {}
-    return {one: (hue_colour(_hue(number, len(processes))), _ALONE) for number, one in enumerate(processes)}
+    return {one: (hue_colour(hue), _ALONE) for one, hue in process_hues(device.process for device in devices).items()}
+
+
+def process_hues(processes: Iterable[int]) -> dict[int, float]:
+    """A hue for each process, in degrees; none where there is one."""
+    found = sorted(set(processes))
+    return {one: _hue(number, len(found)) for number, one in enumerate(found)} if len(found) > 1 else {}
 
 
 def piece_hues(placement: Placement) -> tuple[tuple[float | None, float], ...]:

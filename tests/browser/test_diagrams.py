@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from pages import HOSTILE, SHADOW, marked
 from sample_layouts import MESH, named, sharded
 from sample_levels import neuron
 
-from jaxnb.program import Aval, Computation, Level, Program, Value
+from jaxnb.program import Aval, Computation, Level, ProcessTime, Program, Value
 from jaxnb.program.codec import MIME_TYPE, decode, encode
 from jaxnb.program.placement.layout import Layout, Placed
 from jaxnb.shell.reports.page import render_page
@@ -182,6 +183,17 @@ def test_the_ledger_is_sorted_by_any_column(show):
     assert page.evaluate(f"{SHADOW}.activeElement.getAttribute('aria-label')") == "sort by total"
     picture.get_by_role("button", name="sort by collective").click()
     assert column(2) == ["all-gather", "all-reduce", "all-reduce"]
+
+
+def test_the_time_of_each_process_is_shown_with_what_it_waited(show):
+    times = ProcessTime(0, "one", 0.04, 0.01), ProcessTime(1, HOSTILE, 0.04, 0.0)
+    page = show(replace(sharded(), processes=times))
+    picture = diagrams(page, "processes")
+    rows = [row.split("\t")[:3] for row in picture.locator("tbody tr").all_inner_texts()]
+    assert rows[0] == ["process 0 · one", "40 ms", "10 ms"] and rows[1][1:] == ["40 ms", "0 µs"]
+    widths = picture.locator(".share").evaluate_all("all => all.map(one => one.getBoundingClientRect().width)")
+    assert widths[0] == pytest.approx(3 * widths[1], rel=0.05) and widths[2] > widths[0]
+    assert picture.locator("script, img").count() == 0
 
 
 # --- keys, widths, themes ---

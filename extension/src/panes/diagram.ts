@@ -1,7 +1,7 @@
 /** What is split how: named axes as strands, devices in the colours of what they hold, what they send one another. */
 
 import { Child, el, fill, svg, table, toggle } from '../dom';
-import { formatBytes, visible } from '../format';
+import { formatBytes, formatSeconds, visible } from '../format';
 import { Linked, Target } from '../links';
 import { Drawings, Flow, Grids } from '../schema';
 import style from '../diagrams.css';
@@ -13,8 +13,8 @@ const ROW = 34, TOP = 20, NODE = 9, LETTER = 6.7;
 const sheet = sheetOf(style);
 
 /** The parts of the diagrams that a program has, with what they are called. */
-function partsOf({ flows, placements, ledger }: Drawings): [string, string][] {
-  return ([['axes', 'named axes', flows], ['devices', 'devices', placements], ['sent', 'collectives', ledger]] as const)
+function partsOf({ flows, placements, ledger, processes }: Drawings): [string, string][] {
+  return ([['axes', 'named axes', flows], ['devices', 'devices', placements], ['sent', 'collectives', ledger], ['processes', 'processes', processes]] as const)
     .flatMap(([name, title, some]): [string, string][] => some ? [[name, title]] : []);
 }
 
@@ -44,14 +44,14 @@ export class DiagramPane {
 
   private draw(): void {
     const { store, drawings } = this;
-    const { flows, ledger } = drawings;
+    const { flows, ledger, processes } = drawings;
     const { diagram } = store.state;
     const parts = partsOf(drawings);
     const part = (parts.find(([name]) => name === diagram.part) ?? parts[0])[0];
     fill(this.bar, ...parts.map(([name, title]) => toggle(title, name === part, () => store.set({ diagram: { ...diagram, part: name } }))));
     this.marks = [];
     const scrolled = this.body.querySelector('.values')?.scrollTop ?? 0;
-    fill(this.body, ...(part === 'axes' ? flows!.map(flow => this.flow(flow)) : part === 'sent' ? this.sent(ledger!) : this.devices()));
+    fill(this.body, ...(part === 'axes' ? flows!.map(flow => this.flow(flow)) : part === 'sent' ? this.sent(ledger!) : part === 'processes' ? times(processes!) : this.devices()));
     this.body.querySelector('[tabindex]')?.setAttribute('tabindex', '0');
     const chosen = this.body.querySelector<HTMLElement>('[aria-current=true]'), list = chosen?.closest('.values');
     if (list) list.scrollTop = Math.min(chosen!.offsetTop - 20, Math.max(scrolled, chosen!.offsetTop + 40 - list.clientHeight));
@@ -197,7 +197,11 @@ export class DiagramPane {
       if (held.indexOf(group) !== held.lastIndexOf(group)) made.style.boxShadow = `2px 2px ${colour(groups.hue[group], 0.8)}`;
       return made;
     });
-    const places = grids(on.grids, at => tile(held[at], visible(on.labels[at]), visible(`${on.devices[at]} holds ${groups.text[held[at]]}`)));
+    const places = grids(on.grids, at => {
+      const made = tile(held[at], visible(on.labels[at]), visible(`${on.devices[at]} holds ${groups.text[held[at]]}`));
+      if (on.hues) made.style.outline = `2px solid ${colour(on.hues[at])}`;
+      return made;
+    });
     return [el('div.values', list), el('p', el('b', visible(`${name[chosen]} ${type[chosen]}`)), el('code', ` ${visible(spec)}`)), el('p.note', visible(facts)), say,
       el('div.sides', pieces ? el('div', el('p.note', 'the array'), ...pieces) : null, el('div', el('p.note', visible(on.title)), ...places), el('p.note', visible(on.facts)))];
   }
@@ -235,6 +239,20 @@ export class DiagramPane {
     }), [1]);
     return [el('p', el('b', visible(title)), el('span.note', ` ${visible(facts)}`)), el('div.holders', sums), list, ...(left_out ? [el('p.note', `and ${left_out} more`)] : [])];
   }
+}
+
+/** What the run took in each process of a cluster; the weak part of a bar is what it waited for others. */
+function times({ who, hue, seconds, waited }: NonNullable<Drawings['processes']>): HTMLElement[] {
+  const most = Math.max(1e-9, ...seconds);
+  const bar = (share: number, hue: number, strength: number) => {
+    const made = el('span.share');
+    made.style.setProperty('--share', `${(share / most) * 100}%`);
+    made.style.background = colour(hue, strength);
+    return made;
+  };
+  return [el('p', el('b', 'time by process'), el('span.note', ' of this run; the weak part of a bar is waiting for other processes')),
+    el('div.holders', table(['process', 'took', 'waited', ''], who.map((one, at): Child[] => [el('span', chip([hue[at]]), visible(one)), formatSeconds(seconds[at]), formatSeconds(waited[at]),
+      el('td.wide', bar(seconds[at] - waited[at], hue[at], 1), bar(waited[at], hue[at], 0.3))]), [1, 2]))];
 }
 
 function chip(hues: number[]): Child {
