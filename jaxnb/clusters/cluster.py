@@ -21,6 +21,7 @@ from typing import Any
 
 import ipyparallel as ipp
 import numpy as np
+from traitlets.config import Config
 
 from jaxnb.clusters import engine
 from jaxnb.clusters.arrays import Block
@@ -148,7 +149,8 @@ class Cluster(Holder):
         )
         client = None
         try:
-            with _quiet(), _one_order():
+            _one_order(started)
+            with _quiet():
                 client = started.start_and_connect_sync()
             made = cls(started, client, devices, host)
             made._gather(sorted(client.ids), progress)
@@ -205,6 +207,7 @@ class Cluster(Holder):
             fix = f"there are {', '.join(running_clusters()) or 'none that run'}."
             raise JaxnbError(f"there is no cluster {name!r} that answers.", why=str(error)[:200], fix=fix) from error
         found.shutdown_atexit = False
+        _one_order(found)
         made = cls(found, client, None, "127.0.0.1")
         made._take_up(progress)
         return made
@@ -284,6 +287,8 @@ class Cluster(Holder):
             self._client.shutdown(block=False)  # asked to end the hub as well, it waits for processes that never answer
         for member in self.members:
             _end_local(member)
+        if self._has_hosts and self._left():  # it would look for each by SSH, for seconds, and complain of none
+            self._cluster.engines.clear()
         with contextlib.suppress(Exception), _quiet():
             self._cluster.stop_cluster_sync()
         with contextlib.suppress(Exception):
@@ -291,6 +296,21 @@ class Cluster(Holder):
         with contextlib.suppress(Exception):
             self._cluster.remove_cluster_file()
         self.job, self.members = "", []
+
+    def _left(self) -> bool:
+        """Whether all processes have said goodbye, for which they get a little time."""
+        deadline = time.monotonic() + _GRACE
+        while self._client.ids:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_STEP)
+        return True
+
+    @property
+    def _has_hosts(self) -> bool:
+        """Whether the launcher has a table of hosts, as that of SSH has."""
+        launcher: Any = self._cluster.engine_launcher_class
+        return "engines" in launcher.class_trait_names()
 
     @property
     def name(self) -> str:
@@ -351,12 +371,16 @@ class Cluster(Holder):
         if gone := [rank for rank in asked if self.members[rank].engine not in self._client.ids]:
             self.dirty = self.dirty or "a process is gone"
             raise self._gone(gone)
-        return {
-            rank: self._views[self.members[rank].engine].apply_async(
-                engine.ask, what, *(given if each is None else each(rank))
-            )
-            for rank in asked
-        }
+        try:
+            return {
+                rank: self._views[self.members[rank].engine].apply_async(
+                    engine.ask, what, *(given if each is None else each(rank))
+                )
+                for rank in asked
+            }
+        except BaseException:
+            self.dirty = f"only some processes were asked to {what.replace('_', ' ')}"
+            raise
 
     def collect(
         self,
@@ -504,7 +528,8 @@ class Cluster(Holder):
         Raises:
           JaxnbError: if processes cannot be started.
         """
-        progress(f"bringing the cluster together again: {self.dirty or 'restart'}")
+        self.dirty = self.dirty or "restart"  # until it is done, whatever comes between
+        progress(f"bringing the cluster together again: {self.dirty}")
         left = self._answering()
         gone = [member for member in self.members if member not in left]
         for member in gone:
@@ -512,20 +537,26 @@ class Cluster(Holder):
         packed = self._ask_left(left, "pack_all", gone)
         left = [member for member in left if member.rank in packed]
         self._ask_left(left, "leave", gone)
-        missing = len(self.members) - len(left)
-        fresh = self._start_more(missing, progress) if missing else []
+        fresh = self._start_more([one for one in self.members if one not in left], progress)
         numbers, there = iter(fresh), {member.rank: member for member in left}
         self.members = [
             there[one.rank] if one.rank in there else Member(one.rank, next(numbers), "", 0) for one in self.members
         ]
-        self.dirty, self.drawn = "", b""
+        self.drawn = b""
         new = self._prepare(progress)
         self._join(progress)
         survivors = sorted(member.rank for member in left)
-        if not survivors:
+        if survivors:
+            self._hand_out(survivors, new, packed, progress)
+        else:
             self.gone |= set(self._handles)
             self.names.clear()
-            return
+        self.dirty = ""
+
+    def _hand_out(
+        self, survivors: Sequence[int], new: Sequence[int], packed: Mapping[int, Any], progress: _Progress
+    ) -> None:
+        """Gives all processes what some still have."""
         progress("handing out what is left")
         if new:
             parcel, data = self.ask("packed", ranks=survivors[:1])[survivors[0]]
@@ -558,6 +589,26 @@ class Cluster(Holder):
             for number, parts in self.ask("packed_blocks", blocks, ranks=[owner])[owner].items():
                 found.setdefault(number, {}).update(parts)
         return found
+
+    def _hosts_for(self, wanted: Sequence[str]) -> dict[str, Any]:
+        """What a launcher with a table of hosts, that of SSH, is to be given for processes on some of them.
+
+        By itself it starts as many as the whole table says, whatever it is asked for.
+        """
+        if not self._has_hosts:
+            return {}
+        launcher: Any = self._cluster.engine_launcher_class
+        table: dict[str, Any] = launcher(parent=self._cluster).engines
+        left, taken = list(wanted), dict[str, Any]()
+        for named in (True, False):  # a host that goes by another name there is any that has room
+            for key, given in table.items():
+                host, there = key.rpartition("@")[2].partition(":")[0], _count_of(given) - _count_of(taken.get(key, 0))
+                some = [one for one in left if not named or _is_host(one, host)][:there]
+                for one in some:
+                    left.remove(one)
+                if count := len(some) + _count_of(taken.get(key, 0)):
+                    taken[key] = {**given, "n": count} if isinstance(given, dict) else count
+        return {"engines": taken}
 
     def _answering(self) -> list[Member]:
         """The members that answer; who does not is interrupted first."""
@@ -603,11 +654,21 @@ class Cluster(Holder):
                 self._client.send_signal(signal.SIGKILL, member.engine, block=False)
         _end_local(member)
 
-    def _start_more(self, count: int, progress: _Progress) -> list[int]:
+    def _start_more(self, instead: Sequence[Member], progress: _Progress) -> list[int]:
+        """Starts as many processes, on the hosts of those which they replace where that can be chosen."""
+        if not (count := len(instead)):
+            return []
         progress(f"starting {count} more")
-        before = set(self._client.ids)
-        with _quiet(), _one_order():
-            self._cluster.start_engines_sync(n=count)
+        before, own = set(self._client.ids), self._hosts_for([member.host for member in instead])
+        try:
+            with _quiet():
+                self._cluster.start_engines_sync(n=count, **own)
+        except Exception as error:  # launchers raise what they like
+            raise JaxnbError(
+                f"{', '.join(map(str, instead))} could not be started again.",
+                why=f"{type(error).__name__}: {error}".partition("\n")[0],
+                fix="run the cell again when the host is back, or start another cluster without it.",
+            ) from error
         deadline = time.monotonic() + _STARTS
         while len(found := sorted(set(self._client.ids) - before)) < count:
             if time.monotonic() > deadline:
@@ -637,6 +698,15 @@ def check_versions(told: Mapping[int, Mapping[str, str]]) -> None:
                 )
 
 
+def _count_of(given: Any) -> int:
+    """How many processes a host has by a table of ipyparallel: a number, or settings with "n"."""
+    return int(given.get("n", 1)) if isinstance(given, dict) else int(given)
+
+
+def _is_host(name: str, other: str) -> bool:
+    return name == other or name.partition(".")[0] == other.partition(".")[0]
+
+
 def _end_local(member: Member) -> None:
     """Ends a process of this host, also one that was stopped."""
     if member.pid and member.host == socket.gethostname():
@@ -644,19 +714,13 @@ def _end_local(member: Member) -> None:
             os.kill(member.pid, signal.SIGKILL)
 
 
-@contextlib.contextmanager
-def _one_order() -> Generator[None]:
-    """Processes that are started within it have sets of texts in the same order, and so the same programs of them."""
-    name = "PYTHONHASHSEED"
-    before = os.environ.get(name)
-    os.environ[name] = before if before not in (None, "", "random") else "0"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
+def _one_order(cluster: ipp.Cluster) -> None:
+    """Processes that it starts have sets of texts in the same order, and so the same programs of them."""
+    launcher: Any = cluster.engine_launcher_class
+    environment, name = launcher(parent=cluster).environment, "PYTHONHASHSEED"
+    seed = environment.get(name) or os.environ.get(name)
+    environment = {**environment, name: seed if seed not in (None, "", "random") else "0"}
+    cluster.update_config(Config({launcher.__name__: {"environment": environment}}))
 
 
 @contextlib.contextmanager

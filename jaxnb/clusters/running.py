@@ -131,16 +131,41 @@ class OnCluster:
             drawn if drawn != cluster.drawn else b"",
         )
         progress(f"running on {len(cluster.members)} processes")
+        sent_now, entry = {name: tokens[name] for name in missing}, dict(namespace)
+        try:
+            run = self._run_and_bind(request, cell, namespace, parcels, sent_now, before_host)
+        except KeyboardInterrupt:  # whatever was done by then, in whichever processes, does not count
+            cluster.dirty = "a cell was interrupted"
+            cluster.names.clear()
+            namespace.update(entry)
+            for name in namespace.keys() - entry.keys():
+                del namespace[name]
+            raise
+        self._keep_up(progress)
+        return run
+
+    def _run_and_bind(
+        self,
+        request: CellRequest,
+        cell: CellSource,
+        namespace: dict[str, Any],
+        parcels: Mapping[int, Parcel | None],
+        tokens: Mapping[str, Any],
+        before_host: Callable[[], None],
+    ) -> Run:
+        """Runs a cell with what is sent with it, of which the tokens tell what it is, and binds what it binds."""
+        __tracebackhide__ = True
+        cluster = self.cluster
         reports = self._run(request, parcels, before_host)
         before_host()
-        for name in unbind:
+        for name in request.unbind:
             cluster.names.pop(name, None)
         if all(report.received for report in reports.values()):
-            cluster.names |= {name: tokens[name] for name in missing}
+            cluster.names |= tokens
         else:
-            for name in missing:
+            for name in tokens:
                 cluster.names.pop(name, None)
-        cluster.drawn = reports[0].drawn or drawn
+        cluster.drawn = reports[0].drawn or request.drawn or cluster.drawn
         if reports[0].drawn:
             set_drawn(reports[0].drawn)
         _say(reports, self._told)
@@ -151,9 +176,7 @@ class OnCluster:
             elif len(failures) < len(reports):
                 cluster.dirty = "a cell ended in some processes only"
             raise self._error(failures, len(reports))
-        run = self._bound(reports, cell, namespace)
-        self._keep_up(progress)
-        return run
+        return self._bound(reports, cell, namespace)
 
     def set_mesh(self, text: str, explicit: bool = False) -> Mesh | None:
         """Sets the mesh of all cells that run there, takes it away by "off", or tells which it is.
