@@ -17,13 +17,16 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import ipyparallel as ipp
 import psutil
 import pytest
 from drawing import DEEP, drawn_seed
+from traitlets.config import Config
 
 import jaxnb
 from jaxnb.api import open_session
 from jaxnb.clusters import Cluster, ProcessLost
+from jaxnb.clusters.launching import hosts_for, one_order
 from jaxnb.errors import JaxnbError
 from jaxnb.staging import current_session, use_session
 
@@ -118,6 +121,51 @@ def test_a_loop_of_cells_goes_on_whatever_happens_to_a_process(notebook: Noteboo
         assert time.monotonic() - begun < LONGEST
     notebook.look()
     assert kind == "interrupt" or told > 0
+
+
+@pytest.mark.parametrize("where", ["sent", "bound"])
+def test_an_interrupt_before_all_is_sent_or_bound_leaves_the_cell_undone(
+    notebook: Notebook, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster, calls = notebook.cluster, list[Any]()
+
+    def interrupts(original: Any) -> Any:
+        def call(*given: Any) -> Any:
+            calls.append(given)
+            if len(calls) == 2:
+                raise KeyboardInterrupt
+            return original(*given)
+
+        return call
+
+    before = dict(notebook.names)
+    with monkeypatch.context() as patched:
+        if where == "sent":
+            for member in cluster.members:
+                view: Any = cluster._views[member.engine]
+                patched.setattr(view, "apply_async", interrupts(view.apply_async))
+        else:
+            patched.setattr(cluster, "handle", interrupts(cluster.handle))
+        with pytest.raises(KeyboardInterrupt):
+            notebook.run("out = r - 1\nr = r + jnp.sum(g)\nnew = 2 * r")
+    assert cluster.dirty and notebook.names.keys() == before.keys()
+    assert all(notebook.names[name] is value for name, value in before.items())
+    notebook.look()
+    notebook.run("r = r + jnp.sum(g)\nout = r")
+    notebook.done += 1
+    notebook.look()
+
+
+def test_processes_start_again_on_the_hosts_that_have_too_few() -> None:
+    table = {"me@one.org": 2, "two:2222": {"n": 1, "environment": {"A": "1"}}, "10.0.0.3": 1}
+    made: Any = ipp.Cluster(engines="ssh", config=Config({"SSHEngineSetLauncher": {"engines": table}}))
+    two = {"two:2222": {"n": 1, "environment": {"A": "1"}}}
+    assert hosts_for(made, ["one"]) == {"engines": {"me@one.org": 1}}
+    assert hosts_for(made, ["two.org", "one", "one"]) == {"engines": {"me@one.org": 2, **two}}
+    assert hosts_for(made, ["three", "two"]) == {"engines": {"me@one.org": 1, **two}}
+    assert hosts_for(ipp.Cluster(n=2), ["one"]) == {}
+    one_order(made)
+    assert made.engine_launcher_class(parent=made).environment["PYTHONHASHSEED"].isdigit()
 
 
 def test_what_other_processes_have_survives_one(notebook: Notebook) -> None:
@@ -244,7 +292,10 @@ def test_all_goes_back_to_a_checkpoint(notebook: Notebook, tmp_path: Any) -> Non
     assert {"g", "r", "n", "key", "held"} <= set(names) and kept.startswith(str(tmp_path))
     assert notebook.names["n"] == 2 and notebook.names["rate"] == 1.0 and float(notebook.names["r"]) == 1.5
     fetched = jaxnb.fetch(notebook.names["held"])
-    assert fetched["g"].tolist() == [float(n) for n in range(8)] and float(fetched["l"][0]) == 0
+    assert (
+        fetched["g"].tolist() == [float(n) for n in range(2 * notebook.names["DEVICES"])]
+        and float(fetched["l"][0]) == 0
+    )
     assert float(notebook.run("jnp.sum(g) + jnp.sum(held['g'])").value) == 5 * notebook.total
     with pytest.raises(JaxnbError, match="cannot be written"):
         on.checkpoint("/proc/nowhere")

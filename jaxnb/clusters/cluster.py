@@ -13,21 +13,20 @@ import socket
 import sys
 import time
 import uuid
-import warnings
 import weakref
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import ipyparallel as ipp
 import numpy as np
-from traitlets.config import Config
 
 from jaxnb.clusters import engine
 from jaxnb.clusters.arrays import Block
 from jaxnb.clusters.described import Shown
 from jaxnb.clusters.found import NAME, running_clusters
 from jaxnb.clusters.handles import Handle, Holder
+from jaxnb.clusters.launching import has_hosts, hosts_for, one_order, quiet
 from jaxnb.clusters.receiving import put_together
 from jaxnb.errors import JaxnbError
 
@@ -149,13 +148,13 @@ class Cluster(Holder):
         )
         client = None
         try:
-            _one_order(started)
-            with _quiet():
+            one_order(started)
+            with quiet():
                 client = started.start_and_connect_sync()
             made = cls(started, client, devices, host)
             made._gather(sorted(client.ids), progress)
         except BaseException as error:
-            with contextlib.suppress(Exception), _quiet():
+            with contextlib.suppress(Exception), quiet():
                 if client is not None:
                     client.close()
                 started.stop_cluster_sync()
@@ -199,7 +198,7 @@ class Cluster(Holder):
             own = {"profile_dir": there[name]}
         progress(f"attaching {name}")
         try:
-            with _quiet():
+            with quiet():
                 found = ipp.Cluster.from_file(cluster_id=name, **own)
                 client = found.connect_client_sync()
                 client.wait_for_engines(1, timeout=10, block=True, interactive=False)
@@ -207,7 +206,7 @@ class Cluster(Holder):
             fix = f"there are {', '.join(running_clusters()) or 'none that run'}."
             raise JaxnbError(f"there is no cluster {name!r} that answers.", why=str(error)[:200], fix=fix) from error
         found.shutdown_atexit = False
-        _one_order(found)
+        one_order(found)
         made = cls(found, client, None, "127.0.0.1")
         made._take_up(progress)
         return made
@@ -287,9 +286,9 @@ class Cluster(Holder):
             self._client.shutdown(block=False)  # asked to end the hub as well, it waits for processes that never answer
         for member in self.members:
             _end_local(member)
-        if self._has_hosts and self._left():  # it would look for each by SSH, for seconds, and complain of none
+        if has_hosts(self._cluster) and self._left():  # by SSH each would be looked for, for seconds, and missed
             self._cluster.engines.clear()
-        with contextlib.suppress(Exception), _quiet():
+        with contextlib.suppress(Exception), quiet():
             self._cluster.stop_cluster_sync()
         with contextlib.suppress(Exception):
             self._client.close()
@@ -305,12 +304,6 @@ class Cluster(Holder):
                 return False
             time.sleep(_STEP)
         return True
-
-    @property
-    def _has_hosts(self) -> bool:
-        """Whether the launcher has a table of hosts, as that of SSH has."""
-        launcher: Any = self._cluster.engine_launcher_class
-        return "engines" in launcher.class_trait_names()
 
     @property
     def name(self) -> str:
@@ -590,26 +583,6 @@ class Cluster(Holder):
                 found.setdefault(number, {}).update(parts)
         return found
 
-    def _hosts_for(self, wanted: Sequence[str]) -> dict[str, Any]:
-        """What a launcher with a table of hosts, that of SSH, is to be given for processes on some of them.
-
-        By itself it starts as many as the whole table says, whatever it is asked for.
-        """
-        if not self._has_hosts:
-            return {}
-        launcher: Any = self._cluster.engine_launcher_class
-        table: dict[str, Any] = launcher(parent=self._cluster).engines
-        left, taken = list(wanted), dict[str, Any]()
-        for named in (True, False):  # a host that goes by another name there is any that has room
-            for key, given in table.items():
-                host, there = key.rpartition("@")[2].partition(":")[0], _count_of(given) - _count_of(taken.get(key, 0))
-                some = [one for one in left if not named or _is_host(one, host)][:there]
-                for one in some:
-                    left.remove(one)
-                if count := len(some) + _count_of(taken.get(key, 0)):
-                    taken[key] = {**given, "n": count} if isinstance(given, dict) else count
-        return {"engines": taken}
-
     def _answering(self) -> list[Member]:
         """The members that answer; who does not is interrupted first."""
         there = [member for member in self.members if member.engine in self._client.ids]
@@ -659,9 +632,9 @@ class Cluster(Holder):
         if not (count := len(instead)):
             return []
         progress(f"starting {count} more")
-        before, own = set(self._client.ids), self._hosts_for([member.host for member in instead])
+        before, own = set(self._client.ids), hosts_for(self._cluster, [member.host for member in instead])
         try:
-            with _quiet():
+            with quiet():
                 self._cluster.start_engines_sync(n=count, **own)
         except Exception as error:  # launchers raise what they like
             raise JaxnbError(
@@ -698,39 +671,8 @@ def check_versions(told: Mapping[int, Mapping[str, str]]) -> None:
                 )
 
 
-def _count_of(given: Any) -> int:
-    """How many processes a host has by a table of ipyparallel: a number, or settings with "n"."""
-    return int(given.get("n", 1)) if isinstance(given, dict) else int(given)
-
-
-def _is_host(name: str, other: str) -> bool:
-    return name == other or name.partition(".")[0] == other.partition(".")[0]
-
-
 def _end_local(member: Member) -> None:
     """Ends a process of this host, also one that was stopped."""
     if member.pid and member.host == socket.gethostname():
         with contextlib.suppress(OSError):
             os.kill(member.pid, signal.SIGKILL)
-
-
-def _one_order(cluster: ipp.Cluster) -> None:
-    """Processes that it starts have sets of texts in the same order, and so the same programs of them."""
-    launcher: Any = cluster.engine_launcher_class
-    environment, name = launcher(parent=cluster).environment, "PYTHONHASHSEED"
-    seed = environment.get(name) or os.environ.get(name)
-    environment = {**environment, name: seed if seed not in (None, "", "random") else "0"}
-    cluster.update_config(Config({launcher.__name__: {"environment": environment}}))
-
-
-@contextlib.contextmanager
-def _quiet() -> Generator[None]:
-    """Keeps progress bars of ipyparallel out of the notebook, and what Python says of how it asks for event loops."""
-    with (
-        open(os.devnull, "w", encoding="utf-8") as nowhere,
-        contextlib.redirect_stderr(nowhere),
-        contextlib.redirect_stdout(nowhere),
-        warnings.catch_warnings(),
-    ):
-        warnings.simplefilter("ignore", DeprecationWarning)
-        yield
