@@ -140,6 +140,13 @@ from .placement.targets import (
     TargetKind as TargetKind,
     read_target as read_target,
 )
+from .placement.timeline import (
+    Block as Block,
+    Loop as Loop,
+    Timeline as Timeline,
+    Transfer as Transfer,
+    read_timeline as read_timeline,
+)
 from .placement.traffic import (
     Traffic as Traffic,
     read_traffic as read_traffic,

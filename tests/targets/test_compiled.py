@@ -175,6 +175,26 @@ def test_what_is_donated_is_shared_and_the_mesh_of_other_cells_stays(shell: Shel
     shell.run("%jaxnb mesh off")
 
 
+@pytest.mark.parametrize("name", for_one("v5e:2x4", "h100:1x8"))
+def test_the_timeline_of_a_cell_adds_up(shell: Shell, name: str) -> None:
+    ws, x = PROGRAMS["scanned"].given(mesh_for(name))
+    shell.ns.update(ws=ws, x=x, jax=jax, jnp=jnp)
+    shell.run(f"%jaxnb mesh x=8 --target {name}")
+    out = shell.run(
+        "%%jit\ndef loss(ws):\n    h, _ = jax.lax.scan(lambda h, w: (jnp.tanh(h @ w), None), x, ws)\n"
+        "    return jnp.mean(h**2)\nws = ws - 0.1 * jax.grad(loss)(ws)"
+    )
+    assert "step     " in out and "links of " in out and "6 turns" in out
+    plan = jaxnb.last().plan
+    found, clock = plan.timeline, plan.hardware.clock
+    told = plan.estimate().computation if plan.cycles is None else plan.cycles.seconds(clock)
+    assert found.computing == pytest.approx(told) and found.seconds == pytest.approx(found.computing + found.waiting)
+    assert found.waiting == pytest.approx(sum(one.open for one in plan.hiding))
+    assert {3, 5} <= {one.line for one in found.blocks} and 3 in {one.collective.line for one in found.transfers}
+    assert "a device of" in shell.run("%jaxnb timeline") and "<svg" in plan.html
+    shell.run("%jaxnb target off")
+
+
 # --- the process ---
 
 
