@@ -125,6 +125,7 @@ from .placement.ledger import (
 from .placement.plan import (
     Cycles as Cycles,
     Footprint as Footprint,
+    LiveArray as LiveArray,
     Padded as Padded,
     Plan as Plan,
     TargetPlan as TargetPlan,

@@ -18,7 +18,7 @@ from jaxnb.program.placement.schedule import Schedule, read_schedule
 from jaxnb.program.placement.targets import Target
 from jaxnb.program.placement.timeline import Timeline, timeline_of
 
-__all__ = ["Cycles", "Footprint", "Padded", "Plan", "TargetPlan", "TargetPlans"]
+__all__ = ["Cycles", "Footprint", "LiveArray", "Padded", "Plan", "TargetPlan", "TargetPlans"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +92,27 @@ class Padded:
       is_input: whether it is an input of the program.
     """
 
+    name: str
+    aval: str
+    nbytes: int
+    padded: int
+    is_input: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LiveArray:
+    """An array that lives where a program needs the most memory of a device.
+
+    Attributes:
+      op: the name of the instruction that makes it.
+      name: of an input, or what JAX calls the operation that makes it.
+      aval: as `float32[1000,3]`.
+      nbytes: of its elements.
+      padded: bytes that it takes.
+      is_input: whether it is an input of the program.
+    """
+
+    op: str
     name: str
     aval: str
     nbytes: int
