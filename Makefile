@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 NEW := .venv-newest
 TARGETS := .venv-targets
+TPU := .venv-tpu
+TPU_TESTS := one_device or kernel or does_not_fit or makes_a_cell_fit or a_cell_is_compiled or sixteen or interrupt
 OLDEST_IPYTHON := 8.24.0
 WORKERS ?= 2
 # An ordinary run draws anew, as many tests as take so many seconds of the processor, one case of each first; on the newest jax
@@ -19,7 +21,7 @@ export JAX_COMPILATION_CACHE_DIR =
 # Tests start many processes; where the environment says to keep no bytecode, each would compile 70,000 lines anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo lab test test-all test-quick test-here test-newest test-oldest-ipython test-deep test-gpu test-targets test-extension test-browser extension browser check format bench bench-targets clean
+.PHONY: demo lab test test-all test-quick test-here test-newest test-oldest-ipython test-deep test-gpu test-targets test-tpu test-extension test-browser extension browser check format bench bench-targets clean
 
 demo: $(VENV)/.lab
 	$(BIN)/jaxnb report notebooks/01_quickstart.ipynb -o demo.html
@@ -96,6 +98,15 @@ test-targets: export JAX_SKIP_CUDA_CONSTRAINTS_CHECK = 1
 test-targets: $(TARGETS)/.targets
 	$(TARGETS)/bin/python -m pytest -q tests/targets
 
+# The part of these that wants the compiler of TPUs alone, with small programs: one chip, and sixteen.
+test-tpu: $(TPU)/.tpu
+	$(TPU)/bin/python -m pytest -q tests/targets -k "$(TPU_TESTS)"
+
+$(TPU)/.tpu: pyproject.toml
+	test -x $(TPU)/bin/python || $(PYTHON) -m venv $(TPU)
+	$(TPU)/bin/python -m pip install -q -e ".[test,tpu]"
+	touch $@
+
 bench-targets: $(TARGETS)/.targets
 	$(TARGETS)/bin/python benchmarks/targets.py
 
@@ -150,4 +161,4 @@ $(VENV)/.oldest-ipython: Makefile $(VENV)/.dev
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(NEW) $(TARGETS) demo.html extension/node_modules jaxnb/assets jaxnb/labextension
+	rm -rf $(VENV) $(NEW) $(TARGETS) $(TPU) demo.html extension/node_modules jaxnb/assets jaxnb/labextension

@@ -28,7 +28,7 @@ from jaxnb.shell.health import Facts, backend_started, doctor, find_problems, pl
         (
             "zzz",
             "zzz",
-            "there are session, doctor, devices, mesh, target, targets, cluster, sharding, collectives, axes,",
+            "there are session, doctor, devices, mesh, target, targets, cluster, sharding, collectives, timeline,",
         ),
         ("auto onn", "onn", "did you mean on?"),
         ("auto on off", "off", "takes one word"),

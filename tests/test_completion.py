@@ -183,6 +183,7 @@ def offered(text: str) -> tuple[str, list[str]] | None:
                 "cluster",
                 "sharding",
                 "collectives",
+                "timeline",
                 "axes",
                 "promote",
                 "gradient",

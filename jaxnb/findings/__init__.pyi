@@ -24,6 +24,7 @@ from .lints.puts import watch_put as watch_put
 from .memory.oom import (
     explain_later as explain_later,
     explain_oom as explain_oom,
+    find_donations as find_donations,
 )
 from .observer import Findings as Findings
 from .place import parse_shown as parse_shown

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from jaxnb import _jax
-from jaxnb.errors import JaxnbError
+from jaxnb.errors import JaxnbError, unexplained
 from jaxnb.options import StageOptions
 from jaxnb.planning.cells import search_cell
+from jaxnb.planning.fitting import find_too_much
+from jaxnb.planning.measures import Case
 from jaxnb.planning.simulation import check_options, plan_piece
-from jaxnb.program import Finding, Plan, Resources, Search, TargetPlan, TargetPlans
-from jaxnb.reading import Figures, SimulatedMesh
+from jaxnb.program import Finding, Plan, Program, Resources, Search, TargetPlan, TargetPlans, attach
+from jaxnb.reading import Figures, OutOfMemory, SimulatedMesh
 from jaxnb.staging import (
     CellSource,
     Later,
@@ -33,7 +35,12 @@ __all__ = ["plan_targets", "search_run", "simulate_run"]
 
 
 def simulate_run(
-    session: Session, cell: CellSource, namespace: dict[str, Any], options: StageOptions, progress: Progress
+    session: Session,
+    cell: CellSource,
+    namespace: dict[str, Any],
+    options: StageOptions,
+    progress: Progress,
+    tries: bool = True,
 ) -> Run:
     """Plans a cell for the mesh that a session simulates: it is traced and partitioned; nothing runs or is bound.
 
@@ -43,6 +50,7 @@ def simulate_run(
       namespace: the globals that it would run in.
       options: of it.
       progress: called with what is going on.
+      tries: whether what would make it fit is tried, where it needs more memory than there is.
 
     Raises:
       Refused: if an option wants it to run, or it cannot be traced as a whole.
@@ -63,13 +71,26 @@ def simulate_run(
         cell, piece, record, states = whole
         findings = tuple(Finding(kind, text, line) for kind, line, text in piece.notes)
         assigned = partial(read_names, cell, (piece,), record, namespace, session.file_label)
-        plan = plan_piece(
-            piece,
-            mesh,
-            lambda: read_program(cell, states, (piece,), findings, session.file_label, assigned),
-            cell.shown,
-            progress,
-        )
+
+        def make_program() -> Program:
+            return read_program(cell, states, (piece,), findings, session.file_label, assigned)
+
+        def too_much(needed: int, available: int, make_program: Callable[[], Program]) -> Finding:
+            case = Case(written, cell, piece, namespace, options, mesh, needed)
+            return find_too_much(session, case, available, make_program, progress)
+
+        try:
+            plan = plan_piece(piece, mesh, make_program, cell.shown, progress)
+        except OutOfMemory as error:
+            if tries and session.looks and error.refusal.memory == "HBM":
+                try:
+                    finding = too_much(error.refusal.needed, error.refusal.available, make_program)
+                    attach(error, finding, cell.shown)
+                except Exception as fault:  # the error itself is what counts
+                    error.add_note(unexplained(fault))
+            raise
+        if tries and session.looks and mesh.target is not None and plan.fits is False and plan.hardware is not None:
+            findings += (too_much(plan.footprint.total, plan.hardware.memory, lambda: plan.program),)
         if session.looks:
             progress("looking at how it is spread")
             findings += session.observer.on_planned(cell, piece, namespace, session.file_label, session.shown)
@@ -178,7 +199,12 @@ def plan_targets(
         try:
             with planning_for(session, replace(plain, target=name)) as planned:
                 run = simulate_run(
-                    session, cell, namespace, planned, lambda what, name=name: progress(f"{name}: {what}")
+                    session,
+                    cell,
+                    namespace,
+                    planned,
+                    lambda what, name=name: progress(f"{name}: {what}"),
+                    tries=False,
                 )
             rows.append(TargetPlan(name, run.plan, "" if run.plan is not None else run.note))
         except JaxnbError as error:

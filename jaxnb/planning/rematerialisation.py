@@ -39,7 +39,7 @@ from jaxnb.staging import (
     run_seconds,
 )
 
-__all__ = ["try_policies"]
+__all__ = ["Seen", "below_magics", "try_policies"]
 
 _LAYERS = 2  # functions that are tried as layers
 
@@ -95,7 +95,7 @@ def try_policies(
         raise JaxnbError("policies are tried on gradients of cells that are not mapped over names.")
     trial = _Trial(session, cell, namespace, options, time)
     progress("tracing")
-    seen = _Seen(namespace)
+    seen = Seen(namespace)
     with seen.watched():
         base = trial.traced(None, trial.options)
     if base is None or not seen.gradients:
@@ -130,7 +130,7 @@ class _Trial:
 
     def traced(self, text: str | None, options: StageOptions) -> Piece | None:
         """The cell, or another text in its place, as one piece that is not compiled yet."""
-        cell = self.cell if text is None else self.session.parse(_below(text, self.cell))
+        cell = self.cell if text is None else self.session.parse(below_magics(text, self.cell))
         with _jax.apart(), redirect_stdout(StringIO()), redirect_stderr(StringIO()):  # the cell has said it
             whole = self.session.trace_whole(cell, self.namespace, options, runs=True)
         return None if whole is None else whole[1]
@@ -180,7 +180,7 @@ def _text_of(piece: Piece) -> str:
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
 
 
-def _below(text: str, cell: CellSource) -> str:
+def below_magics(text: str, cell: CellSource) -> str:
     """The text of a cell without the magic lines above it, which the session gets without them."""
     offset = len((cell.shown or cell.text).split("\n")) - len(cell.text.rstrip("\n").split("\n"))
     return "\n".join(text.split("\n")[max(0, offset) :])
@@ -203,7 +203,7 @@ def _tried(trial: _Trial, ways: _Ways, base: Piece, now: RematPolicy) -> RematPo
 # --- what is tried ---
 
 
-def _variants(trial: _Trial, base: Piece, seen: _Seen) -> Generator[_Ways]:
+def _variants(trial: _Trial, base: Piece, seen: Seen) -> Generator[_Ways]:
     words: list[tuple[str, tuple[str, ...]]] = [
         (word.replace("_", " "), (word,)) for word in ("nothing", "dots", "dots_without_batch", "everything")
     ]
@@ -368,7 +368,7 @@ class _Called:
     children: dict[CodeType, int] = field(default_factory=dict[CodeType, int])
 
 
-class _Seen:
+class Seen:
     """What happens while the function is traced that is differentiated: whose calls come again, which functions have
     rules of their own.
 
@@ -448,7 +448,7 @@ class _Seen:
 
 
 # Not in the closures of what stands for functions of JAX: what a trace reaches and changes is put back.
-_watching: ContextVar[_Seen] = ContextVar("what is seen of a gradient")
+_watching: ContextVar[Seen] = ContextVar("what is seen of a gradient")
 
 
 def _note_rule(function: Any, leaves_out: bool) -> None:
@@ -477,7 +477,7 @@ def _undone(found: Sequence[RematPolicy]) -> Generator[Finding]:
         )
 
 
-def _rules(seen: _Seen) -> Generator[Finding]:
+def _rules(seen: Seen) -> Generator[Finding]:
     for function in seen.rules.values():
         name = function.__name__
         yield Finding(

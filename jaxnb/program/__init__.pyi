@@ -125,6 +125,7 @@ from .placement.ledger import (
 from .placement.plan import (
     Cycles as Cycles,
     Footprint as Footprint,
+    LiveArray as LiveArray,
     Padded as Padded,
     Plan as Plan,
     TargetPlan as TargetPlan,
@@ -139,6 +140,13 @@ from .placement.targets import (
     Target as Target,
     TargetKind as TargetKind,
     read_target as read_target,
+)
+from .placement.timeline import (
+    Block as Block,
+    Loop as Loop,
+    Timeline as Timeline,
+    Transfer as Transfer,
+    read_timeline as read_timeline,
 )
 from .placement.traffic import (
     Traffic as Traffic,

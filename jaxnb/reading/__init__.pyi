@@ -59,6 +59,10 @@ from .hlo.padding import (
     find_padding as find_padding,
     read_padding as read_padding,
 )
+from .hlo.peak import (
+    find_live as find_live,
+    read_live as read_live,
+)
 from .hlo.read import (
     read_hlo as read_hlo,
 )

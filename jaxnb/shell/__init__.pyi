@@ -17,6 +17,7 @@ from .placements import (
     axes_command as axes_command,
     collectives_command as collectives_command,
     sharding_command as sharding_command,
+    timeline_command as timeline_command,
 )
 from .reports.exports import Exports as Exports
 from .targets import set_target as set_target

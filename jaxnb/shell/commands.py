@@ -293,6 +293,11 @@ def _collectives(shell: Any, text: str) -> Any:
     return room.collectives_command(text, magics.session.last if magics is not None else None)
 
 
+def _timeline(shell: Any, _: str) -> Any:
+    magics = getattr(shell, "_jaxnb_magics", None)
+    return room.timeline_command(magics.session.last if magics is not None else None)
+
+
 def _remat(shell: Any, text: str) -> Any:
     magics = getattr(shell, "_jaxnb_magics", None)
     progress = Progress(shell)
@@ -347,6 +352,7 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "sharding": Command("which piece of it is on which device; alone, of the last run", _sharding, free="params"),
     "collectives": Command("what devices sent one another in the last run, and why", _collectives, free="--on h100"),
+    "timeline": Command("of the last cell for a target: what a device computes and sends, side by side", _timeline),
     "axes": Command("the named axes of the last run as strands: where each ends, where values meet", _axes),
     "promote": Command("which dtype comes of several that meet, and why", _promote, free="bfloat16 int32 weak-float"),
     "gradient": Command(

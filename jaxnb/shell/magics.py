@@ -528,6 +528,7 @@ class JaxnbMagics(Magics):
             %jaxnb target v5e:4x4  a machine that is not there: cells are compiled by its own compiler and shown,
                                   until `%jaxnb target off`; alone, which machines there are
             %jaxnb targets v5e h100  the last cell on several of them, side by side
+            %jaxnb timeline       what a device of that machine computes and sends, side by side
             %jaxnb sharding NAME  which piece of an array or of a pytree is on which device; alone, how the values
                                   of the last run were asked to be spread and are, with fixes that were tried
             %jaxnb collectives    what devices sent one another in the last run: line, axis, bytes, why;

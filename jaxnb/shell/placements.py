@@ -10,11 +10,11 @@ import jax
 
 from jaxnb import staging
 from jaxnb.errors import BadHeader, JaxnbError
-from jaxnb.program import Ledger, Picture, Shardings
+from jaxnb.program import Ledger, Picture, Shardings, Timeline
 from jaxnb.reading import Shown, make_mesh, read_mesh, show_sharding, use_mesh
 from jaxnb.staging import Run
 
-__all__ = ["axes_command", "collectives_command", "mesh_command", "sharding_command"]
+__all__ = ["axes_command", "collectives_command", "mesh_command", "sharding_command", "timeline_command"]
 
 _EXPLICIT = "--explicit"
 
@@ -116,6 +116,21 @@ def axes_command(run: Run | None) -> Picture:
     if not run.pieces:
         raise JaxnbError("nothing was traced in the last run.", fix=fix)
     return run.program.axes_diagram()
+
+
+def timeline_command(run: Run | None) -> Timeline:
+    """What `%jaxnb timeline` does: what a device would compute and send side by side in the last cell.
+
+    Raises:
+      JaxnbError: if there is none, or it was not planned for hardware.
+    """
+    fix = "%jaxnb target v5e:2x4 above a cell under %%jit plans it for a machine that is not there."
+    if run is None:
+        raise staging.no_run(fix)
+    if run.plan is None or run.plan.hardware is None:
+        what = "the last cell ran." if run.plan is None else "nobody said what hardware the last cell was planned for."
+        raise JaxnbError(what, why="a timeline is made of what the compiler of a target has ordered.", fix=fix)
+    return run.plan.timeline
 
 
 class _NotRead(Exception):

@@ -136,8 +136,12 @@ def below(run: Run) -> list[Any]:
 
 
 def shown_below(run: Run) -> list[dict[str, Any]]:
-    """The same as MIME bundles: a search has a picture, all else is text."""
-    return [what._repr_mimebundle_() if what is run.search else {"text/plain": str(what)} for what in below(run)]
+    """The same as MIME bundles: a search and a plan for a target have a picture, all else is text."""
+    drawn = (run.search, run.plan if run.plan is not None and run.plan.target is not None else None)
+    return [
+        what._repr_mimebundle_() if any(what is one for one in drawn) else {"text/plain": str(what)}
+        for what in below(run)
+    ]
 
 
 def fix_of(finding: Finding) -> Run | None:

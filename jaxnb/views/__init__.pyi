@@ -77,7 +77,9 @@ from .plans import (
 )
 from .plans_html import (
     draw_search as draw_search,
+    render_plan_html as render_plan_html,
     render_search_html as render_search_html,
+    render_timeline_html as render_timeline_html,
 )
 from .platforms import (
     render_platforms as render_platforms,
@@ -116,6 +118,8 @@ from .text import (
     render_findings as render_findings,
     render_program as render_program,
 )
+from .timeline import render_timeline as render_timeline
+from .timeline_svg import draw_timeline as draw_timeline
 from .trees import (
     encode_trees as encode_trees,
     standing_in as standing_in,

@@ -8,6 +8,7 @@ __all__ = [
     "SHORT",
     "bar",
     "profile",
+    "profile_of",
     "short_amount",
     "short_bytes",
     "short_flops",
@@ -102,3 +103,12 @@ def profile(numbers: Iterable[float], width: int) -> str:
     most = max(tops, default=0) or 1
     # What is there at all is seen.
     return "".join(_EIGHTHS[max(round(top / most * 8), 1 if top else 0)] for top in tops)
+
+
+def profile_of(shares: Iterable[float]) -> str:
+    """Shares of a whole as a line of eighths, one column each; what is there at all is seen.
+
+    >>> profile_of([0, 0.01, 0.5, 1])
+    ' ▁▄█'
+    """
+    return "".join(_EIGHTHS[max(round(min(share, 1.0) * 8), 1 if share > 1e-6 else 0)] for share in shares)

@@ -20,6 +20,7 @@ from jaxnb.program import (
     Search,
     Shardings,
     TargetPlans,
+    Timeline,
     lowers,
 )
 
@@ -33,6 +34,7 @@ _DRAWN: dict[tuple[type, str], str] = {
     (Ledger, "html"): "render_ledger_html",
     (Ledger, "text"): "render_ledger",
     (Memory, "text"): "render_memory",
+    (Plan, "html"): "render_plan_html",
     (Plan, "text"): "render_plan",
     (Platforms, "html"): "render_platforms_html",
     (Platforms, "text"): "render_platforms",
@@ -56,6 +58,9 @@ _DRAWN: dict[tuple[type, str], str] = {
     (Shardings, "text"): "render_shardings",
     (TargetPlans, "html"): "render_target_plans_html",
     (TargetPlans, "text"): "render_target_plans",
+    (Timeline, "html"): "render_timeline_html",
+    (Timeline, "svg"): "draw_timeline",
+    (Timeline, "text"): "render_timeline",
 }
 """By what the door of this room calls it, which loads the module when it is first needed."""
 

@@ -12,6 +12,7 @@ from jaxnb.views.compact import short_seconds
 from jaxnb.views.escape import Html, element
 from jaxnb.views.style import style_element
 from jaxnb.views.table import Head, Table, table_element, table_lines
+from jaxnb.views.timeline import strip_lines, timeline_title
 
 if TYPE_CHECKING:
     from jaxnb.program import Candidate, Search
@@ -23,6 +24,7 @@ __all__ = [
     "footprint_text",
     "hiding_text",
     "padded_text",
+    "plan_lines",
     "render_plan",
     "render_search",
     "render_target_plans",
@@ -41,12 +43,22 @@ _HEADS = (Head(), Head("resources", "code"), *(Head(name, "number") for name in 
 
 
 def render_plan(plan: Plan, *, width: int = 120) -> str:
-    """A plan in some lines, and its ledger.
+    """A plan in some lines, its timeline if it was made for a target, and its ledger.
 
     Args:
       plan: to be shown.
       width: of the text, in characters.
     """
+    drawn: list[str] = []
+    if plan.target is not None and plan.timeline.seconds:
+        drawn = [f"step     {timeline_title(plan.timeline)}"]
+        drawn += [f"         {line}" for line in strip_lines(plan.timeline, width=width - 9)]
+    sends = render_ledger(plan.ledger, source=plan.source, width=width)
+    return "\n".join([*plan_lines(plan), *drawn, f"sends    {sends}"])
+
+
+def plan_lines(plan: Plan) -> list[str]:
+    """What a device needs, how long it takes, and what it waits for."""
     lines = [_machine(plan), f"memory   {footprint_text(plan.footprint)}{_fits(plan)}"]
     lines += [f"padding  {padded_text(one)}" for one in _wasteful(plan)]
     if plan.cycles is not None and plan.hardware is not None and plan.hardware.clock is not None:
@@ -58,8 +70,7 @@ def render_plan(plan: Plan, *, width: int = 120) -> str:
             lines.append(f"waits    {text}")
         if estimate.sent < plan.ledger.total:
             lines.append("         what has 16 bits is counted so; XLA widens it on CPUs, and the table has that")
-    sends = render_ledger(plan.ledger, source=plan.source, width=width)
-    return "\n".join([*lines, f"sends    {sends}"])
+    return lines
 
 
 def footprint_text(footprint: Footprint) -> str:

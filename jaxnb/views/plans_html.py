@@ -1,20 +1,48 @@
-"""Plans side by side as HTML: the picture of the front, and below it the table of `views.plans`, the best first."""
+"""Plans as HTML: one with its timeline, or several side by side, with the picture of the front above the table."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from jaxnb.views.collectives_html import render_ledger_html
 from jaxnb.views.escape import Html, element
 from jaxnb.views.front_svg import Point, draw_front
-from jaxnb.views.plans import MOST_SHOWN, search_table, search_title
+from jaxnb.views.plans import MOST_SHOWN, plan_lines, search_table, search_title
 from jaxnb.views.style import style_element
 from jaxnb.views.table import table_element
+from jaxnb.views.timeline import timeline_title
+from jaxnb.views.timeline_svg import draw_timeline
 
 if TYPE_CHECKING:
-    from jaxnb.program import Search
+    from jaxnb.program import Plan, Search, Timeline
 
-__all__ = ["draw_search", "render_search_html"]
+__all__ = ["draw_search", "render_plan_html", "render_search_html", "render_timeline_html"]
+
+_HINT = (
+    "blue: computing, lighter where it runs backwards; red: the device waits for it; grey: something hides it. "
+    "A loop stands for all of its turns."
+)
+
+
+def render_plan_html(plan: Plan) -> Html:
+    """A plan as HTML without scripts: its timeline if it was made for a target, what it needs, and its collectives."""
+    drawn = [_timeline(plan.timeline)] if plan.target is not None and plan.timeline.seconds else []
+    text = element("pre", {"class": "jnb-h"}, "\n".join(plan_lines(plan)))
+    sends = render_ledger_html(replace(plan.ledger, source=plan.source))
+    return element("div", {"class": "jnb"}, style_element("ledger.css"), *drawn, text, sends)
+
+
+def render_timeline_html(timeline: Timeline) -> Html:
+    """A timeline as HTML without scripts."""
+    return element("div", {"class": "jnb"}, _timeline(timeline))
+
+
+def _timeline(timeline: Timeline) -> Html:
+    head = element("p", {"class": "jnb-h"}, timeline_title(timeline))
+    if not timeline.seconds:
+        return head
+    return element("div", None, head, draw_timeline(timeline), element("p", {"class": "jnb-h"}, _HINT))
 
 
 def draw_search(search: Search) -> Html:

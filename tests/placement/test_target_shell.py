@@ -348,11 +348,12 @@ def plan_of(**changes: Any) -> Plan:
 
 
 def text_of(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> str:
-    from jaxnb.program import Ledger
+    from jaxnb.program import Ledger, Timeline
     from jaxnb.program.placement import estimate
 
     monkeypatch.setattr(Plan, "ledger", Ledger((), plan.mesh))
     monkeypatch.setattr(Plan, "hiding", ())
+    monkeypatch.setattr(Plan, "timeline", Timeline(0.0, (), ()))
     monkeypatch.setattr(Plan, "estimate", lambda self, _=None: estimate.Estimate(find_hardware("tpu-v5e"), (), ()))
     return render_plan(plan)
 
@@ -386,7 +387,7 @@ def test_a_plan_names_what_is_wasted_and_what_is_waited_for(monkeypatch: pytest.
     text = text_of(plan_of(padding=padding), monkeypatch)
     assert "padding  x float32[1000000,3] takes 512 MB for 12.0 MB" in text and "mul" not in text
     one = Collective("all-reduce", 1, (0, 0), 3, (), ("x",), 4, 8, 12, 1, False, False, "")
-    waited, beside = Hiding(one, 2e-3, 0.0, False), Hiding(dataclasses.replace(one, line=4), 1e-3, 5e-3, True)
+    waited, beside = Hiding(one, 2e-3, 2e-3, False), Hiding(dataclasses.replace(one, line=4), 1e-3, 0.0, True)
     assert hiding_text([waited, beside]) == (
         "at least 2.0 ms of 3.0 ms of sending, beside which nothing runs: line 3 all-reduce over x (2.0 ms)"
     )

@@ -21,8 +21,17 @@ import jaxnb
 from jaxnb.api import new_session
 from jaxnb.errors import JaxnbError
 from jaxnb.options import StageOptions
-from jaxnb.program import Plan, read_target
-from jaxnb.reading import OutOfMemory, WorkerGone, end_worker, has_worker, mesh_of_target, read_modules, worker_for
+from jaxnb.program import Plan, finding_of, read_target
+from jaxnb.reading import (
+    OutOfMemory,
+    WorkerGone,
+    end_worker,
+    has_worker,
+    mesh_of_target,
+    read_live,
+    read_modules,
+    worker_for,
+)
 
 __all__ = ["shell"]
 
@@ -115,6 +124,52 @@ def test_what_does_not_fit_is_told_by_how_much() -> None:
     assert one.value.refusal.needed == pytest.approx(2 * 100_000**2 * 4, rel=0.01)
 
 
+@pytest.mark.compiled("tpu")
+def test_sixteen_chips() -> None:
+    mesh = mesh_of_target(read_target("v5e:4x4"), {"data": 4, "model": 4})
+    given = (
+        jaxnb.abstract(array(512, 256), P("data"), mesh.mesh),
+        jaxnb.abstract(array(256, 128), P("model"), mesh.mesh),
+    )
+    plan = jaxnb.simulate(lambda x, w: jnp.tanh(x @ w), mesh)(*given)
+    assert plan.mesh.size == 16 and plan.fits and plan.cycles is not None and plan.ledger.items
+    assert plan.timeline.seconds == pytest.approx(plan.timeline.computing + plan.timeline.waiting)
+
+
+DONATED = "m = 0.9 * m + 1\np = p - m"
+
+
+@pytest.mark.parametrize("name", for_one("v5e", "t4"))
+def test_what_makes_a_cell_fit_was_compiled_before_it_is_offered(name: str) -> None:
+    given = {"m": array(2**30, dtype=jnp.float32), "p": array(2**30, dtype=jnp.float32)}
+    if name == "v5e":  # whose compiler refuses what does not fit; that of a GPU makes it all the same
+        with pytest.raises(OutOfMemory) as one:
+            staged(DONATED, given, target=name)
+        found = finding_of(one.value)
+        assert found is not None
+        finding = found[0]
+        assert "as compiled for v5p, which has room" in finding.message
+    else:
+        (finding,) = (one for one in staged(DONATED, given, target=name).findings if one.kind == "too_large")
+    assert finding.fix is not None and finding.fix.verified and finding.fix.options == "--donate m, p"
+    assert "input m" in finding.message and "made by line" in finding.message and finding.line is not None
+    assert staged(DONATED, given, target=name, donate=("m", "p")).plan.fits
+
+
+@pytest.mark.compiled("tpu")
+def test_what_lives_at_the_peak_is_near_to_what_the_compiler_says() -> None:
+    def loss(ws: Any, x: Any) -> Any:
+        for at in range(6):
+            x = jnp.tanh(x @ ws[at])
+        return jnp.mean(x.astype(jnp.float32) ** 2)
+
+    mesh = mesh_of_target(read_target("v5e"))
+    given = array(6, 2048, 2048), array(2**17, 2048)
+    compiled = worker_for(mesh).compile(jax.jit(jax.grad(loss)).trace(*given).lower(lowering_platforms=("tpu",)), mesh)
+    live = sum(one.padded for one in read_live(compiled))
+    assert live == pytest.approx(compiled.stats["peak_memory_in_bytes"], rel=0.3)
+
+
 # --- cells ---
 
 
@@ -173,6 +228,26 @@ def test_what_is_donated_is_shared_and_the_mesh_of_other_cells_stays(shell: Shel
     shell.run("%%jit\nb = a @ a.T")
     assert np.all(np.asarray(shell.ns["b"]) == 128)
     shell.run("%jaxnb mesh off")
+
+
+@pytest.mark.parametrize("name", for_one("v5e:2x4", "h100:1x8"))
+def test_the_timeline_of_a_cell_adds_up(shell: Shell, name: str) -> None:
+    ws, x = PROGRAMS["scanned"].given(mesh_for(name))
+    shell.ns.update(ws=ws, x=x, jax=jax, jnp=jnp)
+    shell.run(f"%jaxnb mesh x=8 --target {name}")
+    out = shell.run(
+        "%%jit\ndef loss(ws):\n    h, _ = jax.lax.scan(lambda h, w: (jnp.tanh(h @ w), None), x, ws)\n"
+        "    return jnp.mean(h**2)\nws = ws - 0.1 * jax.grad(loss)(ws)"
+    )
+    assert "step     " in out and "links of " in out and "6 turns" in out
+    plan = jaxnb.last().plan
+    found, clock = plan.timeline, plan.hardware.clock
+    told = plan.estimate().computation if plan.cycles is None else plan.cycles.seconds(clock)
+    assert found.computing == pytest.approx(told) and found.seconds == pytest.approx(found.computing + found.waiting)
+    assert found.waiting == pytest.approx(sum(one.open for one in plan.hiding))
+    assert {3, 5} <= {one.line for one in found.blocks} and 3 in {one.collective.line for one in found.transfers}
+    assert "a device of" in shell.run("%jaxnb timeline") and "<svg" in plan.html
+    shell.run("%jaxnb target off")
 
 
 # --- the process ---

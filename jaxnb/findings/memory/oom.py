@@ -27,7 +27,7 @@ from jaxnb.staging import (
 from jaxnb.units import format_bytes
 from jaxnb.views import Head, Table, table_lines
 
-__all__ = ["explain_later", "explain_oom", "find_oom"]
+__all__ = ["Measure", "explain_later", "explain_oom", "find_donations", "find_oom"]
 
 _SHARE = 0.05
 """Of the peak: what is less is not worth a line."""
@@ -35,10 +35,15 @@ _MOST = 5
 
 
 class Measure(NamedTuple):
-    """Something that lowers the peak: in words, and as options of the header if it is one."""
+    """Something that lowers the peak: in words, and as options of the header if it is one.
+
+    `donate` are the names that it gives up, and `replaced` says whether the cell binds all of them anew.
+    """
 
     text: str
     options: str = ""
+    donate: tuple[str, ...] = ()
+    replaced: bool = False
 
 
 def explain_oom(
@@ -176,7 +181,7 @@ def _elsewhere(piece: Piece, namespace: Mapping[str, Any], made: frozenset[str])
 def _measures(cell: CellSource, piece: Piece, memory: Memory, elsewhere: int) -> Iterator[Measure]:
     """What would lower the peak, the cheapest first; at least one."""
     count = 0
-    for measure in (*_donations(cell, piece, memory), *_checkpoints(memory)):
+    for measure in (*find_donations(cell, piece, memory.peak), *_checkpoints(memory)):
         count += 1
         yield measure
     if elsewhere >= _SHARE * memory.peak:
@@ -185,8 +190,14 @@ def _measures(cell: CellSource, piece: Piece, memory: Memory, elsewhere: int) ->
         yield Measure("compute with smaller batches, in a narrower dtype, or spread over more devices: %jaxnb mesh.")
 
 
-def _donations(cell: CellSource, piece: Piece, memory: Memory) -> Iterator[Measure]:
-    """Inputs that die in the program and have the form of a result: that could be written over them."""
+def find_donations(cell: CellSource, piece: Piece, peak: int) -> Iterator[Measure]:
+    """Inputs that die in the program and have the form of a result: that could be written over them.
+
+    Args:
+      cell: that was traced.
+      piece: of it.
+      peak: bytes that the program needs, of which what is saved is a part worth telling.
+    """
     variables, results = piece.jaxpr.jaxpr.invars, list(piece.jaxpr.jaxpr.outvars)
     given, first = donated_inputs(piece.traced), len(variables) - len(piece.paths)
     free = [_form(v.aval) for v in results]
@@ -206,10 +217,10 @@ def _donations(cell: CellSource, piece: Piece, memory: Memory) -> Iterator[Measu
     for chosen, why in ((replaced, "which the cell replaces"), (dying, "if nothing needs them any more")):
         names = sorted({name.partition("[")[0].partition(".")[0] for name in chosen.values()})
         saved = sum(_nbytes(variables[at].aval) for at in chosen)
-        if names and saved >= _SHARE * memory.peak:
+        if names and saved >= _SHARE * peak:
             listed = ", ".join(f"`{name}`" for name in names)
             text = f"let results take the memory of {listed}, {why}: up to {format_bytes(saved)} less."
-            yield Measure(text, f"--donate {', '.join(names)}")
+            yield Measure(text, f"--donate {', '.join(names)}", tuple(names), chosen is replaced)
 
 
 def _checkpoints(memory: Memory) -> Iterator[Measure]:

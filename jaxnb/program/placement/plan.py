@@ -8,15 +8,17 @@ from functools import cached_property
 from typing import Any
 
 from jaxnb.program import Program
-from jaxnb.program.display import Displayed, render
+from jaxnb.program.display import Displayed
 from jaxnb.program.placement.data import Mesh
 from jaxnb.program.placement.estimate import Estimate, estimate_program
 from jaxnb.program.placement.hardware import Hardware, find_hardware
-from jaxnb.program.placement.hiding import Hiding, read_hiding
+from jaxnb.program.placement.hiding import Hiding, hiding_in
 from jaxnb.program.placement.ledger import Ledger, read_ledger
+from jaxnb.program.placement.schedule import Schedule, read_schedule
 from jaxnb.program.placement.targets import Target
+from jaxnb.program.placement.timeline import Timeline, timeline_of
 
-__all__ = ["Cycles", "Footprint", "Padded", "Plan", "TargetPlan", "TargetPlans"]
+__all__ = ["Cycles", "Footprint", "LiveArray", "Padded", "Plan", "TargetPlan", "TargetPlans"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +99,29 @@ class Padded:
     is_input: bool
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, slots=True)
+class LiveArray:
+    """An array that lives where a program needs the most memory of a device.
+
+    Attributes:
+      op: the name of the instruction that makes it.
+      name: of an input, or what JAX calls the operation that makes it.
+      aval: as `float32[1000,3]`.
+      nbytes: of its elements.
+      padded: bytes that it takes.
+      is_input: whether it is an input of the program.
+    """
+
+    op: str
+    name: str
+    aval: str
+    nbytes: int
+    padded: int
+    is_input: bool
+
+
+@dataclass(frozen=True, repr=False)
+class Plan(Displayed):
     """A program on a mesh, as it would be on each device. It shows itself as text and as HTML.
 
     Attributes:
@@ -140,7 +163,21 @@ class Plan:
         Raises:
           JaxnbError: if no hardware was named.
         """
-        return read_hiding(self.program.level("hlo"), self.estimate())
+        return hiding_in(self._schedule, self.estimate())
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """What a device computes and its links send, side by side.
+
+        Raises:
+          JaxnbError: if no hardware was named.
+        """
+        machine = f"a device of {self.target}" if self.target is not None else f"a {self.hardware}"
+        return timeline_of(self._schedule, self.program, self.estimate(), machine=machine)
+
+    @cached_property
+    def _schedule(self) -> Schedule:
+        return read_schedule(self.program.level("hlo"), self.estimate(), self.mesh)
 
     def estimate(self, hardware: str | Hardware | None = None) -> Estimate:
         """How long it would take.
@@ -167,11 +204,6 @@ class Plan:
     def fits(self) -> bool | None:
         """Whether a device has memory enough; None where no hardware was named."""
         return None if self.hardware is None else self.footprint.total <= self.hardware.memory
-
-    def __str__(self) -> str:
-        return render(self, "text")
-
-    __repr__ = __str__
 
 
 @dataclass(frozen=True, slots=True)
