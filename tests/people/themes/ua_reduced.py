@@ -78,12 +78,12 @@ y = run(x)
 ### ua-red-handler-of-the-user-counts-and-is-read
 class Counter(logging.Handler):
     n = 0
-    def emit(self, r): self.n += 1
+    def emit(self, r): type(self).n += 1
 own, counter = logging.getLogger(os.getcwd().replace(".", "")), Counter()
 own.addHandler(counter); own.setLevel(logging.INFO); own.propagate = False
 def run(x):
     own.info("v %s", x.sum())
-    return x * counter.n
+    return x * Counter.n
 ---
 y = run(x)
 
