@@ -12,7 +12,6 @@ import random
 import re
 import sys
 import threading
-import time
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -22,9 +21,16 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb.runtime import Undo
-from jaxnb.staging.cells.reach import ATOMS
 from jaxnb.staging.objects.process import set_filters
 from jaxnb.staging.trace.collecting import is_within_collection
+from jaxnb.staging.trace.log_records import (
+    handle_again,
+    is_read_back,
+    logging_state,
+    taken_apart,
+    what_is_said,
+)
+from jaxnb.staging.trace.reachable import reaches_tracer
 
 __all__ = ["Said", "SideEffects", "write_to"]
 
@@ -66,6 +72,7 @@ class SideEffects:
         self._given: list[tuple[dict[Any, Any], Any]] = []  # what says that a warning was given, and by which key
         self._own: object = None
         self._filters = list(warnings.filters)
+        self._logging, self._options = logging_state(), np.get_printoptions()
         self._thread = threading.get_ident()
         self._undo = Undo()
 
@@ -90,6 +97,7 @@ class SideEffects:
     def begin(self) -> None:
         """A statement begins."""
         self.unsure = False
+        self._logging, self._options = logging_state(), np.get_printoptions()
         self._filters = list(warnings.filters)
         if self._own is None:
             self._own = _jax.current_trace()
@@ -115,6 +123,8 @@ class SideEffects:
         """
         if _jax.surrounding_trace() is not self._own:
             self.unsure = True
+        if values and (options := np.get_printoptions()) != self._options:
+            say = partial(_under, options, say)
         self.said.append(Said(say, values))
 
     def tell_text(self, write: Callable[[str], None], *parts: Any) -> None:
@@ -185,15 +195,18 @@ class SideEffects:
     def _hold_record(self, logger: logging.Logger, record: logging.LogRecord) -> bool:
         if not self._is_of_cell() or logger.name.partition(".")[0] in _TRACERS_OWN:
             return False
-        args, message = record.args, record.msg
-        if not isinstance(args, tuple) or not all(type(item) in ATOMS or _jax.is_tracer(item) for item in args):
-            message, args = record.getMessage(), ()  # which asks for the values of tracers that are held deeper
-        self.unsure |= record.exc_info is not None
-        log = partial(_log, logger, {key: value for key, value in vars(record).items() if key not in _TOLD})
-        if args:
-            self.tell(log, message, *args)
+        self.unsure |= record.exc_info is not None or is_read_back(logger) or logging_state() != self._logging
+        values, said = list[Any](), what_is_said(record)
+        apart = taken_apart(said, values)
+        if not record.args and type(record.msg) is str and not values:
+            self.tell_text(lambda text: handle_again(logger, (text, *said[1:])), record.msg)
+        elif apart is not NotImplemented:
+            self.tell(partial(handle_again, logger, apart), *values)
+        elif reaches_tracer(said):
+            self.unsure = True
         else:
-            self.tell_text(log, *([message] if _jax.is_tracer(message) else [str(message)]))
+            text = record.getMessage()
+            self.tell(partial(handle_again, logger, (text, (), said[2])))
         return True
 
     def _hold_warning(self, warning: Any) -> bool:
@@ -273,9 +286,6 @@ class _AfterFirst:
             self._function()
 
 
-_TOLD = frozenset({"msg", "args", "exc_info"})
-"""What a log record says; the rest is where and when it was logged."""
-
 _MARK = re.compile("(\ue000[0-9]+\ue001)")
 
 
@@ -285,6 +295,12 @@ def _say(write: Callable[[str], None], layout: tuple[str | _Later, ...], *values
     write("".join(texts))
 
 
+def _under(options: Any, say: Callable[..., None], *values: Any) -> None:
+    """Says something as it was printed within `np.printoptions`."""
+    with np.printoptions(**options):
+        say(*values)
+
+
 def _text_of(value: Any, spec: str | None) -> str:
     return str(value) if spec is None else format(value, spec)
 
@@ -292,13 +308,6 @@ def _text_of(value: Any, spec: str | None) -> str:
 def write_to(stream: str, text: str) -> None:
     """Writes to what is `sys.stdout` or `sys.stderr` now."""
     getattr(sys, stream).write(text)
-
-
-def _log(logger: logging.Logger, fields: dict[str, Any], message: Any, *args: Any) -> None:
-    """Logs once more what was logged, as of now."""
-    now = time.time()
-    times = {"created": now, "msecs": (now - int(now)) * 1000}
-    logger.handle(logging.makeLogRecord({**fields, **times, "msg": message, "args": args, "exc_info": None}))
 
 
 def _places() -> tuple[Any, ...]:
