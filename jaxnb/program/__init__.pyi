@@ -25,6 +25,10 @@ from .codec import (
     decode as decode,
     encode as encode,
 )
+from .codec_kernels import (
+    decode_kernels as decode_kernels,
+    encode_kernels as encode_kernels,
+)
 from .columns import (
     Column as Column,
 )
