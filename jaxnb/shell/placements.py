@@ -1,4 +1,4 @@
-"""What `%jaxnb mesh`, `sharding`, `collectives` and `axes` do."""
+"""What `%jaxnb mesh`, `sharding`, `collectives`, `axes` and `kernels` do."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import jax
 
 from jaxnb import staging
 from jaxnb.errors import BadHeader, JaxnbError
-from jaxnb.program import Ledger, Picture, Shardings
+from jaxnb.program import Kernels, Ledger, Picture, Shardings
 from jaxnb.reading import Shown, make_mesh, read_mesh, show_sharding, use_mesh
 from jaxnb.staging import Run
 
-__all__ = ["axes_command", "collectives_command", "mesh_command", "sharding_command"]
+__all__ = ["axes_command", "collectives_command", "kernels_command", "mesh_command", "sharding_command"]
 
 _EXPLICIT = "--explicit"
 
@@ -116,6 +116,17 @@ def axes_command(run: Run | None) -> Picture:
     if not run.pieces:
         raise JaxnbError("nothing was traced in the last run.", fix=fix)
     return run.program.axes_diagram()
+
+
+def kernels_command(run: Run | None) -> Kernels:
+    """What `%jaxnb kernels` does: the kernels of the last run of a staged cell.
+
+    Raises:
+      JaxnbError: if there is none.
+    """
+    if run is None:
+        raise staging.no_run()
+    return run.kernels()
 
 
 class _NotRead(Exception):
