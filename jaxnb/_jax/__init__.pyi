@@ -187,6 +187,13 @@ from .identity import (
     note_jit_calls as note_jit_calls,
     note_on_host as note_on_host,
 )
+from .kernels import (
+    KernelArray as KernelArray,
+    KernelCall as KernelCall,
+    KernelDim as KernelDim,
+    KernelWindow as KernelWindow,
+    kernel_call as kernel_call,
+)
 from .named import (
     bind_again as bind_again,
     bound_axes as bound_axes,

@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import inspect
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ class Name(NamedTuple):
       arity: how many parameters it must have, because a function of ours stands in for it; 0 where none does.
       instead: where other versions have it.
       since: the first version that has it.
+      late: it lies in a module that only those load who use it, and is looked up only where that is loaded.
     """
 
     path: str
@@ -39,6 +41,7 @@ class Name(NamedTuple):
     arity: int = 0
     instead: tuple[str, ...] = ()
     since: tuple[int, int] = (0, 10)
+    late: bool = False
 
 
 class Equation(NamedTuple):
@@ -86,7 +89,7 @@ def broken(names: Iterable[Name] | None = None) -> list[Broken]:
     lost: set[str] = set()
     version = importlib.import_module("jax").__version_info__[:2]
     for name in CONTRACT if names is None else names:
-        what, at = _fault(name) if version >= name.since else ("", "")
+        what, at = _fault(name) if version >= name.since and _is_due(name) else ("", "")
         if what and at not in lost:  # what lies in something that is gone is gone with it
             lost.add(at)
             found.append(Broken(name, what))
@@ -100,6 +103,12 @@ def fails_to_load(module: str) -> bool:
     except (ImportError, AttributeError):
         return True
     return False
+
+
+def _is_due(name: Name) -> bool:
+    """Whether a name can be looked up without loading what nobody has loaded."""
+    parts = name.path.split(".")
+    return not name.late or any(".".join(parts[:-more]) in sys.modules for more in (1, 2))
 
 
 def _fault(name: Name) -> tuple[str, str]:
@@ -178,6 +187,13 @@ def _each(kind: str, attributes: str, used_by: str, purpose: str, missing: str) 
     return tuple(Name(f"{kind}.{attribute}", used_by, purpose, missing) for attribute in attributes.split())
 
 
+def _of_kernels(function: str, *listed: str) -> Iterator[Name]:
+    """Rows of what Pallas defines, each text a class and what is read of it."""
+    for kind, _, attributes in (text.partition(": ") for text in listed):
+        for name in _each(f"jax._src.{kind}", attributes, f"kernels.{function}", "read kernels", _OF_KERNEL):
+            yield name._replace(late=True)
+
+
 # How rows end: "JAX has no public ...".
 _MAKER = "account of what made a value while it is traced"
 _INSIDES = "way into the trace of a tracer"
@@ -213,6 +229,8 @@ _JIT_SHARDINGS = (
 _EXPORTED = "write an exported program, and call it again"
 _OWN_FORM = "form of one but its own file, for which a package more is wanted"
 _LOWER = "lower a jaxpr whose equations have names"
+
+_OF_KERNEL = "account of what a kernel reads and writes"
 
 _JOIN = "join a job whose service is no member of it"
 _NO_SERVICE = "way to join one whose service runs elsewhere"
@@ -687,6 +705,25 @@ CONTRACT: tuple[Name, ...] = (
         Name("Traceback.frames", "base.made_by_operator", "tell operators from functions", _WHERE),
         Name("Traceback.raw_frames", "eqns.traceback_frames", "find the line of an equation", _WHERE),
     ),
+    *_of_kernels(
+        "kernel_call",
+        "pallas.core.GridMapping: block_mappings grid num_dynamic_grid_bounds num_index_operands num_inputs",
+        "pallas.core.CostEstimate: bytes_accessed flops transcendentals",
+        "pallas.mosaic.core.CompilerParams: dimension_semantics vmem_limit_bytes",
+        "state.types.AbstractRef: memory_space",
+    ),
+    *_of_kernels(
+        "_window",
+        "pallas.core.BlockMapping: array_aval block_shape index_map_jaxpr index_map_out_tree origin pipeline_mode",
+        "pallas.core.Buffered: buffer_count",
+        "state.indexing.Slice: start",
+    ),
+    *_of_kernels(
+        "_dim",
+        "pallas.core: Blocked BoundedSlice Element Squeezed",
+        "pallas.core.Blocked: block_size",
+        "pallas.core.Element: padding",
+    ),
     *_in(
         "jaxlib.mlir.ir",
         Name("CallSiteLoc", "hlo.location_name", "read the names of operations", _LOCATION),
@@ -742,6 +779,11 @@ EQUATIONS: tuple[Equation, ...] = (
         "placement.out_shardings_of",
     ),
     Equation("name", (), "identity.handed_on"),
+    Equation(
+        "pallas_call",
+        ("grid_mapping", "input_output_aliases", "compiler_params", "cost_estimate", "interpret"),
+        "kernels.kernel_call",
+    ),
     Equation("pure_callback", ("callback",), "base.called_back"),
     Equation("random_unwrap", (), "identity.keys_of"),
     Equation("random_wrap", (), "identity.handed_on"),

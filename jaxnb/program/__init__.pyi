@@ -25,6 +25,10 @@ from .codec import (
     decode as decode,
     encode as encode,
 )
+from .codec_kernels import (
+    decode_kernels as decode_kernels,
+    encode_kernels as encode_kernels,
+)
 from .columns import (
     Column as Column,
 )
@@ -53,6 +57,14 @@ from .differentiation import (
 )
 from .display import Picture as Picture, filled_by as filled_by, lowers as lowers, render as render
 from .explained import attach as attach, finding_of as finding_of
+from .kernels import (
+    Kernel as Kernel,
+    Kernels as Kernels,
+    KernelWindow as KernelWindow,
+    Reordered as Reordered,
+    Scratch as Scratch,
+    tiled_bytes as tiled_bytes,
+)
 from .linking import (
     LinkIndex as LinkIndex,
     follow as follow,

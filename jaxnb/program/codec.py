@@ -7,12 +7,12 @@ are stored once, in tables, and meant by their index; -1 means none.
      "strings": [...], "avals": {"dtype": [...], ...}, "spans": {"line": [...], ...},
      "levels": [{"name": "jaxpr", "entries": 1, "values": {...}, "computations": {...}, "ops": {...}}],
      "links": {...}, "fates": {...}, "findings": [{...}], "timing": {...}, "memory": [{...}], "names": {...},
-     "layout": {...}, "vmapped": [{...}], "calls": {...}}
+     "layout": {...}, "vmapped": [{...}], "kernels": [{...}], "calls": {...}}
 
 The ops of a level stand in one run of columns, computation after computation; `computations.ops` says how
 many each computation has. What says nothing is left out: fates, calls, costs, times, named axes, memory, names,
-layouts. For a viewer, which draws no diagram by itself, `views.drawings` adds "drawings"; they follow from the rest,
-and are not read back.
+layouts, kernels. For a viewer, which draws no diagram by itself, `views.drawings` adds "drawings"; they follow from the
+rest, and are not read back.
 """
 
 from __future__ import annotations
@@ -106,7 +106,8 @@ def _with_levels(program: Program, names: Collection[str]) -> Program:
     memory = program.made_memory
     if memory is not None and not all(piece.level in names for piece in memory):
         memory = None  # its positions are those of a level that is not there
-    facts = (program.timing, memory, program.made_names, program.made_layout, program.made_vmapped)
+    kernels = program.made_kernels if "jaxpr" in names else None
+    facts = (program.timing, memory, program.made_names, program.made_layout, program.made_vmapped, kernels)
     return Program(program.source, kept, links, program.findings, fates, *facts, processes=program.processes)
 
 
@@ -133,6 +134,8 @@ def _encode(program: Program) -> dict[str, Any]:
             {"name": strings.index(name), "level": _encode_level(level, strings, avals, spans, calls)}
             for name, level in vmapped
         ]
+    if kernels := program.made_kernels:
+        facts["kernels"] = room.encode_kernels(kernels)
     level_names = [level.name for level in program.levels]
     return {
         "format": FORMAT,
@@ -403,7 +406,8 @@ def _decode(data: Mapping[str, Any]) -> Program:
             (at(strings, one["name"]), _decode_level(one["level"], strings, avals, spans, calls))
             for one in data["vmapped"]
         )
-    facts = (timing, memory, names, layout, vmapped)
+    kernels = room.decode_kernels(data["kernels"]) if "kernels" in data else None
+    facts = (timing, memory, names, layout, vmapped, kernels)
     processes = decode_processes(data["processes"]) if "processes" in data else ()
     return Program(typed(data["source"], str), levels, links, findings, fates, *facts, processes=processes)
 

@@ -15,7 +15,7 @@ def check_program(program: Program) -> None:
     Every index points to something; bodies form a forest below the entry points, so that nothing contains itself;
     spans of the cell lie inside its source, those of calls too; links name ops that exist, of neighbouring levels, and
     none occurs twice, so that going down a link and up again leads back; fates name ops that exist; what lives in
-    memory does so at positions that there are; what lives on devices is a value.
+    memory does so at positions that there are; what lives on devices is a value; kernels are ops.
 
     Raises:
       ValueError: naming the law and the place where it does not hold.
@@ -50,6 +50,9 @@ def check_program(program: Program) -> None:
         _check_indices(values, len(by_name["jaxpr"].values), "what lives somewhere")
     for _, level in program.made_vmapped or ():
         _check_level(level, lines)
+    for kernel in program.made_kernels or ():
+        if "jaxpr" in by_name and not _has(by_name["jaxpr"], kernel.place):
+            raise ValueError(f"the kernel {kernel.name!r} is at {kernel.place}, where there is no op")
 
 
 def _check_calls(program: Program) -> None:

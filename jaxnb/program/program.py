@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from jaxnb.program.calltree import Node
     from jaxnb.program.coverage import Coverage
     from jaxnb.program.diff import Diff
+    from jaxnb.program.kernels import Kernel, Kernels
     from jaxnb.program.linking import LinkIndex
     from jaxnb.program.occupancy import Memory
     from jaxnb.program.placement.data import Mesh
@@ -90,6 +91,10 @@ class Maker(Protocol):
         """The functions under `vmap` with a name, each with the name and its level "jaxpr" at one position."""
         ...
 
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernels of Pallas, and what each step of their grids reads and writes."""
+        ...
+
     def platforms(self, program: Program, wanted: Sequence[str]) -> Platforms:
         """The program as it is lowered for platforms, which need not be here."""
         ...
@@ -123,6 +128,7 @@ class Program:
     _names: tuple[Assigned, ...] | None = field(default=None, repr=False)
     _layout: Layout | None = field(default=None, compare=False, repr=False)
     _vmapped: tuple[tuple[str, Level], ...] | None = field(default=None, compare=False, repr=False)
+    _kernels: tuple[Kernel, ...] | None = field(default=None, compare=False, repr=False)
     _maker: Maker | None = field(default=None, compare=False, repr=False)
     _index: LinkIndex | None = field(default=None, init=False, compare=False, repr=False)
 
@@ -284,6 +290,21 @@ class Program:
             object.__setattr__(self, "_vmapped", self._maker.vmapped() if spoken else ())
         return self._vmapped or ()
 
+    def kernels(self) -> Kernels:
+        """The kernels of Pallas: their grids, which window of which array each step reads and writes, what is fetched
+        again, what is never written, and what a step costs. It shows itself as tables, in a notebook with drawings.
+
+        Made when first asked for, and kept: nothing is lowered, compiled or run. A saved program has what it was saved
+        with.
+
+        Raises:
+          KeyError: if the program has no level "jaxpr".
+        """
+        if self._kernels is None and self._maker is not None:
+            there = any(op.name == "pallas_call" for op in self.level("jaxpr").ops())
+            object.__setattr__(self, "_kernels", self._maker.kernels() if there else ())
+        return room.Kernels(self._kernels or (), self.source)
+
     def platforms(self, *names: str) -> Platforms:
         """What the program is lowered to on platforms that need not be here: nothing is compiled or run.
 
@@ -382,6 +403,11 @@ class Program:
         """As `vmapped`, if somebody asked for them already; None otherwise. This is what is saved."""
         return self._vmapped
 
+    @property
+    def made_kernels(self) -> tuple[Kernel, ...] | None:
+        """As `kernels`, if somebody asked for them already; None otherwise. This is what is saved."""
+        return self._kernels
+
     def graph(self, level: str = "jaxpr", *, computation: int | str | None = None, limit: int | None = 300) -> Digraph:
         """A level as a `graphviz.Digraph`, drawn in a notebook without a system package; see `views.graph`.
 
@@ -433,6 +459,7 @@ class Program:
             self._names,
             self._layout,
             self._vmapped,
+            self._kernels,
         )
 
     def text(self, level: str | None = None, *, platforms: Sequence[str] = (), **options: Any) -> str:

@@ -23,11 +23,11 @@ class Severity(IntEnum):
 _KNOWN = {
     Severity.FACT: "dynamic static fix remat sizes",
     Severity.SLOW: (
-        "constant not-reusable retrace sharding transfer donate memory dtype unrolled both_branches straggler"
+        "constant not-reusable retrace sharding transfer donate memory dtype unrolled both_branches straggler refetched"
     ),
     Severity.WRONG: (
         "key nans leak x64 gradient donation side_effect stale dropped all_pairs bounds too_large timing wrapped"
-        " misread differs"
+        " misread differs kernel"
     ),
 }
 _BY_KIND = {kind: severity for severity, kinds in _KNOWN.items() for kind in kinds.split()}

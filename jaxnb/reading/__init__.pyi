@@ -105,6 +105,11 @@ from .jaxpr.source import (
 from .jaxpr.spans import (
     Spans as Spans,
 )
+from .pallas.kernels import (
+    MOST_STEPS as MOST_STEPS,
+    read_kernel as read_kernel,
+    read_kernels as read_kernels,
+)
 from .placement.layout import (
     read_layout as read_layout,
 )

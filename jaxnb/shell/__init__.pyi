@@ -16,6 +16,7 @@ from .named_header import parse_xmap as parse_xmap
 from .placements import (
     axes_command as axes_command,
     collectives_command as collectives_command,
+    kernels_command as kernels_command,
     sharding_command as sharding_command,
     timeline_command as timeline_command,
 )

@@ -317,6 +317,11 @@ def _axes(shell: Any, _: str) -> Any:
     return room.axes_command(magics.session.last if magics is not None else None)
 
 
+def _kernels(shell: Any, _: str) -> Any:
+    magics = getattr(shell, "_jaxnb_magics", None)
+    return room.kernels_command(magics.session.last if magics is not None else None)
+
+
 COMMANDS: Mapping[str, Command] = {
     "session": Command(
         "all staged cells at a glance: what was traced again, what ran in Python, what each costs", _session
@@ -354,6 +359,10 @@ COMMANDS: Mapping[str, Command] = {
     "collectives": Command("what devices sent one another in the last run, and why", _collectives, free="--on h100"),
     "timeline": Command("of the last cell for a target: what a device computes and sends, side by side", _timeline),
     "axes": Command("the named axes of the last run as strands: where each ends, where values meet", _axes),
+    "kernels": Command(
+        "kernels of Pallas in the last run: what each step of their grids reads and writes, and what that moves",
+        _kernels,
+    ),
     "promote": Command("which dtype comes of several that meet, and why", _promote, free="bfloat16 int32 weak-float"),
     "gradient": Command(
         "what is differentiated, by equation: known ahead, tangent, transposed; alone, in the last run",

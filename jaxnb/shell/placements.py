@@ -1,4 +1,4 @@
-"""What `%jaxnb mesh`, `sharding`, `collectives` and `axes` do."""
+"""What `%jaxnb mesh`, `sharding`, `collectives`, `axes` and `kernels` do."""
 
 from __future__ import annotations
 
@@ -10,11 +10,18 @@ import jax
 
 from jaxnb import staging
 from jaxnb.errors import BadHeader, JaxnbError
-from jaxnb.program import Ledger, Picture, Shardings, Timeline
+from jaxnb.program import Kernels, Ledger, Picture, Shardings, Timeline
 from jaxnb.reading import Shown, make_mesh, read_mesh, show_sharding, use_mesh
 from jaxnb.staging import Run
 
-__all__ = ["axes_command", "collectives_command", "mesh_command", "sharding_command", "timeline_command"]
+__all__ = [
+    "axes_command",
+    "collectives_command",
+    "kernels_command",
+    "mesh_command",
+    "sharding_command",
+    "timeline_command",
+]
 
 _EXPLICIT = "--explicit"
 
@@ -131,6 +138,17 @@ def timeline_command(run: Run | None) -> Timeline:
         what = "the last cell ran." if run.plan is None else "nobody said what hardware the last cell was planned for."
         raise JaxnbError(what, why="a timeline is made of what the compiler of a target has ordered.", fix=fix)
     return run.plan.timeline
+
+
+def kernels_command(run: Run | None) -> Kernels:
+    """What `%jaxnb kernels` does: the kernels of the last run of a staged cell.
+
+    Raises:
+      JaxnbError: if there is none.
+    """
+    if run is None:
+        raise staging.no_run()
+    return run.kernels()
 
 
 class _NotRead(Exception):

@@ -47,6 +47,13 @@ from .interactive import (
     script_hashes as script_hashes,
     scripts_for as scripts_for,
 )
+from .kernels import (
+    render_kernel as render_kernel,
+    render_kernel_html as render_kernel_html,
+    render_kernels as render_kernels,
+    render_kernels_html as render_kernels_html,
+)
+from .kernels_svg import draw_kernel as draw_kernel
 from .line import (
     line_element as line_element,
 )

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import pytest
 from covering import covers, only, private
 from jax.ad_checkpoint import checkpoint_name
+from jax.experimental import pallas as pl
 from jax.sharding import AxisType, PartitionSpec as P
 
 from jaxnb._jax import base, bodies, eqns, hlo, identity, named, placement, promotions
@@ -241,6 +242,7 @@ MADE: dict[str, Any] = {
     "io_callback": call_io,
     "jit": jax.jit(sine),
     "name": lambda x: checkpoint_name(x, "y"),
+    "pallas_call": lambda x: pl.pallas_call(lambda x, o: None, jax.typeof(x))(x),
     "pure_callback": lambda x: jax.pure_callback(lambda y: y, jax.typeof(x), x),
     "random_unwrap": keys,
     "random_wrap": keys,

@@ -107,6 +107,7 @@ class Census:
       long: whether it, or one in it, has many equations.
       telling: whether it, or one in it, has constants, or anything for the detector of dtypes.
       forward: whether it has equations of a differentiated function itself, and none of a backward pass.
+      kernels: whether it, or one in it, has kernels of Pallas.
       draw: the number of the only input that is used as a key, if it is used once and by JAX's own code alone; None if
         that is not so, and -1 if it was not asked yet.
     """
@@ -129,6 +130,7 @@ class Census:
     telling: bool
     forward: bool = False
     draw: int | None = -1
+    kernels: bool = False
 
 
 _known: dict[int, tuple[weakref.ref[Any], Census]] = {}
@@ -173,7 +175,7 @@ def _take(jaxpr: Any) -> Census:
     marks: set[str] = set()
     scopes: dict[int, Any] = {}
     scope: Any = None
-    draws = selects = meets = indexes = False
+    draws = selects = meets = indexes = kernels = False
     long = len(jaxpr.eqns) >= _MANY
     telling = bool(jaxpr.constvars)
     of_inner: set[str] = set()
@@ -215,6 +217,7 @@ def _take(jaxpr: Any) -> Census:
             if True in params["donated_invars"]:
                 giving.append(eqn)
         elif is_opaque(eqn):
+            kernels = kernels or name == "pallas_call"
             continue
         else:
             bodies = [body for value in params.values() if type(value) not in _PLAIN for body in _bodies(value)]
@@ -228,6 +231,7 @@ def _take(jaxpr: Any) -> Census:
             draws = draws or census.draws
             selects, meets = selects or census.selects, meets or census.meets
             indexes, long = indexes or census.indexes, long or census.long
+            kernels = kernels or census.kernels
             telling = telling or census.telling
             of_inner |= census.marks
     telling = telling or bool(converted or mixed or narrow)
@@ -235,7 +239,17 @@ def _take(jaxpr: Any) -> Census:
     kinds = (converted, mixed, narrow, zeros, giving, chosen, rows, indexed)
     forward = "jvp" in marks and "transpose" not in marks
     return Census(
-        inner, draws, marks | of_inner, *kinds, selects, meets, indexes or bool(indexed), long, telling, forward
+        inner,
+        draws,
+        marks | of_inner,
+        *kinds,
+        selects,
+        meets,
+        indexes or bool(indexed),
+        long,
+        telling,
+        forward,
+        kernels=kernels,
     )
 
 

@@ -11,6 +11,7 @@ import jax
 
 from jaxnb._jax import CALLS, called_jaxprs, is_kept_apart, scan_counts
 from jaxnb.reading.cost.context import Constant, Context
+from jaxnb.reading.cost.kernels import kernel_runs
 from jaxnb.reading.cost.mapped import lowered_map
 from jaxnb.reading.cost.needed import NeededEqn
 from jaxnb.reading.cost.reductions import combinations
@@ -169,6 +170,7 @@ CONTROL: dict[str, Rule] = {
     "custom_linear_solve": _linear_solve,
     "custom_partitioning": _call_of("call"),
     "linear_call": _call_of("callee"),
+    "pallas_call": kernel_runs,
     "remat2": _remat,
     "scan": _scan,
     "select_and_scatter": _select_and_scatter,

@@ -28,7 +28,7 @@ _REASONS = {
         dot_product_attention_fp8_fwd_wrapper dot_product_attention_fwd dot_product_attention_fwd_wrapper ffi_call
         scaled_matmul scaled_matmul_wrapper tpu_custom_call
     """,
-    "runs a kernel over a grid, of which only its author knows what it moves": "core_map pallas_call",
+    "runs a kernel over a grid, of which only its author knows what it moves": "core_map",
     "runs on the host, outside of the program": """
         check debug_callback debug_print inspect_sharding io_callback pure_callback
     """,

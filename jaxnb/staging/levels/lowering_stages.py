@@ -20,6 +20,7 @@ from jaxnb.program import (
     Collective,
     Computation,
     Fate,
+    Kernel,
     Layout,
     Level,
     Link,
@@ -201,6 +202,15 @@ class LoweringStages:
         with room.record_vmaps(*self._text) as found:
             self._name_reader()
         return tuple((one.name, one.level) for one in found)
+
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernels of all pieces, by their places in the level that these share."""
+        where = join_levels([stage.jaxpr for stage in self._stages])[1]
+        return tuple(
+            replace(kernel, place=(where[number, kernel.place[0]], kernel.place[1]))
+            for number, stage in enumerate(self._stages)
+            for kernel in reading.read_kernels(stage.closed_jaxpr, stage.jaxpr)
+        )
 
     def platforms(self, program: Program, wanted: Sequence[str]) -> Platforms:
         """The program as it is lowered for platforms that need not be here, see `platforms`."""

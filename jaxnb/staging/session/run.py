@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Diff,
         Gradients,
         Hardware,
+        Kernels,
         Ledger,
         Node,
         Plan,
@@ -234,6 +235,10 @@ class Run:
           on: hardware, such as "h100": how long each would take there, and the computation beside them.
         """
         return self.program.collectives(on)
+
+    def kernels(self) -> Kernels:
+        """The kernels of Pallas, and what each step of their grids reads and writes; see `Program.kernels`."""
+        return self.program.kernels()
 
     def shardings(self, progress: Callable[[str], None] = lambda _: None) -> Shardings:
         """How each value is spread over devices: as was asked for, as its type says, and as the compiler has it; with
