@@ -185,6 +185,7 @@ def offered(text: str) -> tuple[str, list[str]] | None:
                 "collectives",
                 "timeline",
                 "axes",
+                "kernels",
                 "promote",
                 "gradient",
                 "remat",

@@ -15,7 +15,7 @@ from jaxnb.staging.cells.code import CodeNames, Sees, names_of
 from jaxnb.staging.cells.effects import resolve
 from jaxnb.staging.cells.reach import ATOMS, hides, is_user_function
 
-__all__ = ["may_mutate"]
+__all__ = ["keeps_what_it_gets", "may_mutate"]
 
 _NUMPY_MUTATORS = frozenset(
     {"put", "copyto", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle", "at"}
@@ -52,6 +52,28 @@ def may_mutate(names: CodeNames, namespace: Mapping[str, Any], seen: set[int] | 
         return True
     seen = set() if seen is None else seen
     return any(_may_change(chain, names, namespace, seen) for chain in names.chains) or "out" in names.attributes
+
+
+def keeps_what_it_gets(kind: type) -> bool:
+    """Whether methods of a class of the user store something, in the object or elsewhere, as their code has it."""
+    functions = [
+        function
+        for base in kind.__mro__
+        if not is_library_class(base)
+        for name, function in vars(base).items()
+        if isinstance(function, types.FunctionType) and name != "__init__"
+    ]
+    return any(
+        names.mutates
+        or names.binds
+        or names.later_binds
+        or names.rebinds
+        or names.methods & (_CHANGING_METHODS | _QUEUEING)
+        for names in (names_of(function.__code__) for function in functions)
+    )
+
+
+_QUEUEING = frozenset({"put_nowait", "appendleft", "push"})
 
 
 def _may_change(chain: tuple[str, ...], names: CodeNames, namespace: Mapping[str, Any], seen: set[int]) -> bool:

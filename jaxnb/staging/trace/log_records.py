@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from jaxnb import _jax
-from jaxnb.runtime import is_library_class
+from jaxnb.staging.cells.mutation import keeps_what_it_gets
 from jaxnb.staging.cells.reach import ATOMS
 
 __all__ = ["handle_again", "is_read_back", "logging_state", "taken_apart", "what_is_said"]
@@ -93,7 +93,7 @@ def logging_state() -> Any:
 
 
 def is_read_back(logger: logging.Logger) -> bool:
-    """Whether one of its handlers keeps what it is given where the code can look at it, or is of the user's making."""
+    """Whether one of its handlers keeps what it is given where the code can look at it."""
     current: logging.Logger | None = logger
     while current is not None:
         if any(_keeps(handler) for handler in current.handlers):
@@ -103,7 +103,7 @@ def is_read_back(logger: logging.Logger) -> bool:
 
 
 def _keeps(handler: logging.Handler) -> bool:
-    if isinstance(handler, _KEEPING) or not is_library_class(type(handler)):
+    if isinstance(handler, _KEEPING) or keeps_what_it_gets(type(handler)):
         return True
     if type(handler) is not logging.StreamHandler:
         return False
