@@ -1,6 +1,7 @@
 """Settings that must be in place before JAX starts, and which cases of long tables an ordinary run takes."""
 
 import os
+import signal
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -89,3 +90,11 @@ def traces() -> Iterator[Any]:
     log.start()
     yield log
     log.stop()
+
+
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt, even where the tests run in the background of a shell, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -68,12 +68,7 @@ class Notebook:
         assert abs(float(self.names["r"]) - self.done * self.total) < 1e-3 * max(1, self.done * self.total)
 
 
-@pytest.fixture(autouse=True)
-def _hears_interrupts() -> Iterator[None]:
-    """Shells have programs that they start in the background ignore them."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
+pytestmark = pytest.mark.usefixtures("interrupts")
 
 
 @pytest.fixture(params=PROCESSES, ids=lambda count: f"{count} processes")

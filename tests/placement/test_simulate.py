@@ -322,14 +322,6 @@ def test_a_process_that_dies_says_so_and_the_next_one_works() -> None:
     assert plan(array(4)).footprint.inputs == 16
 
 
-@pytest.fixture
-def interrupts() -> Iterator[None]:
-    """SIGINT raises KeyboardInterrupt, even where the tests run in the background of a shell, which ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def frames_of(thread: int) -> Iterator[FrameType]:
     frame = sys._current_frames().get(thread)
     while frame is not None:

@@ -286,6 +286,7 @@ def test_a_process_that_was_killed_is_told_and_replaced() -> None:
 
 
 @pytest.mark.compiled("tpu")
+@pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_ends_the_process() -> None:
     small()
     worker = worker_for(mesh_of_target(read_target("v5e")))
