@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from drawing import DEEP, drawn_seed
 from durations import *  # hooks
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("NPROC", "32")
@@ -22,7 +22,8 @@ if "xla_force_host_platform_device_count" not in flags:
     os.environ["XLA_FLAGS"] = f"{flags} --xla_force_host_platform_device_count=8".strip()
 
 # How long an example takes depends on what else the machine does, and on whether JAX compiles for the first time.
-settings.register_profile("jaxnb", deadline=None)
+# To explain a failure hypothesis watches each line, and looks at files from within our traces, which notice that.
+settings.register_profile("jaxnb", deadline=None, phases=[phase for phase in Phase if phase is not Phase.explain])
 settings.load_profile("jaxnb")
 
 drawn_seed()  # before other processes are started, which are to have the same

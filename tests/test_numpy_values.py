@@ -122,6 +122,9 @@ EXPRESSIONS = st.recursive(ATOMS, _deeper, max_leaves=5)
 @given(text=EXPRESSIONS)
 @example("a - a[0]")
 @example("(i * i)")
+@example("(divmod(x.sum(), 3) == b)")
+@example("([x.sum(), 1, 2] != b)")
+@example("(b[0] == {'a': x})")
 def test_any_expression_is_numpys_at_the_top(text: str) -> None:
     check(f"y = ({text}, x * 2)")
 

@@ -10,6 +10,7 @@ Python.
 
 from __future__ import annotations
 
+import operator
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -111,6 +112,9 @@ class Recorder:
         try:
             return self._computed(function, operands, {})
         except _Foreign as foreign:
+            if function in (operator.eq, operator.ne) and any(map(_is_taken_apart, operands)):
+                mine = next(item for item in operands if type(item) is NumpyValue)
+                self._need(tracer_of(mine), "NumPy compares it with each item")  # Python would compare which it is
             if function.__name__ != "getitem" or not _jax.is_tracer(foreign.value):
                 return NotImplemented
             if self._is_own(foreign.value):
@@ -309,6 +313,12 @@ class _Operands:
 _NO_VALUE = np._NoValue  # pyright: ignore[reportPrivateUsage,reportAttributeAccessIssue]
 _CONSTANTS = (np.generic, np.dtype, np.ufunc, type, types.BuiltinFunctionType)
 """What can stand in the code as it is."""
+
+
+def _is_taken_apart(item: Any) -> bool:
+    """Whether NumPy makes an array of an operand, and the operand does not compare itself with arrays."""
+    kind = type(item)
+    return kind in (list, tuple, dict, set, frozenset) or (kind is not NumpyValue and kind.__eq__ is object.__eq__)
 
 
 def _over(tracer: Any, what: str) -> NoReturn:
