@@ -32,7 +32,7 @@ from jaxnb.program.placement.schedule import read_schedule
 from jaxnb.program.placement.timeline import MOST_PIECES
 from jaxnb.reading import count_cycles
 from jaxnb.shell.placements import timeline_command
-from jaxnb.staging import Run
+from jaxnb.staging import Run, current_session, use_session
 from jaxnb.views import draw_timeline, render_timeline, render_timeline_html
 
 MICRO = 1e-6
@@ -198,8 +198,13 @@ def test_places_are_shares_and_words_are_cut() -> None:
 
 
 def test_the_command_wants_a_plan() -> None:
-    with pytest.raises(JaxnbError, match="no cell has been staged yet"):
-        timeline_command(None)
+    before = current_session()
+    use_session(None)  # another test may have let go of the programs of its session
+    try:
+        with pytest.raises(JaxnbError, match="no cell has been staged yet"):
+            timeline_command(None)
+    finally:
+        use_session(before)
     with pytest.raises(JaxnbError, match="the last cell ran"):
         timeline_command(Run())
 
