@@ -554,7 +554,6 @@ class Cluster(Holder):
         if new:
             parcel, data = self.ask("packed", ranks=survivors[:1])[survivors[0]]
             self.ask("take_packed", parcel, data, ranks=new)
-        if new:
             for key in {key for rank in survivors for key in packed[rank][1]}:  # which those that are new will not have
                 if isinstance(key, int):
                     self.gone.add(key)

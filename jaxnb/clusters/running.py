@@ -137,6 +137,8 @@ class OnCluster:
         except KeyboardInterrupt:  # whatever was done by then, in whichever processes, does not count
             cluster.dirty = "a cell was interrupted"
             cluster.names.clear()
+            for number in request.drop:  # which some processes may not have heard
+                cluster.let_go(number)
             namespace.update(entry)
             for name in namespace.keys() - entry.keys():
                 del namespace[name]
@@ -423,9 +425,7 @@ class OnCluster:
             cluster.names.clear()  # what was sent with the cell may have arrived or not
             self._end_others(sent)
             raise
-        except KeyboardInterrupt:
-            cluster.dirty = "a cell was interrupted"
-            cluster.names.clear()
+        except KeyboardInterrupt:  # what that means for names and the cluster says `run_cell`
             self._end_others(sent)
             raise
         return {rank: report for rank, (_, report) in sorted(answers.items())}
