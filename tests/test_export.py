@@ -490,3 +490,10 @@ def test_a_container_that_was_filled_since_is_not_written_as_it_was_made() -> No
     assert "acts = {" in record("y = acts['sin'](x)", cells(*setup)).source()
     with pytest.raises(Refused, match="acts"):
         record("y = acts['sin'](x)", cells(*setup, "acts['cos'] = jnp.cos")).source()
+
+
+@pytest.mark.parametrize("other", ["await wait()", "return 1", "y = ("])
+def test_cells_that_only_a_notebook_or_nobody_can_run_stand_beside_others(other: str) -> None:
+    namespace = cells("import jax.numpy as jnp\nx = jnp.ones(3)", "acts = {'sin': jnp.sin}")
+    linecache.cache["<another cell>"] = (len(other), None, [other + "\n"], "<another cell>")
+    assert "acts = {" in record("y = acts['sin'](x)", namespace).source()

@@ -44,7 +44,7 @@ x""",
     ),
     Case("rebind-input-other-shape", cell="x = jnp.outer(x, x)[:2]", reused2=False),
     Case("swap", setup="z = x + 10", cell="x, z = z, x", rule=5),
-    Case("swap-shapes", cell="x, w = w, x", rule=5, reused2=False),
+    Case("swap-shapes", cell="x, w = w, x", rule=5),
     Case("walrus", cell="y = (t := jnp.sin(x)) + t"),
     Case("walrus-in-comprehension", cell="ys = [last := x * i for i in range(3)]"),
     Case(

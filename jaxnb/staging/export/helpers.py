@@ -273,7 +273,7 @@ def _same_class(node: ast.ClassDef, value: type, codes: Mapping[str, types.CodeT
     fields = {item.id for item in noted if isinstance(item, ast.Name)}
     if not fields <= inspect.get_annotations(value).keys() or not names.keys() <= vars(value).keys():
         return False
-    module = compile(ast.Module([node], []), "<helper>", "exec", dont_inherit=True)
+    module = _compiled(ast.Module([node], []))
     bodies = [item for item in module.co_consts if _is_code(item)]
     own = {item.co_name: item for body in bodies for item in body.co_consts if _is_code(item)}
     return all(
@@ -287,7 +287,7 @@ def recipe_of(name: str) -> str | None:
     for file in _cells():
         lines = _lines(file)
         for node, after in _statements(lines):
-            bound = names_of(compile(ast.Module([node], []), "<helper>", "exec", dont_inherit=True)).binds
+            bound = names_of(_compiled(ast.Module([node], []))).binds
             if name not in bound:
                 continue
             match node:
@@ -335,10 +335,16 @@ def _statements(lines: list[str]) -> Iterator[tuple[ast.stmt, int]]:
 
 @functools.lru_cache(maxsize=256)
 def _parsed(text: str) -> ast.Module:
-    """A source as a tree; a magic line at the top is skipped."""
+    """A source as a tree, without statements if it is none; a magic line at the top is skipped."""
     if text.startswith("%%"):
         text = "\n" + text.partition("\n")[2]
     try:
-        return ast.parse(text)
+        tree = ast.parse(text)
+        _compiled(tree)
+        return tree
     except (SyntaxError, ValueError):
         return ast.Module([], [])
+
+
+def _compiled(tree: ast.Module) -> types.CodeType:
+    return compile(tree, "<helper>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
