@@ -678,7 +678,7 @@ flags = []
 for _ in range(5):
     loss, g = jax.value_and_grad(lambda w: jnp.sum(w ** 2) + jnp.sin(w).sum())(w)
     flags.append((m.update(loss), m.step.every(2)))
-    w = w - 0.3 * g
+    w = w - 0.03 * g
 print(type(m.step).__name__, m.step % 5, [(type(a).__name__, b) for a, b in flags])
 m.best, flags[0][0]
 ---
