@@ -164,7 +164,7 @@ trap = jnp.trapezoid(P, f)
 print(float(peak), sel.sum(), type(slope).__name__, abs(slope) < 3)
 trap, peak
 ---
-x = jnp.cos(2 * jnp.pi * 4 * t)
+x = jnp.cos(2 * jnp.pi * 4 * t) + 0.2 * jr.normal(jr.key(9), t.shape)
 
 ### va-lax-sort-multi-operand-and-lexicographic-ranks
 g = jnp.array([2, 1, 2, 1, 0]); s = jnp.array([0.5, 0.1, 0.2, 0.9, 0.3]); ids = jnp.arange(5)
