@@ -20,6 +20,7 @@ __all__ = [
     "JaxnbError",
     "KeepsTraced",
     "LeakedTracer",
+    "Leaves",
     "LeftBehind",
     "NeedsConcrete",
     "Refused",
@@ -82,9 +83,11 @@ class LeakedTracer(Refused):
 
     Attributes:
       tracer: it, as long as nobody has asked about it.
+      root: the name that leads to it.
     """
 
     tracer: Any = None
+    root: str = ""
 
 
 class LeftBehind(JaxnbError):
@@ -112,6 +115,18 @@ class RunByPython(Refused):
     def __init__(self, what: str, *, short: str = "it cannot be traced", **more: Any) -> None:
         super().__init__(what, **more)
         self.short = short
+
+
+class Leaves(RunByPython):
+    """A statement leaves a traced value of an inner transformation somewhere, as far as the cell has come.
+
+    Attributes:
+      kept: the error of a cell at whose end it is still there, without the value.
+    """
+
+    def __init__(self, kept: KeepsTraced) -> None:
+        super().__init__(kept.what, short="it leaves a traced value behind")
+        self.kept = KeepsTraced(kept.what, why=kept.why, fix=kept.fix, line=kept.line)
 
 
 class Asking(NamedTuple):

@@ -42,7 +42,6 @@ class _Staging:
 
 
 _STAGING = _Staging()
-_ALWAYS = repeat(_STAGING)  # so that a look at all keys, of which there are many, runs no code of Python's for each
 _LRU = type(functools.lru_cache(lambda: None))
 _MOST = 400_000
 """Objects that are looked at in one cache."""
@@ -52,18 +51,23 @@ _failed: list[weakref.ref[Any]] = []
 
 
 @contextmanager
-def apart() -> Generator[None]:
-    """While functions are traced inside, JAX remembers them for itself alone, and forgets those of the user."""
+def apart(anew: bool = False) -> Generator[None]:
+    """While functions are traced inside, JAX remembers them for itself alone, and forgets those of the user.
+
+    Args:
+      anew: whether functions of the user that were compiled inside before are traced again as well.
+    """
+    context = _Staging() if anew else _STAGING
     caches = _evicting()
     misses = [_misses(cache) for cache in caches]
     known = {id(cache) for cache in caches}
     try:
-        with user_context(_STAGING):
+        with user_context(context):
             yield
     finally:
         used = [cache for cache, count in zip(caches, misses, strict=True) if _misses(cache) != count]
         used += [cache for cache in _evicting() if id(cache) not in known]
-        _evict(used, lambda function: not _is_jax(function))
+        _evict(used, lambda function: not _is_jax(function), context)
 
 
 class Left(enum.Enum):
@@ -239,17 +243,18 @@ def _misses(cache: Any) -> int:
     return cache.cache_info().misses
 
 
-def _evict(caches: Iterable[Any], chosen: Callable[[Any], bool]) -> None:
+def _evict(caches: Iterable[Any], chosen: Callable[[Any], bool], context: _Staging = _STAGING) -> None:
     for cache in caches:
-        for function in {id(item): item for item in _staged(cache) if chosen(item)}.values():
+        for function in {id(item): item for item in _staged(cache, context) if chosen(item)}.values():
             cache.evict_weakref(function)
 
 
-def _staged(cache: Any) -> Iterator[Any]:
-    """The functions and other objects for which something is remembered that was seen in a cell."""
+def _staged(cache: Any, context: _Staging) -> Iterator[Any]:
+    """The functions and other objects for which something is remembered that was seen in a context."""
+    always = repeat(context)  # a look at all keys, of which there are many, runs no code of Python's for each
     for key in cache.cache_keys():
-        context = key[1]
-        if isinstance(context, tuple) and any(map(is_, context, _ALWAYS)):
+        settings = key[1]
+        if isinstance(settings, tuple) and any(map(is_, settings, always)):
             function = key[0]()
             if function is not None:
                 yield function

@@ -5,6 +5,7 @@ Each entry says what is missing in public. All were checked on jax 0.10.2 and 0.
 
 from __future__ import annotations
 
+import hashlib
 import io
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +20,16 @@ from jaxlib.mlir import ir
 
 from jaxnb.errors import ChangedJax
 
-__all__ = ["Spec", "compile_for_target", "compile_module", "module_of", "place_inputs", "spreads_freely", "told_specs"]
+__all__ = [
+    "Spec",
+    "compile_for_target",
+    "compile_module",
+    "identity_of",
+    "module_of",
+    "place_inputs",
+    "spreads_freely",
+    "told_specs",
+]
 
 Spec = list[list[str]]
 """For each dimension the axes of the mesh that cut it; those behind the last entry are whole."""
@@ -30,6 +40,23 @@ def module_of(lowered: Any) -> bytes:
     written = io.BytesIO()
     lowered.compiler_ir("stablehlo").operation.write_bytecode(written)
     return written.getvalue()
+
+
+def identity_of(lowered: Any) -> tuple[Any, ...]:
+    """What makes a lowered program what it is: its operations with their names and lines, and what it is given where.
+
+    Two programs of equal identities, lowered in one context of JAX, have one executable.
+    """
+    # `Lowered.as_text` leaves out the devices, and which inputs are kept.
+    told = lowered._lowering.compile_args
+    module = hashlib.blake2b(module_of(lowered), digest_size=16).digest()
+    return (module, jax.tree.leaves(lowered.args_info), *(told.get(name) for name in _GIVEN))
+
+
+_GIVEN = (
+    *("in_shardings", "out_shardings", "intermediate_shardings", "in_layouts", "out_layouts"),
+    *("kept_var_idx", "committed", "num_devices", "backend"),
+)
 
 
 def spreads_freely(lowered: Any) -> tuple[list[bool], list[bool]]:

@@ -110,10 +110,8 @@ EXCEPTIONS: dict[str, str] = {
     "ua-closure-convert-jet-and-linearize-taylor": "fresh",  # the residuals of `jax.linearize`
     "ua-eqx-assert-max-traces-once-on-a-jitted-step": "fresh",  # refuses to be traced again
     "ua-red-max-traces-of-a-step-called-in-two-pieces": "fresh",
+    "va-generic-class-with-type-parameters-and-alias": "lives",  # which alias of a generic class `typing` has kept
+    "ua-red-tour-of-the-unexpected-tracer-error": "fresh",  # tells whether JAX traces a function again
 }
 
-OPEN: dict[str, str] = {
-    "ua-checking-leaks-and-disable-jit-contexts-around-a-call": "8: a leak that the cell has caught",
-    "ua-red-tracer-left-by-jit-and-cleared-in-the-cell": "8: a leak that is gone when the cell ends",
-    "ua-red-tour-of-the-unexpected-tracer-error": "8: a leak that the cell has caught",
-}
+OPEN: dict[str, str] = {}

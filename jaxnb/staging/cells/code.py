@@ -44,9 +44,13 @@ _ORDERED_BUILTINS = frozenset(
         "str",
         "repr",
         "print",
+        *("max", "min", "sorted", "sum", "any", "all"),
+        *("reduce", "asdict", "astuple"),
     ]
 )
-_ORDERED_METHODS = frozenset(["items", "keys", "values", "copy", "deepcopy", "popitem", "fromkeys", "update"])
+_ORDERED_METHODS = frozenset(
+    ["items", "keys", "values", "copy", "deepcopy", "popitem", "fromkeys", "update", "reduce", "asdict", "astuple"]
+)
 _TYPE_TESTS = frozenset(
     {
         *("hasattr", "getattr", "isscalar", "__class__", "singledispatch", "is_integer"),
@@ -327,7 +331,7 @@ def _read_names(code: CodeType) -> CodeNames:
     visit(code, not code.co_flags & 0x1)
     if reads & _ORDERED_BUILTINS or attributes & _ORDERED_METHODS:
         sees |= Sees.ORDER
-    if "id" in reads or attributes & {"index", "count", "remove"}:
+    if (reads | attributes) & {"is_", "is_not"} or "id" in reads or attributes & {"index", "count", "remove"}:
         sees |= Sees.IDENTITY
     if "deepcopy" in reads | attributes:
         sees |= Sees.IDENTITY | Sees.CLASSES

@@ -89,6 +89,8 @@ def _may_change(chain: tuple[str, ...], names: CodeNames, namespace: Mapping[str
         return False
     if hides(value):
         return True
+    if callable(value) and home_of(kind).startswith("jaxlib"):
+        value = getattr(value, "__wrapped__", value)  # what `jax.jit` has compiled runs its Python when it is traced
     if isinstance(value, types.FunctionType) and is_user_function(value):
         if id(value) in seen:
             return False

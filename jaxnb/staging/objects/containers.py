@@ -70,9 +70,9 @@ def dict_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
         return
     kind = type(value)
     keys = tuple(OrderedDict.keys(value) if isinstance(value, OrderedDict) else dict.keys(value))
-    if not scan.tells_apart & Sees.ORDER and kind is dict and all(type(key) is str for key in keys):
-        keys = tuple(sorted(keys))
-    scan.parts.append((kind, keys) if kind is dict else (functions.kind_of(scan, kind, path), keys))
+    walked = tuple(sorted(keys)) if kind is dict and all(type(key) is str for key in keys) else keys
+    told = keys if scan.tells_apart & Sees.ORDER else walked
+    scan.parts.append((kind, told) if kind is dict else (functions.kind_of(scan, kind, path), told))
     if not all(type(key) is str for key in keys):
         for key in keys:
             scan.parts.append(type(key))
@@ -83,7 +83,7 @@ def dict_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     holder = mutable_of(value)
     assert holder is not None
     scan.hold(value, holder)
-    for key in keys:
+    for key in walked:  # the same program whatever their order, as JAX has it
         child = dict.__getitem__(value, key)
         if child is builtins.__dict__ and key == "__builtins__":
             continue  # which `exec` puts into the namespaces that it is given

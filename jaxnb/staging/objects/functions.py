@@ -55,6 +55,8 @@ def function(scan: Scan, value: types.FunctionType, path: Path, slot: Slot | Non
         value = scan.instead[id(value)]
     code, module = value.__code__, value.__globals__.get("__name__", "__main__")
     library = is_library(module)
+    if library:
+        scan.calls_library(module)
     if library and is_member(loaded_module(module), value):
         scan.parts.append(value)
         follow_state(scan, value)
@@ -172,6 +174,8 @@ def kind_of(scan: Scan, kind: type, path: Path) -> Any:
     """
     if is_library_class(kind):
         scan.kinds[id(kind)] = kind
+        if not issubclass(kind, dict):
+            scan.calls_library(kind.__module__)
         follow_state(scan, kind)
         return kind
     scan.class_(kind, (None, "name", kind.__qualname__), None)
@@ -188,6 +192,8 @@ def class_(scan: Scan, value: type, path: Path, slot: Slot | None) -> None:
     if is_library_class(value):
         scan.kinds[id(value)] = value
         scan.parts.append(value)
+        scan.sees |= Sees.ORDER * (value is dict)  # of which a class of the user is derived
+        scan.calls_library(value.__module__)
         follow_state(scan, value)
         return
     if scan.node(value, slot):

@@ -39,6 +39,14 @@ _DEEPEST = 200
 """How deep values may be nested in one another; functions that read one another do not count."""
 
 
+_UNORDERED = {
+    *("jax", "jaxlib", "jaxnb", "ml_dtypes", "numpy"),
+    *("abc", "builtins", "cmath", "contextlib", "dataclasses", "enum", "functools", "math", "numbers", "operator"),
+    *("random", "time", "types", "typing"),
+}
+"""Packages that take dicts by their sorted keys, or take none; of some functions the name counts, such as `asdict`."""
+
+
 class Reached(NamedTuple):
     """What a piece reaches in one run, as far as running it needs that: see `Scan`.
 
@@ -285,6 +293,11 @@ class Scan:
         self.parts.append((ROOT, *path[::2], value))
         if issubclass(type(value), type):
             self.registered(value, path)
+
+    def calls_library(self, module: Any) -> None:
+        """Something of a library, whose code is not looked at: it may tell in which order a dict has its keys."""
+        if not self.sees & Sees.ORDER and str(module).partition(".")[0] not in _UNORDERED:
+            self.sees |= Sees.ORDER
 
     def library_function(self, function: types.FunctionType, path: Path) -> None:
         """What a function of a library remembers: data in its closure, and attributes."""

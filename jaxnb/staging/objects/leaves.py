@@ -11,7 +11,7 @@ from jaxnb.staging.cells.code import Sees
 from jaxnb.staging.cells.referents import has_state
 from jaxnb.staging.objects import containers
 from jaxnb.staging.objects.mutables import BUFFER
-from jaxnb.staging.objects.paths import ARRAY, COMPLEX, CONTENT, FLOAT, INT, NUMPY, Path, Same, render_path
+from jaxnb.staging.objects.paths import ARRAY, COMPLEX, CONTENT, FLOAT, INT, NUMPY, Path, Same, render_path, root_name
 from jaxnb.staging.objects.slots import Slot
 from jaxnb.staging.objects.static import content_of, supported
 
@@ -142,5 +142,5 @@ def tracer(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
         why="it stands for a value that existed only while a function was traced.",
         fix=f"run the cell that set `{render_path(path)}` again, returning the value from the function instead.",
     )
-    leaked.tracer = value
+    leaked.tracer, leaked.root = value, root_name(path) or ""
     raise leaked

@@ -177,6 +177,8 @@ def library_value(scan: Scan, module: types.ModuleType, name: str, value: Any) -
     path: Path = (name_of(module), "global", name)
     if type(value) is types.FunctionType:  # what this package puts there while it looks counts as what was there
         value = vars(value).get("stands_for", value)
+    if callable(value):
+        scan.calls_library(module.__name__)
     follow_state(scan, value)
     if is_followed(module, value):
         scan.parts.append((ROOT, module.__name__, name))

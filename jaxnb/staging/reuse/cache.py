@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxnb.errors import RunByPython
+from jaxnb.errors import KeepsTraced, RunByPython
 from jaxnb.program import Finding
 from jaxnb.staging.cells.blocks import Opened
 from jaxnb.staging.cells.cell import CellSource
@@ -60,6 +60,7 @@ class CodeRecord:
       in_vain: those that changed beside something else, and of which a trace has shown that they cannot be inputs.
       last: for each start of a piece, the one that ran last.
       on_host: statements that need values and that Python therefore runs, each with a line and the reason.
+      leaving: those of them that leave tracers behind, each with the error of a cell at whose end they are there.
       needed: for each of them, what there is to say about the value that it needs.
       reached: for each of them, the user's code that it reached when it was given to Python.
       set_aside: for each statement that was for Python with what it reached then, and is to be traced with what it
@@ -89,6 +90,7 @@ class CodeRecord:
     in_vain: set[Any] = field(default_factory=set[Any])
     last: dict[int, Piece] = field(default_factory=dict[int, Piece])
     on_host: dict[int, tuple[int, str]] = field(default_factory=dict[int, tuple[int, str]])
+    leaving: dict[int, KeepsTraced] = field(default_factory=dict[int, KeepsTraced])
     needed: dict[int, Finding] = field(default_factory=dict[int, Finding])
     reached: dict[int, dict[str, Any]] = field(default_factory=dict[int, dict[str, Any]])
     set_aside: dict[int, list[_Given]] = field(default_factory=lambda: {})
@@ -138,7 +140,7 @@ class CodeRecord:
             del self.blocks[key]
 
     def _forget(self, index: int) -> None:
-        for kept in (self.on_host, self.needed, self.reached, self.opened):
+        for kept in (self.on_host, self.leaving, self.needed, self.reached, self.opened):
             kept.pop(index, None)
         self.breaks -= {index, index + 1}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from time import perf_counter
 from types import CodeType, FrameType
@@ -30,8 +30,12 @@ class Deleted(Refused):
     """An input of a piece has no buffer any more; nothing of the piece has run."""
 
 
-def compile_piece(piece: Piece) -> list[str]:
+def compile_piece(piece: Piece, others: Iterable[Piece] = ()) -> list[str]:
     """Lowers and compiles a piece, if it computes anything, and keeps the executable and the times in it.
+
+    Args:
+      piece: which one.
+      others: programs of the same code: the executable of one that was lowered to the very same module serves.
 
     Returns:
       What JAX warns of: donated buffers that fit no result.
@@ -44,14 +48,21 @@ def compile_piece(piece: Piece) -> list[str]:
         with warnings.catch_warnings(record=True) as caught, _refuses_calls(piece):
             warnings.simplefilter("always")
             lowered = piece.lower()
+        piece.is_lowered(_jax.identity_of(lowered))
         middle = perf_counter()
+        same = [
+            other
+            for other in others
+            if other.compiled is not None and (other.module, other.context) == (piece.module, piece.context)
+        ]
         with _jax.note_cache() as events:
-            compiled = reading.compile_lowered(lowered)
+            compiled = same[0].compiled if same else reading.compile_lowered(lowered)
     except BaseException:
         put_back()  # an interrupt may have come where JAX would not
         raise
     seconds = perf_counter() - middle
-    piece.has_compiled(compiled, middle - start, seconds, read_cache_events(events, seconds, bool(piece.called_back)))
+    cache = read_cache_events(events, seconds, bool(piece.called_back)) if not same else ""
+    piece.has_compiled(compiled, middle - start, seconds, cache)
     said: list[str] = []
     for warning in caught:
         if match := _UNUSED.match(str(warning.message)):

@@ -19,6 +19,7 @@ from jaxnb.staging.objects.paths import Path, root_name
 from jaxnb.staging.reuse.cache import CodeRecord
 from jaxnb.staging.reuse.history import Change
 from jaxnb.staging.reuse.left import SinceLast
+from jaxnb.staging.session.left_tracers import LeftTracers
 from jaxnb.staging.session.strategy import HERE, Strategy
 from jaxnb.staging.session.turn_count import TurnCount
 from jaxnb.staging.trace.assigned import NameLog
@@ -88,6 +89,7 @@ class Execution:
       turning: the names that the loops around count.
       in_doubt: statements that raised while they were traced, and were given to Python for that.
       for_once: programs that only this run may use.
+      left: tracers that statements leave behind.
       since: what has changed since the last run.
       watchers: who was told of calls when the run began.
       bound_then: what a key would have of the names that the cell binds: ints, and how long containers were.
@@ -132,6 +134,7 @@ class Execution:
     turning: frozenset[str] = field(init=False, default=frozenset())
     in_doubt: list[tuple[CodeRecord, int]] = field(init=False, default_factory=lambda: [])
     for_once: list[tuple[CodeRecord, Piece]] = field(init=False, default_factory=lambda: [])
+    left: LeftTracers = field(init=False, default_factory=LeftTracers)
     since: SinceLast = field(init=False, default_factory=lambda: SinceLast(None, None))
     watchers: tuple[Any, ...] = field(init=False, default_factory=call_watchers)
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from time import perf_counter
 from typing import Any
 
-from jaxnb.errors import Asking, NeedsConcrete, RunByPython
+from jaxnb.errors import Asking, LeakedTracer, Leaves, NeedsConcrete, RunByPython
 from jaxnb.program import Finding
 from jaxnb.staging.cells.blocks import COMPOUND, ROLLED, open_statement
 from jaxnb.staging.cells.cell import CellSource, names_changed
@@ -117,6 +117,13 @@ class Maker:
                 stop = stopping.index
             except MissingName as missing:
                 record.forced.add(missing.name)
+            except LeakedTracer as error:
+                reading = [i for i in range(start, stop) if error.root in cell.statements[i].names.reads]
+                if state.options.whole or state.asked is not None or not reading:
+                    raise
+                self._give_to_python(cell, record, reading[0], "it reads a tracer that leaked", None)
+                state.in_doubt.append((record, reading[0]))
+                stop = reading[0]
             except (RunByPython, Failed) as error:
                 ends = isinstance(error, NeedsConcrete) and error.final and not state.depth  # nobody around catches it
                 if state.options.whole or ends:
@@ -153,8 +160,8 @@ class Maker:
         assert reached is not None  # these scalars are those of the trace
         return reached
 
-    def compile(self, piece: Piece) -> None:
-        """Compiles a piece that has not run.
+    def compile(self, record: CodeRecord, piece: Piece) -> None:
+        """Compiles a piece that has not run, if none of the same code was lowered to the same program.
 
         Raises:
           Exception: whatever XLA raises.
@@ -162,7 +169,7 @@ class Maker:
         state = self._state
         state.progress("compiling")
         state.at = piece
-        state.findings.extend(Finding("donate", text) for text in compile_piece(piece))
+        state.findings.extend(Finding("donate", text) for text in compile_piece(piece, record.pieces))
 
     def left(self) -> Left | None:
         """What is there of what the cell reads; None where that cannot be told."""
@@ -243,7 +250,7 @@ class Maker:
         state.look(cell, piece, state.namespace)
         if splits:
             try:
-                self.compile(piece)
+                self.compile(record, piece)
             except RunByPython:
                 raise
             except Exception as error:
@@ -331,6 +338,8 @@ class Maker:
         line = error.line if isinstance(error, RunByPython) else None
         self._give_to_python(cell, record, index, error.short, line, error)
         asking = Asking(error.error, {}, {}) if isinstance(error, Failed) else getattr(error, "asked", None)
+        if isinstance(error, Leaves):
+            record.leaving[index] = error.kept
         needed = self._state.explain(asking, cell) if asking is not None else None
         if needed is not None:
             record.needed[index] = needed

@@ -7,6 +7,7 @@ that is taken apart is run by Python, too, and the pieces inside it are staged o
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -67,6 +68,7 @@ class Runner:
         ended, state.record.left = state.record.left, None
         state.since = SinceLast(ended, self._maker.left() if ended is not None else None)
         self._block(state.cell, state.record)
+        state.left.check(state.namespace)
         forget_failed()
         state.record.left = self._maker.left() if state.traced and not state.options.whole else None
         for record, piece in state.for_once:
@@ -196,7 +198,9 @@ class Runner:
         state = self._state
         statement, opened = cell.statements[index], record.opened.get(index)
         if opened is None:
-            self.run_on_host(statement)
+            leaving = record.leaving.get(index)
+            with state.left.around(leaving) if leaving is not None else nullcontext():
+                self.run_on_host(statement)
             return
         reached = functions_reached(statement.names, state.namespace) if opened.functions else []
         if reached and (moved := opened_again(cell, statement, state.namespace, opened, reached)) is not None:
@@ -254,7 +258,7 @@ class Runner:
             arguments, moved = move(arguments, state.device)
             state.transferred += moved
         if piece.compiled is None:
-            self._maker.compile(piece)
+            self._maker.compile(record, piece)
         given = arguments if piece.placing is None else piece.placing.arguments(arguments)
         if state.options.time or state.options.nans:
             state.held[id(piece)] = levels.hold_inputs(piece, given)

@@ -90,6 +90,7 @@ class Piece:
       jaxpr: closed.
       reasons: why the piece must not be used again, as (line, text).
       notes: things to tell the user, as (kind, line, text).
+      module: what was compiled, see `_jax.identity_of`.
       cell: the whole cell that was traced; the piece may serve others with the same code.
       called: where in the cell the function was called that it is part of, if it is part of one.
       outputs: where the program's results end up, each with the number of the result: the paths of all names that are
@@ -136,6 +137,7 @@ class Piece:
     lower_seconds: float = 0.0
     compile_seconds: float = 0.0
     from_cache: str = ""
+    module: tuple[Any, ...] = ()
     cell: CellSource | None = None
     called: Span | None = None
     outputs: tuple[tuple[Path, int], ...] = ()
@@ -192,6 +194,10 @@ class Piece:
         """Keeps what it was compiled to, or what stands for that where its devices are not there."""
         self.from_cache = from_cache
         self.compiled, self.lower_seconds, self.compile_seconds = compiled, lower_seconds, compile_seconds
+
+    def is_lowered(self, module: tuple[Any, ...]) -> None:
+        """Keeps what tells programs apart that were lowered."""
+        self.module = module
 
     def read_figures(self) -> Figures:
         """What the one line says of it; asked once, after it was compiled."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from jaxnb import _jax
 from jaxnb._jax import Left, apart, forget_staged, hosted_name, note_placements
-from jaxnb.errors import KeepsTraced, Refused, RunByPython
+from jaxnb.errors import KeepsTraced, Leaves, Refused, RunByPython
 from jaxnb.program import Span
 from jaxnb.reading import SimulatedMesh
 from jaxnb.runtime import undo_after, undo_depth
@@ -232,9 +232,13 @@ def _trace(
         except RunByPython as error:
             error.index = trace.index
             raise
-        except KeepsTraced:
+        except KeepsTraced as error:
             if scalars_freed or not (free := _scalars(trace)):
-                raise
+                if not splits or asked is not None:
+                    raise
+                leaves = Leaves(error)
+                leaves.index = _if_alone(trace)
+                raise leaves from None
             scalars_freed = True
             choices.make_static(free, trace.index)
             continue
@@ -654,9 +658,13 @@ def _unlike(trace: Trace) -> RunByPython:
         fix="compute it in a cell of its own without %%jit.",
         short=short,
     )
-    statements = trace.plan.stop - trace.plan.start
-    error.index = trace.plan.start if statements == 1 else None
+    error.index = _if_alone(trace)
     return error
+
+
+def _if_alone(trace: Trace) -> int | None:
+    """The index of the statement of a piece that has but one."""
+    return trace.plan.start if trace.plan.stop - trace.plan.start == 1 else None
 
 
 def _scalars_that_show(trace: Trace, traced: Any, hosted: frozenset[Any]) -> set[Any]:

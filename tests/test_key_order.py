@@ -1,0 +1,98 @@
+"""The order of a dict's keys is part of the key of a program wherever code could tell it; the executable stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import jaxnb
+
+SETUP = """
+import collections, dataclasses, functools, itertools, json, operator
+import jax, jax.numpy as jnp
+class Params(dict): pass
+params = {"w": jnp.ones(2), "b": jnp.ones(2) * 3}
+"""
+TURNED = "params = {'b': params['b'], 'w': params['w']}"
+
+TOLD = {
+    "reduce": "t = functools.reduce(lambda a, k: a * 2 + params[k], params, 0.0)",
+    "max": "t = max(params, key=len)",
+    "sorted": "t = sorted(params, key=len)",
+    "deque": "t = collections.deque(params, maxlen=1)",
+    "ordered-dict": "t = collections.OrderedDict(params)",
+    "user-dict": "t = collections.UserDict(params)",
+    "own-dict": "t = Params(params)",
+    "chain": "t = [*itertools.chain(params)]",
+    "json": "t = json.dumps({k: 1 for k in params})",
+    "items": "t = [*params.items()]",
+}
+OF_LIBRARIES = {
+    "flatten_dict": "import flax\nt = flax.traverse_util.flatten_dict(params)",
+    "path_aware_map": "from flax.traverse_util import path_aware_map\nt = path_aware_map(lambda p, v: v * 2, params)",
+    "freeze": "from flax.core import freeze\nt = freeze(params)",
+    "state": "from flax import nnx\nt = nnx.State(params)",
+    "pformat": "import equinox as eqx\nt = eqx.tree_pformat(params)",
+}
+UNTOLD = {
+    "tree_map": "t = jax.tree.map(jnp.sin, params)",
+    "leaves": "t = jax.tree.leaves(params)",
+    "gradient": "t = jax.grad(lambda p: (p['w'] * p['b']).sum())(params)",
+    "jit": "t = jax.jit(lambda p: p['w'] + p['b'])(params)",
+}
+
+
+def home() -> dict[str, Any]:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(SETUP, names)
+    return names
+
+
+def check(cell: str) -> dict[str, Any]:
+    plain, staged = home(), home()
+    cell += "\ny = params['w'] * 2"
+    for change in ("", "", TURNED):
+        for names in (plain, staged):
+            exec(change, names)
+        exec(cell, plain)
+        jaxnb.stage(cell, staged)
+        assert repr(staged["t"]) == repr(plain["t"])
+        assert type(staged["t"]) is type(plain["t"]) or type(plain["t"]).__name__ == "Params"
+    return staged
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_python_and_its_library(name: str) -> None:
+    check(TOLD[name])
+
+
+@pytest.mark.parametrize("name", OF_LIBRARIES)
+def test_libraries(name: str) -> None:
+    pytest.importorskip("flax")
+    pytest.importorskip("equinox")
+    check(OF_LIBRARIES[name])
+
+
+@pytest.mark.parametrize("name", UNTOLD)
+def test_jax_takes_them_sorted(name: str) -> None:
+    check(UNTOLD[name])
+    run = jaxnb.last()
+    assert run is not None and run.reused
+
+
+def test_a_program_that_comes_out_the_same_is_not_compiled_again() -> None:
+    names = home()
+    for change in ("", TURNED):
+        exec(change, names)
+        run = jaxnb.stage("t = [*params.values()]\ny = params['w'] * 2", names)
+        assert not run.reused
+    first, second = (piece.compiled for piece in jaxnb.staging.current_session().programs())
+    assert first is second
+
+
+def test_whether_two_names_are_one_object_is_asked_by_operator_too() -> None:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec("import operator, jax.numpy as jnp\nw = jnp.ones(2)\nu = w\nv = w + 0", names)
+    jaxnb.stage("y = w * 2\nt = operator.is_(w, u), operator.is_not(w, v), operator.is_(u, v)", names)
+    assert names["t"] == (True, True, False)
