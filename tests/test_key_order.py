@@ -26,6 +26,14 @@ TOLD = {
     "own-dict": "t = Params(params)",
     "chain": "t = [*itertools.chain(params)]",
     "json": "t = json.dumps({k: 1 for k in params})",
+    "join": "t = ''.join(params)",
+    "tuple-of-all": "t = (*params,)",
+    "unpacked": "p, *q = params; t = p, q",
+    "two-names": "p, q = params; t = p, q",
+    "extended": "t = []; t.extend(params)",
+    "added-in-place": "t = []; t += params",
+    "slice-assigned": "t = []; t[:] = params",
+    "formatted": "t = '{}'.format({k: 1 for k in params})",
     "items": "t = [*params.items()]",
 }
 OF_LIBRARIES = {
@@ -87,7 +95,9 @@ def test_a_program_that_comes_out_the_same_is_not_compiled_again() -> None:
         exec(change, names)
         run = jaxnb.stage("t = [*params.values()]\ny = params['w'] * 2", names)
         assert not run.reused
-    first, second = (piece.compiled for piece in jaxnb.staging.current_session().programs())
+    session = jaxnb.staging.current_session()
+    assert session is not None
+    first, second = (piece.compiled for piece in session.programs())
     assert first is second
 
 

@@ -85,12 +85,19 @@ def settle() -> None:
 
 
 def trace_context() -> tuple[Any, ...]:
-    """What JAX adds to the key of its own tracing cache, and the debug flags that change what runs.
+    """What JAX adds to the key of its own tracing cache, and settings beside that change what is traced or runs.
 
     Holds x64, matmul precision, default device, mesh, user contexts. Hashable and comparable.
     """
     config = jax.config
-    return (_config.trace_context(), config.jax_debug_nans, config.jax_debug_infs, config.jax_default_device)  # type: ignore[attr-defined]
+    return (_config.trace_context(), *(getattr(config, name, None) for name in _BESIDE))
+
+
+_BESIDE = (
+    *("jax_debug_nans", "jax_debug_infs", "jax_default_device"),
+    *("jax_default_prng_impl", "jax_enable_custom_prng", "jax_legacy_prng_key"),
+    *("jax_disable_most_optimizations", "jax_compiler_enable_remat_pass", "jax_bcoo_cusparse_lowering"),
+)
 
 
 def value_checks() -> str:
@@ -139,8 +146,7 @@ def restore_config(values: Mapping[str, Any]) -> None:
 
 def context_names(old: tuple[Any, ...], new: tuple[Any, ...]) -> list[str]:
     """Describes what differs between two results of `trace_context`."""
-    names = ["jax_debug_nans", "jax_debug_infs", "jax_default_device"]
-    found = [f"{n} {a!r} → {b!r}" for n, a, b in zip(names, old[1:], new[1:], strict=True) if a != b]
+    found = [f"{n} {a!r} → {b!r}" for n, a, b in zip(_BESIDE, old[1:], new[1:], strict=True) if a != b]
     for name, a, b in zip(_config.trace_context_names(), old[0], new[0], strict=False):
         if a is not b and a != b:
             found.append(f"{name} {a!r} → {b!r}")

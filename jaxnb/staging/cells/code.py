@@ -26,7 +26,10 @@ _DELETES = {"DELETE_NAME", "DELETE_GLOBAL"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM", "LOAD_SUPER_ATTR"}
 _MUTATIONS = {"STORE_SUBSCR", "DELETE_SUBSCR", "STORE_ATTR", "DELETE_ATTR", "STORE_SLICE"}
 _CONSTANTS = ("LOAD_CONST", "RETURN_CONST", "LOAD_SMALL_INT")
-_ITERATIONS = {"GET_ITER", "DICT_UPDATE", "DICT_MERGE", "CALL_FUNCTION_EX", "FORMAT_VALUE"}
+_ITERATIONS = {
+    *("GET_ITER", "DICT_UPDATE", "DICT_MERGE", "CALL_FUNCTION_EX", "FORMAT_VALUE"),
+    *("LIST_EXTEND", "UNPACK_EX", "GET_YIELD_FROM_ITER", "STORE_SLICE"),
+}
 _CALLS = ("PRECALL", "CALL")
 _PLAIN_LOADS = ("LOAD_NAME", "LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_ATTR", "BINARY_SUBSCR")
 _ORDERED_BUILTINS = frozenset(
@@ -43,13 +46,18 @@ _ORDERED_BUILTINS = frozenset(
         "reversed",
         "str",
         "repr",
+        "format",
         "print",
         *("max", "min", "sorted", "sum", "any", "all"),
         *("reduce", "asdict", "astuple"),
     ]
 )
 _ORDERED_METHODS = frozenset(
-    ["items", "keys", "values", "copy", "deepcopy", "popitem", "fromkeys", "update", "reduce", "asdict", "astuple"]
+    [
+        *("items", "keys", "values", "copy", "deepcopy", "popitem", "fromkeys", "update"),
+        *("join", "format", "format_map", "extend", "extendleft", "writelines"),
+        *("reduce", "asdict", "astuple"),
+    ]
 )
 _TYPE_TESTS = frozenset(
     {
@@ -302,6 +310,9 @@ def _read_names(code: CodeType) -> CodeNames:
                     sees |= Sees.TEXTS | (Sees.ORDER if op in _ITERATIONS else 0)
                 elif op in _ITERATIONS or (op == "UNPACK_SEQUENCE" and previous.startswith(_PLAIN_LOADS)):
                     sees |= Sees.ORDER
+                elif previous == "BUILD_SLICE" and op == "STORE_SUBSCR":
+                    sees |= Sees.ORDER
+                    flags["mutates"] = True
                 elif op in _STORES and (top or op == "STORE_GLOBAL"):
                     (later if function else binds).add(name)
                 elif op in _DELETES and (top or op == "DELETE_GLOBAL"):
@@ -312,6 +323,7 @@ def _read_names(code: CodeType) -> CodeNames:
                     rebinds.add(name)
                 elif op in _MUTATIONS or (op == "BINARY_OP" and "=" in str(instruction.argrepr)):
                     flags["mutates"] = True
+                    sees |= Sees.ORDER * (op == "BINARY_OP" and str(instruction.argrepr) == "+=")
                 elif op in ("CHECK_EXC_MATCH", "CHECK_EG_MATCH"):
                     flags["handles"] = True
                 elif op == "PUSH_EXC_INFO":

@@ -75,7 +75,7 @@ def dict_(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
     scan.parts.append((kind, told) if kind is dict else (functions.kind_of(scan, kind, path), told))
     if not all(type(key) is str for key in keys):
         for key in keys:
-            scan.parts.append(type(key))
+            scan.parts.append((type(key), key.hex()) if type(key) is float else type(key))  # -0.0 equals 0.0
             if type(key) not in ATOMS:
                 scan.visit(key, (path, "member", key), None)
     if isinstance(value, defaultdict):

@@ -31,7 +31,17 @@ from jaxnb.staging.objects.watchers import other_threads, others_look
 if TYPE_CHECKING:
     from jaxnb.staging.objects.graph import Scan
 
-__all__ = ["MOVES_ON", "annotation", "member", "module_value", "object_", "opaque", "state", "trace_state"]
+__all__ = [
+    "MOVES_ON",
+    "annotation",
+    "member",
+    "module_value",
+    "object_",
+    "opaque",
+    "state",
+    "tells_attributes",
+    "trace_state",
+]
 
 
 MOVES_ON = "keeps a state that a replay would not move on"
@@ -168,13 +178,19 @@ def member(scan: Scan, value: enum.Enum, path: Path, slot: Slot | None) -> None:
         scan.state(value, path, OF_MEMBERS | {"_value_"} if plain else OF_MEMBERS)
 
 
+def tells_attributes(scan: Scan, value: Any) -> bool:
+    """Whether the order of the attributes of an object may be told: by looking at them, or by its text."""
+    of_text = Sees.ORDER if issubclass(type(value), types.SimpleNamespace) else 0
+    return bool(scan.tells_apart & (Sees.ATTRIBUTES | of_text))
+
+
 def state(scan: Scan, value: Any, path: Path, known: frozenset[str] = frozenset()) -> None:
     state: dict[str, Any] | None = state_of(value)
     if scan.slots is not None and not is_library_class(type(value)):
         scan.slots.shells.append((value, type(value), state))
     if isinstance(state, dict):
         names = tuple(name for name in state if name not in known) if known else tuple(state)
-        if not scan.tells_apart & Sees.ATTRIBUTES and all(type(name) is str for name in names):
+        if not tells_attributes(scan, value) and all(type(name) is str for name in names):
             names = tuple(sorted(names))
         if scan.slots is not None:
             scan.where.append((len(scan.parts), path))

@@ -26,7 +26,7 @@ from jaxnb.staging.objects import containers, functions, instances, leaves
 from jaxnb.staging.objects.mutables import BUFFERS
 from jaxnb.staging.objects.paths import Path, render_path
 from jaxnb.staging.objects.slots import Slot
-from jaxnb.staging.objects.static import FILE_METHODS, is_value
+from jaxnb.staging.objects.static import FILE_METHODS, TOLD_BY_TEXT, is_value
 
 if TYPE_CHECKING:
     from jaxnb.staging.objects.graph import Scan
@@ -105,6 +105,8 @@ def other(scan: Scan, value: Any, path: Path, slot: Slot | None) -> None:
         instances.member(scan, value, path, slot)
     elif isinstance(value, float | int | complex | str | bytes) or is_value(value):
         scan.parts.append((functions.kind_of(scan, kind, path), value))
+        if isinstance(value, TOLD_BY_TEXT):
+            scan.parts.append(repr(value))
         if isinstance(value, pathlib.Path):
             for name in FILE_METHODS & scan.attributes:
                 scan.effect((path, "attr", name), "the file system may change between runs")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import decimal
 import logging
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -34,11 +35,16 @@ def _decimals() -> tuple[Any, ...]:
     return (context.prec, context.rounding, context.Emin, context.Emax, context.capitals, context.clamp, *trapped)
 
 
+def _filters() -> tuple[Any, ...]:
+    return tuple(warnings.filters)
+
+
 _PRINTING = ("numpy.get_printoptions()", np.get_printoptions)
 _STATES: Sequence[tuple[str, Callable[[], Any], Sequence[Any]]] = [
     ("numpy.geterr()", np.geterr, [np.geterr]),
     (*_PRINTING, [np.get_printoptions]),
     ("logging.getLogger()", _levels, [logging.getLogger]),
+    ("warnings.filters", _filters, [warnings.warn, warnings.warn_explicit]),
     ("decimal.getcontext()", _decimals, [decimal.Decimal, decimal.getcontext, decimal.localcontext]),
 ]
 """What each is called, what gives it, and whatever of a library reads it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import enum
 import functools
 import gc
@@ -27,6 +29,7 @@ __all__ = [
     "OF_MEMBERS",
     "OF_WRAPPERS",
     "PLACEMENTS",
+    "TOLD_BY_TEXT",
     "content_of",
     "has_docstring",
     "is_library_callable",
@@ -46,6 +49,8 @@ OF_WRAPPERS = frozenset(vars(functools.lru_cache(lambda: None))).union(vars(jax.
 """What `functools.lru_cache` and `jax.jit` put into the `__dict__` of a function: it follows from what that wraps."""
 OF_MEMBERS = frozenset(vars(enum.Enum("Kind", "member")["member"])) - {"_value_"}  # type: ignore[misc]
 """What `enum` puts into the `__dict__` of a member besides its value: it follows from the name and the class."""
+TOLD_BY_TEXT = (decimal.Decimal, datetime.datetime, datetime.time)
+"""Values that are equal to others and have another text: the digits, the zone, and which of two equal hours it is."""
 NOT_VALUES = frozenset({"__builtins__", "__annotations__", "__annotate__", "__conditional_annotations__"})
 NOT_CONTENT = frozenset(
     [

@@ -388,7 +388,7 @@ def _keys_changed(path: str, before: Any, after: Any) -> Change:
     old, new = before[1], after[1]
     kind = "grown" if len(new) > len(old) and set(old) <= set(new) else "structure"
     text = f"{path} {_text(before)} → {_text(after)}"
-    if max(len(old), len(new)) > _SHOWN_KEYS:
+    if max(len(old), len(new)) > _SHOWN_KEYS or set(old) == set(new):
         more = [repr(key) for key in new if key not in old]
         less = [repr(key) for key in old if key not in new]
         said = [f"has {words} {_listed(keys)}" for words, keys in (("now", more), ("no longer", less)) if keys]

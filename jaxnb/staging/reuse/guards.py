@@ -34,6 +34,7 @@ from jaxnb.staging.objects.alive import is_alive
 from jaxnb.staging.objects.containers import is_grown
 from jaxnb.staging.objects.graph import Reached, Scan
 from jaxnb.staging.objects.inside import exactly
+from jaxnb.staging.objects.instances import tells_attributes
 from jaxnb.staging.objects.leaves import FLOAT32_MAX, INT32, tells_number
 from jaxnb.staging.objects.modules import class_path, used_of
 from jaxnb.staging.objects.mutables import BUFFERS, SLOTS
@@ -41,6 +42,7 @@ from jaxnb.staging.objects.paths import Choices, Field, Path, Same
 from jaxnb.staging.objects.registered import registered_with
 from jaxnb.staging.objects.static import (
     NOT_VALUES,
+    TOLD_BY_TEXT,
     content_of,
     has_docstring,
     is_library_callable,
@@ -499,7 +501,7 @@ class _Writer(Scan):
             raise _Unsupported
         if self.tells_apart & Sees.ORDER or kind is not dict or not text:
             self._unless(f"[*{v}] == {keys!r}")
-        if not text:
+        if keys:
             self._unless(f"[*map(type, {v})] == {self._constant([type(key) for key in keys])}")
 
     def _check_function(self, v: str, value: types.FunctionType) -> None:
@@ -552,7 +554,8 @@ class _Writer(Scan):
             return
         if is_value(value) and is_library_class(kind) and not isinstance(value, _NUMBERS_AND_TEXT):
             same, kinds = self._constant(value), self._constant(kind)
-            self._unless(f"{v} is {same} or (type({v}) is {kinds} and {v} == {same})")
+            told = f" and {v}.__repr__() == {repr(value)!r}" if isinstance(value, TOLD_BY_TEXT) else ""
+            self._unless(f"{v} is {same} or (type({v}) is {kinds} and {v} == {same}{told})")
             return
         if isinstance(value, weakref.ref):
             self._unless(f"type({v}) is {self._constant(kind)}")
@@ -625,7 +628,7 @@ class _Writer(Scan):
         if isinstance(state, dict):
             variable = self._bind(f"{holder}.__dict__")
             self._unless(f"len({variable}) == {len(state)}")
-            if self.tells_apart & Sees.ATTRIBUTES or not all(type(name) is str for name in state):
+            if tells_attributes(self, value) or not all(type(name) is str for name in state):
                 self._unless(f"tuple({variable}) == {tuple(state)!r}")
             self._variables[id(state)] = self._states[holder] = variable
             self._at[path] = _Place(holder, value)
