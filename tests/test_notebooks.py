@@ -50,12 +50,14 @@ def test_is_valid_and_holds_no_outputs(path):
 def test_executes(path, monkeypatch, tmp_path):
     monkeypatch.setenv("PYTHONPATH", str(path.parent.parent))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    monkeypatch.setenv("LAYERS", "2")  # of a notebook that compiles a model of 80 for machines that are not there
     before = path.read_bytes()
     notebook = read_notebook(path)
     asyncio.run(execute_notebook(notebook, path, progress=Quiet(), timeout=180))
     for cell, read in zip([c for c in notebook.cells if c.cell_type == "code"], read_cells(notebook), strict=True):
         raised = ["\n".join(output.traceback) for output in cell.outputs if output.output_type == "error"]
-        meant = "raises-exception" in cell.metadata.get("tags", [])
+        tags = cell.metadata.get("tags", [])
+        meant = "raises-exception" in tags and "in-full" not in tags  # what is too large is so with all layers alone
         # What is tagged has to raise, and to be explained rather than to break.
         assert len(raised) == meant, (cell.id, raised)
         assert all("try: " in text or "Why: " in text for text in raised), (cell.id, raised)

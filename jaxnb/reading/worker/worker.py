@@ -1,6 +1,7 @@
-"""The process that compiles for machines that are not there: `python -m jaxnb.reading.worker.worker`.
+"""The process that compiles for machines that are not there: `python -m jaxnb.reading.worker.worker PLATFORM`.
 
-It is started with as many virtual devices as it is to have, or in the environment that the compiler of a target needs.
+It is started with as many virtual devices as it is to have, or in the environment that the compiler of a target needs;
+for a target it makes no client of the CPU, which would be a sixth of its memory.
 It reads requests from its standard input, and answers on its standard output until that is closed. What XLA prints goes
 to the standard error.
 
@@ -44,7 +45,8 @@ def main() -> None:
     threading.Thread(target=_read, args=(sys.stdin.buffer, requests), daemon=True).start()
     import jax
 
-    send(out, {"devices": len(jax.devices()), "jax": jax.__version__})
+    count = len(jax.devices()) if sys.argv[1:] == ["cpu"] else 1
+    send(out, {"devices": count, "jax": jax.__version__})
     while True:
         told, blocks = requests.get()
         devices = None

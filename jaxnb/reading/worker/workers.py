@@ -106,7 +106,7 @@ class Worker:
         self.devices, self.platform = devices, platform
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "jaxnb.reading.worker.worker"],
+            [sys.executable, "-m", "jaxnb.reading.worker.worker", platform],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
