@@ -732,8 +732,6 @@ w
 cfg = dataclasses.replace(cfg, nesterov=0)
 ---
 cfg = Cfg(1, True, ("b",))
----
-object.__setattr__(cfg, "lr", 0.01)
 
 ### wa-scan-over-layers-stacked-from-a-dict-of-layers
 layers = {"l0": jnp.eye(2), "l1": jnp.ones((2, 2)) * 0.1}
