@@ -43,6 +43,14 @@ OF_LIBRARIES = {
     "state": "from flax import nnx\nt = nnx.State(params)",
     "pformat": "import equinox as eqx\nt = eqx.tree_pformat(params)",
 }
+OWN_NODES = """
+class Node:
+    def __init__(self, w, **options): self.w, self.options = w, options
+jax.tree_util.register_pytree_node(
+    Node, lambda n: ((n.w,), tuple(n.options.items())), lambda options, w: Node(w[0], **dict(options))
+)
+node = Node(params["w"], a=1, b=2)
+"""
 UNTOLD = {
     "tree_map": "t = jax.tree.map(jnp.sin, params)",
     "leaves": "t = jax.tree.leaves(params)",
@@ -80,6 +88,15 @@ def test_libraries(name: str) -> None:
     pytest.importorskip("flax")
     pytest.importorskip("equinox")
     check(OF_LIBRARIES[name])
+
+
+def test_functions_that_take_a_node_apart() -> None:
+    names = home()
+    exec(OWN_NODES, names)
+    for change in ("", "", "node.options = {'b': 2, 'a': 1}"):
+        exec(change, names)
+        jaxnb.stage("y = params['w'] * 2\nt = jax.tree.map(lambda v: v + 1, node).options", names)
+        assert [*names["t"]] == [*names["node"].options]
 
 
 @pytest.mark.parametrize("name", UNTOLD)

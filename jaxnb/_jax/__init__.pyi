@@ -22,6 +22,7 @@ from .base import (
     captured_arrays as captured_arrays,
     config_values as config_values,
     context_names as context_names,
+    default_device_of as default_device_of,
     count_eqns as count_eqns,
     current_trace as current_trace,
     current_trace_state as current_trace_state,

@@ -100,6 +100,11 @@ _BESIDE = (
 )
 
 
+def default_device_of(context: tuple[Any, ...]) -> Any:
+    """The default device in a result of `trace_context`; None if none was set."""
+    return context[1 + _BESIDE.index("jax_default_device")]
+
+
 def value_checks() -> str:
     """The setting by which JAX looks into each operation or transfer, such as "jax_debug_nans"; "" if none is set."""
     config = jax.config

@@ -89,7 +89,7 @@ def piece_stage(piece: Piece, jaxpr: Level) -> Stage:
     """The stage of a piece that was traced, whether or not it was compiled."""
 
     def lower() -> Any:
-        device = piece.context[-1]
+        device = _jax.default_device_of(piece.context)
         with jax.default_device(device) if device is not None else nullcontext():
             return piece.lower()
 

@@ -200,7 +200,9 @@ def class_(scan: Scan, value: type, path: Path, slot: Slot | None) -> None:
         return
     if scan.slots is not None:
         scan.slots.held_at[id(value)] = path  # which may have been met behind an object of it
-    scan.parts.append((CLASS_MARK, *texts_of(value), value in _jax.PYTREES))
+    is_pytree = value in _jax.PYTREES
+    scan.parts.append((CLASS_MARK, *texts_of(value), is_pytree))
+    scan.sees |= Sees.ORDER * is_pytree  # what takes it apart is called by JAX
     scan.class_(type(value), (path, "attr", "__class__"), None)
     scan.hold(value, CLASS)
     scan.registered(value, path)
