@@ -81,7 +81,7 @@ from .compile import (
     Spec as Spec,
     compile_for_target as compile_for_target,
     compile_module as compile_module,
-    identity_of as identity_of,
+    given_of as given_of,
     module_of as module_of,
     place_inputs as place_inputs,
     spreads_freely as spreads_freely,

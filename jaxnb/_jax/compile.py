@@ -5,7 +5,6 @@ Each entry says what is missing in public. All were checked on jax 0.10.2 and 0.
 
 from __future__ import annotations
 
-import hashlib
 import io
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +23,7 @@ __all__ = [
     "Spec",
     "compile_for_target",
     "compile_module",
-    "identity_of",
+    "given_of",
     "module_of",
     "place_inputs",
     "spreads_freely",
@@ -42,15 +41,11 @@ def module_of(lowered: Any) -> bytes:
     return written.getvalue()
 
 
-def identity_of(lowered: Any) -> tuple[Any, ...]:
-    """What makes a lowered program what it is: its operations with their names and lines, and what it is given where.
-
-    Two programs of equal identities, lowered in one context of JAX, have one executable.
-    """
+def given_of(lowered: Any) -> tuple[Any, ...]:
+    """What a lowered program is given where. Two with equal ones, equal modules and one context have one executable."""
     # `Lowered.as_text` leaves out the devices, and which inputs are kept.
     told = lowered._lowering.compile_args
-    module = hashlib.blake2b(module_of(lowered), digest_size=16).digest()
-    return (module, jax.tree.leaves(lowered.args_info), *(told.get(name) for name in _GIVEN))
+    return (jax.tree.leaves(lowered.args_info), *(told.get(name) for name in _GIVEN))
 
 
 _GIVEN = (

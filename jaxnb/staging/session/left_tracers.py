@@ -9,6 +9,8 @@ from typing import Any
 from jaxnb import _jax
 from jaxnb.errors import KeepsTraced
 from jaxnb.runtime import objects_of
+from jaxnb.staging.objects.paths import render_path
+from jaxnb.staging.objects.referrers import paths_to
 from jaxnb.staging.trace.reasons import with_holder
 
 __all__ = ["LeftTracers"]
@@ -46,11 +48,12 @@ class LeftTracers:
         """
         if self._before is None:
             return
-        for tracer in objects_of(_jax.is_tracer_type):
-            found = with_holder(self._kept[0], tracer, namespace) if id(tracer) not in self._before else None
-            if found is not None and found.holder:
-                for kept in self._kept:
-                    kept.holder = found.holder
-                raise found
+        left = {id(item): item for item in objects_of(_jax.is_tracer_type) if id(item) not in self._before}
+        held = {number: render_path(paths[0]) for number, paths in paths_to(namespace, set(left)).items() if paths}
+        if held:
+            nearest = min(held, key=lambda number: len(held[number]))  # others may be held by this one
+            for kept in self._kept:
+                kept.holder = held[nearest]
+            raise with_holder(self._kept[0], left[nearest], namespace)
         for kept in self._kept:
             kept.holder = ""
