@@ -27,7 +27,7 @@ from jaxnb.errors import JaxnbError
 from jaxnb.reading.placement.simulated import PLATFORM, SimulatedMesh
 from jaxnb.reading.worker.compilers import check_compiler, environment_of
 from jaxnb.reading.worker.kernel_code import DUMPED, KernelCode
-from jaxnb.reading.worker.refusals import OutOfMemory, read_refusal
+from jaxnb.reading.worker.refusals import NotCompiled, OutOfMemory, read_refusal
 from jaxnb.reading.worker.wire import Closed, receive, send
 
 __all__ = [
@@ -329,8 +329,10 @@ def _refused(told: dict[str, Any], mesh: SimulatedMesh) -> JaxnbError:
         return JaxnbError(f"the compiler knows no {target}.", why=why, fix="%jaxnb target lists what there is.")
     refusal = read_refusal(message)
     if refusal is not None:
-        return OutOfMemory(refusal, f"a device of {target}")
-    return JaxnbError(f"the program cannot be compiled for {target}.", why=why)
+        return OutOfMemory(refusal, f"a device of {target}", message)
+    error = NotCompiled(f"the program cannot be compiled for {target}.", why=why)
+    error.said = message
+    return error
 
 
 def _environment(devices: int, platform: str) -> dict[str, str]:
