@@ -195,6 +195,8 @@ from .kernels import (
     KernelDim as KernelDim,
     KernelWindow as KernelWindow,
     kernel_call as kernel_call,
+    kernel_lowered as kernel_lowered,
+    kernel_origins as kernel_origins,
 )
 from .named import (
     bind_again as bind_again,

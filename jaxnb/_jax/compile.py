@@ -132,7 +132,9 @@ def compile_module(module: bytes, partitions: int, inputs: list[bool], results: 
     return devices[0].client.compile_and_load(module, _DeviceList(tuple(devices)), options)
 
 
-def compile_for_target(module: bytes, devices: Sequence[Any], inputs: list[bool], results: list[bool]) -> Any:
+def compile_for_target(
+    module: bytes, devices: Sequence[Any], inputs: list[bool], results: list[bool], dump: str = ""
+) -> Any:
     """Compiles StableHLO by the compiler of devices that are not there, which belong to a topology.
 
     Args:
@@ -140,6 +142,7 @@ def compile_for_target(module: bytes, devices: Sequence[Any], inputs: list[bool]
       devices: of `jax.experimental.topologies`, in the order of the mesh.
       inputs: for each input whether the compiler may say how it is spread.
       results: likewise.
+      dump: the folder that the compiler writes its intermediate forms to; "" for none.
 
     Returns:
       An executable that can be read, and not be run.
@@ -147,13 +150,17 @@ def compile_for_target(module: bytes, devices: Sequence[Any], inputs: list[bool]
     # `Lowered.compile` does it for what was lowered in the same process; this client takes a module, and no bytecode.
     with make_ir_context():
         parsed = ir.Module.parse(module)
-    options = _options([device.id for device in devices], inputs, results)
+    flags = {"xla_dump_to": dump} if dump else {}
+    options = _options([device.id for device in devices], inputs, results, flags)
     return devices[0].client.compile(parsed, _DeviceList(tuple(devices)), options)
 
 
-def _options(ids: Sequence[int], inputs: list[bool], results: list[bool]) -> Any:
+def _options(ids: Sequence[int], inputs: list[bool], results: list[bool], flags: dict[str, str] | None = None) -> Any:
     options = get_compile_options(
-        num_replicas=1, num_partitions=len(ids), device_assignment=np.array(ids).reshape(1, len(ids))
+        num_replicas=1,
+        num_partitions=len(ids),
+        device_assignment=np.array(ids).reshape(1, len(ids)),
+        env_options_overrides=flags or None,
     )
     build = options.executable_build_options
     build.allow_spmd_sharding_propagation_to_parameters = inputs

@@ -7,13 +7,15 @@ one, so that it is loaded already. All names were checked on jax 0.10.2 and 0.12
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from traceback import walk_tb
 from typing import Any, NamedTuple
 
 from jax import tree_util
 
+from jaxnb._jax.base import in_jax
 from jaxnb._jax.eqns import argument_names, function_name, open_jaxpr, shape_and_dtype
 
-__all__ = ["KernelArray", "KernelCall", "KernelDim", "KernelWindow", "kernel_call"]
+__all__ = ["KernelArray", "KernelCall", "KernelDim", "KernelWindow", "kernel_call", "kernel_lowered", "kernel_origins"]
 
 
 class KernelDim(NamedTuple):
@@ -136,6 +138,36 @@ def kernel_call(eqn: Any) -> KernelCall:
         None if estimate is None else (estimate.flops, estimate.bytes_accessed, estimate.transcendentals),
         getattr(given, "vmem_limit_bytes", None),
     )
+
+
+def kernel_origins(eqn: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What errors call the windows of the inputs and of the results of a `pallas_call`, such as `args[0]`."""
+    mapping = eqn.params["grid_mapping"]
+    names = tuple(block.origin for block in mapping.block_mappings)
+    return names[: mapping.num_inputs], names[mapping.num_inputs :]
+
+
+def kernel_lowered(error: BaseException) -> tuple[Any, tuple[Any, ...]] | None:
+    """Which kernel was being lowered when an error was raised: its `pallas_call`, and the equations of its body that
+    were being lowered, the innermost last; none where it is about the kernel as a whole. None where there is no kernel.
+
+    The rules of Pallas go through a body in loops, whose frames hold the equation as `eqn`; no error says it.
+    """
+    seen: set[int] = set()
+    pending: list[BaseException | None] = [error]
+    while pending:
+        one = pending.pop(0)
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        frames = [frame for frame, _ in walk_tb(one.__traceback__) if in_jax(frame.f_code.co_filename)]
+        found: list[Any] = [frame.f_locals.get("eqn") for frame in frames]
+        eqns = [eqn for eqn in found if hasattr(eqn, "primitive")]
+        calls = [at for at, eqn in enumerate(eqns) if eqn.primitive.name == "pallas_call"]
+        if calls:
+            return eqns[calls[-1]], tuple(eqns[calls[-1] + 1 :])
+        pending += [one.__cause__, one.__context__]
+    return None
 
 
 def _word(semantics: Any) -> str:

@@ -1,3 +1,4 @@
+from .errors.kernels import find_kernel_refusal as find_kernel_refusal
 from .leaking.cell_monitor import (
     CellMonitor as CellMonitor,
 )

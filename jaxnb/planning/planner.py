@@ -9,6 +9,7 @@ from typing import Any
 
 from jaxnb import _jax
 from jaxnb.errors import JaxnbError, unexplained
+from jaxnb.findings import find_kernel_refusal
 from jaxnb.options import StageOptions
 from jaxnb.planning.cells import search_cell
 from jaxnb.planning.fitting import find_too_much
@@ -73,7 +74,8 @@ def simulate_run(
         assigned = partial(read_names, cell, (piece,), record, namespace, session.file_label)
 
         def make_program() -> Program:
-            return read_program(cell, states, (piece,), findings, session.file_label, assigned)
+            program = read_program(cell, states, (piece,), findings, session.file_label, assigned)
+            return program.with_ptx(getattr(piece.compiled, "code", None))
 
         def too_much(needed: int, available: int, make_program: Callable[[], Program]) -> Finding:
             case = Case(written, cell, piece, namespace, options, mesh, needed)
@@ -88,6 +90,12 @@ def simulate_run(
                     attach(error, finding, cell.shown)
                 except Exception as fault:  # the error itself is what counts
                     error.add_note(unexplained(fault))
+            if (told := find_kernel_refusal(error, piece.jaxpr, cell, session.file_label, mesh)) is not None:
+                raise told from None
+            raise
+        except Exception as error:
+            if (told := find_kernel_refusal(error, piece.jaxpr, cell, session.file_label, mesh)) is not None:
+                raise told from None
             raise
         if tries and session.looks and mesh.target is not None and plan.fits is False and plan.hardware is not None:
             findings += (too_much(plan.footprint.total, plan.hardware.memory, lambda: plan.program),)

@@ -187,6 +187,12 @@ from .promotion import (
     path_between as path_between,
     read_promotions as read_promotions,
 )
+from .ptx import (
+    Launch as Launch,
+    Ptx as Ptx,
+    PtxMaker as PtxMaker,
+    choose_launches as choose_launches,
+)
 from .rematerialisation import (
     RematPolicies as RematPolicies,
     RematPolicy as RematPolicy,

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from jaxnb.program.placement.ledger import Ledger
     from jaxnb.program.platforms import Platforms
     from jaxnb.program.promotion import Promotions
+    from jaxnb.program.ptx import Ptx, PtxMaker
 
 from jaxnb.program.display import Picture, render
 from jaxnb.program.status import Part, Status
@@ -130,6 +131,7 @@ class Program:
     _vmapped: tuple[tuple[str, Level], ...] | None = field(default=None, compare=False, repr=False)
     _kernels: tuple[Kernel, ...] | None = field(default=None, compare=False, repr=False)
     _maker: Maker | None = field(default=None, compare=False, repr=False)
+    _ptx: PtxMaker | None = field(default=None, compare=False, repr=False, kw_only=True)
     _index: LinkIndex | None = field(default=None, init=False, compare=False, repr=False)
 
     def __repr__(self) -> str:
@@ -329,6 +331,30 @@ class Program:
             )
         return self._maker.platforms(self, names)
 
+    def ptx(self, of: str | int | None = None) -> Ptx:
+        """The kernels of a program that was compiled for a GPU, as its compiler wrote them: PTX, with registers, spills
+        and shared memory as the assembler says. It shows itself as text; without `of` as a table of what is launched.
+
+        It is compiled once more for this, when it is first asked for, and kept.
+
+        Args:
+          of: the name of an instruction of the level "hlo", such as "loop_add_fusion", or a line of the cell.
+
+        Raises:
+          JaxnbError: if it was not compiled for a GPU that need not be here, or there is no such instruction or kernel.
+        """
+        if self._ptx is None:
+            raise JaxnbError(
+                "there is no PTX of this program.",
+                why="it was not compiled for a GPU target: CPUs and TPUs have none, and a saved program keeps none.",
+                fix="stage the cell under %%jit --target h100; no GPU need be here.",
+            )
+        return room.Ptx(room.choose_launches((self.level("jaxpr"), self.level("hlo")), self._ptx, of), of, self.source)
+
+    def with_ptx(self, maker: PtxMaker | None) -> Program:
+        """The same program, which can tell the kernels that its compiler wrote."""
+        return self if maker is None else replace(self, _ptx=maker)
+
     def promotions(self) -> Promotions:
         """The conversions that the code did not ask for: operands of two dtypes that meet, and integers that go into
         functions of floats, each with its line, the bytes it moves, and the flops that are then of the wider dtype.
@@ -462,11 +488,15 @@ class Program:
             self._kernels,
         )
 
-    def text(self, level: str | None = None, *, platforms: Sequence[str] = (), **options: Any) -> str:
+    def text(
+        self, level: str | None = None, *, platforms: Sequence[str] = (), op: str | int | None = None, **options: Any
+    ) -> str:
         """A level as text beside the lines of the cell, or in its own order; see `views.text.render_program`.
 
         Args:
-          level: which one; it is made if it was not yet. By default the one below the source.
+          level: which one; it is made if it was not yet. By default the one below the source. "ptx" is no level: it
+            gives the kernels that were compiled for a GPU target, see `ptx`, and `options` are `width` and `limit`.
+          op: for "ptx" alone, of which instruction or line.
           platforms: for the level "stablehlo", what it is on each of these, side by side, see `platforms`; then
             `options` are `width` and `limit`.
           **options: `width`, `limit`, `order` ("source" or "level"), `fold`, `columns` ("auto", or names of `COLUMNS`)
@@ -474,8 +504,10 @@ class Program:
 
         Raises:
           KeyError: as `level`.
-          JaxnbError: as `platforms`, and for another level than "stablehlo".
+          JaxnbError: as `platforms`, and for another level than "stablehlo"; as `ptx`.
         """
+        if level == "ptx":
+            return render(self.ptx(op), "text", **{"limit": None, **options})
         if not platforms:
             return render(self, "text", level=level, **options)
         if level not in (None, "stablehlo"):

@@ -81,6 +81,7 @@ from .jaxpr.fates import (
     read_fates as read_fates,
 )
 from .jaxpr.ids import (
+    number_equations as number_equations,
     read_name as read_name,
     with_ids as with_ids,
 )
@@ -154,6 +155,7 @@ from .worker.compilers import (
     find_compilers as find_compilers,
 )
 from .worker.refusals import (
+    NotCompiled as NotCompiled,
     OutOfMemory as OutOfMemory,
 )
 from .worker.workers import (

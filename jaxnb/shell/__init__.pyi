@@ -17,6 +17,7 @@ from .placements import (
     axes_command as axes_command,
     collectives_command as collectives_command,
     kernels_command as kernels_command,
+    ptx_command as ptx_command,
     sharding_command as sharding_command,
     timeline_command as timeline_command,
 )

@@ -322,6 +322,16 @@ def _kernels(shell: Any, _: str) -> Any:
     return room.kernels_command(magics.session.last if magics is not None else None)
 
 
+def _ptx(shell: Any, text: str) -> Any:
+    magics = getattr(shell, "_jaxnb_magics", None)
+    progress = Progress(shell)
+    progress("compiling once more")
+    try:
+        return room.ptx_command(text, magics.session.last if magics is not None else None)
+    finally:
+        progress.silence()
+
+
 COMMANDS: Mapping[str, Command] = {
     "session": Command(
         "all staged cells at a glance: what was traced again, what ran in Python, what each costs", _session
@@ -362,6 +372,11 @@ COMMANDS: Mapping[str, Command] = {
     "kernels": Command(
         "kernels of Pallas in the last run: what each step of their grids reads and writes, and what that moves",
         _kernels,
+    ),
+    "ptx": Command(
+        "the kernels of a fusion or a line of the last cell for a GPU target; alone, what it launches",
+        _ptx,
+        free="FUSION, or a line",
     ),
     "promote": Command("which dtype comes of several that meet, and why", _promote, free="bfloat16 int32 weak-float"),
     "gradient": Command(

@@ -1,4 +1,4 @@
-"""What `%jaxnb mesh`, `sharding`, `collectives`, `axes` and `kernels` do."""
+"""What `%jaxnb mesh`, `sharding`, `collectives`, `axes`, `kernels` and `ptx` do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import jax
 
 from jaxnb import staging
 from jaxnb.errors import BadHeader, JaxnbError
-from jaxnb.program import Kernels, Ledger, Picture, Shardings, Timeline
+from jaxnb.program import Kernels, Ledger, Picture, Ptx, Shardings, Timeline
 from jaxnb.reading import Shown, make_mesh, read_mesh, show_sharding, use_mesh
 from jaxnb.staging import Run
 
@@ -19,6 +19,7 @@ __all__ = [
     "collectives_command",
     "kernels_command",
     "mesh_command",
+    "ptx_command",
     "sharding_command",
     "timeline_command",
 ]
@@ -149,6 +150,19 @@ def kernels_command(run: Run | None) -> Kernels:
     if run is None:
         raise staging.no_run()
     return run.kernels()
+
+
+def ptx_command(text: str, run: Run | None) -> Ptx:
+    """What `%jaxnb ptx TEXT` does: the kernels of a line or an instruction of the last cell for a GPU target; alone, a
+    list of what it launches.
+
+    Raises:
+      JaxnbError: as `Program.ptx`, and if no cell was run.
+    """
+    if run is None:
+        raise staging.no_run()
+    word = text.removeprefix("line ").strip()
+    return run.program.ptx(int(word) if word.isdecimal() else word or None)
 
 
 class _NotRead(Exception):

@@ -99,6 +99,10 @@ from .promotion import (
     render_promotions as render_promotions,
     render_promotions_html as render_promotions_html,
 )
+from .ptx import (
+    render_ptx as render_ptx,
+    render_ptx_html as render_ptx_html,
+)
 from .rematerialisation import (
     draw_remat as draw_remat,
     render_remat as render_remat,

@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import pytest
 from covering import covers, only
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu, triton as plgpu
@@ -108,3 +109,16 @@ def test_names_of_pallas_are_looked_up_where_it_is_loaded() -> None:
     code = "import sys, jax; from jaxnb import _jax; assert not _jax.broken(); print('jax._src.pallas' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_an_error_of_lowering_has_the_equations_in_its_frames() -> None:
+    def bad(x: Any, o: Any) -> None:
+        o[...] = jnp.sort(x[...], axis=0)
+
+    with pytest.raises(NotImplementedError) as one:
+        jax.jit(pl.pallas_call(bad, SHAPE)).trace(X).lower(lowering_platforms=("tpu",))
+    found = _jax.kernel_lowered(one.value)
+    assert found is not None and found[0].primitive.name == "pallas_call"
+    assert [eqn.primitive.name for eqn in found[1]][-1] == "sort"
+    assert _jax.kernel_origins(found[0]) == (("args[0]",), ("outputs",))
+    assert _jax.kernel_lowered(ValueError()) is None

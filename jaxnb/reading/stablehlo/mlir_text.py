@@ -68,7 +68,7 @@ def attribute_text(attribute: Any) -> str:
     Numbers in a row become `(0, 1)`, an enumeration its word, what belongs to StableHLO loses its decoration.
     """
     if isinstance(attribute, ir.StringAttr):
-        return _short(str(attribute.value)[: LONGEST_TEXT + 1])
+        return _string(attribute.value_bytes)
     if isinstance(attribute, ir.DenseElementsAttr):
         return _short(str(attribute)) if len(attribute) <= _MOST_ELEMENTS else "[…]"
     if isinstance(attribute, ir.DenseResourceElementsAttr):
@@ -97,6 +97,14 @@ def sharding_text(attribute: Any) -> str:
     text = str(attribute.value) if isinstance(attribute, ir.StringAttr) else str(attribute)
     found = re.search(r"<@[\w.\"]+, (\[.*\])", text)
     return _short(found[1] if found else text)
+
+
+def _string(written: bytes) -> str:
+    try:
+        text = written.decode()
+    except UnicodeDecodeError:  # a kernel of Triton is bytecode in a string
+        return "[…]"
+    return "[…]" if "\0" in text else _short(text[: LONGEST_TEXT + 1])
 
 
 def _short(text: str) -> str:

@@ -18,7 +18,7 @@ from functools import cache
 
 from jaxnb.errors import JaxnbError
 
-__all__ = ["Compiler", "check_compiler", "environment_of", "find_compilers"]
+__all__ = ["Compiler", "check_compiler", "cuda_folder", "environment_of", "find_compilers"]
 
 _CUDA = ("jax-cuda12-plugin", "jax-cuda12-pjrt", "nvidia-cuda-nvcc-cu12")
 _NEEDED: Mapping[str, tuple[str, ...]] = {"tpu": ("libtpu",), "cuda": _CUDA}
@@ -82,7 +82,7 @@ def environment_of(wanted: str) -> dict[str, str]:
         }
     flags = os.environ.get("XLA_FLAGS", "").split()
     # Without a device nothing can be timed: kernels are chosen by what is known of them.
-    flags += ["--xla_gpu_autotune_level=0", f"--xla_gpu_cuda_data_dir={_cuda_folder()}"]
+    flags += ["--xla_gpu_autotune_level=0", f"--xla_gpu_cuda_data_dir={cuda_folder()}"]
     return {"JAX_SKIP_CUDA_CONSTRAINTS_CHECK": "1", "XLA_FLAGS": " ".join(flags)}
 
 
@@ -134,7 +134,7 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _cuda_folder() -> str:
+def cuda_folder() -> str:
     """Where the parts of CUDA's compiler lie that XLA runs: the assembler, and the library of device functions."""
     found = importlib.util.find_spec("nvidia")
     places = found.submodule_search_locations if found is not None else None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jaxnb.errors import JaxnbError
 from jaxnb.units import format_bytes
 
-__all__ = ["OutOfMemory", "Refusal", "read_refusal"]
+__all__ = ["NotCompiled", "OutOfMemory", "Refusal", "read_refusal"]
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _SIZE = r"(?P<{0}>[\d.]+)(?P<{0}_unit>[KMGT]?)"
@@ -21,8 +21,26 @@ _SPACE = re.compile(
 _ONE = re.compile(
     r"Allocation \(size=(?P<needed>\d+)\) would exceed memory \(size=(?P<available>\d+)\)(?:.*?space=(?P<space>\w+))?"
 )
+_SCOPED = re.compile(
+    rf"memory space (?P<space>\w+) .*?Scoped allocation with size {_SIZE.format('needed')}"
+    rf" and limit {_SIZE.format('available')}",
+    re.DOTALL,
+)
+_SHARED = re.compile(
+    r"(?P<space>Shared memory) size limit exceeded: requested (?P<needed>\d+), available: (?P<available>\d+)"
+)
 _TAG = re.compile(r"tag = '(?P<tag>[^']*)'")
 _MOST_TAGS = 3
+
+
+class NotCompiled(JaxnbError):
+    """A compiler refused a program for another reason than memory.
+
+    Attributes:
+      said: all that it said.
+    """
+
+    said: str = ""
 
 
 class OutOfMemory(JaxnbError):
@@ -30,13 +48,17 @@ class OutOfMemory(JaxnbError):
 
     Attributes:
       refusal: what it said.
+      said: all of it.
+      kernel: which kernel does not fit, as "kernel `f` of line 3"; "" where it is the program.
     """
 
-    def __init__(self, refusal: Refusal, device: str) -> None:
-        self.refusal = refusal
+    def __init__(
+        self, refusal: Refusal, device: str, said: str = "", kernel: str = "", line: int | None = None
+    ) -> None:
+        self.refusal, self.said, self.device = refusal, said, device
         over = refusal.needed - refusal.available
         what = (
-            f"the program does not fit: it needs {format_bytes(refusal.needed)} of {refusal.memory}, "
+            f"{kernel or 'the program'} does not fit: it needs {format_bytes(refusal.needed)} of {refusal.memory}, "
             f"and {device} has {format_bytes(refusal.available)} for it."
         )
         why = f"the compiler found no way; {format_bytes(over)} are too much."
@@ -46,7 +68,7 @@ class OutOfMemory(JaxnbError):
             if refusal.memory == "HBM"
             else "smaller blocks: what a kernel works on at a time must fit there, twice if it is fetched ahead."
         )
-        super().__init__(what, why=why, fix=fix)
+        super().__init__(what, why=why, fix=fix, line=line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +76,7 @@ class Refusal:
     """What a compiler said of memory that does not suffice.
 
     Attributes:
-      memory: which: "HBM", "VMEM".
+      memory: which: "HBM", "VMEM", "shared memory".
       needed: bytes that the program needs at once, or the one allocation that is too large.
       available: bytes that there are.
       tags: what the largest allocations are for, in the compiler's words.
@@ -77,7 +99,7 @@ def read_refusal(message: str) -> Refusal | None:
     """
     if "RESOURCE_EXHAUSTED" not in message:
         return None
-    for pattern in (_HBM, _SPACE, _ONE):
+    for pattern in (_HBM, _SPACE, _ONE, _SCOPED, _SHARED):
         found = pattern.search(message)
         if found is not None:
             parts = found.groupdict()
@@ -85,7 +107,8 @@ def read_refusal(message: str) -> Refusal | None:
                 int(float(parts[name]) * _UNITS[parts.get(f"{name}_unit") or ""]) for name in ("needed", "available")
             )
             tags = tuple(_sentence(tag["tag"]) for tag in _TAG.finditer(message))[:_MOST_TAGS]
-            return Refusal((parts.get("space") or "hbm").upper(), needed, available, tags)
+            space = parts.get("space") or "hbm"
+            return Refusal(space.lower() if " " in space else space.upper(), needed, available, tags)
     return None
 
 

@@ -14,6 +14,11 @@ With a topology it is compiled for its devices by their own compiler; where ther
 `"stage": "topology"`.
 
     {..., "topology": {"platform": "tpu", "topology_name": "v5e:4x4", "devices": 16}}
+
+With `"do": "dump"` it is compiled for what its compiler writes down on the way: the answer names the files that end as
+those asked for, and has their texts.
+
+    {..., "do": "dump", "topology": {...}, "ends": [".ptx"]} -> {"files": ["module_0001.jit_f.1.ptx"]}
 """
 
 from __future__ import annotations
@@ -22,9 +27,11 @@ import math
 import os
 import queue
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from jaxnb import _jax
@@ -53,7 +60,7 @@ def main() -> None:
         try:
             if "topology" in told:
                 devices = find_devices(told["topology"], tuple(told["axes"].values()))
-            answer, found = _compile(told, blocks[0], devices)
+            answer, found = (_dump if told["do"] == "dump" else _compile)(told, blocks[0], devices)
         except Exception as error:  # it is the other end that knows whom to tell
             stage = "topology" if "topology" in told and devices is None else "compile"
             answer, found = {"error": type(error).__name__, "message": str(error), "stage": stage}, []
@@ -85,6 +92,14 @@ def _compile(told: dict[str, Any], module: bytes, devices: Sequence[Any] | None)
     inputs, results = _jax.told_specs(executable, told["axes"])
     answer = {"seconds": seconds, "stats": stats, "inputs": inputs, "results": results, "modules": len(modules)}
     return answer, [*modules, buffers]
+
+
+def _dump(told: dict[str, Any], module: bytes, devices: Sequence[Any] | None) -> tuple[dict[str, Any], list[bytes]]:
+    assert devices is not None
+    with tempfile.TemporaryDirectory() as folder:
+        _jax.compile_for_target(module, devices, told["inputs"], told["results"], folder)
+        files = sorted(file for file in Path(folder).iterdir() if file.name.endswith(tuple(told["ends"])))
+        return {"files": [file.name for file in files]}, [file.read_bytes() for file in files]
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from types import SimpleNamespace
 from typing import IO, Any, NoReturn
 
@@ -25,7 +26,8 @@ from jaxnb import _jax
 from jaxnb.errors import JaxnbError
 from jaxnb.reading.placement.simulated import PLATFORM, SimulatedMesh
 from jaxnb.reading.worker.compilers import check_compiler, environment_of
-from jaxnb.reading.worker.refusals import OutOfMemory, read_refusal
+from jaxnb.reading.worker.kernel_code import DUMPED, KernelCode
+from jaxnb.reading.worker.refusals import NotCompiled, OutOfMemory, read_refusal
 from jaxnb.reading.worker.wire import Closed, receive, send
 
 __all__ = [
@@ -63,6 +65,7 @@ class Planned:
       input_shardings: one for each argument; None for one that it does not take, or that no spec describes.
       output_shardings: likewise of the results.
       warnings: what XLA wrote while it compiled, by lines.
+      code: its kernels, for which it is compiled once more when they are asked for; None unless it is for a GPU.
     """
 
     modules: tuple[bytes, ...]
@@ -72,6 +75,7 @@ class Planned:
     input_shardings: tuple[NamedSharding | None, ...] = ()
     output_shardings: tuple[NamedSharding | None, ...] = ()
     warnings: tuple[str, ...] = ()
+    code: KernelCode | None = field(default=None, repr=False)
 
     def memory_analysis(self) -> Any:
         """As `jax.stages.Compiled.memory_analysis`."""
@@ -149,19 +153,10 @@ class Worker:
         target = mesh.target
         progress(f"partitioning for {mesh.size:,} devices" if target is None else f"compiling for {target}")
         before = self._written()
-        asked = {"do": "compile", "axes": dict(mesh.axes), "inputs": inputs, "results": results}
+        asked: dict[str, Any] = {"do": "compile", "axes": dict(mesh.axes), "inputs": inputs, "results": results}
         if target is not None:
             asked["topology"] = target.topology
-        try:
-            send(self._pipe(self._process.stdin), asked, module)
-            told, blocks = self._receive()
-        except Closed:
-            self._fail()
-        except BaseException:
-            self.end()
-            raise
-        if "error" in told:
-            raise _refused(told, mesh)
+        told, blocks = self._ask(asked, module, mesh)
         count = told["modules"]
         placed = _jax.place_inputs(lowered, _shardings(mesh, told["inputs"]))
         given_back = _shardings(mesh, told["results"])
@@ -174,7 +169,35 @@ class Worker:
             tuple(placed),
             tuple(given_back[max(first, 0) :]),  # tokens of ordered effects stand before the results
             tuple(self._said(before).splitlines()),
+            KernelCode(partial(_dump, asked, module, mesh)) if mesh.platform == "cuda" else None,
         )
+
+    def dump(self, asked: dict[str, Any], module: bytes, mesh: SimulatedMesh) -> dict[str, str]:
+        """Compiles once more what was compiled, and gives what the compiler of the target wrote down, by files.
+
+        Args:
+          asked: what was asked for the first time.
+          module: the program.
+          mesh: that it is for.
+
+        Raises:
+          JaxnbError: as `compile`.
+        """
+        told, blocks = self._ask({**asked, "do": "dump", "ends": DUMPED}, module, mesh)
+        return dict(zip(told["files"], (block.decode(errors="replace") for block in blocks), strict=True))
+
+    def _ask(self, asked: dict[str, Any], module: bytes, mesh: SimulatedMesh) -> tuple[dict[str, Any], list[bytes]]:
+        try:
+            send(self._pipe(self._process.stdin), asked, module)
+            told, blocks = self._receive()
+        except Closed:
+            self._fail()
+        except BaseException:
+            self.end()
+            raise
+        if "error" in told:
+            raise _refused(told, mesh)
+        return told, blocks
 
     def end(self) -> None:
         """Ends the process."""
@@ -288,6 +311,10 @@ def end_worker(platform: str | None = None) -> bool:
     return bool(ended)
 
 
+def _dump(asked: dict[str, Any], module: bytes, mesh: SimulatedMesh) -> dict[str, str]:
+    return worker_for(mesh).dump(asked, module, mesh)
+
+
 def _refused(told: dict[str, Any], mesh: SimulatedMesh) -> JaxnbError:
     """What a worker answered where it compiled nothing."""
     message, target = str(told["message"]), mesh.target
@@ -302,8 +329,10 @@ def _refused(told: dict[str, Any], mesh: SimulatedMesh) -> JaxnbError:
         return JaxnbError(f"the compiler knows no {target}.", why=why, fix="%jaxnb target lists what there is.")
     refusal = read_refusal(message)
     if refusal is not None:
-        return OutOfMemory(refusal, f"a device of {target}")
-    return JaxnbError(f"the program cannot be compiled for {target}.", why=why)
+        return OutOfMemory(refusal, f"a device of {target}", message)
+    error = NotCompiled(f"the program cannot be compiled for {target}.", why=why)
+    error.said = message
+    return error
 
 
 def _environment(devices: int, platform: str) -> dict[str, str]:

@@ -1,0 +1,350 @@
+"""Kernels of Pallas that cannot be lowered or compiled for a machine: which kernel, which line, what the compiler says.
+
+Errors of lowering have frames that hold the equation; those of the compilers of TPUs and GPUs are texts, with locations
+of MLIR or the number of the equation in them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from jaxnb import _jax
+from jaxnb._jax import all_eqns, kernel_call, kernel_lowered, kernel_origins
+from jaxnb.errors import JaxnbError
+from jaxnb.findings.errors.scene import last_binding
+from jaxnb.findings.place import Label, parse_shown
+from jaxnb.program import Finding, Fix, Span, attach
+from jaxnb.reading import NotCompiled, OutOfMemory, SimulatedMesh, Spans, number_equations
+from jaxnb.staging import CellSource
+
+__all__ = ["KernelRefused", "find_kernel_refusal", "tidied"]
+
+
+class KernelRefused(JaxnbError):
+    """A kernel of the cell cannot be lowered or compiled for a machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """What is wrong with a kernel.
+
+    Attributes:
+      call: the equation of its `pallas_call`.
+      span: where in the user's text it is wrong.
+      said: by the compiler, in a sentence or two.
+      about: the equation of the body that it is about, in words; "" where that is not known.
+    """
+
+    call: Any
+    span: Span | None
+    said: str
+    about: str = ""
+
+
+def find_kernel_refusal(
+    error: BaseException, jaxpr: Any, cell: CellSource, label: Label, mesh: SimulatedMesh
+) -> JaxnbError | None:
+    """What to raise in the place of an error that is about a kernel; None for one that is about anything else.
+
+    Args:
+      error: of lowering or compiling the cell.
+      jaxpr: of the cell.
+      cell: which one.
+      label: what the user knows a file by.
+      mesh: what it was to be compiled for.
+    """
+    spans = Spans(cell.filename, cell.shown, label)
+    if isinstance(error, OutOfMemory):
+        return _no_room(error, jaxpr, spans, cell)
+    verb = "compiled"
+    if isinstance(error, NotCompiled):
+        fault = _compiled(error.said, jaxpr, spans, cell)
+    else:
+        verb, fault = "lowered", _lowered(error, spans, cell)
+    if fault is None:
+        return None
+    name = _name(fault.call)
+    where = _where(fault.span, cell.shown)
+    why = tidied(fault.said, cell.filename) + (f" It is about {fault.about}." if fault.about else "")
+    machine = str(mesh.target or "a mesh that is simulated by CPUs")
+    fix = next((text for word, text in _ADVICE if word in fault.said), "")
+    line = fault.span.line if fault.span is not None and not fault.span.file else None
+    what = f"kernel `{name}` cannot be {verb} for {machine}: {where}."
+    told = KernelRefused(what, why=why, fix=fix, line=line)
+    call = spans.of(fault.call, None)
+    trail = (call.line,) if call is not None and not call.file and call.line != line else ()
+    finding = Finding("error", f"kernel `{name}` cannot be {verb} for {machine}: {why}", line, fault.span, trail=trail)
+    attach(told, replace(finding, fix=Fix(fix) if fix else None), cell.shown)
+    return told
+
+
+# By words of the compilers, which say nothing else of what is wrong.
+_ADVICE = (
+    (
+        "last two dimensions of your block shape",
+        "blocks whose last two sizes are multiples of 8 and 128, or the array's.",
+    ),
+    ("Unimplemented primitive", "compute it outside of the kernel, or write it with operations that kernels have."),
+    ("a multiple of", "pl.multiple_of(i, 128) says that an index is aligned, where it is."),
+    (
+        "aligned to tiles",
+        "begin at multiples of the tile, 8 rows and 128 columns; pl.multiple_of says that an index is one.",
+    ),
+    ("Cannot store scalars to VMEM", "store an array, as o[0:1, 0:1] = x[0:1, 0:1]; scalars belong to pltpu.SMEM."),
+    ("Can only load scalars from SMEM", "read it item by item, or leave memory_space=pltpu.SMEM out."),
+    ("ANY memory space", "pltpu.sync_copy(x, scratch) brings it to VMEM first, or leave memory_space=pl.ANY out."),
+    ("shared memory", "smaller blocks: what a step works on must fit into the shared memory of a block of threads."),
+    ("size is a power of 2", "sizes of blocks that are powers of 2; a mask leaves out what is too much."),
+    ("Unsupported TPU device kind", "JAX asks which TPU this process has, and there is none: compute it otherwise."),
+    ("automatically partitioned", "call it under jax.shard_map, where each device has its own piece."),
+)
+
+
+def _name(call: Any) -> str:
+    return kernel_call(call).name or "a kernel"
+
+
+def _where(span: Span | None, shown: str) -> str:
+    if span is None:
+        return "of no line of the cell"
+    if span.file:
+        return f"line {span.line} of {span.file}"
+    lines = shown.split("\n")
+    text = lines[span.line - 1].strip() if 0 < span.line <= len(lines) else ""
+    return f"line {span.line}, `{text}`" if text else f"line {span.line}"
+
+
+_NOISE = (
+    re.compile(r"^\s*(INTERNAL|UNIMPLEMENTED|INVALID_ARGUMENT): "),
+    re.compile(r"Mosaic failed to compile TPU kernel: "),
+    re.compile(r"^E\d{4}: \w+: ?"),
+    re.compile(r"Pallas encountered an internal verification error\..*?Error details: ", re.DOTALL),
+    re.compile(r"\s*Please (file|report) a[n]? (bug|issue)( at)?:? ?\S*", re.DOTALL),
+    re.compile(r"\s*See https?://\S+ for more details\.?"),
+    re.compile(r'error: (?:"[^\n]*\)\)*: )?'),
+    re.compile(r", and index_map \{.*?\}(?=,|\.| in)", re.DOTALL),
+)
+_ENDS = re.compile(
+    r"\n\s*(at location:|The MLIR operation involved|see current operation)|\. Consider adding extra tests"
+)
+
+
+def tidied(said: str, file: str) -> str:
+    """The words of a compiler without the operation that it prints, requests to report it, and names of files."""
+    found = _ENDS.search(said)
+    text = said[: found.start()] if found is not None else said
+    for noise in _NOISE:
+        text = noise.sub("", text)
+    text = re.sub(r"(?:Blocked|Element|Squeezed)\(block_size=(\d+)[^()]*(?:\([^()]*\))?\)", r"\1", text)
+    text = re.sub(rf"{re.escape(file)}:(\d+)", r"line \1", text) if file else text
+    text = re.sub(r", in memory space <[^>]*>", "", text)
+    text = " ".join(text.split())
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+# --- errors of lowering, which have frames ---
+
+
+def _lowered(error: BaseException, spans: Spans, cell: CellSource) -> _Fault | None:
+    found = kernel_lowered(error)
+    if found is None:
+        return None
+    call, inner = found
+    cause = error.__cause__ if isinstance(error, JaxnbError) and error.__cause__ is not None else error
+    said = str(cause).strip()
+    if " " not in said:  # the name of a dtype that is in no table
+        said = f"{type(cause).__name__}: {said}"
+    at = spans.of(call, None)
+    if not inner:
+        at_fault = _of_verification(cause, call, spans, at)
+        if at_fault is not None:
+            return _Fault(call, at_fault[1], said, _equation(at_fault[0]))
+        return _Fault(call, _block_spec(said, call, at, cell.shown) or at, said)
+    # Equations of a library's own function have no place in the cell: they are of the line that calls it.
+    span = next((span for eqn in reversed(inner) if (span := spans.of(eqn, None)) is not None), at)
+    about = "" if inner[-1].primitive.name in said else _equation(inner[-1])
+    return _Fault(call, span, said, about)
+
+
+def _equation(eqn: Any) -> str:
+    """`get` of float32[8,128]."""
+    avals = [getattr(atom.aval, "inner_aval", atom.aval) for atom in (*eqn.outvars, *eqn.invars)]
+    shown = next((aval.str_short() for aval in avals if hasattr(aval, "str_short")), "")
+    return f"`{eqn.primitive.name}` of {shown}" if shown else f"`{eqn.primitive.name}`"
+
+
+def _of_verification(error: BaseException, call: Any, spans: Spans, at: Span | None) -> tuple[Any, Span | None] | None:
+    """The equation of the body that an error of the verifier is about, by its name in the location or the operation."""
+    for one in (error, error.__context__, error.__cause__):
+        text = "" if one is None else str(one)
+        located = re.search(r'error: "(\w+):"', text)
+        operation = re.search(r"'(?:tpu|arith|vector|math|tt)\.(\w+)' op", text)
+        names = {located[1]} if located is not None else _PRIMITIVES.get(operation[1], set()) if operation else set()
+        for eqn, span in _placed(kernel_call(call).body, spans, at):
+            if eqn.primitive.name in names:
+                return eqn, span
+    return None
+
+
+def _placed(jaxpr: Any, spans: Spans, owner: Span | None) -> Iterator[tuple[Any, Span | None]]:
+    """Every equation of a body with its place; those of a library's own function are where that is called."""
+    for eqn in jaxpr.eqns:
+        span = spans.of(eqn, owner)
+        yield eqn, span
+        for _, body in _jax.body_jaxprs(eqn.params):
+            yield from _placed(body, spans, span)
+
+
+_PRIMITIVES = {"matmul": {"dot_general"}, "dot": {"dot_general"}, "iota": {"iota"}, "transpose": {"transpose"}}
+
+
+def _block_spec(said: str, call: Any, at: Span | None, shown: str) -> Span | None:
+    """The line of the block that an error names, as `args[0]` or `outputs[0]`."""
+    for name, origins in zip(("in_specs", "out_specs"), kernel_origins(call), strict=True):
+        for place, origin in enumerate(origins):
+            if re.search(rf"\b{re.escape(origin)}(?!\w)", said):
+                return block_spec_span(shown, at, name, place)
+    return None
+
+
+def block_spec_span(shown: str, at: Span | None, name: str, place: int) -> Span | None:
+    """Where in a cell a block of a `pallas_call` is written.
+
+    Args:
+      shown: the cell as displayed.
+      at: where it is called.
+      name: "in_specs" or "out_specs".
+      place: which of these.
+
+    >>> block_spec_span("b = pl.BlockSpec((8,))\\ny = pl.pallas_call(k, s, in_specs=[b])(x)", Span(2), "in_specs", 0)
+    Span(line=1, column=4, end_line=1, end_column=22, file='')
+    """
+    tree = parse_shown(shown)
+    if tree is None or at is None or at.file:
+        return None
+    for node in ast.walk(tree):
+        called = node.func if isinstance(node, ast.Call) else None
+        word = getattr(called, "attr", getattr(called, "id", ""))
+        if isinstance(node, ast.Call) and word == "pallas_call" and node.lineno <= at.line <= (node.end_lineno or 0):
+            for keyword in _keywords(tree, node):
+                if keyword.arg == name:
+                    return _span(shown, _resolved(tree, _item(keyword.value, place), node.lineno))
+    return None
+
+
+def _keywords(tree: ast.Module, call: ast.Call) -> Iterator[ast.keyword]:
+    """The keywords of a call, and those of its `grid_spec`."""
+    for keyword in call.keywords:
+        yield keyword
+        value = _resolved(tree, keyword.value, call.lineno)
+        if keyword.arg == "grid_spec" and isinstance(value, ast.Call):
+            yield from value.keywords
+
+
+def _item(node: ast.expr, place: int) -> ast.expr:
+    if isinstance(node, ast.List | ast.Tuple) and place < len(node.elts):
+        return node.elts[place]
+    return node
+
+
+def _resolved(tree: ast.Module, node: ast.expr, before: int) -> ast.expr:
+    """What a name was last given by an assignment above; anything else as it is."""
+    if not isinstance(node, ast.Name):
+        return node
+    line = last_binding(tree, node.id, before)
+    for one in ast.walk(tree):
+        if isinstance(one, ast.Assign) and one.lineno == line:
+            return one.value
+    return node
+
+
+def _span(shown: str, node: ast.expr) -> Span:
+    lines = shown.splitlines()
+    last = node.end_lineno or node.lineno
+    begin = len(lines[node.lineno - 1].encode()[: node.col_offset].decode(errors="replace"))
+    end = len(lines[last - 1].encode()[: node.end_col_offset].decode(errors="replace"))
+    return Span(node.lineno, begin, last, end)
+
+
+# --- errors of compilers, which are texts ---
+
+_LOCATED = re.compile(r"at location: loc\((?P<loc>.*?)\)\s*(?:\n|$)")
+_PLACE = re.compile(r'"(?P<file>[^"\n]+)":(?P<line>\d+):(?P<column>\d+)(?: to (?:(?P<end>\d+))?:(?P<end_column>\d+))?')
+_LAST_NAME = re.compile(r'"(?P<name>\w+):"')
+_NUMBERED = re.compile(r"\beqn(\d+)\b")
+
+
+def _kernels(jaxpr: Any) -> list[Any]:
+    return [eqn for eqn in all_eqns(jaxpr) if eqn.primitive.name == "pallas_call"]
+
+
+def _compiled(said: str, jaxpr: Any, spans: Spans, cell: CellSource) -> _Fault | None:
+    if "Mosaic" not in said and "riton" not in said and "tpu_custom_call" not in said:
+        return None
+    kernels = _kernels(jaxpr)
+    located = _LOCATED.search(said)
+    span = _cell_span(located["loc"], cell) if located is not None else None
+    name = _LAST_NAME.search(located["loc"]) if located is not None else None
+    for call in kernels:
+        at = spans.of(call, None)
+        body = [*_placed(kernel_call(call).body, spans, at)]
+        if span is not None and any(own is not None and own.line == span.line for _, own in body):
+            return _Fault(call, span, said)
+        if span is None and name is not None:  # a location without a place: the equation by what it is called
+            found = {own for eqn, own in body if eqn.primitive.name == name["name"]}
+            if found:
+                several = f"one of the `{name['name']}` in it; the compiler does not say which"
+                return _Fault(call, found.pop(), said) if len(found) == 1 else _Fault(call, at, said, several)
+    call = _numbered(said, jaxpr) or (kernels[0] if len(kernels) == 1 else None)
+    return None if call is None else _Fault(call, span or spans.of(call, None), said)
+
+
+def _cell_span(location: str, cell: CellSource) -> Span | None:
+    """The innermost place of the cell in a location; call sites stand from the inside out."""
+    for found in _PLACE.finditer(location):
+        if found["file"] == cell.filename:
+            line = int(found["line"])
+            end = int(found["end"] or line)
+            width = int(found["end_column"] or 0)
+            return Span(line, int(found["column"]), end, width) if width else Span(line)
+    return None
+
+
+def _numbered(said: str, jaxpr: Any) -> Any | None:
+    """The kernel whose equation a compiler names by its number."""
+    numbers = number_equations(jaxpr)
+    found = {int(one[1]) for one in _NUMBERED.finditer(said)}
+    for owner in (_jax.open_jaxpr(jaxpr), *_jaxprs(jaxpr)):
+        for at, eqn in enumerate(owner.eqns):
+            if eqn.primitive.name == "pallas_call" and numbers.first(owner) + at in found:
+                return eqn
+    return None
+
+
+def _jaxprs(jaxpr: Any) -> Iterator[Any]:
+    for eqn in all_eqns(jaxpr):
+        for _, body in _jax.body_jaxprs(eqn.params):
+            yield body
+
+
+def _no_room(error: OutOfMemory, jaxpr: Any, spans: Spans, cell: CellSource) -> JaxnbError | None:
+    """The same error with the kernel that does not fit, and the line of its largest window or of its call."""
+    if error.refusal.memory == "HBM":
+        return None
+    kernels = _kernels(jaxpr)
+    call = _numbered(error.said, jaxpr) or (kernels[0] if len(kernels) == 1 else None)
+    if call is None:
+        return None
+    at = spans.of(call, None)
+    window = re.search(r"for operator (input|output) (\d+)", error.said)
+    if window is not None:
+        at = block_spec_span(cell.shown, at, "in_specs" if window[1] == "input" else "out_specs", int(window[2])) or at
+    line = at.line if at is not None and not at.file else None
+    where = f", {_where(at, cell.shown)}," if at is not None else ""
+    told = OutOfMemory(error.refusal, error.device, error.said, f"kernel `{_name(call)}`{where}", line)
+    attach(told, Finding("error", f"{told.what[:-1]}: {told.why}", line, at, fix=Fix(told.fix)), cell.shown)
+    return told
