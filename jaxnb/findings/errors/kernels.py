@@ -55,8 +55,10 @@ def find_kernel_refusal(
       jaxpr: of the cell.
       cell: which one.
       label: what the user knows a file by.
-      mesh: what it was to be compiled for.
+      mesh: what it was to be compiled for; a target.
     """
+    if mesh.target is None:  # CPUs run no kernels, right or wrong: the error says so
+        return None
     spans = Spans(cell.filename, cell.shown, label)
     if isinstance(error, OutOfMemory):
         return _no_room(error, jaxpr, spans, cell)
@@ -70,7 +72,7 @@ def find_kernel_refusal(
     name = _name(fault.call)
     where = _where(fault.span, cell.shown)
     why = tidied(fault.said, cell.filename) + (f" It is about {fault.about}." if fault.about else "")
-    machine = str(mesh.target or "a mesh that is simulated by CPUs")
+    machine = str(mesh.target)
     fix = next((text for word, text in _ADVICE if word in fault.said), "")
     line = fault.span.line if fault.span is not None and not fault.span.file else None
     what = f"kernel `{name}` cannot be {verb} for {machine}: {where}."
