@@ -186,6 +186,7 @@ def offered(text: str) -> tuple[str, list[str]] | None:
                 "timeline",
                 "axes",
                 "kernels",
+                "ptx",
                 "promote",
                 "gradient",
                 "remat",
