@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -123,3 +126,17 @@ def test_whether_two_names_are_one_object_is_asked_by_operator_too() -> None:
     exec("import operator, jax.numpy as jnp\nw = jnp.ones(2)\nu = w\nv = w + 0", names)
     jaxnb.stage("y = w * 2\nt = operator.is_(w, u), operator.is_not(w, v), operator.is_(u, v)", names)
     assert names["t"] == (True, True, False)
+
+
+def test_a_program_whose_constants_are_arguments_is_like_no_other() -> None:
+    cell = "y = jax.jit(lambda v: v + np.full((600, 600), float(k)))(x)"
+    code = f"""
+import jax, jax.numpy as jnp, jaxnb, numpy as np
+names = {{"jax": jax, "np": np, "x": jnp.ones((600, 600)), "k": 1}}
+for names["k"] in (1, 2, 3):
+    jaxnb.stage({cell!r}, names)
+    print(float(names["y"][0, 0]))
+"""
+    environment = {**os.environ, "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS": "1"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.split() == ["2.0", "3.0", "4.0"]

@@ -41,9 +41,14 @@ def module_of(lowered: Any) -> bytes:
     return written.getvalue()
 
 
-def given_of(lowered: Any) -> tuple[Any, ...]:
-    """What a lowered program is given where. Two with equal ones, equal modules and one context have one executable."""
+def given_of(lowered: Any) -> tuple[Any, ...] | None:
+    """What a lowered program is given where. Two with equal ones, equal modules and one context have one executable.
+
+    None for a program whose constants are arguments: JAX's compiled stage holds their values, and the module does not.
+    """
     # `Lowered.as_text` leaves out the devices, and which inputs are kept.
+    if getattr(lowered._lowering, "const_args", ()):
+        return None
     told = lowered._lowering.compile_args
     return (jax.tree.leaves(lowered.args_info), *(told.get(name) for name in _GIVEN))
 

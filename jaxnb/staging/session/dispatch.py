@@ -49,13 +49,14 @@ def compile_piece(piece: Piece, others: Iterable[Piece] = ()) -> list[str]:
         with warnings.catch_warnings(record=True) as caught, _refuses_calls(piece):
             warnings.simplefilter("always")
             lowered = piece.lower()
-        module = hashlib.blake2b(_jax.module_of(lowered), digest_size=16).digest()  # with names and lines
-        piece.is_lowered((module, *_jax.given_of(lowered)))
+        given = _jax.given_of(lowered)
+        if given is not None:  # with names and lines
+            piece.is_lowered((hashlib.blake2b(_jax.module_of(lowered), digest_size=16).digest(), *given))
         middle = perf_counter()
         same = [
             other
             for other in others
-            if other.compiled is not None and (other.module, other.context) == (piece.module, piece.context)
+            if piece.module and other.compiled and (other.module, other.context) == (piece.module, piece.context)
         ]
         with _jax.note_cache() as events:
             compiled = same[0].compiled if same else reading.compile_lowered(lowered)

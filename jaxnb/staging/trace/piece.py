@@ -90,7 +90,8 @@ class Piece:
       jaxpr: closed.
       reasons: why the piece must not be used again, as (line, text).
       notes: things to tell the user, as (kind, line, text).
-      module: what was compiled: a fingerprint of the module, and what it is given, see `_jax.given_of`.
+      module: what was compiled: a fingerprint of the module, and what it is given, see `_jax.given_of`;
+        empty where none can be told to be the same.
       cell: the whole cell that was traced; the piece may serve others with the same code.
       called: where in the cell the function was called that it is part of, if it is part of one.
       outputs: where the program's results end up, each with the number of the result: the paths of all names that are
