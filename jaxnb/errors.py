@@ -77,6 +77,12 @@ class KeepsTraced(Refused):
     tracer: Any = None
     holder: str = ""
 
+    def again(self, tracer: Any = None, holder: str = "") -> KeepsTraced:
+        """The same error, without frames, about another tracer."""
+        made = KeepsTraced(self.what, why=self.why, fix=self.fix, line=self.line)
+        made.tracer, made.holder = tracer, holder
+        return made
+
 
 class LeakedTracer(Refused):
     """The cell reads a tracer that leaked out of an earlier transformation.
@@ -126,7 +132,7 @@ class Leaves(RunByPython):
 
     def __init__(self, kept: KeepsTraced) -> None:
         super().__init__(kept.what, short="it leaves a traced value behind")
-        self.kept = KeepsTraced(kept.what, why=kept.why, fix=kept.fix, line=kept.line)
+        self.kept = kept.again()
 
 
 class Asking(NamedTuple):

@@ -47,10 +47,12 @@ def given_of(lowered: Any) -> tuple[Any, ...] | None:
     None for a program whose constants are arguments: JAX's compiled stage holds their values, and the module does not.
     """
     # `Lowered.as_text` leaves out the devices, and which inputs are kept.
-    if getattr(lowered._lowering, "const_args", ()):
+    try:
+        told = lowered._lowering.compile_args
+        given = (jax.tree.leaves(lowered.args_info), *(told[name] for name in _GIVEN))
+        return None if lowered._lowering.const_args else given
+    except (AttributeError, KeyError):  # a JAX that tells less: then none is the same as another
         return None
-    told = lowered._lowering.compile_args
-    return (jax.tree.leaves(lowered.args_info), *(told.get(name) for name in _GIVEN))
 
 
 _GIVEN = (

@@ -96,6 +96,7 @@ class KernelCode:
 
     def __init__(self, dump: Any) -> None:
         self._dump = dump
+        self._said: dict[str, str] = {}
 
     @cached_property
     def _launches(self) -> list[Launch]:
@@ -107,7 +108,9 @@ class KernelCode:
 
     def assembled(self, launch: Launch) -> Launch:
         """The same with what NVIDIA's assembler says of its kernel; as it was, where there is none."""
-        said = _assemble(launch.ptx)
+        if launch.kernel not in self._said:
+            self._said[launch.kernel] = _assemble(launch.ptx)
+        said = self._said[launch.kernel]
         if not said:
             return launch
         number = {

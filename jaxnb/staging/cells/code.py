@@ -32,6 +32,7 @@ _ITERATIONS = {
 }
 _CALLS = ("PRECALL", "CALL")
 _PLAIN_LOADS = ("LOAD_NAME", "LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_ATTR", "BINARY_SUBSCR")
+_ORDERED_FUNCTIONS = ("reduce", "asdict", "astuple")  # by their names, or as attributes of their modules
 _ORDERED_BUILTINS = frozenset(
     [
         "list",
@@ -49,14 +50,14 @@ _ORDERED_BUILTINS = frozenset(
         "format",
         "print",
         *("max", "min", "sorted", "sum", "any", "all"),
-        *("reduce", "asdict", "astuple"),
+        *_ORDERED_FUNCTIONS,
     ]
 )
 _ORDERED_METHODS = frozenset(
     [
         *("items", "keys", "values", "copy", "deepcopy", "popitem", "fromkeys", "update"),
         *("join", "format", "format_map", "extend", "extendleft", "writelines"),
-        *("reduce", "asdict", "astuple"),
+        *_ORDERED_FUNCTIONS,
     ]
 )
 _TYPE_TESTS = frozenset(

@@ -7,7 +7,7 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from jaxnb import _jax
-from jaxnb.runtime import function_of, is_library, is_library_class
+from jaxnb.runtime import function_of, home_of, is_library, is_library_class
 from jaxnb.staging.cells.append_only import NO_USES, ListUses
 from jaxnb.staging.cells.code import Sees, code_digest, names_of
 from jaxnb.staging.cells.effects import effect_of_builtin, own_unseen
@@ -175,7 +175,7 @@ def kind_of(scan: Scan, kind: type, path: Path) -> Any:
     if is_library_class(kind):
         scan.kinds[id(kind)] = kind
         if not issubclass(kind, dict):
-            scan.calls_library(kind.__module__)
+            scan.calls_library(home_of(kind))
         follow_state(scan, kind)
         return kind
     scan.class_(kind, (None, "name", kind.__qualname__), None)
@@ -193,7 +193,7 @@ def class_(scan: Scan, value: type, path: Path, slot: Slot | None) -> None:
         scan.kinds[id(value)] = value
         scan.parts.append(value)
         scan.sees |= Sees.ORDER * (value is dict)  # of which a class of the user is derived
-        scan.calls_library(value.__module__)
+        scan.calls_library(home_of(value))
         follow_state(scan, value)
         return
     if scan.node(value, slot):

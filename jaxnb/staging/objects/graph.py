@@ -294,9 +294,9 @@ class Scan:
         if issubclass(type(value), type):
             self.registered(value, path)
 
-    def calls_library(self, module: Any) -> None:
+    def calls_library(self, module: str) -> None:
         """Something of a library, whose code is not looked at: it may tell in which order a dict has its keys."""
-        if not self.sees & Sees.ORDER and str(module).partition(".")[0] not in _UNORDERED:
+        if not self.sees & Sees.ORDER and module.partition(".")[0] not in _UNORDERED:
             self.sees |= Sees.ORDER
 
     def library_function(self, function: types.FunctionType, path: Path) -> None:

@@ -23,7 +23,8 @@ def retrace_findings(told: Sequence[tuple[Change, Tally]], seconds: float) -> tu
       told: the changes, each with the tally of its cause.
       seconds: what tracing and compiling took.
     """
-    shown = [(change, tally) for change, tally in told if change.kind != "effect"]  # those are findings already
+    # Effects are findings already, and about an order nothing need be done: it comes once.
+    shown = [(change, tally) for change, tally in told if change.kind not in ("effect", "order")]
     found: list[Finding] = []
     for change, tally in shown[:_MOST]:
         message = f"{change.text} ({cost_text(seconds, len(told))})"

@@ -152,6 +152,7 @@ def find_changes(
     olds, news = parts_by_path(old), parts_by_path(new)
     said: set[Any] = set()
     shifted: list[Path] = []
+    turned: dict[Path, list[Path]] = {}
     for path in dict.fromkeys([*news, *olds]):
         one, other = olds.get(path), news.get(path)
         if one == other or ((one is None or other is None) and any(holder in said for holder in holders_of(path))):
@@ -160,8 +161,14 @@ def find_changes(
         before, after = next(pair for pair in zip_longest(one or (), other or ()) if pair[0] != pair[1])
         if _mark(before) is _mark(after) is ALIAS:
             shifted.append(path)
+        elif _is_turned(before, after):
+            turned.setdefault(root_of(path), []).append(path)
         else:
             add(path, before, after)
+    for root, paths in turned.items():  # JAX makes all dicts of a tree anew, with sorted keys
+        what = render_path(paths[0] if len(paths) == 1 else root)
+        many = f", in {len(paths)} dicts" if len(paths) > 1 else ""
+        found.append(Change("order", what, f"{what} has its keys in another order{many}", line=line(paths[0])))
     if not found:  # otherwise what they are the same as may only stand at another place now
         for path in shifted:
             text = f"{render_path(path)} is the same object as another input than before"
@@ -384,15 +391,20 @@ def _is_container(part: Any) -> bool:
     return _mark(part) in (*_CONTAINERS, dict, OBJECT)
 
 
+def _is_turned(before: Any, after: Any) -> bool:
+    """Whether two parts of a key are of dicts with the same keys."""
+    return _mark(before) is _mark(after) is dict and set(before[1]) == set(after[1])
+
+
 def _keys_changed(path: str, before: Any, after: Any) -> Change:
     old, new = before[1], after[1]
     kind = "grown" if len(new) > len(old) and set(old) <= set(new) else "structure"
     text = f"{path} {_text(before)} → {_text(after)}"
-    if max(len(old), len(new)) > _SHOWN_KEYS or set(old) == set(new):
+    if max(len(old), len(new)) > _SHOWN_KEYS:
         more = [repr(key) for key in new if key not in old]
         less = [repr(key) for key in old if key not in new]
         said = [f"has {words} {_listed(keys)}" for words, keys in (("now", more), ("no longer", less)) if keys]
-        text = f"{path} {' and '.join(said) or 'has its keys in another order'}"
+        text = f"{path} {' and '.join(said)}"
     return Change(kind, path, text, _text(before), _text(after), size=max(len(old), len(new)))
 
 

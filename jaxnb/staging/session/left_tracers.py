@@ -11,7 +11,6 @@ from jaxnb.errors import KeepsTraced
 from jaxnb.runtime import objects_of
 from jaxnb.staging.objects.paths import render_path
 from jaxnb.staging.objects.referrers import paths_to
-from jaxnb.staging.trace.reasons import with_holder
 
 __all__ = ["LeftTracers"]
 
@@ -54,6 +53,6 @@ class LeftTracers:
             nearest = min(held, key=lambda number: len(held[number]))  # others may be held by this one
             for kept in self._kept:
                 kept.holder = held[nearest]
-            raise with_holder(self._kept[0], left[nearest], namespace)
+            raise self._kept[0].again(left[nearest], held[nearest])
         for kept in self._kept:
             kept.holder = ""

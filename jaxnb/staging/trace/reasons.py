@@ -27,7 +27,6 @@ __all__ = [
     "statement_of",
     "using_effect",
     "where_held",
-    "with_holder",
 ]
 
 Reason = tuple[int | None, str]
@@ -168,12 +167,6 @@ def keeps_traced(what: str, tracer: Any, namespace: dict[str, Any], line: int | 
         fix="return it from the function (has_aux=True for grad), or carry it through scan.",
         line=line,
     )
-    return with_holder(found, tracer, namespace)
-
-
-def with_holder(error: KeepsTraced, tracer: Any, namespace: dict[str, Any]) -> KeepsTraced:
-    """The same error about a tracer, with who holds it now."""
-    found = KeepsTraced(error.what, why=error.why, fix=error.fix, line=error.line)
     path = where_held(namespace, tracer)
     found.tracer, found.holder = tracer, render_path(path) if path is not None else ""
     return found
