@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxnb.program import Launch, Ptx
 from jaxnb.units import format_bytes
@@ -18,7 +18,6 @@ __all__ = ["render_ptx", "render_ptx_html"]
 _HEADS = (
     Head("instruction", "code"),
     Head("line", "number"),
-    Head("kernel", "code"),
     Head("blocks", "number"),
     Head("threads", "number"),
     Head("registers", "number"),
@@ -27,6 +26,7 @@ _HEADS = (
     Head(),
 )
 _MOST_LINES = 200
+_MOST_ROWS = 64
 _NONE = "nothing of the program is launched: it has no kernels"
 
 
@@ -36,13 +36,14 @@ def render_ptx(ptx: Ptx, *, width: int | None = None, limit: int | None = _MOST_
     Args:
       ptx: what there is.
       width: how many columns there are; by default those of the terminal. PTX is as wide as it is.
-      limit: how many lines of PTX at most of each kernel, or None for all.
+      limit: how many lines of PTX at most of each kernel, or None for all, and for all rows of the table.
     """
     room = max(40, shutil.get_terminal_size().columns if width is None else width)
     if not len(ptx):
         return _NONE
     if ptx.asked is None:
-        return "\n".join([*table_lines(_table(ptx), room), *wrapped(_NOTE, room)])
+        shown = ptx.items if limit is None else ptx.items[:_MOST_ROWS]
+        return "\n".join([*table_lines(_table(shown), room), *wrapped(_more(ptx, len(shown)) + _NOTE, room)])
     heads = [[line for text in _heads(one, ptx.source) for line in wrapped(text, room)] for one in ptx.items]
     return "\n\n".join("\n".join([*head, *_text(one, limit)]) for head, one in zip(heads, ptx.items, strict=True))
 
@@ -56,8 +57,8 @@ def _parts(ptx: Ptx) -> Iterator[Html]:
     if not len(ptx):
         yield element("p", {"class": "jnb-h"}, _NONE)
     elif ptx.asked is None:
-        yield element("div", {"style": "overflow-x:auto"}, table_element(_table(ptx)))
-        yield element("p", {"class": "jnb-h"}, _NOTE)
+        yield element("div", {"style": "overflow-x:auto"}, table_element(_table(ptx.items[:_MOST_ROWS])))
+        yield element("p", {"class": "jnb-h"}, _more(ptx, _MOST_ROWS) + _NOTE)
     else:
         for one in ptx.items:
             title, told = _heads(one, ptx.source)
@@ -74,8 +75,15 @@ _NOTE = (
 )
 
 
-def _table(ptx: Ptx) -> Table:
-    return Table(_HEADS, tuple(map(_row, ptx.items)))
+def _more(ptx: Ptx, shown: int) -> str:
+    """What is said of launches that are not shown; "" if all are."""
+    left = len(ptx) - shown
+    whole = 'print(jaxnb.last().program.text("ptx")) lists all'
+    return f"… {left:,} more launches: {whole}, with registers of the first kernels alone. " if left > 0 else ""
+
+
+def _table(items: Sequence[Launch]) -> Table:
+    return Table(_HEADS, tuple(map(_row, items)))
 
 
 def _row(one: Launch) -> tuple[str, ...]:
@@ -84,13 +92,12 @@ def _row(one: Launch) -> tuple[str, ...]:
     return (
         one.op,
         line,
-        one.kernel if one.kernel != one.op else "same",
         _product(one.grid),
         _product(one.threads),
         "" if one.registers is None else str(one.registers),
         "" if one.spilled is None else str(sum(one.spilled)),
         format_bytes(one.shared or 0) if known else "",
-        one.why,
+        one.why or ("" if one.kernel == one.op.replace(".", "_") else f"kernel {one.kernel}"),
     )
 
 

@@ -125,6 +125,11 @@ def test_text_and_html() -> None:
     assert "8,192 × 2" in table and "cuDNN computes the convolution" in table and "768 B" in table
     html = made.ptx("kern").html
     assert "<pre" in html and ".visible .entry kern" in html and "<table" in made.ptx().html
+    many = Ptx(tuple(Launch(f"loop_fusion.{n}", f"loop_fusion_{n}", grid=(n + 1,), registers=16) for n in range(284)))
+    lines = views.render_ptx(many, width=80).splitlines()
+    assert max(map(len, lines)) <= 80 and "registers" in lines[0] and "blocks" in lines[0] and "kernel" not in lines[1]
+    assert "… 220 more launches" in " ".join(lines) and "loop_fusion.283" in views.render_ptx(many, limit=None)
+    assert "loop_fusion.63<" in many.html and "loop_fusion.64<" not in many.html and "… 220 more" in many.html
     long = Ptx((Launch("f", "f", "\n".join(f"add {n};" for n in range(1000)), grid=(1,), threads=(1,)),), "f")
     assert "… 800 more lines" in str(long) and len(views.render_ptx(long, limit=None).splitlines()) > 1000
     assert "no kernels" in str(Ptx(())) and "no kernels" in Ptx(()).html
